@@ -27,9 +27,17 @@ export function parseFile(path, text) {
     globals: [],
   };
   const code = codeLines(text, comments, lineStarts);
-  const context = { facts, code, imported: new Set(), bound: new Set(), exported: [], at: (n) => lineAt(lineStarts, n) };
+  const context = {
+    facts,
+    code,
+    imported: new Set(),
+    bound: new Set(),
+    exported: [],
+    at: (n) => lineAt(lineStarts, n),
+  };
   walk(program, undefined, "", context);
-  for (const { name, line } of context.exported) if (context.imported.has(name)) facts.reExports.push({ value: name, line });
+  for (const { name, line } of context.exported)
+    if (context.imported.has(name)) facts.reExports.push({ value: name, line });
   facts.globals = facts.globals.filter((use) => !context.bound.has(use.value));
   return facts;
 }
@@ -47,6 +55,7 @@ function walk(node, parent, key, context) {
 function visit(node, parent, key, context) {
   const { facts, at } = context;
   if (FUNCTIONS.has(node.type)) visitFunction(node, parent, context);
+  else if (node.type === "VariableDeclarator") bindNames(node.id, context.bound);
   else if (node.type === "Identifier") visitIdentifier(node, parent, key, context);
   else if (node.type === "TSAnyKeyword") facts.anys.push({ value: "any", line: at(node.start) });
   else if (node.type === "Literal" && typeof node.value === "string") addText(node.value, node, context);
@@ -97,9 +106,7 @@ function visitFunction(node, parent, { facts, code, at, bound }) {
 
 /** Records a use of a name that may be a global; member names, keys and bindings are not uses. */
 function visitIdentifier(node, parent, key, { facts, bound, at }) {
-  if (parent?.type === "VariableDeclarator" && key === "id") bound.add(node.name);
-  else if (parent?.type === "FunctionDeclaration" && key === "id") bound.add(node.name);
-  else if (parent?.type === "Property" && key === "value" && parent.shorthand) return;
+  if (parent?.type === "FunctionDeclaration" && key === "id") bound.add(node.name);
   else if (parent?.type.startsWith("TS") && !parent.type.endsWith("Expression")) return;
   else if (isMember(parent, key)) {
     if (parent.object.name === "globalThis") facts.globals.push({ value: node.name, line: at(node.start) });
@@ -117,7 +124,8 @@ function isKey(parent, key) {
 function bindNames(pattern, bound) {
   if (pattern.type === "Identifier") bound.add(pattern.name);
   else if (pattern.type === "AssignmentPattern") bindNames(pattern.left, bound);
-  else if (pattern.type === "ObjectPattern") for (const p of pattern.properties) bindNames(p.value ?? p.argument, bound);
+  else if (pattern.type === "ObjectPattern")
+    for (const p of pattern.properties) bindNames(p.value ?? p.argument, bound);
 }
 
 function startsOfLines(text) {

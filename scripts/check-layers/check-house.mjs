@@ -1,0 +1,39 @@
+// Runs every rule over a repository and returns what it found, in the order of the files.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { cycleFaults } from "./cycles.mjs";
+import { commonFaults, otherFaults, sourceFaults } from "./file-rules.mjs";
+import { House } from "./house.mjs";
+import { importFaults } from "./import-rules.mjs";
+import { readTree } from "./read-tree.mjs";
+
+/** Checks the repository at `root` against its layers.json; returns `{ faults, files }`, `faults` as printable lines. */
+export function checkHouse(root) {
+  const table = JSON.parse(readFileSync(join(root, "layers.json"), "utf8"));
+  const faults = [];
+  let files = 0;
+  for (const name of ["library", "product"]) {
+    const house = new House(name, table[name], root);
+    const tree = readTree(root, house.root);
+    files += tree.length;
+    if (tree.length === 0) faults.push(unseen(house));
+    for (const file of tree) {
+      faults.push(
+        ...commonFaults(file, table),
+        ...importFaults(house, file),
+        ...sourceFaults(house, file, table.limits),
+      );
+    }
+    faults.push(...cycleFaults(house, tree));
+  }
+  for (const file of table.otherFolders.flatMap((folder) => readTree(root, folder))) {
+    files++;
+    faults.push(...commonFaults(file, table), ...otherFaults(file, table.limits));
+  }
+  return { files, faults: faults.map(({ path, line, text }) => `${path}:${line}: ${text}`) };
+}
+
+/** A check that looks at nothing passes, so seeing nothing is itself a fault. */
+function unseen(house) {
+  return { path: "layers.json", line: 1, text: `no file seen in ${house.root}, correct the root of "${house.name}"` };
+}

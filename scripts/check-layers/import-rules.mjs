@@ -1,0 +1,104 @@
+// The rules about imports: which layer may import which, where Node and other packages may be named.
+import { builtinName, within } from "./house.mjs";
+
+/** Yields `{ path, line, text }` for every import of `file` that the table does not allow. */
+export function* importFaults(house, file) {
+  const layer = house.layerOf(file.path);
+  if (layer === undefined) {
+    const names = Object.keys(house.table.layers).join(", ");
+    yield fault(file, 1, `belongs to no layer, move it into one of ${names} or add its folder to layers.json`);
+    return;
+  }
+  for (const found of file.imports) {
+    const text = judge(house, file, layer, found.specifier);
+    if (text) yield fault(file, found.line, text);
+  }
+  yield* wallFaults(house, file);
+  yield* globalFaults(house, file, layer);
+}
+
+function judge(house, file, layer, specifier) {
+  if (specifier.startsWith(".")) return judgeRelative(house, file, layer, specifier);
+  const builtin = builtinName(specifier);
+  if (builtin !== undefined) return judgeBuiltin(house, file, layer, builtin);
+  if (house.library && isPackage(specifier, house.library.name)) return judgeLibrary(house, layer, specifier);
+  return judgePackage(house, layer, specifier);
+}
+
+function judgeRelative(house, file, layer, specifier) {
+  const target = house.resolve(file.path, specifier);
+  if (house.inside(target) === undefined) {
+    return `import of "${specifier}" leaves ${house.root}, import the other package through its public subpaths`;
+  }
+  const other = house.layerOf(target);
+  if (other === undefined || house.mayImport(layer, other)) return undefined;
+  return (
+    `layer ${layer} may not import layer ${other} ("${specifier}"), ` +
+    `move the code to a layer both may import or pass it in as an argument (layers.json has the table)`
+  );
+}
+
+function judgeBuiltin(house, file, layer, name) {
+  const inside = house.inside(file.path);
+  if (!within(inside, house.table.nodeBuiltins)) {
+    return `"node:${name}" in a runtime-neutral file, move what needs Node to ${house.root}/node`;
+  }
+  if (isAmbient(house, inside, layer) && house.table.ambient.builtins.includes(name.split("/")[0])) {
+    return `layer ${layer} reaches for "node:${name}", use what the capabilities hand out instead`;
+  }
+  return undefined;
+}
+
+function judgeLibrary(house, layer, specifier) {
+  if (!house.mayImport(layer, "library"))
+    return `layer ${layer} may not import the library ("${specifier}"), keep it out`;
+  if (house.library.subpaths.has(specifier)) return undefined;
+  return `"${specifier}" is not a public subpath, import one of ${[...house.library.subpaths].join(", ")}`;
+}
+
+function judgePackage(house, layer, specifier) {
+  const { packages, imports } = house.layer(layer);
+  if (packages?.some((name) => isPackage(specifier, name))) return undefined;
+  if (house.library && imports === "*") return undefined;
+  return `layer ${layer} may not import the package "${specifier}", do without or name it for this layer in layers.json`;
+}
+
+/** Two families that never meet: neither side imports the other, and one named file alone imports both. */
+function* wallFaults(house, file) {
+  const inside = house.inside(file.path);
+  for (const { between, joinedBy } of house.table.walls ?? []) {
+    if (inside === joinedBy) continue;
+    const own = between.find((side) => inside.startsWith(side));
+    const seen = new Set(own ? [own] : []);
+    for (const { specifier, line } of file.imports) {
+      const target = specifier.startsWith(".") && house.inside(house.resolve(file.path, specifier));
+      const side = between.find((folder) => target && target.startsWith(folder));
+      if (side) seen.add(side);
+      if (side && seen.size > 1) {
+        yield fault(file, line, `names both ${between.join(" and ")}, only ${joinedBy} may, go through it`);
+        break;
+      }
+    }
+  }
+}
+
+function* globalFaults(house, file, layer) {
+  if (!isAmbient(house, house.inside(file.path), layer)) return;
+  for (const { value, line } of file.globals) {
+    if (!house.table.ambient.globals.includes(value)) continue;
+    yield fault(file, line, `layer ${layer} uses the global ${value}, use what the capabilities hand out instead`);
+  }
+}
+
+/** Whether a file stands in a layer that is handed its powers and may not take any by itself. */
+function isAmbient(house, inside, layer) {
+  return house.layer(layer).ambient === false && !within(inside, house.table.ambient.allowed);
+}
+
+function isPackage(specifier, name) {
+  return name !== "" && (specifier === name || specifier.startsWith(`${name}/`));
+}
+
+function fault(file, line, text) {
+  return { path: file.path, line, text };
+}

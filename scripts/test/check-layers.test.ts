@@ -1,0 +1,318 @@
+// Plants each fault the house checker must catch in a temporary tree, and asserts that it is caught.
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+// @ts-expect-error plain JavaScript without types
+import { checkHouse } from "../check-layers/check-house.mjs";
+
+type Files = Record<string, string>;
+
+const repository = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const table = readFileSync(join(repository, "layers.json"), "utf8");
+const mcp = (path: string): string => `packages/mcp/src/${path}`;
+const product = (path: string): string => `packages/secure-local/src/${path}`;
+const source = (...lines: string[]): string => ["// Stands for a file.", ...lines, ""].join("\n");
+const times = (count: number, line: string): string[] => Array.from({ length: count }, () => line);
+
+const clean: Files = {
+  "packages/mcp/package.json": JSON.stringify({
+    name: "@secure-local/mcp",
+    exports: { "./server": "./dist/entries/server.js" },
+  }),
+  [mcp("jsonrpc/message.ts")]: source("export interface Message { readonly id: number }"),
+  [mcp("protocol/revisions/march.ts")]: source('export const march = "2025-03-26";'),
+  [mcp("server/server.ts")]: source(
+    'import type { Message } from "../jsonrpc/message.js";',
+    "export type Sent = Message;",
+  ),
+  [mcp("node/stdio-pipe.ts")]: source('import { stdin } from "node:process";', "export const pipe: unknown = stdin;"),
+  [mcp("entries/server.ts")]: source('export type { Sent } from "../server/server.js";'),
+  [product("policy/decide.ts")]: source("export const decide = (): boolean => false;"),
+  [product("policy/load.ts")]: source(
+    'import { readFileSync } from "node:fs";',
+    "export const load: unknown = readFileSync;",
+  ),
+  [product("audit/append.ts")]: source('import { openSync } from "node:fs";', "export const open: unknown = openSync;"),
+  [product("tools/search/search.ts")]: source(
+    'import { Server } from "@secure-local/mcp/server";',
+    "export const run = (ctx: { fetch(): void }): void => ctx.fetch();",
+    "export const made: unknown = Server;",
+  ),
+};
+
+const folders: string[] = [];
+
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
+
+function plant(files: Files): string {
+  const root = mkdtempSync(join(tmpdir(), "house-"));
+  folders.push(root);
+  for (const [path, text] of Object.entries({ "layers.json": table, ...files })) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+  return root;
+}
+
+function faultsWith(files: Files): string[] {
+  return checkHouse(plant({ ...clean, ...files })).faults;
+}
+
+/** Each row: what is planted, the file, its text, and what the only fault must say. */
+const faults: [what: string, path: string, text: string, says: RegExp][] = [
+  [
+    "an import of a layer below",
+    mcp("jsonrpc/up.ts"),
+    source('import "../server/server.js";'),
+    /up\.ts:2: layer jsonrpc may not import layer server/,
+  ],
+  [
+    "a type import of a layer below",
+    mcp("schema/up.ts"),
+    source('export type A = import("../jsonrpc/message.js").Message;'),
+    /up\.ts:2: layer schema may not import layer jsonrpc/,
+  ],
+  [
+    "a dynamic import of a layer below",
+    mcp("protocol/up.ts"),
+    source('export const a = (): unknown => import("../server/server.js");'),
+    /up\.ts:2: layer protocol may not import layer server/,
+  ],
+  [
+    "the client importing the server",
+    mcp("client/peer.ts"),
+    source('import "../server/server.js";'),
+    /layer client may not import layer server/,
+  ],
+  [
+    "one era importing the other",
+    mcp("era/handshake/open.ts"),
+    source('import "../stateless/envelope.js";'),
+    /open\.ts:2: names both era\/handshake\/ and era\/stateless\//,
+  ],
+  [
+    "a second file that joins the eras",
+    mcp("endpoint/both.ts"),
+    source('import "../era/handshake/a.js";', 'import "../era/stateless/b.js";'),
+    /both\.ts:3: names both/,
+  ],
+  ["a file in no layer", mcp("loose.ts"), source("export const loose = 1;"), /loose\.ts:1: belongs to no layer/],
+  [
+    "a folder that is no layer",
+    mcp("extras/loose.ts"),
+    source("export const loose = 1;"),
+    /extras\/loose\.ts:1: belongs to no layer/,
+  ],
+  [
+    "Node in a neutral file",
+    mcp("endpoint/clock.ts"),
+    source('import { hrtime } from "node:process";', "export const t: unknown = hrtime;"),
+    /clock\.ts:2: "node:process" in a runtime-neutral file/,
+  ],
+  [
+    "a type of Node in a neutral file",
+    mcp("endpoint/clock.ts"),
+    source('import type { Stats } from "fs";', "export type S = Stats;"),
+    /clock\.ts:2: "node:fs" in a runtime-neutral file/,
+  ],
+  [
+    "a package in the library",
+    mcp("server/check.ts"),
+    source('import "ajv/dist/2020.js";'),
+    /check\.ts:2: layer server may not import the package "ajv/,
+  ],
+  [
+    "a re-export",
+    mcp("server/again.ts"),
+    source('export { pipe } from "../jsonrpc/message.js";'),
+    /again\.ts:2: re-export of \.\.\/jsonrpc/,
+  ],
+  [
+    "a re-export of everything",
+    mcp("server/again.ts"),
+    source('export * from "../jsonrpc/message.js";'),
+    /again\.ts:2: re-export/,
+  ],
+  [
+    "a re-export in two steps",
+    mcp("server/again.ts"),
+    source('import { a } from "../jsonrpc/message.js";', "export { a };"),
+    /again\.ts:3: re-export of a,/,
+  ],
+  [
+    "a re-export in the product",
+    product("audit/again.ts"),
+    source('export { open } from "./append.js";'),
+    /again\.ts:2: re-export/,
+  ],
+  [
+    "a revision as a literal",
+    mcp("server/when.ts"),
+    source('export const when = "2025-06-18";'),
+    /when\.ts:2: revision 2025-06-18/,
+  ],
+  [
+    "a revision as a type",
+    mcp("server/when.ts"),
+    source('export type When = "2026-07-28";'),
+    /when\.ts:2: revision 2026-07-28/,
+  ],
+  [
+    "a revision in a template",
+    mcp("server/when.ts"),
+    source("export const when = (a: string): string => `${a} 2024-11-05`;"),
+    /when\.ts:2: revision 2024-11-05/,
+  ],
+  ["a long file", mcp("server/long.ts"), source(...times(250, "// More.")), /long\.ts:251: 251 lines/],
+  [
+    "a long function",
+    mcp("server/long.ts"),
+    source("export function long(a: number): void {", ...times(39, "  a++;"), "}"),
+    /long\.ts:2: function long has 41 lines/,
+  ],
+  [
+    "a long arrow function",
+    mcp("server/long.ts"),
+    source("export const wide = (a: number): void => {", ...times(39, "  a++;"), "};"),
+    /long\.ts:2: function wide has 41 lines/,
+  ],
+  ["any", mcp("server/loose.ts"), source("export const loose = (a: any[]): unknown => a;"), /loose\.ts:2: type any/],
+  ["index.ts", mcp("server/index.ts"), source("export const a = 1;"), /index\.ts:1: file name index\.ts/],
+  ["utils.ts", product("guard/utils.ts"), source("export const a = 1;"), /utils\.ts:1: file name utils\.ts/],
+  ["helpers.ts in tests", "packages/mcp/test/helpers.ts", source("export const a = 1;"), /helpers\.ts:1: file name/],
+  ["types.ts", mcp("server/types.ts"), source("export const a = 1;"), /types\.ts:1: file name types\.ts/],
+  [
+    "a camel-case name",
+    mcp("server/theServer.ts"),
+    source("export const a = 1;"),
+    /theServer\.ts:1: file name .* kebab-case/,
+  ],
+  [
+    "no opening comment",
+    mcp("server/bare.ts"),
+    "export const a = 1;\n// Too late.\n",
+    /bare\.ts:1: does not open with a comment/,
+  ],
+  [
+    "an opening comment that is no sentence",
+    mcp("server/bare.ts"),
+    "// stuff\nexport const a = 1;\n",
+    /bare\.ts:1: does not open/,
+  ],
+  ["a file that does not parse", mcp("server/broken.ts"), source("export const = ;"), /broken\.ts:2: does not parse/],
+  ["a long test", "packages/mcp/test/long.test.ts", source(...times(400, "// More.")), /long\.test\.ts:401: 401 lines/],
+  ["a long script", "scripts/long.mjs", source(...times(400, "// More.")), /scripts\/long\.mjs:401: 401 lines/],
+  [
+    "a private path of the library",
+    product("guard/deep.ts"),
+    source('import "@secure-local/mcp/dist/server/server.js";'),
+    /deep\.ts:2: .* is not a public subpath/,
+  ],
+  [
+    "the library's bare name",
+    product("guard/deep.ts"),
+    source('import "@secure-local/mcp";'),
+    /deep\.ts:2: .* is not a public subpath/,
+  ],
+  [
+    "the library by a relative path",
+    product("guard/deep.ts"),
+    source('import "../../../mcp/src/server/server.js";'),
+    /deep\.ts:2: import of .* leaves packages\/secure-local\/src/,
+  ],
+  [
+    "the library in a layer without it",
+    product("audit/deep.ts"),
+    source('import "@secure-local/mcp/server";'),
+    /deep\.ts:2: layer audit may not import the library/,
+  ],
+  [
+    "files in a tool",
+    product("tools/read.ts"),
+    source('import "node:fs/promises";'),
+    /read\.ts:2: layer tools reaches for "node:fs\/promises"/,
+  ],
+  [
+    "processes in a policy matcher",
+    product("policy/match.ts"),
+    source('import "child_process";'),
+    /match\.ts:2: layer policy reaches for "node:child_process"/,
+  ],
+  [
+    "global fetch in a tool",
+    product("tools/get.ts"),
+    source('export const get = (): unknown => fetch("x:");'),
+    /get\.ts:2: layer tools uses the global fetch/,
+  ],
+  [
+    "globalThis.fetch in a tool",
+    product("tools/get.ts"),
+    source("export const get: unknown = globalThis.fetch;"),
+    /get\.ts:2: layer tools uses the global fetch/,
+  ],
+  [
+    "a package in a layer without it",
+    product("guard/read.ts"),
+    source('import "yaml";'),
+    /read\.ts:2: layer guard may not import the package "yaml"/,
+  ],
+];
+
+describe("check-layers", () => {
+  it("passes a clean tree and counts its files", () => {
+    const { faults: found, files } = checkHouse(plant(clean));
+    expect(found).toEqual([]);
+    expect(files).toBe(9);
+  });
+
+  it.each(faults)("catches %s", (_what, path, text, says) => {
+    const found = faultsWith({ [path]: text });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(says);
+    expect(found[0]).toMatch(/^[\w./-]+:\d+: .+, .+/);
+  });
+
+  it("catches a cycle between files, type imports included", () => {
+    const found = faultsWith({
+      [mcp("server/a.ts")]: source('import type { B } from "./b.js";', "export type A = B;"),
+      [mcp("server/b.ts")]: source('import type { C } from "./c.js";', "export type B = C;"),
+      [mcp("server/c.ts")]: source('import { A } from "./a.js";', "export type C = A;"),
+    });
+    expect(found).toHaveLength(1);
+    expect(found[0]).toMatch(/server\/c\.ts:2: import cycle .*a\.ts → .*b\.ts → .*c\.ts → .*a\.ts, /);
+  });
+
+  it.each(["packages/mcp", "packages/secure-local"])("refuses to pass when it sees no file in %s", (gone) => {
+    const left = Object.entries(clean).filter(([path]) => !path.startsWith(`${gone}/src`));
+    const { faults: found } = checkHouse(plant(Object.fromEntries(left)));
+    expect(found.join("\n")).toContain(`layers.json:1: no file seen in ${gone}/src`);
+  });
+
+  it("does not count blank lines and comments of a function, nor revisions in comments", () => {
+    const body = [...times(38, "  a++;"), ...times(20, "  // 2025-06-18 said so"), "", "  /* 2025-06-18", "  */"];
+    const text = source("export function long(a: number): void {", ...body, "}");
+    expect(faultsWith({ [mcp("server/long.ts")]: text })).toEqual([]);
+  });
+
+  it("takes a name bound in the file for what it is, not for the global", () => {
+    const text = source(
+      "export const get = ({ fetch }: { fetch(): void }): void => fetch();",
+      "export interface Net { fetch: number }",
+    );
+    expect(faultsWith({ [product("tools/get.ts")]: text })).toEqual([]);
+  });
+
+  it("exits with 1 and prints the faults, or with 0 and the number of files", () => {
+    const script = join(repository, "scripts/check-layers.mjs");
+    const good = spawnSync(process.execPath, [script, plant(clean)], { encoding: "utf8" });
+    expect(good).toMatchObject({ status: 0, stdout: "9 files, 0 faults\n", stderr: "" });
+    const bad = spawnSync(process.execPath, [script, plant({})], { encoding: "utf8" });
+    expect(bad.status).toBe(1);
+    expect(bad.stderr).toContain("no file seen");
+  });
+});
