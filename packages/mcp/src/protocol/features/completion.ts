@@ -1,0 +1,81 @@
+// Completing the arguments of prompts and resource templates.
+import type { JsonObject } from "../../jsonrpc/message.js";
+import type { Meta } from "../meta.js";
+import type { MethodRecord, ParamsFault } from "../method.js";
+import { fault, isObject, optionalStringMap, requireObject } from "../params-check.js";
+
+export interface PromptReference {
+  type: "ref/prompt";
+  name: string;
+  title?: string;
+}
+
+export interface ResourceTemplateReference {
+  type: "ref/resource";
+  /** The URI or URI template. */
+  uri: string;
+}
+
+export type CompletionReference = PromptReference | ResourceTemplateReference;
+
+export interface CompleteRequestParams {
+  ref: CompletionReference;
+  argument: { name: string; value: string };
+  /** Arguments chosen so far (since 2025-06-18). */
+  context?: { arguments?: { [name: string]: string } };
+  _meta?: Meta;
+}
+
+export interface CompleteResult {
+  completion: {
+    /** At most 100. */
+    values: string[];
+    total?: number;
+    hasMore?: boolean;
+  };
+  _meta?: Meta;
+}
+
+export const COMPLETE: MethodRecord = {
+  name: "completion/complete",
+  check: checkComplete,
+  capability: "completions",
+  cacheable: false,
+  interactive: false,
+  result: "complete",
+};
+
+function checkComplete(params: JsonObject): ParamsFault | undefined {
+  return checkReference(params) ?? checkArgument(params) ?? checkContext(params);
+}
+
+function checkReference(params: JsonObject): ParamsFault | undefined {
+  const ref = params["ref"];
+  if (!isObject(ref)) return requireObject(params, "ref");
+  switch (ref["type"]) {
+    case "ref/prompt":
+      return typeof ref["name"] === "string" ? undefined : fault("ref.name", "a string", ref["name"] === undefined);
+    case "ref/resource":
+      return typeof ref["uri"] === "string" ? undefined : fault("ref.uri", "a string", ref["uri"] === undefined);
+    default:
+      return fault("ref.type", '"ref/prompt" or "ref/resource"', ref["type"] === undefined);
+  }
+}
+
+function checkArgument(params: JsonObject): ParamsFault | undefined {
+  const argument = params["argument"];
+  if (!isObject(argument)) return requireObject(params, "argument");
+  for (const key of ["name", "value"]) {
+    const value = argument[key];
+    if (typeof value !== "string") return fault(`argument.${key}`, "a string", value === undefined);
+  }
+  return undefined;
+}
+
+function checkContext(params: JsonObject): ParamsFault | undefined {
+  const context = params["context"];
+  if (context === undefined) return undefined;
+  if (!isObject(context)) return fault("context", "an object");
+  const inner = optionalStringMap(context, "arguments");
+  return inner && fault(inner.path.replace("params.", "context."), inner.constraint);
+}

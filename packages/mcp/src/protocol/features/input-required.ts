@@ -1,0 +1,53 @@
+// Questions a 2026-07-28 server puts into its answer, and the client's replies on the retry.
+import type { JsonObject } from "../../jsonrpc/message.js";
+import type { Meta } from "../meta.js";
+import type { ParamsFault } from "../method.js";
+import { fault, isObject, optionalString } from "../params-check.js";
+import type { ElicitRequestParams, ElicitResult } from "./elicitation.js";
+import type { ListRootsResult } from "./roots.js";
+import type { CreateMessageRequestParams, CreateMessageResult } from "./sampling.js";
+
+/** One question. It is not a JSON-RPC message: no id, no envelope. */
+export type InputRequest =
+  | { method: "elicitation/create"; params: ElicitRequestParams }
+  | { method: "sampling/createMessage"; params: CreateMessageRequestParams }
+  | { method: "roots/list"; params?: { _meta?: Meta } };
+
+/** One reply: a bare result without `resultType`. */
+export type InputResponse = ElicitResult | CreateMessageResult | ListRootsResult;
+
+export interface InputRequests {
+  [key: string]: InputRequest;
+}
+
+export interface InputResponses {
+  [key: string]: InputResponse;
+}
+
+/** Answer that asks instead of answering. At least one of `inputRequests` and `requestState` is present. */
+export interface InputRequiredResult {
+  resultType: "input_required";
+  inputRequests?: InputRequests;
+  /** Opaque to the client, which sends it back byte for byte. */
+  requestState?: string;
+  _meta?: Meta;
+}
+
+/** What a retry adds to the params of the original request. */
+export interface InputResponseRequestParams {
+  inputResponses?: InputResponses;
+  requestState?: string;
+  _meta?: Meta;
+}
+
+/** Checks the two members a retry adds: an object of objects, and a string. */
+export function checkInputResponses(params: JsonObject): ParamsFault | undefined {
+  const responses = params["inputResponses"];
+  if (responses !== undefined) {
+    if (!isObject(responses)) return fault("inputResponses", "an object");
+    for (const key in responses) {
+      if (!isObject(responses[key])) return fault(`inputResponses.${key}`, "an object");
+    }
+  }
+  return optionalString(params, "requestState");
+}

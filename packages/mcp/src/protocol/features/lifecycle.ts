@@ -1,0 +1,67 @@
+// Getting to know each other: the handshake, ping, and the discovery that replaced them in 2026-07-28.
+import type { JsonObject } from "../../jsonrpc/message.js";
+import type { ClientCapabilities, ServerCapabilities } from "../capabilities.js";
+import type { Implementation } from "../implementation.js";
+import type { Meta } from "../meta.js";
+import type { MethodRecord, ParamsFault } from "../method.js";
+import { optionalObject, requireObject, requireString } from "../params-check.js";
+import type { CacheableResult } from "./pagination.js";
+
+export interface InitializeRequestParams {
+  protocolVersion: string;
+  capabilities: ClientCapabilities;
+  clientInfo: Implementation;
+  _meta?: Meta;
+}
+
+export interface InitializeResult {
+  protocolVersion: string;
+  capabilities: ServerCapabilities;
+  serverInfo: Implementation;
+  instructions?: string;
+  _meta?: Meta;
+}
+
+export interface DiscoverResult extends CacheableResult {
+  /** Newest first. */
+  supportedVersions: string[];
+  capabilities: ServerCapabilities;
+  instructions?: string;
+  _meta?: Meta;
+}
+
+export const INITIALIZE: MethodRecord = {
+  name: "initialize",
+  check: checkInitialize,
+  capability: undefined,
+  cacheable: false,
+  interactive: false,
+  result: "initialize",
+};
+
+export const PING: MethodRecord = {
+  name: "ping",
+  check: () => undefined,
+  capability: undefined,
+  cacheable: false,
+  interactive: false,
+  result: "empty",
+};
+
+export const DISCOVER: MethodRecord = {
+  name: "server/discover",
+  check: () => undefined,
+  capability: undefined,
+  cacheable: true,
+  interactive: false,
+  result: "discover",
+};
+
+/** Deployed clients leave out parts of `clientInfo`, or all of it: it is only looked at for its type. */
+function checkInitialize(params: JsonObject): ParamsFault | undefined {
+  return (
+    requireString(params, "protocolVersion") ??
+    requireObject(params, "capabilities") ??
+    optionalObject(params, "clientInfo")
+  );
+}

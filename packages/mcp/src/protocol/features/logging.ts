@@ -1,0 +1,55 @@
+// Log messages a server sends to its client, and the level that lets them through.
+import type { JsonObject } from "../../jsonrpc/message.js";
+import type { Meta } from "../meta.js";
+import type { MethodRecord, ParamsFault } from "../method.js";
+import { fault } from "../params-check.js";
+
+/** All levels, from the least to the most severe. */
+export const LOGGING_LEVELS = [
+  "debug",
+  "info",
+  "notice",
+  "warning",
+  "error",
+  "critical",
+  "alert",
+  "emergency",
+] as const;
+
+export type LoggingLevel = (typeof LOGGING_LEVELS)[number];
+
+/** Rank of a level: 0 for debug, 7 for emergency, -1 for anything that is not a level. */
+export function levelIndex(level: unknown): number {
+  return (LOGGING_LEVELS as readonly unknown[]).indexOf(level);
+}
+
+export function isLoggingLevel(level: unknown): level is LoggingLevel {
+  return levelIndex(level) >= 0;
+}
+
+export interface SetLevelRequestParams {
+  level: LoggingLevel;
+  _meta?: Meta;
+}
+
+export interface LoggingMessageNotificationParams {
+  level: LoggingLevel;
+  logger?: string;
+  /** Any JSON. */
+  data: unknown;
+  _meta?: Meta;
+}
+
+export const SET_LEVEL: MethodRecord = {
+  name: "logging/setLevel",
+  check: checkSetLevel,
+  capability: "logging",
+  cacheable: false,
+  interactive: false,
+  result: "empty",
+};
+
+function checkSetLevel(params: JsonObject): ParamsFault | undefined {
+  const level = params["level"];
+  return isLoggingLevel(level) ? undefined : fault("level", `one of ${LOGGING_LEVELS.join(", ")}`, level === undefined);
+}

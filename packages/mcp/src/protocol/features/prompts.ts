@@ -1,0 +1,70 @@
+// Listing prompts and filling them in.
+import type { JsonObject } from "../../jsonrpc/message.js";
+import type { Role } from "../annotations.js";
+import type { ContentBlock } from "../content.js";
+import type { Icon } from "../icon.js";
+import type { Meta } from "../meta.js";
+import type { MethodRecord, ParamsFault } from "../method.js";
+import { optionalStringMap, requireString } from "../params-check.js";
+import type { InputResponseRequestParams } from "./input-required.js";
+import type { CacheableResult, PaginatedResult } from "./pagination.js";
+import { checkCursor } from "./pagination.js";
+
+export interface PromptArgument {
+  name: string;
+  title?: string;
+  description?: string;
+  required?: boolean;
+}
+
+export interface Prompt {
+  name: string;
+  title?: string;
+  description?: string;
+  icons?: Icon[];
+  arguments?: PromptArgument[];
+  _meta?: Meta;
+}
+
+export interface PromptMessage {
+  role: Role;
+  content: ContentBlock;
+}
+
+export interface ListPromptsResult extends PaginatedResult, CacheableResult {
+  prompts: Prompt[];
+}
+
+export interface GetPromptRequestParams extends InputResponseRequestParams {
+  name: string;
+  /** Strings only, in every revision. */
+  arguments?: { [name: string]: string };
+}
+
+export interface GetPromptResult {
+  description?: string;
+  messages: PromptMessage[];
+  _meta?: Meta;
+}
+
+export const LIST_PROMPTS: MethodRecord = {
+  name: "prompts/list",
+  check: checkCursor,
+  capability: "prompts",
+  cacheable: true,
+  interactive: false,
+  result: "prompts",
+};
+
+export const GET_PROMPT: MethodRecord = {
+  name: "prompts/get",
+  check: checkGetPrompt,
+  capability: "prompts",
+  cacheable: false,
+  interactive: false,
+  result: "getPrompt",
+};
+
+function checkGetPrompt(params: JsonObject): ParamsFault | undefined {
+  return requireString(params, "name") ?? optionalStringMap(params, "arguments");
+}

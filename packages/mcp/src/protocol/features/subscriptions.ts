@@ -1,0 +1,48 @@
+// The 2026-07-28 way to hear of changes: one long request that names what is wanted.
+import type { JsonObject } from "../../jsonrpc/message.js";
+import type { Meta } from "../meta.js";
+import type { MethodRecord, ParamsFault } from "../method.js";
+import { fault, isObject, requireObject } from "../params-check.js";
+
+/** What a listener wants to hear of; in the acknowledgement, what it will. */
+export interface SubscriptionFilter {
+  toolsListChanged?: boolean;
+  promptsListChanged?: boolean;
+  resourcesListChanged?: boolean;
+  /** URIs. */
+  resourceSubscriptions?: string[];
+}
+
+export interface SubscriptionsListenRequestParams {
+  notifications: SubscriptionFilter;
+  _meta?: Meta;
+}
+
+export interface SubscriptionsAcknowledgedNotificationParams {
+  notifications: SubscriptionFilter;
+  _meta?: Meta;
+}
+
+export const LISTEN: MethodRecord = {
+  name: "subscriptions/listen",
+  check: checkListen,
+  capability: undefined,
+  cacheable: false,
+  interactive: false,
+  result: "plain",
+};
+
+const FLAGS = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"];
+
+function checkListen(params: JsonObject): ParamsFault | undefined {
+  const filter = params["notifications"];
+  if (!isObject(filter)) return requireObject(params, "notifications");
+  for (const flag of FLAGS) {
+    const value = filter[flag];
+    if (value !== undefined && typeof value !== "boolean") return fault(`notifications.${flag}`, "a boolean");
+  }
+  const uris = filter["resourceSubscriptions"];
+  if (uris === undefined) return undefined;
+  const valid = Array.isArray(uris) && uris.every((uri) => typeof uri === "string");
+  return valid ? undefined : fault("notifications.resourceSubscriptions", "an array of strings");
+}

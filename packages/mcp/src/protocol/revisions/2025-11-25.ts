@@ -1,0 +1,22 @@
+// Adds icons, url questions, richer forms, sampling with tools and (experimental) tasks.
+import { REVISION_2025_06_18 } from "./2025-06-18.js";
+import type { Revision } from "./revision.js";
+import { extendRevision } from "./revision.js";
+
+export const REVISION_2025_11_25: Revision = extendRevision(REVISION_2025_06_18, {
+  date: "2025-11-25",
+  serverNotifications: ["notifications/elicitation/complete"],
+  fields: {
+    tool: ["icons", "execution"],
+    resource: ["icons"],
+    resourceTemplate: ["icons"],
+    prompt: ["icons"],
+    implementation: ["description", "websiteUrl", "icons"],
+    createMessage: ["tools", "toolChoice"],
+    samplingMessage: ["_meta"],
+  },
+  serverCapabilities: ["tasks"],
+  elicitation: { url: true, arrays: true, titledEnums: true, allDefaults: true, mode: true, elicitationId: true },
+  sampling: { tools: true, contentArrays: true },
+  rules: { unreadableId: "absent", urlElicitationRequired: true },
+});

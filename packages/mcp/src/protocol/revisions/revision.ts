@@ -1,0 +1,126 @@
+// Describes one revision of the protocol as data, and how a revision is written as a change to the one before.
+import type { ContentBlock } from "../content.js";
+import type { MethodRecord } from "../method.js";
+
+/** Members that exist, in the order they are written. Anything else is left out toward a peer of the revision. */
+export interface FieldTables {
+  readonly tool: readonly string[];
+  readonly toolAnnotations: readonly string[];
+  readonly resource: readonly string[];
+  readonly resourceTemplate: readonly string[];
+  readonly resourceContents: readonly string[];
+  readonly prompt: readonly string[];
+  readonly promptArgument: readonly string[];
+  readonly implementation: readonly string[];
+  readonly annotations: readonly string[];
+  readonly text: readonly string[];
+  /** Images and audio. */
+  readonly media: readonly string[];
+  readonly embeddedResource: readonly string[];
+  readonly progress: readonly string[];
+  readonly root: readonly string[];
+  readonly createMessage: readonly string[];
+  readonly samplingMessage: readonly string[];
+}
+
+/** Which questions may be put to a person. */
+export interface ElicitationRules {
+  readonly form: boolean;
+  readonly url: boolean;
+  /** Several choices in one field. */
+  readonly arrays: boolean;
+  /** `oneOf` with titles; without it titles travel as `enumNames`. */
+  readonly titledEnums: boolean;
+  /** Defaults on every kind of field; without it on booleans only. */
+  readonly allDefaults: boolean;
+  /** The `mode` member exists. */
+  readonly mode: boolean;
+  /** A url question must carry an `elicitationId`. */
+  readonly elicitationId: boolean;
+}
+
+/** What may be said to the client's model. */
+export interface SamplingRules {
+  readonly tools: boolean;
+  /** A message may hold several blocks. */
+  readonly contentArrays: boolean;
+  readonly audio: boolean;
+}
+
+/** Behaviour that differs without a name of its own. */
+export interface RevisionRules {
+  readonly batches: boolean;
+  /** What stands for the id in the answer to a message whose id cannot be read. */
+  readonly unreadableId: "null" | "absent";
+  readonly resourceNotFound: number;
+  /** -32042 exists. */
+  readonly urlElicitationRequired: boolean;
+  /** -32020, -32021 and -32022 exist. */
+  readonly statelessErrors: boolean;
+  readonly structuredContent: "none" | "object" | "any";
+  readonly completionContext: boolean;
+}
+
+/** One revision. A method, notification or member that it lacks is absent from its tables. */
+export interface Revision {
+  readonly date: string;
+  readonly era: "handshake" | "stateless";
+  /** Requests a client may send. */
+  readonly methods: ReadonlyMap<string, MethodRecord>;
+  readonly clientNotifications: ReadonlySet<string>;
+  readonly serverNotifications: ReadonlySet<string>;
+  /** What a server may ask; in the stateless era only inside `inputRequests`. */
+  readonly serverRequests: ReadonlySet<string>;
+  readonly fields: FieldTables;
+  readonly content: ReadonlySet<ContentBlock["type"]>;
+  readonly serverCapabilities: ReadonlySet<string>;
+  readonly elicitation: ElicitationRules;
+  readonly sampling: SamplingRules;
+  readonly rules: RevisionRules;
+}
+
+/** What a revision changes. Lists are additions; rules replace. */
+export interface RevisionChanges {
+  readonly date: string;
+  readonly clientNotifications?: readonly string[];
+  readonly serverNotifications?: readonly string[];
+  readonly serverRequests?: readonly string[];
+  readonly fields?: Partial<FieldTables>;
+  readonly content?: readonly ContentBlock["type"][];
+  readonly serverCapabilities?: readonly string[];
+  readonly elicitation?: Partial<ElicitationRules>;
+  readonly sampling?: Partial<SamplingRules>;
+  readonly rules?: Partial<RevisionRules>;
+}
+
+/** Builds a revision from the one before it. */
+export function extendRevision(base: Revision, changes: RevisionChanges): Revision {
+  return {
+    ...base,
+    date: changes.date,
+    clientNotifications: extended(base.clientNotifications, changes.clientNotifications),
+    serverNotifications: extended(base.serverNotifications, changes.serverNotifications),
+    serverRequests: extended(base.serverRequests, changes.serverRequests),
+    fields: extendedFields(base.fields, changes.fields ?? {}),
+    content: extended(base.content, changes.content),
+    serverCapabilities: extended(base.serverCapabilities, changes.serverCapabilities),
+    elicitation: { ...base.elicitation, ...changes.elicitation },
+    sampling: { ...base.sampling, ...changes.sampling },
+    rules: { ...base.rules, ...changes.rules },
+  };
+}
+
+/** Indexes method records by name. */
+export function methodTable(...records: readonly MethodRecord[]): ReadonlyMap<string, MethodRecord> {
+  return new Map(records.map((record) => [record.name, record]));
+}
+
+function extended<T>(base: ReadonlySet<T>, additions: readonly T[] = []): ReadonlySet<T> {
+  return additions.length === 0 ? base : new Set([...base, ...additions]);
+}
+
+function extendedFields(base: FieldTables, additions: Partial<FieldTables>): FieldTables {
+  const fields: Record<string, readonly string[]> = { ...base };
+  for (const [name, added] of Object.entries(additions)) fields[name] = [...(fields[name] ?? []), ...added];
+  return fields as unknown as FieldTables;
+}
