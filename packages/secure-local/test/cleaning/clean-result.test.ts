@@ -1,0 +1,96 @@
+// Which fields of a result are cleaned, and that an untouched result stays the same object.
+import { describe, expect, it } from "vitest";
+import { cleanResult, cleanValue } from "../../src/guard/cleaning/clean-result.js";
+import { DEFAULT_CLEAN_LIMITS } from "../../src/guard/cleaning/clean-text.js";
+
+const BAD = "a\x1b[31mb\u200b";
+
+describe("cleanResult", () => {
+  it("returns the same object when there is nothing to clean", () => {
+    const result = {
+      content: [{ type: "text", text: "14" }],
+      structuredContent: { sum: 14, at: new Date(0) },
+      isError: false,
+    };
+    expect(cleanResult(result)).toBe(result);
+    expect(cleanResult(undefined)).toBe(undefined);
+  });
+
+  it("cleans text, embedded resources, links, prompts and errors without writing to what it was given", () => {
+    const result = {
+      content: [
+        { type: "text", text: BAD },
+        { type: "resource", resource: { uri: "file:///x", text: BAD, mimeType: "text/plain" } },
+        { type: "resource_link", uri: "file:///y", name: BAD, title: BAD, description: BAD },
+      ],
+      messages: [{ role: "user", content: { type: "text", text: BAD } }],
+      contents: [{ uri: "x:y", text: BAD }],
+      _meta: { note: BAD },
+    };
+    const before = structuredClone(result);
+    expect(JSON.stringify(cleanResult(result))).toBe(JSON.stringify(before).replaceAll(JSON.stringify(BAD), '"ab"'));
+    expect(result).toEqual(before);
+    expect(cleanValue({ code: -32603, message: BAD, data: [BAD] })).toEqual({
+      code: -32603,
+      message: "ab",
+      data: ["ab"],
+    });
+  });
+
+  it("cleans structured content at any depth, keys included, the first of two equal keys staying", () => {
+    const cleaned = cleanResult({
+      structuredContent: { [`k${BAD}`]: [{ deep: BAD }], kab: 2, ["__pro\u200bto__"]: 1 },
+    });
+    expect(JSON.stringify(cleaned)).toBe('{"structuredContent":{"kab":[{"deep":"ab"}],"__proto__":1}}');
+  });
+
+  it("leaves base64 of content blocks alone and nothing that only looks like it", () => {
+    const limits = { textBytes: 64, resultBytes: 10_000 };
+    const data = "QUJD".repeat(100);
+    const blocks = {
+      content: [
+        { type: "image", data, mimeType: "image/png" },
+        { type: "resource", resource: { uri: "x:y", blob: data } },
+      ],
+    };
+    expect(cleanResult(blocks, limits)).toBe(blocks);
+    const note = "\n[... 400 bytes removed ...]";
+    expect(cleanResult({ structuredContent: { type: "image", data } }, limits)).toEqual({
+      structuredContent: { type: "image", data: note },
+    });
+    expect(cleanResult({ content: [{ type: "image", data: `${data}\x1b` }] }, limits)).not.toHaveProperty(
+      "content.0.data",
+      data,
+    );
+  });
+
+  it("shares one budget between the texts of a result", () => {
+    const text = "x".repeat(600);
+    const result = {
+      content: [
+        { type: "text", text },
+        { type: "text", text },
+        { type: "text", text },
+      ],
+    };
+    const cleaned = cleanResult(result, { textBytes: 1_000, resultBytes: 1_000 });
+    const lengths = cleaned.content.map((block) => block.text.length);
+    expect(lengths[0]).toBe(600);
+    expect(lengths[1]).toBeLessThanOrEqual(400);
+    expect(lengths[2]).toBeLessThanOrEqual(64);
+    expect(cleanResult(cleaned, { textBytes: 1_000, resultBytes: 1_000 })).toBe(cleaned);
+  });
+
+  it("ends at a depth no honest answer has, cycles included", () => {
+    const cycle: Record<string, unknown> = {};
+    cycle["self"] = cycle;
+    expect(JSON.stringify(cleanResult({ structuredContent: cycle }))).toContain("nested deeper than 128 levels");
+    expect(DEFAULT_CLEAN_LIMITS.textBytes).toBe(1_048_576);
+  });
+
+  it("keeps marks that others put on a result", () => {
+    const mark = Symbol("mark");
+    const cleaned = cleanResult({ content: [{ type: "text", text: BAD }], [mark]: true });
+    expect(cleaned[mark]).toBe(true);
+  });
+});
