@@ -5,7 +5,6 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
-// @ts-expect-error plain JavaScript without types
 import { checkHouse } from "../check-layers/check-house.mjs";
 
 type Files = Record<string, string>;
