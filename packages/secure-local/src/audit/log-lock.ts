@@ -1,0 +1,87 @@
+// Makes sure that one process writes one log, although several clients start several servers at the same time.
+//
+// Each process puts down a lock file of its own (`<log>.lock-<pid>-<birth>`) and looks for others only afterwards. Of two
+// that come together the later one to look sees the other, so both can lose but never both win. Nobody removes the lock
+// of a live process, and a dead one's has a name no other process uses, so there is nothing to race for. Who loses takes
+// the next name (`audit.2.log`), whose chain is as sound as the first one's. Containers that share a folder but not their
+// process numbers must not share a log; the writer's check of the file size catches those that do.
+import * as fs from "node:fs";
+import { basename, dirname, extname, join } from "node:path";
+import { AuditError } from "./audit-error.js";
+
+/** Servers of one person on one machine: one for each client that runs, with room to spare. */
+const MAX_LOGS = 32;
+
+/** A lock that is held. */
+export interface LogLock {
+  /** The log this process may write. */
+  readonly file: string;
+  release(): void;
+}
+
+/**
+ * Takes the first free name: the file itself, then its numbered neighbours.
+ *
+ * @throws AuditError (`in_use`) when every name is taken.
+ */
+export function lockLog(file: string): LogLock {
+  for (let number = 1; number <= MAX_LOGS; number++) {
+    const lock = tryLock(numberedLog(file, number));
+    if (lock) return lock;
+  }
+  throw new AuditError("in_use", file, `${MAX_LOGS} running servers write beside this log already. Stop some of them.`);
+}
+
+/** The name of the log that the `number`-th server running at the same time writes, counted from 1. */
+export function numberedLog(file: string, number: number): string {
+  if (number === 1) return file;
+  const extension = extname(file);
+  return join(dirname(file), `${basename(file, extension)}.${number}${extension}`);
+}
+
+/** The log and those of its numbered neighbours that exist. */
+export function existingLogs(file: string): string[] {
+  const names = Array.from({ length: MAX_LOGS }, (_, index) => numberedLog(file, index + 1));
+  return names.filter((name) => fs.existsSync(name));
+}
+
+function tryLock(file: string): LogLock | undefined {
+  const prefix = `${basename(file)}.lock-`;
+  const folder = dirname(file);
+  const own = `${prefix}${process.pid}-${birth(process.pid) ?? "0"}-${Math.random().toString(36).slice(2, 10)}`;
+  const path = join(folder, own);
+  fs.closeSync(fs.openSync(path, "wx", 0o600));
+  for (const name of fs.readdirSync(folder)) {
+    if (name === own || !name.startsWith(prefix)) continue;
+    if (isHeld(name.slice(prefix.length))) {
+      fs.rmSync(path, { force: true });
+      return undefined;
+    }
+    fs.rmSync(join(folder, name), { force: true });
+  }
+  return { file, release: () => fs.rmSync(path, { force: true }) };
+}
+
+function isHeld(owner: string): boolean {
+  const [pid, born] = owner.split("-");
+  const id = Number(pid);
+  if (!Number.isSafeInteger(id) || id <= 0) return false;
+  try {
+    process.kill(id, 0);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
+  }
+  // A number used again by another process is not the one that put the lock down.
+  const now = birth(id);
+  return now === undefined || born === "0" || now === born;
+}
+
+/** When a process was started, where the system tells (Linux); with the pid it names one process. */
+function birth(pid: number): string | undefined {
+  try {
+    const stat = fs.readFileSync(`/proc/${pid}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
+  } catch {
+    return undefined;
+  }
+}
