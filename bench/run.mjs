@@ -1,0 +1,18 @@
+// `npm run bench -- NAME [options]`: runs one of the benches.
+
+/** A bench exports `main(options)`, which resolves to the exit code, or does its work when it is imported. */
+const BENCHES = {
+  stdio: () => import("./stdio/main.mjs"),
+  memory: () => import("./memory.mjs"),
+  kill: () => import("./kill.mjs"),
+  schema: () => import("./schema.mjs"),
+};
+
+const [name, ...options] = process.argv.slice(2);
+if (name === undefined || !Object.hasOwn(BENCHES, name)) {
+  process.stderr.write(`Which bench? npm run bench -- ${Object.keys(BENCHES).join(" | ")}\n`);
+  process.exitCode = 2;
+} else {
+  const bench = await BENCHES[name]();
+  if (typeof bench.main === "function") process.exitCode = await bench.main(options);
+}

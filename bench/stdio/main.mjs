@@ -1,0 +1,149 @@
+// `npm run bench -- stdio`: measures, reports, and judges.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { runToExit } from "../measure/raw-client.mjs";
+import { Figures } from "./figures.mjs";
+import { report } from "./report.mjs";
+import { runInterleaved } from "./run-interleaved.mjs";
+import { allServers, EMPTY_PROGRAM, temporaryState } from "./servers.mjs";
+import { judge } from "./targets.mjs";
+import { large, latency, list, start, throughput } from "./workloads.mjs";
+
+const USAGE = `npm run bench -- stdio [options]
+  --quick            few calls and repetitions: to see that everything runs, not to quote
+  --servers a,b      only these servers      --workloads w1,w2   only these workloads
+  --repetitions N    instead of 7            --no-gate           exit 0 even when a target is missed
+  --out FILE         where the report goes (default bench/RESULTS.md for a full run, nowhere otherwise)
+`;
+
+const FULL = {
+  repetitions: 7,
+  starts: 15,
+  w1: { calls: 50_000 },
+  w2: { calls: 5_000 },
+  w5: {},
+  w6: { calls: 100 },
+  w7: { calls: 50 },
+};
+const QUICK = {
+  repetitions: 3,
+  starts: 5,
+  w1: { calls: 10_000 },
+  w2: { calls: 1_000 },
+  w5: {},
+  w6: { calls: 20 },
+  w7: { calls: 10 },
+};
+const MEASURES = { w1: throughput, w2: latency, w5: start, w6: large, w7: list };
+
+/** Returns the exit code: 0, 1 when a target was missed or a server failed, 2 for a wrong command line. */
+export async function main(argv) {
+  const options = readOptions(argv);
+  if (options === undefined) return 2;
+  const { state, remove } = temporaryState();
+  try {
+    const servers = allServers(state).filter((server) => options.servers?.includes(server.id) ?? true);
+    const figures = await measureAll(servers, options);
+    return conclude(figures, servers, options);
+  } finally {
+    remove();
+  }
+}
+
+function readOptions(argv) {
+  try {
+    const { values } = parseArgs({
+      args: argv,
+      options: {
+        quick: { type: "boolean" },
+        servers: { type: "string" },
+        workloads: { type: "string" },
+        repetitions: { type: "string" },
+        "no-gate": { type: "boolean" },
+        out: { type: "string" },
+      },
+    });
+    const settings = { ...(values.quick ? QUICK : FULL) };
+    if (values.repetitions !== undefined) settings.repetitions = settings.starts = positive(values.repetitions);
+    const partial = values.quick || values.servers !== undefined || values.workloads !== undefined;
+    return {
+      settings,
+      servers: values.servers?.split(","),
+      workloads: values.workloads?.split(",") ?? Object.keys(MEASURES),
+      gate: !values["no-gate"],
+      partial,
+      out: values.out ?? (partial ? undefined : new URL("../RESULTS.md", import.meta.url)),
+    };
+  } catch (error) {
+    process.stderr.write(`${error.message}\n${USAGE}`);
+    return undefined;
+  }
+}
+
+function positive(text) {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1)
+    throw new Error(`--repetitions wants a whole number from 1 on, not ${text}`);
+  return value;
+}
+
+async function measureAll(servers, { settings, workloads }) {
+  const figures = new Figures();
+  for (const workload of workloads) {
+    if (MEASURES[workload] === undefined)
+      throw new Error(`no workload ${workload}: there are ${Object.keys(MEASURES).join(", ")}`);
+    const taking = servers.filter((server) => server.workloads.includes(workload));
+    const outcomes = await (workload === "w5"
+      ? measureStarts(taking, settings)
+      : measureCalls(workload, taking, settings));
+    figures.add(workload, outcomes);
+  }
+  progress("");
+  return figures;
+}
+
+function measureCalls(workload, servers, settings) {
+  return runInterleaved(servers, {
+    repetitions: settings.repetitions,
+    measure: (server) => MEASURES[workload](server, settings[workload]),
+    onProgress: (text) => progress(`${workload} ${text}`),
+  });
+}
+
+/** W5 runs the empty program in every round, and once more than it counts: the first start fills file and code caches. */
+async function measureStarts(servers, settings) {
+  const empty = { id: "empty", args: [EMPTY_PROGRAM], env: process.env };
+  const outcomes = await runInterleaved([empty, ...servers], {
+    repetitions: settings.starts + 1,
+    measure: async (server) => (server === empty ? { ready: await runToExit(server.args) } : start(server)),
+    onProgress: (text) => progress(`w5 ${text}`),
+  });
+  const base = outcomes.get(empty.id).samples.slice(1);
+  outcomes.delete(empty.id);
+  for (const outcome of outcomes.values()) {
+    outcome.samples = outcome.samples.slice(1).map((sample, round) => ({
+      ...sample,
+      readyAbove: sample.ready - base[round].ready,
+      firstCallAbove: sample.firstCall - base[round].ready,
+    }));
+  }
+  return outcomes;
+}
+
+function conclude(figures, servers, { settings, gate, partial, out }) {
+  const verdicts = judge(figures);
+  const text = report(figures, { servers, settings, verdicts });
+  process.stdout.write(text);
+  if (out !== undefined) writeFileSync(out, text);
+  const failures = figures.failures();
+  for (const [workload, server, reason] of failures) process.stderr.write(`FAILED ${workload} ${server}: ${reason}\n`);
+  const missed = verdicts.filter(({ verdict }) => verdict === "MISSED" || (verdict === "not measured" && !partial));
+  for (const { what, verdict } of missed) process.stderr.write(`${verdict}: ${what}\n`);
+  if (failures.length > 0) return 1;
+  return gate && missed.length > 0 ? 1 : 0;
+}
+
+/** One line that replaces itself, for a person who waits. */
+function progress(text) {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
+}

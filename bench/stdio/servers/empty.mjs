@@ -1,0 +1,1 @@
+// Nothing: what Node itself needs from start to exit.

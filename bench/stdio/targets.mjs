@@ -1,0 +1,35 @@
+// What the project promises of its stdio server, each promise judged against one run's figures.
+
+/**
+ * `read(figures)` gives the measured value, undefined when it was not measured. `figures.value(workload, server, field)` is a
+ * median, `figures.ratio(workload, server, base)` a median of ratios taken pair by pair.
+ */
+export const TARGETS = [
+  atMost("W1 library, CPU a call, against floor A", 1.3, "x", (f) => f.ratio("w1", "library", "floor-a")),
+  atMost("W1 library, CPU a call, against floor B", 2, "x", (f) => f.ratio("w1", "library", "floor-b")),
+  atMost("W1 library, CPU a call, against SDK v2", 1 / 6, "x", (f) => f.ratio("w1", "library", "sdk-v2")),
+  atMost("W1 whole guard chain, audit not synced, against floor A", 4, "x", (f) => f.ratio("w1", "chain", "floor-a")),
+  atMost("W2 library, p50, against floor A", 1.3, "x", (f) => f.ratio("w2", "library", "floor-a")),
+  atMost("W2 whole guard chain, audit synced, p50", 300, "µs", (f) => f.value("w2", "chain-synced", "p50")),
+  atMost("W2 mcp-secure-local, p50", 300, "µs", (f) => f.value("w2", "command-policy", "p50")),
+  atMost("W5 library ready, above an empty program", 20, "ms", (f) => f.value("w5", "library", "readyAbove")),
+  atMost("W5 mcp-secure-local ready, built-in policy", 20, "ms", (f) => f.value("w5", "command", "readyAbove")),
+  atMost("W5 mcp-secure-local ready, policy file", 45, "ms", (f) => f.value("w5", "command-policy", "readyAbove")),
+  atMost("W5 library, idle memory", 50, "MB", (f) => f.value("w5", "library", "idleMB")),
+  atMost("W5 mcp-secure-local, idle memory", 50, "MB", (f) => f.value("w5", "command", "idleMB")),
+  atMost("W6 library, CPU a call, against floor A", 1.2, "x", (f) => f.ratio("w6", "library", "floor-a")),
+  atMost("W7 library, CPU a list, against floor A", 0.6, "x", (f) => f.ratio("w7", "library", "floor-a")),
+];
+
+function atMost(what, limit, unit, read) {
+  return { what, limit, unit, read };
+}
+
+/** Each target with its measured value and "pass", "MISSED" or "not measured". */
+export function judge(figures) {
+  return TARGETS.map((target) => {
+    const measured = target.read(figures);
+    if (measured === undefined || Number.isNaN(measured)) return { ...target, verdict: "not measured" };
+    return { ...target, measured, verdict: measured <= target.limit ? "pass" : "MISSED" };
+  });
+}
