@@ -4,9 +4,9 @@ import type { ServerCapabilities } from "./capabilities.js";
 
 /** Why params were refused. It becomes a -32602 whose `data` is `{ path, constraint }`. */
 export interface ParamsFault {
-  /** Where: `params.name`. */
+  /** Where: a JSON Pointer into the params, `/name`. */
   readonly path: string;
-  /** What was expected there: `a string`. */
+  /** What was expected there: `must be` and then this, `a string`. */
   readonly constraint: string;
   /** One sentence for a person: `params.name must be a string`. */
   readonly message: string;

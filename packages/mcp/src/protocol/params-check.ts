@@ -1,50 +1,51 @@
 // Small questions about request params, shared by the checks of all methods.
-import type { JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { ParamsFault } from "./method.js";
 
-/** Builds the fault for the member at `path` (without the leading `params.`). */
-export function fault(path: string, constraint: string, missing = false): ParamsFault {
-  const full = `params.${path}`;
-  return { path: full, constraint, message: `${full} ${missing ? "is required and " : ""}must be ${constraint}` };
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** Builds the fault for the member that `keys` lead to, counted from the params. */
+export function fault(keys: readonly string[], constraint: string, missing = false): ParamsFault {
+  const path = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+  const what = `${missing ? "is required and " : ""}must be ${constraint}`;
+  return { path, constraint, message: `params.${keys.join(".")} ${what}` };
 }
 
 export function requireString(params: JsonObject, key: string): ParamsFault | undefined {
   const value = params[key];
-  return typeof value === "string" ? undefined : fault(key, "a string", value === undefined);
+  return typeof value === "string" ? undefined : fault([key], "a string", value === undefined);
 }
 
 export function optionalString(params: JsonObject, key: string): ParamsFault | undefined {
   const value = params[key];
-  return value === undefined || typeof value === "string" ? undefined : fault(key, "a string");
+  return value === undefined || typeof value === "string" ? undefined : fault([key], "a string");
 }
 
 export function requireObject(params: JsonObject, key: string): ParamsFault | undefined {
   const value = params[key];
-  return isObject(value) ? undefined : fault(key, "an object", value === undefined);
+  return isJsonObject(value) ? undefined : fault([key], "an object", value === undefined);
 }
 
 export function optionalObject(params: JsonObject, key: string): ParamsFault | undefined {
   const value = params[key];
-  return value === undefined || isObject(value) ? undefined : fault(key, "an object");
+  return value === undefined || isJsonObject(value) ? undefined : fault([key], "an object");
 }
 
 /** An absolute URI: it names its scheme and holds no spaces or control characters. */
 export function requireUri(params: JsonObject, key: string): ParamsFault | undefined {
   const value = params[key];
-  return typeof value === "string" && isUri(value) ? undefined : fault(key, "an absolute URI", value === undefined);
+  return typeof value === "string" && isUri(value) ? undefined : fault([key], "an absolute URI", value === undefined);
 }
 
-/** Every value of the object at `params[key]`, when there is one, is a string. */
-export function optionalStringMap(params: JsonObject, key: string): ParamsFault | undefined {
-  const map = params[key];
+/** Every value of the object at `holder[key]`, when there is one, is a string. `at` leads from the params to the holder. */
+export function optionalStringMap(
+  holder: JsonObject,
+  key: string,
+  at: readonly string[] = [],
+): ParamsFault | undefined {
+  const map = holder[key];
   if (map === undefined) return undefined;
-  if (!isObject(map)) return fault(key, "an object of strings");
+  if (!isJsonObject(map)) return fault([...at, key], "an object of strings");
   for (const name in map) {
-    if (typeof map[name] !== "string") return fault(`${key}.${name}`, "a string");
+    if (typeof map[name] !== "string") return fault([...at, key, name], "a string");
   }
   return undefined;
 }

@@ -1,8 +1,8 @@
 // Completing the arguments of prompts and resource templates.
-import type { JsonObject } from "../../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
-import { fault, isObject, optionalStringMap, requireObject } from "../params-check.js";
+import { fault, optionalStringMap, requireObject } from "../params-check.js";
 
 export interface PromptReference {
   type: "ref/prompt";
@@ -51,23 +51,25 @@ function checkComplete(params: JsonObject): ParamsFault | undefined {
 
 function checkReference(params: JsonObject): ParamsFault | undefined {
   const ref = params["ref"];
-  if (!isObject(ref)) return requireObject(params, "ref");
+  if (!isJsonObject(ref)) return requireObject(params, "ref");
   switch (ref["type"]) {
     case "ref/prompt":
-      return typeof ref["name"] === "string" ? undefined : fault("ref.name", "a string", ref["name"] === undefined);
+      return typeof ref["name"] === "string"
+        ? undefined
+        : fault(["ref", "name"], "a string", ref["name"] === undefined);
     case "ref/resource":
-      return typeof ref["uri"] === "string" ? undefined : fault("ref.uri", "a string", ref["uri"] === undefined);
+      return typeof ref["uri"] === "string" ? undefined : fault(["ref", "uri"], "a string", ref["uri"] === undefined);
     default:
-      return fault("ref.type", '"ref/prompt" or "ref/resource"', ref["type"] === undefined);
+      return fault(["ref", "type"], '"ref/prompt" or "ref/resource"', ref["type"] === undefined);
   }
 }
 
 function checkArgument(params: JsonObject): ParamsFault | undefined {
   const argument = params["argument"];
-  if (!isObject(argument)) return requireObject(params, "argument");
+  if (!isJsonObject(argument)) return requireObject(params, "argument");
   for (const key of ["name", "value"]) {
     const value = argument[key];
-    if (typeof value !== "string") return fault(`argument.${key}`, "a string", value === undefined);
+    if (typeof value !== "string") return fault(["argument", key], "a string", value === undefined);
   }
   return undefined;
 }
@@ -75,7 +77,6 @@ function checkArgument(params: JsonObject): ParamsFault | undefined {
 function checkContext(params: JsonObject): ParamsFault | undefined {
   const context = params["context"];
   if (context === undefined) return undefined;
-  if (!isObject(context)) return fault("context", "an object");
-  const inner = optionalStringMap(context, "arguments");
-  return inner && fault(inner.path.replace("params.", "context."), inner.constraint);
+  if (!isJsonObject(context)) return fault(["context"], "an object");
+  return optionalStringMap(context, "arguments", ["context"]);
 }

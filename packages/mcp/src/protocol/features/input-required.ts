@@ -1,8 +1,8 @@
 // Questions a 2026-07-28 server puts into its answer, and the client's replies on the retry.
-import type { JsonObject } from "../../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
 import type { ParamsFault } from "../method.js";
-import { fault, isObject, optionalString } from "../params-check.js";
+import { fault, optionalString } from "../params-check.js";
 import type { ElicitRequestParams, ElicitResult } from "./elicitation.js";
 import type { ListRootsResult } from "./roots.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "./sampling.js";
@@ -44,9 +44,9 @@ export interface InputResponseRequestParams {
 export function checkInputResponses(params: JsonObject): ParamsFault | undefined {
   const responses = params["inputResponses"];
   if (responses !== undefined) {
-    if (!isObject(responses)) return fault("inputResponses", "an object");
+    if (!isJsonObject(responses)) return fault(["inputResponses"], "an object");
     for (const key in responses) {
-      if (!isObject(responses[key])) return fault(`inputResponses.${key}`, "an object");
+      if (!isJsonObject(responses[key])) return fault(["inputResponses", key], "an object");
     }
   }
   return optionalString(params, "requestState");

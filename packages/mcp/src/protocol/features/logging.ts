@@ -23,10 +23,6 @@ export function levelIndex(level: unknown): number {
   return (LOGGING_LEVELS as readonly unknown[]).indexOf(level);
 }
 
-export function isLoggingLevel(level: unknown): level is LoggingLevel {
-  return levelIndex(level) >= 0;
-}
-
 export interface SetLevelRequestParams {
   level: LoggingLevel;
   _meta?: Meta;
@@ -51,5 +47,7 @@ export const SET_LEVEL: MethodRecord = {
 
 function checkSetLevel(params: JsonObject): ParamsFault | undefined {
   const level = params["level"];
-  return isLoggingLevel(level) ? undefined : fault("level", `one of ${LOGGING_LEVELS.join(", ")}`, level === undefined);
+  return levelIndex(level) >= 0
+    ? undefined
+    : fault(["level"], `one of ${LOGGING_LEVELS.join(", ")}`, level === undefined);
 }

@@ -13,8 +13,3 @@ export interface ProgressNotificationParams {
   message?: string;
   _meta?: Meta;
 }
-
-/** Whether `value` may serve as a progress token. */
-export function isProgressToken(value: unknown): value is ProgressToken {
-  return typeof value === "string" || Number.isSafeInteger(value);
-}

@@ -1,8 +1,8 @@
 // The 2026-07-28 way to hear of changes: one long request that names what is wanted.
-import type { JsonObject } from "../../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
-import { fault, isObject, requireObject } from "../params-check.js";
+import { fault, requireObject } from "../params-check.js";
 
 /** What a listener wants to hear of; in the acknowledgement, what it will. */
 export interface SubscriptionFilter {
@@ -36,13 +36,13 @@ const FLAGS = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"]
 
 function checkListen(params: JsonObject): ParamsFault | undefined {
   const filter = params["notifications"];
-  if (!isObject(filter)) return requireObject(params, "notifications");
+  if (!isJsonObject(filter)) return requireObject(params, "notifications");
   for (const flag of FLAGS) {
     const value = filter[flag];
-    if (value !== undefined && typeof value !== "boolean") return fault(`notifications.${flag}`, "a boolean");
+    if (value !== undefined && typeof value !== "boolean") return fault(["notifications", flag], "a boolean");
   }
   const uris = filter["resourceSubscriptions"];
   if (uris === undefined) return undefined;
   const valid = Array.isArray(uris) && uris.every((uri) => typeof uri === "string");
-  return valid ? undefined : fault("notifications.resourceSubscriptions", "an array of strings");
+  return valid ? undefined : fault(["notifications", "resourceSubscriptions"], "an array of strings");
 }

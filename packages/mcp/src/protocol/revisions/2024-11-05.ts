@@ -97,5 +97,6 @@ export const REVISION_2024_11_05: Revision = {
     statelessErrors: false,
     structuredContent: "none",
     completionContext: false,
+    metaReservation: "inner",
   },
 };

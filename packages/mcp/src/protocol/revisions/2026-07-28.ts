@@ -94,6 +94,7 @@ export const REVISION_2026_07_28: Revision = {
     statelessErrors: true,
     structuredContent: "any",
     completionContext: true,
+    metaReservation: "second",
   },
 };
 

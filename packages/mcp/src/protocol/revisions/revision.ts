@@ -59,6 +59,8 @@ export interface RevisionRules {
   readonly statelessErrors: boolean;
   readonly structuredContent: "none" | "object" | "any";
   readonly completionContext: boolean;
+  /** Which labels of a `_meta` prefix the specification reserves its two words in. */
+  readonly metaReservation: "inner" | "second";
 }
 
 /** One revision. A method, notification or member that it lacks is absent from its tables. */

@@ -1,0 +1,42 @@
+// Checks the keys of `_meta` objects and says which are reserved.
+import type { Revision } from "./revisions/revision.js";
+
+const LABEL = /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/;
+const NAME = /^(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]*[A-Za-z0-9])?)?$/;
+
+/** Keys without a prefix that mean something: progress, and the W3C trace context (2026-07-28). */
+const BARE_KEYS: ReadonlySet<string> = new Set(["progressToken", "traceparent", "tracestate", "baggage"]);
+
+/** Says in one sentence what is wrong with a key, or returns undefined. A prefix is dot-separated labels and a slash. */
+export function metaKeyFault(key: string): string | undefined {
+  const slash = key.indexOf("/");
+  const name = key.slice(slash + 1);
+  if (
+    slash >= 0 &&
+    !key
+      .slice(0, slash)
+      .split(".")
+      .every((label) => LABEL.test(label))
+  ) {
+    return `The prefix of the _meta key ${JSON.stringify(key)} must be labels joined by dots, each starting with a letter and ending with a letter or digit`;
+  }
+  if (slash < 0 && name === "") return "A _meta key must not be empty";
+  if (NAME.test(name)) return undefined;
+  return `The name in the _meta key ${JSON.stringify(key)} must start and end with a letter or digit, with only letters, digits, "-", "_" and "." between`;
+}
+
+/**
+ * Whether the specification keeps a key for itself. 2025-06-18 reserves prefixes in which `mcp` or `modelcontextprotocol`
+ * is followed by a further label; later revisions those whose second label is one of the two.
+ */
+export function isReservedMetaKey(key: string, { rules }: Revision): boolean {
+  const slash = key.indexOf("/");
+  if (slash < 0) return BARE_KEYS.has(key);
+  const labels = key.slice(0, slash).split(".");
+  if (rules.metaReservation === "second") return isOurs(labels[1]);
+  return labels.slice(0, -1).some(isOurs);
+}
+
+function isOurs(label: string | undefined): boolean {
+  return label === "mcp" || label === "modelcontextprotocol";
+}
