@@ -1,0 +1,198 @@
+// Finds every subschema of a schema, checks its keywords, and knows its address, dialect and anchors.
+
+import type { JsonSchema } from "../schema.js";
+import { MAX_SCHEMA_DEPTH, MAX_SUBSCHEMAS } from "./budget.js";
+import { dialectOf, knownDialect, type Dialect } from "./dialect.js";
+import { below, checkKeyword, checkSize, isSchemaObject, type SchemaObject } from "./inspect.js";
+import { SchemaError } from "./schema-error.js";
+import { describe } from "./show.js";
+import type { Check } from "./trace.js";
+
+/** A schema with an address of its own: a document, or a subschema with `$id`. */
+export interface Resource {
+  readonly uri: string;
+  readonly root: JsonSchema;
+  readonly dialect: Dialect;
+  readonly anchors: Map<string, Node>;
+  /** The anchors among them that `$dynamicRef` may rebind. */
+  readonly dynamic: Map<string, Node>;
+}
+
+/** A subschema: where it stands, and its check once it is built. */
+export interface Node {
+  readonly schema: SchemaObject;
+  readonly resource: Resource;
+  /** Where it stands, for error messages. */
+  readonly pointer: string;
+  /** How many subschemas it stands inside. */
+  readonly level: number;
+  /** Set when it is built. */
+  check: Check | undefined;
+}
+
+/** A keyword of a subschema that refers to another one. */
+export interface Reference {
+  readonly node: Node;
+  readonly keyword: "$ref" | "$dynamicRef";
+}
+
+/** Base of schemas without an absolute `$id`: a scheme nobody can mistake for an address on the network. */
+export const NOWHERE = "schema:///schema";
+
+export class Catalogue {
+  /** Every reference found so far; resolving one may add documents, and with them more. */
+  readonly references: Reference[] = [];
+  hasDefaults = false;
+  readonly nodes: Map<SchemaObject, Node> = new Map();
+  readonly resources: Map<string, Resource> = new Map();
+  readonly given: Readonly<Record<string, JsonSchema>>;
+  #left = MAX_SUBSCHEMAS + 1;
+
+  constructor(given: Readonly<Record<string, JsonSchema>>) {
+    this.given = given;
+  }
+
+  /** Adds the whole document found at `uri`, and returns its resource. */
+  add(document: unknown, uri: string, dialect: Dialect): Resource {
+    checkSize(document);
+    const pointer = uri === NOWHERE ? "#" : `${uri}#`;
+    const found = this.#open(document as JsonSchema, uri, pointer, dialect);
+    this.index(document, found, pointer, 0);
+    const named = isSchemaObject(document) ? this.nodeOf(document).resource : found;
+    this.resources.set(uri, named);
+    return named;
+  }
+
+  nodeOf(schema: SchemaObject): Node {
+    const node = this.nodes.get(schema);
+    if (node === undefined) throw new Error("a subschema was not indexed");
+    return node;
+  }
+
+  /** Indexes `schema` and all below it. Does nothing when that was done before. */
+  index(schema: unknown, outer: Resource, pointer: string, level: number): void {
+    if (!isSchemaObject(schema)) {
+      if (typeof schema === "boolean") return this.#count(pointer, level);
+      throw new SchemaError(
+        "invalid-schema",
+        pointer,
+        `must be a schema: an object or a boolean, but it is ${describe(schema)}`,
+      );
+    }
+    if (this.nodes.has(schema)) return;
+    this.#count(pointer, level);
+    // In draft-07 a reference hides whatever stands beside it.
+    const hidden = outer.dialect.draft === "draft-07" && schema["$ref"] !== undefined;
+    const resource = hidden ? outer : this.#enter(schema, outer, pointer);
+    const node: Node = { schema, resource, pointer, level, check: undefined };
+    this.nodes.set(schema, node);
+    if (!hidden) nameAnchors(node);
+    const { kinds } = resource.dialect;
+    for (const keyword of Object.keys(schema)) {
+      const kind = kinds.get(keyword);
+      if (kind === undefined || (hidden && keyword !== "$ref" && keyword !== "definitions")) continue;
+      const value = schema[keyword];
+      const place = below(pointer, keyword);
+      checkKeyword(kind, value, place);
+      if (keyword === "default") this.hasDefaults = true;
+      else if (keyword === "$ref" || keyword === "$dynamicRef") this.references.push({ node, keyword });
+      if (kind.startsWith("schema")) this.#indexBelow(value, kind === "schema", node, place);
+      else if (kind === "dependencies") this.#indexDependencies(value as SchemaObject, node, place);
+    }
+  }
+
+  #indexBelow(value: unknown, single: boolean, parent: Node, place: string): void {
+    const { resource, level } = parent;
+    if (single || typeof value === "boolean") this.index(value, resource, place, level + 1);
+    else if (Array.isArray(value)) {
+      value.forEach((item, position) => this.index(item, resource, below(place, position), level + 1));
+    } else if (place.endsWith("/items")) this.index(value, resource, place, level + 1);
+    else {
+      const map = value as SchemaObject;
+      for (const name of Object.keys(map)) this.index(map[name], resource, below(place, name), level + 1);
+    }
+  }
+
+  #indexDependencies(value: SchemaObject, parent: Node, place: string): void {
+    for (const name of Object.keys(value)) {
+      const at = below(place, name);
+      if (Array.isArray(value[name])) checkKeyword("strings", value[name], at);
+      else this.index(value[name], parent.resource, at, parent.level + 1);
+    }
+  }
+
+  /** The resource that `schema` stands in: its own when it has an `$id`. */
+  #enter(schema: SchemaObject, outer: Resource, pointer: string): Resource {
+    const id = schema["$id"];
+    if (id === undefined) return outer;
+    const place = below(pointer, "$id");
+    checkKeyword("string", id, place);
+    const [address, fragment] = splitFragment(id as string);
+    if (fragment !== "" && outer.dialect.draft === "2020-12") {
+      throw new SchemaError("invalid-schema", place, `must not have a fragment; name the place with $anchor`);
+    }
+    if (address === "") return outer;
+    return this.#open(schema, absolute(address, outer.uri, place), pointer, outer.dialect);
+  }
+
+  #open(root: JsonSchema, uri: string, pointer: string, inherited: Dialect): Resource {
+    const dialect = isSchemaObject(root) ? this.#dialectOf(root, pointer, inherited) : inherited;
+    const resource: Resource = { uri, root, dialect, anchors: new Map(), dynamic: new Map() };
+    this.resources.set(uri, resource);
+    return resource;
+  }
+
+  #dialectOf(root: SchemaObject, pointer: string, inherited: Dialect): Dialect {
+    const uri = root["$schema"];
+    if (uri === undefined) return inherited;
+    const place = below(pointer, "$schema");
+    checkKeyword("string", uri, place);
+    const known = knownDialect(uri as string);
+    if (known !== undefined) return known;
+    const metaschema = Object.hasOwn(this.given, uri as string) ? this.given[uri as string] : undefined;
+    if (isSchemaObject(metaschema)) return dialectOf(metaschema, place);
+    const message = `the dialect ${describe(uri)} is not supported; use JSON Schema 2020-12 or draft-07`;
+    throw new SchemaError("unsupported-dialect", place, message);
+  }
+
+  #count(pointer: string, level: number): void {
+    if (level > MAX_SCHEMA_DEPTH) {
+      const message = `is more than ${MAX_SCHEMA_DEPTH} schemas deep; move inner ones to $defs and refer to them`;
+      throw new SchemaError("schema-too-large", pointer, message);
+    }
+    if (--this.#left < 0) {
+      throw new SchemaError("schema-too-large", "#", `holds more than ${MAX_SUBSCHEMAS} subschemas; make it smaller`);
+    }
+  }
+}
+
+function nameAnchors(node: Node): void {
+  const { schema, resource } = node;
+  const { anchors, dynamic, dialect } = resource;
+  if (dialect.draft === "draft-07") {
+    const [, fragment] = splitFragment(String(schema["$id"] ?? ""));
+    if (fragment !== "") anchors.set(fragment, node);
+    return;
+  }
+  const { $anchor, $dynamicAnchor } = schema;
+  if (typeof $anchor === "string") anchors.set($anchor, node);
+  if (typeof $dynamicAnchor === "string") {
+    anchors.set($dynamicAnchor, node);
+    dynamic.set($dynamicAnchor, node);
+  }
+}
+
+/** Splits a URI reference at its `#`. */
+export function splitFragment(reference: string): [address: string, fragment: string] {
+  const at = reference.indexOf("#");
+  return at < 0 ? [reference, ""] : [reference.slice(0, at), reference.slice(at + 1)];
+}
+
+/** Resolves `address` against `base`; throws a `SchemaError` for what is no URI. */
+export function absolute(address: string, base: string, place: string): string {
+  try {
+    return new URL(address, base).href;
+  } catch {
+    throw new SchemaError("invalid-schema", place, `${describe(address)} is not a URI reference`);
+  }
+}

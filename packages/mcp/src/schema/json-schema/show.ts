@@ -1,0 +1,89 @@
+// Puts values into words for fault messages: short, typed, and without characters that act on a terminal or a reader.
+
+/** Characters shown of one string: enough to recognise it, too few to flood an answer. */
+const MAX_SHOWN = 60;
+/** Alternatives listed in one message. */
+const MAX_LISTED = 20;
+
+// Control, format (bidirectional, zero-width) and separator characters, and halves of surrogate pairs.
+const invisible = /[\u007f-\u009f\u2028\u2029]|\p{Cf}|\p{Cs}/gu;
+
+function escapeInvisible(character: string): string {
+  return [...character].map((c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`).join("");
+}
+
+/** Quotes `text` as JSON, cut to a readable length. */
+export function quote(text: string): string {
+  const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return JSON.stringify(cut).replace(invisible, escapeInvisible);
+}
+
+/** Names the type of `value` and shows it where it is short: `the string "five"`, `an array of 3 items`. */
+export function describe(value: unknown): string {
+  switch (typeof value) {
+    case "string":
+      return `the string ${quote(value)}`;
+    case "number":
+      return `the number ${value}`;
+    case "boolean":
+      return `the boolean ${value}`;
+    case "undefined":
+      return "missing";
+    case "object":
+      if (value === null) return "null";
+      if (!Array.isArray(value)) return "an object";
+      return value.length === 0 ? "an empty array" : `an array of ${plural(value.length, "item")}`;
+    default:
+      return `a ${typeof value}, which is not JSON`;
+  }
+}
+
+/** Shows a value of the schema, such as a member of `enum`. */
+export function literal(value: unknown): string {
+  if (typeof value === "string") return quote(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  const text = JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+/** Lists `items` with commas, and says how many were left out. */
+export function list(items: readonly string[]): string {
+  if (items.length <= MAX_LISTED) return items.join(", ");
+  return `${items.slice(0, MAX_LISTED).join(", ")} and ${items.length - MAX_LISTED} more`;
+}
+
+export function plural(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${count} ${count === 1 ? noun : nouns}`;
+}
+
+/** Longest names compared when looking for a near one: the comparison is quadratic. */
+const MAX_COMPARED = 40;
+
+/** The one of `names` that `name` was probably meant to be: at most a third of its letters differ. */
+export function nearest(name: string, names: readonly string[]): string | undefined {
+  if (name.length > MAX_COMPARED) return undefined;
+  let best: string | undefined;
+  let bestDistance = Math.floor(Math.max(name.length, 3) / 3) + 1;
+  for (const candidate of names.slice(0, 200)) {
+    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
+    const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
+    if (distance < bestDistance) {
+      best = candidate;
+      bestDistance = distance;
+    }
+  }
+  return best;
+}
+
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
