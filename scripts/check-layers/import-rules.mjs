@@ -10,17 +10,18 @@ export function* importFaults(house, file) {
     return;
   }
   for (const found of file.imports) {
-    const text = judge(house, file, layer, found.specifier);
+    const text = judge(house, file, layer, found);
     if (text) yield fault(file, found.line, text);
   }
   yield* wallFaults(house, file);
   yield* globalFaults(house, file, layer);
 }
 
-function judge(house, file, layer, specifier) {
+function judge(house, file, layer, found) {
+  const { specifier } = found;
   if (specifier.startsWith(".")) return judgeRelative(house, file, layer, specifier);
   const builtin = builtinName(specifier);
-  if (builtin !== undefined) return judgeBuiltin(house, file, layer, builtin);
+  if (builtin !== undefined) return judgeBuiltin(house, file, layer, { ...found, builtin });
   if (house.library && isPackage(specifier, house.library.name)) return judgeLibrary(house, layer, specifier);
   return judgePackage(house, layer, specifier);
 }
@@ -38,15 +39,21 @@ function judgeRelative(house, file, layer, specifier) {
   );
 }
 
-function judgeBuiltin(house, file, layer, name) {
+function judgeBuiltin(house, file, layer, { builtin: name, names }) {
   const inside = house.inside(file.path);
   if (!within(inside, house.table.nodeBuiltins)) {
     return `"node:${name}" in a runtime-neutral file, move what needs Node to ${house.root}/node`;
   }
-  if (isAmbient(house, inside, layer) && house.table.ambient.builtins.includes(name.split("/")[0])) {
+  if (isAmbient(house, inside, layer) && isPower(house.table.ambient, name, names)) {
     return `layer ${layer} reaches for "node:${name}", use what the capabilities hand out instead`;
   }
   return undefined;
+}
+
+/** Whether an import of a builtin gives power over the machine: types do not, nor the functions the table calls pure. */
+function isPower({ builtins, pure }, name, names) {
+  if (!builtins.includes(name.split("/")[0])) return false;
+  return names === undefined || names.some((one) => !pure[name]?.includes(one));
 }
 
 function judgeLibrary(house, layer, specifier) {
@@ -63,11 +70,11 @@ function judgePackage(house, layer, specifier) {
   return `layer ${layer} may not import the package "${specifier}", do without or name it for this layer in layers.json`;
 }
 
-/** Two families that never meet: neither side imports the other, and one named file alone imports both. */
+/** Two families that never meet: neither side imports the other, and only the named files import both. */
 function* wallFaults(house, file) {
   const inside = house.inside(file.path);
   for (const { between, joinedBy } of house.table.walls ?? []) {
-    if (inside === joinedBy) continue;
+    if (within(inside, joinedBy)) continue;
     const own = between.find((side) => inside.startsWith(side));
     const seen = new Set(own ? [own] : []);
     for (const { specifier, line } of file.imports) {
@@ -75,7 +82,11 @@ function* wallFaults(house, file) {
       const side = between.find((folder) => target && target.startsWith(folder));
       if (side) seen.add(side);
       if (side && seen.size > 1) {
-        yield fault(file, line, `names both ${between.join(" and ")}, only ${joinedBy} may, go through it`);
+        yield fault(
+          file,
+          line,
+          `names both ${between.join(" and ")}, only ${joinedBy.join(" and ")} may, go through it`,
+        );
         break;
       }
     }

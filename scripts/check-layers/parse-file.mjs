@@ -5,7 +5,7 @@ const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFu
 const REEXPORTS = new Set(["ExportAllDeclaration", "ExportNamedDeclaration"]);
 
 /**
- * @typedef {{ specifier: string, line: number }} Import
+ * @typedef {{ specifier: string, line: number, names?: string[] }} Import  `names` is what it takes at run time, where known
  * @typedef {{ value: string, line: number }} Text
  * @typedef {{ name: string, line: number, lines: number }} Span
  */
@@ -62,7 +62,7 @@ function visit(node, parent, key, context) {
   else if (node.type === "TemplateElement") addText(node.value.cooked ?? node.value.raw, node, context);
   else if (node.type === "ImportDeclaration") visitImport(node, context);
   else if (node.type === "ImportExpression") addImport(node.source, context);
-  else if (node.type === "TSImportType") addImport(node.source ?? node.argument, context);
+  else if (node.type === "TSImportType") addImport(node.source ?? node.argument, context, []);
   else if (REEXPORTS.has(node.type)) visitExport(node, context);
 }
 
@@ -70,13 +70,21 @@ function addText(value, node, { facts, at }) {
   facts.texts.push({ value, line: at(node.start) });
 }
 
-function addImport(source, { facts, at }) {
+function addImport(source, { facts, at }, names) {
   const literal = source?.type === "TSLiteralType" ? source.literal : source;
-  if (typeof literal?.value === "string") facts.imports.push({ specifier: literal.value, line: at(literal.start) });
+  if (typeof literal?.value !== "string") return;
+  facts.imports.push({ specifier: literal.value, line: at(literal.start), names });
+}
+
+/** The names a declaration takes at run time: none of a type import, undefined when it takes the whole module. */
+function namesOf({ importKind, specifiers }) {
+  if (importKind === "type") return [];
+  if (specifiers.length === 0 || specifiers.some(({ type }) => type !== "ImportSpecifier")) return undefined;
+  return specifiers.filter((one) => one.importKind !== "type").map(({ imported }) => imported.name);
 }
 
 function visitImport(node, context) {
-  addImport(node.source, context);
+  addImport(node.source, context, namesOf(node));
   for (const { local } of node.specifiers) {
     context.imported.add(local.name);
     context.bound.add(local.name);

@@ -30,7 +30,7 @@ const clean: Files = {
   [mcp("node/stdio-pipe.ts")]: source('import { stdin } from "node:process";', "export const pipe: unknown = stdin;"),
   [mcp("entries/server.ts")]: source('export type { Sent } from "../server/server.js";'),
   [product("policy/decide.ts")]: source("export const decide = (): boolean => false;"),
-  [product("policy/load.ts")]: source(
+  [product("policy/load-policy.ts")]: source(
     'import { readFileSync } from "node:fs";',
     "export const load: unknown = readFileSync;",
   ),
@@ -237,6 +237,12 @@ const faults: [what: string, path: string, text: string, says: RegExp][] = [
     /read\.ts:2: layer tools reaches for "node:fs\/promises"/,
   ],
   [
+    "sockets beside a pure function",
+    product("tools/dial.ts"),
+    source('import { connect, isIP } from "node:net";', "export const a: unknown[] = [connect, isIP];"),
+    /dial\.ts:2: layer tools reaches for "node:net"/,
+  ],
+  [
     "processes in a policy matcher",
     product("policy/match.ts"),
     source('import "child_process";'),
@@ -298,8 +304,11 @@ describe("check-layers", () => {
     expect(faultsWith({ [mcp("server/long.ts")]: text })).toEqual([]);
   });
 
-  it("takes a name bound in the file for what it is, not for the global", () => {
+  it("tells power from types, from pure functions and from names bound in the file", () => {
     const text = source(
+      'import type { Stats } from "node:fs";',
+      'import { isIP } from "node:net";',
+      "export const seen = (a: Stats): unknown => isIP(a.dev.toString());",
       "export const get = ({ fetch }: { fetch(): void }): void => fetch();",
       "export interface Net { fetch: number }",
     );

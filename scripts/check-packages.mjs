@@ -1,0 +1,115 @@
+#!/usr/bin/env node
+// Packs both packages and checks the tarballs as a stranger would find them: contents, metadata, types, imports, command.
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { root, run } from "./lib/run-command.mjs";
+import { runSteps } from "./lib/run-steps.mjs";
+
+const PACKAGES = ["packages/mcp", "packages/secure-local"];
+
+/** Packs one workspace into `folder` and unpacks it where an installed package would be; returns what is known of it. */
+async function pack(path, folder) {
+  const { code, output } = await run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], {
+    cwd: join(root, path),
+  });
+  if (code !== 0) throw new Error(`npm pack in ${path} failed: ${output}`);
+  const [{ name, version, filename, files }] = Object.values(JSON.parse(output.slice(output.search(/[[{]\s/))));
+  const tarball = join(folder, filename);
+  const place = join(folder, "node_modules", name);
+  mkdirSync(place, { recursive: true });
+  const unpacked = await run("tar", ["-xzf", tarball, "--strip-components=1", "-C", place]);
+  if (unpacked.code !== 0) throw new Error(`cannot unpack ${tarball}: ${unpacked.output}`);
+  const manifest = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
+  return { path, name, version, tarball, place, manifest, files: files.map((file) => file.path) };
+}
+
+/** What must and must not be in a tarball; a built file without a source was left behind by a rename. */
+function contents({ path, files, manifest }) {
+  const faults = ["LICENSE", "README.md", "package.json"].filter((name) => !files.includes(name));
+  const lines = faults.map((name) => `${path}: ${name} is missing, add it`);
+  for (const file of files) {
+    if (/\.tsbuildinfo$|(?:^|\/)test\/|\.new$/.test(file))
+      lines.push(`${path}: ${file} is packed, exclude it in "files"`);
+    const built = /^dist\/(.+?)(?:\.d\.ts|\.js)$/.exec(file);
+    if (!built || existsSync(join(root, path, "src", `${built[1]}.ts`))) continue;
+    lines.push(`${path}: ${file} has no source any more, delete ${path}/dist and build again`);
+  }
+  if (manifest.scripts?.install || manifest.scripts?.postinstall)
+    lines.push(`${path}: runs an install script, remove it`);
+  return { code: lines.length > 0 ? 1 : 0, output: lines.join("\n"), seconds: 0 };
+}
+
+function subpathsOf({ name, manifest }) {
+  const subpaths = Object.keys(manifest.exports ?? {}).filter((subpath) => subpath !== "./package.json");
+  return subpaths.map((subpath) => name + subpath.slice(1));
+}
+
+/** Imports every public subpath; one that exports nothing is as wrong as one that throws. */
+function importAll(folder, subpaths) {
+  const file = join(folder, "import-all.mjs");
+  const lines = subpaths.map((subpath) => `["${subpath}", Object.keys(await import("${subpath}")).length]`);
+  const text = `for (const [name, count] of [${lines.join(", ")}]) {
+    if (count === 0) throw new Error(name + " exports nothing at run time");
+  }
+  process.exit(0);`;
+  writeFileSync(file, text);
+  return run(process.execPath, [file], { cwd: folder });
+}
+
+/** Compiles a Node program that imports everything, library declarations checked: no type may lean on our own settings. */
+function compile(folder, subpaths) {
+  const imports = subpaths.map((subpath, n) => `import * as all${n} from "${subpath}";\nconsole.log(all${n});`);
+  writeFileSync(join(folder, "program.mts"), imports.join("\n"));
+  const compilerOptions = {
+    module: "nodenext",
+    target: "es2023",
+    lib: ["es2023", "esnext.disposable"],
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    skipLibCheck: false,
+    types: ["node"],
+    typeRoots: [join(root, "node_modules/@types")],
+  };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.mts"] }));
+  return run("tsc", ["-p", folder], { cwd: folder });
+}
+
+async function command({ place, version, manifest }) {
+  const [bin] = Object.values(manifest.bin);
+  const result = await run(process.execPath, [join(place, bin), "--version"], { cwd: tmpdir() });
+  const right = result.code === 0 && result.output.includes(version);
+  return { ...result, code: right ? 0 : 1, output: `--version printed ${result.output}, expected ${version}` };
+}
+
+async function check(folder) {
+  const [library, product] = await Promise.all(PACKAGES.map((path) => pack(path, folder)));
+  const subpaths = subpathsOf(library);
+  return runSteps([
+    ...[library, product].flatMap((one) => [
+      { name: `contents of ${one.name}`, run: async () => contents(one) },
+      { name: `publint ${one.name}`, run: () => run("publint", ["run", one.tarball, "--strict"]) },
+    ]),
+    {
+      name: `types of ${library.name}`,
+      run: () => run("attw", [library.tarball, "--profile", "esm-only", "--no-emoji"]),
+    },
+    { name: `a program against ${library.name}`, run: () => compile(folder, subpaths) },
+    { name: `import of ${subpaths.join(", ")}`, run: () => importAll(folder, subpaths) },
+    { name: `the command ${product.name}`, run: () => command(product) },
+  ]);
+}
+
+const built = await run("npm", ["run", "build", "--silent"]);
+if (built.code !== 0) {
+  console.error(`${built.output}The build failed, no package was checked.`);
+  process.exitCode = 1;
+} else {
+  const folder = mkdtempSync(join(tmpdir(), "packages-"));
+  try {
+    process.exitCode = (await check(folder)) > 0 ? 1 : 0;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
