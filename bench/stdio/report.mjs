@@ -15,7 +15,8 @@ const WORKLOADS = {
   },
   w2: {
     title: "W2: one call at a time",
-    note: (s) => `${s.w2.calls.toLocaleString("en")} calls, time from the write to the answer as the client sees it.`,
+    note: (s) =>
+      `${s.w2.calls.toLocaleString("en")} calls, time from the write to the answer as the client sees it; ${s.w2.pinned ? "both on one core, so that no wake-up of an idle core is counted" : "client and server each where the system puts it"}.`,
     columns: [
       ["p50 µs", (f, id) => fixed(f.value("w2", id, "p50"), 1)],
       ["p99 µs", (f, id) => fixed(f.value("w2", id, "p99"), 0)],
@@ -59,7 +60,7 @@ export function report(figures, { servers, settings, verdicts }) {
   for (const workload of Object.keys(WORKLOADS)) {
     if (figures.has(workload)) parts.push(workloadSection(workload, figures, { servers, settings }));
   }
-  parts.push(targetSection(verdicts));
+  if (verdicts.length > 0) parts.push(targetSection(verdicts));
   return `${parts.join("\n\n")}\n`;
 }
 
