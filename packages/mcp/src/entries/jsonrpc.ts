@@ -1,0 +1,19 @@
+// The package's `/jsonrpc` subpath: JSON-RPC 2.0 for those who write a transport or a dialect of their own.
+export type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
+export { ErrorCode } from "../jsonrpc/error-codes.js";
+export { DEFAULT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+export { LocalError } from "../jsonrpc/local-error.js";
+export type {
+  ErrorObject,
+  FailureMessage,
+  JsonObject,
+  JsonValue,
+  NotificationMessage,
+  RequestId,
+  RequestMessage,
+  SuccessMessage,
+} from "../jsonrpc/message.js";
+export { ParseFault } from "../jsonrpc/parse-fault.js";
+export { parseJson } from "../jsonrpc/parse.js";
+export { RpcError } from "../jsonrpc/rpc-error.js";
+export type { Excerpt, MessageSink, Transport } from "../jsonrpc/transport.js";

@@ -1,0 +1,23 @@
+// Where a message came from and where its answers go, as upper layers see it.
+
+export type OutgoingKind = "response" | "request" | "notification";
+
+/** Upper layers read a carrier and never write its fields. */
+export interface Carrier {
+  /** How the bytes travel: "stdio", "memory", "http", "sse". */
+  readonly kind: string;
+  /** Who is asking, when the transport knows. */
+  readonly principal: string | undefined;
+  /** True once nothing written here can reach the other side. */
+  readonly closed: boolean;
+  /** A header of the message by its lower-case name; undefined where there are no headers. */
+  header(name: string): string | undefined;
+  /**
+   * Sends one serialised message without a line break in it. Undefined when it was taken at once; otherwise a promise
+   * that resolves when the reader has caught up. Never throws or rejects: a closed carrier drops the message.
+   * `errorCode` is the code of an error response, from which HTTP chooses its status.
+   */
+  write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void>;
+  /** Says that the request this carrier came with will get no response, because it was cancelled. */
+  abandon?(): void;
+}

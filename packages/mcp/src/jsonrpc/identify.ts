@@ -1,0 +1,101 @@
+// Reads who a refused message is from (its request id), without parsing it and without being fooled by it.
+import { isRequestId, type RequestId } from "./message.js";
+import { closingQuote } from "./scan.js";
+
+export interface Identity {
+  /** Set only for a request whose id stands once at the top level. */
+  readonly id: RequestId | undefined;
+  /** True for what shows a method and no id: a notification, which is never answered. */
+  readonly silent: boolean;
+}
+
+interface Members {
+  ids: number;
+  id: unknown;
+  method: boolean;
+  response: boolean;
+}
+
+// Many senders put the id last, after the params: then it stands right before the brace that ends the message.
+const LAST_ID = /[{,]\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
+const NOBODY: Identity = { id: undefined, silent: false };
+
+/** Judges `head`, the whole text or its beginning; `tail` is the end of the text when `head` is not the whole. */
+export function identify(head: string, tail?: string): Identity {
+  const members = topLevelMembers(head);
+  if (members === undefined || !members.method || members.response) return NOBODY;
+  if (members.ids === 0 && tail !== undefined) {
+    const last = LAST_ID.exec(tail)?.[1];
+    if (last !== undefined) {
+      members.ids = 1;
+      members.id = literal(last);
+    }
+  }
+  if (members.ids === 0) return { id: undefined, silent: true };
+  return members.ids === 1 && isRequestId(members.id) ? { id: members.id, silent: false } : NOBODY;
+}
+
+// Tolerant: reads members until the text ends or stops looking like an object.
+function topLevelMembers(text: string): Members | undefined {
+  const found: Members = { ids: 0, id: undefined, method: false, response: false };
+  let at = skipSpace(text, 0);
+  if (text[at] !== "{") return undefined;
+  do {
+    const keyStart = skipSpace(text, at + 1);
+    const keyEnd = text[keyStart] === '"' ? closingQuote(text, keyStart) : -1;
+    if (keyEnd < 0) break;
+    const colon = skipSpace(text, keyEnd + 1);
+    if (text[colon] !== ":") break;
+    const start = skipSpace(text, colon + 1);
+    at = endOfValue(text, start);
+    note(found, literal(text.slice(keyStart, keyEnd + 1)), text.slice(start, Math.min(at, start + LONGEST_ID)));
+  } while (text[at] === ",");
+  return found;
+}
+
+// An id longer than this is not worth reading out of a message that is refused anyway.
+const LONGEST_ID = 1_024;
+
+function note(found: Members, key: unknown, raw: string): void {
+  if (key === "id") {
+    found.ids++;
+    found.id = literal(raw.trimEnd());
+  } else if (key === "method") {
+    found.method = raw.startsWith('"');
+  } else if (key === "result" || key === "error") {
+    found.response = true;
+  }
+}
+
+// The index of the comma or brace after the value at `start`, or the end of the text.
+function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let i = start; i < text.length; i++) {
+    const char = text[i];
+    if (char === '"') {
+      i = closingQuote(text, i);
+      if (i < 0) break;
+    } else if (char === "{" || char === "[") {
+      depth++;
+    } else if (char === "}" || char === "]") {
+      if (depth-- === 0) return i;
+    } else if (char === "," && depth === 0) {
+      return i;
+    }
+  }
+  return text.length;
+}
+
+function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && text.charCodeAt(at) <= 32) at++;
+  return at;
+}
+
+function literal(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,68 @@
+// Parses one JSON text strictly: bounded in size, depth and count, without duplicate keys or `__proto__`.
+import { ErrorCode } from "./error-codes.js";
+import { identify } from "./identify.js";
+import type { JsonRpcLimits } from "./limits.js";
+import { ParseFault } from "./parse-fault.js";
+import { countMembers } from "./scan.js";
+
+// Less than minus any count of keys, so that a sum holding it stays negative.
+const FORBIDDEN_KEY = -Number.MAX_SAFE_INTEGER;
+
+/**
+ * The parsed value, or a `ParseFault` when `text` is not JSON (-32700) or is JSON that a rule refuses (-32600).
+ * Never throws. A key is duplicated exactly when the text has more colons outside strings than the value has keys.
+ */
+export function parseJson(text: string, limits: JsonRpcLimits): unknown | ParseFault {
+  if (text.length > limits.messageBytes) return refused(text, tooLong(limits));
+  const members = countMembers(text, limits);
+  if (typeof members === "string") return refused(text, `Message refused: it ${members}`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return new ParseFault(ErrorCode.ParseError, `Parse error: the message is not JSON${place(error)}`);
+  }
+  const keys = typeof value === "object" && value !== null ? countKeys(value) : 0;
+  if (keys === members) return value;
+  return refused(
+    text,
+    keys < 0 ? 'Message refused: it has the key "__proto__"' : "Message refused: it has a duplicate key",
+  );
+}
+
+/** The sentence for a message over the size limit, wherever that is noticed. */
+export function tooLong(limits: JsonRpcLimits): string {
+  return `Message refused: it is longer than ${limits.messageBytes} bytes`;
+}
+
+// Recursion is safe: the depth was bounded by the scan. `for in` sees own keys only, unless somebody added enumerable
+// members to Object.prototype; then the counts differ and everything is refused.
+function countKeys(value: object): number {
+  let keys = 0;
+  if (Array.isArray(value)) {
+    for (let i = 0; i < value.length; i++) {
+      const item: unknown = value[i];
+      if (typeof item === "object" && item !== null) keys += countKeys(item);
+    }
+    return keys;
+  }
+  for (const key in value) {
+    if (key === "__proto__") return FORBIDDEN_KEY;
+    keys++;
+    const member: unknown = (value as Record<string, unknown>)[key];
+    if (typeof member === "object" && member !== null) keys += countKeys(member);
+  }
+  return keys;
+}
+
+function refused(text: string, message: string): ParseFault {
+  return new ParseFault(ErrorCode.InvalidRequest, message, identify(text));
+}
+
+// Engines quote the text in their message; only where it broke off is passed on.
+function place(error: unknown): string {
+  const { message } = error as SyntaxError;
+  const position = /at position \d+/.exec(message);
+  if (position) return ` (${position[0]})`;
+  return /end of JSON|Unterminated/.test(message) ? " (it ends too early)" : "";
+}
