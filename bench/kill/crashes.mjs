@@ -10,7 +10,7 @@ const IN_FLIGHT = 64;
 const CALLS_A_ROUND = 20_000;
 /** Kills fall into this span after the first answer; every tenth one falls into the start instead. */
 const LOAD_MS = 120;
-const START_MS = 120;
+const START_MS = 90;
 const START_EVERY = 10;
 /** The share of runs after which a record is begun and not finished, as when the power fails in a write. */
 const TEAR_SHARE = 0.2;
