@@ -1,0 +1,138 @@
+// Decides whether the policy allows a request, and names the rule. Pure: nothing is looked up, opened or remembered.
+import { isIP } from "node:net";
+import { plainHost } from "./host-name.js";
+import type { NamesPolicy, NetworkPolicy, Policy } from "./policy.js";
+import { segments } from "./path-pattern.js";
+import type { Rule } from "./rule.js";
+
+export type FileOperation = "read" | "write" | "list" | "delete";
+
+/** What somebody wants to do. */
+export type PolicyRequest =
+  | { readonly kind: "tool"; readonly name: string }
+  | { readonly kind: "prompt"; readonly name: string }
+  /** The URI of a resource, or the template of many. */
+  | { readonly kind: "resource"; readonly uri: string }
+  /** Completion of an argument is allowed where its prompt or resource template is. */
+  | { readonly kind: "completion"; readonly of: "prompt" | "resource"; readonly name: string }
+  /** `address` is what the host's name was found to stand for; without it only the name itself is judged. */
+  | { readonly kind: "network"; readonly host: string; readonly port: number; readonly address?: string }
+  /** The path must be absolute, normalised and free of links: where it leads must have been found out before. */
+  | { readonly kind: "file"; readonly path: string; readonly op: FileOperation };
+
+export interface Decision {
+  readonly allowed: boolean;
+  /** The rule that decided. */
+  readonly rule: Rule;
+  /** A sentence for people and models; it names no file of this machine that the request did not name. */
+  readonly reason: string;
+}
+
+const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });
+const NOT_A_HOST: Rule = Object.freeze({ text: "built-in rule: only plain host names, addresses and ports" });
+const NOT_A_PATH: Rule = Object.freeze({ text: "built-in rule: only absolute, normalised paths" });
+const NOT_A_URI: Rule = Object.freeze({ text: "built-in rule: no dot segments where a prefix decides" });
+/** `..` as a path segment, plain or percent-encoded, in a URI. */
+const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\?#]|%2f|%5c)/i;
+
+export function decide(policy: Policy, request: PolicyRequest): Decision {
+  switch (request.kind) {
+    case "tool":
+      return decideName(policy.tools, request.name, "tool");
+    case "prompt":
+      return decideName(policy.prompts, request.name, "prompt");
+    case "resource":
+      return decideResource(policy.resources, request.uri);
+    case "completion":
+      return request.of === "prompt"
+        ? decideName(policy.prompts, request.name, "prompt")
+        : decideResource(policy.resources, request.name);
+    case "network":
+      return decideNetwork(policy.network, request);
+    case "file":
+      return decideFile(policy, request.path, request.op);
+  }
+}
+
+function decideName(names: NamesPolicy, name: string, what: "tool" | "prompt" | "resource"): Decision {
+  const denied = names.denied.find(name);
+  if (denied) return refusal(denied, `The policy denies the ${what} "${name}".`);
+  const allowed = names.allowed.find(name);
+  if (allowed) return permission(allowed, `The policy allows the ${what} "${name}".`);
+  return refusal(
+    DEFAULT_DENY,
+    `The policy does not name the ${what} "${name}"; add it to ${what}s.allowed to allow it.`,
+  );
+}
+
+function decideResource(names: NamesPolicy, given: string): Decision {
+  const colon = given.indexOf(":");
+  const uri = given.slice(0, colon).toLowerCase() + given.slice(colon);
+  const decision = decideName(names, colon > 0 ? uri : given, "resource");
+  if (decision.allowed && names.allowed.findExact(uri) === undefined && DOT_SEGMENT.test(uri)) {
+    return refusal(NOT_A_URI, `The resource "${given}" has dot segments; ask for it by its plain URI.`);
+  }
+  return decision;
+}
+
+function decideNetwork(network: NetworkPolicy, request: PolicyRequest & { kind: "network" }): Decision {
+  const { port } = request;
+  const host = plainHost(request.host);
+  if (host === undefined || !Number.isInteger(port) || port < 1 || port > 65_535) {
+    return refusal(NOT_A_HOST, `"${request.host}" port ${port} is not a plain host name or address with a port.`);
+  }
+  const denied =
+    network.blockedPorts.get(port) ??
+    network.deniedEndpoints.find(host, port) ??
+    (request.address === undefined ? undefined : network.deniedEndpoints.find(plainHost(request.address) ?? "", port));
+  if (denied) return refusal(denied, `The policy denies ${host} port ${port}.`);
+  const allowed = isIP(host) === 0 ? namedHost(network, request, host) : addressRule(network, host, port);
+  if (!allowed)
+    return refusal(
+      DEFAULT_DENY,
+      `The policy does not allow ${host} port ${port}; add it to network.allowed_endpoints.`,
+    );
+  if (isIP(host) === 0 && network.dnsRefused)
+    return refusal(network.dnsRefused, `The policy looks up no host names, so ${host} cannot be reached.`);
+  return permission(allowed, `The policy allows ${host} port ${port}.`);
+}
+
+/** The rule for a host name: its endpoint, or the range its address lies in when it may be looked up. */
+function namedHost(
+  network: NetworkPolicy,
+  request: PolicyRequest & { kind: "network" },
+  host: string,
+): Rule | undefined {
+  const { port, address } = request;
+  if (network.dnsNames && !network.dnsNames.find(host, port)) return undefined;
+  const endpoint = network.allowedEndpoints.find(host, port);
+  if (endpoint || !network.dnsNames || address === undefined) return endpoint;
+  return network.allowedRanges.find(address);
+}
+
+function addressRule(network: NetworkPolicy, address: string, port: number): Rule | undefined {
+  return network.allowedEndpoints.find(address, port) ?? network.allowedRanges.find(address);
+}
+
+function decideFile(policy: Policy, given: string, op: FileOperation): Decision {
+  const path = process.platform === "win32" ? given.replaceAll("\\", "/") : given;
+  if (!isNormalised(path)) return refusal(NOT_A_PATH, `"${given}" is not an absolute, normalised path.`);
+  const denied = policy.filesystem.denied.find(path);
+  if (denied) return refusal(denied, `The policy denies every ${op} of "${given}".`);
+  const allowed = policy.filesystem.allowed.find(path);
+  if (allowed) return permission(allowed, `The policy allows this ${op} of "${given}".`);
+  return refusal(DEFAULT_DENY, `The policy does not name "${given}"; add it to filesystem.allowed_paths to allow it.`);
+}
+
+function isNormalised(path: string): boolean {
+  if (path.includes("\0") || !/^(?:\/|[A-Za-z]:\/)/.test(path) || path.includes("//")) return false;
+  return !segments(path).some((segment) => segment === "." || segment === "..");
+}
+
+function permission(rule: Rule, reason: string): Decision {
+  return { allowed: true, rule, reason };
+}
+
+function refusal(rule: Rule, reason: string): Decision {
+  return { allowed: false, rule, reason };
+}

@@ -1,0 +1,71 @@
+// Loads the policy file a person named, after making sure that nobody else can have written it.
+import * as fs from "node:fs";
+import { builtInPolicy } from "./built-in-policy.js";
+import { MAX_POLICY_BYTES, parsePolicy } from "./parse-policy.js";
+import { PolicyError } from "./policy-error.js";
+import type { Policy } from "./policy.js";
+
+/** Bits of a file's mode that let its group or everyone write to it. */
+const WRITABLE_BY_OTHERS = 0o022;
+
+/**
+ * The policy of a file, or the built-in one when no file is named.
+ *
+ * @throws PolicyError when the file is missing, unreadable, not a regular file, writable by others than its owner, owned
+ *   by somebody else than this user or root, too long, not UTF-8, or not a policy.
+ */
+export async function loadPolicy(file?: string): Promise<Policy> {
+  if (file === undefined) return builtInPolicy();
+  return await parsePolicy(readPolicyText(file), { file });
+}
+
+function readPolicyText(file: string): string {
+  // A pipe or device under this name must not block the program; judging the open file leaves no time to swap it.
+  const flags = fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0);
+  let fd: number | undefined;
+  try {
+    fd = fs.openSync(file, flags);
+    const wrong = statusFault(fs.fstatSync(fd));
+    if (wrong !== undefined) throw fault(file, wrong);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(readBounded(fd));
+  } catch (error) {
+    throw error instanceof PolicyError ? error : fault(file, systemFault(error));
+  } finally {
+    if (fd !== undefined) fs.closeSync(fd);
+  }
+}
+
+function statusFault(status: fs.Stats): string | undefined {
+  if (status.isDirectory()) return "this is a folder; name the policy file in it";
+  if (!status.isFile()) return "this is not a regular file; name one";
+  if (process.platform === "win32") return undefined;
+  const user = process.getuid?.();
+  if (user !== undefined && status.uid !== user && status.uid !== 0) {
+    return `the file belongs to user ${status.uid}, who could change what is allowed; make it yours (chown)`;
+  }
+  if ((status.mode & WRITABLE_BY_OTHERS) !== 0)
+    return "others than its owner can write to the file; run chmod go-w on it";
+  return undefined;
+}
+
+function readBounded(fd: number): Buffer {
+  // One byte more than is allowed tells a file that is too long from one that just fits.
+  const buffer = Buffer.alloc(MAX_POLICY_BYTES + 1);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < buffer.length; length += read) {
+    read = fs.readSync(fd, buffer, length, buffer.length - length, null);
+  }
+  return buffer.subarray(0, length);
+}
+
+function systemFault(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "ENOENT") return "there is no such file; check the path";
+  if (code === "EACCES" || code === "EPERM") return "the file may not be read; give yourself the right to (chmod u+r)";
+  if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "the file is not UTF-8 text; save it as UTF-8";
+  return `the file cannot be read (${error instanceof Error ? error.message : String(error)}); check the path`;
+}
+
+function fault(file: string, message: string): PolicyError {
+  return new PolicyError([{ file, line: 1, column: 1, message }]);
+}

@@ -1,0 +1,86 @@
+// Reads the section network: endpoints, address ranges, ports and names.
+import { rangeFault, RangeMatcher } from "./address-range.js";
+import { HostMatcher, type EndpointRule } from "./host-matcher.js";
+import { hostPattern } from "./host-name.js";
+import type { NetworkPolicy } from "./policy.js";
+import { patternRule, type Place, type Rule } from "./rule.js";
+import { Section, TEXT, wholeNumber, YES_NO, type Wanted } from "./section.js";
+
+/** The port of an allowed endpoint that names none: encrypted web traffic. */
+const DEFAULT_PORT = 443;
+const PORT = wholeNumber(1, 65_535);
+/** The only mode there is; the key is read because files of mcp-secure-server have it. */
+const MODE: Wanted<"deny_all"> = {
+  words: "deny_all (all that is not listed is denied; there is no other mode)",
+  read: (value) => (value === "deny_all" ? value : undefined),
+};
+
+export function readNetwork(section: Section): NetworkPolicy {
+  section.value("mode", MODE);
+  const dns = section.value("allow_dns", YES_NO);
+  const names = section.list("dns_allowlist", TEXT);
+  const network: NetworkPolicy = {
+    allowedEndpoints: new HostMatcher(readEndpoints(section, "allowed_endpoints", [DEFAULT_PORT])),
+    deniedEndpoints: new HostMatcher(readEndpoints(section, "denied_endpoints", undefined)),
+    allowedRanges: readRanges(section),
+    blockedPorts: readPorts(section),
+    dnsRefused: dns?.value === false ? { text: `${section.name("allow_dns")}: false`, ...dns.place } : undefined,
+    dnsNames:
+      names &&
+      new HostMatcher(
+        names.flatMap(({ value, place }) => endpoint(section, "dns_allowlist", { host: value, place }) ?? []),
+      ),
+  };
+  section.finish();
+  return network;
+}
+
+function readEndpoints(section: Section, key: string, otherwise: readonly number[] | undefined): EndpointRule[] {
+  return (section.trees(key) ?? []).flatMap((tree, index) => {
+    const item = new Section(tree, `${section.name(key)}[${index}]`, section.faults);
+    const host = item.value("host", TEXT);
+    const description = item.value("description", TEXT)?.value;
+    const listed = item.list("ports", PORT)?.map((port) => port.value);
+    if (listed?.length === 0 && item.trees("ports")?.length === 0) {
+      item.faults.add(tree.place, `${item.name("ports")} is empty; name a port, as in [443]`);
+    }
+    item.finish();
+    if (!host) {
+      if (tree.kind === "map" && item.tree("host") === undefined)
+        item.faults.add(tree.place, `${item.path} needs a host`);
+      return [];
+    }
+    const rule = endpoint(section, key, { host: host.value, place: host.place, ports: listed ?? otherwise });
+    return rule ? { ...rule, ...(description === undefined ? {} : { description }) } : [];
+  });
+}
+
+function endpoint(
+  section: Section,
+  key: string,
+  given: { host: string; place: Place; ports?: readonly number[] | undefined },
+): EndpointRule | undefined {
+  const read = hostPattern(given.host);
+  if ("wrong" in read) {
+    section.faults.add(given.place, `${section.name(key)}: ${read.wrong}`);
+    return undefined;
+  }
+  return { ...patternRule(section.name(key), read.pattern, given.place), ports: given.ports && new Set(given.ports) };
+}
+
+function readRanges(section: Section): RangeMatcher {
+  const ranges = section.list("allowed_ranges", TEXT) ?? [];
+  const good = ranges.filter(({ value, place }) => {
+    const wrong = rangeFault(value);
+    if (wrong) section.faults.add(place, `${section.name("allowed_ranges")}: ${wrong}`);
+    return wrong === undefined;
+  });
+  return new RangeMatcher(good.map(({ value, place }) => patternRule(section.name("allowed_ranges"), value, place)));
+}
+
+function readPorts(section: Section): ReadonlyMap<number, Rule> {
+  const ports = section.list("blocked_ports", PORT) ?? [];
+  return new Map(
+    ports.map(({ value, place }) => [value, { text: `${section.name("blocked_ports")}: ${value}`, ...place }]),
+  );
+}

@@ -1,0 +1,126 @@
+// Takes typed values out of one mapping of a policy and reports everything that does not belong there.
+import type { Faults } from "./faults.js";
+import { didYouMean } from "./near-name.js";
+import type { MapTree, Tree } from "./policy-tree.js";
+import type { Place } from "./rule.js";
+
+/** A value and where it stands. */
+export interface Placed<T> {
+  readonly value: T;
+  readonly place: Place;
+}
+
+/** What a value must be, in words and as a test. */
+export interface Wanted<T> {
+  readonly words: string;
+  /** The value in its final form, or undefined when it is not one. */
+  readonly read: (value: unknown) => T | undefined;
+}
+
+export const TEXT: Wanted<string> = {
+  words: "text",
+  read: (value) => (typeof value === "string" && value !== "" ? value : undefined),
+};
+export const YES_NO: Wanted<boolean> = {
+  words: "true or false",
+  read: (value) => (typeof value === "boolean" ? value : undefined),
+};
+
+export function wholeNumber(min: number, max: number): Wanted<number> {
+  const read = (value: unknown): number | undefined =>
+    typeof value === "number" && Number.isInteger(value) && value >= min && value <= max ? value : undefined;
+  return { words: `a whole number from ${min} to ${max}`, read };
+}
+
+export class Section {
+  readonly path: string;
+  readonly faults: Faults;
+  readonly #tree: MapTree | undefined;
+  readonly #known: Set<string> = new Set();
+
+  /** @param path The name of the mapping, for messages; empty for the whole file. */
+  constructor(tree: Tree | undefined, path: string, faults: Faults) {
+    this.path = path;
+    this.faults = faults;
+    if (tree?.kind === "map") this.#tree = tree;
+    else if (tree && !(tree.kind === "value" && tree.value === null)) {
+      faults.add(tree.place, `${path || "a policy"} must be a mapping of keys to values; it is ${kindOf(tree)}`);
+    }
+  }
+
+  /** The name of a key with all the sections it stands in. */
+  name(key: string): string {
+    return this.path === "" ? key : `${this.path}.${key}`;
+  }
+
+  /** The tree under a key, undefined when the key is absent. */
+  tree(key: string): Tree | undefined {
+    this.#known.add(key);
+    return this.#tree?.entries.get(key)?.value;
+  }
+
+  /** The mapping under a key; empty when it is absent or has no value, as when everything in it is commented out. */
+  section(key: string): Section {
+    return new Section(this.tree(key), this.name(key), this.faults);
+  }
+
+  value<T>(key: string, wanted: Wanted<T>): Placed<T> | undefined {
+    const tree = this.tree(key);
+    return tree && this.#read(tree, this.name(key), wanted);
+  }
+
+  /** The list under a key, undefined when it is absent; items that are not what is wanted are reported and left out. */
+  list<T>(key: string, wanted: Wanted<T>): Placed<T>[] | undefined {
+    return this.trees(key)?.flatMap((item) => this.#read(item, `each item of ${this.name(key)}`, wanted) ?? []);
+  }
+
+  /** The items of a list as they are. */
+  trees(key: string): readonly Tree[] | undefined {
+    const tree = this.tree(key);
+    if (!tree) return undefined;
+    if (tree.kind === "list") return tree.items;
+    this.faults.add(tree.place, `${this.name(key)} must be a list; it is ${kindOf(tree)}. Write [] for an empty one`);
+    return [];
+  }
+
+  /** Every key with its value, for mappings whose keys are names. */
+  all<T>(wanted: Wanted<T>): [string, Placed<T>, Place][] {
+    return [...(this.#tree?.entries ?? [])].flatMap(([key, entry]) => {
+      this.#known.add(key);
+      const value = this.#read(entry.value, this.name(key), wanted);
+      return value ? [[key, value, entry.key] as [string, Placed<T>, Place]] : [];
+    });
+  }
+
+  /** Reports the keys that nobody asked for. */
+  finish(): void {
+    for (const [key, entry] of this.#tree?.entries ?? []) {
+      if (this.#known.has(key)) continue;
+      const where = this.path === "" ? "a policy" : this.path;
+      const hint = didYouMean(key, this.#known) || `; known keys are ${[...this.#known].join(", ")}`;
+      this.faults.add(entry.key, `${where} has no key "${key.slice(0, MAX_SHOWN)}"${hint}`);
+    }
+  }
+
+  /** Where the mapping stands; the start of the file when it is absent. */
+  get place(): Place {
+    return this.#tree?.place ?? { line: 1, column: 1 };
+  }
+
+  #read<T>(tree: Tree, name: string, wanted: Wanted<T>): Placed<T> | undefined {
+    const value = tree.kind === "value" ? wanted.read(tree.value) : undefined;
+    if (value !== undefined) return { value, place: tree.place };
+    this.faults.add(tree.place, `${name} must be ${wanted.words}; it is ${kindOf(tree)}`);
+    return undefined;
+  }
+}
+
+/** Characters of a wrong value that a message repeats. */
+const MAX_SHOWN = 60;
+
+function kindOf(tree: Tree): string {
+  if (tree.kind !== "value") return tree.kind === "map" ? "a mapping" : "a list";
+  if (tree.value === null) return "empty";
+  if (typeof tree.value === "number") return `the number ${tree.value}`;
+  return typeof tree.value === "boolean" ? String(tree.value) : JSON.stringify(tree.value.slice(0, MAX_SHOWN));
+}
