@@ -17,7 +17,7 @@ export interface CompileOptions {
   /** The dialect of a schema without `$schema`; 2020-12 when absent. */
   readonly dialect?: Draft;
   /** Tries draft-07 when a schema without `$schema` is not valid in 2020-12. */
-  readonly fallback?: "draft-07";
+  readonly fallbackToDraft07?: boolean;
   /** The engine behind `pattern` and `patternProperties`; the platform's `RegExp` when absent. */
   readonly regExp?: PatternEngine;
   /** What `format` asserts: nothing (the default), or a table such as `formats` of `./formats.js`. */
@@ -48,7 +48,7 @@ export function compileJsonSchema<T = unknown>(
   try {
     return compileIn<T>(standard, schema, options);
   } catch (error) {
-    if (!(error instanceof SchemaError) || options.fallback === undefined || hasDialect(schema)) throw error;
+    if (!(error instanceof SchemaError) || options.fallbackToDraft07 !== true || hasDialect(schema)) throw error;
     try {
       return compileIn<T>(dialect07, schema, options);
     } catch {

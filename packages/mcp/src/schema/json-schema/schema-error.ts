@@ -6,9 +6,10 @@ export type SchemaErrorCode =
   | "unresolved-reference"
   | "network-reference"
   | "unsafe-pattern"
-  | "schema-too-large";
+  | "schema-too-large"
+  | "no-json-schema";
 
-/** Thrown by `compileJsonSchema`. A local error: it never crosses the wire. */
+/** Thrown by `compileJsonSchema` and `fromStandard`. A local error: it never crosses the wire. */
 export class SchemaError extends Error {
   override readonly name = "SchemaError";
   readonly code: SchemaErrorCode;
