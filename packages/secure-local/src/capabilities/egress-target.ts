@@ -1,0 +1,51 @@
+// Turns the text of a URL into a checked target, or says why it is none.
+import { FetchError } from "./fetch-error.js";
+import { parseIp } from "./ip-address.js";
+
+/** What the policy is asked about. */
+export interface EgressEndpoint {
+  readonly scheme: "http" | "https";
+  /** Lower case; an IPv6 literal without its brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Where a request goes. */
+export interface EgressTarget extends EgressEndpoint {
+  readonly url: URL;
+  /** Whether `host` is an IP address. */
+  readonly literal: boolean;
+}
+
+/** Long enough for every honest query, short enough to be shown. */
+const MAX_URL_LENGTH = 8_192;
+const NAME = /^(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*$/;
+
+/**
+ * Parses `text` as the platform does and accepts http(s) with a plain host name or an IP address, without user name, password or
+ * trailing dot. @throws FetchError `bad-url`
+ */
+export function parseTarget(text: string, base?: URL): EgressTarget {
+  if (text.length > MAX_URL_LENGTH) throw badUrl("is too long");
+  const url = parseUrl(text, base);
+  if (url === null) throw badUrl("cannot be parsed");
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw badUrl("must begin with https:// or http://");
+  if (url.username !== "" || url.password !== "") throw badUrl("must not contain a user name or password");
+  const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;
+  const literal = parseIp(host) !== undefined;
+  if (!literal && !NAME.test(host)) throw badUrl("has a host that is neither a plain name nor an IP address");
+  const scheme = url.protocol === "http:" ? "http" : "https";
+  return { url, scheme, host, port: url.port === "" ? (scheme === "http" ? 80 : 443) : Number(url.port), literal };
+}
+
+function parseUrl(text: string, base: URL | undefined): URL | null {
+  try {
+    return new URL(text, base);
+  } catch {
+    return null;
+  }
+}
+
+function badUrl(fault: string): FetchError {
+  return new FetchError("bad-url", `The URL ${fault}.`);
+}

@@ -1,0 +1,125 @@
+// The only network power of a tool: one request, decided by the policy, to an address that was checked.
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { Buffer } from "node:buffer";
+import { dial } from "./dial.js";
+import type { DecideEgress } from "./egress-decision.js";
+import { type EgressTarget, parseTarget } from "./egress-target.js";
+import { FetchError } from "./fetch-error.js";
+import { nextHop, type PolicyRequest } from "./redirect.js";
+import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
+import { ACCEPTED_ENCODINGS, readBody } from "./response-body.js";
+
+/** An answer that arrived whole. `status` is whatever the server said; names in `headers` are lower case. */
+export interface PolicyResponse {
+  readonly status: number;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Uint8Array;
+  /** The body as UTF-8, faults replaced. */
+  text(): string;
+}
+
+/** @throws FetchError for everything but an abort by the caller's signal, whose reason is thrown as it is. */
+export type PolicyFetch = (url: string, request?: PolicyRequest) => Promise<PolicyResponse>;
+
+export interface FetchOptions {
+  /** Bytes of one body, as sent and as decoded; 2 MiB holds any page a model can use. */
+  readonly maxBytes?: number;
+  /** Milliseconds for everything, redirects included. */
+  readonly timeoutMs?: number;
+  readonly maxRedirects?: number;
+  readonly resolve?: Resolve;
+}
+
+const MAX_BYTES = 2_097_152;
+const TIMEOUT_MS = 15_000;
+const MAX_REDIRECTS = 5;
+
+/** A call under way: what it is bound to, and the one signal that ends it. */
+type Call = Required<FetchOptions> & { readonly decide: DecideEgress; readonly signal: AbortSignal };
+
+/** Returns a `fetch` bound to a policy. It follows no redirect without asking `decide` again, and ignores proxy variables. */
+export function createFetch(decide: DecideEgress, options: FetchOptions = {}): PolicyFetch {
+  const settings: Required<FetchOptions> = {
+    maxBytes: options.maxBytes ?? MAX_BYTES,
+    timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+    maxRedirects: options.maxRedirects ?? MAX_REDIRECTS,
+    resolve: options.resolve ?? resolveBySystem,
+  };
+  return async (url, request = {}) => {
+    request.signal?.throwIfAborted();
+    const timeoutMs = Math.min(request.timeoutMs ?? settings.timeoutMs, settings.timeoutMs);
+    const maxBytes = Math.min(request.maxBytes ?? settings.maxBytes, settings.maxBytes);
+    const deadline = AbortSignal.timeout(timeoutMs);
+    const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline]);
+    try {
+      return await untilAborted(follow({ ...settings, maxBytes, decide, signal }, url, request), signal);
+    } catch (error) {
+      request.signal?.throwIfAborted();
+      if (deadline.aborted) throw new FetchError("timeout", `No complete answer within ${timeoutMs} milliseconds.`);
+      throw error;
+    }
+  };
+}
+
+async function follow(call: Call, url: string, first: PolicyRequest): Promise<PolicyResponse> {
+  let target = parseTarget(url);
+  let request = first;
+  for (let hops = 0; ; hops += 1) {
+    const answer = await send(call, target, request);
+    const next = request.redirect === "manual" ? undefined : nextHop(target, request, answer);
+    if (next === undefined) return answer;
+    if (hops === call.maxRedirects) throw new FetchError("redirect", `More than ${hops} redirects.`);
+    ({ target, request } = next);
+  }
+}
+
+async function send(call: Call, target: EgressTarget, request: PolicyRequest): Promise<PolicyResponse> {
+  const addresses = await resolveAllowed(target, call.decide, call.resolve);
+  const socket = await dial(target, addresses, call.signal);
+  const hangUp = (): void => void socket.destroy();
+  call.signal.addEventListener("abort", hangUp, { once: true });
+  try {
+    call.signal.throwIfAborted();
+    const response = await exchange(target, request, socket);
+    const body = await readBody(response, call.maxBytes);
+    const text = (): string => new TextDecoder().decode(body);
+    return { status: response.statusCode ?? 0, url: target.url.href, headers: response.headers, body, text };
+  } finally {
+    call.signal.removeEventListener("abort", hangUp);
+    socket.destroy();
+  }
+}
+
+async function exchange(target: EgressTarget, request: PolicyRequest, socket: Socket): Promise<IncomingMessage> {
+  const { request: open } = await import("node:http");
+  const { pathname, search, host } = target.url;
+  const body = request.body === undefined ? undefined : Buffer.from(request.body);
+  const length = body === undefined ? {} : { "content-length": String(body.length) };
+  const headers = { ...request.headers, ...length, host, "accept-encoding": ACCEPTED_ENCODINGS, connection: "close" };
+  return await new Promise((resolve, reject) => {
+    const method = request.method ?? "GET";
+    const broken = (): void => reject(new FetchError("broken", `${target.host} broke off or does not speak HTTP.`));
+    // A connected socket is handed over, so no agent and no proxy has a say.
+    const sent = open({ method, path: pathname + search, headers, createConnection: () => socket });
+    sent.once("response", resolve);
+    sent.on("error", broken);
+    sent.on("close", broken);
+    sent.end(body);
+  });
+}
+
+/** Settles when `work` does or as soon as the signal is aborted: resolving names cannot be interrupted. */
+async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

@@ -1,0 +1,69 @@
+// Finds the addresses of a target once and has every one of them judged.
+import { nonPublicClass } from "./address-class.js";
+import type { DecideEgress, EgressDecision } from "./egress-decision.js";
+import type { EgressTarget } from "./egress-target.js";
+import { FetchError } from "./fetch-error.js";
+import { parseIp } from "./ip-address.js";
+
+/** Every address of a name, in the order in which to try them. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** A name with more answers than this is not worth trying to the end. */
+const MAX_ADDRESSES = 8;
+
+export const resolveBySystem: Resolve = async (host) => {
+  const { lookup } = await import("node:dns/promises");
+  return (await lookup(host, { all: true, verbatim: true })).map(({ address }) => address);
+};
+
+/**
+ * Returns the addresses to dial. The endpoint is decided before its name is looked up, then with every address it has; one
+ * address that may not be reached refuses the whole name: honest names do not mix them, rebinding does.
+ * @throws FetchError `denied`, `unresolvable`, `not-public`
+ */
+export async function resolveAllowed(
+  target: EgressTarget,
+  decide: DecideEgress,
+  resolve: Resolve,
+): Promise<readonly string[]> {
+  requireAllowed(target, decide(target));
+  const addresses = target.literal ? [target.host] : await resolveName(target.host, resolve);
+  const own = await ownAddresses();
+  for (const address of addresses) {
+    const decision = decide(target, address);
+    requireAllowed(target, decision);
+    const kind = nonPublicClass(address) ?? (own.has(address) ? "an address of this machine" : undefined);
+    if (kind === undefined || decision.allowPrivate === true) continue;
+    const found = target.literal ? `The host is ${kind}` : `${target.host} resolved to ${kind}`;
+    throw new FetchError("not-public", `${found}, which the policy does not allow.`);
+  }
+  return addresses.slice(0, MAX_ADDRESSES);
+}
+
+function requireAllowed(target: EgressTarget, { allowed, rule }: EgressDecision): void {
+  if (allowed) return;
+  const endpoint = `${target.scheme}://${target.url.host}`;
+  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${rule}).`);
+}
+
+async function resolveName(host: string, resolve: Resolve): Promise<readonly string[]> {
+  let addresses: readonly string[];
+  try {
+    addresses = await resolve(host);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "no answer";
+    throw new FetchError("unresolvable", `The name ${host} could not be resolved (${code}).`);
+  }
+  if (addresses.length === 0 || !addresses.every((address) => parseIp(address) !== undefined)) {
+    throw new FetchError("unresolvable", `The name ${host} has no usable address.`);
+  }
+  return addresses;
+}
+
+/** Public addresses of this machine lead to its own services. Asked each time: laptops change networks. */
+async function ownAddresses(): Promise<ReadonlySet<string>> {
+  const { networkInterfaces } = await import("node:os");
+  const own = new Set<string>();
+  for (const list of Object.values(networkInterfaces())) for (const { address } of list ?? []) own.add(address);
+  return own;
+}
