@@ -74,7 +74,7 @@ export function array<T>(of: Part<T>): Part<readonly T[]> {
       if (!isArray(value, trace, null)) return false;
       let valid = true;
       for (let i = 0; i < (value as unknown[]).length; i++) {
-        if (member(of.check, (value as unknown[])[i], i, trace)) continue;
+        if (checkMember(of.check, (value as unknown[])[i], i, trace)) continue;
         if (trace === null) return false;
         valid = false;
       }

@@ -28,10 +28,16 @@ const type: Keyword = (argument) => {
   const names = typeof argument === "string" ? [argument] : (argument as readonly string[]);
   const tests = names.map((name) => typeTests[name] as Test);
   const expected = `must be ${names.map(withArticle).join(" or ")}`;
-  const [only] = tests;
-  const test: Test = tests.length === 1 ? (only as Test) : (value) => tests.some((one) => one(value));
+  const test = anyTest(tests);
   return (value, trace) => test(value) || (trace === null ? false : trace.refuse("type", expected, value));
 };
+
+function anyTest(tests: readonly Test[]): Test {
+  const [first = isObject, second] = tests;
+  if (second === undefined) return first;
+  if (tests.length === 2) return (value) => first(value) || second(value);
+  return (value) => tests.some((test) => test(value));
+}
 
 const enumeration: Keyword = (argument) => {
   const allowed = argument as readonly unknown[];
