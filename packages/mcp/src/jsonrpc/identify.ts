@@ -1,6 +1,7 @@
 // Reads who a refused message is from (its request id), without parsing it and without being fooled by it.
 import { isRequestId, type RequestId } from "./message.js";
-import { closingQuote } from "./scan.js";
+import type { Excerpt } from "./transport.js";
+import { closingQuote, endOfValue } from "./scan.js";
 
 export interface Identity {
   /** Set only for a request whose id stands once at the top level. */
@@ -20,8 +21,20 @@ interface Members {
 const LAST_ID = /[{,]\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
 const NOBODY: Identity = { id: undefined, silent: false };
 
-/** Judges `head`, the whole text or its beginning; `tail` is the end of the text when `head` is not the whole. */
-export function identify(head: string, tail?: string): Identity {
+// Enough for the members before the params, and for the id after them.
+const HEAD_LENGTH = 4_096;
+const TAIL_LENGTH = 256;
+// An id longer than this is not worth reading out of a message that is refused anyway.
+const LONGEST_ID = 1_024;
+
+/** What `identify` needs to see of a text that is too costly to look at as a whole. */
+export function excerpt(text: string): Excerpt {
+  if (text.length <= HEAD_LENGTH) return { head: text, tail: undefined };
+  return { head: text.slice(0, HEAD_LENGTH), tail: text.slice(-TAIL_LENGTH) };
+}
+
+/** Looks at the whole text when there is no `tail`. Linear in what it looks at. */
+export function identify({ head, tail }: Excerpt): Identity {
   const members = topLevelMembers(head);
   if (members === undefined || !members.method || members.response) return NOBODY;
   if (members.ids === 0 && tail !== undefined) {
@@ -48,15 +61,12 @@ function topLevelMembers(text: string): Members | undefined {
     if (text[colon] !== ":") break;
     const start = skipSpace(text, colon + 1);
     at = endOfValue(text, start);
-    note(found, literal(text.slice(keyStart, keyEnd + 1)), text.slice(start, Math.min(at, start + LONGEST_ID)));
+    note(found, keyText(text.slice(keyStart, keyEnd + 1)), text.slice(start, Math.min(at, start + LONGEST_ID)));
   } while (text[at] === ",");
   return found;
 }
 
-// An id longer than this is not worth reading out of a message that is refused anyway.
-const LONGEST_ID = 1_024;
-
-function note(found: Members, key: unknown, raw: string): void {
+function note(found: Members, key: string, raw: string): void {
   if (key === "id") {
     found.ids++;
     found.id = literal(raw.trimEnd());
@@ -67,29 +77,14 @@ function note(found: Members, key: unknown, raw: string): void {
   }
 }
 
-// The index of the comma or brace after the value at `start`, or the end of the text.
-function endOfValue(text: string, start: number): number {
-  let depth = 0;
-  for (let i = start; i < text.length; i++) {
-    const char = text[i];
-    if (char === '"') {
-      i = closingQuote(text, i);
-      if (i < 0) break;
-    } else if (char === "{" || char === "[") {
-      depth++;
-    } else if (char === "}" || char === "]") {
-      if (depth-- === 0) return i;
-    } else if (char === "," && depth === 0) {
-      return i;
-    }
-  }
-  return text.length;
-}
-
 function skipSpace(text: string, from: number): number {
   let at = from;
   while (at < text.length && text.charCodeAt(at) <= 32) at++;
   return at;
+}
+
+function keyText(raw: string): string {
+  return raw.includes("\\") ? String(literal(raw)) : raw.slice(1, -1);
 }
 
 function literal(raw: string): unknown {

@@ -1,9 +1,10 @@
 // Parses one JSON text strictly: bounded in size, depth and count, without duplicate keys or `__proto__`.
 import { ErrorCode } from "./error-codes.js";
-import { identify } from "./identify.js";
+import { excerpt, identify } from "./identify.js";
 import type { JsonRpcLimits } from "./limits.js";
 import { ParseFault } from "./parse-fault.js";
 import { countMembers } from "./scan.js";
+import type { Excerpt } from "./transport.js";
 
 // Less than minus any count of keys, so that a sum holding it stays negative.
 const FORBIDDEN_KEY = -Number.MAX_SAFE_INTEGER;
@@ -13,9 +14,9 @@ const FORBIDDEN_KEY = -Number.MAX_SAFE_INTEGER;
  * Never throws. A key is duplicated exactly when the text has more colons outside strings than the value has keys.
  */
 export function parseJson(text: string, limits: JsonRpcLimits): unknown | ParseFault {
-  if (text.length > limits.messageBytes) return refused(text, tooLong(limits));
+  if (text.length > limits.messageBytes) return refused(excerpt(text), tooLong(limits));
   const members = countMembers(text, limits);
-  if (typeof members === "string") return refused(text, `Message refused: it ${members}`);
+  if (typeof members === "string") return refused(excerpt(text), `Message refused: ${members}`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -55,8 +56,8 @@ function countKeys(value: object): number {
   return keys;
 }
 
-function refused(text: string, message: string): ParseFault {
-  return new ParseFault(ErrorCode.InvalidRequest, message, identify(text));
+function refused(seen: Excerpt, message: string): ParseFault {
+  return new ParseFault(ErrorCode.InvalidRequest, message, identify(seen));
 }
 
 // Engines quote the text in their message; only where it broke off is passed on.

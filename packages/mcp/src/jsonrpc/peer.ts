@@ -58,7 +58,7 @@ export class Peer implements MessageSink {
   }
 
   unreadable(error: RpcError, carrier: Carrier, excerpt?: Excerpt): void {
-    const identity = excerpt === undefined ? undefined : identify(excerpt.head, excerpt.tail);
+    const identity = excerpt === undefined ? undefined : identify(excerpt);
     this.#refuse(new ParseFault(error.code, error.message, identity), carrier);
   }
 

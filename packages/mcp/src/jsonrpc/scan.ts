@@ -2,13 +2,31 @@
 import type { JsonRpcLimits } from "./limits.js";
 
 const QUOTE = 34;
-const COMMA = 44;
-const COLON = 58;
 const BACKSLASH = 92;
-// `[` and `{` differ from each other, and `]` and `}` too, in this one bit only.
-const CURLY_BIT = 32;
-const OPENING = 123;
-const CLOSING = 125;
+
+// What a character means outside strings; 0 is nothing. JSON has no character above 127 there, so the table needs no
+// more: what a higher one is taken for does not matter, for the parser refuses the text.
+const STRING = 1;
+const COLON = 2;
+const COMMA = 3;
+const OPEN = 4;
+const CLOSE = 5;
+const ROLES: Uint8Array = rolesOfCharacters();
+
+function rolesOfCharacters(): Uint8Array {
+  const roles = new Uint8Array(128);
+  const pairs: [string, number][] = [
+    ['"', STRING],
+    [":", COLON],
+    [",", COMMA],
+    ["[{", OPEN],
+    ["]}", CLOSE],
+  ];
+  for (const [characters, role] of pairs) {
+    for (const character of characters) roles[character.charCodeAt(0)] = role;
+  }
+  return roles;
+}
 
 /**
  * The number of colons outside strings, which is the number of object members if `text` is JSON; or the sentence that
@@ -20,38 +38,51 @@ export function countMembers(text: string, limits: JsonRpcLimits): number | stri
   let colons = 0;
   let values = 0;
   for (let i = 0; i < length; i++) {
-    const code = text.charCodeAt(i);
-    if (code === QUOTE) {
+    const role = ROLES[text.charCodeAt(i) & 127] as number;
+    if (role === 0) continue;
+    if (role === STRING) {
       i = closingQuote(text, i);
       if (i < 0) break;
-    } else if (code === COLON) {
-      colons++;
-    } else if (code === COMMA) {
-      values++;
-    } else if ((code | CURLY_BIT) === OPENING) {
-      values++;
-      if (++depth > limits.depth) return `nested deeper than ${limits.depth} levels`;
-    } else if ((code | CURLY_BIT) === CLOSING) {
+    } else if (role === COLON) {
+      if (++colons > limits.members) return `it holds more than ${limits.members} object members`;
+    } else if (role === CLOSE) {
       depth--;
+    } else {
+      if (++values > limits.values) return `it holds more than ${limits.values} values`;
+      if (role === OPEN && ++depth > limits.depth) return `it is nested deeper than ${limits.depth} levels`;
     }
   }
-  if (values > limits.values) return `holds more than ${limits.values} values`;
-  if (colons > limits.members) return `holds more than ${limits.members} object members`;
   return colons;
 }
 
 /** The index of the quote that closes the string opened at `opening`, or -1. */
 export function closingQuote(text: string, opening: number): number {
-  let quote = text.indexOf('"', opening + 1);
-  while (quote > 0 && text.charCodeAt(quote - 1) === BACKSLASH && isEscaped(text, quote)) {
-    quote = text.indexOf('"', quote + 1);
+  const quote = text.indexOf('"', opening + 1);
+  if (quote < 0 || text.charCodeAt(quote - 1) !== BACKSLASH) return quote;
+  // Perhaps escaped: then more escapes are near, and stepping is cheaper than calling the engine's search for each.
+  for (let i = opening + 1; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    if (code === BACKSLASH) i++;
+    else if (code === QUOTE) return i;
   }
-  return quote;
+  return -1;
 }
 
-// Runs of backslashes before different quotes do not overlap, so all calls for one text together are linear.
-function isEscaped(text: string, quote: number): boolean {
-  let before = quote - 2;
-  while (text.charCodeAt(before) === BACKSLASH) before--;
-  return (quote - before) % 2 === 0;
+/** The index of the comma or bracket that ends the value at `start`, or the length of the text. */
+export function endOfValue(text: string, start: number): number {
+  let depth = 0;
+  for (let i = start; i < text.length; i++) {
+    const role = ROLES[text.charCodeAt(i) & 127];
+    if (role === STRING) {
+      i = closingQuote(text, i);
+      if (i < 0) break;
+    } else if (role === OPEN) {
+      depth++;
+    } else if (role === CLOSE) {
+      if (depth-- === 0) return i;
+    } else if (role === COMMA && depth === 0) {
+      return i;
+    }
+  }
+  return text.length;
 }
