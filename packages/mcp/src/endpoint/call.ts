@@ -1,0 +1,91 @@
+// One request in service: what was asked, by whom, and how it ends.
+import type { Carrier } from "../jsonrpc/carrier.js";
+import type { JsonObject, RequestId } from "../jsonrpc/message.js";
+import type { Peer } from "../jsonrpc/peer.js";
+import { notificationText } from "../jsonrpc/respond.js";
+import type { MethodRecord } from "../protocol/method.js";
+import type { Caller } from "./caller.js";
+import type { ProgressReporter } from "./progress.js";
+
+/** Stands for every method that is not the specification's: nothing is known of it, so nothing is checked or projected. */
+const CUSTOM_METHOD: MethodRecord = {
+  name: "",
+  check: () => undefined,
+  capability: undefined,
+  cacheable: false,
+  interactive: false,
+  result: "plain",
+};
+
+const NO_PARAMS: JsonObject = Object.freeze({});
+
+/** Why a call was cancelled; `answered` is set when the canceller expects an error answer (`$/cancelRequest`). */
+export interface Cancellation {
+  readonly reason: string;
+  readonly answered: boolean;
+}
+
+/** A request being served. Middleware and handlers read it; only the dispatcher ends it. */
+export class Call {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly caller: Caller;
+  readonly carrier: Carrier;
+  /** The conversation's peer, through which the other side can be asked. */
+  readonly peer: Peer;
+  /** The method's record in the caller's revision; a plain one for a method the specification does not know. */
+  record: MethodRecord = CUSTOM_METHOD;
+  cancellation: Cancellation | undefined;
+  progress: ProgressReporter | undefined;
+  /** Called once when the request is cancelled: cheaper than a signal for whoever is the only one to know. */
+  onCancel: (() => void) | undefined;
+  /** Set once the answer is written or given up: nothing may be sent for the call any more. */
+  ended = false;
+  #controller: AbortController | undefined;
+
+  constructor(
+    message: { readonly id: RequestId; readonly method: string; readonly params?: JsonObject },
+    caller: Caller,
+    carrier: Carrier,
+    peer: Peer,
+  ) {
+    this.id = message.id;
+    this.method = message.method;
+    this.params = message.params ?? NO_PARAMS;
+    this.caller = caller;
+    this.carrier = carrier;
+    this.peer = peer;
+  }
+
+  /** Aborted when the request is cancelled. Made at first use: most handlers never look at it. */
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.cancellation !== undefined) this.#controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
+    }
+    return this.#controller.signal;
+  }
+
+  /** The token under which the caller wants progress, if it does. */
+  get progressToken(): string | number | undefined {
+    const meta = this.params["_meta"] as JsonObject | undefined;
+    const token = meta?.["progressToken"];
+    return typeof token === "string" || typeof token === "number" ? token : undefined;
+  }
+
+  cancel(cancellation: Cancellation): void {
+    if (this.cancellation !== undefined || this.ended) return;
+    this.cancellation = cancellation;
+    this.onCancel?.();
+    this.#controller?.abort(new DOMException(cancellation.reason, "AbortError"));
+  }
+
+  /** Sends a notification that belongs to this request, if its revision has it and the request still runs. */
+  notify(method: string, params: object): void | Promise<void> {
+    if (this.ended || this.cancellation !== undefined) return undefined;
+    const projected = this.caller.codec.notification(method, params);
+    if (projected === undefined) return undefined;
+    return this.carrier.write(notificationText(method, projected), "notification");
+  }
+}

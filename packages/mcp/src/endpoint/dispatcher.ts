@@ -1,0 +1,135 @@
+// Dispatch: from a request to its handler, and from the outcome to the answer on the wire.
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { RequestId } from "../jsonrpc/message.js";
+import { failureText, successText } from "../jsonrpc/respond.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { ServerCapabilities } from "../protocol/capabilities.js";
+import { McpErrorCode } from "../protocol/error-codes.js";
+import type { Implementation } from "../protocol/implementation.js";
+import { type Answer, ReadyResult } from "./answer.js";
+import type { Call, Cancellation } from "./call.js";
+import { type Handler, type Middleware, runChain } from "./middleware.js";
+import { unexpected } from "./unexpected.js";
+
+/** What a dispatcher needs to know of its role. */
+export interface DispatcherOptions {
+  readonly identity: Implementation;
+  /** Handlers of the specification's methods; which of them exist is the revision's business. */
+  readonly handlers: ReadonlyMap<string, Handler>;
+  /** Handlers of methods the specification does not know: they exist in every revision. */
+  readonly custom: ReadonlyMap<string, Handler>;
+  readonly middleware: readonly Middleware[];
+  /** The capabilities now advertised: a method of a feature that is not among them does not exist. */
+  advertises(capability: keyof ServerCapabilities): boolean;
+  /** Told of every exception that nobody expected, with the id the peer was given instead of its text. */
+  onError(error: unknown, call: Call, errorId: string): void;
+}
+
+/** Serves requests; one for a role, shared by all its conversations. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+  }
+
+  /** Serves a call to its end. `done` is called once, when nothing more will be sent for it. */
+  serve(call: Call, done: (id: RequestId) => void): void {
+    let outcome: Answer | Promise<Answer>;
+    try {
+      outcome = this.#start(call);
+    } catch (error) {
+      this.#fail(call, error, done);
+      return;
+    }
+    if (outcome instanceof Promise) {
+      outcome.then(
+        (answer) => this.#finish(call, answer, done),
+        (error: unknown) => this.#fail(call, error, done),
+      );
+    } else {
+      this.#finish(call, outcome, done);
+    }
+  }
+
+  #start(call: Call): Answer | Promise<Answer> {
+    const handler = this.#handlerOf(call);
+    const fault = call.record.check(call.params);
+    if (fault !== undefined) {
+      const { path, constraint, message } = fault;
+      throw new RpcError(ErrorCode.InvalidParams, message, { path, constraint });
+    }
+    const { middleware } = this.#options;
+    return middleware.length === 0 ? handler(call) : runChain(middleware, 0, call, handler);
+  }
+
+  /** Finds the method in the caller's revision: deletion is absence, and an unadvertised feature is absent too. */
+  #handlerOf(call: Call): Handler {
+    const { handlers, custom } = this.#options;
+    const record = call.caller.codec.revision.methods.get(call.method);
+    const handler = record === undefined ? custom.get(call.method) : handlers.get(call.method);
+    const gate = record?.capability;
+    if (handler === undefined || (gate !== undefined && !this.#options.advertises(gate))) {
+      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${call.method}`);
+    }
+    if (record !== undefined) call.record = record;
+    return handler;
+  }
+
+  /** Ends a call its sender no longer wants: silently, or with -32800 where the cancellation asks for an answer. */
+  cancel(call: Call, cancellation: Cancellation): void {
+    if (call.ended) return;
+    call.cancel(cancellation);
+    call.progress?.finish();
+    call.ended = true;
+    if (!cancellation.answered) {
+      call.carrier.abandon?.();
+      return;
+    }
+    const error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" };
+    void call.carrier.write(failureText(call.id, error), "response", error.code);
+  }
+
+  #finish(call: Call, answer: Answer, done: (id: RequestId) => void): void {
+    if (call.ended) {
+      done(call.id);
+      return;
+    }
+    let text: string;
+    try {
+      text = this.#encode(call, answer);
+    } catch (error) {
+      this.#fail(call, error, done);
+      return;
+    }
+    call.progress?.finish();
+    call.ended = true;
+    done(call.id);
+    void call.carrier.write(successText(call.id, text), "response");
+  }
+
+  #encode(call: Call, answer: Answer): string {
+    const { codec } = call.caller;
+    if (answer instanceof ReadyResult) return answer.textFor(codec);
+    return codec.resultText(call.record, answer, this.#options.identity);
+  }
+
+  #fail(call: Call, error: unknown, done: (id: RequestId) => void): void {
+    if (call.ended) {
+      done(call.id);
+      return;
+    }
+    call.progress?.finish();
+    call.ended = true;
+    done(call.id);
+    const known = error instanceof RpcError ? error : this.#unexpected(call, error);
+    const object = call.caller.codec.error(known);
+    void call.carrier.write(failureText(call.id, object), "response", object.code);
+  }
+
+  #unexpected(call: Call, error: unknown): RpcError {
+    const fault = unexpected();
+    this.#options.onError(error, call, fault.id);
+    return new RpcError(ErrorCode.InternalError, fault.message, { errorId: fault.id });
+  }
+}

@@ -1,0 +1,65 @@
+// The calls a conversation is serving now: found by id for cancellation, bounded in number.
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { RequestId } from "../jsonrpc/message.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { Call, Cancellation } from "./call.js";
+import type { Dispatcher } from "./dispatcher.js";
+
+/** Calls in service of one conversation. Ids keep their type: `1` and `"1"` are different requests. */
+export class InFlight {
+  readonly #calls = new Map<RequestId, Call>();
+  readonly #limit: number;
+  readonly #release: (id: RequestId) => void;
+  #idle: (() => void)[] = [];
+
+  constructor(limit: number) {
+    this.#limit = limit;
+    this.#release = (id) => {
+      this.#calls.delete(id);
+      if (this.#calls.size === 0 && this.#idle.length > 0) this.#settleIdle();
+    };
+  }
+
+  get size(): number {
+    return this.#calls.size;
+  }
+
+  has(id: RequestId): boolean {
+    return this.#calls.has(id);
+  }
+
+  /** Serves a call and remembers it until it ends. Over the limit it answers an error that asks to retry. */
+  serve(call: Call, dispatcher: Dispatcher): RpcError | undefined {
+    if (this.#calls.size >= this.#limit) {
+      const what = `Too many requests in flight (limit ${this.#limit}): wait for an answer and try again`;
+      return new RpcError(ErrorCode.InternalError, what, { limit: this.#limit });
+    }
+    this.#calls.set(call.id, call);
+    dispatcher.serve(call, this.#release);
+    return undefined;
+  }
+
+  /** Cancels a call by its id. Returns false when there is nothing to cancel. */
+  cancel(id: unknown, cancellation: Cancellation, dispatcher: Dispatcher): boolean {
+    const call = this.#calls.get(id as RequestId);
+    if (call === undefined || call.method === "initialize") return false;
+    dispatcher.cancel(call, cancellation);
+    return true;
+  }
+
+  cancelAll(reason: string, dispatcher: Dispatcher): void {
+    for (const call of this.#calls.values()) dispatcher.cancel(call, { reason, answered: false });
+  }
+
+  /** Resolves when no call is in service. */
+  whenIdle(): Promise<void> {
+    if (this.#calls.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  #settleIdle(): void {
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+}

@@ -1,0 +1,86 @@
+// Progress of one call: strictly growing, rate bounded, first and last never lost.
+import type { Call } from "./call.js";
+
+/** Reports a client can use in one window; further ones are merged into the latest, so a tight loop cannot flood it. */
+const REPORTS_PER_WINDOW = 50;
+const WINDOW_MS = 1_000;
+
+interface Report {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** Sends `notifications/progress` for one call that came with a progress token. */
+export class ProgressReporter {
+  readonly #call: Call;
+  readonly #token: string | number;
+  #last = Number.NEGATIVE_INFINITY;
+  #windowStart = 0;
+  #sent = 0;
+  #held: Report | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(call: Call, token: string | number) {
+    this.#call = call;
+    this.#token = token;
+  }
+
+  /** Reports progress. A value that does not grow is dropped; too fast a one is held and merged with the next. */
+  report(report: Report): void | Promise<void> {
+    if (!(report.progress > this.#last) || !Number.isFinite(report.progress)) return undefined;
+    this.#last = report.progress;
+    if (this.#admit()) {
+      this.#held = undefined;
+      return this.#send(report);
+    }
+    this.#held = report;
+    this.#timer ??= setTimeout(() => this.#release(), this.#windowStart + WINDOW_MS - performance.now());
+    return undefined;
+  }
+
+  /** Sends what is held back and stops: called before the call's answer. */
+  finish(): void {
+    if (this.#timer !== undefined) clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) void this.#send(held);
+  }
+
+  #admit(): boolean {
+    const now = performance.now();
+    if (now - this.#windowStart >= WINDOW_MS) {
+      this.#windowStart = now;
+      this.#sent = 0;
+    }
+    if (this.#sent >= REPORTS_PER_WINDOW) return false;
+    this.#sent++;
+    return true;
+  }
+
+  #release(): void {
+    this.#timer = undefined;
+    const held = this.#held;
+    this.#held = undefined;
+    if (held === undefined) return;
+    this.#windowStart = performance.now();
+    this.#sent = 1;
+    void this.#send(held);
+  }
+
+  #send(report: Report): void | Promise<void> {
+    return this.#call.notify("notifications/progress", { progressToken: this.#token, ...report });
+  }
+}
+
+/** Reports progress for a call; does nothing when its caller did not ask for progress. */
+export function reportProgress(call: Call, report: Report): void | Promise<void> {
+  if (call.ended) return undefined;
+  if (call.progress === undefined) {
+    const token = call.progressToken;
+    if (token === undefined) return undefined;
+    call.progress = new ProgressReporter(call, token);
+  }
+  return call.progress.report(report);
+}

@@ -1,0 +1,43 @@
+// Chooses the era of each request: the only file that names both.
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { RequestMessage } from "../jsonrpc/message.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import { NEWEST_HANDSHAKE } from "../protocol/revisions/all.js";
+import type { Codec } from "./codec.js";
+import { codecFor } from "./codecs.js";
+import { claimOf, type Envelope, missingEnvelope, readEnvelope } from "./stateless/envelope.js";
+
+/** How a request is to be served. */
+export type Selection =
+  | { readonly kind: "stateless"; readonly codec: Codec; readonly envelope: Envelope }
+  | { readonly kind: "session" }
+  | { readonly kind: "opening"; readonly codec: Codec }
+  | { readonly kind: "refused"; readonly error: RpcError };
+
+const SESSION: Selection = { kind: "session" };
+const OPENING: Selection = { kind: "opening", codec: codecFor(NEWEST_HANDSHAKE) };
+
+/**
+ * Judges one request by itself: an envelope claims the stateless era, `initialize` opens a session, and everything else
+ * belongs to the session if there is one. `ping` is served at any time; `server/discover` alone pins nothing.
+ */
+export function select(message: RequestMessage, hasSession: boolean): Selection {
+  const claim = claimOf(message.params);
+  if (claim !== undefined) {
+    const envelope = readEnvelope(claim);
+    if (envelope instanceof RpcError) return refused(envelope);
+    return { kind: "stateless", codec: codecFor(envelope.revision), envelope };
+  }
+  if (message.method === "initialize") {
+    return hasSession ? refused(new RpcError(ErrorCode.InvalidRequest, "This session is already initialized")) : OPENING;
+  }
+  if (hasSession) return SESSION;
+  if (message.method === "ping") return OPENING;
+  if (message.method === "server/discover") return refused(missingEnvelope());
+  const what = `Server not initialized: call "initialize" before "${message.method}"`;
+  return refused(new RpcError(ErrorCode.InvalidRequest, what));
+}
+
+function refused(error: RpcError): Selection {
+  return { kind: "refused", error };
+}

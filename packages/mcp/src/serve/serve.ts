@@ -1,0 +1,42 @@
+// Joins a server to a transport: the public door for transports of one's own.
+import type { Transport } from "../jsonrpc/transport.js";
+import { ServerConversation } from "../server/conversation.js";
+import { coreOf, type Server } from "../server/server.js";
+
+/** A server being served. */
+export interface Serving {
+  /** Stops: no new requests, what runs may finish within the grace time, then the transport closes. Safe to call again. */
+  close(): Promise<void>;
+  /** Resolves once everything has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+}
+
+export interface ServeOptions {
+  /** Milliseconds running requests get to finish once the other side is gone or `close` is called. Default 50. */
+  readonly graceMs?: number;
+}
+
+/** Long enough for answers that are nearly there, short enough that a client never waits for its server to exit. */
+const GRACE_MS = 50;
+
+/**
+ * Serves one connection. The transport delivers each message as text together with the carrier its answer goes to, and
+ * calls `closed` when the other side will send no more; it may carry any number of messages at once, in order.
+ */
+export function serve(server: Server, transport: Transport, options: ServeOptions = {}): Serving {
+  const core = coreOf(server);
+  const conversation = new ServerConversation(core);
+  core.conversations.add(conversation);
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= conversation.close(options.graceMs ?? GRACE_MS).then(() => transport.close());
+    return closing;
+  };
+  const { peer } = conversation;
+  transport.start({
+    receive: (text, carrier) => peer.receive(text, carrier),
+    unreadable: (error, carrier, excerpt) => peer.unreadable(error, carrier, excerpt),
+    closed: () => void close(),
+  });
+  return { close, closed: transport.done.then(() => close()) };
+}

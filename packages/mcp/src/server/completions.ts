@@ -1,0 +1,70 @@
+// Serves `completion/complete` for the arguments of prompts and the variables of resource templates.
+import type { Answer, MaybePromise } from "../endpoint/answer.js";
+import type { Call } from "../endpoint/call.js";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { CompleteRequestParams } from "../protocol/features/completion.js";
+import { complete, type Completer, type Completion, NOTHING } from "./completer.js";
+import type { PromptEntry } from "./prompt.js";
+import type { Registry } from "./registry.js";
+import type { ResourceEntry, TemplateEntry } from "./resource.js";
+
+/** Where completers are found. */
+export interface Completable {
+  readonly prompts: Registry<PromptEntry>;
+  readonly resources: Registry<ResourceEntry>;
+  readonly templates: Registry<TemplateEntry>;
+}
+
+/** Serves `completion/complete`. Throws -32602 for an unknown prompt, template or argument. */
+export function completeArgument(completable: Completable, call: Call): MaybePromise<Answer> {
+  const { ref, argument, context } = call.params as unknown as CompleteRequestParams;
+  const completer = ref.type === "ref/prompt" ? ofPrompt(completable, ref.name, argument.name) : ofTemplate(completable, ref.uri, argument.name);
+  if (completer === undefined) return { completion: NOTHING };
+  const known = call.caller.codec.revision.rules.completionContext ? (context?.arguments ?? {}) : {};
+  const request = {
+    arguments: known,
+    get signal(): AbortSignal {
+      return call.signal;
+    },
+  };
+  const completion = complete(completer, argument.value, request);
+  return completion instanceof Promise ? completion.then(asAnswer) : asAnswer(completion);
+}
+
+/** Whether anything registered can be completed. */
+export function hasCompleters({ prompts, templates }: Completable): boolean {
+  for (const prompt of prompts.values()) {
+    if (Object.values(prompt.arguments).some((argument) => argument.complete !== undefined)) return true;
+  }
+  for (const template of templates.values()) if (template.definition.complete !== undefined) return true;
+  return false;
+}
+
+function ofPrompt({ prompts }: Completable, name: string, argument: string): Completer | undefined {
+  const entry = prompts.get(name);
+  if (entry === undefined) throw unknown(`Unknown prompt: ${name}`, "params.ref.name", "the name of a prompt in prompts/list");
+  if (Object.hasOwn(entry.arguments, argument)) return entry.arguments[argument]?.complete;
+  throw unknown(`Prompt ${name} has no argument "${argument}"`, "params.argument.name", "an argument of the prompt");
+}
+
+function ofTemplate({ templates, resources }: Completable, uri: string, argument: string): Completer | undefined {
+  const entry = templates.get(uri);
+  if (entry === undefined) {
+    if (resources.get(uri) !== undefined) return undefined;
+    throw unknown(`Unknown resource template: ${uri}`, "params.ref.uri", "a template in resources/templates/list");
+  }
+  if (entry.uriTemplate.variables.includes(argument)) {
+    const completers = entry.definition.complete ?? {};
+    return Object.hasOwn(completers, argument) ? completers[argument] : undefined;
+  }
+  throw unknown(`Template ${uri} has no variable "${argument}"`, "params.argument.name", "a variable of the template");
+}
+
+function unknown(what: string, path: string, constraint: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, what, { path, constraint });
+}
+
+function asAnswer(completion: Completion): Answer {
+  return { completion };
+}

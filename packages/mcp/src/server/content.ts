@@ -1,0 +1,67 @@
+// Content blocks as handlers make them: marked, so that data is never mistaken for protocol.
+import { LocalError } from "../jsonrpc/local-error.js";
+import type { Annotations } from "../protocol/annotations.js";
+import type { ContentBlock, ResourceLink } from "../protocol/content.js";
+import type { Meta } from "../protocol/meta.js";
+import type { ResourceContents } from "../protocol/resource.js";
+import { toBase64 } from "./base64.js";
+
+/** Members every block may carry. */
+export interface BlockOptions {
+  readonly annotations?: Annotations;
+  readonly _meta?: Meta;
+}
+
+/** A content block made by one of the functions of this file. */
+export class Block {
+  readonly block: ContentBlock;
+
+  constructor(block: ContentBlock) {
+    this.block = block;
+  }
+}
+
+/** A text block. */
+export function text(value: string, options?: BlockOptions): Block {
+  return new Block({ type: "text", text: value, ...options });
+}
+
+/** An image block from bytes or padded standard base64. */
+export function image(data: Uint8Array | string, mimeType: string, options?: BlockOptions): Block {
+  return new Block({ type: "image", data: base64(data), mimeType, ...options });
+}
+
+/** An audio block from bytes or padded standard base64. Revisions without audio get an embedded resource. */
+export function audio(data: Uint8Array | string, mimeType: string, options?: BlockOptions): Block {
+  return new Block({ type: "audio", data: base64(data), mimeType, ...options });
+}
+
+/** A resource embedded in the answer. Bytes become a blob; the MIME type defaults to `text/plain` or `application/octet-stream`. */
+export function resource(
+  uri: string,
+  contents: string | Uint8Array,
+  options?: BlockOptions & { readonly mimeType?: string },
+): Block {
+  const { mimeType, ...rest } = options ?? {};
+  return new Block({ type: "resource", resource: resourceContents(uri, contents, mimeType), ...rest });
+}
+
+/** A link to a resource the client can read by itself. Revisions without links get a text that names it. */
+export function link(target: Omit<ResourceLink, "type">): Block {
+  return new Block({ type: "resource_link", ...target });
+}
+
+/** Contents of a resource as `resources/read` and embedded resources carry them, always with a MIME type. */
+export function resourceContents(uri: string, contents: string | Uint8Array, mimeType?: string): ResourceContents {
+  if (typeof contents === "string") return { uri, mimeType: mimeType ?? "text/plain", text: contents };
+  return { uri, mimeType: mimeType ?? "application/octet-stream", blob: toBase64(contents) };
+}
+
+/** Padded standard alphabet, as the specification demands. */
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function base64(data: Uint8Array | string): string {
+  if (typeof data !== "string") return toBase64(data);
+  if (BASE64.test(data)) return data;
+  throw new LocalError("BAD_BASE64", "Binary content must be padded standard base64, or bytes (Uint8Array)");
+}

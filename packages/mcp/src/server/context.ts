@@ -1,0 +1,158 @@
+// What a handler may do besides returning: report progress, log, ask the client, look who is calling.
+import type { Call } from "../endpoint/call.js";
+import { reportProgress } from "../endpoint/progress.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import type { JsonObject, RequestId } from "../jsonrpc/message.js";
+import type { ClientCapabilities } from "../protocol/capabilities.js";
+import type { FormFields } from "../protocol/elicitation-form.js";
+import type { ElicitResult } from "../protocol/features/elicitation.js";
+import type { InputResponses } from "../protocol/features/input-required.js";
+import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
+import type { Root } from "../protocol/features/roots.js";
+import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
+import type { Implementation } from "../protocol/implementation.js";
+import { type AskOptions, type Asker, WireAsker, type WireAsks } from "./ask.js";
+import { requireCapability } from "./ask-capability.js";
+import { type ElicitInput, elicitParams, type FormAnswer, readElicitAnswer } from "./elicit.js";
+import { failure, type ToolResult } from "./outcome.js";
+import type { ServerLimits } from "./limits.js";
+import type { Parking } from "./parking.js";
+import { readRoots, readSample, sampleParams } from "./sample.js";
+import type { Seal } from "./seal.js";
+import { Session } from "./session.js";
+
+/** What asking needs of the server. */
+export interface AskServices {
+  readonly asks: WireAsks;
+  readonly parking: Parking;
+  readonly seal: Seal;
+  readonly limits: ServerLimits;
+}
+
+/** What came back for questions asked by hand. */
+export interface ByHand {
+  readonly responses: InputResponses;
+  readonly state: unknown;
+}
+
+/**
+ * The handler's view of its request. In the stateless era one handler may be served over several requests: the context
+ * stays the same and always speaks for the request being served now.
+ */
+export class Context {
+  #call: Call;
+  readonly #services: AskServices;
+  readonly #interaction: Asker | undefined;
+  readonly #hand: ByHand | undefined;
+
+  constructor(call: Call, services: AskServices, interaction?: Asker, hand?: ByHand) {
+    this.#call = call;
+    this.#services = services;
+    this.#interaction = interaction;
+    this.#hand = hand;
+  }
+
+  /** Points the context at the request of another round. */
+  static turn(context: Context, call: Call): void {
+    context.#call = call;
+  }
+
+  /** Aborted when the client cancels the request, or when it is given up. */
+  get signal(): AbortSignal {
+    return this.#call.signal;
+  }
+
+  /** JSON-RPC id of the request being served. */
+  get requestId(): RequestId {
+    return this.#call.id;
+  }
+
+  /** Date of the protocol revision the client speaks. For display; features are asked for, not versions. */
+  get revision(): string {
+    return this.#call.caller.codec.revision.date;
+  }
+
+  /** Who is asking, when the transport knows. */
+  get principal(): string | undefined {
+    return this.#call.carrier.principal;
+  }
+
+  /** What the client calls itself: for display, never for decisions. */
+  get client(): Implementation | undefined {
+    return this.#call.caller.client;
+  }
+
+  /** What the client can be asked. */
+  get clientCapabilities(): ClientCapabilities {
+    return this.#call.caller.capabilities;
+  }
+
+  /** The request's `_meta`: trace context and vendors' keys. */
+  get meta(): Readonly<Record<string, unknown>> {
+    return (this.#call.params["_meta"] as Record<string, unknown> | undefined) ?? {};
+  }
+
+  /** Answers that came with a retry of an `inputRequired(...)` made by hand. */
+  get inputResponses(): InputResponses | undefined {
+    return this.#hand?.responses;
+  }
+
+  /** The state given to `inputRequired(...)` in the round before, verified. */
+  get state(): unknown {
+    return this.#hand?.state;
+  }
+
+  /**
+   * Reports progress, if the client asked for it. Values must grow; `total` and `message` are optional. Resolves when the
+   * report is written, so that awaiting it keeps pace with the reader.
+   */
+  async progress(progress: number, total?: number, message?: string): Promise<void> {
+    await reportProgress(this.#call, {
+      progress,
+      ...(total === undefined ? {} : { total }),
+      ...(message === undefined ? {} : { message }),
+    });
+  }
+
+  /** Sends a log message if the caller's level admits it. `data` is any JSON; never put secrets into it. */
+  async log(level: LoggingLevel, data: unknown, logger?: string): Promise<void> {
+    const index = levelIndex(level);
+    if (index < 0) throw new LocalError("BAD_LEVEL", `"${String(level)}" is not a log level`);
+    if (index < this.#call.caller.logLevel) return;
+    await this.#call.notify("notifications/message", { level, ...(logger === undefined ? {} : { logger }), data });
+  }
+
+  /**
+   * Asks the person: by form (`{ message, schema }`) or by a page (`{ message, url }`). Accepted forms are checked and
+   * their defaults filled in. Throws where the client did not declare that it can be asked this way.
+   */
+  async elicit<const F extends FormFields>(input: ElicitInput<F>, options?: AskOptions): Promise<FormAnswer<F>> {
+    const params = elicitParams(input);
+    const answer = await this.#ask("elicitation/create", params, options);
+    return readElicitAnswer(params, answer as unknown as ElicitResult) as unknown as FormAnswer<F>;
+  }
+
+  /** Asks the client's model. Throws where the client did not declare sampling (or tools in it, when they are given). */
+  async sample(params: CreateMessageRequestParams, options?: AskOptions): Promise<CreateMessageResult> {
+    return readSample(await this.#ask("sampling/createMessage", sampleParams(params), options));
+  }
+
+  /** The client's roots, as it last told. Throws where the client did not declare roots. */
+  async roots(options?: AskOptions): Promise<readonly Root[]> {
+    const { caller } = this.#call;
+    const ask = async (): Promise<readonly Root[]> => readRoots(await this.#ask("roots/list", {}, options));
+    return caller instanceof Session ? caller.cachedRoots(ask) : ask();
+  }
+
+  /** A result that tells the model what went wrong: return it. */
+  fail(message: string): ToolResult {
+    return failure(message);
+  }
+
+  #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+    requireCapability(this.#call, method, params);
+    const { asks, limits } = this.#services;
+    const asker = this.#interaction ?? new WireAsker(this.#call, asks, limits.askTimeoutMs);
+    return asker.ask(method, params, options);
+  }
+}

@@ -1,0 +1,156 @@
+// One conversation of the server role: a connection's messages, judged one by one and served.
+import { Call } from "../endpoint/call.js";
+import { type Caller, NO_LOGS } from "../endpoint/caller.js";
+import { InFlight } from "../endpoint/in-flight.js";
+import { negotiate } from "../era/handshake/handshake.js";
+import { select } from "../era/select.js";
+import { claimOf, type Envelope } from "../era/stateless/envelope.js";
+import type { Codec } from "../era/codec.js";
+import type { Carrier } from "../jsonrpc/carrier.js";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
+import { Peer, type PeerHandler, type WireRules } from "../jsonrpc/peer.js";
+import { failureText } from "../jsonrpc/respond.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import { levelIndex } from "../protocol/features/logging.js";
+import type { ServerCore } from "./core.js";
+import { LogGate } from "./log-gate.js";
+import { Session } from "./session.js";
+
+/** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
+const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
+
+/** A conversation with one client over one connection. */
+export class ServerConversation implements PeerHandler {
+  readonly peer: Peer;
+  readonly #core: ServerCore;
+  readonly #inFlight: InFlight;
+  readonly #logs = new LogGate();
+  #session: Session | undefined;
+  #rules: WireRules = UNKNOWN_PEER;
+  #closing = false;
+
+  constructor(core: ServerCore) {
+    this.#core = core;
+    this.peer = new Peer(this, core.limits);
+    this.#inFlight = new InFlight(core.limits.inFlight);
+  }
+
+  rules(): WireRules {
+    return this.#rules;
+  }
+
+  request(message: RequestMessage, carrier: Carrier): void {
+    if (this.#closing) return this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, "The server is shutting down"));
+    if (this.#inFlight.has(message.id)) return this.#refuseDuplicate(message, carrier);
+    const selection = select(message, this.#session !== undefined);
+    switch (selection.kind) {
+      case "session":
+        return this.#serve(message, this.#session as Session, carrier);
+      case "stateless":
+        return this.#serveStateless(message, selection.codec, selection.envelope, carrier);
+      case "opening":
+        return this.#open(message, selection.codec, carrier);
+      case "refused":
+        return this.#refuse(message, carrier, selection.error);
+    }
+  }
+
+  notification(message: NotificationMessage, carrier: Carrier): void {
+    const params = message.params ?? {};
+    switch (message.method) {
+      case "notifications/cancelled":
+        return this.#cancel(params["requestId"], params["reason"], false);
+      case "$/cancelRequest":
+        return this.#cancel(params["id"], params["reason"], true);
+      case "notifications/progress":
+        return this.#core.asks.progressed(this.peer, params);
+      case "notifications/roots/list_changed":
+        if (this.#session !== undefined) this.#session.roots = undefined;
+        return undefined;
+      default:
+        this.#core.notified(message, carrier);
+    }
+  }
+
+  batchElement(message: RequestMessage | NotificationMessage): RpcError | undefined {
+    if (message.method === "initialize") return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
+    if (claimOf(message.params) === undefined) return undefined;
+    return new RpcError(ErrorCode.InvalidRequest, "Batches do not exist in this protocol version: send one message a line");
+  }
+
+  ignored(reason: string): void {
+    this.#core.report("debug", reason);
+  }
+
+  /** Stops serving: what runs may finish within `graceMs`, the rest is cancelled. Resolves when nothing runs any more. */
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true;
+    this.#core.subscribers.endAll(this.peer);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, graceMs);
+    });
+    await Promise.race([this.#inFlight.whenIdle(), late]);
+    clearTimeout(timer);
+    this.#inFlight.cancelAll("The connection is closing", this.#core.dispatcher);
+    this.peer.closed();
+    if (this.#session?.subscription !== undefined) this.#core.subscribers.remove(this.#session.subscription);
+    this.#core.conversations.delete(this);
+  }
+
+  /** Sends an unsolicited log message to the session, if there is one and its level admits it. */
+  log(level: number, params: object): void {
+    const session = this.#session;
+    if (session === undefined || level < session.logLevel) return;
+    if (session.subscription !== undefined) this.#logs.send(session.subscription, params);
+  }
+
+  #open(message: RequestMessage, codec: Codec, carrier: Carrier): void {
+    if (message.method !== "initialize") return this.#serve(message, opening(codec), carrier);
+    const record = codec.revision.methods.get("initialize");
+    const fault = record?.check(message.params ?? {});
+    if (fault !== undefined) {
+      const data = { path: fault.path, constraint: fault.constraint };
+      return this.#refuse(message, carrier, new RpcError(ErrorCode.InvalidParams, fault.message, data));
+    }
+    const session = new Session(negotiate(message.params as JsonObject));
+    this.#session = session;
+    this.#rules = session.codec.revision.rules;
+    session.subscription = this.#core.subscribers.addSession(session, this.peer, carrier);
+    this.#serve(message, session, carrier);
+  }
+
+  #serveStateless(message: RequestMessage, codec: Codec, envelope: Envelope, carrier: Carrier): void {
+    if (this.#session === undefined) this.#rules = codec.revision.rules;
+    const { capabilities, client, logLevel } = envelope;
+    this.#serve(message, { codec, capabilities, client, logLevel: logLevel === undefined ? NO_LOGS : levelIndex(logLevel) }, carrier);
+  }
+
+  #serve(message: RequestMessage, caller: Caller, carrier: Carrier): void {
+    const call = new Call(message, caller, carrier, this.peer);
+    const refusal = this.#inFlight.serve(call, this.#core.dispatcher);
+    if (refusal !== undefined) this.#refuse(message, carrier, refusal);
+  }
+
+  #cancel(id: unknown, reason: unknown, answered: boolean): void {
+    const why = typeof reason === "string" ? reason : "Cancelled by the client";
+    const found = this.#inFlight.cancel(id, { reason: why, answered }, this.#core.dispatcher);
+    if (found) this.#core.report("info", `Request ${JSON.stringify(id)} was cancelled: ${why}`);
+  }
+
+  #refuse(message: RequestMessage, carrier: Carrier, error: RpcError): void {
+    void carrier.write(failureText(message.id, error.toObject()), "response", error.code);
+  }
+
+  /** An answer under the id in use would settle the first request, so the refusal carries no id. */
+  #refuseDuplicate(message: RequestMessage, carrier: Carrier): void {
+    const what = `Request id ${JSON.stringify(message.id)} is still in use: every request needs an id of its own`;
+    const error = new RpcError(ErrorCode.InvalidRequest, what, { id: message.id });
+    void carrier.write(failureText(this.#rules.unreadableId === "null" ? null : undefined, error.toObject()), "response", error.code);
+  }
+}
+
+function opening(codec: Codec): Caller {
+  return { codec, capabilities: {}, client: undefined, logLevel: NO_LOGS };
+}

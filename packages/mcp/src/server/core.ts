@@ -1,0 +1,129 @@
+// What a server is inside: its registries, handlers and tables, shared by every conversation and request.
+import type { Call } from "../endpoint/call.js";
+import { Dispatcher } from "../endpoint/dispatcher.js";
+import type { Handler, Middleware } from "../endpoint/middleware.js";
+import type { Carrier } from "../jsonrpc/carrier.js";
+import type { NotificationMessage } from "../jsonrpc/message.js";
+import type { ServerCapabilities } from "../protocol/capabilities.js";
+import type { LoggingLevel } from "../protocol/features/logging.js";
+import type { Implementation } from "../protocol/implementation.js";
+import { WireAsks } from "./ask.js";
+import { type CapabilityOptions, declaredCapabilities } from "./capabilities.js";
+import type { AskServices } from "./context.js";
+import type { ServerConversation } from "./conversation.js";
+import { serverHandlers } from "./handlers.js";
+import type { ServerLimits } from "./limits.js";
+import { Parking } from "./parking.js";
+import type { PromptEntry } from "./prompt.js";
+import { PromptFiller } from "./prompts.js";
+import { Registry } from "./registry.js";
+import type { ResourceEntry, TemplateEntry } from "./resource.js";
+import { ResourceReader } from "./resources.js";
+import type { Seal } from "./seal.js";
+import { type ServerLists, serverLists, type Visibility } from "./server-lists.js";
+import { Subscribers } from "./subscribers.js";
+import type { ListKind } from "./subscription.js";
+import type { ToolEntry } from "./tool.js";
+import { ToolCaller } from "./tools.js";
+
+/** Where the server says what only its operator should know. */
+export type Reporter = (level: LoggingLevel, message: string, details?: Readonly<Record<string, unknown>>) => void;
+
+export interface CoreOptions {
+  readonly identity: Implementation;
+  readonly instructions: string | undefined;
+  readonly capabilities: CapabilityOptions;
+  readonly limits: ServerLimits;
+  readonly seal: Seal;
+  readonly listTtlMs: number;
+  readonly visible: Visibility | undefined;
+  readonly report: Reporter;
+}
+
+/** The inside of a {@link Server}. Other layers of the library reach it through `coreOf`. */
+export class ServerCore implements AskServices {
+  readonly identity: Implementation;
+  readonly instructions: string | undefined;
+  readonly limits: ServerLimits;
+  readonly seal: Seal;
+  readonly listTtlMs: number;
+  readonly report: Reporter;
+  readonly asks: WireAsks = new WireAsks();
+  readonly parking: Parking;
+  readonly subscribers: Subscribers;
+  readonly tools: Registry<ToolEntry>;
+  readonly prompts: Registry<PromptEntry>;
+  readonly resources: Registry<ResourceEntry>;
+  readonly templates: Registry<TemplateEntry>;
+  readonly middleware: Middleware[] = [];
+  readonly custom: Map<string, Handler> = new Map();
+  readonly notifications: Map<string, (params: unknown, carrier: Carrier) => void> = new Map();
+  readonly conversations: Set<ServerConversation> = new Set();
+  readonly reader: ResourceReader;
+  readonly toolCaller: ToolCaller;
+  readonly promptFiller: PromptFiller;
+  readonly lists: ServerLists;
+  readonly dispatcher: Dispatcher;
+  readonly #declared: CapabilityOptions;
+  #capabilities: ServerCapabilities | undefined;
+
+  constructor(options: CoreOptions) {
+    this.identity = options.identity;
+    this.instructions = options.instructions;
+    this.limits = options.limits;
+    this.seal = options.seal;
+    this.listTtlMs = options.listTtlMs;
+    this.report = options.report;
+    this.#declared = options.capabilities;
+    this.parking = new Parking(options.limits, options.seal);
+    this.subscribers = new Subscribers((uri) => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
+    this.tools = new Registry("tool", () => this.#changed("tools"));
+    this.prompts = new Registry("prompt", () => this.#changed("prompts"));
+    this.resources = new Registry("resource", () => this.#changed("resources"));
+    this.templates = new Registry("resource template", () => this.#changed("resources"));
+    const onError = (error: unknown, call: Call, errorId: string): void => this.#failed(error, call, errorId);
+    this.reader = new ResourceReader(this.resources, this.templates, this);
+    this.toolCaller = new ToolCaller(this.tools, this, onError);
+    this.promptFiller = new PromptFiller(this.prompts, this);
+    this.lists = serverLists(this, options.visible);
+    this.dispatcher = new Dispatcher({
+      identity: this.identity,
+      handlers: serverHandlers(this),
+      custom: this.custom,
+      middleware: this.middleware,
+      advertises: (capability) => this.advertises(capability),
+      onError,
+    });
+  }
+
+  /** The capabilities of now: derived from what is registered, so that nothing is declared that does not work. */
+  capabilities(): ServerCapabilities {
+    return (this.#capabilities ??= declaredCapabilities(this, this.#declared));
+  }
+
+  advertises(capability: keyof ServerCapabilities): boolean {
+    return this.capabilities()[capability] !== undefined;
+  }
+
+  /** Passes a notification the protocol does not know on to whoever registered for it. */
+  notified(message: NotificationMessage, carrier: Carrier): void {
+    const handler = this.notifications.get(message.method);
+    if (handler === undefined) return;
+    try {
+      handler(message.params, carrier);
+    } catch (error) {
+      this.report("error", `The handler of ${message.method} failed`, { error: String(error) });
+    }
+  }
+
+  #changed(kind: ListKind): void {
+    this.#capabilities = undefined;
+    this.subscribers.listChanged(kind);
+  }
+
+  #failed(error: unknown, call: Call, errorId: string): void {
+    const name = call.params["name"] ?? call.params["uri"];
+    const what = `${call.method}${name === undefined ? "" : ` ${JSON.stringify(name)}`} failed (error id ${errorId})`;
+    this.report("error", what, { errorId, error });
+  }
+}

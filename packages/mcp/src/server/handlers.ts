@@ -1,0 +1,82 @@
+// The handlers of the server role: one for each method of the protocol, whatever the revision.
+import type { Answer, MaybePromise } from "../endpoint/answer.js";
+import type { Call } from "../endpoint/call.js";
+import type { Handler } from "../endpoint/middleware.js";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { JsonObject } from "../jsonrpc/message.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import { levelIndex } from "../protocol/features/logging.js";
+import { REVISIONS } from "../protocol/revisions/all.js";
+import { completeArgument } from "./completions.js";
+import type { ServerCore } from "./core.js";
+import { listen } from "./listen.js";
+import { Session } from "./session.js";
+
+/** An empty answer: the codecs write it as each revision wants it. */
+const DONE: JsonObject = Object.freeze({});
+
+/** Builds the table. What it closes over is made once. */
+export function serverHandlers(core: ServerCore): ReadonlyMap<string, Handler> {
+  return new Map<string, Handler>([
+    ["initialize", (call) => initialize(core, call)],
+    ["ping", () => DONE],
+    ["server/discover", () => discover(core)],
+    ["tools/list", (call) => core.lists.tools.page(call)],
+    ["tools/call", (call) => core.toolCaller.call(call)],
+    ["resources/list", (call) => core.lists.resources.page(call)],
+    ["resources/templates/list", (call) => core.lists.templates.page(call)],
+    ["resources/read", (call) => core.reader.read(call)],
+    ["resources/subscribe", (call) => subscribe(core, call)],
+    ["resources/unsubscribe", (call) => unsubscribe(core, call)],
+    ["prompts/list", (call) => core.lists.prompts.page(call)],
+    ["prompts/get", (call) => core.promptFiller.get(call)],
+    ["completion/complete", (call): MaybePromise<Answer> => completeArgument(core, call)],
+    ["logging/setLevel", setLevel],
+    ["subscriptions/listen", (call) => listen(core, call)],
+  ]);
+}
+
+function initialize(core: ServerCore, call: Call): Answer {
+  const { instructions, identity } = core;
+  return {
+    protocolVersion: call.caller.codec.revision.date,
+    capabilities: core.capabilities(),
+    serverInfo: identity,
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+function discover(core: ServerCore): Answer {
+  const { instructions } = core;
+  return {
+    supportedVersions: REVISIONS.map((revision) => revision.date),
+    capabilities: core.capabilities(),
+    ...(instructions === undefined ? {} : { instructions }),
+    ttlMs: core.listTtlMs,
+    cacheScope: "public",
+  };
+}
+
+function subscribe(core: ServerCore, call: Call): Answer {
+  const uri = call.params["uri"] as string;
+  core.reader.require(uri);
+  const subscription = call.caller instanceof Session ? call.caller.subscription : undefined;
+  if (subscription === undefined) return DONE;
+  const limit = core.limits.subscribedUris;
+  if (subscription.uris.size >= limit && !subscription.uris.has(uri)) {
+    throw new RpcError(ErrorCode.InternalError, `This session is subscribed to ${limit} resources already`, { limit });
+  }
+  core.subscribers.subscribe(subscription, uri);
+  return DONE;
+}
+
+function unsubscribe(core: ServerCore, call: Call): Answer {
+  const subscription = call.caller instanceof Session ? call.caller.subscription : undefined;
+  if (subscription !== undefined) core.subscribers.unsubscribe(subscription, call.params["uri"] as string);
+  return DONE;
+}
+
+function setLevel(call: Call): Answer {
+  call.caller.logLevel = levelIndex(call.params["level"]);
+  return DONE;
+}

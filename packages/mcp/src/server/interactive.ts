@@ -1,0 +1,73 @@
+// Runs a handler that may ask its client, the way the caller's era has it.
+import type { Answer, MaybePromise } from "../endpoint/answer.js";
+import type { Call } from "../endpoint/call.js";
+import type { InputResponses } from "../protocol/features/input-required.js";
+import { askByHand, sealByHand } from "./by-hand.js";
+import { type AskServices, type ByHand, Context } from "./context.js";
+import { InputRequired } from "./input-required.js";
+import type { Run } from "./parking.js";
+import { openState } from "./request-state.js";
+
+/** A handler of one of the three interactive methods. */
+export interface Interactive {
+  /** Whether it may be run again from its start when its parked run is gone. */
+  readonly replaySafe: boolean;
+  run(context: Context): MaybePromise<Answer | InputRequired>;
+}
+
+/** What a retry of a question asked by hand brought, and which round that was. */
+interface HandRound extends ByHand {
+  readonly round: number;
+}
+
+/**
+ * Runs the handler. In the handshake era its questions are requests on the wire. In the stateless era they end the
+ * request with `input_required`, and the client's retry goes on; a caller that can be asked nothing skips all of that.
+ */
+export function runInteractive(services: AskServices, call: Call, handler: Interactive): MaybePromise<Answer> {
+  if (!call.record.interactive) return askByHand(services, call, handler);
+  if (call.params["requestState"] !== undefined) return retry(services, call, handler);
+  const responses = call.params["inputResponses"] as InputResponses | undefined;
+  return start(services, call, handler, responses && { responses, state: undefined, round: 0 });
+}
+
+async function retry(services: AskServices, call: Call, handler: Interactive): Promise<Answer> {
+  const state = await openState(services.seal, call, call.params["requestState"] as string);
+  if (state.park !== undefined) return services.parking.resume(call, parkable(services, call, handler), state);
+  const responses = (call.params["inputResponses"] ?? {}) as InputResponses;
+  return start(services, call, handler, { responses, state: state.carried, round: state.round });
+}
+
+function start(services: AskServices, call: Call, handler: Interactive, hand?: HandRound): MaybePromise<Answer> {
+  if (canBeAsked(call)) return services.parking.begin(call, parkable(services, call, handler, hand));
+  const outcome = handler.run(new Context(call, services, undefined, hand));
+  return finish(services, call, outcome, hand?.round ?? 0);
+}
+
+function parkable(services: AskServices, call: Call, handler: Interactive, hand?: HandRound): Run {
+  let context: Context | undefined;
+  let served = call;
+  return {
+    replaySafe: handler.replaySafe,
+    turn(next) {
+      served = next;
+      if (context !== undefined) Context.turn(context, next);
+    },
+    start(interaction) {
+      context = new Context(served, services, interaction, hand);
+      return finish(services, served, handler.run(context), hand?.round ?? 0);
+    },
+  };
+}
+
+type Outcome = MaybePromise<Answer | InputRequired>;
+
+function finish(services: AskServices, call: Call, outcome: Outcome, round: number): MaybePromise<Answer> {
+  if (outcome instanceof Promise) return outcome.then((answer) => finish(services, call, answer, round));
+  return outcome instanceof InputRequired ? sealByHand(services, call, outcome, round) : outcome;
+}
+
+function canBeAsked(call: Call): boolean {
+  const { elicitation, sampling, roots } = call.caller.capabilities;
+  return elicitation !== undefined || sampling !== undefined || roots !== undefined;
+}

@@ -1,0 +1,34 @@
+// Limits of a server: each with its default and the reason beside the number.
+import { DEFAULT_LIMITS as JSON_RPC_LIMITS, type JsonRpcLimits } from "../jsonrpc/limits.js";
+
+/** Every bound a server keeps. Over one of them the peer gets an answer, never silence. */
+export interface ServerLimits extends JsonRpcLimits {
+  /** Items on a page of a list. A thousand tools still fit one answer; more would only be truncated by clients. */
+  readonly pageSize: number;
+  /** Milliseconds a question to the client may wait: people answer forms, so minutes, but not forever. */
+  readonly askTimeoutMs: number;
+  /** Handlers parked while the client is asked (stateless era); the oldest is given up for a new one. */
+  readonly parked: number;
+  /** Milliseconds a parked handler waits for its retry, which may never come. */
+  readonly parkedMs: number;
+  /** Rounds of questions one call may ask: official clients stop at ten. */
+  readonly rounds: number;
+  /** Characters of a sealed request state: it travels in every retry. */
+  readonly stateCharacters: number;
+  /** Listen requests of one connection: each is one long request with its own filter. */
+  readonly listens: number;
+  /** Resources one session or listen request may subscribe to. */
+  readonly subscribedUris: number;
+}
+
+export const DEFAULT_SERVER_LIMITS: ServerLimits = {
+  ...JSON_RPC_LIMITS,
+  pageSize: 1_000,
+  askTimeoutMs: 300_000,
+  parked: 1_000,
+  parkedMs: 300_000,
+  rounds: 10,
+  stateCharacters: 65_536,
+  listens: 32,
+  subscribedUris: 1_000,
+};

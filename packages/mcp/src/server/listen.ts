@@ -1,0 +1,56 @@
+// Serves `subscriptions/listen`: one long request that is acknowledged first and answered only at its end.
+import type { Answer } from "../endpoint/answer.js";
+import type { Call } from "../endpoint/call.js";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { SubscriptionFilter } from "../protocol/features/subscriptions.js";
+import { META } from "../protocol/meta.js";
+import type { ServerCore } from "./core.js";
+import { type ListKind, Subscription } from "./subscription.js";
+
+const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
+  ["toolsListChanged", "tools"],
+  ["promptsListChanged", "prompts"],
+  ["resourcesListChanged", "resources"],
+];
+
+/** Opens the subscription. The answer comes when the server ends it; a client that ends it gets none. */
+export function listen(core: ServerCore, call: Call): Promise<Answer> {
+  const { limits, subscribers } = core;
+  if (subscribers.listensOf(call.peer) >= limits.listens) {
+    const what = `This connection has ${limits.listens} subscriptions open: end one first`;
+    throw new RpcError(ErrorCode.InternalError, what, { limit: limits.listens });
+  }
+  const honoured = honour(core, call.params["notifications"] as SubscriptionFilter);
+  const subscription = new Subscription({
+    peer: call.peer,
+    codec: call.caller.codec,
+    carrier: call.carrier,
+    lists: new Set(LISTS.filter(([flag]) => honoured[flag] === true).map(([, kind]) => kind)),
+    uris: honoured.resourceSubscriptions ?? [],
+    id: call.id,
+  });
+  void subscription.send("notifications/subscriptions/acknowledged", { notifications: honoured });
+  subscribers.add(subscription);
+  return new Promise((resolve) => {
+    call.onCancel = () => subscribers.remove(subscription);
+    subscription.end = () => {
+      subscribers.remove(subscription);
+      resolve({ _meta: { [META.subscriptionId]: call.id } });
+    };
+  });
+}
+
+/** The part of the filter this server can honour: advertised lists, and resources that exist. */
+function honour(core: ServerCore, filter: SubscriptionFilter): SubscriptionFilter {
+  const honoured: SubscriptionFilter = {};
+  if (filter.toolsListChanged === true && core.advertises("tools")) honoured.toolsListChanged = true;
+  if (filter.promptsListChanged === true && core.advertises("prompts")) honoured.promptsListChanged = true;
+  if (!core.advertises("resources")) return honoured;
+  if (filter.resourcesListChanged === true) honoured.resourcesListChanged = true;
+  if (filter.resourceSubscriptions !== undefined) {
+    const known = filter.resourceSubscriptions.filter((uri) => core.reader.has(uri));
+    honoured.resourceSubscriptions = [...new Set(known)].slice(0, core.limits.subscribedUris);
+  }
+  return honoured;
+}

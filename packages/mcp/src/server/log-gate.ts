@@ -1,0 +1,33 @@
+// Log messages to one reader: bounded, so that a chatty handler cannot flood a client that does not read.
+import type { Subscription } from "./subscription.js";
+
+/** Messages that may wait for a slow reader; further ones are counted and the count is told when it catches up. */
+const WAITING_MESSAGES = 100;
+
+/** Sends log messages to a session, and says how many it had to leave out. */
+export class LogGate {
+  #waiting = 0;
+  #dropped = 0;
+
+  send(subscription: Subscription, params: object): void {
+    if (this.#waiting >= WAITING_MESSAGES) {
+      this.#dropped++;
+      return;
+    }
+    if (this.#dropped > 0) this.#tellDropped(subscription);
+    this.#write(subscription, params);
+  }
+
+  #tellDropped(subscription: Subscription): void {
+    const data = `${this.#dropped} log messages were dropped because they were not read fast enough`;
+    this.#dropped = 0;
+    this.#write(subscription, { level: "warning", logger: "server", data });
+  }
+
+  #write(subscription: Subscription, params: object): void {
+    const written = subscription.send("notifications/message", params);
+    if (written === undefined) return;
+    this.#waiting++;
+    void written.then(() => this.#waiting--);
+  }
+}

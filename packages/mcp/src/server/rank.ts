@@ -1,0 +1,40 @@
+// Ranks values by how well they fit what was typed: exact, prefix, word, substring, then letters in order.
+
+/** Values that fit `typed`, best first; equally good ones keep their order. An empty `typed` fits everything. */
+export function rank(values: readonly string[], typed: string): readonly string[] {
+  if (typed === "") return values;
+  const wanted = typed.toLowerCase();
+  const scored: { readonly value: string; readonly score: number }[] = [];
+  for (const value of values) {
+    const score = fit(value.toLowerCase(), wanted);
+    if (score !== undefined) scored.push({ value, score });
+  }
+  return scored.sort((a, b) => a.score - b.score).map(({ value }) => value);
+}
+
+/** Lower is better; undefined when `wanted` does not fit. */
+function fit(value: string, wanted: string): number | undefined {
+  if (value === wanted) return 0;
+  const at = value.indexOf(wanted);
+  if (at === 0) return 1;
+  if (at > 0) return isWordStart(value, at) ? 2 : 3;
+  const spread = lettersInOrder(value, wanted);
+  return spread === undefined ? undefined : 4 + spread;
+}
+
+function isWordStart(value: string, index: number): boolean {
+  return !/[\p{L}\p{N}]/u.test(value.charAt(index - 1));
+}
+
+/** How far apart the letters lie, between 0 and 1; undefined when they do not all come in this order. */
+function lettersInOrder(value: string, wanted: string): number | undefined {
+  let from = 0;
+  let first = -1;
+  for (const letter of wanted) {
+    const at = value.indexOf(letter, from);
+    if (at < 0) return undefined;
+    if (first < 0) first = at;
+    from = at + letter.length;
+  }
+  return (from - first) / (value.length + 1);
+}

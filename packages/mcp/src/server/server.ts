@@ -1,0 +1,130 @@
+// The server an author writes: tools, resources and prompts, registered once and served to every revision.
+import type { Handler, Middleware } from "../endpoint/middleware.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import { resolveLimits } from "../jsonrpc/limits.js";
+import type { LoggingLevel } from "../protocol/features/logging.js";
+import { levelIndex } from "../protocol/features/logging.js";
+import type { Icon } from "../protocol/icon.js";
+import { iconsFault } from "../protocol/icons.js";
+import { REVISIONS } from "../protocol/revisions/all.js";
+import type { CapabilityOptions } from "./capabilities.js";
+import { type Reporter, ServerCore } from "./core.js";
+import { type CustomHandler, customHandler } from "./custom-method.js";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js";
+import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompt.js";
+import type { Registration } from "./registry.js";
+import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resource.js";
+import { aesSeal, type Seal } from "./seal.js";
+import type { Visibility } from "./server-lists.js";
+import { type AnyInput, type ToolDefinition, toolEntry } from "./tool.js";
+
+/** Who the server is, and how it behaves. Only `name` and `version` are needed. */
+export interface ServerOptions {
+  readonly name: string;
+  readonly version: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly websiteUrl?: string;
+  readonly icons?: readonly Icon[];
+  /** Told to the client at the start, for its model. */
+  readonly instructions?: string;
+  /** What cannot be derived from what is registered. */
+  readonly capabilities?: CapabilityOptions;
+  /** Bounds; the defaults are in `DEFAULT_SERVER_LIMITS`. */
+  readonly limits?: Partial<ServerLimits>;
+  /** Seals request states. Default: a random key, so states die with the process. */
+  readonly seal?: Seal;
+  /** Milliseconds a client may keep a list (stateless era). Default 0. */
+  readonly listTtlMs?: number;
+  /** Hides items of lists from some callers. */
+  readonly visible?: Visibility;
+  /** Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: nobody. */
+  readonly report?: Reporter;
+}
+
+const CORE: unique symbol = Symbol("core");
+
+/** A server for every revision of the protocol. Give it to `serveStdio`, `serve` or `connectInMemory`. */
+export class Server {
+  readonly [CORE]: ServerCore;
+
+  /** Throws BAD_SERVER for icons no client should show, RangeError for a limit that is not a positive integer. */
+  constructor(options: ServerOptions) {
+    const { instructions, capabilities = {}, limits, seal, listTtlMs = 0, visible, report, ...identity } = options;
+    const fault = iconsFault(options.icons);
+    if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
+    this[CORE] = new ServerCore({
+      identity: { ...identity, icons: identity.icons && [...identity.icons] } as ServerCore["identity"],
+      instructions,
+      capabilities,
+      limits: { ...DEFAULT_SERVER_LIMITS, ...limits, ...resolveLimits(limits) },
+      seal: seal ?? aesSeal(),
+      listTtlMs,
+      visible,
+      report: report ?? (() => undefined),
+    });
+  }
+
+  /** Registers a tool. Throws BAD_TOOL, DUPLICATE or the schema's own error, saying what to change. */
+  tool<const I extends AnyInput | undefined = undefined, const O extends AnyInput | undefined = undefined>(
+    name: string,
+    definition: ToolDefinition<I, O>,
+  ): Registration {
+    return this[CORE].tools.add(name, toolEntry(name, definition as ToolDefinition<AnyInput, AnyInput>));
+  }
+
+  /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
+  resource(uri: string, definition: ResourceDefinition): Registration {
+    return this[CORE].resources.add(uri, resourceEntry(uri, definition));
+  }
+
+  /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
+  resourceTemplate(uriTemplate: string, definition: ResourceTemplateDefinition): Registration {
+    return this[CORE].templates.add(uriTemplate, templateEntry(uriTemplate, definition));
+  }
+
+  /** Registers a prompt. Throws BAD_PROMPT or DUPLICATE. */
+  prompt<const A extends ArgumentDefinitions = Record<never, never>>(name: string, definition: PromptDefinition<A>): Registration {
+    const entry = promptEntry(name, definition as unknown as PromptDefinition<ArgumentDefinitions>);
+    return this[CORE].prompts.add(name, entry);
+  }
+
+  /** Adds middleware around every request; the first added is the outermost. */
+  use(middleware: Middleware): this {
+    this[CORE].middleware.push(middleware);
+    return this;
+  }
+
+  /** Serves a method of your own. Throws RESERVED for a name that belongs to the specification. */
+  method(name: string, handler: CustomHandler): this {
+    if (REVISIONS.some((revision) => revision.methods.has(name))) {
+      throw new LocalError("RESERVED", `"${name}" is a method of the specification: use a name of your own`);
+    }
+    const served: Handler = customHandler(this[CORE], handler);
+    this[CORE].custom.set(name, served);
+    return this;
+  }
+
+  /** Hears a notification of your own. */
+  notification(name: string, handler: (params: unknown) => void): this {
+    this[CORE].notifications.set(name, handler);
+    return this;
+  }
+
+  /** Sends a log message to every session whose level admits it. Never put secrets or personal data into `data`. */
+  log(level: LoggingLevel, data: unknown, logger?: string): void {
+    const index = levelIndex(level);
+    const params = { level, ...(logger === undefined ? {} : { logger }), data };
+    for (const conversation of this[CORE].conversations) conversation.log(index, params);
+  }
+
+  /** Tells subscribers that a resource changed. */
+  resourceUpdated(uri: string): void {
+    this[CORE].subscribers.resourceUpdated(uri);
+  }
+}
+
+/** The inside of a server, for the other layers of the library. */
+export function coreOf(server: Server): ServerCore {
+  return server[CORE];
+}

@@ -1,0 +1,42 @@
+// A handshake-era session: the caller that lasts as long as its conversation.
+import type { Caller } from "../endpoint/caller.js";
+import type { Codec } from "../era/codec.js";
+import type { Handshake } from "../era/handshake/handshake.js";
+import { codecFor } from "../era/codecs.js";
+import type { ClientCapabilities } from "../protocol/capabilities.js";
+import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
+import type { Root } from "../protocol/features/roots.js";
+import type { Implementation } from "../protocol/implementation.js";
+import type { Subscription } from "./subscription.js";
+
+/** What a session receives before it sets a level: the revisions leave the choice to the server. */
+const DEFAULT_LEVEL: LoggingLevel = "info";
+
+/** What `initialize` settled, and what the session asked for since. */
+export class Session implements Caller {
+  readonly codec: Codec;
+  readonly capabilities: ClientCapabilities;
+  readonly client: Implementation | undefined;
+  logLevel: number = levelIndex(DEFAULT_LEVEL);
+  subscription: Subscription | undefined;
+  /** The client's roots until it says that they changed. */
+  roots: Promise<readonly Root[]> | undefined;
+
+  constructor(handshake: Handshake) {
+    this.codec = codecFor(handshake.revision);
+    this.capabilities = handshake.capabilities;
+    this.client = handshake.client;
+  }
+
+  /** The client's roots: asked for once, until it says that they changed or the question fails. */
+  cachedRoots(ask: () => Promise<readonly Root[]>): Promise<readonly Root[]> {
+    if (this.roots === undefined) {
+      const asked = ask();
+      this.roots = asked;
+      asked.catch(() => {
+        if (this.roots === asked) this.roots = undefined;
+      });
+    }
+    return this.roots;
+  }
+}

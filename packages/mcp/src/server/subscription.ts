@@ -1,0 +1,94 @@
+// One receiver of change notifications: what it wants, and how they reach it without piling up.
+import type { Codec } from "../era/codec.js";
+import type { Carrier } from "../jsonrpc/carrier.js";
+import type { RequestId } from "../jsonrpc/message.js";
+import type { Peer } from "../jsonrpc/peer.js";
+import { notificationText } from "../jsonrpc/respond.js";
+import { META } from "../protocol/meta.js";
+
+/** The lists whose changes are announced. */
+export type ListKind = "tools" | "prompts" | "resources";
+
+/** Changes held for a receiver that does not read; past it the oldest are dropped, since each only says "look again". */
+const HELD_CHANGES = 1_000;
+
+/** A session, or one `subscriptions/listen` request. */
+export class Subscription {
+  readonly peer: Peer;
+  readonly codec: Codec;
+  readonly carrier: Carrier;
+  readonly lists: ReadonlySet<ListKind>;
+  readonly uris: Set<string>;
+  /** The listen request that names this subscription; undefined for a session. */
+  readonly id: RequestId | undefined;
+  /** Ends a listen request gracefully. */
+  end: (() => void) | undefined;
+  readonly #held = new Map<string, { readonly method: string; readonly params: object }>();
+  #busy = false;
+
+  constructor(options: {
+    readonly peer: Peer;
+    readonly codec: Codec;
+    readonly carrier: Carrier;
+    readonly lists: ReadonlySet<ListKind>;
+    readonly uris?: Iterable<string>;
+    readonly id?: RequestId;
+  }) {
+    this.peer = options.peer;
+    this.codec = options.codec;
+    this.carrier = options.carrier;
+    this.lists = options.lists;
+    this.uris = new Set(options.uris);
+    this.id = options.id;
+  }
+
+  /** Announces a changed list, if it is wanted. */
+  listChanged(kind: ListKind): void {
+    if (this.lists.has(kind)) this.#change(kind, `notifications/${kind}/list_changed`, {});
+  }
+
+  /** Announces a changed resource if it, or something it lies in, is subscribed to. */
+  resourceUpdated(uri: string): void {
+    if (covers(this.uris, uri)) this.#change(uri, "notifications/resources/updated", { uri });
+  }
+
+  /** Sends a notification as it is; undefined when the reader keeps up. */
+  send(method: string, params: object): void | Promise<void> {
+    const named = this.id === undefined ? params : { ...params, _meta: { [META.subscriptionId]: this.id } };
+    const projected = this.codec.notification(method, named);
+    if (projected === undefined || this.carrier.closed) return undefined;
+    return this.carrier.write(notificationText(method, projected), "notification");
+  }
+
+  /** Sends a change, or holds it (merged with an equal one) while the reader is behind. */
+  #change(key: string, method: string, params: object): void {
+    if (this.#busy) {
+      this.#held.set(key, { method, params });
+      if (this.#held.size > HELD_CHANGES) this.#held.delete(this.#held.keys().next().value as string);
+      return;
+    }
+    const written = this.send(method, params);
+    if (written === undefined) return;
+    this.#busy = true;
+    void written.then(() => this.#release());
+  }
+
+  #release(): void {
+    this.#busy = false;
+    for (const [key, { method, params }] of this.#held) {
+      if (this.#busy) return;
+      this.#held.delete(key);
+      this.#change(key, method, params);
+    }
+  }
+}
+
+/** Whether a set of URIs names `uri` or a parent of it: `file:///a` covers `file:///a/b`. */
+function covers(uris: ReadonlySet<string>, uri: string): boolean {
+  if (uris.size === 0) return false;
+  if (uris.has(uri)) return true;
+  for (let end = uri.lastIndexOf("/"); end > 0; end = uri.lastIndexOf("/", end - 1)) {
+    if (uris.has(uri.slice(0, end + 1)) || uris.has(uri.slice(0, end))) return true;
+  }
+  return false;
+}
