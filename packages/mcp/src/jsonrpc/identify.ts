@@ -6,7 +6,7 @@ import { closingQuote, endOfValue } from "./scan.js";
 export interface Identity {
   /** Set only for a request whose id stands once at the top level. */
   readonly id: RequestId | undefined;
-  /** True for what shows a method and no id: a notification, which is never answered. */
+  /** True for an object that shows a method and no id: a notification, which is never answered. */
   readonly silent: boolean;
 }
 
@@ -20,6 +20,7 @@ interface Members {
 // Many senders put the id last, after the params: then it stands right before the brace that ends the message.
 const LAST_ID = /[{,]\s*"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$/;
 const NOBODY: Identity = { id: undefined, silent: false };
+const NOTIFICATION: Identity = { id: undefined, silent: true };
 
 // Enough for the members before the params, and for the id after them.
 const HEAD_LENGTH = 4_096;
@@ -44,7 +45,7 @@ export function identify({ head, tail }: Excerpt): Identity {
       members.id = literal(last);
     }
   }
-  if (members.ids === 0) return { id: undefined, silent: true };
+  if (members.ids === 0) return (tail ?? head).trimEnd().endsWith("}") ? NOTIFICATION : NOBODY;
   return members.ids === 1 && isRequestId(members.id) ? { id: members.id, silent: false } : NOBODY;
 }
 

@@ -25,8 +25,9 @@ export function parseJson(text: string, limits: JsonRpcLimits): unknown | ParseF
   }
   const keys = typeof value === "object" && value !== null ? countKeys(value) : 0;
   if (keys === members) return value;
+  const whole: Excerpt = { head: text, tail: undefined };
   return refused(
-    text,
+    whole,
     keys < 0 ? 'Message refused: it has the key "__proto__"' : "Message refused: it has a duplicate key",
   );
 }
