@@ -1,0 +1,12 @@
+// The tool `get_timestamp`: the time now, in UTC.
+import type { BuiltinTool } from "../tool.js";
+
+/** Answers as `2026-11-21T09:12:45.123Z`. */
+export const getTimestamp: BuiltinTool<Record<string, never>> = {
+  name: "get_timestamp",
+  title: "Current time",
+  description: "Get the current UTC timestamp in ISO 8601 format",
+  input: { type: "object", additionalProperties: false },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  run: (_args, { clock }) => new Date(clock.now()).toISOString(),
+};
