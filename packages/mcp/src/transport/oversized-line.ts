@@ -1,0 +1,53 @@
+// A line that is longer than allowed: of its bytes only both ends are kept, to read the request's id from.
+import { identify } from "../jsonrpc/identify.js";
+import type { Excerpt } from "../jsonrpc/transport.js";
+
+const HEAD_BYTES = 4_096;
+const TAIL_BYTES = 256;
+
+const lossy: TextDecoder = new TextDecoder();
+
+/** Both ends of a line, for telling whose it is. Bytes that are not UTF-8 become replacement characters. */
+export function excerptOf(line: Uint8Array): Excerpt {
+  const head = lossy.decode(line.subarray(0, HEAD_BYTES));
+  return line.length <= HEAD_BYTES
+    ? { head, tail: undefined }
+    : { head, tail: lossy.decode(line.subarray(-TAIL_BYTES)) };
+}
+
+export class OversizedLine {
+  /** Set once it has been answered: the rest is skipped in silence. */
+  reported = false;
+  readonly #head: string;
+  #tail: Uint8Array;
+
+  /** `begun` is what was kept of the line so far, `chunk` what made it too long. */
+  constructor(begun: Uint8Array, chunk: Uint8Array) {
+    const head = new Uint8Array(Math.min(HEAD_BYTES, begun.length + chunk.length));
+    head.set(begun.subarray(0, head.length));
+    if (begun.length < head.length) head.set(chunk.subarray(0, head.length - begun.length), begun.length);
+    this.#head = lossy.decode(head);
+    this.#tail = begun.slice(-TAIL_BYTES);
+    this.add(chunk);
+  }
+
+  add(chunk: Uint8Array): void {
+    if (chunk.length >= TAIL_BYTES) {
+      this.#tail = chunk.slice(-TAIL_BYTES);
+      return;
+    }
+    const joined = new Uint8Array(this.#tail.length + chunk.length);
+    joined.set(this.#tail);
+    joined.set(chunk, this.#tail.length);
+    this.#tail = joined.slice(-TAIL_BYTES);
+  }
+
+  get excerpt(): Excerpt {
+    return { head: this.#head, tail: lossy.decode(this.#tail) };
+  }
+
+  /** True while the id may still come, behind the params: so far it looks like a request, or like a notification. */
+  get undecided(): boolean {
+    return identify({ head: this.#head, tail: "}" }).silent;
+  }
+}

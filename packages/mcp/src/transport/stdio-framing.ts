@@ -1,0 +1,166 @@
+// Turns chunks of bytes into lines, one message each, and hands them out one at a time.
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { JsonRpcLimits } from "../jsonrpc/limits.js";
+import { tooLong } from "../jsonrpc/parse.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { Excerpt } from "../jsonrpc/transport.js";
+import { excerptOf, OversizedLine } from "./oversized-line.js";
+import { PartialLine } from "./partial-line.js";
+
+/** Decodes UTF-8, keeping a byte order mark as a character. Throws when the bytes are not UTF-8. */
+export type Decode = (bytes: Uint8Array) => string;
+
+/** A line that is no text: longer than the limit (-32600) or not UTF-8 (-32700). */
+export class UnreadableLine {
+  readonly error: RpcError;
+  readonly excerpt: Excerpt;
+
+  constructor(error: RpcError, excerpt: Excerpt) {
+    this.error = error;
+    this.excerpt = excerpt;
+  }
+}
+
+const NEWLINE = 10;
+const CARRIAGE_RETURN = 13;
+const SPACE = 32;
+const BYTE_ORDER_MARK = 0xfeff;
+
+const fatal: TextDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const decodeUtf8: Decode = (bytes) => fatal.decode(bytes);
+
+/**
+ * `push` takes a chunk, `next` gives the next line of what was pushed: whoever calls may stop between any two lines and
+ * go on later. Lines end with `\n` or `\r\n`, blank lines are skipped, a byte order mark may open the stream. All whole
+ * lines of a chunk are decoded at once. A line over the limit is given once, as unreadable, and costs no memory.
+ */
+export class LineFraming {
+  readonly #limits: JsonRpcLimits;
+  readonly #decode: Decode;
+  readonly #partial = new PartialLine();
+  #oversized: OversizedLine | undefined;
+  // Decoded text of one or more lines, or a line that could not be read, in order.
+  readonly #pieces: (string | UnreadableLine)[] = [];
+  #text = "";
+  #at = 0;
+  #opened = false;
+
+  constructor(limits: JsonRpcLimits, decode: Decode = decodeUtf8) {
+    this.#limits = limits;
+    this.#decode = decode;
+  }
+
+  /** The chunk may be reused by the caller afterwards. */
+  push(chunk: Uint8Array): void {
+    let start = 0;
+    if (this.#partial.length > 0 || this.#oversized !== undefined) {
+      const newline = chunk.indexOf(NEWLINE);
+      this.#extend(newline < 0 ? chunk : chunk.subarray(0, newline));
+      if (newline < 0) return;
+      this.#endLine();
+      start = newline + 1;
+    }
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    if (end > start) this.#takeLines(chunk.subarray(start, end));
+    if (end < chunk.length) this.#extend(chunk.subarray(end));
+  }
+
+  /** The stream is over: what follows the last newline is a line too. */
+  end(): void {
+    if (this.#partial.length > 0 || this.#oversized !== undefined) this.#endLine();
+  }
+
+  /** The next line without its end, or undefined until more is pushed. */
+  next(): string | UnreadableLine | undefined {
+    for (;;) {
+      while (this.#at < this.#text.length) {
+        const newline = this.#text.indexOf("\n", this.#at);
+        const end = newline < 0 ? this.#text.length : newline;
+        const line = this.#text.slice(this.#at, this.#text.charCodeAt(end - 1) === CARRIAGE_RETURN ? end - 1 : end);
+        this.#at = end + 1;
+        if (!isBlank(line)) return line;
+      }
+      const piece = this.#pieces.shift();
+      if (piece instanceof UnreadableLine) return piece;
+      this.#text = piece ?? "";
+      this.#at = 0;
+      if (piece === undefined) return undefined;
+    }
+  }
+
+  #extend(bytes: Uint8Array): void {
+    if (this.#oversized !== undefined) {
+      this.#oversized.add(bytes);
+      return;
+    }
+    const length = this.#partial.length + bytes.length;
+    if (length <= this.#limits.messageBytes) {
+      this.#partial.append(bytes);
+      return;
+    }
+    this.#oversized = new OversizedLine(this.#partial.bytes, bytes);
+    this.#partial.clear();
+    if (!this.#oversized.undecided) this.#report(this.#oversized);
+  }
+
+  #endLine(): void {
+    const oversized = this.#oversized;
+    if (oversized === undefined) {
+      this.#takeLine(this.#partial.bytes);
+      this.#partial.clear();
+      return;
+    }
+    this.#oversized = undefined;
+    if (!oversized.reported) this.#report(oversized);
+  }
+
+  #report(oversized: OversizedLine): void {
+    oversized.reported = true;
+    this.#refuseLength(oversized.excerpt);
+  }
+
+  #refuseLength(excerpt: Excerpt): void {
+    this.#add(new UnreadableLine(new RpcError(ErrorCode.InvalidRequest, tooLong(this.#limits)), excerpt));
+  }
+
+  // Whole lines, each with its newline: decoded together, unless one of them is too long or not UTF-8.
+  #takeLines(lines: Uint8Array): void {
+    if (lines.length <= this.#limits.messageBytes) {
+      try {
+        this.#add(this.#decode(lines));
+        return;
+      } catch {
+        // One of them is at fault; the others are served.
+      }
+    }
+    for (let start = 0; start < lines.length;) {
+      const newline = lines.indexOf(NEWLINE, start);
+      this.#takeLine(lines.subarray(start, newline));
+      start = newline + 1;
+    }
+  }
+
+  #takeLine(line: Uint8Array): void {
+    if (line.length > this.#limits.messageBytes) {
+      this.#refuseLength(excerptOf(line));
+      return;
+    }
+    try {
+      this.#add(this.#decode(line));
+    } catch {
+      const error = new RpcError(ErrorCode.ParseError, "Parse error: the message is not UTF-8");
+      this.#add(new UnreadableLine(error, excerptOf(line)));
+    }
+  }
+
+  #add(piece: string | UnreadableLine): void {
+    const marked = !this.#opened && typeof piece === "string" && piece.charCodeAt(0) === BYTE_ORDER_MARK;
+    this.#opened = true;
+    this.#pieces.push(marked ? (piece as string).slice(1) : piece);
+  }
+}
+
+// Looks past the first character only where that is white space, which no client writes.
+function isBlank(line: string): boolean {
+  return line.length === 0 || (line.charCodeAt(0) <= SPACE && line.trim() === "");
+}
