@@ -32,7 +32,7 @@ export function result(parts: ResultParts): ToolResult {
   return new ToolResult({
     content: content.map(toBlock),
     ...(structuredContent === undefined ? {} : { structuredContent }),
-    ...(isError === undefined ? {} : { isError }),
+    isError: isError ?? false,
     ...(_meta === undefined ? {} : { _meta }),
   });
 }
@@ -46,20 +46,25 @@ export function failure(message: string): ToolResult {
 export function toToolResult(value: unknown, structured: boolean): CallToolResult {
   if (value instanceof ToolResult) return value.value;
   if (structured) return structuredResult(value);
-  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
-  if (value === undefined) return { content: [] };
-  if (value instanceof Block) return { content: [value.block] };
-  if (isBlockList(value)) return { content: value.map((item) => item.block) };
+  if (typeof value === "string") return succeeded([{ type: "text", text: value }]);
+  if (value === undefined) return succeeded([]);
+  if (value instanceof Block) return succeeded([value.block]);
+  if (isBlockList(value)) return succeeded(value.map((item) => item.block));
   return dataResult(value);
 }
 
 function structuredResult(value: unknown): CallToolResult {
-  return { content: [{ type: "text", text: jsonOf(value) }], structuredContent: value };
+  return { content: [{ type: "text", text: jsonOf(value) }], structuredContent: value, isError: false };
 }
 
 function dataResult(value: unknown): CallToolResult {
   const content: ContentBlock[] = [{ type: "text", text: jsonOf(value) }];
-  return isPlainObject(value) ? { content, structuredContent: value } : { content };
+  return isPlainObject(value) ? { content, structuredContent: value, isError: false } : succeeded(content);
+}
+
+/** Says that it succeeded: the member may be left out, but people who read transcripts look for it. */
+function succeeded(content: ContentBlock[]): CallToolResult {
+  return { content, isError: false };
 }
 
 function jsonOf(value: unknown): string {

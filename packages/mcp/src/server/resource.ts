@@ -77,7 +77,7 @@ export function resourceEntry(uri: string, definition: ResourceDefinition): Reso
 
 /** Checks a definition. Throws BAD_RESOURCE, or the template's own error with its position. */
 export function templateEntry(uriTemplate: string, definition: ResourceTemplateDefinition): TemplateEntry {
-  const parsed = UriTemplate.parse(uriTemplate);
+  const parsed = new UriTemplate(uriTemplate);
   for (const name of Object.keys(definition.complete ?? {})) {
     if (!parsed.variables.includes(name)) throw bad(uriTemplate, `has no variable "${name}" to complete`);
   }

@@ -42,18 +42,22 @@ export interface ServerOptions {
   readonly report?: Reporter;
 }
 
-const CORE: unique symbol = Symbol("core");
+let readCore: (server: Server) => ServerCore;
 
 /** A server for every revision of the protocol. Give it to `serveStdio`, `serve` or `connectInMemory`. */
 export class Server {
-  readonly [CORE]: ServerCore;
+  readonly #core: ServerCore;
+
+  static {
+    readCore = (server) => server.#core;
+  }
 
   /** Throws BAD_SERVER for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions) {
     const { instructions, capabilities = {}, limits, seal, listTtlMs = 0, visible, report, ...identity } = options;
     const fault = iconsFault(options.icons);
     if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
-    this[CORE] = new ServerCore({
+    this.#core = new ServerCore({
       identity: { ...identity, icons: identity.icons && [...identity.icons] } as ServerCore["identity"],
       instructions,
       capabilities,
@@ -70,28 +74,28 @@ export class Server {
     name: string,
     definition: ToolDefinition<I, O>,
   ): Registration {
-    return this[CORE].tools.add(name, toolEntry(name, definition as ToolDefinition<AnyInput, AnyInput>));
+    return this.#core.tools.add(name, toolEntry(name, definition as ToolDefinition<AnyInput, AnyInput>));
   }
 
   /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
   resource(uri: string, definition: ResourceDefinition): Registration {
-    return this[CORE].resources.add(uri, resourceEntry(uri, definition));
+    return this.#core.resources.add(uri, resourceEntry(uri, definition));
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
   resourceTemplate(uriTemplate: string, definition: ResourceTemplateDefinition): Registration {
-    return this[CORE].templates.add(uriTemplate, templateEntry(uriTemplate, definition));
+    return this.#core.templates.add(uriTemplate, templateEntry(uriTemplate, definition));
   }
 
   /** Registers a prompt. Throws BAD_PROMPT or DUPLICATE. */
   prompt<const A extends ArgumentDefinitions = Record<never, never>>(name: string, definition: PromptDefinition<A>): Registration {
     const entry = promptEntry(name, definition as unknown as PromptDefinition<ArgumentDefinitions>);
-    return this[CORE].prompts.add(name, entry);
+    return this.#core.prompts.add(name, entry);
   }
 
   /** Adds middleware around every request; the first added is the outermost. */
   use(middleware: Middleware): this {
-    this[CORE].middleware.push(middleware);
+    this.#core.middleware.push(middleware);
     return this;
   }
 
@@ -100,14 +104,14 @@ export class Server {
     if (REVISIONS.some((revision) => revision.methods.has(name))) {
       throw new LocalError("RESERVED", `"${name}" is a method of the specification: use a name of your own`);
     }
-    const served: Handler = customHandler(this[CORE], handler);
-    this[CORE].custom.set(name, served);
+    const served: Handler = customHandler(this.#core, handler);
+    this.#core.custom.set(name, served);
     return this;
   }
 
   /** Hears a notification of your own. */
   notification(name: string, handler: (params: unknown) => void): this {
-    this[CORE].notifications.set(name, handler);
+    this.#core.notifications.set(name, handler);
     return this;
   }
 
@@ -115,16 +119,16 @@ export class Server {
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     const index = levelIndex(level);
     const params = { level, ...(logger === undefined ? {} : { logger }), data };
-    for (const conversation of this[CORE].conversations) conversation.log(index, params);
+    for (const conversation of this.#core.conversations) conversation.log(index, params);
   }
 
   /** Tells subscribers that a resource changed. */
   resourceUpdated(uri: string): void {
-    this[CORE].subscribers.resourceUpdated(uri);
+    this.#core.subscribers.resourceUpdated(uri);
   }
 }
 
 /** The inside of a server, for the other layers of the library. */
 export function coreOf(server: Server): ServerCore {
-  return server[CORE];
+  return readCore(server);
 }

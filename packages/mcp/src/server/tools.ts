@@ -113,7 +113,7 @@ export function checkArguments(entry: ToolEntry, call: Call): MaybePromise<Outco
 
 /** The result for arguments that do not fit: a path and a sentence for each fault, for the model to act on. */
 function argumentFaults(name: string, faults: readonly Fault[]): CallToolResult {
-  const lines = faults.map((fault) => `- ${fault.message}`);
+  const lines = faults.map(({ path, message }) => (path === "" ? `- arguments ${message}` : `- ${message}`));
   const text = [`Invalid arguments for tool ${name}:`, ...lines].join("\n");
   return failure(text).value;
 }

@@ -1,0 +1,3 @@
+// The public surface for standard input and output.
+export { serveStdio, type ServeStdioOptions } from "../serve/stdio.js";
+export type { Serving } from "../serve/serve.js";

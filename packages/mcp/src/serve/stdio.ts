@@ -1,0 +1,26 @@
+// Serves a server over this process's standard input and output.
+import { guardStdout } from "../node/guard-stdout.js";
+import { onShutdown } from "../node/process-signals.js";
+import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
+import { coreOf, type Server } from "../server/server.js";
+import { serve, type ServeOptions, type Serving } from "./serve.js";
+
+export interface ServeStdioOptions extends ServeOptions, StdioOptions {
+  /** False: SIGTERM and SIGINT are left to the program. Default true: they end serving, and the process follows. */
+  readonly signals?: boolean;
+}
+
+/**
+ * Serves stdin and stdout. From now on only messages reach stdout: `console.log` and `process.stdout.write` go to stderr.
+ * Serving ends with the end of input, the parent's death, SIGTERM or SIGINT; then nothing keeps the process alive.
+ */
+export async function serveStdio(server: Server, options: ServeStdioOptions = {}): Promise<Serving> {
+  const release = guardStdout();
+  const serving = serve(server, stdioTransport({ limits: coreOf(server).limits, ...options }), options);
+  const forget = options.signals === false ? undefined : onShutdown(() => serving.close());
+  void serving.closed.then(() => {
+    forget?.();
+    release();
+  });
+  return serving;
+}
