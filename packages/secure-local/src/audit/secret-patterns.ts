@@ -32,7 +32,7 @@ const RULES: readonly (readonly [RegExp, string])[] = [
     /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
     REDACTED,
   ],
-  [/(:\/\/)[^\s/?#@]{1,1024}@/g, `$1${REDACTED}@`],
+  [/(:\/\/)[^\s/?#@]+@/g, `$1${REDACTED}@`],
   [/((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})[^\r\n"']+/gi, `$1${REDACTED}`],
   [/(?<![\w-])((?:bearer|basic)[ \t]{1,10})[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
   [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g, REDACTED],

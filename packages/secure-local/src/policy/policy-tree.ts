@@ -4,6 +4,7 @@
 // tags and second documents are refused: each has been a way to make a file mean something else than it seems to.
 import type * as Yaml from "yaml";
 import type { Faults } from "./faults.js";
+import { tooDeep } from "./nesting.js";
 import type { Place } from "./rule.js";
 
 export interface MapTree {
@@ -35,6 +36,11 @@ interface Reading {
 
 /** The tree of a text, or undefined when it has none; what is wrong is added to the faults. */
 export async function readTree(text: string, faults: Faults): Promise<Tree | undefined> {
+  const deep = tooDeep(text);
+  if (deep) {
+    faults.add(deep, "nested too deep; a policy needs four levels");
+    return undefined;
+  }
   const yaml = await import("yaml");
   const lines = new yaml.LineCounter();
   let document: Yaml.Document.Parsed;

@@ -14,7 +14,10 @@ const MAX_TIMEOUT_S = 3_600;
 /** Below this an error message does not fit; above the largest message the client side reads. */
 const OUTPUT_BYTES = wholeNumber(1_024, 64 * 1024 * 1024);
 const RATE = wholeNumber(1, MAX_RATE);
-const NAME = /^[A-Za-z0-9_./-]{1,128}$/;
+/** Longest name of a tool in the specification. */
+const MAX_NAME = 128;
+/** Longest URI; the message it comes in is bounded too, but a rule should stay readable. */
+const MAX_URI = 2_000;
 
 const SECONDS: Wanted<number> = {
   words: `a number of seconds above 0 and up to ${MAX_TIMEOUT_S}`,
@@ -23,7 +26,7 @@ const SECONDS: Wanted<number> = {
 const NAME_PATTERN: Wanted<string> = {
   words: 'a name of letters, digits, "_", ".", "/" and "-" (a last * stands for any ending)',
   read: (value) =>
-    typeof value === "string" && (value === "*" || NAME.test(value.replace(/\*$/, ""))) ? value : undefined,
+    typeof value === "string" && (value === "*" || isName(value.replace(/\*$/, ""))) ? value : undefined,
 };
 const URI_PATTERN: Wanted<string> = {
   words: "a URI with its scheme, as in server://info (a last * stands for any ending)",
@@ -81,6 +84,10 @@ function rules(list: string, names: Placed<string>[] | undefined): PatternRule[]
   return (names ?? []).map(({ value, place }) => patternRule(list, value, place));
 }
 
+function isName(text: string): boolean {
+  return text.length <= MAX_NAME && /^[A-Za-z0-9_./-]+$/.test(text);
+}
+
 function readTimeouts(section: Section): PerTool {
   const timeouts = section.section("timeouts").all(SECONDS);
   const seconds = perTool(timeouts, DEFAULT_TIMEOUT_S, section);
@@ -101,7 +108,7 @@ function perTool(
   let general = fallback;
   for (const [key, { value }, place] of entries) {
     if (key === "default") general = value;
-    else if (NAME.test(key)) byName.set(key, value);
+    else if (isName(key)) byName.set(key, value);
     else
       section.faults.add(
         place,
@@ -138,6 +145,6 @@ function endpointFault(text: string): string | undefined {
 
 /** Schemes are compared without regard to case; the rest of a URI is not. */
 function uriPattern(text: string): string | undefined {
-  const match = /^([A-Za-z][A-Za-z0-9+.-]*)(:[^\s\u0000-\u001f\u007f*]{1,2000}\*?)$/.exec(text);
-  return match?.[1] === undefined ? undefined : match[1].toLowerCase() + match[2];
+  const match = /^([A-Za-z][A-Za-z0-9+.-]*)(:[^\s\u0000-\u001f\u007f*]+\*?)$/.exec(text);
+  return match?.[1] === undefined || text.length > MAX_URI ? undefined : match[1].toLowerCase() + match[2];
 }

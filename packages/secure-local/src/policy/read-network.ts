@@ -41,8 +41,9 @@ function readEndpoints(section: Section, key: string, otherwise: readonly number
     const host = item.value("host", TEXT);
     const description = item.value("description", TEXT)?.value;
     const listed = item.list("ports", PORT)?.map((port) => port.value);
-    if (listed?.length === 0 && item.trees("ports")?.length === 0) {
-      item.faults.add(tree.place, `${item.name("ports")} is empty; name a port, as in [443]`);
+    const ports = item.tree("ports");
+    if (ports?.kind === "list" && ports.items.length === 0) {
+      item.faults.add(ports.place, `${item.name("ports")} is empty; name a port, as in [443]`);
     }
     item.finish();
     if (!host) {

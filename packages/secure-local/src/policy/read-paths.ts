@@ -22,8 +22,7 @@ const LEVEL: Wanted<AuditLevel> = {
 };
 const COMMAND: Wanted<string> = {
   words: "the name of a command, without spaces, slashes or arguments",
-  read: (value) =>
-    typeof value === "string" && /^[^\s/\\\u0000-\u001f\u007f]{1,255}$/.test(value) ? value : undefined,
+  read: (value) => (typeof value === "string" && /^[^\s/\\\u0000-\u001f\u007f]+$/.test(value) ? value : undefined),
 };
 
 export function readFilesystem(section: Section, environment: Environment): FilesystemPolicy {

@@ -1,0 +1,316 @@
+// Decisions: default deny, deny over allow, the rule behind each, monotony, and their cost.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { decide, type PolicyRequest } from "../../src/policy/decide.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import type { Policy } from "../../src/policy/policy.js";
+
+const parse = (lists: object): Promise<Policy> =>
+  parsePolicy(JSON.stringify({ version: "1.0", ...lists }), {
+    file: "policy.yaml",
+    environment: { HOME: "/home/ada" },
+  });
+const tool = (name: string): PolicyRequest => ({ kind: "tool", name });
+const host = (name: string, port = 443, address?: string): PolicyRequest => ({
+  kind: "network",
+  host: name,
+  port,
+  ...(address === undefined ? {} : { address }),
+});
+const file = (path: string): PolicyRequest => ({ kind: "file", path, op: "read" });
+const resource = (uri: string): PolicyRequest => ({ kind: "resource", uri });
+
+function verdicts(policy: Policy, requests: readonly PolicyRequest[]): boolean[] {
+  return requests.map((request) => decide(policy, request).allowed);
+}
+
+describe("the built-in policy", () => {
+  const policy = builtInPolicy();
+  it("allows what it names", () => {
+    const named = [
+      ...["web_search", "calculate", "get_timestamp"].map(tool),
+      ...["html.duckduckgo.com", "lite.duckduckgo.com", "duckduckgo.com", "HTML.DuckDuckGo.com"].map((name) =>
+        host(name),
+      ),
+      resource("server://info"),
+      { kind: "prompt", name: "code_review" },
+      { kind: "prompt", name: "analyze_logs" },
+      { kind: "completion", of: "prompt", name: "code_review" },
+      { kind: "completion", of: "resource", name: "server://info" },
+    ] satisfies PolicyRequest[];
+    expect(verdicts(policy, named)).toEqual(named.map(() => true));
+  });
+
+  it("allows nothing else", () => {
+    const others = [
+      ...["", "web_search ", "WEB_SEARCH", "run_command", "__proto__", "constructor", "*"].map(tool),
+      ...[
+        "duckduckgo.com.",
+        "evil.com",
+        "duckduckgo.com.evil.com",
+        "xduckduckgo.com",
+        "a.duckduckgo.com",
+        "127.0.0.1",
+        "::1",
+        "localhost",
+        "",
+      ].map((name) => host(name)),
+      host("duckduckgo.com", 80),
+      host("duckduckgo.com", 0),
+      host("duckduckgo.com", Number.NaN),
+      ...["/", "/etc/passwd", "", "."].map(file),
+      ...["server://infos", "server://info/", "file:///etc/passwd", ""].map(resource),
+      { kind: "prompt", name: "other" },
+      { kind: "completion", of: "prompt", name: "other" },
+      { kind: "completion", of: "resource", name: "file:///{path}" },
+    ] satisfies PolicyRequest[];
+    expect(verdicts(policy, others)).toEqual(others.map(() => false));
+  });
+});
+
+describe("names", () => {
+  it("are denied before they are allowed, and the rule is told with its place", async () => {
+    const text = 'version: "1.0"\ntools:\n  allowed:\n    - read_*\n    - calculate\n  denied: [read_secrets]\n';
+    const policy = await parsePolicy(text, { file: "policy.yaml" });
+    expect(decide(policy, tool("read_file"))).toMatchObject({
+      allowed: true,
+      rule: { text: "tools.allowed: read_*", line: 4, column: 7 },
+    });
+    expect(decide(policy, tool("read_secrets"))).toMatchObject({
+      allowed: false,
+      rule: { text: "tools.denied: read_secrets", line: 6 },
+    });
+    expect(decide(policy, tool("write_file"))).toMatchObject({ allowed: false, rule: { text: "default deny" } });
+    expect(decide(policy, tool("write_file")).reason).toContain("tools.allowed");
+  });
+
+  it("of tools come from the rate limits when there is no list of tools", async () => {
+    const rate_limits = { default: 60, web_search: 20 };
+    expect(verdicts(await parse({ tools: { rate_limits } }), ["web_search", "default", "calculate"].map(tool))).toEqual(
+      [true, false, false],
+    );
+    expect(verdicts(await parse({ tools: { rate_limits, allowed: [] } }), ["web_search"].map(tool))).toEqual([false]);
+    expect(verdicts(await parse({ tools: { rate_limits, denied: ["web_search"] } }), ["web_search"].map(tool))).toEqual(
+      [false],
+    );
+  });
+
+  it("of resources cannot leave a prefix by dot segments", async () => {
+    const policy = await parse({ resources: { allowed: ["logs://app/*"], denied: ["logs://app/private*"] } });
+    const uris = [
+      "logs://app/a",
+      "LOGS://app/a",
+      "logs://app/a..b",
+      "logs://app/../x",
+      "logs://app/%2e%2E/x",
+      "logs://app/a%2f..%2fx",
+      "logs://app/..",
+      "logs://app/private/x",
+      "LOGS://app/private",
+      "logs://APP/a",
+    ];
+    expect(verdicts(policy, uris.map(resource))).toEqual([true, true, true, ...Array.from({ length: 7 }, () => false)]);
+  });
+});
+
+describe("the network", () => {
+  it("is matched by whole labels, ports and ranges", async () => {
+    const policy = await parse({
+      network: {
+        allowed_endpoints: [
+          { host: "*.Example.com", ports: [443, 8443] },
+          { host: "api.test.org" },
+          { host: "2001:DB8::1" },
+          { host: "192.0.2.7", ports: [80] },
+        ],
+        denied_endpoints: [{ host: "*.bad.example.com" }, { host: "10.0.0.66" }],
+        allowed_ranges: ["10.0.0.0/8", "fe80::/10", "::1/128"],
+        blocked_ports: [22],
+      },
+    });
+    const allowed = [
+      host("a.example.com"),
+      host("A.b.EXAMPLE.com", 8443),
+      host("api.test.org"),
+      host("[2001:db8::1]"),
+      host("2001:db8:0:0:0:0:0:1"),
+      host("192.0.2.7", 80),
+      host("10.255.0.1", 9),
+      host("febf::1", 1),
+      host("::1"),
+    ];
+    expect(verdicts(policy, allowed)).toEqual(allowed.map(() => true));
+    const denied = [
+      host("example.com"), host("aexample.com"), host("a.example.com", 80), host("a.example.com."), host("x.bad.example.com"), host("10.0.0.66"),
+      host("a.example.com", 443, "10.0.0.66"), host("10.0.0.1", 22), host("11.0.0.1"), host("fec0::1"), host("::ffff:10.0.0.1"), host("::2"), host("10.1"), host("0xa.0.0.1"),
+      host("167772161"), host("user@a.example.com"), host("a.example.com:443"), host("a.example.com/"), host(".example.com"), host("a..example.com"), host("fe80::1%eth0"), host("api.test.org", 443.5),
+    ]; // prettier-ignore
+    expect(verdicts(policy, denied)).toEqual(denied.map(() => false));
+  });
+
+  it("looks up only names that it may", async () => {
+    const endpoints = [{ host: "a.test" }, { host: "b.test" }];
+    const some = await parse({
+      network: {
+        allowed_endpoints: endpoints,
+        dns_allowlist: ["a.test", "nas.lan"],
+        allowed_ranges: ["192.168.0.0/16"],
+      },
+    });
+    expect(
+      verdicts(some, [
+        host("a.test"),
+        host("b.test"),
+        host("nas.lan"),
+        host("nas.lan", 80, "192.168.1.2"),
+        host("nas.lan", 80, "8.8.8.8"),
+      ]),
+    ).toEqual([true, false, false, true, false]);
+    const none = await parse({
+      network: { allowed_endpoints: endpoints, allow_dns: false, allowed_ranges: ["192.168.0.0/16"] },
+    });
+    expect(verdicts(none, [host("a.test"), host("192.168.1.2")])).toEqual([false, true]);
+    expect(decide(none, host("a.test")).rule.text).toBe("network.allow_dns: false");
+  });
+});
+
+describe("paths", () => {
+  it("are matched by segments, denials without regard to case", async () => {
+    const policy = await parse({
+      filesystem: {
+        allowed_paths: ["~/projects/**", "/srv/*/public/*.tx?", "/one"],
+        denied_paths: ["**/.ssh/**", "**/*.pem", "**/.env.*", "**/caf\u00e9"],
+      },
+    });
+    const allowed = [
+      "/home/ada/projects",
+      "/home/ada/projects/a",
+      "/home/ada/projects/a/b/c.ts",
+      "/srv/x/public/a.txt",
+      "/one",
+      "/one/",
+    ];
+    expect(verdicts(policy, allowed.map(file))).toEqual(allowed.map(() => true));
+    const denied = [
+      "/home/ada", "/home/ada/projectsx", "/home/Ada/projects/a", "/srv/x/y/public/a.txt", "/srv/x/public/a.tx", "/one/two", "/", "home/ada/projects/a",
+      "/home/ada/projects/.ssh", "/home/ada/projects/.SSH/id", "/home/ada/projects/x/.ssh/id", "/home/ada/projects/key.PEM", "/home/ada/projects/.env.local", "/home/ada/projects/cafe\u0301",
+      "/home/ada/projects/../x", "/home/ada/projects/./x", "/home/ada//projects/x", "/home/ada/projects/a\0b",
+    ]; // prettier-ignore
+    expect(verdicts(policy, denied.map(file))).toEqual(denied.map(() => false));
+  });
+
+  it("are matched in bounded time, whatever the pattern", async () => {
+    const policy = await parse({ filesystem: { allowed_paths: [`/${"**/a/".repeat(50)}b`, `/${"*a".repeat(60)}b`] } });
+    const started = process.cpuUsage();
+    decide(policy, file(`/${"a/".repeat(2_000)}c`));
+    decide(policy, file(`/${"a".repeat(4_000)}c`));
+    expect(process.cpuUsage(started).user).toBeLessThan(100_000);
+  });
+});
+
+describe("more denials and fewer permissions", () => {
+  // Small alphabets, so that rules and requests meet often.
+  const name = fc.constantFrom("a", "b", "ab", "abc", "b_c");
+  const names = fc.array(
+    fc.oneof(
+      name,
+      name.map((text) => `${text}*`),
+    ),
+    { maxLength: 4 },
+  );
+  const hosts = fc.constantFrom("x.a.test", "a.test", "*.a.test", "y.x.a.test", "*.x.a.test", "10.0.0.1");
+  const endpoints = fc.array(
+    fc.record({ host: hosts, ports: fc.uniqueArray(fc.constantFrom(80, 443), { minLength: 1 }) }),
+    { maxLength: 4 },
+  );
+  const paths = fc.array(fc.constantFrom("/a/**", "/a/b", "**/b", "/a/*", "/**", "**/*.k", "/a/b/**"), {
+    maxLength: 4,
+  });
+  const ranges = fc.array(fc.constantFrom("10.0.0.0/8", "10.0.0.1/32", "0.0.0.0/0", "::/0"), { maxLength: 3 });
+  const uris = names.map((list) => list.map((text) => `s://${text}`));
+  const lists = fc.record({
+    tools: fc.record({ allowed: names, denied: names }),
+    prompts: fc.record({ allowed: names, denied: names }),
+    resources: fc.record({ allowed: uris, denied: uris }),
+    filesystem: fc.record({ allowed_paths: paths, denied_paths: paths }),
+    network: fc.record({
+      allowed_endpoints: endpoints,
+      denied_endpoints: endpoints,
+      allowed_ranges: ranges,
+      dns_allowlist: fc.array(hosts, { maxLength: 4 }),
+    }),
+  });
+  type Lists = Record<string, Record<string, unknown[]>>;
+  const ALLOWS = /^(?:allowed|dns)/;
+
+  const requests: PolicyRequest[] = [
+    ...["a", "b", "ab", "abc", "abcd", "b_c", "z"].flatMap((text): PolicyRequest[] => [
+      tool(text),
+      { kind: "prompt", name: text },
+      resource(`s://${text}`),
+    ]),
+    ...["a.test", "x.a.test", "y.x.a.test", "10.0.0.1", "10.0.0.2", "::1"].flatMap((text) => [
+      host(text, 80),
+      host(text),
+      host(text, 443, "10.0.0.1"),
+    ]),
+    ...["/a", "/a/b", "/a/b/c", "/c/b", "/a/x.k", "/z"].map(file),
+  ];
+
+  function neverMore(before: boolean[], after: boolean[]): void {
+    expect(after.filter((allowed, index) => allowed && !before[index])).toEqual([]);
+  }
+
+  it("never allow more (300 runs)", async () => {
+    await fc.assert(
+      fc.asyncProperty(lists, lists, fc.nat(), async (given, other, pick) => {
+        const policy = verdicts(await parse(given), requests);
+        const sections = Object.keys(given);
+        const section = sections[pick % sections.length]!;
+        const rules = (given as Lists)[section]!;
+        for (const key of Object.keys(rules)) {
+          const changed = ALLOWS.test(key)
+            ? rules[key]!.toSpliced(pick % 4, 1)
+            : [...rules[key]!, ...(other as Lists)[section]![key]!];
+          neverMore(policy, verdicts(await parse({ ...given, [section]: { ...rules, [key]: changed } }), requests));
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("a decision with 500 rules of a kind", () => {
+  it("takes well under 50 microseconds", async () => {
+    const many = (make: (index: number) => unknown): unknown[] =>
+      Array.from({ length: 500 }, (_, index) => make(index));
+    const policy = await parse({
+      tools: { allowed: many((n) => (n % 2 ? `tool_${n}` : `group_${n}_*`)), denied: many((n) => `bad_${n}_*`) },
+      resources: { allowed: many((n) => `logs://app${n}/*`) },
+      network: {
+        allowed_endpoints: many((n) => ({ host: n % 2 ? `*.h${n}.example.com` : `h${n}.example.com` })),
+        allowed_ranges: many((n) => `10.${n >> 8}.${n & 255}.0/24`),
+      },
+      filesystem: {
+        allowed_paths: many((n) => `/srv/app${n}/**`),
+        denied_paths: many((n) => (n % 2 ? `**/*.x${n}` : `**/secret${n}/**`)),
+      },
+    });
+    const asked = [
+      tool("group_498_x"),
+      tool("unknown"),
+      resource("logs://app499/x"),
+      host("a.b.h499.example.com"),
+      host("10.1.200.9"),
+      host("nothing.example.org"),
+      file("/srv/app499/a/b/c/d.ts"),
+      file("/nowhere/a/b/c/d.ts"),
+    ];
+    for (let warm = 0; warm < 2_000; warm++) verdicts(policy, asked);
+    const started = process.cpuUsage();
+    for (let run = 0; run < 2_000; run++) verdicts(policy, asked);
+    const each = process.cpuUsage(started).user / (2_000 * asked.length);
+    expect(each).toBeLessThan(50);
+  });
+});
