@@ -1,0 +1,129 @@
+// Names everything the package gives away, subpath by subpath: a name is added, renamed or lost here on purpose or not at all.
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { exportedNames } from "../support/module-facts.js";
+
+const SURFACE: Record<string, readonly string[]> = {
+  "./server": [
+    "AskError",
+    "DEFAULT_SERVER_LIMITS",
+    "LocalError",
+    "McpErrorCode",
+    "ReadyResult",
+    "RpcError",
+    "Server",
+    "aesSeal",
+    "audio",
+    "image",
+    "inputRequired",
+    "link",
+    "resource",
+    "result",
+    "serve",
+    "text",
+    "type Answer",
+    "type AskOptions",
+    "type Block",
+    "type Call",
+    "type CallToolResult",
+    "type Caller",
+    "type CapabilityOptions",
+    "type ClientCapabilities",
+    "type Completer",
+    "type CompletionReturn",
+    "type ContentBlock",
+    "type Context",
+    "type Fault",
+    "type FromJsonSchema",
+    "type GetPromptResult",
+    "type Implementation",
+    "type JsonSchema",
+    "type LoggingLevel",
+    "type MaybePromise",
+    "type Middleware",
+    "type Next",
+    "type Outcome",
+    "type PromptDefinition",
+    "type PromptReturn",
+    "type ReadResourceResult",
+    "type ReadReturn",
+    "type Registration",
+    "type Reporter",
+    "type ResourceContents",
+    "type ResourceDefinition",
+    "type ResourceTemplateDefinition",
+    "type Root",
+    "type Schema",
+    "type Seal",
+    "type ServeOptions",
+    "type ServerCapabilities",
+    "type ServerLimits",
+    "type ServerOptions",
+    "type Serving",
+    "type ToolAnnotations",
+    "type ToolDefinition",
+    "type ToolResult",
+    "type ToolReturn",
+    "type Variables",
+    "type Visibility",
+  ],
+  "./stdio": ["serveStdio", "type ServeStdioOptions", "type Serving"],
+  "./testing": ["connectInMemory", "type MemoryPeer", "type MemoryPeerOptions", "type WireMessage"],
+  "./jsonrpc": [
+    "DEFAULT_LIMITS",
+    "ErrorCode",
+    "LocalError",
+    "ParseFault",
+    "RpcError",
+    "parseJson",
+    "resolveLimits",
+    "type Carrier",
+    "type ErrorObject",
+    "type Excerpt",
+    "type FailureMessage",
+    "type JsonObject",
+    "type JsonRpcLimits",
+    "type JsonValue",
+    "type MessageSink",
+    "type NotificationMessage",
+    "type OutgoingKind",
+    "type RequestId",
+    "type RequestMessage",
+    "type SuccessMessage",
+    "type Transport",
+  ],
+};
+
+interface Manifest {
+  readonly name: string;
+  readonly exports: Record<string, string | Record<string, string>>;
+}
+
+const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as Manifest;
+const subpaths = Object.entries(manifest.exports).filter(([, target]) => typeof target === "object");
+
+it("lists every subpath of package.json", () => {
+  expect(subpaths.map(([subpath]) => subpath).sort()).toEqual(Object.keys(SURFACE).sort());
+});
+
+describe.each(subpaths)("%s", (subpath, target) => {
+  const entry = (target as Record<string, string>)["@secure-local/source"] ?? "";
+
+  it("gives away exactly these names", () => {
+    expect(exportedNames(join(root, entry))).toEqual(SURFACE[subpath]);
+  });
+
+  it("has those that are no types at run time", async () => {
+    const module = (await import(pathToFileURL(join(root, entry)).href)) as object;
+    expect(Object.keys(module).sort()).toEqual(SURFACE[subpath]?.filter((name) => !name.startsWith("type ")));
+  });
+
+  it("leads types, source and code to the same file", () => {
+    const built = entry.replace("./src/", "./dist/").replace(/\.ts$/, "");
+    expect(target).toEqual({ "@secure-local/source": entry, types: `${built}.d.ts`, default: `${built}.js` });
+    expect(Object.keys(target)).toEqual(["@secure-local/source", "types", "default"]);
+  });
+});
