@@ -1,7 +1,7 @@
 // Checks values against shapes of our own, written in code: small closures for hot paths, with the usual faults.
 
-import { checkMember, isObject, Trace, type Check } from "./json-schema/trace.js";
-import { list, literal, quote } from "./json-schema/show.js";
+import { checkMember, isObject, Trace, type Check } from "./json-schema/run.js";
+import { list, quote } from "./json-schema/show.js";
 import type { Fault, Outcome, Schema } from "./schema.js";
 
 /** One checked part of a value. `T` is the type it proves, and exists in types only. */
@@ -58,7 +58,7 @@ export const unknown: Part<unknown> = part("present", "type", (value) => value !
 /** One of the values listed. */
 export function oneOf<const V extends string | number | boolean | null>(...values: readonly V[]): Part<V> {
   const allowed: ReadonlySet<unknown> = new Set(values);
-  const expected = `${values.length === 1 ? "" : "one of "}${list(values.map(literal))}`;
+  const expected = `${values.length === 1 ? "" : "one of "}${list(values)}`;
   return part(expected, values.length === 1 ? "const" : "enum", (value) => allowed.has(value));
 }
 

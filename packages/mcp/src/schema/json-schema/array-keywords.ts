@@ -1,10 +1,9 @@
 // Compiles the keywords that look at the items of an array.
 
-import { charge } from "./budget.js";
 import { findEqualPair } from "./equality.js";
-import type { Keyword, Keywords } from "./keyword.js";
 import { plural } from "./show.js";
-import { checkMember, type Check } from "./trace.js";
+import { charge, type Check, checkMember } from "./run.js";
+import type { Keyword, Keywords } from "./logic-keywords.js";
 
 /** A check of the items from index `start` on. */
 function itemsFrom(start: number, check: Check): Check {

@@ -1,12 +1,10 @@
 // Finds every subschema of a schema, checks its keywords, and knows its address, dialect and anchors.
 
 import type { JsonSchema } from "../schema.js";
-import { MAX_SCHEMA_DEPTH, MAX_SUBSCHEMAS } from "./budget.js";
-import { dialectOf, knownDialect, type Dialect } from "./dialect.js";
-import { below, checkKeyword, checkSize, isSchemaObject, type SchemaObject } from "./inspect.js";
-import { SchemaError } from "./schema-error.js";
 import { describe } from "./show.js";
-import type { Check } from "./trace.js";
+import { type Check, MAX_JSON_DEPTH, MAX_SCHEMA_DEPTH, MAX_SCHEMA_LENGTH, MAX_SUBSCHEMAS } from "./run.js";
+import { below, isSchemaObject, SchemaError, type SchemaObject } from "./schema-error.js";
+import { checkKeyword, type Dialect, dialectOf, knownDialect } from "./dialect.js";
 
 /** A schema with an address of its own: a document, or a subschema with `$id`. */
 export interface Resource {
@@ -195,4 +193,38 @@ export function absolute(address: string, base: string, place: string): string {
   } catch {
     throw new SchemaError("invalid-schema", place, `${describe(address)} is not a URI reference`);
   }
+}
+
+/** Refuses a schema whose JSON text would be too long or too deep. Cycles and shared branches count as often as met. */
+function checkSize(schema: unknown): void {
+  let left = MAX_SCHEMA_LENGTH;
+  const measure = (value: unknown, depth: number): void => {
+    if (depth > MAX_JSON_DEPTH) {
+      throw new SchemaError(
+        "schema-too-large",
+        "#",
+        `nests JSON deeper than ${MAX_JSON_DEPTH} levels; make it flatter`,
+      );
+    }
+    if (typeof value === "string") left -= value.length + 2;
+    else if (typeof value !== "object" || value === null) left -= 4;
+    else if (Array.isArray(value)) {
+      left -= 2 + value.length;
+      if (left >= 0) for (const item of value) measure(item, depth + 1);
+    } else {
+      left -= 2;
+      for (const name in value) {
+        left -= name.length + 4;
+        measure((value as SchemaObject)[name], depth + 1);
+      }
+    }
+    if (left < 0) {
+      throw new SchemaError(
+        "schema-too-large",
+        "#",
+        `is longer than ${MAX_SCHEMA_LENGTH} characters of JSON; shorten it`,
+      );
+    }
+  };
+  measure(schema, 0);
 }

@@ -2,14 +2,13 @@
 
 import type { Fault, JsonSchema, Outcome, Schema } from "../schema.js";
 import { Builder, type Formats } from "./build.js";
-import { MAX_STEPS, openBudget, tooExpensive } from "./budget.js";
 import { Catalogue, NOWHERE } from "./catalogue.js";
 import { Filler, type Fill } from "./defaults.js";
-import { dialect07, dialect2020, type Dialect, type Draft } from "./dialect.js";
 import { nativePattern, type PatternEngine } from "./pattern.js";
 import { resolveReferences } from "./references.js";
+import { type Check, enoughFaults, MAX_STEPS, openBudget, tooExpensive, Trace } from "./run.js";
 import { SchemaError } from "./schema-error.js";
-import { enoughFaults, Trace, type Check } from "./trace.js";
+import { type Dialect, dialect07, dialect2020, type Draft } from "./dialect.js";
 
 export interface CompileOptions {
   /** Schemas that references may lead to, by absolute URI. Nothing is ever fetched. */

@@ -1,10 +1,9 @@
 // Fills members that are missing from a value with the `default` of their schema.
 
-import { charge, MAX_LEVELS, openBudget, run, tooExpensive } from "./budget.js";
 import type { Catalogue, Node } from "./catalogue.js";
-import { isSchemaObject, type SchemaObject } from "./inspect.js";
 import type { Targets } from "./references.js";
-import { has, isObject, type Check } from "./trace.js";
+import { charge, type Check, has, isObject, MAX_LEVELS, openBudget, run, tooExpensive } from "./run.js";
+import { isSchemaObject, type SchemaObject } from "./schema-error.js";
 
 /** Returns `value` itself when nothing was missing, and otherwise a copy of the parts that changed. */
 export type Fill = (value: unknown) => unknown;

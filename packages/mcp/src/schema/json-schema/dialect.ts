@@ -1,6 +1,7 @@
 // Knows the two dialects we compile: which keywords each has, and what shape a keyword's value must have.
 
-import { SchemaError } from "./schema-error.js";
+import { describe, nearest } from "./show.js";
+import { isSchemaObject, SchemaError } from "./schema-error.js";
 
 /** What a keyword's value must be; the kinds with `schema` in their name hold subschemas. */
 export type Kind =
@@ -135,4 +136,63 @@ export function dialectOf(metaschema: Readonly<Record<string, unknown>>, pointer
     }
   }
   return dialect("2020-12", groups);
+}
+
+const typeNames: readonly string[] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+
+/** Throws a `SchemaError` when `value` is not what the keyword at `pointer` takes. Looks one level deep. */
+export function checkKeyword(kind: Kind, value: unknown, pointer: string): void {
+  const expected = mismatch(kind, value);
+  if (expected !== undefined) {
+    throw new SchemaError("invalid-schema", pointer, `must be ${expected}, but it is ${describe(value)}`);
+  }
+  if (kind === "type") checkTypeNames(value as string | readonly string[], pointer);
+}
+
+/** What `kind` expects, when `value` is something else. */
+function mismatch(kind: Kind, value: unknown): string | undefined {
+  switch (kind) {
+    case "any":
+    case "schema":
+      return undefined;
+    case "string":
+    case "boolean":
+      return typeof value === kind ? undefined : `a ${kind}`;
+    case "number":
+      return Number.isFinite(value) ? undefined : "a number";
+    case "positive":
+      return Number.isFinite(value) && (value as number) > 0 ? undefined : "a number above 0";
+    case "count":
+      return Number.isInteger(value) && (value as number) >= 0 ? undefined : "an integer of at least 0";
+    case "list":
+      return Array.isArray(value) ? undefined : "an array";
+    case "strings":
+      return isStrings(value) ? undefined : "an array of strings";
+    case "type":
+      return typeof value === "string" || (isStrings(value) && value.length > 0)
+        ? undefined
+        : "a type name or a list of them";
+    case "schemas":
+      return Array.isArray(value) && value.length > 0 ? undefined : "a non-empty array of schemas";
+    case "schemaOrSchemas":
+      return undefined;
+    case "stringMap":
+      return isSchemaObject(value) && Object.values(value).every(isStrings) ? undefined : "an object of string arrays";
+    case "schemaMap":
+    case "dependencies":
+      return isSchemaObject(value) ? undefined : "an object";
+  }
+}
+
+function isStrings(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
+function checkTypeNames(value: string | readonly string[], pointer: string): void {
+  for (const name of typeof value === "string" ? [value] : value) {
+    if (typeNames.includes(name)) continue;
+    const near = nearest(name, typeNames);
+    const hint = near === undefined ? `use one of ${typeNames.join(", ")}` : `did you mean "${near}"?`;
+    throw new SchemaError("invalid-schema", pointer, `${describe(name)} is not a type; ${hint}`);
+  }
 }

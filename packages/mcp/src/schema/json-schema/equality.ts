@@ -1,7 +1,6 @@
 // Compares JSON values by content, and finds equal ones in a list without comparing every pair.
 
-import { charge, MAX_LEVELS, tooExpensive } from "./budget.js";
-import { isObject } from "./trace.js";
+import { charge, isObject, MAX_LEVELS, tooExpensive } from "./run.js";
 
 /** Whether two JSON values are equal: numbers by value, objects whatever the order of their members. */
 export function equal(a: unknown, b: unknown): boolean {

@@ -1,10 +1,9 @@
 // Compiles the keywords that look at the members of an object.
 
-import { charge } from "./budget.js";
-import { all, type Keyword, type Keywords, type Site } from "./keyword.js";
 import type { Pattern } from "./pattern.js";
 import { list, nearest, plural, quote } from "./show.js";
-import { checkMember, has, isObject, Seen, Trace, type Check } from "./trace.js";
+import { charge, type Check, checkMember, has, isObject, Seen, Trace } from "./run.js";
+import { all, type Keyword, type Keywords, type Site } from "./logic-keywords.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -102,7 +101,7 @@ const additionalProperties: Keyword = (argument, site) => {
 function unknownName(trace: Trace, constraint: string, name: string, names: readonly string[]): false {
   const near = nearest(name, names);
   const hint = near === undefined ? "" : ` (did you mean ${quote(near)}?)`;
-  const allowed = names.length === 0 ? "none is allowed" : `allowed are ${list(names.map(quote))}`;
+  const allowed = names.length === 0 ? "none is allowed" : `allowed are ${list(names)}`;
   return trace.fail(constraint, `must not have the property ${quote(name)}${hint}; ${allowed}`);
 }
 

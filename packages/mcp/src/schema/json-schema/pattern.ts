@@ -1,6 +1,6 @@
 // Runs `pattern` and `patternProperties` on the platform's regular expressions.
 
-import { charge } from "./budget.js";
+import { charge } from "./run.js";
 
 /** A compiled regular expression, searched for anywhere in a text. */
 export interface Pattern {

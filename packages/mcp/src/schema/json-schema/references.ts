@@ -10,9 +10,8 @@ import {
   type Reference,
   type Resource,
 } from "./catalogue.js";
-import { below, isSchemaObject } from "./inspect.js";
 import { metaschema } from "./metaschemas.js";
-import { SchemaError } from "./schema-error.js";
+import { below, isSchemaObject, SchemaError } from "./schema-error.js";
 
 const ADVICE = "put what it refers to under $defs, or give it in the option `documents`";
 

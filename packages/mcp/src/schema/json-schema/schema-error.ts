@@ -22,3 +22,14 @@ export class SchemaError extends Error {
     this.pointer = pointer;
   }
 }
+
+export type SchemaObject = { readonly [keyword: string]: unknown };
+
+export function isSchemaObject(value: unknown): value is SchemaObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The pointer of `pointer`'s member `name`. */
+export function below(pointer: string, name: string | number): string {
+  return `${pointer}/${String(name).replaceAll("~", "~0").replaceAll("/", "~1")}`;
+}

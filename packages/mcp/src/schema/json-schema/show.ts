@@ -46,10 +46,10 @@ export function literal(value: unknown): string {
   return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
 }
 
-/** Lists `items` with commas, and says how many were left out. */
-export function list(items: readonly string[]): string {
-  if (items.length <= MAX_LISTED) return items.join(", ");
-  return `${items.slice(0, MAX_LISTED).join(", ")} and ${items.length - MAX_LISTED} more`;
+/** Shows `values` with commas between them, and says how many were left out. */
+export function list(values: readonly unknown[]): string {
+  const shown = values.slice(0, MAX_LISTED).map(literal).join(", ");
+  return values.length <= MAX_LISTED ? shown : `${shown} and ${values.length - MAX_LISTED} more`;
 }
 
 export function plural(count: number, noun: string, nouns = `${noun}s`): string {
@@ -58,14 +58,16 @@ export function plural(count: number, noun: string, nouns = `${noun}s`): string 
 
 /** Longest names compared when looking for a near one: the comparison is quadratic. */
 const MAX_COMPARED = 40;
+/** Names compared: enough for any tool, few enough to take no time. */
+const MAX_CANDIDATES = 200;
 
-/** The one of `names` that `name` was probably meant to be: at most a third of its letters differ. */
-export function nearest(name: string, names: readonly string[]): string | undefined {
+/** The string among `names` that `name` was probably meant to be: about a third of its letters may differ. */
+export function nearest(name: string, names: readonly unknown[]): string | undefined {
   if (name.length > MAX_COMPARED) return undefined;
   let best: string | undefined;
   let bestDistance = Math.floor(Math.max(name.length, 3) / 3) + 1;
-  for (const candidate of names.slice(0, 200)) {
-    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
+  for (const candidate of names.slice(0, MAX_CANDIDATES)) {
+    if (typeof candidate !== "string" || Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {
       best = candidate;

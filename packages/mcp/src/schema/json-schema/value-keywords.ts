@@ -1,66 +1,60 @@
 // Compiles the keywords that look at one value: its type, the values allowed, numbers and strings.
 
-import { charge } from "./budget.js";
 import { equal } from "./equality.js";
-import type { Keyword, Keywords } from "./keyword.js";
-import { list, literal, nearest, plural } from "./show.js";
-import { isObject, type Check } from "./trace.js";
+import { list, literal, nearest, plural, quote } from "./show.js";
+import { charge, type Check, isObject, type Trace } from "./run.js";
+import type { Keyword, Keywords } from "./logic-keywords.js";
 
-type Test = (value: unknown) => boolean;
-
-/** The test of each type name. */
-export const typeTests: Readonly<Record<string, Test>> = {
-  string: (value) => typeof value === "string",
-  number: (value) => Number.isFinite(value),
-  integer: (value) => Number.isInteger(value),
-  boolean: (value) => typeof value === "boolean",
-  null: (value) => value === null,
-  array: (value) => Array.isArray(value),
-  object: isObject,
+/** The check of each type name. */
+export const typeChecks: Readonly<Record<string, Check>> = {
+  string: (value, trace) => typeof value === "string" || refuseType(value, trace, "string"),
+  number: (value, trace) => Number.isFinite(value) || refuseType(value, trace, "number"),
+  integer: (value, trace) => Number.isInteger(value) || refuseType(value, trace, "integer"),
+  boolean: (value, trace) => typeof value === "boolean" || refuseType(value, trace, "boolean"),
+  null: (value, trace) => value === null || refuseType(value, trace, "null"),
+  array: (value, trace) => Array.isArray(value) || refuseType(value, trace, "array"),
+  object: (value, trace) => isObject(value) || refuseType(value, trace, "object"),
 };
 
-function withArticle(type: string): string {
-  if (type === "null") return type;
-  return `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
+function refuseType(value: unknown, trace: Trace | null, ...types: readonly string[]): false {
+  if (trace === null) return false;
+  const words = types.map((type) => (type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`));
+  return trace.refuse("type", `must be ${words.join(" or ")}`, value);
 }
 
 const type: Keyword = (argument) => {
-  const names = typeof argument === "string" ? [argument] : (argument as readonly string[]);
-  const tests = names.map((name) => typeTests[name] as Test);
-  const expected = `must be ${names.map(withArticle).join(" or ")}`;
-  const test = anyTest(tests);
-  return (value, trace) => test(value) || (trace === null ? false : trace.refuse("type", expected, value));
-};
-
-function anyTest(tests: readonly Test[]): Test {
-  const [first = isObject, second] = tests;
+  if (typeof argument === "string") return typeChecks[argument];
+  const types = argument as readonly string[];
+  const checks = types.map((name) => typeChecks[name] as Check);
+  const [first, second] = checks as [Check, Check | undefined];
   if (second === undefined) return first;
-  if (tests.length === 2) return (value) => first(value) || second(value);
-  return (value) => tests.some((test) => test(value));
-}
+  return (value, trace) => {
+    if (first(value, null, null) || second(value, null, null)) return true;
+    for (let i = 2; i < checks.length; i++) if ((checks[i] as Check)(value, null, null)) return true;
+    return trace === null ? false : refuseType(value, trace, ...types);
+  };
+};
 
 const enumeration: Keyword = (argument) => {
   const allowed = argument as readonly unknown[];
-  const scalars = new Set(allowed.filter((value) => typeof value !== "object" || value === null));
+  const scalars = new Set(allowed);
   const structures = allowed.filter((value) => typeof value === "object" && value !== null);
-  const strings = allowed.filter((value) => typeof value === "string");
-  const expected = `must be ${allowed.length === 1 ? "" : "one of "}${list(allowed.map(literal))}`;
   return (value, trace) => {
-    if (scalars.has(value)) return true;
-    if (typeof value === "object" && value !== null) {
+    if (typeof value !== "object" || value === null) {
+      if (scalars.has(value)) return true;
+    } else {
       charge(structures.length);
       for (const structure of structures) if (equal(structure, value)) return true;
     }
     if (trace === null) return false;
-    const near = typeof value === "string" ? nearest(value, strings) : undefined;
-    return trace.refuse("enum", near === undefined ? expected : `${expected} (did you mean ${literal(near)}?)`, value);
+    const near = typeof value === "string" ? nearest(value, allowed) : undefined;
+    const hint = near === undefined ? "" : ` (did you mean ${quote(near)}?)`;
+    return trace.refuse("enum", `must be ${allowed.length === 1 ? "" : "one of "}${list(allowed)}${hint}`, value);
   };
 };
 
-const constant: Keyword = (argument) => {
-  const expected = `must be ${literal(argument)}`;
-  return (value, trace) => equal(argument, value) || (trace === null ? false : trace.refuse("const", expected, value));
-};
+const constant: Keyword = (argument) => (value, trace) =>
+  equal(argument, value) || (trace === null ? false : trace.refuse("const", `must be ${literal(argument)}`, value));
 
 /** A keyword that bounds numbers. */
 function bound(keyword: string, words: string, holds: (value: number, limit: number) => boolean): Keyword {
