@@ -45,10 +45,11 @@ export const DEFAULT_LIMITS: JsonRpcLimits = {
 
 /** The defaults with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
 export function resolveLimits(overrides: Partial<JsonRpcLimits> = {}): JsonRpcLimits {
-  for (const [name, value] of Object.entries(overrides)) {
-    if (!Number.isSafeInteger(value) || value < 1) {
-      throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
-    }
+  const limits = { ...DEFAULT_LIMITS, ...overrides };
+  for (const name of Object.keys(DEFAULT_LIMITS) as (keyof JsonRpcLimits)[]) {
+    const value = limits[name];
+    if (Number.isSafeInteger(value) && value > 0) continue;
+    throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
   }
-  return { ...DEFAULT_LIMITS, ...overrides };
+  return limits;
 }

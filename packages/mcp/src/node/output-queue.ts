@@ -1,0 +1,158 @@
+// What is to be written and has not been: joins the messages of a tick into one write and tells writers when to wait.
+import type { Writable } from "node:stream";
+import type { OutgoingKind } from "../jsonrpc/carrier.js";
+import type { JsonRpcLimits } from "../jsonrpc/limits.js";
+import { ownWrite } from "./guard-stdout.js";
+
+// Joined messages go out in pieces of about this length: a pipe holds no more at once.
+const PIECE_LENGTH = 64 * 1024;
+// One message longer than this is written in parts, so that encoding it never needs its length again in memory.
+const LONGEST_WRITE = 1024 * 1024;
+// A reader that is alive and does not read gets this long, at the very end, to take what is left.
+const LAST_WRITE_MS = 1_000;
+
+export interface OutputEvents {
+  /** Enough has been read for intake to go on. */
+  drained(): void;
+  /** Nothing can be written any more: the reader is gone. Called at most once, and not after `close`. */
+  broken(): void;
+}
+
+/** At most one write is under way: everything else waits here, where it is counted. */
+export class OutputQueue {
+  readonly #stream: Writable;
+  readonly #writeTo: Writable["write"];
+  readonly #limits: JsonRpcLimits;
+  readonly #events: OutputEvents;
+  #joining = "";
+  #pieces: string[] = [];
+  // UTF-16 units accepted and not yet taken by the system, the write under way included.
+  #unsent = 0;
+  #writing = 0;
+  #scheduled = false;
+  #closed = false;
+  #drained: Promise<void> | undefined;
+  #onDrained: (() => void) | undefined;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(stream: Writable, limits: JsonRpcLimits, events: OutputEvents) {
+    this.#stream = stream;
+    this.#writeTo = stream === process.stdout ? ownWrite(stream) : stream.write;
+    this.#limits = limits;
+    this.#events = events;
+    stream.on("error", this.#broke);
+    stream.on("close", this.#broke);
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** True while the reader is so far behind that nothing more should be asked of us. */
+  get congested(): boolean {
+    return this.#unsent >= this.#limits.highWaterBytes;
+  }
+
+  /** As `Carrier.write`. Over the hard limit a notification is dropped: its writer was asked to wait and did not. */
+  write(text: string, kind: OutgoingKind): void | Promise<void> {
+    if (this.#closed) return;
+    if (kind === "notification" && this.#unsent >= this.#limits.outgoingBytes) return this.#whenDrained();
+    this.#joining += text;
+    this.#joining += "\n";
+    this.#unsent += text.length + 1;
+    if (this.#joining.length >= PIECE_LENGTH) this.#cutPiece();
+    if (!this.#scheduled && this.#writing === 0) {
+      this.#scheduled = true;
+      setImmediate(this.#flush);
+    }
+    if (this.congested) return this.#whenDrained();
+  }
+
+  /** Sends what is left, for at most a second, and drops what comes later. */
+  async close(): Promise<void> {
+    if (this.#unsent > 0 && !this.#closed) {
+      const empty = new Promise<void>((resolve) => {
+        this.#onEmpty = resolve;
+      });
+      const timer = setTimeout(() => this.#onEmpty?.(), LAST_WRITE_MS);
+      await empty;
+      clearTimeout(timer);
+    }
+    this.abandon();
+  }
+
+  /** Drops what is left, and what comes later. */
+  abandon(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#pieces = [];
+    this.#joining = "";
+    this.#unsent = 0;
+    this.#wake();
+    this.#onEmpty?.();
+    // A late EPIPE without a listener would end the process with a stack trace.
+    this.#stream.on("error", ignore);
+    this.#stream.off("error", this.#broke).off("close", this.#broke);
+  }
+
+  #cutPiece(): void {
+    this.#pieces.push(this.#joining);
+    this.#joining = "";
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    if (this.#closed || this.#writing > 0) return;
+    if (this.#pieces.length === 0 && this.#joining.length > 0) this.#cutPiece();
+    const piece = this.#nextPart();
+    if (piece === undefined) return;
+    this.#writing = piece.length;
+    this.#writeTo.call(this.#stream, piece, "utf8", this.#written);
+  };
+
+  #nextPart(): string | undefined {
+    const piece = this.#pieces[0];
+    if (piece === undefined || piece.length <= LONGEST_WRITE) return this.#pieces.shift();
+    // Never between the two halves of a surrogate pair.
+    const last = piece.charCodeAt(LONGEST_WRITE - 1);
+    const end = last >= 0xd800 && last < 0xdc00 ? LONGEST_WRITE - 1 : LONGEST_WRITE;
+    this.#pieces[0] = piece.slice(end);
+    return piece.slice(0, end);
+  }
+
+  readonly #written = (error?: Error | null): void => {
+    if (this.#closed) return;
+    if (error) {
+      this.#broke();
+      return;
+    }
+    this.#unsent -= this.#writing;
+    this.#writing = 0;
+    if (this.#unsent > 0) this.#flush();
+    else this.#onEmpty?.();
+    // Half the mark, so that intake does not stop and start with every answer.
+    if (this.#unsent * 2 < this.#limits.highWaterBytes) this.#wake();
+  };
+
+  #whenDrained(): Promise<void> {
+    this.#drained ??= new Promise((resolve) => {
+      this.#onDrained = resolve;
+    });
+    return this.#drained;
+  }
+
+  #wake(): void {
+    this.#onDrained?.();
+    this.#onDrained = undefined;
+    this.#drained = undefined;
+    if (!this.#closed) this.#events.drained();
+  }
+
+  readonly #broke = (): void => {
+    if (this.#closed) return;
+    this.abandon();
+    this.#events.broken();
+  };
+}
+
+function ignore(): void {}

@@ -1,0 +1,16 @@
+// Notices that the parent process is gone, which the end of input tells only while nobody else holds the pipe.
+
+// Half of what an orphan may live; one system call each time.
+const INTERVAL_MS = 250;
+
+/** Calls `onGone` once the process that started this one has ended. Returns the function that stops watching. */
+export function watchParent(onGone: () => void): () => void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    onGone();
+  }, INTERVAL_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,193 @@
+// The server's end of stdio: lines in, lines out, and neither faster than the other side reads.
+import { Buffer, isAscii } from "node:buffer";
+import type { Readable, Writable } from "node:stream";
+import type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
+import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+import type { MessageSink, Transport } from "../jsonrpc/transport.js";
+import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
+import { OutputQueue } from "./output-queue.js";
+import { watchParent } from "./parent-watch.js";
+
+export interface StdioOptions {
+  /** Where messages come from. Default: the process's standard input. */
+  readonly input?: Readable;
+  /** Where messages go. Default: the process's standard output. */
+  readonly output?: Writable;
+  readonly limits?: Partial<JsonRpcLimits>;
+}
+
+/**
+ * A transport of one message a line. It takes in nothing while the reader of its output is behind, answers what is
+ * too long or not UTF-8 and goes on, and ends when the input ends, the reader is gone, or (on the process's own
+ * streams) the parent process is. Throws a RangeError for a limit that is not a positive integer.
+ */
+export function stdioTransport(options: StdioOptions = {}): Transport {
+  return new StdioTransport(options);
+}
+
+// Lines delivered before a turn of the event loop counts the answers they caused. Answers of unknown size may be large:
+// this many of a megabyte each is what memory may grow by at worst.
+const LARGEST_GROUP = 16;
+// What the answers of one group may come to, judged by the largest answer of late.
+const GROUP_LENGTH = 1024 * 1024;
+
+class StdioTransport implements Transport, Carrier {
+  readonly kind = "stdio";
+  readonly principal = undefined;
+  readonly done: Promise<void>;
+  readonly #input: Readable;
+  readonly #ownsInput: boolean;
+  readonly #output: OutputQueue;
+  readonly #framing: LineFraming;
+  readonly #highWater: number;
+  #sink: MessageSink | undefined;
+  #backlog = 0;
+  #largestAnswer = GROUP_LENGTH / 4;
+  #scheduled = false;
+  // The input is paused.
+  #paused = false;
+  // Lines wait until the output has drained.
+  #stalled = false;
+  #inputEnded = false;
+  #sinkClosed = false;
+  #closing: Promise<void> | undefined;
+  #unwatchParent: (() => void) | undefined;
+  #finish!: () => void;
+
+  constructor({ input, output, limits: overrides }: StdioOptions) {
+    const limits = resolveLimits(overrides);
+    this.#ownsInput = input === undefined;
+    this.#input = input ?? process.stdin;
+    this.#highWater = limits.highWaterBytes;
+    this.#framing = new LineFraming(limits, decode);
+    this.#output = new OutputQueue(output ?? process.stdout, limits, {
+      drained: () => this.#goOn(),
+      broken: () => this.#end(),
+    });
+    this.done = new Promise((resolve) => {
+      this.#finish = resolve;
+    });
+  }
+
+  get closed(): boolean {
+    return this.#output.closed;
+  }
+
+  header(): undefined {
+    return undefined;
+  }
+
+  write(text: string, kind: OutgoingKind): void | Promise<void> {
+    if (kind === "response" && text.length > this.#largestAnswer) this.#largestAnswer = text.length;
+    return this.#output.write(text, kind);
+  }
+
+  start(sink: MessageSink): void {
+    this.#sink = sink;
+    this.#input.on("data", this.#take).on("end", this.#endOfInput).on("close", this.#endOfInput);
+    this.#input.on("error", this.#endOfInput);
+    if (this.#ownsInput) this.#unwatchParent = watchParent(() => this.#end());
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#stopIntake();
+    await this.#output.close();
+    this.#end();
+  }
+
+  readonly #take = (chunk: Uint8Array): void => {
+    this.#backlog += chunk.length;
+    this.#framing.push(chunk);
+    if (this.#scheduled) this.#pauseIf(this.#backlog > this.#highWater);
+    else this.#pump();
+  };
+
+  readonly #endOfInput = (): void => {
+    if (this.#inputEnded) return;
+    this.#inputEnded = true;
+    this.#framing.end();
+    this.#schedule();
+  };
+
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(this.#pump);
+  }
+
+  // Delivers a group of lines. Goes on in the next turn of the event loop, or when the output has drained.
+  readonly #pump = (): void => {
+    this.#scheduled = false;
+    const sink = this.#sink;
+    if (sink === undefined || this.#sinkClosed) return;
+    this.#largestAnswer = Math.max(1, this.#largestAnswer * 0.75);
+    for (let left = Math.min(LARGEST_GROUP, GROUP_LENGTH / this.#largestAnswer); left > 0; left--) {
+      if (this.#output.congested) return this.#stall();
+      const line = this.#framing.next();
+      if (line === undefined) return this.#caughtUp();
+      if (line instanceof UnreadableLine) sink.unreadable(line.error, this, line.excerpt);
+      else sink.receive(line, this);
+    }
+    this.#schedule();
+  };
+
+  #caughtUp(): void {
+    this.#backlog = 0;
+    if (this.#inputEnded) return this.#closeSink();
+    if (!this.#paused) return;
+    this.#paused = false;
+    this.#input.resume();
+  }
+
+  #stall(): void {
+    this.#stalled = true;
+    this.#pauseIf(true);
+  }
+
+  #goOn(): void {
+    if (!this.#stalled) return;
+    this.#stalled = false;
+    this.#schedule();
+  }
+
+  #pauseIf(needed: boolean): void {
+    if (!needed || this.#paused) return;
+    this.#paused = true;
+    this.#input.pause();
+  }
+
+  #closeSink(): void {
+    if (this.#sinkClosed) return;
+    this.#sinkClosed = true;
+    this.#sink?.closed();
+  }
+
+  #stopIntake(): void {
+    this.#unwatchParent?.();
+    this.#input.off("data", this.#take).off("end", this.#endOfInput).off("close", this.#endOfInput);
+    // Only what is ours is destroyed; a destroyed standard input lets the process end.
+    if (this.#ownsInput) this.#input.destroy();
+    else this.#input.pause();
+  }
+
+  // Nothing can come or go any more.
+  #end(): void {
+    this.#stopIntake();
+    this.#output.abandon();
+    this.#closeSink();
+    this.#finish();
+  }
+}
+
+// Nearly every message is ASCII, which becomes a one-byte string at the speed of memory.
+function decode(bytes: Uint8Array): string {
+  if (!isAscii(bytes)) return utf8.decode(bytes);
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
