@@ -33,7 +33,11 @@ export function webSearch(provider: SearchProvider): BuiltinTool<WebSearchArgume
       if (query.trim() === "") return { failed: "Search error: The query is empty." };
       const count = Math.min(Math.max(wanted, 1), MAX_RESULTS);
       try {
-        return answer(query, provider.name, await provider.search(query, { ...powers, count }));
+        return answer(
+          query,
+          provider.name,
+          await provider.search(query, { fetch: powers.fetch, clock: powers.clock, signal: powers.signal, count }),
+        );
       } catch (error) {
         if (error instanceof FetchError || error instanceof SearchBusyError) {
           return { failed: `Search error: ${error.message}` };

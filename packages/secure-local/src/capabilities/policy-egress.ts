@@ -1,0 +1,46 @@
+// Answers the questions of `fetch` from the policy.
+import { isIP } from "node:net";
+import { decide } from "../policy/decide.js";
+import type { Policy } from "../policy/policy.js";
+import type { DecideEgress, EgressDecision } from "./egress-decision.js";
+import type { EgressEndpoint } from "./egress-target.js";
+
+/** The port an endpoint has when the policy names none: it stands for https and nothing else. */
+const HTTPS_PORT = 443;
+const PLAIN_HTTP: EgressDecision = { allowed: false, rule: "plain http needs an endpoint with a port of its own" };
+
+/**
+ * Returns what the policy of the moment says: a reload counts from the next request on. Plain http is allowed at endpoints whose
+ * port the policy names. A private address is allowed where the policy names the address itself, a range it lies in, or `localhost`.
+ */
+export function policyEgress(policy: () => Policy): DecideEgress {
+  return (endpoint, address) => decideEndpoint(policy(), endpoint, address);
+}
+
+function decideEndpoint(
+  policy: Policy,
+  { host, port, scheme }: EgressEndpoint,
+  address: string | undefined,
+): EgressDecision {
+  if (scheme === "http" && port === HTTPS_PORT) return PLAIN_HTTP;
+  const request = { kind: "network", host, port } as const;
+  const decision = decide(policy, address === undefined ? request : { ...request, address });
+  const rule = decision.rule.text;
+  const { network } = policy;
+  if (address === undefined) return { allowed: decision.allowed || mayBeLookedUp(policy, host, port), rule };
+  const denied = network.deniedEndpoints.find(address, port);
+  if (denied !== undefined) return { allowed: false, rule: denied.text };
+  const named = network.allowedEndpoints.find(address, port) ?? network.allowedRanges.find(address);
+  return { allowed: decision.allowed, rule, allowPrivate: named !== undefined || isLoopbackName(host, address) };
+}
+
+/** A name on the DNS list that is no endpoint may lead into an allowed range: only its address can tell. */
+function mayBeLookedUp({ network }: Policy, host: string, port: number): boolean {
+  if (isIP(host) !== 0 || network.dnsRefused !== undefined || network.dnsNames?.find(host, port) === undefined)
+    return false;
+  return network.blockedPorts.get(port) === undefined && network.deniedEndpoints.find(host, port) === undefined;
+}
+
+function isLoopbackName(host: string, address: string): boolean {
+  return host === "localhost" && (address === "::1" || address.startsWith("127."));
+}

@@ -1,0 +1,137 @@
+// Tools, prompts and the resource as a client meets them: registered in a server of the library.
+import { Server } from "@secure-local/mcp/server";
+import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
+import { describe, expect, it } from "vitest";
+import { analyzeLogs, type ReadLog } from "../../src/prompts/analyze-logs.js";
+import { codeReview } from "../../src/prompts/code-review.js";
+import { SERVER_INFO_URI, serverInfo } from "../../src/resources/server-info.js";
+import { calculate } from "../../src/tools/calculate/calculate.js";
+import { getTimestamp } from "../../src/tools/get-timestamp/get-timestamp.js";
+import { toolDefinition } from "../../src/tools/tool-definition.js";
+import { fakeClock } from "./powers.js";
+
+const identity = { name: "mcp-secure-local", version: "1.0.0" };
+
+async function connected(revision: string, readLog?: ReadLog): Promise<MemoryPeer> {
+  const server = new Server(identity);
+  const powers = { clock: fakeClock(), fetch: () => Promise.reject(new Error("no network here")) };
+  server.tool(calculate.name, toolDefinition(calculate, powers));
+  server.tool(getTimestamp.name, toolDefinition(getTimestamp, powers));
+  server.prompt("code_review", codeReview);
+  server.prompt("analyze_logs", analyzeLogs({ readLog, clock: powers.clock }));
+  const host = {
+    uptime: () => 1.5,
+    memoryUsage: () => ({ heapUsed: 7 }),
+    version: "v20.0.0",
+    platform: "linux",
+    pid: 42,
+  };
+  server.resource(SERVER_INFO_URI, serverInfo(identity, host));
+  return await connectInMemory(server, { revision });
+}
+
+describe.each(["2024-11-05", "2025-11-25", "2026-07-28"])("in revision %s", (revision) => {
+  it("calculates, and says what is wrong with an expression", async () => {
+    const peer = await connected(revision);
+    const call = (expression: string) => peer.request("tools/call", { name: "calculate", arguments: { expression } });
+    expect(await call("2 + 3 * 4")).toMatchObject({ content: [{ type: "text", text: "14" }] });
+    const failed = {
+      content: [{ type: "text", text: "Error evaluating expression: division by zero" }],
+      isError: true,
+    };
+    expect(await call("1/0")).toMatchObject(failed);
+    const now = await peer.request("tools/call", { name: "get_timestamp", arguments: {} });
+    expect(now).toMatchObject({ content: [{ type: "text", text: "2026-01-02T03:04:05.678Z" }] });
+    await peer.close();
+  });
+
+  it("tells about the server", async () => {
+    const peer = await connected(revision);
+    const { contents } = (await peer.request("resources/read", { uri: "server://info" })) as {
+      contents: { text: string }[];
+    };
+    expect(contents).toMatchObject([{ uri: "server://info", mimeType: "application/json" }]);
+    expect(JSON.parse(contents[0]?.text ?? "")).toEqual({
+      server: identity,
+      uptime: 1.5,
+      memoryUsage: 7,
+      nodeVersion: "v20.0.0",
+      platform: "linux",
+      pid: 42,
+    });
+    await peer.close();
+  });
+
+  it("completes the language of a review", async () => {
+    const peer = await connected(revision);
+    const complete = async (name: string, argument: string, value: string) => {
+      const ref = { type: "ref/prompt", name };
+      return (await peer.request("completion/complete", { ref, argument: { name: argument, value } }))["completion"];
+    };
+    expect(await complete("code_review", "language", "py")).toEqual({
+      values: ["python", "pytorch", "pyside"],
+      total: 10,
+      hasMore: true,
+    });
+    expect(await complete("code_review", "language", "Script")).toMatchObject({
+      values: ["javascript", "typescript"],
+      hasMore: false,
+    });
+    expect(await complete("code_review", "language", "klingon")).toMatchObject({ values: [], total: 0 });
+    expect(await complete("analyze_logs", "timeframe", "2")).toMatchObject({ values: ["24h"] });
+    expect(await complete("analyze_logs", "severity", "err")).toMatchObject({ values: ["error"] });
+    await peer.close();
+  });
+});
+
+describe("prompts", () => {
+  const text = async (peer: MemoryPeer, name: string, args: Record<string, string>) => {
+    const result = await peer.request("prompts/get", { name, arguments: args });
+    const { description, messages } = result as { description: string; messages: { content: { text: string } }[] };
+    return { description, text: messages[0]?.content.text };
+  };
+  const entries =
+    "2026-01-02T02:00:00Z ERROR disk full\n2026-01-02T02:30:00Z INFO fine\n2026-01-01T00:00:00Z ERROR old";
+
+  it("code_review asks as the protocol reference does", async () => {
+    const peer = await connected("2025-11-25");
+    const code = "def hello():\n    print('world')";
+    const asked = `Please review this Python code:\n${code}`;
+    expect(await text(peer, "code_review", { code })).toEqual({ description: "Code review prompt", text: asked });
+    expect((await text(peer, "code_review", { code: "x = 1" })).text).toBe("Please review this code:\nx = 1");
+    expect((await text(peer, "code_review", { code, language: "TYPESCRIPT" })).text).toContain("this TypeScript code");
+    expect((await text(peer, "code_review", { code, language: "Befunge" })).text).toContain("this Befunge code");
+  });
+
+  it("analyze_logs carries the log that fits", async () => {
+    const peer = await connected("2025-11-25", async () => entries);
+    expect(await text(peer, "analyze_logs", { timeframe: "24h", severity: "error" })).toEqual({
+      description: "Analyze application logs for the last 24 hours",
+      text: "Analyze the following application logs from the last 24 hours. Focus on errors with severity 'error' or higher. Identify patterns, root causes, and recommend fixes.\n\n2026-01-02T02:00:00Z ERROR disk full",
+    });
+    expect((await text(peer, "analyze_logs", { timeframe: "15m" })).text).toContain(
+      "[The log has no entries of that time",
+    );
+    for (const [args, path] of [
+      [{ timeframe: "soon" }, "params.arguments.timeframe"],
+      [{ timeframe: "1h", severity: "loud" }, "params.arguments.severity"],
+    ] as const) {
+      await expect(text(peer, "analyze_logs", args)).rejects.toMatchObject({ code: -32602, data: { path } });
+    }
+  });
+
+  it("analyze_logs says when there is no log, and embeds the newest part of a long one", async () => {
+    expect((await text(await connected("2025-11-25"), "analyze_logs", { timeframe: "1h" })).text).toContain(
+      "No log is named in the policy",
+    );
+    const gone = () => Promise.reject(Object.assign(new Error("/secret/path"), { code: "ENOENT" }));
+    const unreadable = (await text(await connected("2025-11-25", gone), "analyze_logs", { timeframe: "1h" })).text;
+    expect(unreadable).toContain("could not be read (ENOENT)");
+    expect(unreadable).not.toContain("/secret");
+    const long = async () => Array.from({ length: 40_000 }, (_, index) => `entry ${index}`).join("\n");
+    const cut = (await text(await connected("2025-11-25", long), "analyze_logs", { timeframe: "1h" })).text ?? "";
+    expect(cut).toMatch(/\[\.\.\. \d+ characters of older entries left out \.\.\.\]\nentry \d+\n/);
+    expect(cut.endsWith("entry 39999")).toBe(true);
+    expect(cut.length).toBeLessThan(263_000);
+  });
+});
