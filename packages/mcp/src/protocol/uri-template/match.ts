@@ -2,6 +2,7 @@
 import { type Atoms, atomsOf } from "./atoms.js";
 import { type LiteralNode, type Node, nodesOf, type ParamsNode, type ValueNode } from "./nodes.js";
 import type { Expression } from "./parse.js";
+import { occurrences } from "./occurrences.js";
 import { type TemplateMatch, Values } from "./values.js";
 
 /** Longer URIs never match: the table has a row of this length for each step of the template. */
@@ -41,22 +42,13 @@ export class Matcher {
     let at = 0;
     for (let i = 0; i < this.#nodes.length;) {
       const node = this.#nodes[i] as Node;
-      const next = rows[i + 1] as Row;
-      if (node.kind === "literal") {
-        at += node.atoms;
-      } else {
-        const from = at + node.lead.length;
-        const end = leads(node, uri, atoms, at) ? lastReach(node, from, atoms, next) : -1;
-        if (end < 0) {
-          i = node.kind === "value" ? (node.skipTo as number) : i + 1;
-          continue;
-        }
-        const text = uri.slice(atoms.starts[from], atoms.starts[end]);
-        if (!(node.kind === "value" ? values.add(node.variable, text, node.separator) : values.addPairs(node, text)))
-          return undefined;
-        at = end;
-      }
-      i++;
+      const from = node.kind === "literal" ? at : at + node.lead.length;
+      const end =
+        node.kind === "literal" ? at + node.atoms : lastReach(node, at, { uri, atoms, next: rows[i + 1] as Row });
+      i = end < 0 ? ((node as ValueNode).skipTo as number) : i + 1;
+      if (end < 0) continue;
+      if (!values.take(node, uri.slice(atoms.starts[from], atoms.starts[end]))) return undefined;
+      at = end;
     }
     return values.done();
   }
@@ -68,71 +60,50 @@ interface Table {
   readonly rows: readonly Row[];
 }
 
-function rowOf(node: Node, index: number, table: Table): Row {
-  const next = table.rows[index + 1] as Row;
-  if (node.kind === "literal") return literalRow(node, next, table);
-  const { uri, atoms } = table;
-  const skipped =
-    node.kind === "params" ? next : node.skipTo === undefined ? undefined : (table.rows[node.skipTo] as Row);
-  const row = new Uint8Array(atoms.count + 1);
-  const ends = runEnds(node.allowed, atoms);
-  const nearest = lastOnes(next);
-  for (let at = 0; at <= atoms.count; at++) {
-    const from = at + node.lead.length;
-    const takes = leads(node, uri, atoms, at) && reachesFrom(node, from, ends[from] as number, next, nearest);
-    row[at] = takes || skipped?.[at] === 1 ? 1 : 0;
+function rowOf(node: Node, index: number, { uri, atoms, rows }: Table): Row {
+  const next = rows[index + 1] as Row;
+  if (node.kind === "literal") return literalRow(node, next, uri, atoms);
+  const { lead, allowed, longest, skipTo } = node;
+  const row = skipTo === undefined ? new Uint8Array(atoms.count + 1) : (rows[skipTo] as Row).slice();
+  let end = atoms.count;
+  let goal = Number.POSITIVE_INFINITY;
+  // `end` is where the run of allowed atoms from `from` ends, `goal` the first place after it from which the rest matches.
+  for (let from = atoms.count; from >= lead.length; from--) {
+    if (from < atoms.count && next[from + 1] === 1) goal = from + 1;
+    if (from === atoms.count || ((atoms.classes[from] as number) & allowed) === 0) end = from;
+    const at = from - lead.length;
+    if (goal <= end && goal <= from + longest && leads(lead, uri, atoms, at)) row[at] = 1;
   }
   return row;
 }
 
-function reachesFrom(node: ValueNode | ParamsNode, from: number, end: number, next: Row, nearest: Int32Array): boolean {
-  if (node.kind === "params") return next[end] === 1;
-  return (nearest[Math.min(end, from + (node.variable.prefix ?? end))] as number) > from;
-}
-
-function literalRow({ text, atoms: length }: LiteralNode, next: Row, { uri, atoms }: Table): Row {
+function literalRow(node: LiteralNode, next: Row, uri: string, atoms: Atoms): Row {
   const row = new Uint8Array(atoms.count + 1);
-  for (let at = 0; length >= 0 && at + length <= atoms.count; at++) {
-    if (next[at + length] === 1 && uri.startsWith(text, atoms.starts[at])) row[at] = 1;
+  const found = occurrences(uri, node.text, node.fallbacks);
+  for (let at = 0; node.atoms >= 0 && at + node.atoms <= atoms.count; at++) {
+    if (next[at + node.atoms] === 1) row[at] = found[atoms.starts[at] as number] as number;
   }
   return row;
 }
 
 /** Whether the operator's own character stands at `at`. */
-function leads({ lead }: ValueNode | ParamsNode, uri: string, atoms: Atoms, at: number): boolean {
-  return lead === "" || (at < atoms.count && uri.startsWith(lead, atoms.starts[at]));
+function leads(lead: string, uri: string, atoms: Atoms, at: number): boolean {
+  return lead === "" || (at < atoms.count && uri.charCodeAt(atoms.starts[at] as number) === lead.charCodeAt(0));
 }
 
-/** The end of the longest value from `from` that still lets the rest match, or -1. */
-function lastReach(node: ValueNode | ParamsNode, from: number, atoms: Atoms, next: Row): number {
-  const { classes, count } = atoms;
-  const limit =
-    node.kind === "value" && node.variable.prefix !== undefined ? Math.min(count, from + node.variable.prefix) : count;
+interface Step {
+  readonly uri: string;
+  readonly atoms: Atoms;
+  readonly next: Row;
+}
+
+/** The end of the longest value that begins at `at`, its operator's character included, and lets the rest match; or -1. */
+function lastReach({ lead, allowed, longest }: ValueNode | ParamsNode, at: number, { uri, atoms, next }: Step): number {
+  if (!leads(lead, uri, atoms, at)) return -1;
+  const from = at + lead.length;
+  const limit = Math.min(atoms.count, from + longest);
   let end = from;
-  while (end < limit && ((classes[end] as number) & node.allowed) !== 0) end++;
-  if (node.kind === "params") return next[end] === 1 ? end : -1;
+  while (end < limit && ((atoms.classes[end] as number) & allowed) !== 0) end++;
   while (end > from && next[end] !== 1) end--;
   return end > from ? end : -1;
-}
-
-/** For each position, where the run of allowed atoms that begins there ends. */
-function runEnds(allowed: number, { classes, count }: Atoms): Int32Array {
-  const ends = new Int32Array(count + 2);
-  ends[count] = count;
-  ends[count + 1] = count;
-  for (let at = count - 1; at >= 0; at--) {
-    ends[at] = ((classes[at] as number) & allowed) === 0 ? at : (ends[at + 1] as number);
-  }
-  return ends;
-}
-
-/** For each position, the last one up to it that is set, or -1. */
-function lastOnes(row: Row): Int32Array {
-  const last = new Int32Array(row.length);
-  let seen = -1;
-  for (let at = 0; at < row.length; at++) {
-    if (row[at] === 1) seen = at;
-    last[at] = seen;
-  }
-  return last;
 }

@@ -1,5 +1,6 @@
 // Turns a parsed template into the steps that matching takes one after the other.
 import { ANY_RESERVED, atomsOf, COMMA, HASH, OTHER_RESERVED, SLASH, UNRESERVED } from "./atoms.js";
+import { fallbacksOf } from "./occurrences.js";
 import type { Expression, Operator, Variable } from "./parse.js";
 
 /** Text that must stand there. */
@@ -7,6 +8,7 @@ export interface LiteralNode {
   readonly kind: "literal";
   readonly text: string;
   readonly atoms: number;
+  readonly fallbacks: Int32Array;
 }
 
 /** A run of atoms that becomes the value of a variable. */
@@ -17,6 +19,8 @@ export interface ValueNode {
   readonly lead: string;
   /** Classes of atoms the value may hold. */
   readonly allowed: number;
+  /** At most this many characters. */
+  readonly longest: number;
   /** What stands between the members of an exploded list. */
   readonly separator: string;
   /** Where matching goes on when the value is absent; undefined: it must be there. */
@@ -30,6 +34,8 @@ export interface ParamsNode {
   readonly separator: string;
   readonly variables: ReadonlyMap<string, Variable>;
   readonly allowed: number;
+  readonly longest: number;
+  readonly skipTo: number;
 }
 
 export type Node = LiteralNode | ValueNode | ParamsNode;
@@ -42,17 +48,18 @@ const QUERY = ANYTHING & ~HASH;
 export function nodesOf(parts: readonly (string | Expression)[]): Node[] {
   const nodes: Node[] = [];
   for (const part of parts) {
-    if (typeof part === "string") nodes.push({ kind: "literal", text: part, atoms: atomsOf(part)?.count ?? -1 });
+    if (typeof part === "string")
+      nodes.push({ kind: "literal", text: part, atoms: atomsOf(part)?.count ?? -1, fallbacks: fallbacksOf(part) });
     else if (part.operator === "?" || part.operator === "&" || part.operator === ";") pushParams(nodes, part);
     else pushValues(nodes, part);
   }
   return nodes;
 }
 
-/** `{?a}{&b}` is read as one group: either alone would refuse the other's pairs. */
+/** `{?a}{&b}` and `{;a}{;b}` are read as one group: either half alone would refuse the other's pairs. */
 function pushParams(nodes: Node[], { operator, variables }: Expression): void {
   const before = nodes.at(-1);
-  const joins = operator === "&" && before?.kind === "params" && before.lead !== ";";
+  const joins = before?.kind === "params" && (operator === ";") === (before.lead === ";") && operator !== "?";
   const own = variables.map((variable) => [variable.name, variable] as const);
   if (joins) nodes.pop();
   nodes.push({
@@ -61,18 +68,17 @@ function pushParams(nodes: Node[], { operator, variables }: Expression): void {
     separator: operator === ";" ? ";" : "&",
     variables: new Map(joins ? [...before.variables, ...own] : own),
     allowed: operator === ";" ? PLAIN | COMMA : QUERY,
+    longest: Number.POSITIVE_INFINITY,
+    skipTo: nodes.length + 1,
   });
 }
 
 function pushValues(nodes: Node[], { operator, variables }: Expression): void {
   const first = nodes.length;
   for (const [index, variable] of variables.entries()) {
-    nodes.push({
-      kind: "value",
-      variable,
-      ...syntaxOf(operator, index, variables.length, variable),
-      skipTo: undefined,
-    });
+    const syntax = syntaxOf(operator, index, variables.length, variable);
+    const longest = variable.prefix ?? Number.POSITIVE_INFINITY;
+    nodes.push({ kind: "value", variable, longest, ...syntax, skipTo: undefined });
   }
   const mandatory = operator === "" || operator === "+" ? first + 1 : first;
   for (const node of nodes.slice(mandatory) as ValueNode[]) node.skipTo = nodes.length;

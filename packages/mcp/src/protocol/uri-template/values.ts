@@ -1,6 +1,5 @@
 // Gathers what the variables of a template stood for in a URI.
-import type { ParamsNode } from "./nodes.js";
-import type { Variable } from "./parse.js";
+import type { Node, ParamsNode, ValueNode } from "./nodes.js";
 
 /** Values by variable. */
 export interface TemplateMatch {
@@ -12,7 +11,13 @@ export class Values {
   readonly #values = new Map<string, string | string[]>();
   readonly #prefixes = new Map<string, string>();
 
-  add({ name, explode, prefix }: Variable, text: string, separator: string): boolean {
+  /** Takes what a step of the template matched; false when no expansion could have written it. */
+  take(node: Node, text: string): boolean {
+    if (node.kind === "literal") return true;
+    return node.kind === "params" ? this.#addPairs(node, text) : this.#add(node, text);
+  }
+
+  #add({ variable: { name, explode, prefix }, separator }: ValueNode, text: string): boolean {
     const list = explode ? text.split(separator).map(decoded) : [decoded(text)];
     if (list.includes(undefined)) return false;
     const value = (explode ? list : list[0]) as string | string[];
@@ -21,7 +26,7 @@ export class Values {
     return true;
   }
 
-  addPairs({ separator, variables }: ParamsNode, text: string): boolean {
+  #addPairs({ separator, variables }: ParamsNode, text: string): boolean {
     const seen = new Map<string, string[]>();
     for (const pair of text.split(separator)) {
       const equals = pair.indexOf("=");
