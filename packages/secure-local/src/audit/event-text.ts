@@ -6,67 +6,67 @@ import { MAYBE_SECRET } from "./secret-patterns.js";
 /** JSON escapes C0 itself; these are the other characters that some reader takes for an end of line or a command. */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029]/;
 const UNSAFE_ALL = /[\u007f-\u009f\u2028\u2029]/g;
-/** Printable ASCII without the quote and the backslash: text that needs no escaping. */
-const PLAIN = /^[ !#-[\]-~]*$/;
 
-/** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. */
+/** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. Never throws. */
 export function eventText(event: AuditEvent): string {
-  const text = plainText(event);
-  const safe = text !== undefined && text.length <= MAX_TEXT && !MAYBE_SECRET.test(text) ? text : redactedText(event);
-  return UNSAFE.test(safe) ? safe.replace(UNSAFE_ALL, escape) : safe;
+  const { id, decision, duration_ms: duration } = event;
+  let text = `,"kind":${usualText(event.kind)}`;
+  if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : anyText(id)}`;
+  if (event.principal !== undefined) text += `,"principal":${usualText(event.principal)}`;
+  if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
+  if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
+  if (event.arguments !== undefined) text += `,"arguments":${valueText(event.arguments)}`;
+  if (decision) text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule)}}`;
+  if (duration !== undefined) text += `,"duration_ms":${JSON.stringify(duration)}`;
+  if (event.outcome !== undefined) text += `,"outcome":${usualText(event.outcome)}`;
+  if (event.error_id !== undefined) text += `,"error_id":${anyText(event.error_id)}`;
+  if (event.error !== undefined) text += `,"error":${anyText(event.error)}`;
+  if (event.policy !== undefined) text += `,"policy":${usualText(event.policy)}`;
+  if (event.detail !== undefined) text += `,"detail":${valueText(event.detail)}`;
+  return text;
 }
 
-/** The common case: nothing to redact, so the event is written as it came. Undefined when it cannot be written at all. */
-function plainText(event: AuditEvent): string | undefined {
+/** Texts kept with their written form: the names, rules and outcomes of a server fit many times over. */
+const MAX_USUAL = 512;
+/** Longer texts are rarely the same twice. */
+const MAX_USUAL_LENGTH = 128;
+const usual = new Map<string, string>();
+
+/** A text of which a server has few: its written form is made once. */
+function usualText(text: string): string {
+  const known = usual.get(text);
+  if (known !== undefined) return known;
+  const written = anyText(text);
+  if (text.length <= MAX_USUAL_LENGTH) {
+    if (usual.size >= MAX_USUAL) usual.clear();
+    usual.set(text, written);
+  }
+  return written;
+}
+
+function anyText(text: string): string {
+  const clean = text.length > MAX_TEXT || MAYBE_SECRET.test(text) ? redactString(text) : text;
+  return safe(JSON.stringify(clean));
+}
+
+/** The common value holds no secret and is written as it is; only others are copied and redacted first. */
+function valueText(value: unknown): string {
+  const plain = json(value);
+  if (plain !== undefined && plain.length <= MAX_TEXT && !MAYBE_SECRET.test(plain)) return safe(plain);
+  return safe(json(redactValue(value)) ?? "null");
+}
+
+/** Undefined when the value cannot be written: it is cyclic, too deep, or throws when it is read. */
+function json(value: unknown): string | undefined {
   try {
-    return fields(event, event.arguments, event.detail);
+    return JSON.stringify(value);
   } catch {
     return undefined;
   }
 }
 
-function redactedText(event: AuditEvent): string {
-  const { decision } = event;
-  const clean: AuditEvent = {
-    kind: event.kind,
-    id: typeof event.id === "string" ? redactString(event.id) : event.id,
-    principal: redacted(event.principal),
-    method: redacted(event.method),
-    tool: redacted(event.tool),
-    decision: decision && { allowed: decision.allowed, rule: redactString(decision.rule) },
-    duration_ms: event.duration_ms,
-    outcome: redacted(event.outcome),
-    error_id: redacted(event.error_id),
-    error: redacted(event.error),
-    policy: redacted(event.policy),
-  };
-  return fields(clean, redactValue(event.arguments), redactValue(event.detail));
-}
-
-function redacted(text: string | undefined): string | undefined {
-  return text === undefined ? undefined : redactString(text);
-}
-
-function fields(event: AuditEvent, args: unknown, detail: unknown): string {
-  const { id, decision, duration_ms: duration } = event;
-  let text = `,"kind":${quote(event.kind)}`;
-  if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : quote(id)}`;
-  if (event.principal !== undefined) text += `,"principal":${quote(event.principal)}`;
-  if (event.method !== undefined) text += `,"method":${quote(event.method)}`;
-  if (event.tool !== undefined) text += `,"tool":${quote(event.tool)}`;
-  if (args !== undefined) text += `,"arguments":${JSON.stringify(args) ?? "null"}`;
-  if (decision) text += `,"decision":{"allowed":${decision.allowed === true},"rule":${quote(decision.rule)}}`;
-  if (duration !== undefined) text += `,"duration_ms":${JSON.stringify(duration)}`;
-  if (event.outcome !== undefined) text += `,"outcome":${quote(event.outcome)}`;
-  if (event.error_id !== undefined) text += `,"error_id":${quote(event.error_id)}`;
-  if (event.error !== undefined) text += `,"error":${quote(event.error)}`;
-  if (event.policy !== undefined) text += `,"policy":${quote(event.policy)}`;
-  if (detail !== undefined) text += `,"detail":${JSON.stringify(detail) ?? "null"}`;
-  return text;
-}
-
-function quote(text: string): string {
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+function safe(text: string): string {
+  return UNSAFE.test(text) ? text.replace(UNSAFE_ALL, escape) : text;
 }
 
 function escape(character: string): string {

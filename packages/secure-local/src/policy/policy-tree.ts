@@ -91,19 +91,13 @@ function convert(reading: Reading, node: Yaml.ParsedNode, depth: number): Tree {
   }
   if (node.anchor !== undefined) faults.add(at, `the anchor &${node.anchor} is not understood in a policy; remove it`);
   if (node.tag !== undefined) faults.add(at, `the tag ${node.tag} is not understood in a policy; remove it`);
-  if (yaml.isMap(node)) return convertMap(reading, node as Yaml.YAMLMap.Parsed, depth);
+  if (yaml.isMap(node)) return convertMap(reading, node, depth);
   if (yaml.isSeq(node)) {
-    const { items } = node as Yaml.YAMLSeq.Parsed;
-    return {
-      kind: "list",
-      place: at,
-      items: items.map((item) => convert(reading, item as Yaml.ParsedNode, depth + 1)),
-    };
+    return { kind: "list", place: at, items: node.items.map((item) => convert(reading, item, depth + 1)) };
   }
-  const { value } = node as Yaml.Scalar.Parsed;
-  if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
-    return { ...nothing, value };
-  return nothing;
+  const { value } = node;
+  const plain = typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+  return plain ? { ...nothing, value } : nothing;
 }
 
 function convertMap(reading: Reading, map: Yaml.YAMLMap.Parsed, depth: number): MapTree {

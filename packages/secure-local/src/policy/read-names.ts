@@ -5,7 +5,7 @@ import { readFilePath } from "./read-paths.js";
 import type { NamesPolicy, PerTool, PromptsPolicy, ToolsPolicy, WebSearchPolicy } from "./policy.js";
 import type { Environment } from "./path-value.js";
 import { patternRule, type PatternRule } from "./rule.js";
-import { Section, TEXT, wholeNumber, type Placed, type Wanted } from "./section.js";
+import { TEXT, wholeNumber, type Entry, type Placed, type Section, type Wanted } from "./section.js";
 
 /** A larger limit is no limit; a mistyped number should be noticed. */
 const MAX_RATE = 1_000_000;
@@ -99,11 +99,7 @@ function readTimeouts(section: Section): PerTool {
   return { default: (single?.value ?? seconds.default) * 1_000, byName };
 }
 
-function perTool(
-  entries: ReturnType<typeof Section.prototype.all<number>>,
-  fallback: number,
-  section: Section,
-): PerTool {
+function perTool(entries: readonly Entry<number>[], fallback: number, section: Section): PerTool {
   const byName = new Map<string, number>();
   let general = fallback;
   for (const [key, { value }, place] of entries) {

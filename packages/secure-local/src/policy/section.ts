@@ -10,6 +10,9 @@ export interface Placed<T> {
   readonly place: Place;
 }
 
+/** A key of a mapping whose keys are names: the name, its value, and where the name stands. */
+export type Entry<T> = readonly [name: string, value: Placed<T>, place: Place];
+
 /** What a value must be, in words and as a test. */
 export interface Wanted<T> {
   readonly words: string;
@@ -84,11 +87,11 @@ export class Section {
   }
 
   /** Every key with its value, for mappings whose keys are names. */
-  all<T>(wanted: Wanted<T>): [string, Placed<T>, Place][] {
+  all<T>(wanted: Wanted<T>): Entry<T>[] {
     return [...(this.#tree?.entries ?? [])].flatMap(([key, entry]) => {
       this.#known.add(key);
       const value = this.#read(entry.value, this.name(key), wanted);
-      return value ? [[key, value, entry.key] as [string, Placed<T>, Place]] : [];
+      return value ? [[key, value, entry.key] as const] : [];
     });
   }
 

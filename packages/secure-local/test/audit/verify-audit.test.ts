@@ -44,7 +44,7 @@ describe("a log of 10,000 records", () => {
   it("shows an edit of any character, in the edited line", async () => {
     await fc.assert(
       fc.asyncProperty(line, fc.nat(), fc.integer({ min: 1, max: 94 }), async (number, at, shift) => {
-        const text = lines[number - 1]!;
+        const text = lines.at(number - 1)!;
         const index = at % text.length;
         const other = String.fromCharCode(32 + ((text.charCodeAt(index) - 32 + shift) % 95));
         const edited = text.slice(0, index) + other + text.slice(index + 1);
@@ -67,7 +67,7 @@ describe("a log of 10,000 records", () => {
   it("shows an inserted copy", async () => {
     await fc.assert(
       fc.asyncProperty(line, line, async (number, copied) => {
-        const inserted = lines.toSpliced(number - 1, 0, lines[copied - 1]!);
+        const inserted = lines.toSpliced(number - 1, 0, lines.at(copied - 1)!);
         const bad = copied === number ? number + 1 : number;
         expect(await verify(inserted)).toMatchObject({ ok: false, firstBadLine: bad });
       }),
@@ -79,7 +79,7 @@ describe("a log of 10,000 records", () => {
     await fc.assert(
       fc.asyncProperty(line, line, async (one, two) => {
         fc.pre(one !== two);
-        const moved = lines.with(one - 1, lines[two - 1]!).with(two - 1, lines[one - 1]!);
+        const moved = lines.with(one - 1, lines.at(two - 1)!).with(two - 1, lines.at(one - 1)!);
         expect(await verify(moved)).toMatchObject({ ok: false, firstBadLine: Math.min(one, two) });
       }),
       runs,
@@ -89,7 +89,7 @@ describe("a log of 10,000 records", () => {
   it("shows a line cut short in the middle", async () => {
     await fc.assert(
       fc.asyncProperty(line, fc.integer({ min: 1, max: 300 }), async (number, cut) => {
-        const short = lines[number - 1]!.slice(0, -cut);
+        const short = lines.at(number - 1)!.slice(0, -cut);
         expect(await verify(lines.with(number - 1, short))).toMatchObject({ ok: false, firstBadLine: number });
       }),
       runs,
@@ -123,7 +123,7 @@ describe("a log of 10,000 records", () => {
   });
 
   it("is as sound with a torn tail, which is named", async () => {
-    const torn = lines[COUNT - 1]!.slice(0, 50);
+    const torn = lines.at(COUNT - 1)!.slice(0, 50);
     expect(await verify([...lines, torn], "")).toEqual({ ok: true, records: COUNT, tornTail: 50 });
   });
 });

@@ -241,7 +241,14 @@ describe("more denials and fewer permissions", () => {
       dns_allowlist: fc.array(hosts, { maxLength: 4 }),
     }),
   });
-  type Lists = Record<string, Record<string, unknown[]>>;
+  type Lists = Map<string, Map<string, unknown[]>>;
+  const mapped = (given: object): Lists =>
+    new Map(
+      Object.entries(given).map(([section, rules]) => [
+        section,
+        new Map(Object.entries(rules as Record<string, unknown[]>)),
+      ]),
+    );
   const ALLOWS = /^(?:allowed|dns)/;
 
   const requests: PolicyRequest[] = [
@@ -267,13 +274,13 @@ describe("more denials and fewer permissions", () => {
       fc.asyncProperty(lists, lists, fc.nat(), async (given, other, pick) => {
         const policy = verdicts(await parse(given), requests);
         const sections = Object.keys(given);
-        const section = sections[pick % sections.length]!;
-        const rules = (given as Lists)[section]!;
-        for (const key of Object.keys(rules)) {
+        const section = sections.at(pick % sections.length)!;
+        for (const [key, list] of mapped(given).get(section)!) {
           const changed = ALLOWS.test(key)
-            ? rules[key]!.toSpliced(pick % 4, 1)
-            : [...rules[key]!, ...(other as Lists)[section]![key]!];
-          neverMore(policy, verdicts(await parse({ ...given, [section]: { ...rules, [key]: changed } }), requests));
+            ? list.toSpliced(pick % 4, 1)
+            : [...list, ...mapped(other).get(section)!.get(key)!];
+          const rules = { ...Object.fromEntries(mapped(given).get(section)!), [key]: changed };
+          neverMore(policy, verdicts(await parse({ ...given, [section]: rules }), requests));
         }
       }),
       { numRuns: 300 },

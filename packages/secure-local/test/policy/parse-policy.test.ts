@@ -32,7 +32,7 @@ describe("a malformed policy", () => {
       const error = await faults(text);
       expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
       expect(error.errors.length).toBeLessThanOrEqual(20);
-      const first = error.errors[0]!;
+      const first = error.errors.at(0)!;
       expect(`${first.line}:${first.column}`).toBe(place);
       expect(first.message).toContain(word);
       expect(error.message.split("\n")[0]).toBe(`policy.yaml:${place}: ${first.message}`);
