@@ -12,7 +12,7 @@ export function toolDefinition<Args>(tool: BuiltinTool<Args>, powers: Omit<ToolP
   return {
     title,
     description,
-    input: input as JsonSchema,
+    input,
     annotations,
     run(args, ctx) {
       const given: ToolPowers = {

@@ -72,7 +72,7 @@ describe("parseIp", () => {
       fc.property(fc.ipV6(), (text) => {
         const bytes = parseIp(text) as number[];
         const groups = Array.from({ length: 8 }, (_, index) =>
-          ((bytes[index * 2]! << 8) | bytes[index * 2 + 1]!).toString(16),
+          ((bytes.at(index * 2) ?? 0) * 256 + (bytes.at(index * 2 + 1) ?? 0)).toString(16),
         );
         const list = new BlockList();
         list.addAddress(groups.join(":"), "ipv6");

@@ -1,11 +1,12 @@
 // The one way out: what is refused before a connection, what is pinned during one, and how much is read.
+import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTcpServer, type AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
 import { createFetch, type FetchOptions } from "../../src/capabilities/fetch.js";
-import { FetchError } from "../../src/capabilities/fetch-error.js";
+import type { FetchError } from "../../src/capabilities/fetch-error.js";
 
 const seen: IncomingMessage[] = [];
 let server: Server;
@@ -15,7 +16,7 @@ let base = "";
 function answer(request: IncomingMessage, response: ServerResponse): void {
   seen.push(request);
   const { pathname, searchParams } = new URL(request.url ?? "/", "http://local");
-  const send = (status: number, headers: Record<string, string>, body: string | Buffer = "") =>
+  const send = (status: number, headers: Record<string, string>, body: string | Uint8Array = "") =>
     response.writeHead(status, headers).end(body);
   if (pathname === "/plain") return void send(200, { "content-type": "text/plain" }, "hello");
   if (pathname === "/echo") return void request.pipe(response.writeHead(200));

@@ -118,21 +118,20 @@ type Part = { ours: string; value: number };
 function combine([sign, left, right]: [string, Part, Part]): Part {
   const a = left.value;
   const b = right.value;
-  const values: Record<string, number> = {
-    "+": a + b,
-    "-": a - b,
-    "*": a * b,
-    "/": a / b,
-    "%": b === 0 ? Number.NaN : a - b * Math.floor(a / b),
-    "^": a ** b,
-  };
-  const failing = Number.isNaN(a) || Number.isNaN(b) || !Number.isFinite(values[sign]);
+  const results = new Map([
+    ["+", a + b],
+    ["-", a - b],
+    ["*", a * b],
+    ["/", a / b],
+    ["%", b === 0 ? Number.NaN : a - b * Math.floor(a / b)],
+    ["^", a ** b],
+  ]);
+  const value = results.get(sign) ?? Number.NaN;
+  const failing = Number.isNaN(a) || Number.isNaN(b) || !Number.isFinite(value);
   // Far apart, a - b * floor(a / b) loses every digit: the reference is only right for whole numbers of moderate size.
   const exact =
     sign !== "%" || (Number.isInteger(a) && Number.isInteger(b) && Math.abs(a) < 2 ** 50 && Math.abs(b) < 2 ** 50);
-  return exact
-    ? { ours: `(${left.ours} ${sign} ${right.ours})`, value: failing ? Number.NaN : (values[sign] as number) }
-    : left;
+  return exact ? { ours: `(${left.ours} ${sign} ${right.ours})`, value: failing ? Number.NaN : value } : left;
 }
 
 it("get_timestamp answers in ISO 8601, UTC", () => {
