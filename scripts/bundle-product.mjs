@@ -83,5 +83,9 @@ function write(folder, files) {
 
 const input = process.argv[2] ?? join(product, "src/cli/main.ts");
 const folder = process.argv[3] ?? join(product, "dist");
+if (!existsSync(input)) {
+  console.error(`${input}: there is no such file to bundle, name one or restore it`);
+  process.exit(1);
+}
 const output = await bundle(input);
 write(folder, new Map([...output.map((chunk) => [chunk.fileName, chunk.code]), [LICENSES, licenses(output)]]));
