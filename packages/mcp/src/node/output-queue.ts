@@ -30,6 +30,7 @@ export class OutputQueue {
   #unsent = 0;
   #writing = 0;
   #scheduled = false;
+  #held = false;
   #closed = false;
   #drained: Promise<void> | undefined;
   #onDrained: (() => void) | undefined;
@@ -61,15 +62,24 @@ export class OutputQueue {
     this.#joining += "\n";
     this.#unsent += text.length + 1;
     if (this.#joining.length >= PIECE_LENGTH) this.#cutPiece();
-    if (!this.#scheduled && this.#writing === 0) {
-      this.#scheduled = true;
-      setImmediate(this.#flush);
-    }
+    this.#schedule();
     if (this.congested) return this.#whenDrained();
+  }
+
+  /** Says that more messages come in the next turn: less than a piece waits for them, until `release`. */
+  hold(): void {
+    this.#held = true;
+  }
+
+  release(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    if (this.#unsent > 0) this.#schedule();
   }
 
   /** Sends what is left, for at most a second, and drops what comes later. */
   async close(): Promise<void> {
+    this.release();
     if (this.#unsent > 0 && !this.#closed) {
       const empty = new Promise<void>((resolve) => {
         this.#onEmpty = resolve;
@@ -95,6 +105,12 @@ export class OutputQueue {
     this.#stream.off("error", this.#broke).off("close", this.#broke);
   }
 
+  #schedule(): void {
+    if (this.#scheduled || this.#writing > 0) return;
+    this.#scheduled = true;
+    setImmediate(this.#flush);
+  }
+
   #cutPiece(): void {
     this.#pieces.push(this.#joining);
     this.#joining = "";
@@ -103,7 +119,7 @@ export class OutputQueue {
   readonly #flush = (): void => {
     this.#scheduled = false;
     if (this.#closed || this.#writing > 0) return;
-    if (this.#pieces.length === 0 && this.#joining.length > 0) this.#cutPiece();
+    if (this.#pieces.length === 0 && this.#joining.length > 0 && !this.#held) this.#cutPiece();
     const piece = this.#nextPart();
     if (piece === undefined) return;
     this.#writing = piece.length;

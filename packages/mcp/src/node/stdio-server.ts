@@ -30,6 +30,8 @@ export function stdioTransport(options: StdioOptions = {}): Transport {
 const LARGEST_GROUP = 16;
 // What the answers of one group may come to, judged by the largest answer of late.
 const GROUP_LENGTH = 1024 * 1024;
+// Lines whose answers may wait for each other, so that a burst is answered with few writes.
+const LINES_A_WRITE = 64;
 
 class StdioTransport implements Transport, Carrier {
   readonly kind = "stdio";
@@ -44,6 +46,7 @@ class StdioTransport implements Transport, Carrier {
   #backlog = 0;
   #largestAnswer = GROUP_LENGTH / 4;
   #scheduled = false;
+  #unwritten = 0;
   // The input is paused.
   #paused = false;
   // Lines wait until the output has drained.
@@ -126,18 +129,28 @@ class StdioTransport implements Transport, Carrier {
     const sink = this.#sink;
     if (sink === undefined || this.#sinkClosed) return;
     this.#largestAnswer = Math.max(1, this.#largestAnswer * 0.75);
-    for (let left = Math.min(LARGEST_GROUP, GROUP_LENGTH / this.#largestAnswer); left > 0; left--) {
+    const group = Math.min(LARGEST_GROUP, GROUP_LENGTH / this.#largestAnswer);
+    for (let lines = 0; lines < group; lines++) {
       if (this.#output.congested) return this.#stall();
       const line = this.#framing.next();
       if (line === undefined) return this.#caughtUp();
       if (line instanceof UnreadableLine) sink.unreadable(line.error, this, line.excerpt);
       else sink.receive(line, this);
     }
+    this.#unwritten += group;
+    if (this.#unwritten < LINES_A_WRITE) this.#output.hold();
+    else this.#release();
     this.#schedule();
   };
 
+  #release(): void {
+    this.#unwritten = 0;
+    this.#output.release();
+  }
+
   #caughtUp(): void {
     this.#backlog = 0;
+    this.#release();
     if (this.#inputEnded) return this.#closeSink();
     if (!this.#paused) return;
     this.#paused = false;
@@ -146,6 +159,7 @@ class StdioTransport implements Transport, Carrier {
 
   #stall(): void {
     this.#stalled = true;
+    this.#release();
     this.#pauseIf(true);
   }
 
