@@ -5,6 +5,9 @@ import { LANGUAGES } from "./languages.js";
 /** As many as a menu shows without scrolling; `total` and `hasMore` say that typing on helps. */
 const SUGGESTIONS = 3;
 
+/** Characters of the code in which a language may show itself: a screenful or two. */
+const LOOKED_AT = 4_096;
+
 type Arguments = {
   readonly code: { readonly description: string; readonly required: true };
   readonly language: { readonly description: string; readonly complete: typeof completeLanguage };
@@ -22,7 +25,8 @@ export const codeReview: PromptDefinition<Arguments> = {
   },
   run({ code, language }) {
     const known = LANGUAGES.find(({ name }) => name === language?.trim().toLowerCase())?.title ?? language?.trim();
-    const named = known || LANGUAGES.find(({ sign }) => sign?.test(code))?.title;
+    const beginning = code.slice(0, LOOKED_AT);
+    const named = known || LANGUAGES.find(({ sign }) => sign?.test(beginning))?.title;
     const text = `Please review this ${named ? `${named} ` : ""}code:\n${code}`;
     return { description: "Code review prompt", messages: [{ role: "user", content: text }] };
   },

@@ -10,7 +10,7 @@ export interface Language {
 }
 
 export const LANGUAGES: readonly Language[] = [
-  { name: "python", title: "Python", sign: /^[ \t]*(?:async )?def \w+\(.*\).*:\s*$/m },
+  { name: "python", title: "Python", sign: /^[ \t]*(?:async )?def \w+\(.*:[ \t]*$/m },
   { name: "pytorch", title: "PyTorch" },
   { name: "pyside", title: "PySide" },
   { name: "pytest", title: "pytest" },
@@ -26,8 +26,8 @@ export const LANGUAGES: readonly Language[] = [
   { name: "c", title: "C" },
   { name: "c++", title: "C++" },
   { name: "c#", title: "C#" },
-  { name: "go", title: "Go", sign: /^package \w+\s*$/m },
-  { name: "rust", title: "Rust", sign: /^\s*(?:pub )?fn \w+.*\{\s*$/m },
+  { name: "go", title: "Go", sign: /^package \w+[ \t]*$/m },
+  { name: "rust", title: "Rust", sign: /^[ \t]*(?:pub )?fn \w+.*\{[ \t]*$/m },
   { name: "php", title: "PHP", sign: /^<\?php/ },
   { name: "ruby", title: "Ruby" },
   { name: "swift", title: "Swift" },

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { startSearchStandIn } from "../../../../scripts/lib/search-stand-in.mjs";
 import { createFetch } from "../../src/capabilities/fetch.js";
+import { readResultsPage } from "../../src/tools/web-search/duckduckgo-page.js";
 import { duckDuckGo, formQuery } from "../../src/tools/web-search/duckduckgo.js";
 import type { SearchProvider } from "../../src/tools/web-search/provider.js";
 import { RequestPacer, SearchBusyError } from "../../src/tools/web-search/request-pacer.js";
@@ -134,6 +135,15 @@ describe("SearXNG", () => {
     expect(typeof answer === "string" ? answer : answer.failed).toContain(part);
   });
 });
+
+it.each(["<div>".repeat(80_000) + "</p>".repeat(150_000), "<b>".repeat(150_000) + "</x>".repeat(140_000)])(
+  "a page nested without end is read no further",
+  async (html) => {
+    const started = performance.now();
+    expect((await readResultsPage(html)).cards).toEqual([]);
+    expect(performance.now() - started).toBeLessThan(2_000);
+  },
+);
 
 describe("links", () => {
   const page = "https://html.duckduckgo.com/html/";

@@ -20,20 +20,30 @@ export interface ResultsPage {
 const MAX_CARDS = 100;
 /** A few lines; the page's own are shorter. */
 const MAX_TEXT = 1_000;
+/** Pages have twenty levels. The parser searches all open tags for each end tag: without a limit a page could stop the process. */
+const MAX_DEPTH = 256;
 const TITLE_CLASSES: readonly string[] = ["result__a", "result-link"];
 const SNIPPET_CLASSES: readonly string[] = ["result__snippet", "result-snippet"];
 const SPACES = /\s+/g;
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** Never throws on any text. The HTML parser is loaded by the first search, not before. */
+/** Never throws on any text; reads no further than tags are nested sensibly. The HTML parser is loaded by the first search, not before. */
 export async function readResultsPage(html: string): Promise<ResultsPage> {
   const { Parser } = await import("htmlparser2");
   const collector = new Collector();
+  let depth = 0;
   const parser = new Parser({
-    onopentag: (name, attributes) => collector.open(name, attributes),
+    onopentag: (name, attributes) => {
+      depth += 1;
+      if (depth > MAX_DEPTH) parser.pause();
+      else collector.open(name, attributes);
+    },
     ontext: (text) => collector.text(text),
-    onclosetag: (name) => collector.close(name),
+    onclosetag: (name) => {
+      depth -= 1;
+      collector.close(name);
+    },
   });
   parser.end(html);
   return collector.page();
