@@ -1,0 +1,49 @@
+// `mcp-secure-local call`: calls one tool through the same guard a client's calls pass.
+import { RpcError } from "@secure-local/mcp/server";
+import { connectInMemory } from "@secure-local/mcp/testing";
+import { AuditLog } from "../audit/audit-log.js";
+import { cleanText } from "../guard/cleaning/clean-text.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { SecureServer } from "../server/secure-server.js";
+import { readArguments } from "./call-arguments.js";
+import { type CommandLine, UsageError } from "./command-line.js";
+import { programVersion } from "./program-version.js";
+import { auditFile, policyFile } from "./settings.js";
+import { complain, ExitCode, print } from "./terminal.js";
+
+interface Answer {
+  readonly content: readonly { readonly type: string; readonly text?: string }[];
+  readonly isError?: boolean;
+}
+
+export async function callCommand(line: CommandLine): Promise<number> {
+  const [name, ...given] = line.words;
+  if (name === undefined) throw new UsageError("call needs the name of a tool; mcp-secure-local tools lists them");
+  const policy = await loadPolicy(policyFile(line));
+  const audit = await AuditLog.open(auditFile(line, policy));
+  try {
+    const secure = new SecureServer({ policy, audit, version: programVersion(), say: complain });
+    const schema = secure.tools().find((tool) => tool.name === name)?.input;
+    const params = { name, arguments: readArguments(given, schema) };
+    const peer = await connectInMemory(secure.server, {
+      client: { name: "mcp-secure-local call", version: programVersion() },
+    });
+    return show((await peer.request("tools/call", params)) as unknown as Answer, line.json);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    complain(`mcp-secure-local: ${cleanText(error.message)}`);
+    return ExitCode.Tool;
+  } finally {
+    await audit.close();
+  }
+}
+
+function show(answer: Answer, json: boolean): number {
+  const failed = answer.isError === true;
+  if (json) print(JSON.stringify(answer, null, 2));
+  else {
+    const texts = answer.content.map(({ type, text }) => text ?? `[${type}]`).join("\n");
+    (failed ? complain : print)(texts);
+  }
+  return failed ? ExitCode.Tool : ExitCode.Ok;
+}

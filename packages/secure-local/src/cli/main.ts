@@ -1,0 +1,55 @@
+// The command `mcp-secure-local`: reads its command line and loads only the command that is asked for.
+import { type CommandLine, nearest, readCommandLine, UsageError } from "./command-line.js";
+import { complain, endWithReader, ExitCode, print } from "./terminal.js";
+
+type Command = (line: CommandLine) => Promise<number>;
+
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  tools: async () => (await import("./tools-command.js")).toolsCommand,
+  call: async () => (await import("./call-command.js")).callCommand,
+  policy: async () => (await import("./policy-command.js")).policyCommand,
+  audit: async () => (await import("./audit-command.js")).auditCommand,
+};
+
+async function run(argv: readonly string[]): Promise<number> {
+  const line = readCommandLine(argv);
+  const [word, ...words] = line.words;
+  if (line.version) {
+    print((await import("./program-version.js")).programVersion());
+    return ExitCode.Ok;
+  }
+  if (line.help) {
+    print((await import("./help.js")).HELP);
+    return ExitCode.Ok;
+  }
+  if (word === undefined) {
+    if (line.json) throw new UsageError("--json belongs to a command, as in mcp-secure-local tools --json");
+    if (!process.stdin.isTTY) return await (await import("./serve-command.js")).serveCommand(line);
+    print((await import("./welcome.js")).welcome());
+    return ExitCode.Ok;
+  }
+  if (!Object.hasOwn(COMMANDS, word)) {
+    const near = nearest(word, Object.keys(COMMANDS));
+    throw new UsageError(`there is no command "${word}"${near || "; see mcp-secure-local --help"}`);
+  }
+  const command = await COMMANDS[word]!();
+  return await command({ ...line, words });
+}
+
+/** Every error a person can cause ends here as lines on stderr; others keep their stack. */
+async function main(): Promise<void> {
+  endWithReader();
+  try {
+    process.exitCode = await run(process.argv.slice(2));
+  } catch (error) {
+    const name = error instanceof Error ? error.name : "";
+    if (error instanceof UsageError) complain(`mcp-secure-local: ${error.message}`);
+    // Each line of a policy error begins with its place in the file.
+    else if (name === "PolicyError") complain((error as Error).message);
+    else if (name === "AuditError") complain(`mcp-secure-local: ${(error as Error).message}`);
+    else complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    process.exitCode = error instanceof UsageError || name === "PolicyError" ? ExitCode.Usage : ExitCode.Failed;
+  }
+}
+
+void main();

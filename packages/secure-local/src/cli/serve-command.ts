@@ -1,0 +1,31 @@
+// Serves an AI client over stdin and stdout.
+import { serveStdio } from "@secure-local/mcp/stdio";
+import { AuditLog } from "../audit/audit-log.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { reloadOnHangup } from "../server/reload-on-hangup.js";
+import { SecureServer } from "../server/secure-server.js";
+import type { CommandLine } from "./command-line.js";
+import { programVersion } from "./program-version.js";
+import { auditFile, policyFile } from "./settings.js";
+import { complain, ExitCode } from "./terminal.js";
+
+/** Resolves when the client has gone. @throws PolicyError, AuditError before anything is served */
+export async function serveCommand(line: CommandLine): Promise<number> {
+  const file = policyFile(line);
+  const policy = await loadPolicy(file);
+  const audit = await AuditLog.open(auditFile(line, policy));
+  const secure = new SecureServer({ policy, audit, version: programVersion(), say });
+  secure.recordLife("start");
+  const stopReloading = reloadOnHangup(secure, file, say);
+  const serving = await serveStdio(secure.server);
+  await serving.closed;
+  stopReloading();
+  secure.recordLife("stop");
+  await audit.close();
+  // A handler that does not listen to its signal must not keep the process from following its client.
+  process.exit(ExitCode.Ok);
+}
+
+function say(text: string): void {
+  complain(`mcp-secure-local: ${text}`);
+}

@@ -1,0 +1,44 @@
+// Writes to people: stdout and stderr as plain lines, colours only where a terminal shows them.
+
+export type Stream = "stdout" | "stderr";
+
+/** Exit codes of every command. */
+export const ExitCode = {
+  Ok: 0,
+  Failed: 1,
+  /** A wrong command line or policy: nothing was done. */
+  Usage: 2,
+  /** A tool said that it failed, or there is no such tool. */
+  Tool: 5,
+} as const;
+
+const SGR = { bold: "1", dim: "2", red: "31", green: "32", cyan: "36" } as const;
+const ESCAPE = "\u001b[";
+
+/** `text` in a style where `stream` is a terminal and NO_COLOR is not set. */
+export function styled(style: keyof typeof SGR, text: string, stream: Stream = "stdout"): string {
+  return hasColours(stream) ? `${ESCAPE}${SGR[style]}m${text}${ESCAPE}0m` : text;
+}
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+export function complain(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** A reader that went away (`… | head`) ends the program quietly; nobody is left to tell. */
+export function endWithReader(): void {
+  for (const stream of [process.stdout, process.stderr]) {
+    stream.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code === "EPIPE") process.exit();
+      throw error;
+    });
+  }
+}
+
+function hasColours(stream: Stream): boolean {
+  if (process.env["NO_COLOR"]) return false;
+  return process[stream].isTTY && process.env["TERM"] !== "dumb";
+}

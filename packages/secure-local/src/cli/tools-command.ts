@@ -1,0 +1,35 @@
+// `mcp-secure-local tools`: lists the tools the policy allows, with their limits.
+import { noAudit } from "../audit/memory-audit.js";
+import { seconds } from "../guard/deadline.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { forTool } from "../policy/policy.js";
+import { SecureServer } from "../server/secure-server.js";
+import { type CommandLine, UsageError } from "./command-line.js";
+import { programVersion } from "./program-version.js";
+import { policyFile } from "./settings.js";
+import { ExitCode, print, styled } from "./terminal.js";
+
+export async function toolsCommand(line: CommandLine): Promise<number> {
+  if (line.words.length > 0)
+    throw new UsageError(`tools takes no "${line.words[0]}"; to call a tool: mcp-secure-local call NAME`);
+  const policy = await loadPolicy(policyFile(line));
+  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion() });
+  const tools = secure.tools().map(({ name, description, input }) => ({
+    name,
+    description,
+    rateLimit: forTool(policy.tools.rateLimits, name),
+    timeoutMs: forTool(policy.tools.timeoutsMs, name),
+    input,
+  }));
+  if (line.json) {
+    print(JSON.stringify(tools, null, 2));
+    return ExitCode.Ok;
+  }
+  if (tools.length === 0) print("The policy allows no tool; name some in tools.allowed.");
+  const width = Math.max(0, ...tools.map(({ name }) => name.length));
+  for (const { name, description, rateLimit, timeoutMs } of tools) {
+    const limits = styled("dim", `(${rateLimit} a minute, ${seconds(timeoutMs)} each)`);
+    print(`${styled("bold", name.padEnd(width))}  ${description} ${limits}`);
+  }
+  return ExitCode.Ok;
+}

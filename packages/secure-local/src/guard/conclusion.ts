@@ -1,0 +1,57 @@
+// Turns how a request ended into its answer and what the audit record says of it.
+import type { Answer, Call } from "@secure-local/mcp/server";
+import { RpcError } from "@secure-local/mcp/server";
+import { cleanAnswer, cleanError } from "./clean-answer.js";
+import type { Ending } from "./deadline.js";
+import { type FaultBook, hidden } from "./fault-book.js";
+import { giveUp, timedOut } from "./refusal.js";
+import type { Guarded, Result } from "./trail.js";
+
+/** An answer or an error, cleaned, and its record. */
+export interface Conclusion {
+  readonly told: Answer | RpcError;
+  readonly result: Result;
+}
+
+export interface Times {
+  readonly durationMs: number;
+  readonly timeoutMs: number;
+}
+
+export function conclude(
+  { call, subject, terms }: Guarded,
+  ending: Ending,
+  at: Times & { faults: FaultBook },
+): Conclusion {
+  const { durationMs, timeoutMs, faults } = at;
+  if (call.ended) return cancelled(call, durationMs);
+  if (ending.timedOut === true) {
+    const result: Result = { outcome: "timeout", durationMs, fault: undefined, detail: undefined };
+    return { told: giveUp(subject, timedOut(subject, timeoutMs)), result };
+  }
+  if (ending.answer === undefined) return failed(ending.error, durationMs, terms.cleaning);
+  const answer = ending.answer as Readonly<Record<string, unknown>>;
+  const isError = answer["isError"] === true;
+  const fault = isError ? faults.claim(answer) : undefined;
+  const outcome = isError ? "error" : answer["resultType"] === "input_required" ? "input_required" : "ok";
+  return {
+    told: cleanAnswer(ending.answer, terms.cleaning),
+    result: { outcome, durationMs, fault, detail: undefined },
+  };
+}
+
+/** Nobody waits for the answer any more: what it says does not matter, that there is a record does. */
+function cancelled(call: Call, durationMs: number): Conclusion {
+  const detail = call.cancellation && { reason: call.cancellation.reason };
+  return { told: {}, result: { outcome: "cancelled", durationMs, fault: undefined, detail } };
+}
+
+/** Errors meant for the wire pass; of any other the caller gets an id, and the record its text. */
+function failed(thrown: unknown, durationMs: number, cleaning: Guarded["terms"]["cleaning"]): Conclusion {
+  if (thrown instanceof RpcError) {
+    const result: Result = { outcome: "error", durationMs, fault: undefined, detail: { code: thrown.code } };
+    return { told: cleanError(thrown, cleaning), result };
+  }
+  const { error, fault } = hidden(thrown);
+  return { told: error, result: { outcome: "error", durationMs, fault, detail: undefined } };
+}

@@ -1,0 +1,155 @@
+// The chain every request passes that reaches a tool, resource, prompt or completion: access, rate, intent on record,
+// time limit, cleaning, result on record. Arguments are validated behind it, by the library.
+import type { Answer, Call, Middleware, Next } from "@secure-local/mcp/server";
+import { RpcError } from "@secure-local/mcp/server";
+import type { AuditSink } from "../audit/audit-event.js";
+import { type Decision, decide } from "../policy/decide.js";
+import type { Policy } from "../policy/policy.js";
+import { cleanAnswer, cleanError } from "./clean-answer.js";
+import { ClientLog } from "./client-log.js";
+import { type Conclusion, conclude } from "./conclusion.js";
+import { type Ending, runWithin } from "./deadline.js";
+import { FaultBook } from "./fault-book.js";
+import { RateLimits } from "./rate-limits.js";
+import { denied, giveUp, limited, NOT_RECORDED, refuse, type Refusal, unknown, WITHHELD } from "./refusal.js";
+import { listenedSubjects, type Subject, subjectOf } from "./subject.js";
+import { type Terms, termsOf } from "./terms.js";
+import { type Guarded, Trail } from "./trail.js";
+
+/** A call that takes longer than this share of its time is told to its caller. */
+const SLOW_SHARE = 0.5;
+
+/** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
+export type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
+
+export interface GuardOptions {
+  readonly policy: Policy;
+  readonly audit: AuditSink;
+  readonly exists: Exists;
+  /** Monotonic milliseconds; `performance.now` when absent. */
+  readonly now?: () => number;
+}
+
+export class Guard {
+  readonly #now: () => number;
+  readonly #exists: Exists;
+  readonly #limits: RateLimits;
+  readonly #trail: Trail;
+  readonly #log: ClientLog;
+  readonly #faults = new FaultBook();
+  #terms: Terms;
+
+  constructor(options: GuardOptions) {
+    this.#now = options.now ?? (() => performance.now());
+    this.#exists = options.exists;
+    this.#limits = new RateLimits(this.#now);
+    this.#trail = new Trail(options.audit);
+    this.#log = new ClientLog(this.#now);
+    this.#terms = termsOf(options.policy);
+  }
+
+  /** The policy in force. */
+  get policy(): Policy {
+    return this.#terms.policy;
+  }
+
+  /** Puts another policy in force for every request from now on; those under way keep theirs. */
+  swap(policy: Policy): void {
+    this.#terms = termsOf(policy);
+  }
+
+  /** Takes the text of an exception whose id a client was given, for that call's record. */
+  noteFault(errorId: string, error: unknown): void {
+    this.#faults.note(errorId, error);
+  }
+
+  /** Add it to the server before any other middleware. */
+  readonly middleware: Middleware = (call, next) => {
+    const terms = this.#terms;
+    const wait = this.#limits.take(call.carrier.principal, "requests", terms.rates.requests);
+    if (wait > 0) throw limited("requests", terms.rates.requests, wait).error;
+    const subject = subjectOf(call);
+    if (subject !== undefined) return this.#guard({ call, subject, terms }, next);
+    return call.method === "subscriptions/listen" ? this.#listen(call, terms, next) : next();
+  };
+
+  async #guard(guarded: Guarded, next: Next): Promise<Answer> {
+    const { subject, terms } = guarded;
+    const decision = decideSubject(terms.policy, subject);
+    const refused = this.#refusal(guarded, decision);
+    if (refused !== undefined) return this.#refuse(guarded, refused);
+    try {
+      await this.#trail.intent(guarded, decision.rule.text);
+    } catch {
+      return answerOf(giveUp(subject, NOT_RECORDED));
+    }
+    const { told, result } = await this.#run(guarded, next);
+    try {
+      await this.#trail.result(guarded, result);
+    } catch {
+      return answerOf(giveUp(subject, WITHHELD));
+    }
+    return answerOf(told);
+  }
+
+  /** Why the request is not served, if it is not: access first, then the rate. */
+  #refusal({ call, subject, terms }: Guarded, decision: Decision): Refusal | undefined {
+    if (!this.#exists(subject)) return unknown(subject);
+    if (!decision.allowed) return denied(subject, decision);
+    const { principal } = call.carrier;
+    const { rates } = terms;
+    if (subject.kind === "tool") {
+      const limit = rates.tool(subject.name);
+      const wait = this.#limits.take(principal, `tool ${subject.name}`, limit);
+      return wait > 0 ? limited(`calls of ${subject.name}`, limit, wait) : undefined;
+    }
+    if (call.method !== "completion/complete") return undefined;
+    const wait = this.#limits.take(principal, "completions", rates.completions);
+    return wait > 0 ? limited("completions", rates.completions, wait) : undefined;
+  }
+
+  async #refuse(guarded: Guarded, refused: Refusal): Promise<Answer> {
+    const { call, subject, terms } = guarded;
+    // Nothing is run, so the answer is the same whether or not the log can take the record.
+    await this.#trail.refused(guarded, refused).catch(() => undefined);
+    this.#log.send(call, "warning", { event: refused.outcome, [subject.kind]: subject.name, rule: refused.rule });
+    const told = refuse(subject, refused);
+    return answerOf(told instanceof RpcError ? cleanError(told, terms.cleaning) : cleanAnswer(told, terms.cleaning));
+  }
+
+  async #run(guarded: Guarded, next: Next): Promise<Conclusion> {
+    const { call, subject, terms } = guarded;
+    const timeoutMs = terms.timeoutMs(subject);
+    const started = this.#now();
+    // Cancelled while its intent was written: then it is not begun.
+    const ending = call.ended ? NOT_BEGUN : await runWithin(call, next, timeoutMs);
+    const durationMs = this.#now() - started;
+    if (durationMs > timeoutMs * SLOW_SHARE) {
+      const data = { event: "slow", [subject.kind]: subject.name, durationMs: Math.round(durationMs) };
+      this.#log.send(call, "notice", data);
+    }
+    return conclude(guarded, ending, { durationMs, timeoutMs, faults: this.#faults });
+  }
+
+  /** A subscription may last for days, so it has no time limit; it is told only what a read would be told. */
+  async #listen(call: Call, terms: Terms, next: Next): Promise<Answer> {
+    for (const subject of listenedSubjects(call)) {
+      const decision = decideSubject(terms.policy, subject);
+      if (decision.allowed || !this.#exists(subject)) continue;
+      return this.#refuse({ call, subject, terms }, denied(subject, decision));
+    }
+    return next();
+  }
+}
+
+const NOT_BEGUN: Ending = Object.freeze({});
+
+function decideSubject(policy: Policy, { kind, name }: Subject): Decision {
+  return decide(policy, kind === "resource" ? { kind, uri: name } : { kind, name });
+}
+
+/** @throws RpcError when that is what there is to tell. */
+function answerOf(told: Answer | RpcError): Answer {
+  if (told instanceof RpcError) throw told;
+  return told;
+}

@@ -1,0 +1,66 @@
+// The answers the guard gives instead of a handler's: results a model can act on for tools, errors for everything else.
+import type { Answer } from "@secure-local/mcp/server";
+import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
+import { ErrorCode } from "@secure-local/mcp/jsonrpc";
+import type { Decision } from "../policy/decide.js";
+import { seconds } from "./deadline.js";
+import type { Subject } from "./subject.js";
+
+/** Why a request is not served, or not answered, and what its audit record says of it. */
+export interface Refusal {
+  readonly text: string;
+  /** The rule behind it, for the record. */
+  readonly rule: string;
+  readonly outcome: "denied" | "rate_limited" | "unknown";
+  readonly error: RpcError;
+}
+
+export function denied(subject: Subject, { rule, reason }: Decision): Refusal {
+  const place = rule.line === undefined ? "" : ` (line ${rule.line} of the policy)`;
+  const text = `Denied. ${reason} Rule: ${rule.text}${place}.`;
+  const data = { path: subject.path, constraint: `a ${subject.kind} the policy allows`, rule: rule.text };
+  return { text, rule: rule.text, outcome: "denied", error: new RpcError(ErrorCode.InvalidParams, text, data) };
+}
+
+/** Nothing has this name; the codes are those the library itself gives. */
+export function unknown({ kind, name, path }: Subject): Refusal {
+  const rule = `there is no such ${kind}`;
+  if (kind === "resource") {
+    const text = `Resource not found: ${name}`;
+    return { text, rule, outcome: "unknown", error: new RpcError(McpErrorCode.ResourceNotFound, text, { uri: name }) };
+  }
+  const text = `Unknown ${kind}: ${name}`;
+  const data = { path, constraint: `the name of a ${kind} in ${kind}s/list` };
+  return { text, rule, outcome: "unknown", error: new RpcError(ErrorCode.InvalidParams, text, data) };
+}
+
+/** `what` is over its limit of `limit` a minute. */
+export function limited(what: string, limit: number, waitMs: number): Refusal {
+  const wait = Math.ceil(waitMs / 1_000);
+  const text = `Too many ${what}: at most ${limit} a minute are allowed. Try again in ${wait} second${wait === 1 ? "" : "s"}.`;
+  const error = new RpcError(ErrorCode.InternalError, text, { retryAfterMs: Math.ceil(waitMs) });
+  return { text, rule: `rate limit: ${limit} a minute`, outcome: "rate_limited", error };
+}
+
+export const NOT_RECORDED =
+  "Not run: the audit log is unavailable, and calls that cannot be recorded are not made. Free space or repair the disk, or restart the server with another audit log.";
+export const WITHHELD =
+  "The call ended, but the audit log became unavailable, so its result is withheld. Free space or repair the disk, or restart the server with another audit log.";
+
+export function timedOut({ kind, name }: Subject, ms: number): string {
+  return `The ${kind} ${name} timed out after ${seconds(ms)}.`;
+}
+
+/** Tools are answered with a result the model can read; everything else, and what does not exist, with an error. */
+export function refuse(subject: Subject, refusal: Refusal): Answer | RpcError {
+  return subject.kind === "tool" && refusal.outcome !== "unknown" ? toolFailure(refusal.text) : refusal.error;
+}
+
+/** For a request the guard could not bring to an end. */
+export function giveUp(subject: Subject, text: string): Answer | RpcError {
+  return subject.kind === "tool" ? toolFailure(text) : new RpcError(ErrorCode.InternalError, text);
+}
+
+function toolFailure(text: string): Answer {
+  return { content: [{ type: "text", text }], isError: true };
+}
