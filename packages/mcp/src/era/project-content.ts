@@ -28,12 +28,12 @@ export function projectBlock(revision: Revision, block: ContentBlock): ContentBl
   const { fields } = revision;
   switch (block.type) {
     case "text":
-      return isBare(block) ? block : as(pickAnnotated(revision, block, fields.text));
+      return isBare(block) ? block : asBlock(pickAnnotated(revision, block, fields.text));
     case "image":
-      return isBare(block) ? block : as(pickAnnotated(revision, block, fields.media));
+      return isBare(block) ? block : asBlock(pickAnnotated(revision, block, fields.media));
     case "audio":
       if (!revision.content.has("audio")) return projectBlock(revision, audioAsResource(block));
-      return isBare(block) ? block : as(pickAnnotated(revision, block, fields.media));
+      return isBare(block) ? block : asBlock(pickAnnotated(revision, block, fields.media));
     case "resource":
       return projectEmbedded(revision, nestResource(block));
     case "resource_link":
@@ -51,18 +51,20 @@ function isBare(block: { annotations?: unknown; _meta?: unknown }): boolean {
 function projectEmbedded(revision: Revision, block: EmbeddedResource): ContentBlock {
   const resource = projectResourceContents(revision, block.resource);
   if (isBare(block)) return resource === block.resource ? block : { ...block, resource };
-  return as({ ...pickAnnotated(revision, block, revision.fields.embeddedResource), resource });
+  return asBlock({ ...pickAnnotated(revision, block, revision.fields.embeddedResource), resource });
 }
 
 export function projectResourceContents(revision: Revision, contents: ResourceContents): ResourceContents {
-  return contents._meta === undefined ? contents : as(pick(contents, revision.fields.resourceContents));
+  return contents._meta === undefined
+    ? contents
+    : (pick(contents, revision.fields.resourceContents) as unknown as ResourceContents);
 }
 
 /** Revisions without links get the name, the URI and the description as text. */
 function projectLink(revision: Revision, link: ResourceLink): ContentBlock {
   if (revision.content.has("resource_link")) {
     if (isBare(link) && link.icons === undefined) return link;
-    return as({ type: link.type, ...pickAnnotated(revision, link, revision.fields.resource) });
+    return asBlock({ type: link.type, ...pickAnnotated(revision, link, revision.fields.resource) });
   }
   const description = link.description === undefined ? "" : `\n${link.description}`;
   return { type: "text", text: `${link.title ?? link.name}: ${link.uri}${description}` };
@@ -79,6 +81,6 @@ export function projectPromptMessage(revision: Revision, message: PromptMessage)
 }
 
 /** A picked copy has the members its source had, so it is what its source was. */
-function as<T>(copy: JsonObject): T {
-  return copy as T;
+function asBlock(copy: JsonObject): ContentBlock {
+  return copy as unknown as ContentBlock;
 }

@@ -20,7 +20,7 @@ export function projectForm(rules: ElicitationRules, form: RequestedSchema): Req
 function plainField(field: PrimitiveSchemaDefinition): PrimitiveSchemaDefinition {
   if (field.type === "boolean") return field;
   const { default: _, ...rest } = field;
-  if (!("oneOf" in rest)) return rest as PrimitiveSchemaDefinition;
+  if (!("oneOf" in rest)) return rest;
   const { oneOf, ...described } = rest;
   return { ...described, enum: oneOf.map((choice) => choice.const), enumNames: oneOf.map((choice) => choice.title) };
 }
@@ -40,6 +40,6 @@ function oneSwitchEach(
   return Object.fromEntries(switches) as RequestedSchema["properties"];
 }
 
-function choicesOf(items: { enum: string[] } | { anyOf: TitledChoice[] }): readonly TitledChoice[] {
+function choicesOf(items: { enum: readonly string[] } | { anyOf: readonly TitledChoice[] }): readonly TitledChoice[] {
   return "anyOf" in items ? items.anyOf : items.enum.map((value) => ({ const: value, title: value }));
 }

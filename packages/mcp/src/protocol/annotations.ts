@@ -5,7 +5,7 @@ export type Role = "user" | "assistant";
 
 /** Hints about content and resources. */
 export interface Annotations {
-  audience?: Role[];
+  audience?: readonly Role[];
   /** From 0 (optional) to 1 (required). */
   priority?: number;
   /** ISO 8601 (since 2025-06-18). */

@@ -6,6 +6,6 @@ export interface Icon {
   src: string;
   mimeType?: string;
   /** Each `WIDTHxHEIGHT` in pixels, or `any`. */
-  sizes?: string[];
+  sizes?: readonly string[];
   theme?: "light" | "dark";
 }

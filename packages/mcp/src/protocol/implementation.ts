@@ -8,5 +8,5 @@ export interface Implementation {
   title?: string;
   description?: string;
   websiteUrl?: string;
-  icons?: Icon[];
+  icons?: readonly Icon[];
 }

@@ -12,7 +12,7 @@ export interface Resource {
   mimeType?: string;
   /** Bytes before any encoding. */
   size?: number;
-  icons?: Icon[];
+  icons?: readonly Icon[];
   annotations?: Annotations;
   _meta?: Meta;
 }
@@ -24,7 +24,7 @@ export interface ResourceTemplate {
   title?: string;
   description?: string;
   mimeType?: string;
-  icons?: Icon[];
+  icons?: readonly Icon[];
   annotations?: Annotations;
   _meta?: Meta;
 }

@@ -7,7 +7,7 @@ export interface ObjectSchema {
   type: "object";
   $schema?: string;
   properties?: { [name: string]: unknown };
-  required?: string[];
+  required?: readonly string[];
   [keyword: string]: unknown;
 }
 
@@ -35,7 +35,7 @@ export interface Tool {
   name: string;
   title?: string;
   description?: string;
-  icons?: Icon[];
+  icons?: readonly Icon[];
   inputSchema: ObjectSchema;
   /** Up to 2025-11-25 the root must be an object; the codecs wrap other roots. */
   outputSchema?: AnySchema;

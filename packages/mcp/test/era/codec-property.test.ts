@@ -2,7 +2,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { codecFor } from "../../src/era/codecs.js";
-import type { Implementation } from "../../src/protocol/implementation.js";
 import type { MethodRecord } from "../../src/protocol/method.js";
 import { REVISIONS } from "../../src/protocol/revisions/all.js";
 import { implementation, RESULTS } from "../support/random-protocol.js";
@@ -17,7 +16,7 @@ describe.each(REVISIONS.map((revision) => [revision.date, revision] as const))("
     fc.assert(
       fc.property(RESULTS[method] as fc.Arbitrary<object>, implementation, (result, identity) => {
         const before = JSON.stringify(result);
-        const text = codec.resultText(record, result, identity as Implementation);
+        const text = codec.resultText(record, result, identity);
         const written = { jsonrpc: "2.0", id: 1, result: JSON.parse(text) };
         expect(validator.validateServerMessage(written, { requestMethod: method }), text).toEqual([]);
         expect(JSON.stringify(result), "the codec changed its argument").toBe(before);

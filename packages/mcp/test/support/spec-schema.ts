@@ -103,7 +103,7 @@ class SchemaValidator implements SpecValidator {
     );
     this.#stateless = "DiscoverRequest" in this.#definitions;
     const options = { strict: false, allErrors: true } as const;
-    this.#ajv = "$defs" in schema ? (new Ajv2020(options) as unknown as Ajv) : new Ajv(options);
+    this.#ajv = "$defs" in schema ? new Ajv2020(options) : new Ajv(options);
     formats.default.default(this.#ajv);
     this.#ajv.addFormat("byte", isBase64);
     this.#ajv.addSchema(schema, "spec");

@@ -28,7 +28,7 @@ export interface BooleanSchema extends Described {
 
 export interface UntitledSingleSelectEnumSchema extends Described {
   type: "string";
-  enum: string[];
+  enum: readonly string[];
   default?: string;
 }
 
@@ -40,31 +40,31 @@ export interface TitledChoice {
 
 export interface TitledSingleSelectEnumSchema extends Described {
   type: "string";
-  oneOf: TitledChoice[];
+  oneOf: readonly TitledChoice[];
   default?: string;
 }
 
 export interface UntitledMultiSelectEnumSchema extends Described {
   type: "array";
-  items: { type: "string"; enum: string[] };
+  items: { type: "string"; enum: readonly string[] };
   minItems?: number;
   maxItems?: number;
-  default?: string[];
+  default?: readonly string[];
 }
 
 export interface TitledMultiSelectEnumSchema extends Described {
   type: "array";
-  items: { anyOf: TitledChoice[] };
+  items: { anyOf: readonly TitledChoice[] };
   minItems?: number;
   maxItems?: number;
-  default?: string[];
+  default?: readonly string[];
 }
 
 /** The 2025-06-18 way to give choices a title. */
 export interface LegacyTitledEnumSchema extends Described {
   type: "string";
-  enum: string[];
-  enumNames?: string[];
+  enum: readonly string[];
+  enumNames?: readonly string[];
   default?: string;
 }
 
@@ -83,7 +83,7 @@ export interface RequestedSchema {
   type: "object";
   $schema?: string;
   properties: { [name: string]: PrimitiveSchemaDefinition };
-  required?: string[];
+  required?: readonly string[];
 }
 
 export interface ElicitRequestFormParams {

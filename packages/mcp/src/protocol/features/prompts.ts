@@ -21,8 +21,8 @@ export interface Prompt {
   name: string;
   title?: string;
   description?: string;
-  icons?: Icon[];
-  arguments?: PromptArgument[];
+  icons?: readonly Icon[];
+  arguments?: readonly PromptArgument[];
   _meta?: Meta;
 }
 
