@@ -2,7 +2,8 @@
 // Packs both packages and checks the tarballs as a stranger would find them: contents, metadata, types, imports, command.
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { parseFile } from "./check-layers/parse-file.mjs";
 import { root, run } from "./lib/run-command.mjs";
 import { runSteps } from "./lib/run-steps.mjs";
 
@@ -24,19 +25,51 @@ async function pack(path, folder) {
   return { path, name, version, tarball, place, manifest, files: files.map((file) => file.path) };
 }
 
-/** What must and must not be in a tarball; a built file without a source was left behind by a rename. */
-function contents({ path, files, manifest }) {
+/** What must and must not be in a tarball; a file that nothing leads to was left behind by a rename. */
+function contents({ path, place, files, manifest }) {
   const faults = ["LICENSE", "README.md", "package.json"].filter((name) => !files.includes(name));
   const lines = faults.map((name) => `${path}: ${name} is missing, add it`);
+  const targets = [...Object.values(manifest.exports ?? {}), ...Object.values(manifest.bin ?? {})];
+  const loaded = loadedFrom(targets.map((target) => join(place, target.default ?? target)));
   for (const file of files) {
     if (/\.tsbuildinfo$|(?:^|\/)test\/|\.new$/.test(file))
       lines.push(`${path}: ${file} is packed, exclude it in "files"`);
-    const built = /^dist\/(.+?)(?:\.d\.ts|\.js)$/.exec(file);
-    if (!built || existsSync(join(root, path, "src", `${built[1]}.ts`))) continue;
-    lines.push(`${path}: ${file} has no source any more, delete ${path}/dist and build again`);
+    const declared = /^dist\/(.+?)\.d\.ts$/.exec(file)?.[1];
+    const stale = declared && !existsSync(join(root, path, "src", `${declared}.ts`));
+    if (stale || (/\.m?js$/.test(file) && !loaded.has(join(place, file)))) {
+      lines.push(`${path}: nothing leads to ${file} any more, delete ${path}/dist and build again`);
+    }
   }
   if (manifest.scripts?.install || manifest.scripts?.postinstall)
     lines.push(`${path}: runs an install script, remove it`);
+  return { code: lines.length > 0 ? 1 : 0, output: lines.join("\n"), seconds: 0 };
+}
+
+/** The built files that are loaded, at once or on demand, when `entries` are. */
+function loadedFrom(entries) {
+  const seen = new Set(entries);
+  for (const path of seen) {
+    if (!/\.m?js$/.test(path)) continue;
+    for (const specifier of importsOf(path)) if (specifier.startsWith(".")) seen.add(join(dirname(path), specifier));
+  }
+  return seen;
+}
+
+function importsOf(path) {
+  return parseFile(path, readFileSync(path, "utf8")).imports.map(({ specifier }) => specifier);
+}
+
+/** Everything but the stdio entry runs where there is no Node, as it came out of the build too. */
+function neutral({ place, manifest }) {
+  const subpaths = Object.entries(manifest.exports).filter(([subpath]) => subpath !== "./stdio");
+  const entries = subpaths.map(([, target]) => join(place, target.default ?? target));
+  const lines = [];
+  for (const path of loadedFrom(entries)) {
+    if (!path.endsWith(".js")) continue;
+    for (const name of importsOf(path).filter((one) => one.startsWith("node:"))) {
+      lines.push(`${path} imports ${name}, keep it out of the runtime-neutral entries`);
+    }
+  }
   return { code: lines.length > 0 ? 1 : 0, output: lines.join("\n"), seconds: 0 };
 }
 
@@ -91,6 +124,7 @@ async function check(folder) {
       { name: `contents of ${one.name}`, run: async () => contents(one) },
       { name: `publint ${one.name}`, run: () => run("publint", ["run", one.tarball, "--strict"]) },
     ]),
+    { name: `${library.name} without Node`, run: async () => neutral(library) },
     {
       name: `types of ${library.name}`,
       run: () => run("attw", [library.tarball, "--profile", "esm-only", "--no-emoji"]),

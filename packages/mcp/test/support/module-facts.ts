@@ -39,13 +39,13 @@ export function exportedNames(path: string): string[] {
   return names.sort();
 }
 
-/** The source files that are loaded when `entry` is: what its imports lead to, those of types only excepted. */
+/** The files that are loaded when `entry` is, itself included: what its imports lead to, those of types only excepted. */
 export function loadedModules(entry: string): string[] {
   const seen = new Set<string>([entry]);
   for (const path of seen) {
     for (const { source, importKind, exportKind } of statements(path)) {
       if (!source?.value.startsWith(".") || importKind === "type" || exportKind === "type") continue;
-      seen.add(join(dirname(path), source.value.replace(/\.js$/, ".ts")));
+      seen.add(join(dirname(path), path.endsWith(".ts") ? source.value.replace(/\.js$/, ".ts") : source.value));
     }
   }
   return [...seen];

@@ -121,9 +121,15 @@ describe.each(subpaths)("%s", (subpath, target) => {
     expect(Object.keys(module).sort()).toEqual(SURFACE[subpath]?.filter((name) => !name.startsWith("type ")));
   });
 
-  it("leads types, source and code to the same file", () => {
-    const built = entry.replace("./src/", "./dist/").replace(/\.ts$/, "");
-    expect(target).toEqual({ "@secure-local/source": entry, types: `${built}.d.ts`, default: `${built}.js` });
-    expect(Object.keys(target)).toEqual(["@secure-local/source", "types", "default"]);
+  it("leads source, types and code to the same entry, types before code", () => {
+    const { "@secure-local/source": source, types, default: code, ...others } = target as Record<string, string>;
+    expect(others).toEqual({});
+    expect(Object.keys(target).slice(-2)).toEqual(["types", "default"]);
+    const name = subpath.slice("./".length);
+    expect([source, types, code]).toEqual([
+      `./src/entries/${name}.ts`,
+      `./dist/entries/${name}.d.ts`,
+      expect.stringMatching(new RegExp(`^\\./dist/(?:.+/)?${name}\\.js$`)),
+    ]);
   });
 });
