@@ -42,6 +42,20 @@ describe.skipIf(!available)("the judge of messages", () => {
     expect(bound("2025-11-25").validateServerMessage(bare)).toEqual([]);
   });
 
+  it("judges batches answer by answer, and leaves custom methods alone", () => {
+    const methodOf = (id: unknown) => (id === 1 ? "ping" : "tools/list");
+    const { validateServerMessage } = bound("2025-03-26");
+    const batch = [answer({}), { ...answer({ tools: [] }), id: 2 }];
+    expect(validateServerMessage(batch, { methodOf })).toEqual([]);
+    expect(validateServerMessage(batch.toReversed(), { methodOf })).toEqual([]);
+    expect(validateServerMessage([{ ...answer({}), id: 2 }], { methodOf })).not.toEqual([]);
+    expect(validateServerMessage([])).not.toEqual([]);
+    expect(bound("2025-06-18").validateServerMessage(batch, { methodOf })).not.toEqual([]);
+    expect(validateServerMessage(answer({ own: 1 }), { requestMethod: "com.example/own" })).toEqual([]);
+    expect(validateServerMessage({ jsonrpc: "2.0", method: "com.example/own" })).toEqual([]);
+    expect(validateServerMessage({ jsonrpc: "2.0", method: "notifications/own" })).not.toEqual([]);
+  });
+
   it("accepts and refuses stateless messages", () => {
     const { validateServerMessage, validateClientMessage } = bound("2026-07-28");
     const list = { requestMethod: "tools/list" };

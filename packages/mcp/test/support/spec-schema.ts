@@ -12,6 +12,8 @@ type Message = Record<string, unknown>;
 /** What a response answers; without it only the general shape of the result is judged. */
 export interface Answering {
   readonly requestMethod?: string | undefined;
+  /** The same for several answers at once, by the id they carry. */
+  readonly methodOf?: (id: unknown) => string | undefined;
 }
 
 export interface SpecValidator {
@@ -82,7 +84,10 @@ const RESULTS: { readonly [method: string]: string } = {
 const MAY_ASK: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
 /** Members of results that exist only in the stateless era; the older schemas are open and would let them through. */
 const STATELESS_MEMBERS = ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"];
-const CUSTOM_METHODS = /^(?:x-|test\/|custom\/|vendor\/|\$\/)/;
+/** First words of the specification's own methods; a program's own methods begin with something else. */
+const RESERVED = new Set(
+  [...Object.keys(RESULTS), "notifications/cancelled", "tasks/get"].map((method) => method.split("/")[0]),
+);
 
 class SchemaValidator implements SpecValidator {
   readonly available = true;
@@ -148,7 +153,7 @@ class SchemaValidator implements SpecValidator {
       return [`a server of this revision sends no requests: ${method}`];
     const name = this.#methods[side].get(method);
     if (name === undefined) {
-      if (!CUSTOM_METHODS.test(method)) return [`${method} is not what a ${side.toLowerCase()} of this revision sends`];
+      if (!isCustom(method)) return [`${method} is not what a ${side.toLowerCase()} of this revision sends`];
       return this.#check(isRequest ? "JSONRPCRequest" : "JSONRPCNotification", message);
     }
     if (name.endsWith("Request") !== isRequest)
@@ -177,7 +182,8 @@ class SchemaValidator implements SpecValidator {
     return reserved ? [`error code ${code} is reserved and has no meaning in this revision`] : [];
   }
 
-  #validateResult(message: Message, { requestMethod }: Answering): string[] {
+  #validateResult(message: Message, answering: Answering): string[] {
+    const requestMethod = answering.requestMethod ?? answering.methodOf?.(message["id"]);
     const name = "JSONRPCResultResponse" in this.#definitions ? "JSONRPCResultResponse" : "JSONRPCResponse";
     const faults = this.#check(name, message);
     if (faults.length > 0) return faults;
@@ -192,7 +198,7 @@ class SchemaValidator implements SpecValidator {
   #validateAnswer(result: Message, method: string): string[] {
     const name = RESULTS[method];
     if (name === undefined || !(name in this.#definitions)) {
-      return CUSTOM_METHODS.test(method) ? [] : [`${method} cannot be answered with a result in this revision`];
+      return isCustom(method) ? [] : [`${method} cannot be answered with a result in this revision`];
     }
     if (this.#stateless && result["resultType"] === "input_required") return this.#validateQuestions(result, method);
     if (this.#stateless && result["resultType"] !== "complete")
@@ -240,6 +246,10 @@ class SchemaValidator implements SpecValidator {
     if (definition.anyOf === undefined) return ["CancelledNotification"];
     return definition.anyOf.map(({ $ref }) => String($ref).split("/").at(-1) as string);
   }
+}
+
+function isCustom(method: string): boolean {
+  return !RESERVED.has(method.split("/")[0]);
 }
 
 const ENVELOPE: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params", "result", "error"]);
