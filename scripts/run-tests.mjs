@@ -12,6 +12,7 @@ const rest = args.filter((arg) => !OWN.has(arg));
 async function build() {
   for (const [command, ...words] of [
     ["tsc", "-b"],
+    [process.execPath, "scripts/bundle-library.mjs"],
     [process.execPath, "scripts/bundle-product.mjs"],
   ]) {
     const { code, output } = await run(command, words);
