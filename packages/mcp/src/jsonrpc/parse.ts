@@ -37,24 +37,25 @@ export function tooLong(limits: JsonRpcLimits): string {
   return `Message refused: it is longer than ${limits.messageBytes} bytes`;
 }
 
-// Recursion is safe: the depth was bounded by the scan. `for in` sees own keys only, unless somebody added enumerable
-// members to Object.prototype; then the counts differ and everything is refused.
+// Recursion is safe: the depth was bounded by the scan.
 function countKeys(value: object): number {
-  let keys = 0;
+  let count = 0;
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       const item: unknown = value[i];
-      if (typeof item === "object" && item !== null) keys += countKeys(item);
+      if (typeof item === "object" && item !== null) count += countKeys(item);
     }
-    return keys;
+    return count;
   }
-  for (const key in value) {
+  // Own keys, even when somebody has added enumerable members to Object.prototype.
+  const keys = Object.keys(value);
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string;
     if (key === "__proto__") return FORBIDDEN_KEY;
-    keys++;
-    const member: unknown = (value as Record<string, unknown>)[key];
-    if (typeof member === "object" && member !== null) keys += countKeys(member);
+    const member = (value as Record<string, unknown>)[key];
+    if (typeof member === "object" && member !== null) count += countKeys(member);
   }
-  return keys;
+  return count + keys.length;
 }
 
 function refused(seen: Excerpt, message: string): ParseFault {

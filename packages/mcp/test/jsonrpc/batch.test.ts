@@ -1,0 +1,94 @@
+// Batches: one array in, at most one array out, when the last answer is there.
+import { beforeEach, describe, expect, it } from "vitest";
+import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
+import { Peer } from "../../src/jsonrpc/peer.js";
+import { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import { RecordingCarrier, RecordingHandler } from "./recording.js";
+
+let handler: RecordingHandler;
+let carrier: RecordingCarrier;
+let peer: Peer;
+
+beforeEach(() => {
+  handler = new RecordingHandler();
+  carrier = new RecordingCarrier();
+  peer = new Peer(handler, { ...DEFAULT_LIMITS, batch: 4 });
+});
+
+const request = (id: number, method = "m"): string => `{"jsonrpc":"2.0","id":${id},"method":"${method}"}`;
+const notification = '{"jsonrpc":"2.0","method":"n"}';
+const success = (id: number): object => ({ jsonrpc: "2.0", id, result: {} });
+
+describe("a batch", () => {
+  it("is answered with one array once every request is answered", () => {
+    peer.receive(`[${request(1, "a")},${notification},${request(2, "b")}]`, carrier);
+    expect(handler.seen).toEqual(["a", "n", "b"]);
+    handler.answer(1);
+    expect(carrier.written).toEqual([]);
+    handler.answer(0);
+    expect([carrier.written, carrier.kinds]).toEqual([[[success(2), success(1)]], ["response"]]);
+  });
+
+  it("is served to its end however its answers come: twice, or given up", () => {
+    peer.receive(`[${request(1)},${request(2)},${request(3)}]`, carrier);
+    handler.answer(0);
+    handler.answer(0);
+    handler.requests[1]?.carrier.abandon?.();
+    handler.requests[1]?.carrier.abandon?.();
+    expect(carrier.written).toEqual([]);
+    handler.answer(2);
+    expect(carrier.written).toEqual([[success(1), success(3)]]);
+  });
+
+  it("is answered with nothing when nothing in it wants an answer", () => {
+    peer.receive(`[${notification},{"jsonrpc":"2.0","id":1,"result":{}},{"method":"n"}]`, carrier);
+    peer.receive(`[${request(1)}]`, carrier);
+    handler.requests[0]?.carrier.abandon?.();
+    expect(carrier.written).toEqual([]);
+  });
+
+  it("answers its invalid elements inside the array", () => {
+    peer.receive(`[1,{"jsonrpc":"2.0","id":5},${request(1)}]`, carrier);
+    handler.answer(0);
+    expect(carrier.written).toMatchObject([
+      [{ id: null, error: { code: -32600 } }, { id: 5, error: { code: -32600 } }, success(1)],
+    ]);
+    peer.receive("[1,2,3]", carrier);
+    expect(carrier.written[1]).toHaveLength(3);
+  });
+
+  it("lets the layer above refuse elements before any is served", () => {
+    handler.refuse = ({ method }) => (method === "m" ? undefined : new RpcError(-32600, `${method} stands alone`));
+    peer.receive(`[${request(1)},${request(2, "initialize")},${notification}]`, carrier);
+    handler.answer(0);
+    const refusal = { jsonrpc: "2.0", id: 2, error: { code: -32600, message: "initialize stands alone" } };
+    expect(carrier.written).toEqual([[refusal, success(1)]]);
+    expect([handler.seen, handler.reasons]).toEqual([["m"], ["n stands alone"]]);
+  });
+
+  it("lets requests and notifications pass at once, and shows the carrier it came with", () => {
+    peer.receive(`[${request(1)}]`, carrier);
+    const element = handler.requests[0]?.carrier;
+    void element?.write(notification, "notification");
+    expect([carrier.written, carrier.kinds]).toEqual([[JSON.parse(notification)], ["notification"]]);
+    expect([element?.kind, element?.principal, element?.header("x")]).toEqual(["test", "ada", "value of x"]);
+    carrier.closed = true;
+    expect(element?.closed).toBe(true);
+  });
+
+  it.each([
+    ["empty", "[]", "at least one"],
+    ["over the limit", `[${[1, 2, 3, 4, 5].map((id) => request(id)).join(",")}]`, "more than 4 messages"],
+  ])("is refused as a whole when it is %s", (_name, text, words) => {
+    peer.receive(text, carrier);
+    const message = expect.stringContaining(words) as string;
+    expect(carrier.written).toEqual([{ jsonrpc: "2.0", id: null, error: { code: -32600, message } }]);
+    expect(handler.seen).toEqual([]);
+  });
+
+  it("is refused where the revision has no batches", () => {
+    handler.wire = { batches: false, unreadableId: "absent" };
+    peer.receive(`[${request(1)}]`, carrier);
+    expect(carrier.written).toMatchObject([{ error: { code: -32600 } }]);
+  });
+});
