@@ -1,6 +1,7 @@
 // `npm run bench -- stdio`: measures, reports, and judges.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { appendAndSyncMicros } from "../measure/disk-sync.mjs";
 import { onOneCore } from "../measure/one-core.mjs";
 import { runToExit } from "../measure/raw-client.mjs";
 import { Figures } from "./figures.mjs";
@@ -44,6 +45,7 @@ export async function main(argv) {
   const { state, remove } = temporaryState();
   try {
     const servers = allServers(state).filter((server) => options.servers?.includes(server.id) ?? true);
+    options.settings.syncMicros = await appendAndSyncMicros(state);
     const figures = await measureAll(servers, options);
     return conclude(figures, servers, options);
   } finally {

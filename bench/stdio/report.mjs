@@ -16,7 +16,7 @@ const WORKLOADS = {
   w2: {
     title: "W2: one call at a time",
     note: (s) =>
-      `${s.w2.calls.toLocaleString("en")} calls, time from the write to the answer as the client sees it; ${s.w2.pinned ? "both on one core, so that no wake-up of an idle core is counted" : "client and server each where the system puts it"}.`,
+      `${s.w2.calls.toLocaleString("en")} calls, time from the write to the answer as the client sees it; ${s.w2.pinned ? "both on one core, so that no wake-up of an idle core is counted" : "client and server each where the system puts it"}. An append with fdatasync takes ${fixed(s.syncMicros, 0)} µs on this disk; a synced call waits for two.`,
     columns: [
       ["p50 µs", (f, id) => fixed(f.value("w2", id, "p50"), 1)],
       ["p99 µs", (f, id) => fixed(f.value("w2", id, "p99"), 0)],

@@ -8,6 +8,8 @@ import { bundleChain, CHAIN_BUNDLE } from "./bundle-chain.mjs";
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const productCommand = here("../../packages/secure-local/dist/mcp-secure-local.mjs");
 
+const policy = here("policy.yaml");
+
 export const EMPTY_PROGRAM = here("servers/empty.mjs");
 
 /** Calls of echo and add in turn, and what each must answer. */
@@ -27,7 +29,7 @@ const CALCULATE = {
  */
 export function allServers(state) {
   const chain = (audit) => ({
-    args: [CHAIN_BUNDLE, "--audit", audit],
+    args: [CHAIN_BUNDLE, "--audit", audit, "--policy", policy],
     prepare: bundleChain,
     env: stateEnvironment(state),
     asks: ECHO_AND_ADD,
@@ -52,7 +54,7 @@ export function allServers(state) {
       id: "command-policy",
       label: "mcp-secure-local, policy file",
       workloads: ["w1", "w2", "w5"],
-      ...command("--policy", here("policy.yaml")),
+      ...command("--policy", policy),
     },
   ];
 }
