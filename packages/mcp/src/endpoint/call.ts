@@ -5,7 +5,6 @@ import type { Peer } from "../jsonrpc/peer.js";
 import { notificationText } from "../jsonrpc/respond.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Caller } from "./caller.js";
-import type { ProgressReporter } from "./progress.js";
 
 /** Stands for every method that is not the specification's: nothing is known of it, so nothing is checked or projected. */
 const CUSTOM_METHOD: MethodRecord = {
@@ -25,6 +24,17 @@ export interface Cancellation {
   readonly answered: boolean;
 }
 
+/** Progress that was reported for a call; `progress.ts` has the implementation. */
+export interface OngoingProgress {
+  report(report: {
+    readonly progress: number;
+    readonly total?: number;
+    readonly message?: string;
+  }): void | Promise<void>;
+  /** Sends what is held back and stops. */
+  finish(): void;
+}
+
 /** A request being served. Middleware and handlers read it; only the dispatcher ends it. */
 export class Call {
   readonly id: RequestId;
@@ -37,7 +47,7 @@ export class Call {
   /** The method's record in the caller's revision; a plain one for a method the specification does not know. */
   record: MethodRecord = CUSTOM_METHOD;
   cancellation: Cancellation | undefined;
-  progress: ProgressReporter | undefined;
+  progress: OngoingProgress | undefined;
   /** Called once when the request is cancelled: cheaper than a signal for whoever is the only one to know. */
   onCancel: (() => void) | undefined;
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */
@@ -62,7 +72,8 @@ export class Call {
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.cancellation !== undefined) this.#controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
+      if (this.cancellation !== undefined)
+        this.#controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
     }
     return this.#controller.signal;
   }

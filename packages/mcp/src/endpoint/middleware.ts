@@ -15,7 +15,12 @@ export type Next = () => Promise<Answer>;
 export type Middleware = (call: Call, next: Next) => MaybePromise<Answer>;
 
 /** Runs a call through the middleware from `index` on, then through its handler. */
-export function runChain(chain: readonly Middleware[], index: number, call: Call, handler: Handler): MaybePromise<Answer> {
+export function runChain(
+  chain: readonly Middleware[],
+  index: number,
+  call: Call,
+  handler: Handler,
+): MaybePromise<Answer> {
   const middleware = chain[index];
   if (middleware === undefined) return handler(call);
   return middleware(call, async () => runChain(chain, index + 1, call, handler));

@@ -1,5 +1,5 @@
 // Progress of one call: strictly growing, rate bounded, first and last never lost.
-import type { Call } from "./call.js";
+import type { Call, OngoingProgress } from "./call.js";
 
 /** Reports a client can use in one window; further ones are merged into the latest, so a tight loop cannot flood it. */
 const REPORTS_PER_WINDOW = 50;
@@ -12,7 +12,7 @@ interface Report {
 }
 
 /** Sends `notifications/progress` for one call that came with a progress token. */
-export class ProgressReporter {
+export class ProgressReporter implements OngoingProgress {
   readonly #call: Call;
   readonly #token: string | number;
   #last = Number.NEGATIVE_INFINITY;

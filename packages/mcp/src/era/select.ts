@@ -1,10 +1,11 @@
 // Chooses the era of each request: the only file that names both.
 import { ErrorCode } from "../jsonrpc/error-codes.js";
-import type { RequestMessage } from "../jsonrpc/message.js";
+import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import { NEWEST_HANDSHAKE } from "../protocol/revisions/all.js";
 import type { Codec } from "./codec.js";
 import { codecFor } from "./codecs.js";
+import { type Handshake, negotiate } from "./handshake/handshake.js";
 import { claimOf, type Envelope, missingEnvelope, readEnvelope } from "./stateless/envelope.js";
 
 /** How a request is to be served. */
@@ -29,13 +30,25 @@ export function select(message: RequestMessage, hasSession: boolean): Selection 
     return { kind: "stateless", codec: codecFor(envelope.revision), envelope };
   }
   if (message.method === "initialize") {
-    return hasSession ? refused(new RpcError(ErrorCode.InvalidRequest, "This session is already initialized")) : OPENING;
+    return hasSession
+      ? refused(new RpcError(ErrorCode.InvalidRequest, "This session is already initialized"))
+      : OPENING;
   }
   if (hasSession) return SESSION;
   if (message.method === "ping") return OPENING;
   if (message.method === "server/discover") return refused(missingEnvelope());
   const what = `Server not initialized: call "initialize" before "${message.method}"`;
   return refused(new RpcError(ErrorCode.InvalidRequest, what));
+}
+
+/** Settles the handshake that `initialize` asks for. */
+export function openSession(params: JsonObject): Handshake {
+  return negotiate(params);
+}
+
+/** Whether a message claims the stateless era, which has no batches. */
+export function claimsStateless(message: RequestMessage | NotificationMessage): boolean {
+  return claimOf(message.params) !== undefined;
 }
 
 function refused(error: RpcError): Selection {

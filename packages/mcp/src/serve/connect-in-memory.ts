@@ -176,7 +176,8 @@ class RawPeer implements MemoryPeer {
   }
 
   #closed(): void {
-    for (const { reject } of this.#pending.values()) reject(new LocalError("CLOSED", "The server closed the connection"));
+    for (const { reject } of this.#pending.values())
+      reject(new LocalError("CLOSED", "The server closed the connection"));
     this.#pending.clear();
   }
 }

@@ -1,7 +1,7 @@
 // Joins a server to a transport: the public door for transports of one's own.
 import type { Transport } from "../jsonrpc/transport.js";
 import { ServerConversation } from "../server/conversation.js";
-import { coreOf, type Server } from "../server/server.js";
+import { roleOf, type Server } from "../server/server.js";
 
 /** A server being served. */
 export interface Serving {
@@ -24,9 +24,9 @@ const GRACE_MS = 50;
  * calls `closed` when the other side will send no more; it may carry any number of messages at once, in order.
  */
 export function serve(server: Server, transport: Transport, options: ServeOptions = {}): Serving {
-  const core = coreOf(server);
-  const conversation = new ServerConversation(core);
-  core.conversations.add(conversation);
+  const role = roleOf(server);
+  const conversation = new ServerConversation(role);
+  role.core.conversations.add(conversation);
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closing ??= conversation.close(options.graceMs ?? GRACE_MS).then(() => transport.close());

@@ -2,7 +2,7 @@
 import { guardStdout } from "../node/guard-stdout.js";
 import { onShutdown } from "../node/process-signals.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
-import { coreOf, type Server } from "../server/server.js";
+import { roleOf, type Server } from "../server/server.js";
 import { serve, type ServeOptions, type Serving } from "./serve.js";
 
 export interface ServeStdioOptions extends ServeOptions, StdioOptions {
@@ -16,7 +16,7 @@ export interface ServeStdioOptions extends ServeOptions, StdioOptions {
  */
 export async function serveStdio(server: Server, options: ServeStdioOptions = {}): Promise<Serving> {
   const release = guardStdout();
-  const serving = serve(server, stdioTransport({ limits: coreOf(server).limits, ...options }), options);
+  const serving = serve(server, stdioTransport({ limits: roleOf(server).core.limits, ...options }), options);
   const forget = options.signals === false ? undefined : onShutdown(() => serving.close());
   void serving.closed.then(() => {
     forget?.();

@@ -25,6 +25,6 @@ export function checkAnswer(key: string, method: string, responses: InputRespons
   if (!Object.hasOwn(responses, key)) return;
   const constraint = answerFault(method, responses[key] as unknown as JsonObject);
   if (constraint === undefined) return;
-  const path = `params.inputResponses.${key}`;
-  throw new RpcError(ErrorCode.InvalidParams, `${path} ${constraint}`, { path, constraint });
+  const message = `params.inputResponses.${key} ${constraint}`;
+  throw new RpcError(ErrorCode.InvalidParams, message, { path: `/inputResponses/${key}`, constraint });
 }

@@ -11,13 +11,19 @@ import { McpErrorCode } from "../protocol/error-codes.js";
 export function requireCapability(call: Call, method: string, params: unknown): void {
   const required = neededFor(method, params as { readonly mode?: unknown; readonly tools?: unknown } | undefined);
   const { codec, capabilities } = call.caller;
-  if (codec.revision.serverRequests.has(method) && declares(codec.revision.elicitation.url, capabilities, required)) return;
-  const names = Object.entries(required).map(([name, settings]) => [name, ...Object.keys(settings as object)].join("."));
+  if (codec.revision.serverRequests.has(method) && declares(codec.revision.elicitation.url, capabilities, required))
+    return;
+  const names = Object.entries(required).map(([name, settings]) =>
+    [name, ...Object.keys(settings as object)].join("."),
+  );
   const what = `This needs a client that can be asked: the capability ${names.join(", ")} was not declared`;
   throw new RpcError(McpErrorCode.MissingRequiredClientCapability, what, { requiredCapabilities: required });
 }
 
-function neededFor(method: string, params: { readonly mode?: unknown; readonly tools?: unknown } | undefined): ClientCapabilities {
+function neededFor(
+  method: string,
+  params: { readonly mode?: unknown; readonly tools?: unknown } | undefined,
+): ClientCapabilities {
   if (method === "roots/list") return { roots: {} };
   if (method === "sampling/createMessage") return { sampling: params?.tools === undefined ? {} : { tools: {} } };
   return { elicitation: params?.mode === "url" ? { url: {} } : { form: {} } };
@@ -26,7 +32,10 @@ function neededFor(method: string, params: { readonly mode?: unknown; readonly t
 function declares(urls: boolean, declared: ClientCapabilities, required: ClientCapabilities): boolean {
   if (required.roots !== undefined) return declared.roots !== undefined;
   if (required.sampling !== undefined) {
-    return declared.sampling !== undefined && (required.sampling.tools === undefined || declared.sampling.tools !== undefined);
+    return (
+      declared.sampling !== undefined &&
+      (required.sampling.tools === undefined || declared.sampling.tools !== undefined)
+    );
   }
   const { elicitation } = declared;
   if (elicitation === undefined) return false;

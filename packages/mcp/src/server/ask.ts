@@ -14,7 +14,11 @@ export interface AskOptions {
   /** Gives the question up. */
   readonly signal?: AbortSignal;
   /** Told of the client's progress on the question. Handshake era only. */
-  readonly onProgress?: (progress: { readonly progress: number; readonly total?: number; readonly message?: string }) => void;
+  readonly onProgress?: (progress: {
+    readonly progress: number;
+    readonly total?: number;
+    readonly message?: string;
+  }) => void;
 }
 
 /** The one way handlers ask, whatever the era. */

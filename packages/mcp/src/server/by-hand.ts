@@ -8,11 +8,16 @@ import { WireAsker } from "./ask.js";
 import { requireCapability } from "./ask-capability.js";
 import { type AskServices, type ByHand, Context } from "./context.js";
 import { InputRequired } from "./input-required.js";
-import type { Interactive } from "./interactive.js";
+import type { Interactive } from "./interactive-handler.js";
 import { sealState } from "./request-state.js";
 
 /** The stateless answer to a caller: what is asked, and the state it must bring back. */
-export async function sealByHand(services: AskServices, call: Call, asked: InputRequired, round: number): Promise<Answer> {
+export async function sealByHand(
+  services: AskServices,
+  call: Call,
+  asked: InputRequired,
+  round: number,
+): Promise<Answer> {
   checkRound(services, round);
   for (const request of Object.values(asked.requests)) requireCapability(call, request.method, request.params);
   const hasRequests = Object.keys(asked.requests).length > 0;
@@ -30,7 +35,13 @@ export function askByHand(services: AskServices, call: Call, handler: Interactiv
   return next(services, call, handler, 0);
 }
 
-function next(services: AskServices, call: Call, handler: Interactive, round: number, hand?: ByHand): MaybePromise<Answer> {
+function next(
+  services: AskServices,
+  call: Call,
+  handler: Interactive,
+  round: number,
+  hand?: ByHand,
+): MaybePromise<Answer> {
   const outcome = handler.run(new Context(call, services, undefined, hand));
   const go = (answer: Answer | InputRequired): MaybePromise<Answer> =>
     answer instanceof InputRequired ? again(services, call, handler, { asked: answer, round }) : answer;

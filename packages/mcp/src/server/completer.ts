@@ -13,10 +13,14 @@ export interface CompletionRequest {
 }
 
 /** What a completing function may return: values in the order to offer them, perhaps with the number there are in all. */
-export type CompletionReturn = readonly string[] | { readonly values: readonly string[]; readonly total?: number; readonly hasMore?: boolean };
+export type CompletionReturn =
+  | readonly string[]
+  | { readonly values: readonly string[]; readonly total?: number; readonly hasMore?: boolean };
 
 /** A list to rank by what was typed, or a function that answers by itself. */
-export type Completer = readonly string[] | ((value: string, request: CompletionRequest) => MaybePromise<CompletionReturn>);
+export type Completer =
+  | readonly string[]
+  | ((value: string, request: CompletionRequest) => MaybePromise<CompletionReturn>);
 
 /** The `completion` member of a result: at most 100 values, and how many more there are. */
 export interface Completion {
@@ -40,7 +44,11 @@ function toCompletion(returned: CompletionReturn): Completion {
   const { values, total, hasMore } = returned;
   const shown = values.slice(0, MOST_VALUES);
   const more = hasMore ?? (total === undefined ? values.length : total) > shown.length;
-  return { values: [...shown], ...(total === undefined ? {} : { total }), hasMore: more || values.length > shown.length };
+  return {
+    values: [...shown],
+    ...(total === undefined ? {} : { total }),
+    hasMore: more || values.length > shown.length,
+  };
 }
 
 function capped(values: readonly string[]): Completion {

@@ -19,7 +19,10 @@ export interface Completable {
 /** Serves `completion/complete`. Throws -32602 for an unknown prompt, template or argument. */
 export function completeArgument(completable: Completable, call: Call): MaybePromise<Answer> {
   const { ref, argument, context } = call.params as unknown as CompleteRequestParams;
-  const completer = ref.type === "ref/prompt" ? ofPrompt(completable, ref.name, argument.name) : ofTemplate(completable, ref.uri, argument.name);
+  const completer =
+    ref.type === "ref/prompt"
+      ? ofPrompt(completable, ref.name, argument.name)
+      : ofTemplate(completable, ref.uri, argument.name);
   if (completer === undefined) return { completion: NOTHING };
   const known = call.caller.codec.revision.rules.completionContext ? (context?.arguments ?? {}) : {};
   const request = {
@@ -43,22 +46,23 @@ export function hasCompleters({ prompts, templates }: Completable): boolean {
 
 function ofPrompt({ prompts }: Completable, name: string, argument: string): Completer | undefined {
   const entry = prompts.get(name);
-  if (entry === undefined) throw unknown(`Unknown prompt: ${name}`, "params.ref.name", "the name of a prompt in prompts/list");
+  if (entry === undefined)
+    throw unknown(`Unknown prompt: ${name}`, "/ref/name", "the name of a prompt in prompts/list");
   if (Object.hasOwn(entry.arguments, argument)) return entry.arguments[argument]?.complete;
-  throw unknown(`Prompt ${name} has no argument "${argument}"`, "params.argument.name", "an argument of the prompt");
+  throw unknown(`Prompt ${name} has no argument "${argument}"`, "/argument/name", "an argument of the prompt");
 }
 
 function ofTemplate({ templates, resources }: Completable, uri: string, argument: string): Completer | undefined {
   const entry = templates.get(uri);
   if (entry === undefined) {
     if (resources.get(uri) !== undefined) return undefined;
-    throw unknown(`Unknown resource template: ${uri}`, "params.ref.uri", "a template in resources/templates/list");
+    throw unknown(`Unknown resource template: ${uri}`, "/ref/uri", "a template in resources/templates/list");
   }
   if (entry.uriTemplate.variables.includes(argument)) {
     const completers = entry.definition.complete ?? {};
     return Object.hasOwn(completers, argument) ? completers[argument] : undefined;
   }
-  throw unknown(`Template ${uri} has no variable "${argument}"`, "params.argument.name", "a variable of the template");
+  throw unknown(`Template ${uri} has no variable "${argument}"`, "/argument/name", "a variable of the template");
 }
 
 function unknown(what: string, path: string, constraint: string): RpcError {

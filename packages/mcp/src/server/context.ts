@@ -117,7 +117,7 @@ export class Context {
   /** Sends a log message if the caller's level admits it. `data` is any JSON; never put secrets into it. */
   async log(level: LoggingLevel, data: unknown, logger?: string): Promise<void> {
     const index = levelIndex(level);
-    if (index < 0) throw new LocalError("BAD_LEVEL", `"${String(level)}" is not a log level`);
+    if (index < 0) throw new LocalError("BAD_LEVEL", `"${level as string}" is not a log level`);
     if (index < this.#call.caller.logLevel) return;
     await this.#call.notify("notifications/message", { level, ...(logger === undefined ? {} : { logger }), data });
   }

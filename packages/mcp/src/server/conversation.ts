@@ -1,11 +1,10 @@
 // One conversation of the server role: a connection's messages, judged one by one and served.
 import { Call } from "../endpoint/call.js";
 import { type Caller, NO_LOGS } from "../endpoint/caller.js";
+import type { Dispatcher } from "../endpoint/dispatcher.js";
 import { InFlight } from "../endpoint/in-flight.js";
-import { negotiate } from "../era/handshake/handshake.js";
-import { select } from "../era/select.js";
-import { claimOf, type Envelope } from "../era/stateless/envelope.js";
 import type { Codec } from "../era/codec.js";
+import { claimsStateless, openSession, type Selection, select } from "../era/select.js";
 import type { Carrier } from "../jsonrpc/carrier.js";
 import { ErrorCode } from "../jsonrpc/error-codes.js";
 import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
@@ -14,24 +13,29 @@ import { failureText } from "../jsonrpc/respond.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import type { ServerCore } from "./core.js";
+import type { ServerRole } from "./role.js";
 import { LogGate } from "./log-gate.js";
 import { Session } from "./session.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
 
+type StatelessSelection = Extract<Selection, { readonly kind: "stateless" }>;
+
 /** A conversation with one client over one connection. */
 export class ServerConversation implements PeerHandler {
   readonly peer: Peer;
   readonly #core: ServerCore;
+  readonly #dispatcher: Dispatcher;
   readonly #inFlight: InFlight;
   readonly #logs = new LogGate();
   #session: Session | undefined;
   #rules: WireRules = UNKNOWN_PEER;
   #closing = false;
 
-  constructor(core: ServerCore) {
+  constructor({ core, dispatcher }: ServerRole) {
     this.#core = core;
+    this.#dispatcher = dispatcher;
     this.peer = new Peer(this, core.limits);
     this.#inFlight = new InFlight(core.limits.inFlight);
   }
@@ -41,14 +45,15 @@ export class ServerConversation implements PeerHandler {
   }
 
   request(message: RequestMessage, carrier: Carrier): void {
-    if (this.#closing) return this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, "The server is shutting down"));
+    if (this.#closing)
+      return this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, "The server is shutting down"));
     if (this.#inFlight.has(message.id)) return this.#refuseDuplicate(message, carrier);
     const selection = select(message, this.#session !== undefined);
     switch (selection.kind) {
       case "session":
         return this.#serve(message, this.#session as Session, carrier);
       case "stateless":
-        return this.#serveStateless(message, selection.codec, selection.envelope, carrier);
+        return this.#serveStateless(message, selection, carrier);
       case "opening":
         return this.#open(message, selection.codec, carrier);
       case "refused":
@@ -74,9 +79,13 @@ export class ServerConversation implements PeerHandler {
   }
 
   batchElement(message: RequestMessage | NotificationMessage): RpcError | undefined {
-    if (message.method === "initialize") return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
-    if (claimOf(message.params) === undefined) return undefined;
-    return new RpcError(ErrorCode.InvalidRequest, "Batches do not exist in this protocol version: send one message a line");
+    if (message.method === "initialize")
+      return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
+    if (!claimsStateless(message)) return undefined;
+    return new RpcError(
+      ErrorCode.InvalidRequest,
+      "Batches do not exist in this protocol version: send one message a line",
+    );
   }
 
   ignored(reason: string): void {
@@ -93,7 +102,7 @@ export class ServerConversation implements PeerHandler {
     });
     await Promise.race([this.#inFlight.whenIdle(), late]);
     clearTimeout(timer);
-    this.#inFlight.cancelAll("The connection is closing", this.#core.dispatcher);
+    this.#inFlight.cancelAll("The connection is closing", this.#dispatcher);
     this.peer.closed();
     if (this.#session?.subscription !== undefined) this.#core.subscribers.remove(this.#session.subscription);
     this.#core.conversations.delete(this);
@@ -114,28 +123,33 @@ export class ServerConversation implements PeerHandler {
       const data = { path: fault.path, constraint: fault.constraint };
       return this.#refuse(message, carrier, new RpcError(ErrorCode.InvalidParams, fault.message, data));
     }
-    const session = new Session(negotiate(message.params as JsonObject));
+    const session = new Session(openSession(message.params as JsonObject));
     this.#session = session;
     this.#rules = session.codec.revision.rules;
     session.subscription = this.#core.subscribers.addSession(session, this.peer, carrier);
     this.#serve(message, session, carrier);
   }
 
-  #serveStateless(message: RequestMessage, codec: Codec, envelope: Envelope, carrier: Carrier): void {
+  #serveStateless(message: RequestMessage, selected: StatelessSelection, carrier: Carrier): void {
+    const { codec, envelope } = selected;
     if (this.#session === undefined) this.#rules = codec.revision.rules;
     const { capabilities, client, logLevel } = envelope;
-    this.#serve(message, { codec, capabilities, client, logLevel: logLevel === undefined ? NO_LOGS : levelIndex(logLevel) }, carrier);
+    this.#serve(
+      message,
+      { codec, capabilities, client, logLevel: logLevel === undefined ? NO_LOGS : levelIndex(logLevel) },
+      carrier,
+    );
   }
 
   #serve(message: RequestMessage, caller: Caller, carrier: Carrier): void {
     const call = new Call(message, caller, carrier, this.peer);
-    const refusal = this.#inFlight.serve(call, this.#core.dispatcher);
+    const refusal = this.#inFlight.serve(call, this.#dispatcher);
     if (refusal !== undefined) this.#refuse(message, carrier, refusal);
   }
 
   #cancel(id: unknown, reason: unknown, answered: boolean): void {
     const why = typeof reason === "string" ? reason : "Cancelled by the client";
-    const found = this.#inFlight.cancel(id, { reason: why, answered }, this.#core.dispatcher);
+    const found = this.#inFlight.cancel(id, { reason: why, answered }, this.#dispatcher);
     if (found) this.#core.report("info", `Request ${JSON.stringify(id)} was cancelled: ${why}`);
   }
 
@@ -147,7 +161,11 @@ export class ServerConversation implements PeerHandler {
   #refuseDuplicate(message: RequestMessage, carrier: Carrier): void {
     const what = `Request id ${JSON.stringify(message.id)} is still in use: every request needs an id of its own`;
     const error = new RpcError(ErrorCode.InvalidRequest, what, { id: message.id });
-    void carrier.write(failureText(this.#rules.unreadableId === "null" ? null : undefined, error.toObject()), "response", error.code);
+    void carrier.write(
+      failureText(this.#rules.unreadableId === "null" ? null : undefined, error.toObject()),
+      "response",
+      error.code,
+    );
   }
 }
 

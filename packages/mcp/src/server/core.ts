@@ -1,6 +1,5 @@
 // What a server is inside: its registries, handlers and tables, shared by every conversation and request.
 import type { Call } from "../endpoint/call.js";
-import { Dispatcher } from "../endpoint/dispatcher.js";
 import type { Handler, Middleware } from "../endpoint/middleware.js";
 import type { Carrier } from "../jsonrpc/carrier.js";
 import type { NotificationMessage } from "../jsonrpc/message.js";
@@ -10,8 +9,6 @@ import type { Implementation } from "../protocol/implementation.js";
 import { WireAsks } from "./ask.js";
 import { type CapabilityOptions, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
-import type { ServerConversation } from "./conversation.js";
-import { serverHandlers } from "./handlers.js";
 import type { ServerLimits } from "./limits.js";
 import { Parking } from "./parking.js";
 import type { PromptEntry } from "./prompt.js";
@@ -20,7 +17,6 @@ import { Registry } from "./registry.js";
 import type { ResourceEntry, TemplateEntry } from "./resource.js";
 import { ResourceReader } from "./resources.js";
 import type { Seal } from "./seal.js";
-import { type ServerLists, serverLists, type Visibility } from "./server-lists.js";
 import { Subscribers } from "./subscribers.js";
 import type { ListKind } from "./subscription.js";
 import type { ToolEntry } from "./tool.js";
@@ -29,6 +25,12 @@ import { ToolCaller } from "./tools.js";
 /** Where the server says what only its operator should know. */
 export type Reporter = (level: LoggingLevel, message: string, details?: Readonly<Record<string, unknown>>) => void;
 
+/** What the server needs of a conversation it did not start by itself. */
+export interface LiveConversation {
+  /** Sends an unsolicited log message, if there is a session and its level admits it. */
+  log(level: number, params: object): void;
+}
+
 export interface CoreOptions {
   readonly identity: Implementation;
   readonly instructions: string | undefined;
@@ -36,7 +38,6 @@ export interface CoreOptions {
   readonly limits: ServerLimits;
   readonly seal: Seal;
   readonly listTtlMs: number;
-  readonly visible: Visibility | undefined;
   readonly report: Reporter;
 }
 
@@ -58,12 +59,10 @@ export class ServerCore implements AskServices {
   readonly middleware: Middleware[] = [];
   readonly custom: Map<string, Handler> = new Map();
   readonly notifications: Map<string, (params: unknown, carrier: Carrier) => void> = new Map();
-  readonly conversations: Set<ServerConversation> = new Set();
+  readonly conversations: Set<LiveConversation> = new Set();
   readonly reader: ResourceReader;
   readonly toolCaller: ToolCaller;
   readonly promptFiller: PromptFiller;
-  readonly lists: ServerLists;
-  readonly dispatcher: Dispatcher;
   readonly #declared: CapabilityOptions;
   #capabilities: ServerCapabilities | undefined;
 
@@ -81,19 +80,9 @@ export class ServerCore implements AskServices {
     this.prompts = new Registry("prompt", () => this.#changed("prompts"));
     this.resources = new Registry("resource", () => this.#changed("resources"));
     this.templates = new Registry("resource template", () => this.#changed("resources"));
-    const onError = (error: unknown, call: Call, errorId: string): void => this.#failed(error, call, errorId);
     this.reader = new ResourceReader(this.resources, this.templates, this);
-    this.toolCaller = new ToolCaller(this.tools, this, onError);
+    this.toolCaller = new ToolCaller(this.tools, this, this.failed);
     this.promptFiller = new PromptFiller(this.prompts, this);
-    this.lists = serverLists(this, options.visible);
-    this.dispatcher = new Dispatcher({
-      identity: this.identity,
-      handlers: serverHandlers(this),
-      custom: this.custom,
-      middleware: this.middleware,
-      advertises: (capability) => this.advertises(capability),
-      onError,
-    });
   }
 
   /** The capabilities of now: derived from what is registered, so that nothing is declared that does not work. */
@@ -116,14 +105,15 @@ export class ServerCore implements AskServices {
     }
   }
 
-  #changed(kind: ListKind): void {
-    this.#capabilities = undefined;
-    this.subscribers.listChanged(kind);
-  }
-
-  #failed(error: unknown, call: Call, errorId: string): void {
+  /** Reports an exception nobody expected, under the id the peer was given instead of its text. */
+  readonly failed = (error: unknown, call: Call, errorId: string): void => {
     const name = call.params["name"] ?? call.params["uri"];
     const what = `${call.method}${name === undefined ? "" : ` ${JSON.stringify(name)}`} failed (error id ${errorId})`;
     this.report("error", what, { errorId, error });
+  };
+
+  #changed(kind: ListKind): void {
+    this.#capabilities = undefined;
+    this.subscribers.listChanged(kind);
   }
 }

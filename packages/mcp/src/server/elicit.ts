@@ -35,7 +35,10 @@ export type FormContent<F> = {
 
 /** What the person did. `content` is there for accepted forms; accepting a page means consent, not completion. */
 export type FormAnswer<F> =
-  | { readonly action: "accept"; readonly content: string extends keyof F ? Record<string, ElicitValue> : FormContent<F> }
+  | {
+      readonly action: "accept";
+      readonly content: string extends keyof F ? Record<string, ElicitValue> : FormContent<F>;
+    }
   | { readonly action: "decline" | "cancel"; readonly content?: undefined };
 
 /** The wire form of a question. Throws INVALID_FORM naming the field no client could show. */

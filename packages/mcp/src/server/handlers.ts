@@ -10,25 +10,26 @@ import { REVISIONS } from "../protocol/revisions/all.js";
 import { completeArgument } from "./completions.js";
 import type { ServerCore } from "./core.js";
 import { listen } from "./listen.js";
+import type { ServerLists } from "./server-lists.js";
 import { Session } from "./session.js";
 
 /** An empty answer: the codecs write it as each revision wants it. */
 const DONE: JsonObject = Object.freeze({});
 
 /** Builds the table. What it closes over is made once. */
-export function serverHandlers(core: ServerCore): ReadonlyMap<string, Handler> {
+export function serverHandlers(core: ServerCore, lists: ServerLists): ReadonlyMap<string, Handler> {
   return new Map<string, Handler>([
     ["initialize", (call) => initialize(core, call)],
     ["ping", () => DONE],
     ["server/discover", () => discover(core)],
-    ["tools/list", (call) => core.lists.tools.page(call)],
+    ["tools/list", (call) => lists.tools.page(call)],
     ["tools/call", (call) => core.toolCaller.call(call)],
-    ["resources/list", (call) => core.lists.resources.page(call)],
-    ["resources/templates/list", (call) => core.lists.templates.page(call)],
+    ["resources/list", (call) => lists.resources.page(call)],
+    ["resources/templates/list", (call) => lists.templates.page(call)],
     ["resources/read", (call) => core.reader.read(call)],
     ["resources/subscribe", (call) => subscribe(core, call)],
     ["resources/unsubscribe", (call) => unsubscribe(core, call)],
-    ["prompts/list", (call) => core.lists.prompts.page(call)],
+    ["prompts/list", (call) => lists.prompts.page(call)],
     ["prompts/get", (call) => core.promptFiller.get(call)],
     ["completion/complete", (call): MaybePromise<Answer> => completeArgument(core, call)],
     ["logging/setLevel", setLevel],

@@ -5,7 +5,12 @@ import { ErrorCode } from "../jsonrpc/error-codes.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import type { JsonObject } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
-import type { InputRequest, InputRequests, InputResponse, InputResponses } from "../protocol/features/input-required.js";
+import type {
+  InputRequest,
+  InputRequests,
+  InputResponse,
+  InputResponses,
+} from "../protocol/features/input-required.js";
 import { checkAnswer } from "./answers.js";
 import type { Asker } from "./ask.js";
 import { AskError } from "./ask-error.js";
@@ -45,7 +50,7 @@ export class Interaction implements Asker {
   #round = 0;
   #open: Round | undefined;
   #questions: Question[] = [];
-  #collecting: ReturnType<typeof setTimeout> | undefined;
+  #collecting = false;
   #outcome: { readonly settle: (round: Round) => void } | undefined;
 
   /** `given` are the answers of earlier rounds, for a handler that is run again from its start. */
@@ -89,12 +94,14 @@ export class Interaction implements Asker {
     const given = this.#given.find((answer) => answer.key === key);
     if (given !== undefined) {
       if (given.question === question) return given.answer as unknown as JsonObject;
-      throw new LocalError("REPLAY", "The handler asked something else when it was run again: it is not safe to replay");
+      throw new LocalError(
+        "REPLAY",
+        "The handler asked something else when it was run again: it is not safe to replay",
+      );
     }
     return new Promise((resolve, reject) => {
       this.#questions.push({ key, question, request, resolve, reject });
-      // A timer, not a microtask: everything asked in this turn of the event loop belongs to one round.
-      this.#collecting ??= setTimeout(() => void this.#requireInput(), 0);
+      this.#collect();
     });
   }
 
@@ -126,7 +133,9 @@ export class Interaction implements Asker {
   #wake(responses: InputResponses): void {
     const missing: Question[] = [];
     for (const question of this.#questions) {
-      const answer: InputResponse | undefined = Object.hasOwn(responses, question.key) ? responses[question.key] : undefined;
+      const answer: InputResponse | undefined = Object.hasOwn(responses, question.key)
+        ? responses[question.key]
+        : undefined;
       if (answer === undefined) {
         missing.push(question);
         continue;
@@ -135,11 +144,18 @@ export class Interaction implements Asker {
       question.resolve(answer as unknown as JsonObject);
     }
     this.#questions = missing;
-    if (missing.length > 0) this.#collecting ??= setTimeout(() => void this.#requireInput(), 0);
+    if (missing.length > 0) this.#collect();
+  }
+
+  /** A timer, not a microtask: everything asked in this turn of the event loop belongs to one round. */
+  #collect(): void {
+    if (this.#collecting) return;
+    this.#collecting = true;
+    setTimeout(() => void this.#requireInput(), 0);
   }
 
   async #requireInput(): Promise<void> {
-    this.#collecting = undefined;
+    this.#collecting = false;
     const round = this.#open;
     if (round === undefined || this.#questions.length === 0) return;
     try {

@@ -5,15 +5,9 @@ import type { InputResponses } from "../protocol/features/input-required.js";
 import { askByHand, sealByHand } from "./by-hand.js";
 import { type AskServices, type ByHand, Context } from "./context.js";
 import { InputRequired } from "./input-required.js";
+import type { Interactive } from "./interactive-handler.js";
 import type { Run } from "./parking.js";
 import { openState } from "./request-state.js";
-
-/** A handler of one of the three interactive methods. */
-export interface Interactive {
-  /** Whether it may be run again from its start when its parked run is gone. */
-  readonly replaySafe: boolean;
-  run(context: Context): MaybePromise<Answer | InputRequired>;
-}
 
 /** What a retry of a question asked by hand brought, and which round that was. */
 interface HandRound extends ByHand {

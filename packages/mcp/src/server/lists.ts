@@ -62,7 +62,7 @@ export class List<Entry> {
     const name = readCursor(this.#options.member, cursor as string);
     if (name !== undefined) return name;
     const what = `Invalid cursor ${JSON.stringify(cursor)}: use the nextCursor of this list, or none to start again`;
-    throw new RpcError(ErrorCode.InvalidParams, what, { path: "params.cursor", constraint: "a cursor of this list" });
+    throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
   }
 
   #makePage(names: readonly string[], after: string | undefined, member: string): ReadyResult {

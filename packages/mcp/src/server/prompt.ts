@@ -77,7 +77,7 @@ export function promptEntry(name: string, definition: PromptDefinition<ArgumentD
     ...(listed.length === 0 ? {} : { arguments: listed }),
     ...(_meta === undefined ? {} : { _meta }),
   };
-  return { prompt, arguments: args, run: (values, ctx) => definition.run(values as never, ctx) };
+  return { prompt, arguments: args, run: (values, ctx) => definition.run(values, ctx) };
 }
 
 function listedArgument(name: string, { title, description, required }: ArgumentDefinition): PromptArgument {

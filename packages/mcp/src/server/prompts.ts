@@ -27,7 +27,7 @@ export class PromptFiller {
     const name = call.params["name"] as string;
     const entry = this.#prompts.get(name);
     if (entry === undefined) {
-      throw invalid(`Unknown prompt: ${name}`, "params.name", "the name of a prompt in prompts/list");
+      throw invalid(`Unknown prompt: ${name}`, "/name", "the name of a prompt in prompts/list");
     }
     const args = (call.params["arguments"] ?? {}) as Readonly<Record<string, string>>;
     requireArguments(entry, args);
@@ -43,7 +43,7 @@ function requireArguments(entry: PromptEntry, args: Readonly<Record<string, stri
   for (const [name, { required }] of Object.entries(entry.arguments)) {
     if (required !== true || Object.hasOwn(args, name)) continue;
     const what = `Prompt ${entry.prompt.name} needs the argument "${name}"`;
-    throw invalid(what, `params.arguments.${name}`, "a string (the argument is required)");
+    throw invalid(what, `/arguments/${name}`, "a string (the argument is required)");
   }
 }
 

@@ -32,7 +32,10 @@ export class Registry<Entry> {
   /** Adds an entry. Throws DUPLICATE when its key is taken. */
   add(key: string, entry: Entry): Registration {
     if (this.#entries.has(key)) {
-      throw new LocalError("DUPLICATE", `There is already a ${this.#what} named "${key}": choose another name or remove that one first`);
+      throw new LocalError(
+        "DUPLICATE",
+        `There is already a ${this.#what} named "${key}": choose another name or remove that one first`,
+      );
     }
     this.#entries.set(key, entry);
     this.#touch();

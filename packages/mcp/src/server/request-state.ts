@@ -47,18 +47,20 @@ export async function sealState(seal: Seal, call: Call, state: RequestState, lif
 /** Opens the state a retry brought. Throws -32602 for one that is broken, foreign, for other parameters, or too old. */
 export async function openState(seal: Seal, call: Call, sealed: string): Promise<RequestState> {
   const text = await seal.open(sealed);
-  if (text === undefined) throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
+  if (text === undefined)
+    throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
   const state = JSON.parse(text) as Bound;
   if (state.principal !== (call.carrier.principal ?? null)) throw badState("belongs to another caller");
   if (state.expires < Date.now()) throw badState("has expired: make the call again without it");
-  if (state.digest !== (await digestOf(call))) throw badState("belongs to another request: retry with the same method and params");
+  if (state.digest !== (await digestOf(call)))
+    throw badState("belongs to another request: retry with the same method and params");
   return state;
 }
 
 /** -32602 about a request state. */
 export function badState(what: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, `params.requestState ${what}`, {
-    path: "params.requestState",
+    path: "/requestState",
     constraint: "a request state of this call",
   });
 }

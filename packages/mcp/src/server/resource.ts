@@ -17,7 +17,13 @@ export type Variables = Readonly<Record<string, string | readonly string[]>>;
 /**
  * What `read` may return: text, bytes, contents in wire form (one or several), or undefined when there is no such resource.
  */
-export type ReadReturn = string | Uint8Array | ResourceContents | readonly ResourceContents[] | undefined | InputRequired;
+export type ReadReturn =
+  | string
+  | Uint8Array
+  | ResourceContents
+  | readonly ResourceContents[]
+  | undefined
+  | InputRequired;
 
 interface Described {
   readonly title?: string;
@@ -71,7 +77,8 @@ export interface TemplateEntry {
 export function resourceEntry(uri: string, definition: ResourceDefinition): ResourceEntry {
   if (!URL.canParse(uri)) throw bad(uri, "is not an absolute URI");
   const { size } = definition;
-  if (size !== undefined && !(Number.isSafeInteger(size) && size >= 0)) throw bad(uri, "size must be a number of bytes");
+  if (size !== undefined && !(Number.isSafeInteger(size) && size >= 0))
+    throw bad(uri, "size must be a number of bytes");
   return { resource: { uri, ...described(uri, definition), ...(size === undefined ? {} : { size }) }, definition };
 }
 

@@ -1,7 +1,6 @@
 // Reads resources, and says which URIs can be subscribed to.
 import type { Answer, MaybePromise } from "../endpoint/answer.js";
 import type { Call } from "../endpoint/call.js";
-import type { JsonObject } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import type { ResourceContents } from "../protocol/resource.js";
@@ -10,7 +9,13 @@ import type { AskServices, Context } from "./context.js";
 import { InputRequired } from "./input-required.js";
 import { runInteractive } from "./interactive.js";
 import type { Registry } from "./registry.js";
-import type { ReadReturn, ResourceDefinition, ResourceEntry, ResourceTemplateDefinition, TemplateEntry } from "./resource.js";
+import type {
+  ReadReturn,
+  ResourceDefinition,
+  ResourceEntry,
+  ResourceTemplateDefinition,
+  TemplateEntry,
+} from "./resource.js";
 
 /** A resource a URI names: its definition and how to read it. */
 interface Found {
@@ -82,15 +87,22 @@ function conclude(
     ttlMs: definition.ttlMs ?? 0,
     cacheScope: definition.shared === true ? "public" : "private",
   };
-  return answer as JsonObject;
+  return answer;
 }
 
-function toContents(uri: string, mimeType: string | undefined, returned: Exclude<ReadReturn, InputRequired>): ResourceContents[] {
+function toContents(
+  uri: string,
+  mimeType: string | undefined,
+  returned: Exclude<ReadReturn, InputRequired>,
+): ResourceContents[] {
   if (returned === undefined) throw notFound(uri);
-  if (typeof returned === "string" || returned instanceof Uint8Array) return [resourceContents(uri, returned, mimeType)];
+  if (typeof returned === "string" || returned instanceof Uint8Array)
+    return [resourceContents(uri, returned, mimeType)];
   const list = Array.isArray(returned) ? (returned as readonly ResourceContents[]) : [returned as ResourceContents];
   if (list.length === 0) throw notFound(uri);
-  return list.map((contents) => (mimeType === undefined || contents.mimeType !== undefined ? contents : { ...contents, mimeType }));
+  return list.map((contents) =>
+    mimeType === undefined || contents.mimeType !== undefined ? contents : { ...contents, mimeType },
+  );
 }
 
 /** Resource not found; the codecs choose the code of the caller's revision. */

@@ -8,12 +8,13 @@ import type { Icon } from "../protocol/icon.js";
 import { iconsFault } from "../protocol/icons.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
-import { type Reporter, ServerCore } from "./core.js";
+import type { Reporter } from "./core.js";
 import { type CustomHandler, customHandler } from "./custom-method.js";
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompt.js";
 import type { Registration } from "./registry.js";
 import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resource.js";
+import { type ServerRole, serverRole } from "./role.js";
 import { aesSeal, type Seal } from "./seal.js";
 import type { Visibility } from "./server-lists.js";
 import { type AnyInput, type ToolDefinition, toolEntry } from "./tool.js";
@@ -42,14 +43,14 @@ export interface ServerOptions {
   readonly report?: Reporter;
 }
 
-let readCore: (server: Server) => ServerCore;
+let readRole: (server: Server) => ServerRole;
 
 /** A server for every revision of the protocol. Give it to `serveStdio`, `serve` or `connectInMemory`. */
 export class Server {
-  readonly #core: ServerCore;
+  readonly #role: ServerRole;
 
   static {
-    readCore = (server) => server.#core;
+    readRole = (server) => server.#role;
   }
 
   /** Throws BAD_SERVER for icons no client should show, RangeError for a limit that is not a positive integer. */
@@ -57,16 +58,16 @@ export class Server {
     const { instructions, capabilities = {}, limits, seal, listTtlMs = 0, visible, report, ...identity } = options;
     const fault = iconsFault(options.icons);
     if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
-    this.#core = new ServerCore({
-      identity: { ...identity, icons: identity.icons && [...identity.icons] } as ServerCore["identity"],
+    const core = {
+      identity,
       instructions,
       capabilities,
       limits: { ...DEFAULT_SERVER_LIMITS, ...limits, ...resolveLimits(limits) },
       seal: seal ?? aesSeal(),
       listTtlMs,
-      visible,
       report: report ?? (() => undefined),
-    });
+    };
+    this.#role = serverRole(core, visible);
   }
 
   /** Registers a tool. Throws BAD_TOOL, DUPLICATE or the schema's own error, saying what to change. */
@@ -74,28 +75,31 @@ export class Server {
     name: string,
     definition: ToolDefinition<I, O>,
   ): Registration {
-    return this.#core.tools.add(name, toolEntry(name, definition as ToolDefinition<AnyInput, AnyInput>));
+    return this.#role.core.tools.add(name, toolEntry(name, definition));
   }
 
   /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
   resource(uri: string, definition: ResourceDefinition): Registration {
-    return this.#core.resources.add(uri, resourceEntry(uri, definition));
+    return this.#role.core.resources.add(uri, resourceEntry(uri, definition));
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
   resourceTemplate(uriTemplate: string, definition: ResourceTemplateDefinition): Registration {
-    return this.#core.templates.add(uriTemplate, templateEntry(uriTemplate, definition));
+    return this.#role.core.templates.add(uriTemplate, templateEntry(uriTemplate, definition));
   }
 
   /** Registers a prompt. Throws BAD_PROMPT or DUPLICATE. */
-  prompt<const A extends ArgumentDefinitions = Record<never, never>>(name: string, definition: PromptDefinition<A>): Registration {
-    const entry = promptEntry(name, definition as unknown as PromptDefinition<ArgumentDefinitions>);
-    return this.#core.prompts.add(name, entry);
+  prompt<const A extends ArgumentDefinitions = Record<never, never>>(
+    name: string,
+    definition: PromptDefinition<A>,
+  ): Registration {
+    const entry = promptEntry(name, definition);
+    return this.#role.core.prompts.add(name, entry);
   }
 
   /** Adds middleware around every request; the first added is the outermost. */
   use(middleware: Middleware): this {
-    this.#core.middleware.push(middleware);
+    this.#role.core.middleware.push(middleware);
     return this;
   }
 
@@ -104,14 +108,14 @@ export class Server {
     if (REVISIONS.some((revision) => revision.methods.has(name))) {
       throw new LocalError("RESERVED", `"${name}" is a method of the specification: use a name of your own`);
     }
-    const served: Handler = customHandler(this.#core, handler);
-    this.#core.custom.set(name, served);
+    const served: Handler = customHandler(this.#role.core, handler);
+    this.#role.core.custom.set(name, served);
     return this;
   }
 
   /** Hears a notification of your own. */
   notification(name: string, handler: (params: unknown) => void): this {
-    this.#core.notifications.set(name, handler);
+    this.#role.core.notifications.set(name, handler);
     return this;
   }
 
@@ -119,16 +123,16 @@ export class Server {
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     const index = levelIndex(level);
     const params = { level, ...(logger === undefined ? {} : { logger }), data };
-    for (const conversation of this.#core.conversations) conversation.log(index, params);
+    for (const conversation of this.#role.core.conversations) conversation.log(index, params);
   }
 
   /** Tells subscribers that a resource changed. */
   resourceUpdated(uri: string): void {
-    this.#core.subscribers.resourceUpdated(uri);
+    this.#role.core.subscribers.resourceUpdated(uri);
   }
 }
 
 /** The inside of a server, for the other layers of the library. */
-export function coreOf(server: Server): ServerCore {
-  return readCore(server);
+export function roleOf(server: Server): ServerRole {
+  return readRole(server);
 }

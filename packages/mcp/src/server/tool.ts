@@ -22,7 +22,18 @@ export type AnyInput = JsonSchema | StandardSchema;
 export type Infer<S> = S extends StandardSchema ? InferStandard<S> : FromJsonSchema<S>;
 
 /** What `run` may return without an output schema: content made by the content functions, or plain data. */
-export type ToolReturn = string | number | boolean | null | undefined | void | object | Block | readonly Block[] | ToolResult | InputRequired;
+export type ToolReturn =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | void
+  | object
+  | Block
+  | readonly Block[]
+  | ToolResult
+  | InputRequired;
 
 /** A tool as its author writes it. */
 export interface ToolDefinition<I, O> {
@@ -44,7 +55,10 @@ export interface ToolDefinition<I, O> {
    * Default: true for tools annotated read-only or idempotent.
    */
   readonly replay?: boolean;
-  run(args: Infer<I>, ctx: Context): MaybePromise<[O] extends [undefined] ? ToolReturn : Infer<O> | ToolResult | InputRequired>;
+  run(
+    args: Infer<I>,
+    ctx: Context,
+  ): MaybePromise<[O] extends [undefined] ? ToolReturn : Infer<O> | ToolResult | InputRequired>;
 }
 
 /** A tool as the server keeps it. */
@@ -60,7 +74,10 @@ export interface ToolEntry {
 const NO_ARGUMENTS: JsonSchema = { type: "object", additionalProperties: false };
 
 /** Checks and compiles a definition. Throws BAD_TOOL (or the schema's own error) saying what to change. */
-export function toolEntry(name: string, definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>): ToolEntry {
+export function toolEntry(
+  name: string,
+  definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
+): ToolEntry {
   const { title, description, annotations, icons, _meta } = definition;
   const fault = toolNameFault(name) ?? iconsFault(icons);
   if (fault !== undefined) throw new LocalError("BAD_TOOL", `Tool ${JSON.stringify(name)}: ${fault}`);
@@ -80,7 +97,7 @@ export function toolEntry(name: string, definition: ToolDefinition<AnyInput | un
     ...(_meta === undefined ? {} : { _meta }),
   };
   const replaySafe = definition.replay ?? (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
-  return { tool, input, output, replaySafe, run: (args, ctx) => definition.run(args as never, ctx) };
+  return { tool, input, output, replaySafe, run: (args, ctx) => definition.run(args, ctx) };
 }
 
 function toSchema(schema: AnyInput, side: "input" | "output", published: JsonSchema | undefined): Schema {

@@ -11,7 +11,8 @@ import type { Fault, Outcome } from "../schema/schema.js";
 import { AskError } from "./ask-error.js";
 import type { AskServices, Context } from "./context.js";
 import { InputRequired } from "./input-required.js";
-import { type Interactive, runInteractive } from "./interactive.js";
+import { runInteractive } from "./interactive.js";
+import type { Interactive } from "./interactive-handler.js";
 import { failure, toToolResult } from "./outcome.js";
 import type { Registry } from "./registry.js";
 import type { ToolEntry } from "./tool.js";
@@ -39,7 +40,7 @@ export class ToolCaller {
     const entry = this.#tools.get(name);
     if (entry !== undefined) return entry;
     throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`, {
-      path: "params.name",
+      path: "/name",
       constraint: "the name of a tool in tools/list",
     });
   }

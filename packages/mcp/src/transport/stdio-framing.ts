@@ -156,7 +156,7 @@ export class LineFraming {
   #add(piece: string | UnreadableLine): void {
     const marked = !this.#opened && typeof piece === "string" && piece.charCodeAt(0) === BYTE_ORDER_MARK;
     this.#opened = true;
-    this.#pieces.push(marked ? (piece as string).slice(1) : piece);
+    this.#pieces.push(marked ? (piece).slice(1) : piece);
   }
 }
 

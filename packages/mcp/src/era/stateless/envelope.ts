@@ -22,7 +22,7 @@ export interface Envelope {
 export function claimOf(params: JsonObject | undefined): JsonObject | undefined {
   const meta = params?.["_meta"];
   if (typeof meta !== "object" || meta === null) return undefined;
-  return META.protocolVersion in meta ? (meta as JsonObject) : undefined;
+  return META.protocolVersion in meta ? (meta) : undefined;
 }
 
 /** Reads an envelope, or says what is wrong with it: -32602 for a missing or malformed key, -32022 for a version we do not serve this way. */
@@ -39,7 +39,7 @@ export function readEnvelope(meta: JsonObject): Envelope | RpcError {
   if (logLevel !== undefined && levelIndex(logLevel) < 0) return badKey(META.logLevel, "must be a log level");
   return {
     revision: known,
-    capabilities: capabilities as ClientCapabilities,
+    capabilities: capabilities,
     client: client as Implementation | undefined,
     logLevel: logLevel as LoggingLevel | undefined,
   };

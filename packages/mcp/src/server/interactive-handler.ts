@@ -1,0 +1,11 @@
+// What an interactive method runs: a handler that may ask its client before it answers.
+import type { Answer, MaybePromise } from "../endpoint/answer.js";
+import type { Context } from "./context.js";
+import type { InputRequired } from "./input-required.js";
+
+/** A handler of one of the three interactive methods. */
+export interface Interactive {
+  /** Whether it may be run again from its start when its parked run is gone. */
+  readonly replaySafe: boolean;
+  run(context: Context): MaybePromise<Answer | InputRequired>;
+}
