@@ -24,6 +24,7 @@ export class BatchAnswers {
   // A batch that holds nothing to answer is answered with nothing, not with an empty array.
   #send(): void | Promise<void> {
     if (this.#texts.length > 0) return this.carrier.write(`[${this.#texts.join(",")}]`, "response");
+    this.carrier.abandon?.();
   }
 }
 

@@ -18,6 +18,6 @@ export interface Carrier {
    * `errorCode` is the code of an error response, from which HTTP chooses its status.
    */
   write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void>;
-  /** Says that the request this carrier came with will get no response, because it was cancelled. */
+  /** Says that the message this carrier came with will get no response: it wants none, or it was cancelled. */
   abandon?(): void;
 }

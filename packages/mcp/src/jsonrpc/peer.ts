@@ -78,9 +78,12 @@ export class Peer implements MessageSink {
   #receiveOne(value: unknown, carrier: Carrier): void {
     const kind = classify(value);
     if (kind === "request") this.#handler.request(value as RequestMessage, carrier);
-    else if (kind === "notification") this.#handler.notification(value as NotificationMessage, carrier);
     else if (kind instanceof ParseFault) this.#refuse(kind, carrier);
-    else this.#receiveResponse(value as SuccessMessage | FailureMessage);
+    else {
+      if (kind === "notification") this.#handler.notification(value as NotificationMessage, carrier);
+      else this.#receiveResponse(value as SuccessMessage | FailureMessage);
+      carrier.abandon?.();
+    }
   }
 
   #receiveResponse(message: SuccessMessage | FailureMessage): void {
@@ -135,7 +138,8 @@ export class Peer implements MessageSink {
 
   #refuse(fault: ParseFault, carrier: Carrier): void {
     const text = this.#refusal(fault);
-    if (text !== undefined) void carrier.write(text, "response", fault.code);
+    if (text === undefined) carrier.abandon?.();
+    else void carrier.write(text, "response", fault.code);
   }
 
   // The text that answers a fault; undefined when it is not answered.

@@ -5,6 +5,7 @@ import type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
 import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { MessageSink, Transport } from "../jsonrpc/transport.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
+import { IntakeGate } from "./intake-gate.js";
 import { OutputQueue } from "./output-queue.js";
 import { watchParent } from "./parent-watch.js";
 
@@ -25,13 +26,12 @@ export function stdioTransport(options: StdioOptions = {}): Transport {
   return new StdioTransport(options);
 }
 
-// Lines delivered before a turn of the event loop counts the answers they caused. Answers of unknown size may be large:
-// this many of a megabyte each is what memory may grow by at worst.
+// Lines delivered before a turn of the event loop shows the answers they caused.
 const LARGEST_GROUP = 16;
-// What the answers of one group may come to, judged by the largest answer of late.
-const GROUP_LENGTH = 1024 * 1024;
 // Lines whose answers may wait for each other, so that a burst is answered with few writes.
 const LINES_A_WRITE = 64;
+// How long answers may hold up what comes after: it may be what they wait for.
+const OVERDUE_MS = 50;
 
 class StdioTransport implements Transport, Carrier {
   readonly kind = "stdio";
@@ -41,16 +41,18 @@ class StdioTransport implements Transport, Carrier {
   readonly #ownsInput: boolean;
   readonly #output: OutputQueue;
   readonly #framing: LineFraming;
+  readonly #gate: IntakeGate;
   readonly #highWater: number;
   #sink: MessageSink | undefined;
   #backlog = 0;
-  #largestAnswer = GROUP_LENGTH / 4;
   #scheduled = false;
   #unwritten = 0;
   // The input is paused.
   #paused = false;
   // Lines wait until the output has drained.
   #stalled = false;
+  // Lines wait until answers have been given, or this has run out.
+  #overdue: NodeJS.Timeout | undefined;
   #inputEnded = false;
   #sinkClosed = false;
   #closing: Promise<void> | undefined;
@@ -61,6 +63,7 @@ class StdioTransport implements Transport, Carrier {
     const limits = resolveLimits(overrides);
     this.#ownsInput = input === undefined;
     this.#input = input ?? process.stdin;
+    this.#gate = new IntakeGate(limits.inFlight);
     this.#highWater = limits.highWaterBytes;
     this.#framing = new LineFraming(limits, decode);
     this.#output = new OutputQueue(output ?? process.stdout, limits, {
@@ -81,8 +84,12 @@ class StdioTransport implements Transport, Carrier {
   }
 
   write(text: string, kind: OutgoingKind): void | Promise<void> {
-    if (kind === "response" && text.length > this.#largestAnswer) this.#largestAnswer = text.length;
+    if (kind === "response") this.#settled(text.length);
     return this.#output.write(text, kind);
+  }
+
+  abandon(): void {
+    this.#settled(0);
   }
 
   start(sink: MessageSink): void {
@@ -128,12 +135,13 @@ class StdioTransport implements Transport, Carrier {
     this.#scheduled = false;
     const sink = this.#sink;
     if (sink === undefined || this.#sinkClosed) return;
-    this.#largestAnswer = Math.max(1, this.#largestAnswer * 0.75);
-    const group = Math.min(LARGEST_GROUP, GROUP_LENGTH / this.#largestAnswer);
+    const group = Math.min(LARGEST_GROUP, this.#gate.room);
+    if (group <= 0) return this.#waitForAnswers();
     for (let lines = 0; lines < group; lines++) {
       if (this.#output.congested) return this.#stall();
       const line = this.#framing.next();
       if (line === undefined) return this.#caughtUp();
+      this.#gate.delivered();
       if (line instanceof UnreadableLine) sink.unreadable(line.error, this, line.excerpt);
       else sink.receive(line, this);
     }
@@ -155,6 +163,30 @@ class StdioTransport implements Transport, Carrier {
     if (!this.#paused) return;
     this.#paused = false;
     this.#input.resume();
+  }
+
+  #waitForAnswers(): void {
+    this.#release();
+    this.#pauseIf(true);
+    this.#overdue ??= setTimeout(this.#letMoreIn, OVERDUE_MS);
+  }
+
+  readonly #letMoreIn = (): void => {
+    this.#gate.overdue();
+    this.#stopWaiting();
+    this.#schedule();
+  };
+
+  #stopWaiting(): void {
+    clearTimeout(this.#overdue);
+    this.#overdue = undefined;
+  }
+
+  #settled(length: number): void {
+    this.#gate.settled(length);
+    if (this.#overdue === undefined || this.#gate.room <= 0) return;
+    this.#stopWaiting();
+    this.#schedule();
   }
 
   #stall(): void {
@@ -183,6 +215,7 @@ class StdioTransport implements Transport, Carrier {
 
   #stopIntake(): void {
     this.#unwatchParent?.();
+    this.#stopWaiting();
     this.#input.off("data", this.#take).off("end", this.#endOfInput).off("close", this.#endOfInput);
     // Only what is ours is destroyed; a destroyed standard input lets the process end.
     if (this.#ownsInput) this.#input.destroy();
