@@ -101,7 +101,8 @@ export class Builder {
       return pattern;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      throw new SchemaError("invalid-schema", place, `cannot be used as a regular expression: ${reason}`);
+      const code = error instanceof SyntaxError ? "invalid-schema" : "unsafe-pattern";
+      throw new SchemaError(code, place, `cannot be used as a regular expression: ${reason}`);
     }
   }
 

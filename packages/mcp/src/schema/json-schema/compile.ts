@@ -4,7 +4,7 @@ import type { Fault, JsonSchema, Outcome, Schema } from "../schema.js";
 import { Builder, type Formats } from "./build.js";
 import { Catalogue, NOWHERE } from "./catalogue.js";
 import { Filler, type Fill } from "./defaults.js";
-import { nativePattern, type PatternEngine } from "./pattern.js";
+import { nativePatterns, type PatternEngine } from "./pattern.js";
 import { resolveReferences } from "./references.js";
 import { type Check, enoughFaults, MAX_STEPS, openBudget, tooExpensive, Trace } from "./run.js";
 import { SchemaError } from "./schema-error.js";
@@ -61,7 +61,7 @@ function hasDialect(schema: JsonSchema): boolean {
 }
 
 function compileIn<T>(dialect: Dialect, schema: JsonSchema, options: CompileOptions): JsonSchemaValidator<T> {
-  const { documents = {}, regExp = nativePattern, formats = "annotate" } = options;
+  const { documents = {}, regExp = nativePatterns(), formats = "annotate" } = options;
   const catalogue = new Catalogue(documents);
   catalogue.add(schema, NOWHERE, dialect);
   const targets = resolveReferences(catalogue);

@@ -88,7 +88,7 @@ const multipleOf: Keyword = (argument) => {
   const step = argument as number;
   return (value, trace) => {
     if (typeof value !== "number") return true;
-    if (!Number.isSafeInteger(value) || !Number.isSafeInteger(step)) charge(20);
+    if (!Number.isSafeInteger(value) || !Number.isSafeInteger(step)) charge(50);
     if (isMultiple(value, step)) return true;
     return trace === null ? false : trace.refuse("multipleOf", `must be a multiple of ${step}`, value);
   };
