@@ -25,6 +25,7 @@ const NEWLINE = 10;
 const CARRIAGE_RETURN = 13;
 const SPACE = 32;
 const BYTE_ORDER_MARK = 0xfeff;
+const BLANK = /^[ \t\r]*$/;
 
 const fatal: TextDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const decodeUtf8: Decode = (bytes) => fatal.decode(bytes);
@@ -156,11 +157,11 @@ export class LineFraming {
   #add(piece: string | UnreadableLine): void {
     const marked = !this.#opened && typeof piece === "string" && piece.charCodeAt(0) === BYTE_ORDER_MARK;
     this.#opened = true;
-    this.#pieces.push(marked ? (piece).slice(1) : piece);
+    this.#pieces.push(marked ? piece.slice(1) : piece);
   }
 }
 
 // Looks past the first character only where that is white space, which no client writes.
 function isBlank(line: string): boolean {
-  return line.length === 0 || (line.charCodeAt(0) <= SPACE && line.trim() === "");
+  return line.length === 0 || (line.charCodeAt(0) <= SPACE && BLANK.test(line));
 }
