@@ -1,5 +1,6 @@
 // The command `mcp-secure-local`: reads its command line and loads only the command that is asked for.
 import { type CommandLine, nearest, readCommandLine, UsageError } from "./command-line.js";
+import { serveCommand } from "./serve-command.js";
 import { complain, endWithReader, ExitCode, print } from "./terminal.js";
 
 type Command = (line: CommandLine) => Promise<number>;
@@ -14,6 +15,10 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 async function run(argv: readonly string[]): Promise<number> {
   const line = readCommandLine(argv);
   const [word, ...words] = line.words;
+  // Serving is what has to be ready at once, so it comes first and needs nothing that is loaded later.
+  const wantsText = line.version || line.help || word !== undefined || line.json;
+  if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);
+  endWithReader();
   if (line.version) {
     print((await import("./program-version.js")).programVersion());
     return ExitCode.Ok;
@@ -24,7 +29,6 @@ async function run(argv: readonly string[]): Promise<number> {
   }
   if (word === undefined) {
     if (line.json) throw new UsageError("--json belongs to a command, as in mcp-secure-local tools --json");
-    if (!process.stdin.isTTY) return await (await import("./serve-command.js")).serveCommand(line);
     print((await import("./welcome.js")).welcome());
     return ExitCode.Ok;
   }
@@ -38,7 +42,6 @@ async function run(argv: readonly string[]): Promise<number> {
 
 /** Every error a person can cause ends here as lines on stderr; others keep their stack. */
 async function main(): Promise<void> {
-  endWithReader();
   try {
     process.exitCode = await run(process.argv.slice(2));
   } catch (error) {

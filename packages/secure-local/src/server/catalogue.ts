@@ -1,7 +1,7 @@
 // Everything this product can offer under one policy, allowed or not.
 import type { PromptDefinition, ResourceDefinition } from "@secure-local/mcp/server";
-import { type Clock, systemClock } from "../capabilities/clock.js";
-import { createFetch, type PolicyFetch } from "../capabilities/fetch.js";
+import { systemClock } from "../capabilities/clock.js";
+import { logTail } from "../capabilities/log-tail.js";
 import type { SubjectKind } from "../guard/subject.js";
 import type { Policy, WebSearchPolicy } from "../policy/policy.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
@@ -13,20 +13,11 @@ import type { BuiltinTool } from "../tools/tool.js";
 import { duckDuckGo } from "../tools/web-search/duckduckgo.js";
 import { searxng } from "../tools/web-search/searxng.js";
 import { webSearch } from "../tools/web-search/web-search.js";
-import { egressOf } from "./egress.js";
-import { logEndOf } from "./log-end.js";
 
 export type AnyTool = BuiltinTool<never>;
 export type AnyPrompt = PromptDefinition<Record<string, { readonly description?: string }>>;
 
-/** What tools are handed under this policy, beside the signal of their call. */
-export interface Powers {
-  readonly fetch: PolicyFetch;
-  readonly clock: Clock;
-}
-
 export interface Catalogue {
-  readonly powers: Powers;
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly prompts: ReadonlyMap<string, AnyPrompt>;
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
@@ -40,10 +31,9 @@ export interface CatalogueOptions {
 
 export function catalogueOf(policy: Policy, { identity, tools }: CatalogueOptions): Catalogue {
   const { analyzeLogsFile } = policy.prompts;
-  const readLog = analyzeLogsFile === undefined ? undefined : logEndOf(analyzeLogsFile);
+  const readLog = analyzeLogsFile === undefined ? undefined : logTail(analyzeLogsFile);
   const builtIn: readonly AnyTool[] = [searchTool(policy.tools.webSearch), calculate, getTimestamp];
   return {
-    powers: { fetch: createFetch(egressOf(policy)), clock: systemClock },
     tools: new Map([...builtIn, ...tools].map((tool) => [tool.name, tool])),
     prompts: new Map<string, AnyPrompt>([
       ["code_review", codeReview],

@@ -1,10 +1,11 @@
 // Keeps what a server has registered equal to what the policy in force allows.
-import { type Context, type Registration, result, type Server, type ToolResult } from "@secure-local/mcp/server";
+import type { Registration, Server } from "@secure-local/mcp/server";
 import type { SubjectKind } from "../guard/subject.js";
 import { decide } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import type { ToolAnswer, ToolPowers } from "../tools/tool.js";
-import { type AnyPrompt, type AnyTool, type Catalogue, has, type Powers } from "./catalogue.js";
+import { toolDefinition } from "../tools/tool-definition.js";
+import type { ToolPowers } from "../tools/tool.js";
+import { type AnyPrompt, type AnyTool, type Catalogue, has } from "./catalogue.js";
 
 /** One registration and the listing it was made with. */
 interface Offered {
@@ -12,16 +13,25 @@ interface Offered {
   readonly registration: Registration;
 }
 
+/** What may be registered: its key, what clients see of it, and how. */
+interface Item {
+  readonly key: string;
+  readonly listing: object;
+  readonly allowed: boolean;
+  register(): Registration;
+}
+
 /** Handlers look up their tool or prompt when they run, so only a changed listing needs a new registration. */
 export class Offer {
   readonly #server: Server;
+  readonly #powers: Omit<ToolPowers, "signal">;
   readonly #offered = new Map<string, Offered>();
   #catalogue: Catalogue;
 
-  constructor(server: Server, policy: Policy, catalogue: Catalogue) {
+  constructor(server: Server, powers: Omit<ToolPowers, "signal">, catalogue: Catalogue) {
     this.#server = server;
+    this.#powers = powers;
     this.#catalogue = catalogue;
-    this.update(policy, catalogue);
   }
 
   /** Whether there is such a thing, allowed or not. */
@@ -37,46 +47,48 @@ export class Offer {
   /** Registers what became allowed and removes what no longer is; the server announces what changed. */
   update(policy: Policy, catalogue: Catalogue): void {
     this.#catalogue = catalogue;
-    const wanted = new Set<string>();
-    const offer = (key: string, allowed: boolean, listing: object, register: () => Registration): void => {
-      if (!allowed) return;
-      wanted.add(key);
-      this.#offer(key, JSON.stringify(listing), register);
-    };
-    for (const [name, tool] of catalogue.tools) {
-      const { allowed } = decide(policy, { kind: "tool", name });
-      offer(`tool ${name}`, allowed, { ...tool }, () => this.#registerTool(tool));
-    }
-    for (const [name, prompt] of catalogue.prompts) {
-      const { allowed } = decide(policy, { kind: "prompt", name });
-      offer(`prompt ${name}`, allowed, { ...prompt }, () => this.#registerPrompt(name, prompt));
-    }
-    for (const [uri, resource] of catalogue.resources) {
-      const { allowed } = decide(policy, { kind: "resource", uri });
-      offer(`resource ${uri}`, allowed, { ...resource }, () => this.#server.resource(uri, resource));
-    }
+    const items = [...this.#items(policy, catalogue)].filter(({ allowed }) => allowed);
+    const wanted = new Set(items.map(({ key }) => key));
     for (const [key, { registration }] of this.#offered) {
       if (wanted.has(key)) continue;
       this.#offered.delete(key);
       registration.remove();
     }
+    for (const item of items) this.#offer(item);
   }
 
-  #offer(key: string, listing: string, register: () => Registration): void {
+  *#items(policy: Policy, { tools, prompts, resources }: Catalogue): Iterable<Item> {
+    for (const [name, tool] of tools) {
+      const { allowed } = decide(policy, { kind: "tool", name });
+      yield { key: `tool ${name}`, listing: tool, allowed, register: () => this.#registerTool(tool) };
+    }
+    for (const [name, prompt] of prompts) {
+      const { allowed } = decide(policy, { kind: "prompt", name });
+      yield { key: `prompt ${name}`, listing: prompt, allowed, register: () => this.#registerPrompt(name, prompt) };
+    }
+    for (const [uri, resource] of resources) {
+      const { allowed } = decide(policy, { kind: "resource", uri });
+      const register = (): Registration => this.#server.resource(uri, resource);
+      yield { key: `resource ${uri}`, listing: resource, allowed, register };
+    }
+  }
+
+  #offer({ key, listing, register }: Item): void {
     const before = this.#offered.get(key);
-    if (before?.listing === listing) return;
+    // Functions are no part of what clients see, and JSON leaves them out.
+    const text = JSON.stringify(listing);
+    if (before?.listing === text) return;
     before?.registration.remove();
-    this.#offered.set(key, { listing, registration: register() });
+    this.#offered.set(key, { listing: text, registration: register() });
   }
 
   #registerTool(tool: AnyTool): Registration {
-    const { name, title, description, input, annotations } = tool;
-    const run = (args: unknown, context: Context): ToolResult | Promise<ToolResult> => {
-      const { tools, powers } = this.#catalogue;
-      const answer = (tools.get(name) ?? tool).run(args as never, new CallPowers(powers, context));
-      return answer instanceof Promise ? answer.then(toResult) : toResult(answer);
+    const { name } = tool;
+    const latest: AnyTool = {
+      ...tool,
+      run: (args, powers) => (this.#catalogue.tools.get(name) ?? tool).run(args, powers),
     };
-    return this.#server.tool(name, { title, description, input, annotations, run });
+    return this.#server.tool(name, toolDefinition(latest, this.#powers));
   }
 
   #registerPrompt(name: string, prompt: AnyPrompt): Registration {
@@ -85,26 +97,4 @@ export class Offer {
       run: (args, context) => (this.#catalogue.prompts.get(name) ?? prompt).run(args, context),
     });
   }
-}
-
-/** The powers of one call. Its signal is made only when the tool looks at it. */
-class CallPowers implements ToolPowers {
-  readonly fetch: ToolPowers["fetch"];
-  readonly clock: ToolPowers["clock"];
-  readonly #context: Context;
-
-  constructor({ fetch, clock }: Powers, context: Context) {
-    this.fetch = fetch;
-    this.clock = clock;
-    this.#context = context;
-  }
-
-  get signal(): AbortSignal {
-    return this.#context.signal;
-  }
-}
-
-function toResult(answer: ToolAnswer): ToolResult {
-  if (typeof answer === "string") return result({ content: [answer], isError: false });
-  return result({ content: [answer.failed], isError: true });
 }

@@ -1,10 +1,12 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
 import { type LoggingLevel, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
+import { systemClock } from "../capabilities/clock.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Guard } from "../guard/guard.js";
 import type { Policy } from "../policy/policy.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
+import { lazyFetch } from "./lazy-fetch.js";
 import { Offer } from "./offer.js";
 
 export const SERVER_NAME = "mcp-secure-local";
@@ -44,8 +46,11 @@ export class SecureServer {
       capabilities: { expect: ["tools", "resources", "prompts"] },
       report: (level, message, details) => this.#reported(level, message, details),
     });
-    this.#offer = new Offer(this.server, policy, catalogueOf(policy, this.#catalogue));
+    const catalogue = catalogueOf(policy, this.#catalogue);
+    const powers = { fetch: lazyFetch(() => this.#guard.policy), clock: systemClock };
+    this.#offer = new Offer(this.server, powers, catalogue);
     this.#guard = new Guard({ policy, audit, exists: ({ kind, name }) => this.#offer.exists(kind, name) });
+    this.#offer.update(policy, catalogue);
     this.server.use(this.#guard.middleware);
   }
 
