@@ -13,7 +13,7 @@ const FORBIDDEN_KEY = -Number.MAX_SAFE_INTEGER;
  * The parsed value, or a `ParseFault` when `text` is not JSON (-32700) or is JSON that a rule refuses (-32600).
  * Never throws. A key is duplicated exactly when the text has more colons outside strings than the value has keys.
  */
-export function parseJson(text: string, limits: JsonRpcLimits): unknown | ParseFault {
+export function parseJson(text: string, limits: JsonRpcLimits): unknown {
   if (text.length > limits.messageBytes) return refused(excerpt(text), tooLong(limits));
   const members = countMembers(text, limits);
   if (typeof members === "string") return refused(excerpt(text), `Message refused: ${members}`);

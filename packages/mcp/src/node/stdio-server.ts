@@ -7,6 +7,7 @@ import type { MessageSink, Transport } from "../jsonrpc/transport.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
 import { IntakeGate } from "./intake-gate.js";
 import { OutputQueue } from "./output-queue.js";
+import { readStdin } from "./stdin-reader.js";
 import { watchParent } from "./parent-watch.js";
 
 export interface StdioOptions {
@@ -37,7 +38,7 @@ class StdioTransport implements Transport, Carrier {
   readonly kind = "stdio";
   readonly principal = undefined;
   readonly done: Promise<void>;
-  readonly #input: Readable;
+  #input: Readable | undefined;
   readonly #ownsInput: boolean;
   readonly #output: OutputQueue;
   readonly #framing: LineFraming;
@@ -62,7 +63,7 @@ class StdioTransport implements Transport, Carrier {
   constructor({ input, output, limits: overrides }: StdioOptions) {
     const limits = resolveLimits(overrides);
     this.#ownsInput = input === undefined;
-    this.#input = input ?? process.stdin;
+    this.#input = input;
     this.#gate = new IntakeGate(limits.inFlight);
     this.#highWater = limits.highWaterBytes;
     this.#framing = new LineFraming(limits, decode);
@@ -94,8 +95,8 @@ class StdioTransport implements Transport, Carrier {
 
   start(sink: MessageSink): void {
     this.#sink = sink;
-    this.#input.on("data", this.#take).on("end", this.#endOfInput).on("close", this.#endOfInput);
-    this.#input.on("error", this.#endOfInput);
+    this.#input = this.#input?.on("data", this.#take) ?? readStdin(this.#take);
+    this.#input.on("end", this.#endOfInput).on("close", this.#endOfInput).on("error", this.#endOfInput);
     if (this.#ownsInput) this.#unwatchParent = watchParent(() => this.#end());
   }
 
@@ -162,7 +163,7 @@ class StdioTransport implements Transport, Carrier {
     if (this.#inputEnded) return this.#closeSink();
     if (!this.#paused) return;
     this.#paused = false;
-    this.#input.resume();
+    this.#input?.resume();
   }
 
   #waitForAnswers(): void {
@@ -204,7 +205,7 @@ class StdioTransport implements Transport, Carrier {
   #pauseIf(needed: boolean): void {
     if (!needed || this.#paused) return;
     this.#paused = true;
-    this.#input.pause();
+    this.#input?.pause();
   }
 
   #closeSink(): void {
@@ -216,10 +217,10 @@ class StdioTransport implements Transport, Carrier {
   #stopIntake(): void {
     this.#unwatchParent?.();
     this.#stopWaiting();
-    this.#input.off("data", this.#take).off("end", this.#endOfInput).off("close", this.#endOfInput);
+    this.#input?.off("data", this.#take).off("end", this.#endOfInput).off("close", this.#endOfInput);
     // Only what is ours is destroyed; a destroyed standard input lets the process end.
-    if (this.#ownsInput) this.#input.destroy();
-    else this.#input.pause();
+    if (this.#ownsInput) this.#input?.destroy();
+    else this.#input?.pause();
   }
 
   // Nothing can come or go any more.

@@ -1,0 +1,169 @@
+// The stdio transport in a process of its own, as it is built: ends, signals, orphans, stray prints, oversized lines.
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
+
+const fixtures = resolve(import.meta.dirname, "fixtures");
+const built = resolve(import.meta.dirname, "../../dist/node/stdio-server.js");
+const started: Program[] = [];
+
+class Program {
+  readonly child: ChildProcessWithoutNullStreams;
+  readonly exit: Promise<number | string>;
+  stdout = "";
+  lines = 0;
+  stderr = "";
+  #listening: (() => void)[] = [];
+
+  constructor(file: string, ...options: string[]) {
+    this.child = spawn(process.execPath, [resolve(fixtures, file), ...options]);
+    this.child.stdout.on("data", (chunk: Buffer) => {
+      this.stdout += chunk.toString("latin1");
+      for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) this.lines++;
+      this.#heard();
+    });
+    this.child.stderr.on("data", (chunk: Buffer) => {
+      this.stderr += chunk.toString();
+      this.#heard();
+    });
+    this.child.stdin.on("error", () => undefined);
+    this.exit = new Promise((done) => this.child.on("close", (code, signal) => done(code ?? (signal as string))));
+    started.push(this);
+  }
+
+  send(...messages: object[]): void {
+    this.child.stdin.write(messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join(""));
+  }
+
+  async until(holds: () => boolean): Promise<void> {
+    while (!holds()) await new Promise<void>((next) => this.#listening.push(next));
+  }
+
+  async answers(count: number): Promise<Record<string, unknown>[]> {
+    await this.until(() => this.lines >= count);
+    const lines = this.stdout.trimEnd().split("\n");
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  #heard(): void {
+    for (const next of this.#listening.splice(0)) next();
+  }
+}
+
+beforeAll(() => {
+  if (!existsSync(built)) throw new Error("Build first (npm run build): these tests run the built transport");
+});
+
+afterEach(() => {
+  for (const { child } of started.splice(0)) if (child.exitCode === null) child.kill("SIGKILL");
+});
+
+describe("a server process", () => {
+  it("answers everything that came before the end of input, then ends by itself", async () => {
+    const server = new Program("echo-server.mjs");
+    server.send(...Array.from({ length: 500 }, (_, id) => ({ id, method: "m" })));
+    server.child.stdin.end('{"jsonrpc":"2.0","id":"last","method":"m"}');
+    expect(await server.exit).toBe(0);
+    const answers = await server.answers(501);
+    expect([answers.length, answers.at(-1)]).toEqual([501, { jsonrpc: "2.0", id: "last", result: { method: "m" } }]);
+    expect(server.stderr).toBe("");
+  });
+
+  it("is gone within 100 ms of the end of input", async () => {
+    const server = new Program("echo-server.mjs");
+    server.send({ id: 1, method: "m" });
+    await server.answers(1);
+    const start = performance.now();
+    server.child.stdin.end();
+    expect(await server.exit).toBe(0);
+    // Twice the promise: a busy machine takes its time to reap.
+    expect(performance.now() - start).toBeLessThan(200);
+  });
+
+  it.each([[[]], [["--early-print"]]])("prints nothing but messages once it serves %j", async (options) => {
+    const server = new Program("echo-server.mjs", ...options);
+    server.send({ id: 1, method: "print" });
+    server.child.stdin.end();
+    expect(await server.exit).toBe(0);
+    expect((await server.answers(1)).at(-1)).toEqual({ jsonrpc: "2.0", id: 1, result: { method: "print" } });
+    expect(server.stdout).not.toContain("printed");
+    for (const way of ["console.log", "console.info", "console.dir", "process.stdout.write"]) {
+      expect(server.stderr).toContain(`with ${way}`);
+    }
+  });
+
+  it("answers an oversized line once, with its id, keeps none of it, and goes on", async () => {
+    const server = new Program("echo-server.mjs");
+    server.send({ id: 0, method: "m" });
+    await server.answers(1);
+    const resident = (): number =>
+      Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${server.child.pid}/status`, "utf8"))?.[1]) * 1024;
+    const measured = process.platform === "linux";
+    const before = measured ? resident() : 0;
+    server.child.stdin.write('{"jsonrpc":"2.0","id":7,"method":"m","params":{"text":"');
+    const chunk = Buffer.alloc(1024 * 1024, "x");
+    for (let sent = 0; sent < 64; sent++) {
+      if (!server.child.stdin.write(chunk)) await new Promise((drained) => server.child.stdin.once("drain", drained));
+    }
+    server.child.stdin.write('"}}\n');
+    server.send({ id: 8, method: "m" });
+    const [, refusal, next] = await server.answers(3);
+    const message = "Message refused: it is longer than 4194304 bytes";
+    expect(refusal).toEqual({ jsonrpc: "2.0", id: 7, error: { code: -32600, message } });
+    expect(next).toEqual({ jsonrpc: "2.0", id: 8, result: { method: "m" } });
+    if (measured) expect(resident() - before).toBeLessThan(16 * 1024 * 1024);
+  });
+
+  it("keeps its memory while a client does not read, and loses nothing", async () => {
+    const server = new Program("echo-server.mjs");
+    server.send({ id: "warm", method: "blob", params: { length: 1_000_000 } });
+    await server.answers(1);
+    server.child.stdout.pause();
+    server.send(...Array.from({ length: 40 }, (_, id) => ({ id, method: "blob", params: { length: 1_000_000 } })));
+    server.child.stdout.resume();
+    const [, ...answers] = await server.answers(41);
+    expect(answers.map(({ id }) => id)).toEqual(Array.from({ length: 40 }, (_, id) => id));
+  });
+
+  it("ends when the reader of its answers is gone", async () => {
+    const server = new Program("echo-server.mjs");
+    server.send({ id: 1, method: "m" });
+    await server.answers(1);
+    server.child.stdout.destroy();
+    server.send({ id: 2, method: "m" }, { id: 3, method: "m" });
+    expect(await server.exit).toBe(0);
+  });
+
+  it.skipIf(process.platform === "win32")(
+    "ends with its parent, though somebody else holds its input open",
+    async () => {
+      const parent = new Program("parent.mjs");
+      parent.send({ id: 1, method: "m" });
+      await parent.answers(1);
+      const start = performance.now();
+      parent.child.kill("SIGKILL");
+      // Closed only when the last process that could write to it, the orphan, is gone.
+      expect(await parent.exit).toBe("SIGKILL");
+      expect(performance.now() - start).toBeLessThan(1_000);
+    },
+  );
+
+  it.skipIf(process.platform === "win32").each(["SIGTERM", "SIGINT"] as const)("ends cleanly at %s", async (signal) => {
+    const server = new Program("echo-server.mjs");
+    server.send({ id: 1, method: "m" });
+    await server.answers(1);
+    server.child.kill(signal);
+    expect([await server.exit, server.stderr]).toEqual([0, `asked by ${signal}\n`]);
+  });
+
+  it.skipIf(process.platform === "win32")("ends at once at the second signal", async () => {
+    const server = new Program("echo-server.mjs", "--stubborn");
+    server.send({ id: 1, method: "m" });
+    await server.answers(1);
+    server.child.kill("SIGTERM");
+    await server.until(() => server.stderr.includes("asked"));
+    server.child.kill("SIGTERM");
+    expect(await server.exit).toBe(143);
+  });
+});
