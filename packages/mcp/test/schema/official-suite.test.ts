@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { compileJsonSchema } from "../../src/schema/json-schema/compile.js";
+import { formats } from "../../src/schema/json-schema/formats.js";
 import { isMultiple } from "../../src/schema/json-schema/value-keywords.js";
 import type { JsonSchema } from "../../src/schema/schema.js";
 
@@ -58,6 +59,21 @@ describe.skipIf(!present && process.env["CI"] === undefined)("the official suite
     expect(total).toBeGreaterThanOrEqual(atLeast);
   });
 });
+
+describe.skipIf(!present && process.env["CI"] === undefined)("the suite's formats", () => {
+  it.each(Object.keys(formats))("%s is asserted when asked for", (format) => {
+    const cases = readJson(join(suite, "tests/draft2020-12/optional/format", `${format}.json`)) as Case[];
+    const failures = cases.flatMap(({ schema, tests }) => {
+      const validator = compileJsonSchema(schema, { formats });
+      const wrong = tests.filter(({ data, valid }) => validator.check(data) !== valid);
+      return wrong.map(({ description, data }) => `${description}: ${JSON.stringify(data)}`);
+    });
+    expect(failures.filter((failure) => !exempt.test(failure))).toEqual([]);
+  });
+});
+
+/** Punycode is not decoded: labels are judged by their letters. */
+const exempt = /A-label|U-label|xn--/i;
 
 /** What is wrong with the answers to one case: both passes must agree with the suite and with each other. */
 function problemOf(
