@@ -94,7 +94,12 @@ async function book(_args, ctx) {
       extras: { type: "array", items: { type: "string", enum: ["bread", "water"] }, maxItems: 2, default: ["bread"] },
       allergies: {
         type: "array",
-        items: { anyOf: [{ const: "n", title: "Nuts" }, { const: "m", title: "Milk" }] },
+        items: {
+          anyOf: [
+            { const: "n", title: "Nuts" },
+            { const: "m", title: "Milk" },
+          ],
+        },
         optional: true,
       },
     },

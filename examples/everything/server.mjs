@@ -86,4 +86,7 @@ function registerPrompts(server) {
   });
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) await serveStdio(everythingServer());
+// Small pages, so that every client shows that it walks them.
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  await serveStdio(everythingServer({ limits: { pageSize: 5 } }));
+}

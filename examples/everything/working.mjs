@@ -19,10 +19,21 @@ export function registerWorkingTools(server) {
       return "Said everything";
     },
   });
+  const waiting = new Set();
   server.tool("wait", {
-    description: "Waits until it is cancelled, or for some milliseconds",
+    description: "Says that it waits, then waits to be woken or cancelled, or for some milliseconds",
     input: { type: "object", properties: { ms: { type: "integer", minimum: 0, default: 60_000 } } },
-    run: ({ ms }, ctx) => waitFor(ms, ctx.signal),
+    async run({ ms }, ctx) {
+      await ctx.progress(1, 2, "Waiting");
+      return waitFor(ms, ctx.signal, waiting);
+    },
+  });
+  server.tool("wake", {
+    description: "Wakes everybody who waits",
+    run() {
+      for (const wake of waiting) wake();
+      return "Woke everybody";
+    },
   });
   registerChanges(server);
 }
@@ -55,12 +66,24 @@ function registerChanges(server) {
   });
 }
 
-function waitFor(ms, signal) {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(`Waited ${ms} ms`), ms);
-    signal.addEventListener("abort", () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    });
+function waitFor(ms, signal, waiting) {
+  const { promise, resolve, reject } = deferred();
+  const wake = () => resolve("Woken");
+  const cancel = () => reject(signal.reason);
+  const timer = setTimeout(() => resolve(`Waited ${ms} ms`), ms);
+  waiting.add(wake);
+  signal.addEventListener("abort", cancel);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    waiting.delete(wake);
+    signal.removeEventListener("abort", cancel);
   });
+}
+
+function deferred() {
+  let settle;
+  const promise = new Promise((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  return { promise, ...settle };
 }

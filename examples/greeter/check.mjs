@@ -19,12 +19,20 @@ const call = { _meta, name: "greet", arguments: { name: "Ada" } };
 send({ id: 1, method: "tools/call", params: call });
 const { result: asked } = await receive();
 const [key] = Object.keys(asked.inputRequests);
-send({ id: 2, method: "tools/call", params: { ...call, requestState: asked.requestState, inputResponses: { [key]: yes } } });
+send({
+  id: 2,
+  method: "tools/call",
+  params: { ...call, requestState: asked.requestState, inputResponses: { [key]: yes } },
+});
 assert.equal((await receive()).result.content[0].text, "Hello, Ada!");
 
 // 2025-06-18: the same handler asks with a request on the wire.
 const clientInfo = { name: "check", version: "1.0.0" };
-send({ id: 3, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: { elicitation: {} }, clientInfo } });
+send({
+  id: 3,
+  method: "initialize",
+  params: { protocolVersion: "2025-06-18", capabilities: { elicitation: {} }, clientInfo },
+});
 await receive();
 send({ id: 4, method: "tools/call", params: { name: "greet", arguments: { name: "Ada" } } });
 send({ id: (await receive()).id, result: yes });
