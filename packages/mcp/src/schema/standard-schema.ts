@@ -1,6 +1,7 @@
 // Takes schemas of other libraries (zod 4, valibot, arktype) through Standard Schema v1; see https://standardschema.dev.
 
 import { SchemaError } from "./json-schema/schema-error.js";
+import { visible } from "./json-schema/show.js";
 import type { Fault, JsonSchema, Outcome, Schema } from "./schema.js";
 
 /** A schema of any library that follows Standard Schema v1. Some are objects, some are functions. */
@@ -34,6 +35,8 @@ export type InferStandard<S extends StandardSchema> = NonNullable<S["~standard"]
 
 /** Faults reported for one value, as many as for JSON Schema. */
 const MAX_FAULTS = 20;
+/** Characters kept of a library's message: some quote the whole value that came. */
+const MAX_MESSAGE = 500;
 /** Characters kept of one member name in a path: names are the sender's and can be megabytes. */
 const MAX_SEGMENT = 100;
 
@@ -71,7 +74,8 @@ function outcomeOf<T>(result: StandardResult<T>): Outcome<T> {
 
 function faultOf(issue: StandardIssue): Fault {
   const path = (issue.path ?? []).map((part) => `/${segmentOf(part)}`).join("");
-  return { path, constraint: constraintOf(issue), message: path === "" ? issue.message : `${path}: ${issue.message}` };
+  const message = issue.message.length > MAX_MESSAGE ? `${issue.message.slice(0, MAX_MESSAGE)}…` : issue.message;
+  return { path, constraint: constraintOf(issue), message: visible(path === "" ? message : `${path}: ${message}`) };
 }
 
 function segmentOf(part: PropertyKey | { readonly key: PropertyKey }): string {

@@ -126,6 +126,8 @@ describe("faults", () => {
       /^must be a number, but it is the string "\\u001b\[31m\\u\{202e\}\\u\{200b\}\\u\{85\}x+…"$/,
     );
     expect(fault?.message.length).toBeLessThan(150);
+    const [named] = faultsOf({ additionalProperties: { type: "number" } }, { ["\u001b]0;\u2066/"]: "x" });
+    expect(named?.message).toBe('/\\u{1b}]0;\\u{2066}~1 must be a number, but it is the string "x"');
   });
 });
 

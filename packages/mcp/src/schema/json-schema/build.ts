@@ -17,7 +17,7 @@ const keywords: ReadonlyMap<string, Keyword> = new Map(
   [valueKeywords, arrayKeywords, objectKeywords, logicKeywords].flatMap((group) => Object.entries(group)),
 );
 
-export interface BuildOptions {
+interface BuildOptions {
   readonly engine: PatternEngine;
   readonly formats: Formats | undefined;
 }
@@ -63,12 +63,11 @@ export class Builder {
   #join(node: Node): Check {
     const { schema, resource } = node;
     const site = this.#site(node);
-    const hidden = resource.dialect.draft === "draft-07" && schema["$ref"] !== undefined;
     let type: Check | undefined;
     const body: Check[] = [];
     const last: Check[] = [];
     const used: string[] = [];
-    for (const keyword of hidden ? ["$ref"] : Object.keys(schema)) {
+    for (const keyword of node.isBareReference ? ["$ref"] : Object.keys(schema)) {
       const check = resource.dialect.kinds.has(keyword) ? keywords.get(keyword)?.(schema[keyword], site) : undefined;
       if (check === undefined) continue;
       used.push(keyword);

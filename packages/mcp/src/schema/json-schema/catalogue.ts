@@ -24,6 +24,8 @@ export interface Node {
   readonly pointer: string;
   /** How many subschemas it stands inside. */
   readonly level: number;
+  /** Whether it is a reference beside which nothing counts, as in draft-07. */
+  readonly isBareReference: boolean;
   /** Set when it is built. */
   check: Check | undefined;
 }
@@ -79,16 +81,15 @@ export class Catalogue {
     }
     if (this.nodes.has(schema)) return;
     this.#count(pointer, level);
-    // In draft-07 a reference hides whatever stands beside it.
-    const hidden = outer.dialect.draft === "draft-07" && schema["$ref"] !== undefined;
-    const resource = hidden ? outer : this.#enter(schema, outer, pointer);
-    const node: Node = { schema, resource, pointer, level, check: undefined };
+    const isBareReference = outer.dialect.draft === "draft-07" && schema["$ref"] !== undefined;
+    const resource = isBareReference ? outer : this.#enter(schema, outer, pointer);
+    const node: Node = { schema, resource, pointer, level, isBareReference, check: undefined };
     this.nodes.set(schema, node);
-    if (!hidden) nameAnchors(node);
+    if (!isBareReference) nameAnchors(node);
     const { kinds } = resource.dialect;
     for (const keyword of Object.keys(schema)) {
       const kind = kinds.get(keyword);
-      if (kind === undefined || (hidden && keyword !== "$ref" && keyword !== "definitions")) continue;
+      if (kind === undefined || (isBareReference && keyword !== "$ref" && keyword !== "definitions")) continue;
       const value = schema[keyword];
       const place = below(pointer, keyword);
       checkKeyword(kind, value, place);
@@ -168,7 +169,7 @@ function nameAnchors(node: Node): void {
   const { schema, resource } = node;
   const { anchors, dynamic, dialect } = resource;
   if (dialect.draft === "draft-07") {
-    const [, fragment] = splitFragment(String(schema["$id"] ?? ""));
+    const [, fragment] = splitFragment(typeof schema["$id"] === "string" ? schema["$id"] : "");
     if (fragment !== "") anchors.set(fragment, node);
     return;
   }

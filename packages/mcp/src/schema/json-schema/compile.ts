@@ -129,7 +129,8 @@ class Validator<T> implements JsonSchemaValidator<T> {
     } catch (error) {
       if (error !== enoughFaults && trace.faults.length === 0) return refused([budgetFault(error)]);
     }
-    return refused(trace.faults);
+    // Looking for every fault takes other steps: what is too expensive only for `check` leaves none behind.
+    return refused(trace.faults.length > 0 ? trace.faults : [budgetFault(tooExpensive)]);
   }
 }
 

@@ -48,8 +48,7 @@ export class Filler {
   #sub(schema: unknown): Fill | undefined {
     if (!isSchemaObject(schema)) return undefined;
     const node = this.#catalogue.nodeOf(schema);
-    const hidden = node.resource.dialect.draft === "draft-07" && schema["$ref"] !== undefined;
-    const own = hidden ? [] : [this.#members(schema), this.#items(schema), ...this.#parts(schema)];
+    const own = node.isBareReference ? [] : [this.#members(schema), this.#items(schema), ...this.#parts(schema)];
     const steps = [...own, this.#reference(node)].filter((step) => step !== undefined);
     return steps.length === 0 ? undefined : (value) => steps.reduce((filled, step) => step(filled), value);
   }

@@ -2,7 +2,7 @@
 
 import type { Pattern } from "./pattern.js";
 import { list, nearest, plural, quote } from "./show.js";
-import { charge, type Check, checkMember, has, isObject, Seen, Trace } from "./run.js";
+import { charge, type Check, checkMember, has, isObject, type Seen, Trace } from "./run.js";
 import { all, type Keyword, type Keywords, type Site } from "./logic-keywords.js";
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 // Defines a compiled check and what it needs while it runs: a budget, a list of faults, and what was evaluated.
 
 import type { Fault } from "../schema.js";
-import { describe } from "./show.js";
+import { describe, visible } from "./show.js";
 
 /** Steps of one validation. A step is a subschema applied or a member visited: 100,000 take a few milliseconds. */
 export const MAX_STEPS = 100_000;
@@ -64,7 +64,7 @@ export class Trace {
   /** Adds a fault whose message is the path and then `sentence`, such as `must be an integer`. Always false. */
   fail(constraint: string, sentence: string): false {
     const path = this.path();
-    this.faults.push({ path, constraint, message: path === "" ? sentence : `${path} ${sentence}` });
+    this.faults.push({ path, constraint, message: path === "" ? sentence : `${visible(path)} ${sentence}` });
     if (this.faults.length >= MAX_FAULTS) throw enoughFaults;
     return false;
   }

@@ -6,16 +6,21 @@ const MAX_SHOWN = 60;
 const MAX_LISTED = 20;
 
 // Control, format (bidirectional, zero-width) and separator characters, and halves of surrogate pairs.
-const invisible = /[\u007f-\u009f\u2028\u2029]|\p{Cf}|\p{Cs}/gu;
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
 function escapeInvisible(character: string): string {
   return [...character].map((c) => `\\u{${(c.codePointAt(0) ?? 0).toString(16)}}`).join("");
 }
 
+/** `text` with every character that cannot be seen written as an escape. */
+export function visible(text: string): string {
+  return text.replace(invisible, escapeInvisible);
+}
+
 /** Quotes `text` as JSON, cut to a readable length. */
 export function quote(text: string): string {
   const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-  return JSON.stringify(cut).replace(invisible, escapeInvisible);
+  return visible(JSON.stringify(cut));
 }
 
 /** Names the type of `value` and shows it where it is short: `the string "five"`, `an array of 3 items`. */
@@ -43,7 +48,7 @@ export function literal(value: unknown): string {
   if (typeof value === "string") return quote(value);
   if (typeof value !== "object" || value === null) return String(value);
   const text = JSON.stringify(value);
-  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  return visible(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
 }
 
 /** Shows `values` with commas between them, and says how many were left out. */

@@ -6,7 +6,7 @@ import { charge, type Check, isObject, type Trace } from "./run.js";
 import type { Keyword, Keywords } from "./logic-keywords.js";
 
 /** The check of each type name. */
-export const typeChecks: Readonly<Record<string, Check>> = {
+const typeChecks: Readonly<Record<string, Check>> = {
   string: (value, trace) => typeof value === "string" || refuseType(value, trace, "string"),
   number: (value, trace) => Number.isFinite(value) || refuseType(value, trace, "number"),
   integer: (value, trace) => Number.isInteger(value) || refuseType(value, trace, "integer"),
@@ -103,7 +103,11 @@ function hasCharacters(text: string, limit: number): boolean {
 function countCharacters(text: string): number {
   charge(text.length >> 8);
   let count = text.length;
-  for (let i = 0; i < text.length; i++) if ((text.codePointAt(i) ?? 0) > 0xffff) (count--, i++);
+  for (let i = 0; i < text.length; i++) {
+    if ((text.codePointAt(i) ?? 0) <= 0xffff) continue;
+    count--;
+    i++;
+  }
   return count;
 }
 
