@@ -33,11 +33,12 @@ export function listen(core: ServerCore, call: Call): Promise<Answer> {
   void subscription.send("notifications/subscriptions/acknowledged", { notifications: honoured });
   subscribers.add(subscription);
   return new Promise((resolve) => {
-    call.onCancel = () => subscribers.remove(subscription);
     subscription.end = () => {
       subscribers.remove(subscription);
       resolve({ _meta: { [META.subscriptionId]: call.id } });
     };
+    // The answer of a cancelled call is dropped, but it has to end, or its id would be in use for ever.
+    call.onCancel = subscription.end;
   });
 }
 

@@ -18,16 +18,17 @@ export interface Envelope {
   readonly logLevel: LoggingLevel | undefined;
 }
 
-/** The request's `_meta` when it claims the stateless era by naming its version there; undefined otherwise. */
+/** The request's `_meta` when it claims the stateless era: by a version, or by capabilities whose version was forgotten. */
 export function claimOf(params: JsonObject | undefined): JsonObject | undefined {
   const meta = params?.["_meta"];
   if (typeof meta !== "object" || meta === null) return undefined;
-  return META.protocolVersion in meta ? (meta) : undefined;
+  return META.protocolVersion in meta || META.clientCapabilities in meta ? meta : undefined;
 }
 
 /** Reads an envelope, or says what is wrong with it: -32602 for a missing or malformed key, -32022 for a version we do not serve this way. */
 export function readEnvelope(meta: JsonObject): Envelope | RpcError {
   const version = meta[META.protocolVersion];
+  if (version === undefined) return missingEnvelope();
   if (typeof version !== "string") return badKey(META.protocolVersion, "must be a string");
   const known = revision(version);
   if (known?.era !== "stateless") return unsupported(version);
