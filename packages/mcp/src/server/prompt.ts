@@ -46,7 +46,7 @@ export interface PromptDefinition<A> {
   readonly title?: string;
   readonly description?: string;
   /** In the order a client shows them. */
-  readonly arguments?: A;
+  readonly arguments?: A & ArgumentDefinitions;
   readonly icons?: readonly Icon[];
   readonly _meta?: Meta;
   run(args: PromptArguments<A>, ctx: Context): MaybePromise<PromptReturn>;
