@@ -76,12 +76,21 @@ function keywords(sub: fc.Arbitrary<unknown>, draft: "2020-12" | "draft-07"): Ke
     ...shared,
     prefixItems: subs,
     items: sub,
-    minContains: count,
     dependentRequired: fc.dictionary(names, nameList, { maxKeys: 2 }),
     dependentSchemas: map,
     unevaluatedProperties: sub,
     unevaluatedItems: sub,
   };
+}
+
+/** Leaves out what ajv is known to get wrong, by the specification and the official suite. */
+function withoutQuarrels(schema: Record<string, unknown>, draft: string): Record<string, unknown> {
+  // Beside a reference draft-07 ignores the rest.
+  if (draft === "draft-07" && "$ref" in schema) return { $ref: schema["$ref"] };
+  if (draft === "draft-07") return schema;
+  // In 2020-12 `contains` evaluates the items it matches, and is not met by an empty list beside `prefixItems`.
+  const { contains: _, ...rest } = schema;
+  return rest;
 }
 
 function schemaOf(draft: "2020-12" | "draft-07"): fc.Arbitrary<Record<string, unknown>> {
@@ -98,8 +107,7 @@ function schemaOf(draft: "2020-12" | "draft-07"): fc.Arbitrary<Record<string, un
         selector: ([name]) => name,
       })
       .map((entries): Record<string, unknown> => Object.fromEntries(entries))
-      // Beside a reference draft-07 ignores the rest, which ajv does not.
-      .map((one) => (draft === "draft-07" && "$ref" in one ? { $ref: one["$ref"] } : one));
+      .map((one) => withoutQuarrels(one, draft));
     return { schema: fc.oneof({ depthSize: "small" }, leaf, object) };
   });
   const root = schema.map((one) => (typeof one === "object" && one !== null ? one : { allOf: [one] }));
