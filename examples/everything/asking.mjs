@@ -5,7 +5,7 @@ import { inputRequired } from "@secure-local/mcp/server";
 export function registerAskingTools(server) {
   server.tool("get_weather", {
     title: "Weather Information Provider",
-    description: 'Get current weather information for a location; "home" asks who you are first',
+    description: "Get current weather information for a location",
     input: {
       type: "object",
       properties: { location: { type: "string", description: "City name or zip code" } },
@@ -49,6 +49,7 @@ export function registerAskingTools(server) {
   });
 }
 
+/** The weather at home needs to know whose home: asked by hand, with the answer in `ctx.inputResponses` of the next round. */
 function weather({ location }, ctx) {
   if (location !== "home") return `Current weather in ${location}:\nTemperature: 72°F\nConditions: Partly cloudy`;
   const login = ctx.inputResponses?.github_login;

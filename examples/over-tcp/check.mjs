@@ -24,6 +24,12 @@ assert.equal(opened.result.serverInfo.name, "over-tcp");
 const sum = await ask(2, "tools/call", { name: "add", arguments: { a: 2, b: 3 } });
 assert.equal(sum.result.content[0].text, "5");
 
+// A line without end is not kept until memory is full.
+const endless = connect(listener.address().port, "127.0.0.1").on("error", () => undefined);
+const noise = setInterval(() => endless.write(" ".repeat(1_000_000)), 1);
+await new Promise((resolve) => endless.on("close", resolve));
+clearInterval(noise);
+
 socket.end();
 await once(socket, "close");
 listener.close();

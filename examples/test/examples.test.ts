@@ -1,0 +1,24 @@
+// Every example runs, checks itself, and says so.
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+
+const run = promisify(execFile);
+const EXAMPLES = fileURLToPath(new URL("../", import.meta.url));
+/** Starting three programs side by side takes a second; a check that hangs shall not hold up the suite. */
+const TIMEOUT_MS = 10_000;
+
+const names = readdirSync(EXAMPLES).filter((name) => existsSync(`${EXAMPLES}${name}/package.json`));
+
+describe("examples", () => {
+  it("are all here", () => {
+    expect(names).toEqual(expect.arrayContaining(["everything", "greeter", "over-tcp"]));
+  });
+
+  it.concurrent.each(names)("%s checks itself", async (name) => {
+    const { stdout } = await run(process.execPath, [`${EXAMPLES}${name}/check.mjs`], { timeout: TIMEOUT_MS });
+    expect(stdout).toMatch(new RegExp(`^${name}: .+\n$`));
+  });
+});
