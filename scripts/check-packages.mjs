@@ -1,29 +1,14 @@
 #!/usr/bin/env node
 // Packs both packages and checks the tarballs as a stranger would find them: contents, metadata, types, imports, command.
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseFile } from "./check-layers/parse-file.mjs";
+import { pack, subpathsOf } from "./lib/pack-package.mjs";
 import { root, run } from "./lib/run-command.mjs";
 import { runSteps } from "./lib/run-steps.mjs";
 
 const PACKAGES = ["packages/mcp", "packages/secure-local"];
-
-/** Packs one workspace into `folder` and unpacks it where an installed package would be; returns what is known of it. */
-async function pack(path, folder) {
-  const { code, output } = await run("npm", ["pack", "--json", "--silent", "--pack-destination", folder], {
-    cwd: join(root, path),
-  });
-  if (code !== 0) throw new Error(`npm pack in ${path} failed: ${output}`);
-  const [{ name, version, filename, files }] = Object.values(JSON.parse(output.slice(output.search(/[[{]\s/))));
-  const tarball = join(folder, filename);
-  const place = join(folder, "node_modules", name);
-  mkdirSync(place, { recursive: true });
-  const unpacked = await run("tar", ["-xzf", tarball, "--strip-components=1", "-C", place]);
-  if (unpacked.code !== 0) throw new Error(`cannot unpack ${tarball}: ${unpacked.output}`);
-  const manifest = JSON.parse(readFileSync(join(place, "package.json"), "utf8"));
-  return { path, name, version, tarball, place, manifest, files: files.map((file) => file.path) };
-}
 
 /** What must and must not be in a tarball; a file that nothing leads to was left behind by a rename. */
 function contents({ path, place, files, manifest }) {
@@ -71,11 +56,6 @@ function neutral({ place, manifest }) {
     }
   }
   return { code: lines.length > 0 ? 1 : 0, output: lines.join("\n"), seconds: 0 };
-}
-
-function subpathsOf({ name, manifest }) {
-  const subpaths = Object.keys(manifest.exports ?? {}).filter((subpath) => subpath !== "./package.json");
-  return subpaths.map((subpath) => name + subpath.slice(1));
 }
 
 /** Imports every public subpath; one that exports nothing is as wrong as one that throws. */
