@@ -1,0 +1,122 @@
+// The library as it is published: packed, unpacked where npm would put it, and used from there.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pack, subpathsOf } from "../../../../scripts/lib/pack-package.mjs";
+import { run } from "../../../../scripts/lib/run-command.mjs";
+import { type Answer, ChildServer, envelope, type Message, REFUSED } from "./child-server.js";
+import { writePrograms } from "./programs.js";
+
+const HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const ELICITATION = { elicitation: {} };
+
+let folder: string;
+let subpaths: string[];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "packed-library-"));
+  const [packed] = await Promise.all([pack("packages/mcp", folder), writePrograms(folder)]);
+  subpaths = subpathsOf(packed);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const start = (): ChildServer => new ChildServer(["server.mjs"], { cwd: folder });
+
+describe("the packed library", () => {
+  it("exports from every subpath what the sources export", async () => {
+    const { output, code } = await run(process.execPath, ["names.mjs", ...subpaths], { cwd: folder });
+    expect({ code, output }).toMatchObject({ code: 0 });
+    const names = JSON.parse(output) as Record<string, string[]>;
+    for (const subpath of subpaths) {
+      const sources = (await import(/* @vite-ignore */ subpath)) as Message;
+      expect(names[subpath]).toEqual(Object.keys(sources).sort());
+    }
+    expect(subpaths).toHaveLength(4);
+  });
+
+  it.each(["neutral.json", "node.json"])(
+    "has types that somebody's strict program compiles with (%s)",
+    async (project) => {
+      expect(await run("tsc", ["-p", project], { cwd: folder })).toMatchObject({ code: 0, output: "" });
+    },
+  );
+
+  it.each(HANDSHAKE)("holds a conversation in %s", async (revision) => {
+    const server = start();
+    const opened = await server.open(revision, ELICITATION);
+    expect(opened.result).toMatchObject({ protocolVersion: revision, serverInfo: { name: "packed" } });
+    expect((await server.ask("tools/list")).result?.["tools"]).toHaveLength(6);
+    const sum = await server.ask("tools/call", { name: "add", arguments: { a: 2 } });
+    expect(sum.result).toMatchObject({ isError: false, content: [{ type: "text", text: '{"sum":3}' }] });
+    await interview(server, revision >= "2025-06-18");
+    expect(server.faults(revision)).toEqual([]);
+    expect(await server.end()).toBe(0);
+  });
+
+  it("holds a conversation in 2026-07-28, and takes no state but its own", async () => {
+    const server = start();
+    const discovered = await server.ask("server/discover", envelope());
+    expect(discovered.result?.["supportedVersions"]).toEqual(expect.arrayContaining(["2026-07-28", "2025-11-25"]));
+    const sum = await server.ask("tools/call", { ...envelope(), name: "add", arguments: { a: 2 } });
+    expect(sum.result).toMatchObject({ resultType: "complete", structuredContent: { sum: 3 } });
+    const call = { ...envelope(ELICITATION), name: "ask", arguments: {} };
+    const { result: asked = {} } = await server.ask("tools/call", call);
+    const [key = ""] = Object.keys(asked["inputRequests"] as Message);
+    const inputResponses = { [key]: { action: "accept", content: { sure: true } } };
+    const requestState = String(asked["requestState"]);
+    const middle = requestState.length >> 1;
+    const swapped = requestState[middle] === "A" ? "B" : "A";
+    const forged = requestState.slice(0, middle) + swapped + requestState.slice(middle + 1);
+    expect((await server.ask("tools/call", { ...call, requestState: forged, inputResponses })).error?.code).toBe(
+      -32602,
+    );
+    const other = { ...call, name: "add", arguments: { a: 2 }, requestState, inputResponses };
+    expect((await server.ask("tools/call", other)).error?.code).toBe(-32602);
+    const answered = await server.ask("tools/call", { ...call, requestState, inputResponses });
+    expect(answered.result).toMatchObject({ content: [{ text: "true" }] });
+    expect(server.faults("2026-07-28")).toEqual([]);
+    expect(await server.end()).toBe(0);
+  });
+
+  it("refuses what must be refused, and serves the next message", async () => {
+    const server = start();
+    await server.open("2025-11-25");
+    for (const { name, line, code } of REFUSED) {
+      server.send(line());
+      const refused = await server.next();
+      expect({ name, code: refused.error?.code }).toEqual({ name, code });
+      expect(await server.ask("ping")).toMatchObject({ result: {} });
+    }
+    await server.end();
+  });
+
+  it("checks schemas when tools are registered and when they are called", async () => {
+    const server = start();
+    await server.open("2025-11-25");
+    const call = async (name: string, args: Message = {}): Promise<Message | undefined> =>
+      (await server.ask("tools/call", { name, arguments: args })).result;
+    const failures = "BAD_TOOL BAD_TOOL invalid-schema network-reference BAD_RESOURCE BAD_SERVER";
+    expect(await call("failures")).toMatchObject({ content: [{ text: failures }] });
+    expect(await call("add", { a: "2" })).toMatchObject({ isError: true });
+    expect(await call("failures", { extra: 1 })).toMatchObject({ isError: true });
+    expect(JSON.stringify(await call("lies"))).not.toContain("a lot");
+    expect(await call("chatty")).toMatchObject({ content: [{ text: "quiet" }] });
+    expect(JSON.stringify(await call("throws"))).not.toContain("hunter2");
+    expect(server.faults("2025-11-25")).toEqual([]);
+    await server.end();
+  });
+});
+
+/** Asks the person in revisions that can, and is told what it lacks in those that cannot. */
+async function interview(server: ChildServer, can: boolean): Promise<void> {
+  const asked = (await server.ask("tools/call", { name: "ask", arguments: {} })) as Answer & { method?: string };
+  if (!can) {
+    expect(asked.result).toMatchObject({ isError: true });
+    return;
+  }
+  expect(asked.method).toBe("elicitation/create");
+  const result = { action: "accept", content: { sure: false } };
+  server.send(JSON.stringify({ jsonrpc: "2.0", id: asked.id, result }));
+  expect((await server.next()).result).toMatchObject({ content: [{ text: "false" }] });
+}
