@@ -7,6 +7,7 @@ import { specValidator } from "../support/spec-schema.js";
 export type Message = Record<string, unknown>;
 
 export interface Answer {
+  readonly method?: string;
   readonly id?: string | number | null;
   readonly result?: Message;
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
@@ -26,7 +27,7 @@ export class ChildServer {
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 
-  /** Sends a request and resolves with the next message, which must be its answer. */
+  /** Sends a request and resolves with what comes back: its answer, or a question that has to be answered first. */
   async ask(method: string, params?: Message): Promise<Answer> {
     const id = ++this.#ids;
     this.#methods.set(id, method);
@@ -47,12 +48,15 @@ export class ChildServer {
     this.#child.stdin.write(`${line}\n`);
   }
 
-  async next<T = Answer>(): Promise<T> {
-    const { value, done } = await this.#lines.next();
-    if (done === true) throw new Error("The server has gone");
-    const message = JSON.parse(value) as Message;
-    this.#wrote.push(message);
-    return message as T;
+  /** The next message that is no notification. */
+  async next(): Promise<Answer> {
+    for (;;) {
+      const { value, done } = await this.#lines.next();
+      if (done === true) throw new Error("The server has gone");
+      const message = JSON.parse(value) as Message;
+      this.#wrote.push(message);
+      if (!("method" in message) || "id" in message) return message;
+    }
   }
 
   /** What the revision's own schema says against everything the server wrote. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pack, subpathsOf } from "../../../../scripts/lib/pack-package.mjs";
 import { run } from "../../../../scripts/lib/run-command.mjs";
-import { type Answer, ChildServer, envelope, type Message, REFUSED } from "./child-server.js";
+import { ChildServer, envelope, type Message, REFUSED } from "./child-server.js";
 import { writePrograms } from "./programs.js";
 
 const HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -110,7 +110,7 @@ describe("the packed library", () => {
 
 /** Asks the person in revisions that can, and is told what it lacks in those that cannot. */
 async function interview(server: ChildServer, can: boolean): Promise<void> {
-  const asked = (await server.ask("tools/call", { name: "ask", arguments: {} })) as Answer & { method?: string };
+  const asked = await server.ask("tools/call", { name: "ask", arguments: {} });
   if (!can) {
     expect(asked.result).toMatchObject({ isError: true });
     return;
