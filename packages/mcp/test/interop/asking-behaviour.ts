@@ -11,8 +11,8 @@ export function askingBehaviour(client: () => OfficialClient, has: (since: strin
     client().answers = { ...refusing(), elicit };
   };
   /** Older revisions have no such question: the tool says what it lacks. */
-  const refused = async (tool: string, what: string): Promise<void> => {
-    const { isError, content } = await client().call(tool);
+  const refused = async (tool: string, what: string, args?: Params): Promise<void> => {
+    const { isError, content } = await client().call(tool, args);
     expect({ isError, content }).toMatchObject({ isError: true, content: [{ text: expect.stringContaining(what) }] });
   };
 
@@ -87,10 +87,7 @@ export function askingBehaviour(client: () => OfficialClient, has: (since: strin
   });
 
   it("asks by hand, as the tools page prints it", async () => {
-    if (!has(FORM)) {
-      await expect(client().call("get_weather", { location: "home" })).rejects.toMatchObject({ code: -32602 });
-      return;
-    }
+    if (!has(FORM)) return refused("get_weather", "elicitation.form", { location: "home" });
     person(({ message }) => ({
       action: message === "Please provide your GitHub username" ? "accept" : "cancel",
       content: { name: "octocat" },
