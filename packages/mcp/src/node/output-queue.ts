@@ -7,7 +7,8 @@ import { ownWrite } from "./guard-stdout.js";
 // Joined messages go out in pieces of about this length: a pipe holds no more at once.
 const PIECE_LENGTH = 64 * 1024;
 // One message longer than this is written in parts, so that encoding it never needs its length again in memory.
-const LONGEST_WRITE = 1024 * 1024;
+// Twice the high-water mark: an answer of the usual megabyte still goes out whole.
+const LONGEST_WRITE = 2 * 1024 * 1024;
 // A reader that is alive and does not read gets this long, at the very end, to take what is left.
 const LAST_WRITE_MS = 1_000;
 

@@ -162,7 +162,7 @@ describe("stdioTransport", () => {
 
   it("writes a long message in parts that never split a character", async () => {
     const { input, output, sink } = setup();
-    const text = "𝒳".repeat(800_000);
+    const text = "𝒳".repeat(1_200_000);
     sink.answer = (_line, carrier) => void carrier.write(`x${text}`, "response");
     input.write("go\n");
     await turns(5);
