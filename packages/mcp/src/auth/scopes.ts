@@ -1,0 +1,94 @@
+// Compares the scopes of a token with those an operation needs, with hierarchies where one scope implies others.
+import type { Identity, Refusal } from "./authenticator.js";
+import { type ChallengeTerms, refuse } from "./refusal.js";
+
+/** Which scopes a scope implies, itself aside: `{ admin: ["write"], write: ["read"] }`. Followed to the end. */
+export type ScopeHierarchy = Readonly<Record<string, readonly string[]>>;
+
+export interface ScopeOptions {
+  readonly hierarchy?: ScopeHierarchy;
+  /** URL of the protected-resource metadata, for the challenge. */
+  readonly metadataUrl?: string;
+  /** Schemes named in the challenge. Default: Bearer. */
+  readonly schemes?: ChallengeTerms["schemes"];
+}
+
+/** What operations need, each list in full. Names not listed need `default`. */
+export interface ScopeTable {
+  /** Needed by every method not listed in `methods`. Default: none. */
+  readonly default?: readonly string[];
+  /** By method: `{ "resources/read": ["files:read"] }`. */
+  readonly methods?: Readonly<Record<string, readonly string[]>>;
+  /** By tool, on top of what `tools/call` needs. */
+  readonly tools?: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface ScopeRules {
+  /** Scopes the operation needs. `tool` is the name in a `tools/call`. */
+  needed(method: string, tool?: string): readonly string[];
+  /** Undefined when `identity` may do it, otherwise a 403 whose challenge names every scope the operation needs. */
+  check(identity: Identity, method: string, tool?: string): Refusal | undefined;
+}
+
+/** One scope as RFC 6749 §3.3 spells it. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+const NONE: readonly string[] = [];
+
+/** Splits a `scope` string; undefined when it is no list of scopes. */
+export function parseScopes(text: string): readonly string[] | undefined {
+  const scopes = text.split(" ").filter((one) => one !== "");
+  return scopes.every((one) => SCOPE.test(one)) ? scopes : undefined;
+}
+
+/** Throws RangeError for a name that is no scope, since it would break every challenge. */
+export function checkScopeNames(scopes: readonly string[]): void {
+  for (const scope of scopes) {
+    if (!SCOPE.test(scope))
+      throw new RangeError(`${JSON.stringify(scope)} is no scope: use printable ASCII, no spaces or quotes`);
+  }
+}
+
+export function hasScopes(granted: readonly string[], needed: readonly string[], hierarchy?: ScopeHierarchy): boolean {
+  if (needed.every((scope) => granted.includes(scope))) return true;
+  if (hierarchy === undefined) return false;
+  const implied = expand(granted, hierarchy);
+  return needed.every((scope) => implied.has(scope));
+}
+
+/** Undefined when `identity` has all `needed` scopes, otherwise a 403 naming all of them, held ones included. */
+export function requireScopes(
+  identity: Identity,
+  needed: readonly string[],
+  options: ScopeOptions = {},
+): Refusal | undefined {
+  if (hasScopes(identity.scopes, needed, options.hierarchy)) return undefined;
+  const terms = { schemes: options.schemes ?? ["Bearer" as const], metadataUrl: options.metadataUrl, scopes: needed };
+  return refuse(terms, {
+    status: 403,
+    error: "insufficient_scope",
+    message: `This needs the scopes ${needed.join(" ")}: ask the authorization server for a token that has them`,
+  });
+}
+
+/** Scopes by method and tool. Throws RangeError for a name that is no scope. */
+export function scopeRules(table: ScopeTable, options: ScopeOptions = {}): ScopeRules {
+  const methods = new Map(Object.entries(table.methods ?? {}));
+  const tools = new Map(Object.entries(table.tools ?? {}));
+  const fallback = table.default ?? NONE;
+  for (const list of [fallback, ...methods.values(), ...tools.values()]) checkScopeNames(list);
+  const needed = (method: string, tool?: string): readonly string[] => {
+    const own = methods.get(method) ?? fallback;
+    const more = method === "tools/call" && tool !== undefined ? tools.get(tool) : undefined;
+    return more === undefined ? own : [...new Set([...own, ...more])];
+  };
+  return { needed, check: (identity, method, tool) => requireScopes(identity, needed(method, tool), options) };
+}
+
+function expand(granted: readonly string[], hierarchy: ScopeHierarchy): ReadonlySet<string> {
+  const all = new Set(granted);
+  for (const scope of all) {
+    if (Object.hasOwn(hierarchy, scope)) for (const implied of hierarchy[scope] ?? NONE) all.add(implied);
+  }
+  return all;
+}

@@ -1,0 +1,101 @@
+// Turns whatever can verify a token into an authenticator: credentials, proof of possession, scopes, challenges.
+import type { AuthOutcome, Authenticator, AuthRequest, Identity } from "./authenticator.js";
+import { type Credentials, readCredentials } from "./credentials.js";
+import type { DpopVerifier } from "./dpop.js";
+import { type ChallengeTerms, missingToken, refuse, type Scheme } from "./refusal.js";
+import type { ProtectedResource } from "./resource-metadata.js";
+import { checkScopeNames, hasScopes, type ScopeHierarchy } from "./scopes.js";
+
+/** What a verifier found out about a token. */
+export type TokenVerdict =
+  | {
+      readonly ok: true;
+      readonly identity: Identity;
+      /** Thumbprint (RFC 7638, SHA-256) of the key the sender must prove to hold; undefined for a bearer token. */
+      readonly boundTo?: string | undefined;
+    }
+  | {
+      readonly ok: false;
+      /** 401: the token is no good. 503: nobody can tell now. */
+      readonly status: 401 | 503;
+      /** A sentence for the peer. */
+      readonly message: string;
+    };
+
+/** Judges a token by itself. */
+export interface TokenVerifier {
+  verify(token: string): Promise<TokenVerdict>;
+}
+
+export interface TokenOptions {
+  /** The resource this server is: its metadata URL goes into every challenge. */
+  readonly resource?: ProtectedResource;
+  /** Scopes every request needs. Default: none. */
+  readonly scopes?: readonly string[];
+  readonly hierarchy?: ScopeHierarchy;
+  /** Accepts DPoP-bound tokens. Without it such a token is refused. */
+  readonly dpop?: DpopVerifier;
+}
+
+/** An authenticator for tokens of one's own kind. Throws RangeError for a scope that is none. */
+export function tokenAuthenticator(verifier: TokenVerifier, options: TokenOptions = {}): Authenticator {
+  checkScopeNames(options.scopes ?? []);
+  const terms = challengeTerms(options);
+  return {
+    async authenticate(request) {
+      const credentials = readCredentials(request);
+      if (credentials === "none") return missingToken(terms);
+      if ("malformed" in credentials) {
+        return refuse(terms, { status: 400, error: "invalid_request", message: credentials.malformed });
+      }
+      const verdict = await verifier.verify(credentials.token);
+      if (!verdict.ok) {
+        const error = verdict.status === 503 ? "temporarily_unavailable" : "invalid_token";
+        return refuse(terms, { status: verdict.status, error, message: verdict.message });
+      }
+      return admit(request, credentials, { verdict, terms, options });
+    },
+  };
+}
+
+interface Judged {
+  readonly verdict: TokenVerdict & { readonly ok: true };
+  readonly terms: ChallengeTerms;
+  readonly options: TokenOptions;
+}
+
+async function admit(request: AuthRequest, credentials: Credentials, judged: Judged): Promise<AuthOutcome> {
+  const { verdict, terms, options } = judged;
+  const { identity, boundTo } = verdict;
+  const fault = schemeFault(credentials.scheme, boundTo, options.dpop);
+  if (fault !== undefined) return refuse(terms, { status: 401, error: "invalid_token", message: fault });
+  let headers: Readonly<Record<string, string>> | undefined;
+  if (boundTo !== undefined && options.dpop !== undefined) {
+    const proof = await options.dpop.verify(request, credentials.token, boundTo);
+    if (!proof.ok) return refuse({ ...terms, schemes: ["DPoP"] }, proof);
+    headers = proof.headers;
+  }
+  const needed = options.scopes ?? [];
+  if (!hasScopes(identity.scopes, needed, options.hierarchy)) {
+    const message = `Every request needs the scopes ${needed.join(" ")}: ask for a token that has them`;
+    return refuse(terms, { status: 403, error: "insufficient_scope", message });
+  }
+  return headers === undefined ? { ok: true, identity } : { ok: true, identity, headers };
+}
+
+/** A bound token without its proof is a stolen one; a proof for an unbound token proves nothing. */
+function schemeFault(scheme: Scheme, boundTo: string | undefined, dpop: DpopVerifier | undefined): string | undefined {
+  if (boundTo !== undefined && dpop === undefined)
+    return "The access token is bound to a key, which is not supported here";
+  if (boundTo !== undefined && scheme === "Bearer")
+    return "The access token is bound to a key: send it with the scheme DPoP";
+  if (boundTo === undefined && scheme === "DPoP")
+    return "The access token is bound to no key: it cannot be sent with DPoP";
+  if (boundTo === undefined && dpop?.required === true) return "Only access tokens bound to a key are accepted (DPoP)";
+  return undefined;
+}
+
+function challengeTerms({ resource, scopes, dpop }: TokenOptions): ChallengeTerms {
+  const schemes: readonly Scheme[] = dpop === undefined ? ["Bearer"] : dpop.required ? ["DPoP"] : ["Bearer", "DPoP"];
+  return { schemes, metadataUrl: resource?.metadataUrl, scopes, proofAlgorithms: dpop?.algorithms };
+}

@@ -1,0 +1,84 @@
+// Answers the well-known paths that tell clients where to get tokens. Nothing here is secret: no token is needed for it.
+import type { AuthRequest } from "./authenticator.js";
+import type { FetchOptions } from "./fetch-json.js";
+import { fetchIssuerMetadata } from "./issuer-metadata.js";
+import { Refreshed } from "./refreshed.js";
+import type { ProtectedResource } from "./resource-metadata.js";
+
+export interface WellKnownOptions extends FetchOptions {
+  /**
+   * What the path of the authorization server's metadata at our own origin answers with: old clients look there only.
+   * "copy": the metadata of the first authorization server; "redirect": its address; "off": nothing. Default: "copy".
+   */
+  readonly issuerMetadata?: "copy" | "redirect" | "off";
+  /** Milliseconds. Default: a clock that is never set back. */
+  readonly now?: () => number;
+}
+
+export interface WellKnownReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface WellKnown {
+  /** The answer, or undefined when the request is for another path. */
+  respond(request: Pick<AuthRequest, "method" | "url">): Promise<WellKnownReply | undefined>;
+}
+
+const ISSUER_PATH = "/.well-known/oauth-authorization-server";
+
+/** The documents are public, and clients in browsers must read them from other origins. */
+const CORS: Readonly<Record<string, string>> = {
+  "access-control-allow-origin": "*",
+  "access-control-allow-methods": "GET, HEAD, OPTIONS",
+  "access-control-allow-headers": "*",
+};
+const JSON_HEADERS: Readonly<Record<string, string>> = {
+  ...CORS,
+  "content-type": "application/json",
+  // Minutes: whoever moves to another authorization server must not wait for caches.
+  "cache-control": "public, max-age=300",
+};
+
+export function wellKnown(resource: ProtectedResource, options: WellKnownOptions = {}): WellKnown {
+  const { issuerMetadata = "copy" } = options;
+  const document = JSON.stringify(resource.metadata);
+  const issuer = resource.metadata.authorization_servers[0] as string;
+  const now = options.now ?? (() => performance.now());
+  const copy = new Refreshed(async () => JSON.stringify(await fetchIssuerMetadata(issuer, options)), now);
+  return {
+    async respond({ method, url }) {
+      const path = pathOf(url);
+      const isResource = resource.paths.includes(path);
+      if (!isResource && (path !== ISSUER_PATH || issuerMetadata === "off")) return undefined;
+      if (method === "OPTIONS") return { status: 204, headers: CORS, body: "" };
+      if (method !== "GET" && method !== "HEAD") {
+        return { status: 405, headers: { ...CORS, allow: "GET, HEAD, OPTIONS" }, body: "" };
+      }
+      const found = isResource
+        ? { status: 200, headers: JSON_HEADERS, body: document }
+        : await issuerReply(issuerMetadata === "redirect" ? issuer : copy);
+      return method === "HEAD" ? { ...found, body: "" } : found;
+    },
+  };
+}
+
+/** Points to the issuer given as a URL, or shows the copy of its metadata. */
+async function issuerReply(source: string | Refreshed<string>): Promise<WellKnownReply> {
+  if (typeof source === "string") {
+    const { origin, pathname } = new URL(source);
+    const location = `${origin}${ISSUER_PATH}${pathname.replace(/\/$/, "")}`;
+    return { status: 307, headers: { ...CORS, location, "cache-control": "no-store" }, body: "" };
+  }
+  const body = await source.current();
+  if (body !== undefined) return { status: 200, headers: JSON_HEADERS, body };
+  return { status: 503, headers: { ...CORS, "retry-after": "30", "cache-control": "no-store" }, body: "" };
+}
+
+/** The path, as it is written: nothing is decoded, so that no other spelling reaches these documents. */
+function pathOf(url: string): string {
+  const path = url.startsWith("/") || !URL.canParse(url) ? url : new URL(url).pathname;
+  const end = path.search(/[?#]/);
+  return end === -1 ? path : path.slice(0, end);
+}

@@ -1,0 +1,34 @@
+// The public surface of authorization: who may call a server over HTTP.
+export { anyOf } from "../auth/any-of.js";
+export type { Admission, Authenticator, AuthOutcome, AuthRequest, Identity, Refusal } from "../auth/authenticator.js";
+export type { Claims } from "../auth/claims.js";
+export { type DpopOptions, type DpopVerifier, dpopVerifier, type ProofOutcome } from "../auth/dpop.js";
+export type { NonceSource } from "../auth/dpop-nonce.js";
+export type { FetchLike, FetchOptions } from "../auth/fetch-json.js";
+export { introspectionAuthenticator, type IntrospectionOptions } from "../auth/introspection.js";
+export { jwtAuthenticator, type JwtOptions } from "../auth/jwt.js";
+export type { JsonWebKeySet } from "../auth/key-set.js";
+export { refusalReply, type RefusalReason, type RefusalReply, type Scheme } from "../auth/refusal.js";
+export { memoryReplayStore, type ReplayStore, type ReplayVerdict } from "../auth/replay-table.js";
+export {
+  type ProtectedResource,
+  protectedResource,
+  type ProtectedResourceMetadata,
+  type ResourceOptions,
+} from "../auth/resource-metadata.js";
+export {
+  requireScopes,
+  type ScopeHierarchy,
+  type ScopeOptions,
+  type ScopeRules,
+  scopeRules,
+  type ScopeTable,
+} from "../auth/scopes.js";
+export { type StaticToken, staticTokenAuthenticator } from "../auth/static-token.js";
+export {
+  tokenAuthenticator,
+  type TokenOptions,
+  type TokenVerdict,
+  type TokenVerifier,
+} from "../auth/token-authenticator.js";
+export { type WellKnown, wellKnown, type WellKnownOptions, type WellKnownReply } from "../auth/well-known.js";
