@@ -1,7 +1,7 @@
 // Notices that the parent process is gone, which the end of input tells only while nobody else holds the pipe.
 
-// Half of what an orphan may live; one system call each time.
-const INTERVAL_MS = 250;
+// An orphan may live for 100 ms, and needs some of them to end. One system call each time.
+const INTERVAL_MS = 75;
 
 /** Calls `onGone` once the process that started this one has ended. Returns the function that stops watching. */
 export function watchParent(onGone: () => void): () => void {
