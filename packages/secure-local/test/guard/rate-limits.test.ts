@@ -1,0 +1,49 @@
+// Windows are kept apart by caller and name, and their number is bounded.
+import { describe, expect, it } from "vitest";
+import { RateLimits, ratesOf } from "../../src/guard/rate-limits.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+
+describe("RateLimits", () => {
+  it("keeps callers and names apart", () => {
+    const limits = new RateLimits(() => 0);
+    expect(limits.take("ada", "tool x", 1)).toBe(0);
+    expect(limits.take("ada", "tool x", 1)).toBeGreaterThan(0);
+    expect(limits.take("ada", "tool y", 1)).toBe(0);
+    expect(limits.take("bob", "tool x", 1)).toBe(0);
+    expect(limits.take(undefined, "tool x", 1)).toBe(0);
+  });
+
+  it("serves nobody new while its windows are full, and everybody again a minute later", () => {
+    let now = 0;
+    const limits = new RateLimits(() => now);
+    let served = 0;
+    while (limits.take(`caller ${served}`, "requests", 5) === 0) served++;
+    expect(served).toBe(4_096);
+    expect(limits.take("caller 7", "requests", 5)).toBe(0);
+    expect(limits.take("somebody else", "requests", 5)).toBe(60_000);
+    now = 61_000;
+    expect(limits.take("somebody else", "requests", 5)).toBe(0);
+  });
+
+  it("admits within one per cent of the limit for fifty callers over many calls", () => {
+    let now = 0;
+    const limits = new RateLimits(() => now);
+    const callers = Array.from({ length: 50 }, (_, index) => `caller ${index}`);
+    let admitted = 0;
+    const minutes = 4;
+    for (; now < minutes * 60_000; now += 300) {
+      for (const caller of callers) if (limits.take(caller, "tool x", 120) === 0) admitted++;
+    }
+    const most = 120 * minutes * callers.length;
+    expect(admitted).toBeLessThanOrEqual(most);
+    expect(admitted).toBeGreaterThanOrEqual(most * 0.99);
+  });
+
+  it("lets all tools together be called as often as the policy says", async () => {
+    const text = 'version: "1.0"\ntools: { rate_limits: { default: 10, a: 9000, b: 500 } }';
+    const rates = ratesOf(await parsePolicy(text, { file: "p.yaml" }));
+    expect(rates.tool("a")).toBe(9_000);
+    expect(rates.tool("other")).toBe(10);
+    expect(rates.requests).toBeGreaterThan(9_510);
+  });
+});
