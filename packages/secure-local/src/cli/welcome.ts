@@ -1,7 +1,6 @@
 // What a person sees who starts the command in a terminal: what it is, and how to connect a client to it.
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { styled } from "./terminal.js";
 
 const NAME = "secure-local";
@@ -14,7 +13,7 @@ interface Launch {
 }
 
 /** The text, for the system this runs on. `script` is the file of this program. */
-export function welcome(platform: string = process.platform, script: string = fileURLToPath(import.meta.url)): string {
+export function welcome(platform: string = process.platform, script: string = process.argv[1] ?? PACKAGE): string {
   const start = launch(platform, script);
   const command = [start.command, ...start.args].map(quoted).join(" ");
   const mcpServers = JSON.stringify({ mcpServers: { [NAME]: start } }, null, 2);

@@ -15,8 +15,8 @@ export interface Subject {
 type Params = Call["params"];
 
 const READERS: ReadonlyMap<string, (params: Params) => Subject> = new Map([
-  ["tools/call", (params) => ({ kind: "tool", name: params["name"] as string, path: "params.name" })],
-  ["prompts/get", (params) => ({ kind: "prompt", name: params["name"] as string, path: "params.name" })],
+  ["tools/call", (params) => ({ kind: "tool", name: params["name"] as string, path: "/name" })],
+  ["prompts/get", (params) => ({ kind: "prompt", name: params["name"] as string, path: "/name" })],
   ["resources/read", resource],
   ["resources/subscribe", resource],
   ["completion/complete", completed],
@@ -30,17 +30,17 @@ export function subjectOf(call: Call): Subject | undefined {
 /** The resources a `subscriptions/listen` request wants to hear of. */
 export function listenedSubjects(call: Call): Subject[] {
   const wanted = call.params["notifications"] as { readonly resourceSubscriptions?: readonly string[] };
-  const path = "params.notifications.resourceSubscriptions";
+  const path = "/notifications/resourceSubscriptions";
   return (wanted.resourceSubscriptions ?? []).map((name) => ({ kind: "resource", name, path }));
 }
 
 function resource(params: Params): Subject {
-  return { kind: "resource", name: params["uri"] as string, path: "params.uri" };
+  return { kind: "resource", name: params["uri"] as string, path: "/uri" };
 }
 
 function completed(params: Params): Subject {
   const ref = params["ref"] as { readonly type: string; readonly name: string; readonly uri: string };
   return ref.type === "ref/prompt"
-    ? { kind: "prompt", name: ref.name, path: "params.ref.name" }
-    : { kind: "resource", name: ref.uri, path: "params.ref.uri" };
+    ? { kind: "prompt", name: ref.name, path: "/ref/name" }
+    : { kind: "resource", name: ref.uri, path: "/ref/uri" };
 }

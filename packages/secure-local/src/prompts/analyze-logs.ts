@@ -75,6 +75,6 @@ async function embed(readLog: ReadLog | undefined, filter: Parameters<typeof pic
 }
 
 function invalid(name: string, value: string, constraint: string): RpcError {
-  const path = `params.arguments.${name}`;
+  const path = `/arguments/${name}`;
   return new RpcError(INVALID_PARAMS, `"${value}" is not a ${name}: give ${constraint}`, { path, constraint });
 }

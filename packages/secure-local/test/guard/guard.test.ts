@@ -34,7 +34,7 @@ describe("access", () => {
       // Allowed by the policy, but there is no such tool.
       await expect(call(peer, "gone")).rejects.toMatchObject({ code: -32602 });
       const prompt = peer.request("prompts/get", { name: "nothing" });
-      await expect(prompt).rejects.toMatchObject({ code: -32602, data: { path: "params.name" } });
+      await expect(prompt).rejects.toMatchObject({ code: -32602, data: { path: "/name" } });
     }
     expect(audit.records().map(({ outcome }) => outcome)).toEqual(Array<string>(6).fill("unknown"));
   });

@@ -113,8 +113,8 @@ describe("prompts", () => {
       "[The log has no entries of that time",
     );
     for (const [args, path] of [
-      [{ timeframe: "soon" }, "params.arguments.timeframe"],
-      [{ timeframe: "1h", severity: "loud" }, "params.arguments.severity"],
+      [{ timeframe: "soon" }, "/arguments/timeframe"],
+      [{ timeframe: "1h", severity: "loud" }, "/arguments/severity"],
     ] as const) {
       await expect(text(peer, "analyze_logs", args)).rejects.toMatchObject({ code: -32602, data: { path } });
     }
