@@ -1,5 +1,6 @@
 // The command `mcp-secure-local`: reads its command line and loads only the command that is asked for.
 import { type CommandLine, nearest, readCommandLine, UsageError } from "./command-line.js";
+import { programVersion } from "./program-version.js";
 import { serveCommand } from "./serve-command.js";
 import { complain, endWithReader, ExitCode, print } from "./terminal.js";
 
@@ -20,7 +21,7 @@ async function run(argv: readonly string[]): Promise<number> {
   if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);
   endWithReader();
   if (line.version) {
-    print((await import("./program-version.js")).programVersion());
+    print(programVersion());
     return ExitCode.Ok;
   }
   if (line.help) {

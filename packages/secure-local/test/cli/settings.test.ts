@@ -1,0 +1,98 @@
+// Where the program looks for what it needs, and what it tells a person at a terminal.
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { readArguments } from "../../src/cli/call-arguments.js";
+import { auditFile, policyFile, stateFolder } from "../../src/cli/settings.js";
+import { styled } from "../../src/cli/terminal.js";
+import { welcome } from "../../src/cli/welcome.js";
+
+describe("settings", () => {
+  it("take the option first, then the environment, then the policy, then the default", async () => {
+    const env = {
+      MCP_SECURE_LOCAL_POLICY: "/env/policy",
+      MCP_SECURE_LOCAL_AUDIT: "/env/audit",
+      XDG_STATE_HOME: "/state",
+    };
+    expect(policyFile({ policy: "/flag" }, env)).toBe("/flag");
+    expect(policyFile({ policy: undefined }, env)).toBe("/env/policy");
+    expect(policyFile({ policy: undefined }, { MCP_SECURE_LOCAL_POLICY: "" })).toBeUndefined();
+    const policy = { audit: { logFile: "/policy/audit" } } as Parameters<typeof auditFile>[1];
+    expect(auditFile({ audit: "/flag" }, policy, env)).toBe("/flag");
+    expect(auditFile({ audit: undefined }, policy, env)).toBe("/env/audit");
+    expect(auditFile({ audit: undefined }, policy, {})).toBe("/policy/audit");
+    expect(auditFile({ audit: undefined }, undefined, { XDG_STATE_HOME: "/state" })).toBe(
+      "/state/mcp-secure-local/audit.log",
+    );
+  });
+
+  it("know the state folder of each system", () => {
+    expect(stateFolder({}, "linux")).toMatch(/\.local[\\/]state[\\/]mcp-secure-local$/);
+    expect(stateFolder({ XDG_STATE_HOME: "not/absolute" }, "linux")).not.toContain("not/absolute");
+    expect(stateFolder({}, "darwin")).toMatch(/Library[\\/]Logs[\\/]mcp-secure-local$/);
+    expect(stateFolder({ LOCALAPPDATA: "/local" }, "win32")).toMatch(/local[\\/]mcp-secure-local[\\/]Log$/);
+  });
+});
+
+describe("arguments of call", () => {
+  const schema = { properties: { query: { type: "string" }, max_results: { type: "integer" } } };
+
+  it("are text where the schema says so and JSON elsewhere", () => {
+    expect(readArguments(["query=3", "max_results=3"], schema)).toEqual({ query: "3", max_results: 3 });
+    expect(readArguments(["other=a=b", "list=[1]"], schema)).toEqual({ other: "a=b", list: [1] });
+    expect(readArguments(['{"query":"x"}'], schema)).toEqual({ query: "x" });
+    expect(readArguments([], undefined)).toEqual({});
+  });
+});
+
+describe("welcome", () => {
+  /** The JSON blocks of the text, parsed. */
+  const blocks = (text: string): unknown[] =>
+    text
+      .split(/\n\n|\)\n/)
+      .filter((part) => part.startsWith("{"))
+      .map((part) => JSON.parse(part) as unknown);
+  const installed = "/usr/lib/node_modules/mcp-secure-local/dist/mcp-secure-local.mjs";
+
+  it.each([
+    ["linux", ".config/Claude/claude_desktop_config.json", { command: "npx", args: ["-y", "mcp-secure-local"] }],
+    ["darwin", "Library/Application Support/Claude/", { command: "npx", args: ["-y", "mcp-secure-local"] }],
+    ["win32", "AppData", { command: "cmd", args: ["/c", "npx", "-y", "mcp-secure-local"] }],
+  ])("tells how to connect the clients on %s", (platform, path, start) => {
+    vi.stubEnv("XDG_CONFIG_HOME", "");
+    const text = welcome(platform, installed);
+    expect(text).toContain(path);
+    const mcpServers = { mcpServers: { "secure-local": start } };
+    const servers = { servers: { "secure-local": { type: "stdio", ...start } } };
+    expect(blocks(text)).toEqual([mcpServers, mcpServers, servers]);
+    const command = [start.command, ...start.args].join(" ");
+    expect(text).toContain(`claude mcp add secure-local -- ${command}`);
+    expect(text).toContain(`${command} call calculate "expression=2 + 3 * 4"`);
+  });
+
+  it("names a copy that is not installed by its path", () => {
+    expect(blocks(welcome("linux", "/src/dist/x.mjs"))[0]).toEqual({
+      mcpServers: { "secure-local": { command: "node", args: ["/src/dist/x.mjs"] } },
+    });
+  });
+
+  afterEach(() => void vi.unstubAllEnvs());
+});
+
+describe("colours", () => {
+  const terminal = process.stdout.isTTY;
+  afterEach(() => {
+    process.stdout.isTTY = terminal;
+    vi.unstubAllEnvs();
+  });
+
+  it("are for terminals only, and NO_COLOR turns them off", () => {
+    vi.stubEnv("NO_COLOR", "");
+    vi.stubEnv("TERM", "xterm");
+    process.stdout.isTTY = true;
+    expect(styled("bold", "x")).toBe("\u001b[1mx\u001b[0m");
+    vi.stubEnv("NO_COLOR", "1");
+    expect(styled("bold", "x")).toBe("x");
+    vi.stubEnv("NO_COLOR", "");
+    process.stdout.isTTY = false;
+    expect(styled("bold", "x")).toBe("x");
+  });
+});
