@@ -1,6 +1,6 @@
 // Dispatch: from a request to its handler, and from the outcome to the answer on the wire.
 import { ErrorCode } from "../jsonrpc/error-codes.js";
-import type { RequestId } from "../jsonrpc/message.js";
+import { isJsonObject, type RequestId } from "../jsonrpc/message.js";
 import { failureText, successText } from "../jsonrpc/respond.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
@@ -21,6 +21,8 @@ export interface DispatcherOptions {
   readonly middleware: readonly Middleware[];
   /** The capabilities now advertised: a method of a feature that is not among them does not exist. */
   advertises(capability: keyof ServerCapabilities): boolean;
+  /** The words for the peer of an error that is not an `RpcError` and yet was made to be told; undefined for any other. */
+  explain(error: unknown): RpcError | undefined;
   /** Told of every exception that nobody expected, with the id the peer was given instead of its text. */
   onError(error: unknown, call: Call, errorId: string): void;
 }
@@ -111,6 +113,9 @@ export class Dispatcher {
   #encode(call: Call, answer: Answer): string {
     const { codec } = call.caller;
     if (answer instanceof ReadyResult) return answer.textFor(codec);
+    if (!isJsonObject(answer)) {
+      throw new TypeError(`${call.method} was answered with no result object: return one, or next()`);
+    }
     return codec.resultText(call.record, answer, this.#options.identity);
   }
 
@@ -122,8 +127,9 @@ export class Dispatcher {
     call.progress?.finish();
     call.ended = true;
     done(call.id);
-    const known = error instanceof RpcError ? error : this.#unexpected(call, error);
+    const known = error instanceof RpcError ? error : (this.#options.explain(error) ?? this.#unexpected(call, error));
     const object = call.caller.codec.error(known);
+    call.onFailed?.();
     void call.carrier.write(failureText(call.id, object), "response", object.code);
   }
 

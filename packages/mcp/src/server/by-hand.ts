@@ -55,15 +55,29 @@ async function again(
   { asked, round }: { readonly asked: InputRequired; readonly round: number },
 ): Promise<Answer> {
   checkRound(services, round);
-  const asker = new WireAsker(call, services.asks, services.limits.askTimeoutMs);
-  const answers = await Promise.all(
-    Object.entries(asked.requests).map(async ([key, { method, params }]) => {
-      requireCapability(call, method, params);
-      return [key, (await asker.ask(method, params ?? {})) as unknown as InputResponse] as const;
-    }),
-  );
-  const responses: InputResponses = Object.fromEntries(answers);
+  let responses: InputResponses;
+  try {
+    responses = await askAll(services, call, Object.entries(asked.requests));
+  } catch (error) {
+    if (handler.refused === undefined) throw error;
+    return handler.refused(error);
+  }
   return next(services, call, handler, round + 1, { responses, state: asked.state });
+}
+
+/** Asks all at once, and nothing at all if one of them cannot be asked. */
+async function askAll(
+  services: AskServices,
+  call: Call,
+  requests: readonly [string, InputRequest][],
+): Promise<InputResponses> {
+  for (const [, { method, params }] of requests) requireCapability(call, method, params);
+  const asker = new WireAsker(call, services.asks, services.limits.askTimeoutMs);
+  const ask = async ([key, { method, params }]: [string, InputRequest]): Promise<[string, InputResponse]> => [
+    key,
+    (await asker.ask(method, params ?? {})) as unknown as InputResponse,
+  ];
+  return Object.fromEntries(await Promise.all(requests.map(ask)));
 }
 
 function projected(call: Call, asked: InputRequired): Record<string, unknown> {

@@ -151,8 +151,12 @@ export class Context {
 
   #ask(method: string, params: object, options?: AskOptions): Promise<JsonObject> {
     requireCapability(this.#call, method, params);
+    if (this.#interaction !== undefined) return this.#interaction.ask(method, params, options);
+    if (this.#call.caller.codec.revision.era === "stateless") {
+      const what = `${this.#call.method} cannot ask the client in this era: only tools, prompts and resources can`;
+      throw new LocalError("CANNOT_ASK", what);
+    }
     const { asks, limits } = this.#services;
-    const asker = this.#interaction ?? new WireAsker(this.#call, asks, limits.askTimeoutMs);
-    return asker.ask(method, params, options);
+    return new WireAsker(this.#call, asks, limits.askTimeoutMs).ask(method, params, options);
   }
 }

@@ -14,7 +14,7 @@ import { RpcError } from "../jsonrpc/rpc-error.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import type { ServerCore } from "./core.js";
 import type { ServerRole } from "./role.js";
-import { LogGate } from "./log-gate.js";
+import { LogGate, type LogMessage } from "./log-gate.js";
 import { Session } from "./session.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
@@ -109,10 +109,10 @@ export class ServerConversation implements PeerHandler {
   }
 
   /** Sends an unsolicited log message to the session, if there is one and its level admits it. */
-  log(level: number, params: object): void {
+  log(level: number, message: LogMessage): void {
     const session = this.#session;
     if (session === undefined || level < session.logLevel) return;
-    if (session.subscription !== undefined) this.#logs.send(session.subscription, params);
+    if (session.subscription !== undefined) this.#logs.send(session.subscription, message);
   }
 
   #open(message: RequestMessage, codec: Codec, carrier: Carrier): void {
@@ -124,27 +124,36 @@ export class ServerConversation implements PeerHandler {
       return this.#refuse(message, carrier, new RpcError(ErrorCode.InvalidParams, fault.message, data));
     }
     const session = new Session(openSession(message.params as JsonObject));
+    if (!this.#core.advertises("logging")) session.logLevel = NO_LOGS;
     this.#session = session;
     this.#rules = session.codec.revision.rules;
     session.subscription = this.#core.subscribers.addSession(session, this.peer, carrier);
-    this.#serve(message, session, carrier);
+    this.#serve(message, session, carrier, () => this.#forget(session));
+  }
+
+  /** A handshake that was refused leaves no session: the client may try again. */
+  #forget({ subscription }: Session): void {
+    this.#session = undefined;
+    this.#rules = UNKNOWN_PEER;
+    if (subscription !== undefined) this.#core.subscribers.remove(subscription);
   }
 
   #serveStateless(message: RequestMessage, selected: StatelessSelection, carrier: Carrier): void {
     const { codec, envelope } = selected;
     if (this.#session === undefined) this.#rules = codec.revision.rules;
     const { capabilities, client, logLevel } = envelope;
-    this.#serve(
-      message,
-      { codec, capabilities, client, logLevel: logLevel === undefined ? NO_LOGS : levelIndex(logLevel) },
-      carrier,
-    );
+    const wantsLogs = logLevel !== undefined && this.#core.advertises("logging");
+    const caller = { codec, capabilities, client, logLevel: wantsLogs ? levelIndex(logLevel) : NO_LOGS };
+    this.#serve(message, caller, carrier);
   }
 
-  #serve(message: RequestMessage, caller: Caller, carrier: Carrier): void {
+  #serve(message: RequestMessage, caller: Caller, carrier: Carrier, onFailed?: () => void): void {
     const call = new Call(message, caller, carrier, this.peer);
+    call.onFailed = onFailed;
     const refusal = this.#inFlight.serve(call, this.#dispatcher);
-    if (refusal !== undefined) this.#refuse(message, carrier, refusal);
+    if (refusal === undefined) return;
+    onFailed?.();
+    this.#refuse(message, carrier, refusal);
   }
 
   #cancel(id: unknown, reason: unknown, answered: boolean): void {

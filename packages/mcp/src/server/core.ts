@@ -10,6 +10,7 @@ import { WireAsks } from "./ask.js";
 import { type CapabilityOptions, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
+import type { LogMessage } from "./log-gate.js";
 import { Parking } from "./parking.js";
 import type { PromptEntry } from "./prompt.js";
 import { PromptFiller } from "./prompts.js";
@@ -28,7 +29,7 @@ export type Reporter = (level: LoggingLevel, message: string, details?: Readonly
 /** What the server needs of a conversation it did not start by itself. */
 export interface LiveConversation {
   /** Sends an unsolicited log message, if there is a session and its level admits it. */
-  log(level: number, params: object): void;
+  log(level: number, message: LogMessage): void;
 }
 
 export interface CoreOptions {
@@ -75,7 +76,7 @@ export class ServerCore implements AskServices {
     this.report = options.report;
     this.#declared = options.capabilities;
     this.parking = new Parking(options.limits, options.seal);
-    this.subscribers = new Subscribers((uri) => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
+    this.subscribers = new Subscribers((uri) => this.#watch(uri));
     this.tools = new Registry("tool", () => this.#changed("tools"));
     this.prompts = new Registry("prompt", () => this.#changed("prompts"));
     this.resources = new Registry("resource", () => this.#changed("resources"));
@@ -98,11 +99,7 @@ export class ServerCore implements AskServices {
   notified(message: NotificationMessage, carrier: Carrier): void {
     const handler = this.notifications.get(message.method);
     if (handler === undefined) return;
-    try {
-      handler(message.params, carrier);
-    } catch (error) {
-      this.report("error", `The handler of ${message.method} failed`, { error: String(error) });
-    }
+    this.#guarded(`The handler of ${message.method}`, () => handler(message.params, carrier));
   }
 
   /** Reports an exception nobody expected, under the id the peer was given instead of its text. */
@@ -111,6 +108,26 @@ export class ServerCore implements AskServices {
     const what = `${call.method}${name === undefined ? "" : ` ${JSON.stringify(name)}`} failed (error id ${errorId})`;
     this.report("error", what, { errorId, error });
   };
+
+  /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
+  #watch(uri: string): (() => void) | undefined {
+    const what = `Watching ${JSON.stringify(uri)}`;
+    const stop = this.#guarded(what, () => this.reader.watch(uri, () => this.subscribers.resourceUpdated(uri)));
+    return stop && (() => this.#guarded(what, stop));
+  }
+
+  /** Runs what an author wrote where nobody waits for an answer: failures, later ones too, are reported. */
+  #guarded<T>(what: string, run: () => T): T | undefined {
+    const failed = (error: unknown): void => this.report("error", `${what} failed`, { error });
+    try {
+      const returned = run();
+      if (returned instanceof Promise) returned.catch(failed);
+      return returned;
+    } catch (error) {
+      failed(error);
+      return undefined;
+    }
+  }
 
   #changed(kind: ListKind): void {
     this.#capabilities = undefined;

@@ -8,4 +8,6 @@ export interface Interactive {
   /** Whether it may be run again from its start when its parked run is gone. */
   readonly replaySafe: boolean;
   run(context: Context): MaybePromise<Answer | InputRequired>;
+  /** Makes an answer of a question by hand that failed on the wire, or throws what the client is to be told. */
+  refused?(error: unknown): Answer;
 }

@@ -44,10 +44,12 @@ export class List<Entry> {
     }
     const after = this.#position(call.params["cursor"]);
     const names = visible === undefined ? registry.keys() : this.#visibleNames(call);
-    const key = `${after ?? ""}\n${visible === undefined ? "" : names.join("\n")}`;
+    const start = after === undefined ? 0 : firstAfter(names, after);
+    // As JSON, since what names hold is up to others, and one class must never see the page of another.
+    const key = visible === undefined ? String(start) : JSON.stringify([start, names]);
     const kept = this.#pages.get(key);
     if (kept !== undefined) return kept;
-    const page = this.#makePage(names, after, member);
+    const page = this.#makePage(names, start, member);
     this.#pages.set(key, page);
     return page;
   }
@@ -65,9 +67,8 @@ export class List<Entry> {
     throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
   }
 
-  #makePage(names: readonly string[], after: string | undefined, member: string): ReadyResult {
+  #makePage(names: readonly string[], start: number, member: string): ReadyResult {
     const { registry, item, pageSize, ttlMs, identity, visible } = this.#options;
-    const start = after === undefined ? 0 : firstAfter(names, after);
     const shown = names.slice(start, start + pageSize);
     const result: Record<string, unknown> = { [member]: shown.map((name) => item(registry.get(name) as Entry)) };
     const last = shown.at(-1);

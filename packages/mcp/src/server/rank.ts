@@ -17,13 +17,19 @@ function fit(value: string, wanted: string): number | undefined {
   if (value === wanted) return 0;
   const at = value.indexOf(wanted);
   if (at === 0) return 1;
-  if (at > 0) return isWordStart(value, at) ? 2 : 3;
+  if (at > 0) return startsWord(value, wanted, at) ? 2 : 3;
   const spread = lettersInOrder(value, wanted);
   return spread === undefined ? undefined : 4 + spread;
 }
 
-function isWordStart(value: string, index: number): boolean {
-  return !/[\p{L}\p{N}]/u.test(value.charAt(index - 1));
+const IN_WORD = /[\p{L}\p{N}]/u;
+
+/** Whether `wanted`, first found at `from`, is the beginning of a word there or further on. */
+function startsWord(value: string, wanted: string, from: number): boolean {
+  for (let at = from; at > 0; at = value.indexOf(wanted, at + 1)) {
+    if (!IN_WORD.test(value.charAt(at - 1))) return true;
+  }
+  return false;
 }
 
 /** How far apart the letters lie, between 0 and 1; undefined when they do not all come in this order. */

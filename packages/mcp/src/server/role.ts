@@ -1,5 +1,8 @@
 // The server role put together: the core, its lists and handlers, and the dispatcher every conversation shares.
 import { Dispatcher } from "../endpoint/dispatcher.js";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import { AskError } from "./ask-error.js";
 import { type CoreOptions, ServerCore } from "./core.js";
 import { serverHandlers } from "./handlers.js";
 import { serverLists, type Visibility } from "./server-lists.js";
@@ -19,6 +22,7 @@ export function serverRole(options: CoreOptions, visible: Visibility | undefined
     custom: core.custom,
     middleware: core.middleware,
     advertises: (capability) => core.advertises(capability),
+    explain: (error) => (error instanceof AskError ? new RpcError(ErrorCode.InternalError, error.message) : undefined),
     onError: core.failed,
   });
   return { core, dispatcher };

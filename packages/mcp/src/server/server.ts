@@ -1,7 +1,6 @@
 // The server an author writes: tools, resources and prompts, registered once and served to every revision.
 import type { Handler, Middleware } from "../endpoint/middleware.js";
 import { LocalError } from "../jsonrpc/local-error.js";
-import { resolveLimits } from "../jsonrpc/limits.js";
 import type { LoggingLevel } from "../protocol/features/logging.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import type { Icon } from "../protocol/icon.js";
@@ -10,7 +9,7 @@ import { REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
 import type { Reporter } from "./core.js";
 import { type CustomHandler, customHandler } from "./custom-method.js";
-import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js";
+import { resolveServerLimits, type ServerLimits } from "./limits.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompt.js";
 import type { Registration } from "./registry.js";
 import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resource.js";
@@ -62,7 +61,7 @@ export class Server {
       identity,
       instructions,
       capabilities,
-      limits: { ...DEFAULT_SERVER_LIMITS, ...limits, ...resolveLimits(limits) },
+      limits: resolveServerLimits(limits),
       seal: seal ?? aesSeal(),
       listTtlMs,
       report: report ?? (() => undefined),

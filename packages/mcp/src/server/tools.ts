@@ -57,6 +57,7 @@ export class ToolCaller {
     const handler: Interactive = {
       replaySafe: entry.replaySafe,
       run: (context) => this.#invoke(call, entry, checked.value, context),
+      refused: (error) => this.#failed(call, error),
     };
     return runInteractive(this.#services, call, handler);
   }

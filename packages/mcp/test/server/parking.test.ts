@@ -1,0 +1,254 @@
+import { randomBytes } from "node:crypto";
+import { describe, expect, it, vi } from "vitest";
+import { aesSeal, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { type Message, serveStub, stateless, turns } from "../support/stub-transport.js";
+
+const CAN = { elicitation: {} };
+const YES = { "ask-1": { action: "accept", content: { sure: true } } };
+const NO = { "ask-1": { action: "accept", content: { sure: false } } };
+
+/** A server with tools that ask, and a count of how often each handler was started and ended. */
+function asking(options: Partial<ServerOptions> = {}) {
+  const server = new Server({ name: "asking", version: "1.0.0", ...options });
+  const count = { started: 0, ended: 0 };
+  for (const [name, replay] of [
+    ["ask", false],
+    ["ask_again", true],
+  ] as const) {
+    server.tool(name, {
+      input: { type: "object", properties: { n: { type: "integer" } } },
+      replay,
+      async run({ n }, ctx) {
+        count.started++;
+        const { content } = await ctx.elicit({ message: `Sure about ${n}?`, schema: { sure: { type: "boolean" } } });
+        count.ended++;
+        return `${n}: ${content?.sure}`;
+      },
+    });
+  }
+  server.tool("endless", {
+    async run(_args, ctx) {
+      for (;;) await ctx.elicit({ message: "Again?", schema: { sure: { type: "boolean" } } });
+    },
+  });
+  return { server, count };
+}
+
+type Peer = ReturnType<typeof serveStub>;
+let ids = 0;
+
+async function call(peer: Peer, params: Message, method = "tools/call"): Promise<Message> {
+  const id = ++ids;
+  peer.send(stateless(id, method, params, CAN));
+  return peer.answer(id);
+}
+
+const resultOf = (answer: Message): Message => answer["result"] as Message;
+const stateOf = (answer: Message): string => resultOf(answer)["requestState"] as string;
+const textOf = (answer: Message): string => (resultOf(answer)["content"] as { text: string }[])[0]?.text ?? "";
+const errorOf = (answer: Message): { code: number; message: string } =>
+  answer["error"] as { code: number; message: string };
+
+async function ask(peer: Peer, name = "ask", n = 1) {
+  const params = { name, arguments: { n } };
+  const requestState = stateOf(await call(peer, params));
+  return (inputResponses: Message, more: Message = {}) =>
+    call(peer, { ...params, inputResponses, requestState, ...more });
+}
+
+describe("a parked handler", () => {
+  it("runs once, whatever the number of its rounds (M44)", async () => {
+    const { server, count } = asking();
+    const retry = await ask(serveStub(server));
+    expect(textOf(await retry(YES))).toBe("1: true");
+    expect(count).toEqual({ started: 1, ended: 1 });
+  });
+
+  it("is found again over another connection: the table belongs to the server (M05)", async () => {
+    const { server, count } = asking();
+    const params = { name: "ask", arguments: { n: 2 } };
+    const requestState = stateOf(await call(serveStub(server, "ada"), params));
+    const answer = await call(serveStub(server, "ada"), { ...params, requestState, inputResponses: YES });
+    expect(textOf(answer)).toBe("2: true");
+    expect(count.started).toBe(1);
+  });
+
+  it("is bound to who asked: another caller gets nothing (M46)", async () => {
+    const { server, count } = asking();
+    const params = { name: "ask", arguments: { n: 1 } };
+    const requestState = stateOf(await call(serveStub(server, "ada"), params));
+    for (const other of ["eve", undefined]) {
+      const answer = await call(serveStub(server, other), { ...params, requestState, inputResponses: YES });
+      expect(errorOf(answer)).toMatchObject({ code: -32602, message: "params.requestState belongs to another caller" });
+    }
+    expect(count.ended).toBe(0);
+  });
+
+  it("is bound to the very request, but not to the order of its keys (M46)", async () => {
+    const { server } = asking();
+    const peer = serveStub(server);
+    const retry = await ask(peer);
+    for (const other of [{ arguments: { n: 2 } }, { name: "ask_again" }, { arguments: {} }]) {
+      expect(errorOf(await retry(YES, other)).message).toContain("belongs to another request");
+    }
+    const answer = await retry(YES, { name: "ask" });
+    expect(textOf(answer)).toBe("1: true");
+  });
+
+  it("gives a used state its answer again, and only to the same answers", async () => {
+    const { server, count } = asking();
+    const retry = await ask(serveStub(server));
+    const both = await Promise.all([retry(YES), retry(YES), retry(NO)]);
+    expect(both.map((answer) => ("error" in answer ? errorOf(answer).code : textOf(answer)))).toEqual([
+      "1: true",
+      "1: true",
+      -32602,
+    ]);
+    expect(textOf(await retry(YES))).toBe("1: true");
+    expect(count).toEqual({ started: 1, ended: 1 });
+  });
+
+  it("is given up when it is not asked for in time", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    try {
+      const { server, count } = asking({ limits: { parkedMs: 1_000 } });
+      const peer = serveStub(server);
+      const id = ++ids;
+      peer.send(stateless(id, "tools/call", { name: "ask", arguments: { n: 1 } }, CAN));
+      await vi.advanceTimersByTimeAsync(0);
+      const requestState = stateOf(await peer.answer(id));
+      await vi.advanceTimersByTimeAsync(1_001);
+      const answer = await call(peer, { name: "ask", arguments: { n: 1 }, inputResponses: YES, requestState });
+      expect(errorOf(answer).message).toBe("params.requestState has expired: make the call again without it");
+      expect(count).toEqual({ started: 1, ended: 0 });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("makes place for new ones: the oldest is given up", async () => {
+    const { server, count } = asking({ limits: { parked: 2 } });
+    const peer = serveStub(server);
+    const retries = [await ask(peer, "ask", 1), await ask(peer, "ask", 2), await ask(peer, "ask", 3)];
+    const answers = [];
+    for (const retry of retries) answers.push(await retry(YES));
+    expect(errorOf(answers[0] as Message).message).toContain("belongs to a call this server no longer has");
+    expect(answers.slice(1).map((answer) => textOf(answer))).toEqual(["2: true", "3: true"]);
+    expect(count).toEqual({ started: 3, ended: 2 });
+  });
+
+  it("may ask a bounded number of rounds", async () => {
+    const { server } = asking({ limits: { rounds: 3 } });
+    const peer = serveStub(server);
+    let answer = await call(peer, { name: "endless" });
+    for (let round = 1; round <= 3; round++) {
+      const inputResponses = { [`ask-${round}`]: { action: "accept", content: { sure: true } } };
+      answer = await call(peer, { name: "endless", inputResponses, requestState: stateOf(answer) });
+    }
+    expect(errorOf(answer)).toMatchObject({ code: -32603, message: "This call asked more than 3 rounds of questions" });
+  });
+
+  it("ends when its request is cancelled while it runs", async () => {
+    const { server } = asking();
+    let waiting = false;
+    let aborted = false;
+    server.tool("slow", {
+      async run(_args, ctx) {
+        await ctx.elicit({ message: "Go on?", schema: { sure: { type: "boolean" } } });
+        await new Promise<void>((resolve) => {
+          ctx.signal.addEventListener("abort", () => resolve());
+          waiting = true;
+        });
+        aborted = true;
+        return "too late";
+      },
+    });
+    const peer = serveStub(server);
+    const requestState = stateOf(await call(peer, { name: "slow" }));
+    const id = ++ids;
+    peer.send(stateless(id, "tools/call", { name: "slow", inputResponses: YES, requestState }, CAN));
+    await vi.waitFor(() => expect(waiting).toBe(true));
+    peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
+    await vi.waitFor(() => expect(aborted).toBe(true));
+    await turns();
+    expect(peer.written.filter((message) => message["id"] === id)).toEqual([]);
+  });
+});
+
+describe("a handler that is gone", () => {
+  const sealKey = (): Uint8Array<ArrayBuffer> => new Uint8Array(randomBytes(32));
+
+  it("is run again with the answers so far when it is safe to, also after a restart with the same key", async () => {
+    const key = sealKey();
+    const before = asking({ seal: aesSeal(key) });
+    const after = asking({ seal: aesSeal(key) });
+    const params = { name: "ask_again", arguments: { n: 7 } };
+    const requestState = stateOf(await call(serveStub(before.server), params));
+    const answer = await call(serveStub(after.server), { ...params, requestState, inputResponses: YES });
+    expect(textOf(answer)).toBe("7: true");
+    expect(after.count).toEqual({ started: 1, ended: 1 });
+  });
+
+  it("is not run again when that is not safe, and the client is told so", async () => {
+    const key = sealKey();
+    const params = { name: "ask", arguments: { n: 7 } };
+    const requestState = stateOf(await call(serveStub(asking({ seal: aesSeal(key) }).server), params));
+    const after = asking({ seal: aesSeal(key) });
+    const answer = await call(serveStub(after.server), { ...params, requestState, inputResponses: YES });
+    expect(errorOf(answer).message).toContain("make the call again without it");
+    expect(after.count.started).toBe(0);
+  });
+
+  it("is unknown to a process with another key", async () => {
+    const params = { name: "ask_again", arguments: { n: 7 } };
+    const requestState = stateOf(await call(serveStub(asking().server), params));
+    const answer = await call(serveStub(asking().server), { ...params, requestState, inputResponses: YES });
+    expect(errorOf(answer).message).toContain("is not one this server made");
+  });
+
+  it("is safe to run again when its annotations say so", async () => {
+    const key = sealKey();
+    const make = (): Server => {
+      const server = new Server({ name: "s", version: "1", seal: aesSeal(key) });
+      const run = async (_args: unknown, ctx: import("@secure-local/mcp/server").Context): Promise<string> => {
+        const first = await ctx.elicit({ message: "One?", schema: { a: { type: "string" } } });
+        const second = await ctx.elicit({ message: "Two?", schema: { b: { type: "string" } } });
+        return `${first.content?.a}${second.content?.b}`;
+      };
+      server.tool("read_only", { annotations: { readOnlyHint: true }, run });
+      server.tool("idempotent", { annotations: { idempotentHint: true }, run });
+      server.tool("neither", { annotations: { destructiveHint: false }, run });
+      return server;
+    };
+    for (const [name, expected] of [
+      ["read_only", "xy"],
+      ["idempotent", "xy"],
+      ["neither", undefined],
+    ] as const) {
+      const peers = [serveStub(make()), serveStub(make()), serveStub(make())] as const;
+      const first = stateOf(await call(peers[0], { name }));
+      const one = { "ask-1": { action: "accept", content: { a: "x" } } };
+      const again = await call(peers[1], { name, requestState: first, inputResponses: one });
+      if (expected === undefined) {
+        expect(errorOf(again).code).toBe(-32602);
+        continue;
+      }
+      const two = { "ask-2": { action: "accept", content: { b: "y" } } };
+      expect(textOf(await call(peers[2], { name, requestState: stateOf(again), inputResponses: two }))).toBe(expected);
+    }
+  });
+});
+
+describe("states", () => {
+  it("are refused over their size", async () => {
+    const { server } = asking({ limits: { stateCharacters: 200 } });
+    const answer = await call(serveStub(server), { name: "ask", arguments: { n: 1 } });
+    expect(errorOf(answer)).toMatchObject({ code: -32603, message: "The state of this call is over 200 characters" });
+  });
+
+  it("say nothing to who carries them", async () => {
+    const { server } = asking();
+    const state = stateOf(await call(serveStub(server, "ada"), { name: "ask", arguments: { n: 1 } }));
+    expect(Buffer.from(state.slice(3), "base64").toString("latin1")).not.toMatch(/ada|principal|ask|round/);
+  });
+});

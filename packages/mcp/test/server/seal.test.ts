@@ -1,0 +1,71 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { aesSeal } from "../../src/server/seal.js";
+
+const key = (): Uint8Array<ArrayBuffer> => new Uint8Array(randomBytes(32));
+
+describe("aesSeal", () => {
+  it("opens what it sealed, whatever the text", async () => {
+    const seal = aesSeal();
+    for (const text of ["", "{}", "ünïcödé 🙂", "x".repeat(50_000)]) {
+      expect(await seal.open(await seal.seal(text))).toBe(text);
+    }
+  });
+
+  it("never seals the same text to the same words", async () => {
+    const seal = aesSeal();
+    expect(await seal.seal("same")).not.toBe(await seal.seal("same"));
+  });
+
+  it("accepts none of 10,000 states with one bit flipped (M46)", async () => {
+    const seal = aesSeal();
+    const sealed = await seal.seal(JSON.stringify({ principal: "ada", round: 1, expires: 1e15 }));
+    const forged = Array.from({ length: 10_000 }, () => flipBit(sealed));
+    const opened = await Promise.all(forged.map((each) => seal.open(each)));
+    expect(opened.filter((text) => text !== undefined)).toEqual([]);
+  });
+
+  it("opens no other spelling of the same bytes, and nothing that is not a seal", async () => {
+    const seal = aesSeal();
+    const sealed = await seal.seal("text");
+    const spellings = [
+      `${sealed}=`,
+      sealed.replaceAll("=", ""),
+      sealed.replaceAll("+", "-"),
+      ` ${sealed}`,
+      `${sealed}\n`,
+    ];
+    for (const other of [
+      ...spellings.filter((each) => each !== sealed),
+      "",
+      "s1.",
+      "s1.AAAA",
+      "s2.AAAA",
+      "s1.%%%%",
+      "é",
+    ]) {
+      expect(await seal.open(other), other).toBeUndefined();
+    }
+  });
+
+  it("opens with any of its keys and seals with the first, so that keys can be rotated", async () => {
+    const [old, fresh] = [key(), key()];
+    const before = await aesSeal(old).seal("text");
+    const after = await aesSeal(fresh, old).seal("text");
+    expect(await aesSeal(fresh, old).open(before)).toBe("text");
+    expect(await aesSeal(fresh).open(before)).toBeUndefined();
+    expect(await aesSeal(fresh).open(after)).toBe("text");
+  });
+
+  it("refuses a key of another length", () => {
+    expect(() => aesSeal(new Uint8Array(16))).toThrow("A sealing key has 32 bytes, not 16");
+  });
+});
+
+/** Changes one bit of the bytes, so that the spelling stays valid. */
+function flipBit(sealed: string): string {
+  const bytes = Buffer.from(sealed.slice(3), "base64");
+  const at = randomInt(bytes.length);
+  bytes[at] = (bytes[at] as number) ^ (1 << randomInt(8));
+  return `s1.${bytes.toString("base64")}`;
+}
