@@ -47,6 +47,8 @@ const PROOF_LENGTH = 4_096;
 const ID_LENGTH = 128;
 /** Longest a proof may be good for: each must be remembered as long. */
 const MAX_AGE_SECONDS = 300;
+/** Time a used proof is remembered beyond its own, so that a slow check of its age cannot outlive the memory of it. */
+const REMEMBER_LONGER_MS = 10_000;
 /** Members of a JSON Web Key that must not leave its owner. */
 const PRIVATE_MEMBERS: readonly string[] = ["d", "p", "q", "dp", "dq", "qi", "oth", "k", "priv"];
 
@@ -118,7 +120,8 @@ class Dpop implements DpopVerifier {
         headers,
       };
     }
-    const use = await this.#replays.use(`${boundTo} ${jti}`, now + this.#maxAgeMs + this.#skewMs, now);
+    const end = now + this.#maxAgeMs + this.#skewMs + REMEMBER_LONGER_MS;
+    const use = await this.#replays.use(`${boundTo} ${jti}`, end, now);
     if (use === "used") return refused("The DPoP proof was used before: make a new one for each request");
     if (use === "full") {
       return {
