@@ -1,5 +1,7 @@
 // The command `mcp-secure-local`: reads its command line and loads only the command that is asked for.
+import { auditCommand } from "./audit-command.js";
 import { type CommandLine, nearest, readCommandLine, UsageError } from "./command-line.js";
+import { policyCommand } from "./policy-command.js";
 import { programVersion } from "./program-version.js";
 import { serveCommand } from "./serve-command.js";
 import { complain, endWithReader, ExitCode, print } from "./terminal.js";
@@ -9,8 +11,9 @@ type Command = (line: CommandLine) => Promise<number>;
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   tools: async () => (await import("./tools-command.js")).toolsCommand,
   call: async () => (await import("./call-command.js")).callCommand,
-  policy: async () => (await import("./policy-command.js")).policyCommand,
-  audit: async () => (await import("./audit-command.js")).auditCommand,
+  // These two add next to nothing to what serving loads anyway.
+  policy: async () => policyCommand,
+  audit: async () => auditCommand,
 };
 
 async function run(argv: readonly string[]): Promise<number> {

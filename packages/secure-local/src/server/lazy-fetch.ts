@@ -1,5 +1,6 @@
 // A tool's `fetch`, loaded with the first request: most sessions never make one, and all of them want to start fast.
 import type { PolicyFetch } from "../capabilities/fetch.js";
+import { policyEgress } from "../capabilities/policy-egress.js";
 import type { Policy } from "../policy/policy.js";
 
 /** `policy` is asked at every request and redirect. */
@@ -12,9 +13,6 @@ export function lazyFetch(policy: () => Policy): PolicyFetch {
 }
 
 async function load(policy: () => Policy): Promise<PolicyFetch> {
-  const [{ createFetch }, { policyEgress }] = await Promise.all([
-    import("../capabilities/fetch.js"),
-    import("../capabilities/policy-egress.js"),
-  ]);
+  const { createFetch } = await import("../capabilities/fetch.js");
   return createFetch(policyEgress(policy));
 }
