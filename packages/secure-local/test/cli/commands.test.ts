@@ -187,3 +187,15 @@ describe("an audit log that cannot be used", () => {
     expect(stderr).toContain("the audit log cannot be opened");
   });
 });
+
+describe("the README", () => {
+  const text = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+  const blocks = (language: string): string[] =>
+    [...text.matchAll(new RegExp("```" + language + "\\n([\\s\\S]*?)```", "g"))].map(([, block]) => block ?? "");
+
+  it("shows a policy that can be used, and configurations that are JSON", async () => {
+    const [policy] = blocks("yaml");
+    expect(await inHome("policy", "check", policyFile(policy ?? ""))).toMatchObject({ code: 0 });
+    for (const block of blocks("json")) expect(() => JSON.parse(block) as unknown).not.toThrow();
+  });
+});
