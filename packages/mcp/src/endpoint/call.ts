@@ -50,6 +50,8 @@ export class Call {
   progress: OngoingProgress | undefined;
   /** Called once when the request is cancelled: cheaper than a signal for whoever is the only one to know. */
   onCancel: (() => void) | undefined;
+  /** Asks a call that runs for as long as both sides like to end itself with an answer. */
+  onDrain: (() => void) | undefined;
   /** Called once when the request is answered with an error. */
   onFailed: (() => void) | undefined;
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */

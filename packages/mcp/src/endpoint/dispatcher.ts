@@ -1,6 +1,6 @@
 // Dispatch: from a request to its handler, and from the outcome to the answer on the wire.
 import { ErrorCode } from "../jsonrpc/error-codes.js";
-import { isJsonObject, type RequestId } from "../jsonrpc/message.js";
+import { isJsonObject } from "../jsonrpc/message.js";
 import { failureText, successText } from "../jsonrpc/respond.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
@@ -27,6 +27,9 @@ export interface DispatcherOptions {
   onError(error: unknown, call: Call, errorId: string): void;
 }
 
+/** Told once of a call for which nothing more will be sent. */
+export type Done = (call: Call) => void;
+
 /** Serves requests; one for a role, shared by all its conversations. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -36,7 +39,7 @@ export class Dispatcher {
   }
 
   /** Serves a call to its end. `done` is called once, when nothing more will be sent for it. */
-  serve(call: Call, done: (id: RequestId) => void): void {
+  serve(call: Call, done: Done): void {
     let outcome: Answer | Promise<Answer>;
     try {
       outcome = this.#start(call);
@@ -92,9 +95,9 @@ export class Dispatcher {
     void call.carrier.write(failureText(call.id, error), "response", error.code);
   }
 
-  #finish(call: Call, answer: Answer, done: (id: RequestId) => void): void {
+  #finish(call: Call, answer: Answer, done: Done): void {
     if (call.ended) {
-      done(call.id);
+      done(call);
       return;
     }
     let text: string;
@@ -106,7 +109,7 @@ export class Dispatcher {
     }
     call.progress?.finish();
     call.ended = true;
-    done(call.id);
+    done(call);
     void call.carrier.write(successText(call.id, text), "response");
   }
 
@@ -119,14 +122,14 @@ export class Dispatcher {
     return codec.resultText(call.record, answer, this.#options.identity);
   }
 
-  #fail(call: Call, error: unknown, done: (id: RequestId) => void): void {
+  #fail(call: Call, error: unknown, done: Done): void {
     if (call.ended) {
-      done(call.id);
+      done(call);
       return;
     }
     call.progress?.finish();
     call.ended = true;
-    done(call.id);
+    done(call);
     const known = error instanceof RpcError ? error : (this.#options.explain(error) ?? this.#unexpected(call, error));
     const object = call.caller.codec.error(known);
     call.onFailed?.();

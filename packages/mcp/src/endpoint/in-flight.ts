@@ -9,13 +9,13 @@ import type { Dispatcher } from "./dispatcher.js";
 export class InFlight {
   readonly #calls = new Map<RequestId, Call>();
   readonly #limit: number;
-  readonly #release: (id: RequestId) => void;
+  readonly #release: (call: Call) => void;
   #idle: (() => void)[] = [];
 
   constructor(limit: number) {
     this.#limit = limit;
-    this.#release = (id) => {
-      this.#calls.delete(id);
+    this.#release = (call) => {
+      this.#calls.delete(call.id);
       if (this.#calls.size === 0 && this.#idle.length > 0) this.#settleIdle();
     };
   }

@@ -2,7 +2,8 @@
 import { ErrorCode } from "../jsonrpc/error-codes.js";
 import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
-import { NEWEST_HANDSHAKE } from "../protocol/revisions/all.js";
+import { NEWEST_HANDSHAKE, revision } from "../protocol/revisions/all.js";
+import type { Revision } from "../protocol/revisions/revision.js";
 import type { Codec } from "./codec.js";
 import { codecFor } from "./codecs.js";
 import { type Handshake, negotiate } from "./handshake/handshake.js";
@@ -44,6 +45,20 @@ export function select(message: RequestMessage, hasSession: boolean): Selection 
 /** Settles the handshake that `initialize` asks for. */
 export function openSession(params: JsonObject): Handshake {
   return negotiate(params);
+}
+
+/**
+ * The revision of a message without a session: what its header says, or the oldest one that may leave the header out.
+ * Undefined when the header names none of the handshake era.
+ */
+export function assumedRevision(header: string | undefined): Revision | undefined {
+  const named = revision(header ?? "2025-03-26");
+  return named?.era === "handshake" ? named : undefined;
+}
+
+/** Whether a version is of the era that needs no session. */
+export function namesStateless(version: string): boolean {
+  return revision(version)?.era === "stateless";
 }
 
 /** Whether a message claims the stateless era, which has no batches. */

@@ -20,4 +20,9 @@ export interface Carrier {
   write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void>;
   /** Says that the message this carrier came with will get no response: it wants none, or it was cancelled. */
   abandon?(): void;
+  /**
+   * Hangs up on the reader while its request goes on: it comes back for the rest after `retryMs`. False where the
+   * transport or the revision has no such thing, and nothing happened.
+   */
+  hangUp?(retryMs: number): boolean;
 }

@@ -51,7 +51,11 @@ export class Peer implements MessageSink {
   }
 
   receive(text: string, carrier: Carrier): void {
-    const value = parseJson(text, this.#limits);
+    this.deliver(parseJson(text, this.#limits), carrier);
+  }
+
+  /** Takes in what `parseJson` made of a text, for transports that have to look at a message themselves. */
+  deliver(value: unknown, carrier: Carrier): void {
     if (value instanceof ParseFault) this.#refuse(value, carrier);
     else if (Array.isArray(value)) this.#receiveBatch(value, carrier);
     else this.#receiveOne(value, carrier);

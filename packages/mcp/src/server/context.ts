@@ -144,6 +144,14 @@ export class Context {
     return caller instanceof Session ? caller.cachedRoots(ask) : ask();
   }
 
+  /**
+   * Hangs up on the client while the tool goes on: it comes back for the rest after `retryMs` milliseconds, so that no
+   * connection stays open for a long run. Does nothing and returns false except over HTTP sessions of 2025-11-25.
+   */
+  hangUp(retryMs = 1_000): boolean {
+    return this.#call.carrier.hangUp?.(retryMs) ?? false;
+  }
+
   /** A result that tells the model what went wrong: return it. */
   fail(message: string): ToolResult {
     return failure(message);

@@ -12,6 +12,7 @@ import { Peer, type PeerHandler, type WireRules } from "../jsonrpc/peer.js";
 import { failureText } from "../jsonrpc/respond.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import { levelIndex } from "../protocol/features/logging.js";
+import type { Revision } from "../protocol/revisions/revision.js";
 import type { ServerCore } from "./core.js";
 import type { ServerRole } from "./role.js";
 import { LogGate, type LogMessage } from "./log-gate.js";
@@ -31,13 +32,26 @@ export class ServerConversation implements PeerHandler {
   readonly #logs = new LogGate();
   #session: Session | undefined;
   #rules: WireRules = UNKNOWN_PEER;
+  readonly #standing: Carrier | undefined;
   #closing = false;
 
-  constructor({ core, dispatcher }: ServerRole) {
+  /** `standing` takes what belongs to no request; without it that goes where `initialize` came from. */
+  constructor({ core, dispatcher }: ServerRole, standing?: Carrier) {
+    this.#standing = standing;
     this.#core = core;
     this.#dispatcher = dispatcher;
     this.peer = new Peer(this, core.limits);
     this.#inFlight = new InFlight(core.limits.inFlight);
+  }
+
+  /** What was negotiated; undefined until `initialize` was accepted. */
+  get revision(): Revision | undefined {
+    return this.#session?.codec.revision;
+  }
+
+  /** Requests of this conversation being served now. */
+  get active(): number {
+    return this.#inFlight.size;
   }
 
   rules(): WireRules {
@@ -127,7 +141,7 @@ export class ServerConversation implements PeerHandler {
     if (!this.#core.advertises("logging")) session.logLevel = NO_LOGS;
     this.#session = session;
     this.#rules = session.codec.revision.rules;
-    session.subscription = this.#core.subscribers.addSession(session, this.peer, carrier);
+    session.subscription = this.#core.subscribers.addSession(session, this.peer, this.#standing ?? carrier);
     this.#serve(message, session, carrier, () => this.#forget(session));
   }
 

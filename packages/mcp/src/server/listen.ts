@@ -37,6 +37,7 @@ export function listen(core: ServerCore, call: Call): Promise<Answer> {
       subscribers.remove(subscription);
       resolve({ _meta: { [META.subscriptionId]: call.id } });
     };
+    call.onDrain = subscription.end;
     // The answer of a cancelled call is dropped, but it has to end, or its id would be in use for ever.
     call.onCancel = subscription.end;
   });

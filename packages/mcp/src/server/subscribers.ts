@@ -13,6 +13,7 @@ export type Watcher = (uri: string) => (() => void) | undefined;
 export class Subscribers {
   readonly #all = new Set<Subscription>();
   readonly #watched = new Map<string, { count: number; readonly stop: (() => void) | undefined }>();
+  readonly #listens = new WeakMap<Peer, number>();
   readonly #watch: Watcher;
   readonly #lists = new Set<ListKind>();
   readonly #uris = new Set<string>();
@@ -31,19 +32,19 @@ export class Subscribers {
 
   add(subscription: Subscription): void {
     this.#all.add(subscription);
+    this.#listens.set(subscription.peer, this.listensOf(subscription.peer) + 1);
     for (const uri of subscription.uris) this.#attach(uri);
   }
 
   remove(subscription: Subscription): void {
     if (!this.#all.delete(subscription)) return;
+    if (subscription.id !== undefined) this.#listens.set(subscription.peer, this.listensOf(subscription.peer) - 1);
     for (const uri of subscription.uris) this.#detach(uri);
   }
 
   /** Listen requests a peer has open. */
   listensOf(peer: Peer): number {
-    let count = 0;
-    for (const subscription of this.#all) if (subscription.peer === peer && subscription.id !== undefined) count++;
-    return count;
+    return this.#listens.get(peer) ?? 0;
   }
 
   subscribe(subscription: Subscription, uri: string): void {

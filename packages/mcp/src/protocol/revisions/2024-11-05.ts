@@ -91,6 +91,7 @@ export const REVISION_2024_11_05: Revision = {
   sampling: { tools: false, contentArrays: false, audio: false },
   rules: {
     batches: true,
+    polling: false,
     unreadableId: "null",
     resourceNotFound: McpErrorCode.ResourceNotFound,
     urlElicitationRequired: false,

@@ -18,5 +18,5 @@ export const REVISION_2025_11_25: Revision = extendRevision(REVISION_2025_06_18,
   serverCapabilities: ["tasks"],
   elicitation: { url: true, arrays: true, titledEnums: true, allDefaults: true, mode: true, elicitationId: true },
   sampling: { tools: true, contentArrays: true },
-  rules: { unreadableId: "absent", urlElicitationRequired: true, metaReservation: "second" },
+  rules: { polling: true, unreadableId: "absent", urlElicitationRequired: true, metaReservation: "second" },
 });

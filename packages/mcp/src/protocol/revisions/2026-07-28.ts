@@ -88,6 +88,7 @@ export const REVISION_2026_07_28: Revision = {
   sampling: { tools: true, contentArrays: true, audio: true },
   rules: {
     batches: false,
+    polling: false,
     unreadableId: "absent",
     resourceNotFound: -32602,
     urlElicitationRequired: false,

@@ -50,6 +50,8 @@ export interface SamplingRules {
 /** Behaviour that differs without a name of its own. */
 export interface RevisionRules {
   readonly batches: boolean;
+  /** HTTP streams open with an empty event that carries an id, and may be closed before the answer. */
+  readonly polling: boolean;
   /** What stands for the id in the answer to a message whose id cannot be read. */
   readonly unreadableId: "null" | "absent";
   readonly resourceNotFound: number;

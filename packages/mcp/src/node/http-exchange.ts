@@ -1,0 +1,118 @@
+// One request of node:http as the endpoint's exchange; for a stream the reply is the stream itself.
+import { isUtf8 } from "node:buffer";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
+
+export class NodeExchange implements HttpExchange, HttpStream {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  principal: string | undefined;
+  extra: HeaderList | undefined;
+  readonly #request: IncomingMessage;
+  readonly #response: ServerResponse;
+  #gone: (() => void) | undefined;
+  #drain: (() => void) | undefined;
+  #chunks: Buffer[] | undefined;
+  #bytes = 0;
+
+  constructor(request: IncomingMessage, response: ServerResponse) {
+    this.#request = request;
+    this.#response = response;
+    this.method = request.method ?? "";
+    const target = request.url ?? "";
+    const end = target.indexOf("?");
+    this.path = end < 0 ? target : target.slice(0, end);
+    this.query = end < 0 ? "" : target.slice(end + 1);
+  }
+
+  get over(): boolean {
+    return this.#response.writableEnded || this.#response.destroyed;
+  }
+
+  get buffered(): number {
+    return this.#response.writableLength;
+  }
+
+  get onGone(): (() => void) | undefined {
+    return this.#gone;
+  }
+
+  set onGone(listener: (() => void) | undefined) {
+    if (this.#gone === undefined) {
+      this.#response.on("close", () => {
+        if (!this.#response.writableFinished) this.#gone?.();
+      });
+    }
+    this.#gone = listener;
+  }
+
+  get onDrain(): (() => void) | undefined {
+    return this.#drain;
+  }
+
+  set onDrain(listener: (() => void) | undefined) {
+    if (this.#drain === undefined) {
+      this.#response.on("drain", () => this.#drain?.());
+      this.#response.on("finish", () => this.#drain?.());
+    }
+    this.#drain = listener;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.headers[name] as string | undefined;
+  }
+
+  readBody(limit: number, receiver: BodyReceiver): void {
+    const request = this.#request;
+    request.on("data", (chunk: Buffer) => this.#take(chunk, limit, receiver));
+    request.on("end", () => this.#deliver(receiver));
+  }
+
+  reply(status: number, headers: HeaderList, body = ""): void {
+    if (this.over) return;
+    const length = status === 204 ? [] : ["content-length", String(Buffer.byteLength(body))];
+    this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
+    this.#response.end(body);
+  }
+
+  open(status: number, headers: HeaderList): HttpStream {
+    if (!this.over) this.#response.writeHead(status, [...headers, ...(this.extra ?? [])]);
+    return this;
+  }
+
+  write(text: string): boolean {
+    return this.over || this.#response.write(text);
+  }
+
+  end(): void {
+    this.#response.end();
+  }
+
+  destroy(): void {
+    this.#response.destroy();
+  }
+
+  #take(chunk: Buffer, limit: number, receiver: BodyReceiver): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes <= limit) {
+      if (this.#chunks === undefined) this.#chunks = [chunk];
+      else this.#chunks.push(chunk);
+      return;
+    }
+    this.#request.removeAllListeners("data");
+    this.#request.removeAllListeners("end");
+    this.#request.pause();
+    this.#chunks = undefined;
+    receiver.bodyFault(this, "too-long");
+  }
+
+  #deliver(receiver: BodyReceiver): void {
+    const chunks = this.#chunks ?? [];
+    const only = chunks.length === 1 ? chunks[0] : undefined;
+    const body = only ?? Buffer.concat(chunks);
+    this.#chunks = undefined;
+    if (isUtf8(body)) receiver.body(this, body.toString("utf8"));
+    else receiver.bodyFault(this, "not-utf8");
+  }
+}

@@ -1,0 +1,84 @@
+// Listens with node:http or node:https: bounded in connections, headers and time, and strict about HTTP itself.
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from "node:http";
+import { createServer as createTlsServer, type ServerOptions as TlsOptions } from "node:https";
+import type { AddressInfo } from "node:net";
+import type { HttpLimits } from "../transport/http/http-limits.js";
+import type { HttpSite } from "../transport/http/http-site.js";
+import { NodeExchange } from "./http-exchange.js";
+
+export interface ListenOptions {
+  readonly port: number;
+  readonly host: string;
+  readonly socketPath: string | undefined;
+  readonly tls: TlsOptions | undefined;
+}
+
+/** How often Node looks for requests that take too long: a tenth of the shortest time it has to keep. */
+const CHECK_MS = 1_000;
+
+export class HttpListener {
+  readonly #server: Server;
+  #site: HttpSite | undefined;
+
+  constructor(limits: HttpLimits, tls: TlsOptions | undefined) {
+    const options: ServerOptions = {
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.keepAliveMs,
+      connectionsCheckingInterval: CHECK_MS,
+      // A header that came twice must never count as one of its two values.
+      joinDuplicateHeaders: true,
+    };
+    const listener: RequestListener = (request, response) => {
+      if (this.#site === undefined || isMalformed(request, limits)) {
+        response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+      } else {
+        this.#site.handle(new NodeExchange(request, response));
+      }
+    };
+    this.#server =
+      tls === undefined ? createServer(options, listener) : createTlsServer({ ...tls, ...options }, listener);
+    this.#server.maxConnections = limits.connections;
+    // One more than allowed, so that too many are noticed: Node drops the rest without a word.
+    this.#server.maxHeadersCount = limits.headers + 1;
+  }
+
+  /** Resolves with the port listened on (0 for a socket file). Rejects with Node's own error when that cannot be. */
+  listen(options: ListenOptions): Promise<number> {
+    const { port, host, socketPath } = options;
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject);
+      this.#server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
+        this.#server.off("error", reject);
+        const address = this.#server.address() as AddressInfo | string;
+        resolve(typeof address === "string" ? 0 : address.port);
+      });
+    });
+  }
+
+  /** From now on requests are handled. */
+  serve(site: HttpSite): void {
+    this.#site = site;
+  }
+
+  /** Takes no more connections. What is open goes on. */
+  stopListening(): void {
+    this.#server.close();
+    this.#server.closeIdleConnections();
+  }
+
+  /** Ends every connection. */
+  close(): Promise<void> {
+    return new Promise((resolve) => {
+      if (!this.#server.listening) this.#server.closeAllConnections();
+      this.#server.close(() => resolve());
+      this.#server.closeAllConnections();
+    });
+  }
+}
+
+// What Node's parser lets through although nobody who means well sends it.
+function isMalformed(request: IncomingMessage, limits: HttpLimits): boolean {
+  return request.httpVersionMajor !== 1 || request.rawHeaders.length > limits.headers * 2;
+}

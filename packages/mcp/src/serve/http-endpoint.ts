@@ -1,0 +1,115 @@
+// Puts an HTTP endpoint together from its options, whatever runtime its requests come from.
+import { LocalError } from "../jsonrpc/local-error.js";
+import { roleOf, type Server } from "../server/server.js";
+import type { Answers } from "../transport/http/alone-carrier.js";
+import { type EventStore, MemoryEventStore } from "../transport/http/event-store.js";
+import { FrontDoor } from "../transport/http/front-door.js";
+import {
+  DEFAULT_HTTP_LIMITS,
+  DEFAULT_SESSION_LIMITS,
+  type HttpLimits,
+  type SessionLimits,
+  withLimits,
+} from "../transport/http/http-limits.js";
+import { type Authenticate, type HttpRoute, HttpSite } from "../transport/http/http-site.js";
+import { StreamKeeper } from "../transport/http/stream-keeper.js";
+import { StreamableHttp } from "../transport/http/streamable-http.js";
+import { SseEndpoint } from "../transport/sse/sse-endpoint.js";
+import { ServerOverHttp } from "./http-service.js";
+
+/** How a server is served over HTTP, on whatever runtime. */
+export interface HttpOptions {
+  /** The one path of Streamable HTTP. Default `/mcp`. */
+  readonly path?: string;
+  /** Sessions for revisions up to 2025-11-25: limits, or false to serve every message by itself. Default true. */
+  readonly sessions?: boolean | Partial<SessionLimits>;
+  /** JSON unless something must be streamed before the answer (`auto`, the default), always JSON, or always a stream. */
+  readonly answers?: Answers;
+  /** Exact values of the Host header that are served, port included. */
+  readonly allowedHosts?: readonly string[];
+  /** Exact origins of web pages that may call, such as `https://app.example.com`. */
+  readonly allowedOrigins?: readonly string[];
+  /** Answers preflights and lets pages of allowed origins read the replies. Default false. */
+  readonly cors?: boolean;
+  /** The two paths of HTTP+SSE (2024-11-05). Default false; true is `/sse` and `/messages`. */
+  readonly sse?: boolean | { readonly path?: string; readonly messages?: string };
+  readonly limits?: Partial<HttpLimits>;
+  /** Says who is asking. A session belongs to who opened it; handlers find the name in `ctx.principal`. */
+  readonly authenticate?: Authenticate;
+  /** Where sent events are kept for resumption. Default: in memory, bounded by the session limits. */
+  readonly eventStore?: EventStore;
+}
+
+export interface HttpEndpoint {
+  readonly site: HttpSite;
+  readonly limits: HttpLimits;
+  /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all. */
+  close(): Promise<void>;
+}
+
+/** `hosts` and `origins` are used where the options name none; hosts undefined: any. Throws BAD_PATH and RangeError. */
+export function httpEndpoint(
+  server: Server,
+  options: HttpOptions,
+  defaults: { readonly hosts: readonly string[] | undefined; readonly origins: readonly string[] },
+): HttpEndpoint {
+  const role = roleOf(server);
+  const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
+  const sessionLimits = withLimits(
+    DEFAULT_SESSION_LIMITS,
+    typeof options.sessions === "object" ? options.sessions : undefined,
+  );
+  const door = new FrontDoor({
+    hosts: options.allowedHosts ?? defaults.hosts,
+    origins: options.allowedOrigins ?? defaults.origins,
+  });
+  const keeper = new StreamKeeper(limits);
+  const service = new ServerOverHttp(role, limits);
+  const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;
+  const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
+  const streamable = new StreamableHttp({ service, door, keeper, answers, sessions });
+  const sse = sseOf(
+    options,
+    () => new SseEndpoint({ service, door, keeper, limits: sessionLimits, ...ssePaths(options) }),
+  );
+  const site = new HttpSite({
+    door,
+    routes: routes(options.path ?? "/mcp", streamable, sse),
+    cors: options.cors === true,
+    authenticate: options.authenticate,
+    onError: (error) => role.core.report("error", "authenticate failed", { error }),
+  });
+  const close = async (): Promise<void> => {
+    site.closing = true;
+    const { drainMs } = limits;
+    await Promise.all([streamable.close(drainMs), sse?.close(drainMs), service.close(drainMs)]);
+    await keeper.flush(FLUSH_MS);
+  };
+  return { site, limits, close };
+}
+
+/** Milliseconds readers get to take the last answers before their streams are cut. */
+const FLUSH_MS = 2_000;
+
+function sseOf<T>(options: HttpOptions, make: () => T): T | undefined {
+  return options.sse === undefined || options.sse === false ? undefined : make();
+}
+
+function ssePaths({ sse }: HttpOptions): { path: string; messages: string } {
+  const { path = "/sse", messages = "/messages" } = typeof sse === "object" ? sse : {};
+  return { path, messages };
+}
+
+function routes(path: string, streamable: HttpRoute, sse: SseEndpoint | undefined): ReadonlyMap<string, HttpRoute> {
+  const all: [string, HttpRoute][] = [[path, streamable]];
+  if (sse !== undefined) all.push([sse.path, sse.stream], [sse.messages, sse.post]);
+  for (const [each] of all) {
+    if (!/^\/[!-~]*$/.test(each) || /[?#]/.test(each)) {
+      throw new LocalError("BAD_PATH", `"${each}" is no path: write it as "/mcp"`);
+    }
+  }
+  if (new Set(all.map(([each]) => each)).size < all.length) {
+    throw new LocalError("BAD_PATH", "Streamable HTTP and HTTP+SSE need paths of their own");
+  }
+  return new Map(all);
+}

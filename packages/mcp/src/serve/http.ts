@@ -1,0 +1,83 @@
+// Serves a server over HTTP on node:http: Streamable HTTP in every revision, and HTTP+SSE where it is wanted.
+import type { ServerOptions as TlsOptions } from "node:https";
+import { HttpListener } from "../node/http-listener.js";
+import { onShutdown } from "../node/process-signals.js";
+import type { Server } from "../server/server.js";
+import { loopbackHosts } from "../transport/http/front-door.js";
+import { DEFAULT_HTTP_LIMITS, withLimits } from "../transport/http/http-limits.js";
+import { type HttpEndpoint, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+
+export interface ServeHttpOptions extends HttpOptions {
+  /** Default 0: one that is free. */
+  readonly port?: number;
+  /** Address to listen on. Default 127.0.0.1: this machine only. */
+  readonly host?: string;
+  /** A socket file instead of a port. Its folder's permissions say who may connect. */
+  readonly socketPath?: string;
+  /** Key, certificate and the other options of node:https. Default: plain HTTP. */
+  readonly tls?: TlsOptions;
+  /** False: SIGTERM and SIGINT are left to the program. Default true: they end serving. */
+  readonly signals?: boolean;
+}
+
+/** A server being served over HTTP. */
+export interface HttpServing {
+  /** Where Streamable HTTP is served: `http://127.0.0.1:3333/mcp`, or `http+unix://` and the encoded socket path. */
+  readonly url: string;
+  /** Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`. Safe to call again. */
+  close(): Promise<void>;
+  /** Resolves once everything has ended. */
+  readonly closed: Promise<void>;
+}
+
+/**
+ * Listens and serves. Behind a loopback address only requests to that address and from its own origin are let in;
+ * on any other one name the hosts in `allowedHosts`. Rejects when the address cannot be listened on.
+ */
+export async function serveHttp(server: Server, options: ServeHttpOptions = {}): Promise<HttpServing> {
+  const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
+  const listener = new HttpListener(withLimits(DEFAULT_HTTP_LIMITS, options.limits), tls);
+  const scheme = tls === undefined ? "http" : "https";
+  const listening = await listener.listen({ port, host, socketPath, tls });
+  const own = socketPath === undefined && isLoopback(host) ? loopbackHosts(listening, tls ? 443 : 80) : undefined;
+  const origins = (own ?? []).map((each) => `${scheme}://${each}`);
+  let endpoint: HttpEndpoint;
+  try {
+    endpoint = httpEndpoint(server, options, { hosts: own, origins });
+  } catch (error) {
+    await listener.close();
+    throw error;
+  }
+  listener.serve(endpoint.site);
+  const path = options.path ?? "/mcp";
+  const authority = host.includes(":") ? `[${host}]:${listening}` : `${host}:${listening}`;
+  const url =
+    socketPath === undefined
+      ? `${scheme}://${authority}${path}`
+      : `http+unix://${encodeURIComponent(socketPath)}${path}`;
+  return serving(url, endpoint, listener, options.signals !== false);
+}
+
+function serving(url: string, endpoint: HttpEndpoint, listener: HttpListener, signals: boolean): HttpServing {
+  let settle = (): void => undefined;
+  const closed = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  let closing: Promise<void> | undefined;
+  const forget = signals ? onShutdown(() => void close()) : undefined;
+  const end = async (): Promise<void> => {
+    listener.stopListening();
+    await endpoint.close();
+    await listener.close();
+    forget?.();
+    settle();
+  };
+  function close(): Promise<void> {
+    return (closing ??= end());
+  }
+  return { url, close, closed };
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}

@@ -1,0 +1,97 @@
+// The carrier of a POST outside any session: JSON unless something has to be streamed first, gone with its connection.
+import type { Carrier, OutgoingKind } from "../../jsonrpc/carrier.js";
+import { event, EVENT_STREAM_HEADERS, EventStream } from "./event-stream.js";
+import type { HttpExchange } from "./exchange.js";
+import { accepted, JSON_HEADERS } from "./replies.js";
+import { handshakeStatus, statelessStatus } from "./status.js";
+import type { StreamKeeper } from "./stream-keeper.js";
+
+/** How requests are answered: JSON unless something must be streamed, always JSON, or always a stream. */
+export type Answers = "auto" | "json" | "sse";
+
+/** Whether a client can read a stream: one that says nothing of it can, as the specification asks. */
+export function readsStreams(exchange: HttpExchange): boolean {
+  const accept = exchange.header("accept");
+  return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
+}
+
+export class AloneCarrier implements Carrier {
+  readonly kind = "http";
+  readonly exchange: HttpExchange;
+  /** Set by whoever serves the request in the stateless era, where errors have statuses of their own. */
+  stateless = false;
+  answered = false;
+  /** Called once when the client goes away before the answer. */
+  onGone: (() => void) | undefined;
+  readonly #answers: Answers;
+  readonly #keeper: StreamKeeper;
+  #stream: EventStream | undefined;
+
+  constructor(exchange: HttpExchange, answers: Answers, keeper: StreamKeeper) {
+    this.exchange = exchange;
+    this.#answers = answers;
+    this.#keeper = keeper;
+  }
+
+  get principal(): string | undefined {
+    return this.exchange.principal;
+  }
+
+  get closed(): boolean {
+    return this.exchange.over;
+  }
+
+  header(name: string): string | undefined {
+    return this.exchange.header(name);
+  }
+
+  write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void> {
+    if (this.answered || this.exchange.over) return undefined;
+    if (kind === "response") return this.#answer(text, errorCode);
+    if (this.#stream === undefined) {
+      if (this.#answers === "json" || !readsStreams(this.exchange)) return undefined;
+      this.#stream = new EventStream(this.exchange.open(200, EVENT_STREAM_HEADERS), this.#keeper);
+    } else if (this.#stream.full) {
+      return undefined;
+    }
+    return this.#stream.write(event(text));
+  }
+
+  abandon(): void {
+    if (this.answered || this.exchange.over) return;
+    this.answered = true;
+    if (this.#stream === undefined) accepted(this.exchange);
+    else this.#stream.end();
+  }
+
+  /** Waits for an answer that did not come at once: from now on a client that goes away is noticed. */
+  linger(): void {
+    if (!this.answered) this.exchange.onGone = () => this.#gone();
+  }
+
+  /** Refuses the message with a status of the ladder. */
+  refuse(status: number, text: string): void {
+    this.answered = true;
+    this.exchange.reply(status, JSON_HEADERS, text);
+  }
+
+  #answer(text: string, errorCode: number | undefined): void | Promise<void> {
+    this.answered = true;
+    if (this.#stream !== undefined) {
+      const written = this.#stream.write(event(text));
+      this.#stream.end();
+      return written;
+    }
+    if (this.#answers === "sse" && errorCode === undefined && readsStreams(this.exchange)) {
+      return this.exchange.reply(200, EVENT_STREAM_HEADERS, event(text));
+    }
+    const status = this.stateless ? statelessStatus(errorCode) : handshakeStatus(errorCode);
+    this.exchange.reply(status, JSON_HEADERS, text);
+  }
+
+  #gone(): void {
+    this.answered = true;
+    this.#stream?.gone();
+    this.onGone?.();
+  }
+}

@@ -1,0 +1,53 @@
+// One HTTP request and its reply, as the endpoint sees them: the small interface every runtime is adapted to.
+
+/** Header names and values in turn, so that the commonest replies share one array. */
+export type HeaderList = readonly string[];
+
+/** What may be known of a request before its body is read. */
+export interface HttpRequestHead {
+  readonly method: string;
+  /** The path without the query. */
+  readonly path: string;
+  /** What follows the question mark; empty without one. */
+  readonly query: string;
+  /** By lower-case name; several of one name joined by a comma. */
+  header(name: string): string | undefined;
+}
+
+/** Why a body did not become a text. */
+export type BodyFault = "too-long" | "not-utf8";
+
+export interface BodyReceiver {
+  body(exchange: HttpExchange, text: string): void;
+  bodyFault(exchange: HttpExchange, fault: BodyFault): void;
+}
+
+/** The endless half of a reply. */
+export interface HttpStream {
+  /** Bytes written and not yet taken by the network. */
+  readonly buffered: number;
+  /** Sends text; false when the reader is behind and `onDrain` will be called. */
+  write(text: string): boolean;
+  end(): void;
+  /** Ends without waiting for the reader. */
+  destroy(): void;
+  onDrain: (() => void) | undefined;
+}
+
+/** Exactly one of `reply` and `open` is called, once. */
+export interface HttpExchange extends HttpRequestHead {
+  /** Who is asking: set by the endpoint once it knows. */
+  principal: string | undefined;
+  /** Headers every reply of this exchange carries besides its own. */
+  extra: HeaderList | undefined;
+  /** True once nothing can be sent any more: answered, or the client went away. */
+  readonly over: boolean;
+  /** Called once when the client goes away before the reply was complete. */
+  onGone: (() => void) | undefined;
+  /** Collects the body. The receiver hears nothing of a client that goes away meanwhile. */
+  readBody(limit: number, receiver: BodyReceiver): void;
+  /** Sends a whole reply. */
+  reply(status: number, headers: HeaderList, body?: string): void;
+  /** Begins a reply without end. */
+  open(status: number, headers: HeaderList): HttpStream;
+}

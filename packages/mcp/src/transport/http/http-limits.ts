@@ -1,0 +1,103 @@
+// The limits of an HTTP endpoint, each with its default and the reason for it.
+
+export interface HttpLimits {
+  /** Open connections; further ones are dropped when they come. Node only. */
+  readonly connections: number;
+  /** Bytes of a request's headers. Node only. */
+  readonly headerBytes: number;
+  /** Headers of a request. Node only. */
+  readonly headers: number;
+  /** Milliseconds a client may take to send its headers. Node only. */
+  readonly headersMs: number;
+  /** Milliseconds a client may take to send a whole request. Node only. */
+  readonly requestMs: number;
+  /** Milliseconds an idle connection is kept. Node only. */
+  readonly keepAliveMs: number;
+  /** Requests outside sessions being served at once; further ones are answered 503. */
+  readonly inFlight: number;
+  /** Listen requests open at once on the endpoint. */
+  readonly listens: number;
+  /** Bytes a connection may hold unsent before notifications nobody waits for are dropped. */
+  readonly bufferedBytes: number;
+  /** Milliseconds a reader may take nothing before its stream is cut. */
+  readonly stallMs: number;
+  /** Milliseconds of silence after which a stream gets a comment. */
+  readonly keepAliveCommentMs: number;
+  /** Milliseconds that what runs may take to finish once `close` is called. */
+  readonly drainMs: number;
+}
+
+export const DEFAULT_HTTP_LIMITS: HttpLimits = {
+  // A third of the usual bound on descriptors of a service; slow clients are gone long before they fill it.
+  connections: 10_000,
+  // Node's own bound: mirrored arguments and tokens fit, floods do not.
+  headerBytes: 16 * 1024,
+  // A browser sends 20, an annotated tool a dozen more.
+  headers: 100,
+  // Headers are one packet: ten seconds are for the worst of networks.
+  headersMs: 10_000,
+  // 4 MiB at a slow 1.2 Mbit/s.
+  requestMs: 30_000,
+  // Clients call again within seconds; longer than the usual proxy's minute would only keep dead sockets.
+  keepAliveMs: 30_000,
+  // Four times what one conversation may have open: enough for all clients of one process.
+  inFlight: 4_096,
+  // Each costs a connection and a few kilobytes.
+  listens: 10_000,
+  // One large answer: enough to keep a connection busy, small enough to multiply by the connections.
+  bufferedBytes: 1024 * 1024,
+  // Nobody who still reads takes nothing for half a minute.
+  stallMs: 30_000,
+  // Below the 30 s after which impatient proxies give a silent stream up.
+  keepAliveCommentMs: 15_000,
+  // What a supervisor waits between SIGTERM and SIGKILL, less a little for the exit itself.
+  drainMs: 25_000,
+};
+
+export interface SessionLimits {
+  /** Sessions open at once; further ones are answered 503. */
+  readonly max: number;
+  /** Milliseconds without a request or an open stream after which a session ends. */
+  readonly idleMs: number;
+  /** Milliseconds after which a session ends whatever happens. */
+  readonly absoluteMs: number;
+  /** GET streams of one session. */
+  readonly streams: number;
+  /** Messages kept for a session that has never had a GET stream. */
+  readonly held: number;
+  /** Sent events kept for resumption: how many of one session, bytes of one session, bytes of all, and how long. */
+  readonly eventsKept: number;
+  readonly eventBytes: number;
+  readonly allEventBytes: number;
+  readonly eventsMs: number;
+}
+
+export const DEFAULT_SESSION_LIMITS: SessionLimits = {
+  // A few kilobytes each, so tens of megabytes at most.
+  max: 10_000,
+  // A lunch break; clients open a new session by themselves afterwards.
+  idleMs: 30 * 60_000,
+  // A day's work: a stolen id is not good for ever.
+  absoluteMs: 24 * 3_600_000,
+  // One for each window a client may have on one session.
+  streams: 4,
+  // What a server says between the handshake and the client's GET.
+  held: 32,
+  // A long run with progress; more belongs into a resource.
+  eventsKept: 1_000,
+  eventBytes: 1024 * 1024,
+  allEventBytes: 64 * 1024 * 1024,
+  // Longer than any reconnection delay, shorter than a session.
+  eventsMs: 5 * 60_000,
+};
+
+/** `defaults` with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
+export function withLimits<T extends object>(defaults: T, overrides: Partial<T> = {}): T {
+  const limits = { ...defaults, ...overrides };
+  for (const name of Object.keys(defaults) as (keyof T & string)[]) {
+    const value: unknown = limits[name];
+    if (Number.isSafeInteger(value) && (value as number) > 0) continue;
+    throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
+  }
+  return limits;
+}

@@ -1,0 +1,106 @@
+// One session: whose it is, its streams, and where its unsolicited messages go.
+import type { EventStore } from "./event-store.js";
+import type { HeaderList, HttpExchange } from "./exchange.js";
+import type { Answers } from "./alone-carrier.js";
+import type { SessionLimits } from "./http-limits.js";
+import type { HttpConversation } from "./http-service.js";
+import { ResumableStream, type StreamHome } from "./resumable-stream.js";
+import type { StreamKeeper } from "./stream-keeper.js";
+
+/** Finished streams a client may still come back to; the oldest is forgotten for a new one. */
+const FINISHED_STREAMS = 100;
+
+export interface SessionSettings {
+  readonly limits: SessionLimits;
+  readonly store: EventStore;
+  readonly keeper: StreamKeeper;
+  readonly answers: Answers;
+}
+
+export class HttpSession implements StreamHome {
+  readonly id: string;
+  readonly principal: string | undefined;
+  readonly settings: SessionSettings;
+  readonly born: number = performance.now();
+  /** When the last request came or the last stream was open. */
+  used: number = this.born;
+  closed = false;
+  /** The reply header that tells the client its session. */
+  readonly headers: HeaderList;
+  #conversation: HttpConversation | undefined;
+  #streams: Map<number, ResumableStream> | undefined;
+  #lastStream = 0;
+  #closing = false;
+
+  constructor(id: string, principal: string | undefined, settings: SessionSettings) {
+    this.id = id;
+    this.principal = principal;
+    this.settings = settings;
+    this.headers = ["mcp-session-id", id];
+  }
+
+  get conversation(): HttpConversation {
+    if (this.#conversation === undefined) throw new TypeError("The session has no conversation yet");
+    return this.#conversation;
+  }
+
+  set conversation(conversation: HttpConversation) {
+    this.#conversation = conversation;
+  }
+
+  get store(): EventStore {
+    return this.settings.store;
+  }
+
+  get keeper(): StreamKeeper {
+    return this.settings.keeper;
+  }
+
+  get polling(): boolean {
+    return this.conversation.polling;
+  }
+
+  /** Whether anything keeps the session in use. */
+  get busy(): boolean {
+    if (this.conversation.active > 0) return true;
+    for (const stream of this.#streams?.values() ?? []) if (stream.connected) return true;
+    return false;
+  }
+
+  stream(number: number): ResumableStream | undefined {
+    return this.#streams?.get(number);
+  }
+
+  /** Begins a stream as the reply of `exchange`. */
+  openStream(exchange: HttpExchange, headers: HeaderList, retryMs?: number): ResumableStream {
+    const stream = new ResumableStream(this, ++this.#lastStream);
+    this.#streams ??= new Map();
+    this.#streams.set(stream.number, stream);
+    if (this.#streams.size > FINISHED_STREAMS) this.#forgetFinished(this.#streams);
+    stream.open(exchange, headers, retryMs);
+    return stream;
+  }
+
+  forgetStream(stream: ResumableStream): void {
+    this.#streams?.delete(stream.number);
+  }
+
+  /** Ends everything; what runs gets `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    await this.conversation.close(graceMs);
+    this.closed = true;
+    for (const stream of this.#streams?.values() ?? []) stream.hangUp();
+    this.#streams = undefined;
+    this.store.forget(this.id);
+  }
+
+  #forgetFinished(streams: Map<number, ResumableStream>): void {
+    for (const [number, stream] of streams) {
+      if (!stream.finished || stream.connected) continue;
+      streams.delete(number);
+      return;
+    }
+  }
+}

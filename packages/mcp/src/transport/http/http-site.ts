@@ -1,0 +1,88 @@
+// Everything an endpoint's connections have in common: the front door, who is asking, which path leads where.
+import { answerPreflight, corsHeaders } from "./cors.js";
+import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
+import type { FrontDoor } from "./front-door.js";
+import { refuse, turnAway } from "./replies.js";
+
+/** Says no to a request: the status, its headers, and a text for a person. */
+export interface HttpRefusal {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly text?: string;
+}
+
+/** Says who is asking (any text that names one user), undefined for nobody in particular, or a refusal. */
+export type Authenticate = (
+  request: HttpRequestHead,
+) => string | undefined | HttpRefusal | Promise<string | undefined | HttpRefusal>;
+
+/** What serves one path. */
+export interface HttpRoute {
+  serve(exchange: HttpExchange): void;
+}
+
+export interface HttpSiteOptions {
+  readonly door: FrontDoor;
+  readonly routes: ReadonlyMap<string, HttpRoute>;
+  readonly cors: boolean;
+  readonly authenticate: Authenticate | undefined;
+  /** Told of an exception of `authenticate`. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Seconds after which a client may try again while the server is going down. */
+const RETRY_AFTER: HeaderList = ["retry-after", "5"];
+
+export class HttpSite {
+  readonly #options: HttpSiteOptions;
+  /** Set when the site is going down: nothing new is served. */
+  closing = false;
+
+  constructor(options: HttpSiteOptions) {
+    this.#options = options;
+  }
+
+  handle(exchange: HttpExchange): void {
+    const { door, routes, cors, authenticate } = this.#options;
+    const refusal = door.refusal(exchange);
+    if (refusal !== undefined) return turnAway(exchange, refusal.status, refusal.text);
+    if (this.closing) return turnAway(exchange, 503, "The server is shutting down", RETRY_AFTER);
+    if (cors) {
+      const origin = exchange.header("origin");
+      if (origin !== undefined) exchange.extra = corsHeaders(origin);
+      if (exchange.method === "OPTIONS") return answerPreflight(exchange);
+    }
+    const route = routes.get(exchange.path);
+    if (route === undefined) return turnAway(exchange, 404, "Nothing is served at this path");
+    if (authenticate === undefined) route.serve(exchange);
+    else this.#identify(exchange, route, authenticate);
+  }
+
+  #identify(exchange: HttpExchange, route: HttpRoute, authenticate: Authenticate): void {
+    try {
+      const who = authenticate(exchange);
+      if (!(who instanceof Promise)) return this.#enter(exchange, route, who);
+      who.then(
+        (known) => this.#enter(exchange, route, known),
+        (error: unknown) => this.#failed(exchange, error),
+      );
+    } catch (error) {
+      this.#failed(exchange, error);
+    }
+  }
+
+  #enter(exchange: HttpExchange, route: HttpRoute, who: string | undefined | HttpRefusal): void {
+    if (exchange.over) return;
+    if (typeof who === "object") {
+      const headers = Object.entries(who.headers ?? {}).flat();
+      return turnAway(exchange, who.status, who.text ?? "", headers);
+    }
+    exchange.principal = who;
+    route.serve(exchange);
+  }
+
+  #failed(exchange: HttpExchange, error: unknown): void {
+    this.#options.onError(error);
+    refuse(exchange, 500, "Authentication failed for a reason the server's log knows", ["connection", "close"]);
+  }
+}

@@ -1,0 +1,43 @@
+// The carrier of `initialize`: a successful answer makes the session real and tells the client its id.
+import type { OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { HeaderList, HttpExchange } from "./exchange.js";
+import { SessionCarrier } from "./session-carrier.js";
+import type { SessionTable } from "./session-table.js";
+import type { StandingCarrier } from "./standing-carrier.js";
+
+export class OpeningCarrier extends SessionCarrier {
+  readonly #table: SessionTable;
+  #settled = false;
+  #succeeded = false;
+
+  constructor(exchange: HttpExchange, standing: StandingCarrier, table: SessionTable) {
+    super(exchange, standing);
+    this.#table = table;
+  }
+
+  override write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void> {
+    if (kind === "response") this.#settle(errorCode === undefined);
+    return super.write(text, kind, errorCode);
+  }
+
+  override abandon(): void {
+    this.#settle(false);
+    super.abandon();
+  }
+
+  protected override get headers(): HeaderList {
+    return this.#succeeded ? this.session.headers : super.headers;
+  }
+
+  #settle(succeeded: boolean): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    if (succeeded && !this.exchange.over) {
+      this.#succeeded = true;
+      this.#table.add(this.standing);
+    } else {
+      this.#table.release();
+      queueMicrotask(() => void this.session.close(0));
+    }
+  }
+}

@@ -1,0 +1,93 @@
+// The carrier of a POST in a session: JSON unless something has to be streamed first; a stream outlives its connection.
+import type { Carrier, OutgoingKind } from "../../jsonrpc/carrier.js";
+import { readsStreams } from "./alone-carrier.js";
+import { event, EVENT_STREAM_HEADERS } from "./event-stream.js";
+import type { HeaderList, HttpExchange } from "./exchange.js";
+import type { HttpSession } from "./http-session.js";
+import { accepted, JSON_HEADERS } from "./replies.js";
+import type { ResumableStream } from "./resumable-stream.js";
+import type { StandingCarrier } from "./standing-carrier.js";
+import { handshakeStatus } from "./status.js";
+
+const NO_HEADERS: HeaderList = [];
+
+export class SessionCarrier implements Carrier {
+  readonly kind = "http";
+  readonly exchange: HttpExchange;
+  answered = false;
+  protected readonly standing: StandingCarrier;
+  #stream: ResumableStream | undefined;
+
+  constructor(exchange: HttpExchange, standing: StandingCarrier) {
+    this.exchange = exchange;
+    this.standing = standing;
+  }
+
+  get session(): HttpSession {
+    return this.standing.session;
+  }
+
+  get principal(): string | undefined {
+    return this.session.principal;
+  }
+
+  /** A stream can be resumed; an answer in JSON has only its one connection. */
+  get closed(): boolean {
+    return this.session.closed || (this.#stream === undefined && this.exchange.over);
+  }
+
+  header(name: string): string | undefined {
+    return this.exchange.header(name);
+  }
+
+  write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void> {
+    if (this.answered || this.closed) return undefined;
+    if (kind === "response") return this.#answer(text, errorCode);
+    if (this.#stream === undefined && !this.#streams) return this.standing.write(text, kind);
+    return this.#opened().send(text, kind === "notification");
+  }
+
+  abandon(): void {
+    if (this.answered || this.closed) return;
+    this.answered = true;
+    if (this.#stream === undefined) accepted(this.exchange);
+    else void this.#stream.finish();
+  }
+
+  hangUp(retryMs: number): boolean {
+    if (this.answered || this.closed || !this.session.polling || !this.#streams) return false;
+    this.#opened(retryMs).hangUp();
+    return true;
+  }
+
+  /** Waits for an answer that did not come at once: where it will be a stream, the client gets it now. */
+  linger(): void {
+    if (!this.answered && this.session.settings.answers === "sse" && this.#streams) this.#opened();
+  }
+
+  /** Headers of the reply besides its own. */
+  protected get headers(): HeaderList {
+    return NO_HEADERS;
+  }
+
+  get #streams(): boolean {
+    return this.session.settings.answers !== "json" && readsStreams(this.exchange);
+  }
+
+  #opened(retryMs?: number): ResumableStream {
+    return (this.#stream ??= this.session.openStream(this.exchange, this.headers, retryMs));
+  }
+
+  #answer(text: string, errorCode: number | undefined): void | Promise<void> {
+    this.answered = true;
+    if (this.#stream !== undefined) return this.#stream.finish(text);
+    const { headers } = this;
+    // An answer that is the first and last event cannot be resumed, so it needs neither a number nor a place in the store.
+    if (errorCode === undefined && this.session.settings.answers === "sse" && this.#streams) {
+      this.exchange.reply(200, [...EVENT_STREAM_HEADERS, ...headers], event(text));
+    } else {
+      const all = headers.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...headers];
+      this.exchange.reply(handshakeStatus(errorCode), all, text);
+    }
+  }
+}
