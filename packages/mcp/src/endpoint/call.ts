@@ -86,7 +86,7 @@ export class Call {
   get progressToken(): string | number | undefined {
     const meta = this.params["_meta"] as JsonObject | undefined;
     const token = meta?.["progressToken"];
-    return typeof token === "string" || typeof token === "number" ? token : undefined;
+    return typeof token === "string" || Number.isSafeInteger(token) ? (token as string | number) : undefined;
   }
 
   cancel(cancellation: Cancellation): void {

@@ -9,7 +9,10 @@ afterEach(() => void vi.useRealTimers());
 type Report = (value: number, total?: number, message?: string) => Promise<void>;
 
 /** Runs one call that reports as `work` says, and gives every message written for it. */
-async function run(work: (report: Report) => Promise<void>, token: string | number | null = "t"): Promise<Message[]> {
+async function run(
+  work: (report: Report) => Promise<void>,
+  token: string | number | object | null = "t",
+): Promise<Message[]> {
   const server = new Server({ name: "s", version: "1" });
   server.tool("work", {
     async run(_args, ctx) {
@@ -80,7 +83,7 @@ describe("progress (M40)", () => {
     await late;
     await vi.advanceTimersByTimeAsync(2_000);
     expect(values(written)).toEqual([1]);
-    expect(await run((report) => report(1), null)).toHaveLength(1);
+    for (const token of [null, 1.5, {}] as const) expect(await run((report) => report(1), token)).toHaveLength(1);
   });
 
   it("keeps pace with a reader that is behind", async () => {

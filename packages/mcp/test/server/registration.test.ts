@@ -1,0 +1,160 @@
+import { describe, expect, it } from "vitest";
+import { DEFAULT_SERVER_LIMITS, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { connect } from "../support/connect.js";
+
+const make = (options: Partial<ServerOptions> = {}): Server => new Server({ name: "s", version: "1", ...options });
+const run = (): string => "";
+const read = (): string => "";
+const coded = (code: string, message: string | RegExp): unknown =>
+  expect.objectContaining({
+    code,
+    message: typeof message === "string" ? expect.stringContaining(message) : expect.stringMatching(message),
+  });
+
+describe("a tool is refused with", () => {
+  it.each(["", "a b", "a/b", "é", "a\n", "x".repeat(129)])("the name %j", (name) => {
+    expect(() => make().tool(name, { run })).toThrow(coded("BAD_TOOL", "Tool"));
+  });
+
+  it("a schema that is null, is no object at its root, or is none at all", () => {
+    expect(() => make().tool("t", { input: null as never, run })).toThrow(coded("BAD_TOOL", "input is null"));
+    for (const input of [{}, { type: "string" }, { type: ["object", "null"] }] as const) {
+      expect(() => make().tool("t", { input: input as never, run })).toThrow(coded("BAD_TOOL", '"type": "object"'));
+    }
+    for (const broken of [
+      { type: "object", properties: 5 },
+      { type: "object", required: "a" },
+      5,
+      "object",
+      [],
+    ] as never[]) {
+      expect(() => make().tool("t", { input: broken, run })).toThrow();
+    }
+    for (const broken of [null, { type: "nope" }, 5] as never[]) {
+      expect(() => make().tool("t", { output: broken, run }), JSON.stringify(broken)).toThrow();
+    }
+  });
+
+  it("a schema that refers to the network (M06)", () => {
+    const input = { type: "object", properties: { a: { $ref: "https://example.com/schema.json" } } } as const;
+    expect(() => make().tool("t", { input, run })).toThrow(/https:\/\/example\.com\/schema\.json/);
+  });
+
+  it("a schema of a dialect nobody here speaks; without one it is 2020-12 (M07)", async () => {
+    const input = { $schema: "http://json-schema.org/draft-04/schema#", type: "object" } as const;
+    expect(() => make().tool("t", { input: input as never, run })).toThrow(/draft-04/);
+    const server = make();
+    const prefixed = {
+      type: "object",
+      properties: { pair: { prefixItems: [{ type: "string" }], items: false } },
+    } as const;
+    server.tool("t", { input: prefixed as never, run });
+    const peer = await connect(server);
+    expect(await peer.request("tools/call", { name: "t", arguments: { pair: ["a"] } })).toMatchObject({
+      isError: false,
+    });
+    expect(await peer.request("tools/call", { name: "t", arguments: { pair: ["a", "b"] } })).toMatchObject({
+      isError: true,
+    });
+  });
+
+  it("icons no client may show (M08)", () => {
+    for (const src of [
+      "javascript:alert(1)",
+      "file:///etc/passwd",
+      "http://example.com/i.png",
+      "ftp://x/i.png",
+      "i.png",
+      "",
+    ]) {
+      const icons = [{ src }];
+      expect(() => make().tool("t", { icons, run }), src).toThrow(coded("BAD_TOOL", "icon"));
+      expect(() => make().prompt("p", { icons, run }), src).toThrow(coded("BAD_PROMPT", "icon"));
+      expect(() => make().resource("test://r", { icons, read }), src).toThrow(coded("BAD_RESOURCE", "icon"));
+      expect(() => make().resourceTemplate("test://{r}", { icons, read }), src).toThrow(coded("BAD_RESOURCE", "icon"));
+      expect(() => make({ icons }), src).toThrow(coded("BAD_SERVER", "icon"));
+    }
+  });
+});
+
+describe("names", () => {
+  it("are unique of their kind, and free again after removal", () => {
+    const server = make();
+    const first = [
+      server.tool("x", { run }),
+      server.prompt("x", { run }),
+      server.resource("test://x", { read }),
+      server.resourceTemplate("test://{x}", { read }),
+    ];
+    const again = [
+      () => server.tool("x", { run }),
+      () => server.prompt("x", { run }),
+      () => server.resource("test://x", { read }),
+      () => server.resourceTemplate("test://{x}", { read }),
+    ];
+    for (const add of again) expect(add).toThrow(coded("DUPLICATE", /There is already a .*x/));
+    for (const registration of first) registration.remove();
+    for (const registration of first) registration.remove();
+    for (const add of again) expect(add).not.toThrow();
+    for (const registration of first) registration.remove();
+    for (const add of again) expect(add).toThrow();
+  });
+});
+
+describe("resources are refused with", () => {
+  it("a URI that is not absolute, a template that is none, a size that is none, or a completer of nothing", () => {
+    for (const uri of ["", "a", "/etc/passwd", "//host/x"])
+      expect(() => make().resource(uri, { read })).toThrow(coded("BAD_RESOURCE", "absolute URI"));
+    for (const size of [-1, 1.5, Number.NaN])
+      expect(() => make().resource("test://x", { size, read })).toThrow(coded("BAD_RESOURCE", "size"));
+    for (const template of ["test://{", "test://{a", "test://{a}{", "test://{!a}"])
+      expect(() => make().resourceTemplate(template, { read })).toThrow();
+    expect(() => make().resourceTemplate("test://{a}", { complete: { b: [] }, read })).toThrow(
+      coded("BAD_RESOURCE", 'no variable "b"'),
+    );
+  });
+});
+
+describe("limits", () => {
+  it.each(Object.keys(DEFAULT_SERVER_LIMITS))("%s must be a positive integer", (name) => {
+    for (const value of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, "5", undefined]) {
+      expect(() => make({ limits: { [name]: value } })).toThrow(
+        new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`),
+      );
+    }
+  });
+});
+
+describe("capabilities", () => {
+  it("say what works, and nothing else", async () => {
+    const bare = await connect(make({ capabilities: { logging: false } }));
+    expect((await bare.request("server/discover"))["capabilities"]).toEqual({});
+    const server = make();
+    server.prompt("p", { arguments: { a: { complete: ["x"] } }, run });
+    const full = await (await connect(server)).request("server/discover");
+    expect(full["capabilities"]).toEqual({ prompts: { listChanged: true }, completions: {}, logging: {} });
+  });
+
+  it("that are not there leave their methods unknown (M39)", async () => {
+    for (const revision of ["2024-11-05", "2025-06-18", "2026-07-28"]) {
+      const peer = await connect(make({ capabilities: { logging: false } }), { revision });
+      for (const method of [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "completion/complete",
+      ]) {
+        await expect(peer.request(method, {}), method).rejects.toMatchObject({ code: -32601 });
+      }
+    }
+  });
+
+  it("of features to come are declared when they are expected", async () => {
+    const peer = await connect(make({ capabilities: { expect: ["tools", "prompts", "resources", "completions"] } }), {
+      revision: "2025-11-25",
+    });
+    expect(await peer.request("tools/list")).toEqual({ tools: [] });
+    expect(await peer.request("resources/templates/list")).toEqual({ resourceTemplates: [] });
+  });
+});
