@@ -207,6 +207,22 @@ describe("schemes", () => {
     expect(brief(await presentWithProof(authenticator, { token: unbound, proof }))).toBe("401 invalid_token");
   });
 
+  it("are not mixed: a bound token is refused where proofs are not checked", async () => {
+    const jwks = { keys: [issuer.publicJwk] };
+    const without = jwtAuthenticator({ issuer: ISSUER, audience: RESOURCE, jwks, now: clock.now });
+    for (const scheme of ["DPoP", "Bearer"]) {
+      const proof = await prove(client, token);
+      expect(brief(await presentWithProof(without, { token, proof, scheme }))).toBe("401 invalid_token");
+    }
+  });
+
+  it("are not enough for a token that is bound to something else as well", async () => {
+    const cnf = { jkt: client.jkt, "x5t#S256": "47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU" };
+    const twice = await sign(issuer, goodClaims({ cnf }));
+    const outcome = await presentWithProof(authenticator, { token: twice, proof: await prove(client, twice) });
+    expect(brief(outcome)).toBe("401 invalid_token");
+  });
+
   it("are both offered, or DPoP alone where it is required", async () => {
     const offered = await authenticator.authenticate(request());
     const metadata = 'resource_metadata="https://mcp.example.com/.well-known/oauth-protected-resource/mcp"';

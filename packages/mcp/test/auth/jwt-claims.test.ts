@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { type CryptoKey, exportSPKI, importJWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
+import { readCompactJws } from "../../src/auth/compact-jws.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
 import {
   brief,
@@ -165,6 +166,30 @@ describe("headers", () => {
       }
     },
   );
+
+  it("hold to the pinned algorithms, whatever keys there are", async () => {
+    const { alg: _, ...anyAlgorithm } = rsa.publicJwk;
+    const jwks = { keys: [anyAlgorithm, ec.publicJwk] };
+    const pinned = jwtAuthenticator({ issuer: ISSUER, audience: RESOURCE, jwks, algorithms: ["PS256"], now });
+    for (const signer of [rsa, ec]) expect(brief(await present(pinned, await sign(signer)))).toBe(REFUSED);
+  });
+
+  it("are judged before any cryptography", async () => {
+    const algorithms = new Set(["ES256"]);
+    const read = (header: object): unknown =>
+      readCompactJws(`${encode({ alg: "ES256", ...header })}.${encode({})}.AAAA`, algorithms, 1_000);
+    expect(read({})).toMatchObject({ alg: "ES256" });
+    for (const header of [
+      { crit: ["exp"] },
+      { crit: [] },
+      { b64: true },
+      { zip: "DEF" },
+      { alg: "RS256" },
+      { typ: 1 },
+    ]) {
+      expect(read(header)).toBeUndefined();
+    }
+  });
 
   it("hold to a demanded typ", async () => {
     const strict = jwtAuthenticator({

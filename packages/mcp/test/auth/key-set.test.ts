@@ -154,6 +154,7 @@ describe("an issuer that is down", () => {
 
   it.each<[string, () => Response]>([
     ["a redirect", () => new Response(null, { status: 302, headers: { location: "http://169.254.169.254/" } })],
+    ["a redirect with keys in it", () => new Response(JSON.stringify({ keys: [first.publicJwk] }), { status: 302 })],
     ["a page that was not found", () => new Response("{}", { status: 404 })],
     ["more than 64 KiB", () => new Response(JSON.stringify({ keys: [], x: "x".repeat(65_536) }))],
     ["no end", endless],
@@ -181,7 +182,7 @@ describe("keys that do not fit", () => {
     ["off the curve", (jwk) => [{ ...jwk, y: jwk["x"] }]],
     ["without a coordinate", (jwk) => [{ ...jwk, y: undefined }]],
     ["with an endless coordinate", (jwk) => [{ ...jwk, y: "A".repeat(10_000) }]],
-    ["two of one id", (jwk) => [jwk, second.publicJwk].map((one) => ({ ...(one as object), kid: "first" }))],
+    ["two of one id", (jwk) => [second.publicJwk, jwk].map((one) => ({ ...(one as object), kid: "first" }))],
     ["no objects", () => [null, 1, "x", []]],
   ])("%s", async (_, keys) => {
     issuer.answer = () => jsonResponse({ keys: keys({ ...first.publicJwk }) });
