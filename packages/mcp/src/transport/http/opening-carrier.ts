@@ -1,4 +1,5 @@
-// The carrier of `initialize`: a successful answer makes the session real and tells the client its id.
+// The carrier of `initialize`: a successful answer makes the session real and tells the client its id in a header, so that
+// the reply cannot begin before the answer is there.
 import type { OutgoingKind } from "../../jsonrpc/carrier.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
 import { SessionCarrier } from "./session-carrier.js";

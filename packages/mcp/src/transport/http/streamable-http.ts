@@ -123,9 +123,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     const session = new HttpSession(newSessionId(), exchange.principal, sessions);
     const standing = new StandingCarrier(session);
     session.conversation = this.#service.converse(standing);
-    const carrier = new OpeningCarrier(exchange, standing, table);
-    session.conversation.deliver(value, carrier);
-    carrier.linger();
+    session.conversation.deliver(value, new OpeningCarrier(exchange, standing, table));
   }
 
   /** A ping and what is no message at all are answered; everything else needs the session it forgot to name. */
