@@ -3,7 +3,6 @@
 import type { Answer, Call, Middleware, Next } from "@secure-local/mcp/server";
 import { RpcError } from "@secure-local/mcp/server";
 import type { AuditSink } from "../audit/audit-event.js";
-import { type Decision, decide } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import { cleanAnswer, cleanError } from "./clean-answer.js";
 import { ClientLog } from "./client-log.js";
@@ -33,7 +32,8 @@ export interface GuardOptions {
 export class Guard {
   readonly #now: () => number;
   readonly #exists: Exists;
-  readonly #limits: RateLimits;
+  readonly #requests: RateLimits;
+  readonly #tools: RateLimits;
   readonly #trail: Trail;
   readonly #log: ClientLog;
   readonly #faults = new FaultBook();
@@ -42,7 +42,8 @@ export class Guard {
   constructor(options: GuardOptions) {
     this.#now = options.now ?? (() => performance.now());
     this.#exists = options.exists;
-    this.#limits = new RateLimits(this.#now);
+    this.#requests = new RateLimits(this.#now);
+    this.#tools = new RateLimits(this.#now);
     this.#trail = new Trail(options.audit);
     this.#log = new ClientLog(this.#now);
     this.#terms = termsOf(options.policy);
@@ -66,7 +67,7 @@ export class Guard {
   /** Add it to the server before any other middleware. */
   readonly middleware: Middleware = (call, next) => {
     const terms = this.#terms;
-    const wait = this.#limits.take(call.carrier.principal, "requests", terms.rates.requests);
+    const wait = this.#requests.take(call.carrier.principal, "requests", terms.rates.requests);
     if (wait > 0) throw limited("requests", terms.rates.requests, wait).error;
     const subject = subjectOf(call);
     if (subject !== undefined) return this.#guard({ call, subject, terms }, next);
@@ -74,16 +75,20 @@ export class Guard {
   };
 
   async #guard(guarded: Guarded, next: Next): Promise<Answer> {
-    const { subject, terms } = guarded;
-    const decision = decideSubject(terms.policy, subject);
-    const refused = this.#refusal(guarded, decision);
+    const { call, subject, terms } = guarded;
+    if (!this.#exists(subject)) return this.#refuse(guarded, unknown(subject));
+    const decision = terms.decide(subject);
+    const refused = decision.allowed ? this.#overRate(guarded) : denied(subject, decision);
     if (refused !== undefined) return this.#refuse(guarded, refused);
     try {
       await this.#trail.intent(guarded, decision.rule.text);
     } catch {
       return answerOf(giveUp(subject, NOT_RECORDED));
     }
-    const { told, result } = await this.#run(guarded, next);
+    const started = this.#now();
+    // Cancelled while its intent was written: then it is not begun.
+    const ending = call.ended ? NOT_BEGUN : await runWithin(call, next, terms.timeoutMs(subject));
+    const { told, result } = this.#conclude(guarded, ending, this.#now() - started);
     try {
       await this.#trail.result(guarded, result);
     } catch {
@@ -92,19 +97,16 @@ export class Guard {
     return answerOf(told);
   }
 
-  /** Why the request is not served, if it is not: access first, then the rate. */
-  #refusal({ call, subject, terms }: Guarded, decision: Decision): Refusal | undefined {
-    if (!this.#exists(subject)) return unknown(subject);
-    if (!decision.allowed) return denied(subject, decision);
+  #overRate({ call, subject, terms }: Guarded): Refusal | undefined {
     const { principal } = call.carrier;
     const { rates } = terms;
     if (subject.kind === "tool") {
       const limit = rates.tool(subject.name);
-      const wait = this.#limits.take(principal, `tool ${subject.name}`, limit);
+      const wait = this.#tools.take(principal, subject.name, limit);
       return wait > 0 ? limited(`calls of ${subject.name}`, limit, wait) : undefined;
     }
     if (call.method !== "completion/complete") return undefined;
-    const wait = this.#limits.take(principal, "completions", rates.completions);
+    const wait = this.#requests.take(principal, "completions", rates.completions);
     return wait > 0 ? limited("completions", rates.completions, wait) : undefined;
   }
 
@@ -117,13 +119,9 @@ export class Guard {
     return answerOf(told instanceof RpcError ? cleanError(told, terms.cleaning) : cleanAnswer(told, terms.cleaning));
   }
 
-  async #run(guarded: Guarded, next: Next): Promise<Conclusion> {
+  #conclude(guarded: Guarded, ending: Ending, durationMs: number): Conclusion {
     const { call, subject, terms } = guarded;
     const timeoutMs = terms.timeoutMs(subject);
-    const started = this.#now();
-    // Cancelled while its intent was written: then it is not begun.
-    const ending = call.ended ? NOT_BEGUN : await runWithin(call, next, timeoutMs);
-    const durationMs = this.#now() - started;
     if (durationMs > timeoutMs * SLOW_SHARE) {
       const data = { event: "slow", [subject.kind]: subject.name, durationMs: Math.round(durationMs) };
       this.#log.send(call, "notice", data);
@@ -134,8 +132,9 @@ export class Guard {
   /** A subscription may last for days, so it has no time limit; it is told only what a read would be told. */
   async #listen(call: Call, terms: Terms, next: Next): Promise<Answer> {
     for (const subject of listenedSubjects(call)) {
-      const decision = decideSubject(terms.policy, subject);
-      if (decision.allowed || !this.#exists(subject)) continue;
+      if (!this.#exists(subject)) continue;
+      const decision = terms.decide(subject);
+      if (decision.allowed) continue;
       return this.#refuse({ call, subject, terms }, denied(subject, decision));
     }
     return next();
@@ -143,10 +142,6 @@ export class Guard {
 }
 
 const NOT_BEGUN: Ending = Object.freeze({});
-
-function decideSubject(policy: Policy, { kind, name }: Subject): Decision {
-  return decide(policy, kind === "resource" ? { kind, uri: name } : { kind, name });
-}
 
 /** @throws RpcError when that is what there is to tell. */
 function answerOf(told: Answer | RpcError): Answer {

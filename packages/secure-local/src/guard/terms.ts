@@ -1,4 +1,5 @@
 // What one policy means for every call, worked out once when it comes into force.
+import { type Decision, decide } from "../policy/decide.js";
 import type { AuditField, Policy } from "../policy/policy.js";
 import { forTool } from "../policy/policy.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
@@ -17,6 +18,8 @@ export interface Terms {
   readonly cleaning: CleanLimits;
   readonly records: Readonly<Record<"id" | "tool" | "arguments" | "outcome" | "duration" | "decision", boolean>>;
   timeoutMs(subject: Subject): number;
+  /** What the policy says of something that exists. */
+  decide(subject: Subject): Decision;
 }
 
 export function termsOf(policy: Policy): Terms {
@@ -35,6 +38,21 @@ export function termsOf(policy: Policy): Terms {
       duration: has("execution_time"),
       decision: has("security_events"),
     },
+    decide: decider(policy),
     timeoutMs: ({ kind, name }) => (kind === "tool" ? forTool(timeoutsMs, name) : timeoutsMs.default),
+  };
+}
+
+/** Tools are called again and again, and there are few of them, so each is decided once. */
+function decider(policy: Policy): (subject: Subject) => Decision {
+  const tools = new Map<string, Decision>();
+  return ({ kind, name }) => {
+    if (kind === "resource") return decide(policy, { kind, uri: name });
+    if (kind === "prompt") return decide(policy, { kind, name });
+    const known = tools.get(name);
+    if (known !== undefined) return known;
+    const decision = decide(policy, { kind, name });
+    tools.set(name, decision);
+    return decision;
   };
 }

@@ -45,7 +45,14 @@ export function catalogueOf(policy: Policy, { identity, tools }: CatalogueOption
 
 /** Whether the catalogue has this tool, prompt or resource. */
 export function has(catalogue: Catalogue, kind: SubjectKind, name: string): boolean {
-  return catalogue[`${kind}s`].has(name);
+  switch (kind) {
+    case "tool":
+      return catalogue.tools.has(name);
+    case "prompt":
+      return catalogue.prompts.has(name);
+    case "resource":
+      return catalogue.resources.has(name);
+  }
 }
 
 function searchTool({ provider, endpoint }: WebSearchPolicy): AnyTool {
