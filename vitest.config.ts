@@ -7,7 +7,12 @@ export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    include: ["packages/*/test/**/*.test.ts", "scripts/test/**/*.test.ts", "examples/test/**/*.test.ts"],
+    include: [
+      "packages/*/test/**/*.test.ts",
+      "scripts/test/**/*.test.ts",
+      "examples/test/**/*.test.ts",
+      "conformance/test/**/*.test.ts",
+    ],
     environment: "node",
     pool: "threads",
     testTimeout: 20_000,

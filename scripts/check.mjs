@@ -6,7 +6,9 @@ import { root, run } from "./lib/run-command.mjs";
 import { runSteps } from "./lib/run-steps.mjs";
 
 /** Named one by one: without folders oxlint and oxfmt walk node_modules. */
-const folders = ["packages", "bench", "examples", "scripts"].filter((folder) => existsSync(join(root, folder)));
+const folders = ["packages", "bench", "conformance", "examples", "scripts"].filter((folder) =>
+  existsSync(join(root, folder)),
+);
 const settings = ["package.json", "layers.json", "knip.json", ".oxlintrc.json", "vitest.config.ts"];
 
 /** The tests are checked against the declarations the build writes, so the build comes first. */

@@ -1,0 +1,27 @@
+// Runs the public conformance suite against the library: npm run conformance [-- SCENARIO...]
+//
+// Without names every scenario of both requirement sets runs, scored or not. CONFORMANCE_VERBOSE=1 prints what the suite
+// and the fixture say. The last line is the sum over all scenarios; known failures (expected-failures.json) are left out of it.
+import { readFileSync } from "node:fs";
+import { serverLeg } from "./legs/server.mjs";
+import { report } from "./report.mjs";
+import { compare } from "./suite/verdict.mjs";
+
+const LEGS = [serverLeg];
+
+const only = process.argv.slice(2);
+const known = JSON.parse(readFileSync(new URL("expected-failures.json", import.meta.url), "utf8"));
+const results = [];
+try {
+  for (const leg of LEGS) results.push(...(await leg(only)));
+  if (results.length === 0) console.error(`No scenario is named ${only.join(" or ")}`);
+} catch (error) {
+  console.error(error.message);
+}
+
+const comparison = compare(results, only.length === 0 ? known : []);
+const passed = results.filter(({ outcome }) => outcome === "passed").length;
+const failed = comparison.unexpected.length + comparison.stale.length + (results.length === 0 ? 1 : 0);
+console.log(report(results, comparison));
+console.log(`\n${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 ? 1 : 0;
