@@ -68,11 +68,17 @@ export class ToolCaller {
       if (!(returned instanceof Promise)) return this.#conclude(call, entry, returned);
       return returned.then(
         (value: unknown) => this.#conclude(call, entry, value),
-        (error: unknown) => this.#failed(call, error),
+        (error: unknown) => this.#threw(call, context, error),
       );
     } catch (error) {
-      return this.#failed(call, error);
+      return this.#threw(call, context, error);
     }
+  }
+
+  /** A handler that stops because its signal told it to has not failed: the log hears of the cancellation alone. */
+  #threw(call: Call, context: Context, error: unknown): Answer {
+    if (isAbort(error) && context.signal.aborted) return asAnswer(failure("The call was cancelled").value);
+    return this.#failed(call, error);
   }
 
   #conclude(call: Call, entry: ToolEntry, value: unknown): MaybePromise<Answer | InputRequired> {
@@ -124,6 +130,11 @@ function argumentFaults(name: string, faults: readonly Fault[]): CallToolResult 
 function isMissingCapability(error: unknown, call: Call): error is RpcError {
   if (!(error instanceof RpcError) || error.code !== McpErrorCode.MissingRequiredClientCapability) return false;
   return !call.caller.codec.revision.rules.statelessErrors;
+}
+
+/** What platforms reject with when a signal is aborted. */
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
 }
 
 function asAnswer(result: CallToolResult): JsonObject {
