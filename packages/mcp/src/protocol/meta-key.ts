@@ -1,4 +1,5 @@
 // Checks the keys of `_meta` objects and says which are reserved.
+import type { Meta } from "./meta.js";
 import type { Revision } from "./revisions/revision.js";
 
 const LABEL = /^[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?$/;
@@ -23,6 +24,15 @@ export function metaKeyFault(key: string): string | undefined {
   if (slash < 0 && name === "") return "A _meta key must not be empty";
   if (NAME.test(name)) return undefined;
   return `The name in the _meta key ${JSON.stringify(key)} must start and end with a letter or digit, with only letters, digits, "-", "_" and "." between`;
+}
+
+/** Says what is wrong with the first bad key of a `_meta` object, or returns undefined. */
+export function metaFault(meta: Meta | undefined): string | undefined {
+  for (const key of Object.keys(meta ?? {})) {
+    const fault = metaKeyFault(key);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
 }
 
 /**

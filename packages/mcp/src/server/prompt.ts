@@ -7,6 +7,7 @@ import type { Prompt, PromptArgument } from "../protocol/features/prompts.js";
 import type { Icon } from "../protocol/icon.js";
 import { iconsFault } from "../protocol/icons.js";
 import type { Meta } from "../protocol/meta.js";
+import { metaFault } from "../protocol/meta-key.js";
 import type { Completer } from "./completer.js";
 import type { Block } from "./content.js";
 import type { Context } from "./context.js";
@@ -65,7 +66,7 @@ export interface PromptEntry {
 /** Checks a definition. Throws BAD_PROMPT saying what to change. */
 export function promptEntry(name: string, definition: PromptDefinition<ArgumentDefinitions>): PromptEntry {
   const { title, description, icons, _meta } = definition;
-  const fault = name === "" ? "a prompt needs a name" : iconsFault(icons);
+  const fault = name === "" ? "a prompt needs a name" : (iconsFault(icons) ?? metaFault(_meta));
   if (fault !== undefined) throw new LocalError("BAD_PROMPT", `Prompt ${JSON.stringify(name)}: ${fault}`);
   const args = definition.arguments ?? {};
   const listed = Object.entries(args).map(([argument, options]) => listedArgument(argument, options));

@@ -5,6 +5,7 @@ import type { Annotations } from "../protocol/annotations.js";
 import type { Icon } from "../protocol/icon.js";
 import { iconsFault } from "../protocol/icons.js";
 import type { Meta } from "../protocol/meta.js";
+import { metaFault } from "../protocol/meta-key.js";
 import type { Resource, ResourceContents, ResourceTemplate } from "../protocol/resource.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 import type { Completer } from "./completer.js";
@@ -93,7 +94,7 @@ export function templateEntry(uriTemplate: string, definition: ResourceTemplateD
 
 function described(key: string, definition: ResourceDefinition | ResourceTemplateDefinition): Omit<Resource, "uri"> {
   const { name = key, title, description, mimeType, annotations, icons, _meta } = definition;
-  const fault = iconsFault(icons);
+  const fault = iconsFault(icons) ?? metaFault(_meta);
   if (fault !== undefined) throw bad(key, fault);
   return {
     name,

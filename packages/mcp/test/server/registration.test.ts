@@ -77,6 +77,20 @@ describe("a tool is refused with", () => {
   });
 });
 
+describe("metadata", () => {
+  it("is refused with keys of no valid form (M09)", () => {
+    for (const key of ["", "1a/x", "-a/x", "a-/x", "a..b/x", "/x", "a/b/c", "a/ x", "a/_", "é/x"]) {
+      const _meta = { [key]: 1 };
+      expect(() => make().tool("t", { _meta, run }), key).toThrow(coded("BAD_TOOL", "_meta key"));
+      expect(() => make().prompt("p", { _meta, run }), key).toThrow(coded("BAD_PROMPT", "_meta key"));
+      expect(() => make().resource("test://r", { _meta, read }), key).toThrow(coded("BAD_RESOURCE", "_meta key"));
+    }
+    for (const key of ["a/x", "com.example/a.b-c_d", "example.com/", "plain", "a1.b-2/x"]) {
+      expect(() => make().tool("t", { _meta: { [key]: 1 }, run }), key).not.toThrow();
+    }
+  });
+});
+
 describe("names", () => {
   it("are unique of their kind, and free again after removal", () => {
     const server = make();
