@@ -10,6 +10,7 @@ export { jwtAuthenticator, type JwtOptions } from "../auth/jwt.js";
 export type { JsonWebKeySet } from "../auth/key-set.js";
 export { refusalReply, type RefusalReason, type RefusalReply, type Scheme } from "../auth/refusal.js";
 export { memoryReplayStore, type ReplayStore, type ReplayVerdict } from "../auth/replay-table.js";
+export { type GateRefusal, requestGate, type RequestGate, type RequestHead } from "../auth/request-gate.js";
 export {
   type ProtectedResource,
   protectedResource,
