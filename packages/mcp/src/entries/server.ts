@@ -10,6 +10,7 @@ export type { ClientCapabilities, ServerCapabilities } from "../protocol/capabil
 export type { ContentBlock } from "../protocol/content.js";
 export { McpErrorCode } from "../protocol/error-codes.js";
 export type { CallToolResult } from "../protocol/features/tools.js";
+export type { Task, TaskStatus } from "../protocol/extensions/task.js";
 export type { GetPromptResult } from "../protocol/features/prompts.js";
 export type { LoggingLevel } from "../protocol/features/logging.js";
 export type { ReadResourceResult } from "../protocol/features/resources.js";
@@ -35,5 +36,8 @@ export type { ReadReturn, ResourceDefinition, ResourceTemplateDefinition, Variab
 export { aesSeal, type Seal } from "../server/seal.js";
 export { Server, type ServerOptions } from "../server/server.js";
 export type { Visibility } from "../server/server-lists.js";
-export type { ToolDefinition, ToolReturn } from "../server/tool.js";
+export { MemoryTaskStore } from "../server/tasks/memory-task-store.js";
+export type { TaskStoreLimits } from "../server/tasks/task-index.js";
+export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+export type { TaskSupport, ToolDefinition, ToolReturn } from "../server/tool.js";
 export { serve, type ServeOptions, type Serving } from "../serve/serve.js";

@@ -7,6 +7,7 @@ import type {
   ListResourceTemplatesResult,
   ReadResourceResult,
 } from "../protocol/features/resources.js";
+import type { CreateTaskResult, DetailedTask } from "../protocol/extensions/task.js";
 import type { CallToolResult, ListToolsResult } from "../protocol/features/tools.js";
 import type { ResultKind } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
@@ -20,6 +21,7 @@ import {
   projectTool,
 } from "./project-items.js";
 import { projectStructured, withJson } from "./project-structured.js";
+import { projectCreatedTask, projectTask } from "./project-task.js";
 
 type Projection = (revision: Revision, result: never) => object;
 
@@ -52,7 +54,13 @@ const PROJECTIONS: { readonly [kind in ResultKind]: Projection } = {
     ...result,
     prompts: result.prompts.map((prompt) => projectPrompt(revision, prompt)),
   }),
-  callTool: projectCallTool,
+  callTool: (revision, result: CallToolResult | CreateTaskResult) =>
+    isTask(result) ? projectCreatedTask(revision, result) : projectCallTool(revision, result),
+  task: (revision, task: DetailedTask) => projectTask(revision, task, projectCallTool),
+  tasks: (revision, result: { tasks: DetailedTask[] }) => ({
+    ...result,
+    tasks: result.tasks.map((task) => projectTask(revision, task, projectCallTool)),
+  }),
   readResource: (revision, result: ReadResourceResult) => {
     const contents = mapChanged(result.contents, (each) => projectResourceContents(revision, each));
     return contents === result.contents ? result : { ...result, contents };
@@ -73,6 +81,10 @@ function projectCallTool(revision: Revision, result: CallToolResult): CallToolRe
   const fitting = projectStructured(revision, complete);
   const content = projectContent(revision, fitting.content);
   return content === fitting.content ? fitting : { ...fitting, content: content as ContentBlock[] };
+}
+
+function isTask(result: CallToolResult | CreateTaskResult): result is CreateTaskResult {
+  return (result as CreateTaskResult).resultType === "task";
 }
 
 /** Results that come from elsewhere sometimes lack `content`, which every revision demands. */

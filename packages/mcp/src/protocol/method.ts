@@ -28,7 +28,9 @@ export type ResultKind =
   | "callTool"
   | "readResource"
   | "getPrompt"
-  | "complete";
+  | "complete"
+  | "task"
+  | "tasks";
 
 /** A request a client may send. */
 export interface MethodRecord {

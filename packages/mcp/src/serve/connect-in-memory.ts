@@ -18,6 +18,8 @@ export interface MemoryPeerOptions {
   readonly revision?: string;
   readonly capabilities?: ClientCapabilities;
   readonly client?: Implementation;
+  /** Who is asking, as a transport that knows its users would say. Default: nobody knows. */
+  readonly principal?: string;
   /** Lowest log level to ask for (stateless era; sessions use `logging/setLevel`). */
   readonly logLevel?: string;
   /** False: sends nothing by itself, neither the handshake nor envelopes. Default true. */
@@ -52,7 +54,7 @@ const CLIENT: Implementation = { name: "memory-peer", version: "1.0.0" };
 export async function connectInMemory(server: Server, options: MemoryPeerOptions = {}): Promise<MemoryPeer> {
   const spoken = options.revision === undefined ? NEWEST : revisionOf(options.revision);
   if (spoken === undefined) throw new LocalError("UNKNOWN_REVISION", `There is no revision "${options.revision}"`);
-  const [ours, theirs] = memoryTransports();
+  const [ours, theirs] = memoryTransports(options.principal);
   const serving = serve(server, theirs);
   const peer = new RawPeer(ours, serving, spoken, options);
   if (options.open !== false && spoken.era === "handshake") await peer.open();

@@ -89,7 +89,8 @@ function projected(call: Call, asked: InputRequired): Record<string, unknown> {
   return requests;
 }
 
-function checkRound(services: AskServices, round: number): void {
+/** Throws -32603 when a call has asked too many rounds already. */
+export function checkRound(services: AskServices, round: number): void {
   const limit = services.limits.rounds;
   if (round < limit) return;
   throw new RpcError(ErrorCode.InternalError, `This call asked more than ${limit} rounds of questions`, { limit });

@@ -3,6 +3,7 @@ import type { CapabilitySettings, ServerCapabilities } from "../protocol/capabil
 import { type Completable, hasCompleters } from "./completions.js";
 import type { Registry } from "./registry.js";
 import type { ToolEntry } from "./tool.js";
+import { TASKS_EXTENSION } from "../protocol/extensions/task.js";
 
 /** What cannot be derived. */
 export interface CapabilityOptions {
@@ -23,6 +24,7 @@ interface Registered extends Completable {
 export function declaredCapabilities(registered: Registered, options: CapabilityOptions): ServerCapabilities {
   const { expect = [], logging = true, experimental, extensions } = options;
   const { tools, prompts, resources, templates } = registered;
+  const tasks = hasTasks(tools);
   return {
     ...(tools.size > 0 || expect.includes("tools") ? { tools: { listChanged: true } } : {}),
     ...(resources.size + templates.size > 0 || expect.includes("resources")
@@ -32,6 +34,23 @@ export function declaredCapabilities(registered: Registered, options: Capability
     ...(expect.includes("completions") || hasCompleters(registered) ? { completions: {} } : {}),
     ...(logging ? { logging: {} } : {}),
     ...(experimental === undefined ? {} : { experimental: { ...experimental } }),
-    ...(extensions === undefined ? {} : { extensions: { ...extensions } }),
+    ...(extensions === undefined && !tasks ? {} : { extensions: { ...extensions, ...(tasks ? DIRECTED : {}) } }),
+    ...(tasks ? { tasks: REQUESTED } : {}),
   };
+}
+
+/** Tasks as the two revisions declare them; each is projected away where it does not belong. */
+const DIRECTED: Readonly<Record<string, CapabilitySettings>> = { [TASKS_EXTENSION]: {} };
+const REQUESTED: CapabilitySettings = { list: {}, cancel: {}, requests: { tools: { call: {} } } };
+
+/** The capabilities toward one caller: without a name to bind tasks to, they cannot be listed. */
+export function capabilitiesToward(principal: string | undefined, all: ServerCapabilities): ServerCapabilities {
+  if (principal !== undefined || all.tasks === undefined) return all;
+  const { list: _, ...tasks } = all.tasks;
+  return { ...all, tasks };
+}
+
+function hasTasks(tools: Registry<ToolEntry>): boolean {
+  for (const { task } of tools.values()) if (task !== undefined) return true;
+  return false;
 }

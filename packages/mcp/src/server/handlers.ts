@@ -7,17 +7,19 @@ import type { JsonObject } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
+import { capabilitiesToward } from "./capabilities.js";
 import { completeArgument } from "./completions.js";
 import type { ServerCore } from "./core.js";
 import { listen } from "./listen.js";
 import type { ServerLists } from "./server-lists.js";
 import { Session } from "./session.js";
+import type { ServerTasks } from "./tasks/server-tasks.js";
 
 /** An empty answer: the codecs write it as each revision wants it. */
 const DONE: JsonObject = Object.freeze({});
 
 /** Builds the table. What it closes over is made once. */
-export function serverHandlers(core: ServerCore, lists: ServerLists): ReadonlyMap<string, Handler> {
+export function serverHandlers(core: ServerCore, lists: ServerLists, tasks: ServerTasks): ReadonlyMap<string, Handler> {
   return new Map<string, Handler>([
     ["initialize", (call) => initialize(core, call)],
     ["ping", () => DONE],
@@ -33,7 +35,8 @@ export function serverHandlers(core: ServerCore, lists: ServerLists): ReadonlyMa
     ["prompts/get", (call) => core.promptFiller.get(call)],
     ["completion/complete", (call): MaybePromise<Answer> => completeArgument(core, call)],
     ["logging/setLevel", setLevel],
-    ["subscriptions/listen", (call) => listen(core, call)],
+    ["subscriptions/listen", (call) => listen(core, tasks, call)],
+    ...tasks.handlers(),
   ]);
 }
 
@@ -41,7 +44,7 @@ function initialize(core: ServerCore, call: Call): Answer {
   const { instructions, identity } = core;
   return {
     protocolVersion: call.caller.codec.revision.date,
-    capabilities: core.capabilities(),
+    capabilities: capabilitiesToward(call.carrier.principal, core.capabilities()),
     serverInfo: identity,
     ...(instructions === undefined ? {} : { instructions }),
   };

@@ -1,35 +1,31 @@
 // Runs a handler that may ask its client, the way the caller's era has it.
 import type { Answer, MaybePromise } from "../endpoint/answer.js";
 import type { Call } from "../endpoint/call.js";
-import type { InputResponses } from "../protocol/features/input-required.js";
 import { askByHand, sealByHand } from "./by-hand.js";
-import { type AskServices, type ByHand, Context } from "./context.js";
+import { type AskServices, Context } from "./context.js";
+import { type HandRound, handRound } from "./hand-round.js";
 import { InputRequired } from "./input-required.js";
 import type { Interactive } from "./interactive-handler.js";
 import type { Run } from "./parking.js";
 import { openState } from "./request-state.js";
-
-/** What a retry of a question asked by hand brought, and which round that was. */
-interface HandRound extends ByHand {
-  readonly round: number;
-}
+import { runInTask } from "./tasks/run-in-task.js";
+import { TaskCall } from "./tasks/task-call.js";
 
 /**
  * Runs the handler. In the handshake era its questions are requests on the wire. In the stateless era they end the
  * request with `input_required`, and the client's retry goes on; a caller that can be asked nothing skips all of that.
  */
 export function runInteractive(services: AskServices, call: Call, handler: Interactive): MaybePromise<Answer> {
+  if (call instanceof TaskCall) return runInTask(services, call, handler);
   if (!call.record.interactive) return askByHand(services, call, handler);
   if (call.params["requestState"] !== undefined) return retry(services, call, handler);
-  const responses = call.params["inputResponses"] as InputResponses | undefined;
-  return start(services, call, handler, responses && { responses, state: undefined, round: 0 });
+  return start(services, call, handler, handRound(call));
 }
 
 async function retry(services: AskServices, call: Call, handler: Interactive): Promise<Answer> {
   const state = await openState(services.seal, call, call.params["requestState"] as string);
   if (state.park !== undefined) return services.parking.resume(call, parkable(services, call, handler), state);
-  const responses = (call.params["inputResponses"] ?? {}) as InputResponses;
-  return start(services, call, handler, { responses, state: state.carried, round: state.round });
+  return start(services, call, handler, handRound(call, state));
 }
 
 function start(services: AskServices, call: Call, handler: Interactive, hand?: HandRound): MaybePromise<Answer> {

@@ -19,6 +19,22 @@ export interface ServerLimits extends JsonRpcLimits {
   readonly listens: number;
   /** Resources one session or listen request may subscribe to. */
   readonly subscribedUris: number;
+  /** Tasks running at once: each is a handler that nobody's connection bounds. */
+  readonly runningTasks: number;
+  /** Tasks kept at once, those that run among them. */
+  readonly tasks: number;
+  /** Tasks kept at once for one principal, so that nobody takes all the room. */
+  readonly tasksPerPrincipal: number;
+  /** Characters of kept tasks together. */
+  readonly taskBytes: number;
+  /** Milliseconds a task is kept from its creation when the client does not say: time to come back after a break. */
+  readonly taskTtlMs: number;
+  /** Longest time a client may ask for. */
+  readonly taskMaxTtlMs: number;
+  /** Milliseconds clients are told to wait between two looks: a person hardly notices, a server neither. */
+  readonly taskPollMs: number;
+  /** Milliseconds a handler may be done or ask in line before its call becomes a task (stateless era). */
+  readonly taskGraceMs: number;
 }
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
@@ -31,6 +47,14 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   stateCharacters: 65_536,
   listens: 32,
   subscribedUris: 1_000,
+  runningTasks: 256,
+  tasks: 10_000,
+  tasksPerPrincipal: 2_000,
+  taskBytes: 64 * 1024 * 1024,
+  taskTtlMs: 900_000,
+  taskMaxTtlMs: 86_400_000,
+  taskPollMs: 1_000,
+  taskGraceMs: 10,
 };
 
 /** The defaults with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */

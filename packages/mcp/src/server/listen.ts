@@ -7,6 +7,7 @@ import type { SubscriptionFilter } from "../protocol/features/subscriptions.js";
 import { META } from "../protocol/meta.js";
 import type { ServerCore } from "./core.js";
 import { type ListKind, Subscription } from "./subscription.js";
+import type { ServerTasks, VisibleTask } from "./tasks/server-tasks.js";
 
 const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
   ["toolsListChanged", "tools"],
@@ -15,23 +16,39 @@ const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
 ];
 
 /** Opens the subscription. The answer comes when the server ends it; a client that ends it gets none. */
-export function listen(core: ServerCore, call: Call): Promise<Answer> {
+export function listen(core: ServerCore, tasks: ServerTasks, call: Call): Promise<Answer> {
+  const { taskIds } = call.params["notifications"] as SubscriptionFilter;
+  if (taskIds === undefined || !core.advertises("tasks")) return open(core, call);
+  const asked = [...new Set(taskIds)].slice(0, core.limits.subscribedUris);
+  return tasks
+    .visible(call, asked)
+    .then((visible) => (call.cancellation === undefined ? open(core, call, visible) : {}));
+}
+
+function open(core: ServerCore, call: Call, tasks?: readonly VisibleTask[]): Promise<Answer> {
   const { limits, subscribers } = core;
   if (subscribers.listensOf(call.peer) >= limits.listens) {
     const what = `This connection has ${limits.listens} subscriptions open: end one first`;
     throw new RpcError(ErrorCode.InternalError, what, { limit: limits.listens });
   }
   const honoured = honour(core, call.params["notifications"] as SubscriptionFilter);
+  const taskIds = tasks?.map(({ taskId }) => taskId);
+  if (taskIds !== undefined) honoured.taskIds = taskIds;
   const subscription = new Subscription({
     peer: call.peer,
     codec: call.caller.codec,
     carrier: call.carrier,
     lists: new Set(LISTS.filter(([flag]) => honoured[flag] === true).map(([, kind]) => kind)),
     uris: honoured.resourceSubscriptions ?? [],
+    tasks: taskIds ?? [],
     id: call.id,
   });
   void subscription.send("notifications/subscriptions/acknowledged", { notifications: honoured });
   subscribers.add(subscription);
+  // A task may have changed, or ended, before anybody listened.
+  for (const { taskId, detail } of tasks ?? []) {
+    subscription.taskChanged(taskId, "notifications/tasks", detail(subscription.codec));
+  }
   return new Promise((resolve) => {
     subscription.end = () => {
       subscribers.remove(subscription);

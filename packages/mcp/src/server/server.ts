@@ -16,6 +16,7 @@ import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition
 import { type ServerRole, serverRole } from "./role.js";
 import { aesSeal, type Seal } from "./seal.js";
 import type { Visibility } from "./server-lists.js";
+import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type ToolDefinition, toolEntry } from "./tool.js";
 
 /** Who the server is, and how it behaves. Only `name` and `version` are needed. */
@@ -40,6 +41,8 @@ export interface ServerOptions {
   readonly visible?: Visibility;
   /** Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: nobody. */
   readonly report?: Reporter;
+  /** Where tasks are kept. Default: in memory, within the limits `tasks`, `tasksPerPrincipal` and `taskBytes`. */
+  readonly tasks?: { readonly store: TaskStore };
 }
 
 let readRole: (server: Server) => ServerRole;
@@ -54,7 +57,17 @@ export class Server {
 
   /** Throws BAD_SERVER for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions) {
-    const { instructions, capabilities = {}, limits, seal, listTtlMs = 0, visible, report, ...identity } = options;
+    const {
+      instructions,
+      capabilities = {},
+      limits,
+      seal,
+      listTtlMs = 0,
+      visible,
+      report,
+      tasks,
+      ...identity
+    } = options;
     const fault = iconsFault(options.icons);
     if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
     const core = {
@@ -66,7 +79,7 @@ export class Server {
       listTtlMs,
       report: report ?? (() => undefined),
     };
-    this.#role = serverRole(core, visible);
+    this.#role = serverRole(core, visible, tasks?.store);
   }
 
   /** Registers a tool. Throws BAD_TOOL, DUPLICATE or the schema's own error, saying what to change. */
@@ -74,7 +87,9 @@ export class Server {
     name: string,
     definition: ToolDefinition<I, O>,
   ): Registration {
-    return this.#role.core.tools.add(name, toolEntry(name, definition));
+    const entry = toolEntry(name, definition);
+    if (entry.task !== undefined) this.#role.tasks.enable();
+    return this.#role.core.tools.add(name, entry);
   }
 
   /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */

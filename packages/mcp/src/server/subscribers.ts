@@ -1,4 +1,5 @@
 // Everybody who wants to hear of changes: sessions and listen requests, told once a tick.
+import type { Codec } from "../era/codec.js";
 import type { Carrier } from "../jsonrpc/carrier.js";
 import type { Peer } from "../jsonrpc/peer.js";
 import type { Session } from "./session.js";
@@ -14,6 +15,7 @@ export class Subscribers {
   readonly #all = new Set<Subscription>();
   readonly #watched = new Map<string, { count: number; readonly stop: (() => void) | undefined }>();
   readonly #listens = new WeakMap<Peer, number>();
+  readonly #tasks = new Map<string, Set<Subscription>>();
   readonly #watch: Watcher;
   readonly #lists = new Set<ListKind>();
   readonly #uris = new Set<string>();
@@ -34,12 +36,21 @@ export class Subscribers {
     this.#all.add(subscription);
     this.#listens.set(subscription.peer, this.listensOf(subscription.peer) + 1);
     for (const uri of subscription.uris) this.#attach(uri);
+    for (const taskId of subscription.tasks) {
+      const listeners = this.#tasks.get(taskId);
+      if (listeners === undefined) this.#tasks.set(taskId, new Set([subscription]));
+      else listeners.add(subscription);
+    }
   }
 
   remove(subscription: Subscription): void {
     if (!this.#all.delete(subscription)) return;
     if (subscription.id !== undefined) this.#listens.set(subscription.peer, this.listensOf(subscription.peer) - 1);
     for (const uri of subscription.uris) this.#detach(uri);
+    for (const taskId of subscription.tasks) {
+      const listeners = this.#tasks.get(taskId);
+      if (listeners?.delete(subscription) && listeners.size === 0) this.#tasks.delete(taskId);
+    }
   }
 
   /** Listen requests a peer has open. */
@@ -65,6 +76,13 @@ export class Subscribers {
   resourceUpdated(uri: string): void {
     this.#uris.add(uri);
     this.#schedule();
+  }
+
+  /** Tells those who listen to a task how it is now, in their own revision. */
+  taskChanged(taskId: string, detail: (codec: Codec) => object): void {
+    for (const subscription of this.#tasks.get(taskId) ?? []) {
+      subscription.taskChanged(taskId, "notifications/tasks", detail(subscription.codec));
+    }
   }
 
   /** Ends a peer's listen requests gracefully. */

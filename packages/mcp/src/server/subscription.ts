@@ -19,6 +19,7 @@ export class Subscription {
   readonly carrier: Carrier;
   readonly lists: ReadonlySet<ListKind>;
   readonly uris: Set<string>;
+  readonly tasks: readonly string[];
   /** The listen request that names this subscription; undefined for a session. */
   readonly id: RequestId | undefined;
   /** Ends a listen request gracefully. */
@@ -32,6 +33,7 @@ export class Subscription {
     readonly carrier: Carrier;
     readonly lists: ReadonlySet<ListKind>;
     readonly uris?: Iterable<string>;
+    readonly tasks?: readonly string[];
     readonly id?: RequestId;
   }) {
     this.peer = options.peer;
@@ -39,6 +41,7 @@ export class Subscription {
     this.carrier = options.carrier;
     this.lists = options.lists;
     this.uris = new Set(options.uris);
+    this.tasks = options.tasks ?? [];
     this.id = options.id;
   }
 
@@ -50,6 +53,11 @@ export class Subscription {
   /** Announces a changed resource if it, or something it lies in, is subscribed to. */
   resourceUpdated(uri: string): void {
     if (covers(this.uris, uri)) this.#change(uri, "notifications/resources/updated", { uri });
+  }
+
+  /** Announces a changed task; a reader that is behind gets its latest state only. */
+  taskChanged(taskId: string, method: string, params: object): void {
+    this.#change(`task ${taskId}`, method, params);
   }
 
   /** Sends a notification as it is; undefined when the reader keeps up. */

@@ -4,7 +4,6 @@ import { LocalError } from "../jsonrpc/local-error.js";
 import type { Icon } from "../protocol/icon.js";
 import { iconsFault } from "../protocol/icons.js";
 import type { Meta } from "../protocol/meta.js";
-import { metaFault } from "../protocol/meta-key.js";
 import type { AnySchema, ObjectSchema, Tool, ToolAnnotations } from "../protocol/tool.js";
 import { toolNameFault } from "../protocol/tool-name.js";
 import type { FromJsonSchema } from "../schema/infer.js";
@@ -36,6 +35,9 @@ export type ToolReturn =
   | ToolResult
   | InputRequired;
 
+/** Whether calls may, or must, run as a task. */
+export type TaskSupport = "optional" | "required";
+
 /** A tool as its author writes it. */
 export interface ToolDefinition<I, O> {
   readonly title?: string;
@@ -56,6 +58,12 @@ export interface ToolDefinition<I, O> {
    * Default: true for tools annotated read-only or idempotent.
    */
   readonly replay?: boolean;
+  /**
+   * Whether calls may, or must, run as a task: the client gets an id at once and the result later. Clients that know
+   * no tasks are served in line, except that "required" is refused to those of revisions that have them. A handler that
+   * returns `inputRequired(...)` at its beginning asks before the task exists. Default: never a task.
+   */
+  readonly task?: TaskSupport;
   run(
     args: Infer<I>,
     ctx: Context,
@@ -68,6 +76,8 @@ export interface ToolEntry {
   readonly input: Schema;
   readonly output: Schema | undefined;
   readonly replaySafe: boolean;
+  /** Undefined: never a task. */
+  readonly task?: TaskSupport | undefined;
   readonly run: (args: unknown, ctx: Context) => unknown;
 }
 
@@ -79,8 +89,8 @@ export function toolEntry(
   name: string,
   definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
 ): ToolEntry {
-  const { title, description, annotations, icons, _meta } = definition;
-  const fault = toolNameFault(name) ?? iconsFault(icons) ?? metaFault(_meta);
+  const { title, description, annotations, icons, task, _meta } = definition;
+  const fault = toolNameFault(name) ?? iconsFault(icons);
   if (fault !== undefined) throw new LocalError("BAD_TOOL", `Tool ${JSON.stringify(name)}: ${fault}`);
   if ("input" in definition && definition.input === null) throw badSchema(name, "input is null");
   const input = toSchema(definition.input ?? NO_ARGUMENTS, "input", definition.inputJsonSchema);
@@ -95,10 +105,11 @@ export function toolEntry(
     inputSchema: input.json,
     ...(output?.json === undefined ? {} : { outputSchema: output.json as AnySchema }),
     ...(annotations === undefined ? {} : { annotations }),
+    ...(task === undefined ? {} : { execution: { taskSupport: task } }),
     ...(_meta === undefined ? {} : { _meta }),
   };
   const replaySafe = definition.replay ?? (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
-  return { tool, input, output, replaySafe, run: (args, ctx) => definition.run(args, ctx) };
+  return { tool, input, output, replaySafe, task, run: (args, ctx) => definition.run(args, ctx) };
 }
 
 function toSchema(schema: AnyInput, side: "input" | "output", published: JsonSchema | undefined): Schema {

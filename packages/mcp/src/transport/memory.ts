@@ -9,10 +9,13 @@ export interface MemoryTransport extends Transport {
   send(text: string): void | Promise<void>;
 }
 
-/** A linked pair. Closing either end closes both, after what was sent before has been delivered. */
-export function memoryTransports(): [MemoryTransport, MemoryTransport] {
+/**
+ * A linked pair. Closing either end closes both, after what was sent before has been delivered. What the second one
+ * receives comes from `principal`.
+ */
+export function memoryTransports(principal?: string): [MemoryTransport, MemoryTransport] {
   const left = new MemoryEnd();
-  const right = new MemoryEnd();
+  const right = new MemoryEnd(principal);
   left.join(right);
   right.join(left);
   return [left, right];
@@ -20,7 +23,7 @@ export function memoryTransports(): [MemoryTransport, MemoryTransport] {
 
 class MemoryEnd implements MemoryTransport, Carrier {
   readonly kind = "memory";
-  readonly principal = undefined;
+  readonly principal: string | undefined;
   readonly done: Promise<void>;
   #other: MemoryEnd | undefined;
   #sink: MessageSink | undefined;
@@ -32,7 +35,8 @@ class MemoryEnd implements MemoryTransport, Carrier {
   #closed = false;
   #onDone!: () => void;
 
-  constructor() {
+  constructor(principal?: string) {
+    this.principal = principal;
     this.done = new Promise((resolve) => {
       this.#onDone = resolve;
     });

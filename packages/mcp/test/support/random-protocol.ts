@@ -139,6 +139,39 @@ export const callToolResult = partly(
   "content",
 );
 
+const question = fc.constant({ method: "roots/list", params: {} });
+const task = {
+  taskId: word,
+  statusMessage: text,
+  createdAt: fc.constant("2026-07-28T10:00:00.000Z"),
+  lastUpdatedAt: fc.constant("2026-07-28T10:00:01.000Z"),
+  ttlMs: fc.option(fc.integer({ min: 1 }), { nil: null }),
+  pollIntervalMs: fc.integer({ min: 1 }),
+};
+const NEEDED = ["taskId", "createdAt", "lastUpdatedAt", "ttlMs"] as const;
+const detailedTask = fc.oneof(
+  partly({ ...task, status: fc.constantFrom("working", "cancelled") }, ...NEEDED, "status"),
+  partly(
+    { ...task, status: fc.constant("input_required"), inputRequests: fc.dictionary(word, question, { minKeys: 1 }) },
+    ...NEEDED,
+    "status",
+    "inputRequests",
+  ),
+  partly({ ...task, status: fc.constant("completed"), result: callToolResult }, ...NEEDED, "status", "result"),
+  partly(
+    { ...task, status: fc.constant("failed"), error: fc.record({ code: fc.constant(-32603), message: text }) },
+    ...NEEDED,
+    "status",
+    "error",
+  ),
+);
+const createdTask = partly(
+  { ...task, status: fc.constant("working"), resultType: fc.constant("task") },
+  ...NEEDED,
+  "status",
+  "resultType",
+);
+
 const caching = partly({ ttlMs: fc.nat(), cacheScope: fc.constantFrom("public" as const, "private" as const) });
 const paging = partly({ nextCursor: text, _meta: meta });
 
@@ -166,6 +199,9 @@ export const implementation = partly(
 );
 
 const empty = fc.constant({});
+
+/** What stands for the result of a call that became a task. */
+export const createdTasks: fc.Arbitrary<object> = createdTask;
 
 /** For each method, what its handler may answer in the neutral shape. */
 export const RESULTS: { readonly [method: string]: fc.Arbitrary<object> } = {
@@ -206,5 +242,9 @@ export const RESULTS: { readonly [method: string]: fc.Arbitrary<object> } = {
     completion: partly({ values: fc.array(text), total: fc.nat(), hasMore: fc.boolean() }, "values"),
   }),
   "logging/setLevel": empty,
+  "tasks/get": detailedTask,
+  "tasks/result": callToolResult,
+  "tasks/list": list("tasks", detailedTask),
+  "tasks/cancel": detailedTask,
   "subscriptions/listen": fc.constant({ _meta: { "io.modelcontextprotocol/subscriptionId": 7 } }),
 };

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as formats from "ajv-formats";
+import { taskNotificationFaults, taskResultFaults } from "./task-shapes.js";
 import { type Definitions, definitionsOf, forbidStrangers, mend, type SpecSchema } from "./spec-patches.js";
 
 const FOLDER = new URL("../../../../../shared/spec/", import.meta.url);
@@ -79,6 +80,10 @@ const RESULTS: { readonly [method: string]: string } = {
   "sampling/createMessage": "CreateMessageResult",
   "roots/list": "ListRootsResult",
   "elicitation/create": "ElicitResult",
+  "tasks/get": "GetTaskResult",
+  "tasks/result": "GetTaskPayloadResult",
+  "tasks/list": "ListTasksResult",
+  "tasks/cancel": "CancelTaskResult",
 };
 
 const MAY_ASK: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
@@ -151,6 +156,9 @@ class SchemaValidator implements SpecValidator {
     if ("result" in message || "error" in message) return ["a request has neither a result nor an error"];
     if (isRequest && side === "Server" && this.#stateless)
       return [`a server of this revision sends no requests: ${method}`];
+    if (this.#stateless && method === "notifications/tasks") {
+      return taskNotificationFaults(message["params"] as Message, this.#judgeCall);
+    }
     const name = this.#methods[side].get(method);
     if (name === undefined) {
       if (!isCustom(method)) return [`${method} is not what a ${side.toLowerCase()} of this revision sends`];
@@ -159,7 +167,9 @@ class SchemaValidator implements SpecValidator {
     if (name.endsWith("Request") !== isRequest)
       return [`${method} is ${isRequest ? "not a request" : "a request without an id"}`];
     const general = this.#check(isRequest ? "JSONRPCRequest" : "JSONRPCNotification", message);
-    return general.length > 0 ? general : this.#check(name, message);
+    return general.length > 0
+      ? general
+      : this.#check(name, method === ACKNOWLEDGED ? withoutTaskIds(message) : message);
   }
 
   #validateError(message: Message): string[] {
@@ -196,6 +206,10 @@ class SchemaValidator implements SpecValidator {
   }
 
   #validateAnswer(result: Message, method: string): string[] {
+    if (this.#stateless) {
+      const faults = taskResultFaults(method, result, this.#judgeCall);
+      if (faults !== undefined) return faults;
+    }
     const name = RESULTS[method];
     if (name === undefined || !(name in this.#definitions)) {
       return isCustom(method) ? [] : [`${method} cannot be answered with a result in this revision`];
@@ -206,8 +220,11 @@ class SchemaValidator implements SpecValidator {
     if (!this.#stateless && name === "EmptyResult" && Object.keys(result).some((key) => key !== "_meta")) {
       return [`the answer to ${method} is not empty: ${Object.keys(result).join(", ")}`];
     }
-    return this.#check(name, result);
+    const isTask = method === "tools/call" && "task" in result && "CreateTaskResult" in this.#definitions;
+    return this.#check(isTask ? "CreateTaskResult" : name, result);
   }
+
+  readonly #judgeCall = (result: Message): string[] => this.#validateAnswer(result, "tools/call");
 
   #validateQuestions(result: Message, method: string): string[] {
     if (!MAY_ASK.has(method)) return [`${method} may not answer input_required`];
@@ -248,10 +265,18 @@ class SchemaValidator implements SpecValidator {
   }
 }
 
+/** The filter of an acknowledgement may name tasks: a member of the extension, not of the revision. */
+function withoutTaskIds(message: Message): Message {
+  const params = message["params"] as Message;
+  const { taskIds, ...notifications } = params["notifications"] as Message;
+  return taskIds === undefined ? message : { ...message, params: { ...params, notifications } };
+}
+
 function isCustom(method: string): boolean {
   return !RESERVED.has(method.split("/")[0]);
 }
 
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
 const ENVELOPE: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params", "result", "error"]);
 const SPECIAL_ERRORS: { readonly [code: number]: string } = {
   [-32020]: "HeaderMismatchError",

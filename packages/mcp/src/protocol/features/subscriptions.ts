@@ -11,6 +11,8 @@ export interface SubscriptionFilter {
   resourcesListChanged?: boolean;
   /** URIs. */
   resourceSubscriptions?: string[];
+  /** Ids of tasks (extension `io.modelcontextprotocol/tasks`). */
+  taskIds?: string[];
 }
 
 export interface SubscriptionsListenRequestParams {
@@ -33,6 +35,7 @@ export const LISTEN: MethodRecord = {
 };
 
 const FLAGS = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"];
+const NAMES = ["resourceSubscriptions", "taskIds"];
 
 function checkListen(params: JsonObject): ParamsFault | undefined {
   const filter = params["notifications"];
@@ -41,8 +44,10 @@ function checkListen(params: JsonObject): ParamsFault | undefined {
     const value = filter[flag];
     if (value !== undefined && typeof value !== "boolean") return fault(["notifications", flag], "a boolean");
   }
-  const uris = filter["resourceSubscriptions"];
-  if (uris === undefined) return undefined;
-  const valid = Array.isArray(uris) && uris.every((uri) => typeof uri === "string");
-  return valid ? undefined : fault(["notifications", "resourceSubscriptions"], "an array of strings");
+  for (const name of NAMES) {
+    const value = filter[name];
+    const valid = value === undefined || (Array.isArray(value) && value.every((item) => typeof item === "string"));
+    if (!valid) return fault(["notifications", name], "an array of strings");
+  }
+  return undefined;
 }

@@ -98,6 +98,7 @@ export const REVISION_2024_11_05: Revision = {
     statelessErrors: false,
     structuredContent: "none",
     completionContext: false,
+    tasks: "none",
     metaReservation: "inner",
   },
 };

@@ -1,11 +1,13 @@
 // Adds icons, url questions, richer forms, sampling with tools and (experimental) tasks.
+import { CALL_TOOL_AS_TASK, REQUESTED_TASK_METHODS } from "../extensions/requested-tasks.js";
 import { REVISION_2025_06_18 } from "./2025-06-18.js";
 import type { Revision } from "./revision.js";
 import { extendRevision } from "./revision.js";
 
 export const REVISION_2025_11_25: Revision = extendRevision(REVISION_2025_06_18, {
   date: "2025-11-25",
-  serverNotifications: ["notifications/elicitation/complete"],
+  methods: [CALL_TOOL_AS_TASK, ...REQUESTED_TASK_METHODS],
+  serverNotifications: ["notifications/elicitation/complete", "notifications/tasks/status"],
   fields: {
     tool: ["icons", "execution"],
     resource: ["icons"],
@@ -18,5 +20,11 @@ export const REVISION_2025_11_25: Revision = extendRevision(REVISION_2025_06_18,
   serverCapabilities: ["tasks"],
   elicitation: { url: true, arrays: true, titledEnums: true, allDefaults: true, mode: true, elicitationId: true },
   sampling: { tools: true, contentArrays: true },
-  rules: { polling: true, unreadableId: "absent", urlElicitationRequired: true, metaReservation: "second" },
+  rules: {
+    polling: true,
+    unreadableId: "absent",
+    urlElicitationRequired: true,
+    metaReservation: "second",
+    tasks: "requested",
+  },
 });

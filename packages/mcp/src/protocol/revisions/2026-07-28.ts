@@ -1,4 +1,5 @@
 // The stateless revision. It shares no table with the handshake family: every list here is complete.
+import { DIRECTED_TASK_METHODS } from "../extensions/directed-tasks.js";
 import { COMPLETE } from "../features/completion.js";
 import { checkInputResponses } from "../features/input-required.js";
 import { DISCOVER } from "../features/lifecycle.js";
@@ -24,6 +25,7 @@ export const REVISION_2026_07_28: Revision = {
     interactive(GET_PROMPT),
     COMPLETE,
     LISTEN,
+    ...DIRECTED_TASK_METHODS,
   ),
   clientNotifications: new Set(["notifications/cancelled"]),
   serverNotifications: new Set([
@@ -35,6 +37,7 @@ export const REVISION_2026_07_28: Revision = {
     "notifications/resources/list_changed",
     "notifications/resources/updated",
     "notifications/subscriptions/acknowledged",
+    "notifications/tasks",
   ]),
   serverRequests: new Set(["sampling/createMessage", "roots/list", "elicitation/create"]),
   fields: {
@@ -95,6 +98,7 @@ export const REVISION_2026_07_28: Revision = {
     statelessErrors: true,
     structuredContent: "any",
     completionContext: true,
+    tasks: "directed",
     metaReservation: "second",
   },
 };

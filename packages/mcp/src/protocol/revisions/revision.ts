@@ -61,6 +61,8 @@ export interface RevisionRules {
   readonly statelessErrors: boolean;
   readonly structuredContent: "none" | "object" | "any";
   readonly completionContext: boolean;
+  /** Who makes a call a task: the client asks for it, or the server decides (for clients that know the extension). */
+  readonly tasks: "none" | "requested" | "directed";
   /** Which labels of a `_meta` prefix the specification reserves its two words in. */
   readonly metaReservation: "inner" | "second";
 }
@@ -86,6 +88,8 @@ export interface Revision {
 /** What a revision changes. Lists are additions; rules replace. */
 export interface RevisionChanges {
   readonly date: string;
+  /** Methods that are new, or whose record is another one now. */
+  readonly methods?: readonly MethodRecord[];
   readonly clientNotifications?: readonly string[];
   readonly serverNotifications?: readonly string[];
   readonly serverRequests?: readonly string[];
@@ -102,6 +106,7 @@ export function extendRevision(base: Revision, changes: RevisionChanges): Revisi
   return {
     ...base,
     date: changes.date,
+    methods: new Map([...base.methods, ...methodTable(...(changes.methods ?? []))]),
     clientNotifications: extended(base.clientNotifications, changes.clientNotifications),
     serverNotifications: extended(base.serverNotifications, changes.serverNotifications),
     serverRequests: extended(base.serverRequests, changes.serverRequests),

@@ -1,0 +1,151 @@
+// Keeps tasks in a folder, one JSON file a task, so that a restart loses none that has ended.
+import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import { isFinal } from "../protocol/extensions/task.js";
+import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
+import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-index.js";
+import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+
+/** Only ids of our own making become file names. */
+const ID = /^[A-Za-z0-9_-]{16,128}$/;
+const SUFFIX = ".json";
+const UNFINISHED = ".tmp";
+
+const INTERRUPTED = "The server was restarted while the task was running: call the tool again";
+
+export interface TaskFileStoreOptions extends Partial<TaskStoreLimits> {
+  /** Told of files that could not be read, and were left alone. Default: nobody. */
+  readonly report?: (message: string, details: { readonly file: string; readonly error: unknown }) => void;
+}
+
+/**
+ * Opens the folder, making it (for its owner only) where it is missing. Tasks that were running when the process that
+ * wrote them ended are failed from now on. One process at a time may use a folder. Rejects with the file system's error.
+ */
+export async function taskFileStore(folder: string, options: TaskFileStoreOptions = {}): Promise<TaskStore> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const store = new TaskFileStore(folder, { ...DEFAULT_SERVER_LIMITS, ...options });
+  for (const name of (await readdir(folder)).sort()) {
+    const file = join(folder, name);
+    if (name.endsWith(UNFINISHED)) await unlink(file);
+    else if (name.endsWith(SUFFIX)) {
+      try {
+        await store.load(file);
+      } catch (error) {
+        options.report?.("A task file could not be read", { file, error });
+      }
+    }
+  }
+  return store;
+}
+
+class TaskFileStore implements TaskStore {
+  readonly #folder: string;
+  readonly #index: TaskIndex<TaskEntry>;
+  /** The last write of each task that is being written: writes of one task follow each other. */
+  readonly #writing = new Map<string, Promise<void>>();
+
+  constructor(folder: string, limits: TaskStoreLimits) {
+    this.#folder = folder;
+    this.#index = new TaskIndex(limits, ({ taskId }) => void this.#remove(taskId));
+  }
+
+  /** Takes in a file of an earlier run. */
+  async load(file: string): Promise<void> {
+    const record = JSON.parse(await readFile(file, "utf8")) as TaskRecord;
+    if (this.#file(record.task.taskId) !== file) throw new LocalError("BAD_FILE", "The file belongs to another task");
+    const entry = entryOf(record, 0);
+    if (entry.expiresAt <= Date.now()) await unlink(file);
+    else if (isFinal(record.task.status)) this.#index.set(entryOf(record, JSON.stringify(record).length));
+    else await this.put(interrupted(record));
+  }
+
+  async put(record: TaskRecord): Promise<void> {
+    const { taskId } = record.task;
+    const text = JSON.stringify(record);
+    const file = this.#file(taskId);
+    this.#index.set(entryOf(record, text.length));
+    await this.#inTurn(taskId, () => writeDurably(file, text, this.#folder));
+  }
+
+  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    return this.#index.get(taskId, principal) && this.#read(taskId);
+  }
+
+  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
+    const records = await Promise.all(this.#index.page(principal, page).map(({ taskId }) => this.#read(taskId)));
+    return records.filter((record) => record !== undefined);
+  }
+
+  async delete(taskId: string): Promise<void> {
+    if (this.#index.delete(taskId)) await this.#remove(taskId);
+  }
+
+  async #read(taskId: string): Promise<TaskRecord | undefined> {
+    await this.#writing.get(taskId);
+    try {
+      return JSON.parse(await readFile(this.#file(taskId), "utf8")) as TaskRecord;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "ENOENT") throw error;
+      this.#index.delete(taskId);
+      return undefined;
+    }
+  }
+
+  #remove(taskId: string): Promise<void> {
+    return this.#inTurn(taskId, () => unlink(this.#file(taskId)).catch(() => undefined));
+  }
+
+  async #inTurn(taskId: string, work: () => Promise<void>): Promise<void> {
+    const turn = (this.#writing.get(taskId) ?? Promise.resolve()).then(work);
+    const settled = turn.catch(() => undefined);
+    this.#writing.set(taskId, settled);
+    try {
+      await turn;
+    } finally {
+      if (this.#writing.get(taskId) === settled) this.#writing.delete(taskId);
+    }
+  }
+
+  #file(taskId: string): string {
+    if (!ID.test(taskId)) throw new LocalError("BAD_TASK_ID", `"${taskId}" cannot be a file name`);
+    return join(this.#folder, taskId + SUFFIX);
+  }
+}
+
+/** Written beside its place and moved there once it is on the disk, so that no crash leaves half a file. */
+async function writeDurably(file: string, text: string, folder: string): Promise<void> {
+  const unfinished = file + UNFINISHED;
+  const handle = await open(unfinished, "w", 0o600);
+  try {
+    await handle.writeFile(text);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await rename(unfinished, file);
+  await syncFolder(folder);
+}
+
+/** The new name must be on the disk too. Systems that cannot open folders write names at once. */
+async function syncFolder(folder: string): Promise<void> {
+  let handle;
+  try {
+    handle = await open(folder, "r");
+    await handle.sync();
+  } catch (error) {
+    if (!["EISDIR", "EPERM", "EACCES", "EINVAL"].includes((error as { code: string }).code)) throw error;
+  } finally {
+    await handle?.close();
+  }
+}
+
+function interrupted({ task, ...rest }: TaskRecord): TaskRecord {
+  return {
+    ...rest,
+    task: { ...task, status: "failed", statusMessage: INTERRUPTED, lastUpdatedAt: new Date().toISOString() },
+    error: { code: ErrorCode.InternalError, message: INTERRUPTED },
+  };
+}

@@ -1,0 +1,163 @@
+// The tasks of a server: begun, looked up, cancelled and kept, whatever the wire.
+import type { Call } from "../../endpoint/call.js";
+import { unexpected } from "../../endpoint/unexpected.js";
+import { ErrorCode } from "../../jsonrpc/error-codes.js";
+import { LocalError } from "../../jsonrpc/local-error.js";
+import { RpcError } from "../../jsonrpc/rpc-error.js";
+import type { Task } from "../../protocol/extensions/task.js";
+import { toBase64Url } from "../base64.js";
+import type { ServerLimits } from "../limits.js";
+import type { TaskCall } from "./task-call.js";
+import type { Conclusion } from "./conclusion.js";
+import { TaskRun } from "./task-run.js";
+import type { TaskRecord, TaskStore } from "./task-store.js";
+
+/** Bytes of a task id: nobody guesses it, and for a caller without a name it is the only key. */
+const ID_BYTES = 32;
+
+/** What the desk needs of its server. */
+export interface TaskOffice {
+  readonly limits: ServerLimits;
+  readonly store: TaskStore;
+  /** Hears of every change of a task that runs, and of its end. */
+  readonly changed: (run: TaskRun, record: TaskRecord, call: TaskCall) => void;
+  /** Told of exceptions nobody expected. */
+  readonly failed: (error: unknown, call: Call, errorId: string) => void;
+}
+
+interface Running {
+  readonly run: TaskRun;
+  readonly call: TaskCall;
+  readonly timer: ReturnType<typeof setTimeout>;
+}
+
+/** One for a server. Tasks belong to it and not to a connection. */
+export class TaskDesk {
+  readonly #office: TaskOffice;
+  readonly #running = new Map<string, Running>();
+
+  constructor(office: TaskOffice) {
+    this.#office = office;
+  }
+
+  get store(): TaskStore {
+    return this.#office.store;
+  }
+
+  /** A run to be, for a caller. `ttlMs` is what the client asked for. Throws -32603 when too many tasks run. */
+  prepare(principal: string | undefined, ttlMs: number | undefined): TaskRun {
+    const { runningTasks, taskTtlMs, taskMaxTtlMs, taskPollMs } = this.#office.limits;
+    if (this.#running.size >= runningTasks) {
+      const what = `Too many tasks are running (limit ${runningTasks}): wait for one to end and try again`;
+      throw new RpcError(ErrorCode.InternalError, what, { limit: runningTasks });
+    }
+    const now = new Date().toISOString();
+    const task: Task = {
+      taskId: toBase64Url(crypto.getRandomValues(new Uint8Array(ID_BYTES))),
+      status: "working",
+      createdAt: now,
+      lastUpdatedAt: now,
+      ttlMs: Math.min(ttlMs ?? taskTtlMs, taskMaxTtlMs),
+      pollIntervalMs: taskPollMs,
+    };
+    return new TaskRun(task, principal);
+  }
+
+  /** Keeps the task; from then on it can be found. Rejects with -32603 when the store has no room. */
+  async open(call: TaskCall): Promise<Task> {
+    const { run } = call;
+    const { task } = run.record({ status: "working" });
+    try {
+      await this.#office.store.put(run.record({ status: "working" }));
+    } catch (error) {
+      throw isFull(error) ? new RpcError(ErrorCode.InternalError, error.message) : error;
+    }
+    const timer = setTimeout(() => void this.#expire(call), task.ttlMs as number);
+    (timer as { unref?: () => void }).unref?.();
+    this.#running.set(run.taskId, { run, call, timer });
+    run.onChange = () => this.#office.changed(run, run.record(), call);
+    return task;
+  }
+
+  /** Ends a task with its outcome, unless it has ended already. */
+  async conclude(call: TaskCall, conclusion: Conclusion): Promise<void> {
+    const { run } = call;
+    if (run.concluded) return;
+    call.progress?.finish();
+    run.concluded = true;
+    call.ended = true;
+    run.giveUp();
+    const { status, statusMessage, ...outcome } = conclusion;
+    const change: Partial<Task> = { status, lastUpdatedAt: new Date().toISOString() };
+    if (statusMessage !== undefined) change.statusMessage = statusMessage;
+    const record = await this.#keep(call, { ...run.record(change), ...outcome });
+    clearTimeout(this.#running.get(run.taskId)?.timer);
+    this.#running.delete(run.taskId);
+    run.end(record);
+    this.#office.changed(run, record, call);
+  }
+
+  /** The task while it runs, if it is the principal's. */
+  running(taskId: string, principal: string | undefined): Running | undefined {
+    const found = this.#running.get(taskId);
+    return found?.run.principal === principal ? found : undefined;
+  }
+
+  /** What is known of a task. Throws -32602 for one that does not exist, has expired, or is somebody else's. */
+  async find(taskId: string, principal: string | undefined): Promise<TaskRecord> {
+    const running = this.running(taskId, principal);
+    if (running !== undefined) return running.run.concluded ? running.run.ended : running.run.record();
+    const kept = await this.#office.store.get(taskId, principal);
+    if (kept !== undefined) return kept;
+    throw new RpcError(ErrorCode.InvalidParams, "There is no such task: it may have expired", {
+      path: "/taskId",
+      constraint: "the id of a task of yours",
+    });
+  }
+
+  /** Ends all that runs, because the server stops. */
+  async close(): Promise<void> {
+    const reason = "The server stopped before the task ended";
+    await Promise.all([...this.#running.values()].map(({ call }) => this.#fail(call, reason)));
+  }
+
+  async #expire(call: TaskCall): Promise<void> {
+    await this.#fail(call, "The task did not end within its time to live");
+    await this.#office.store.delete(call.run.taskId);
+  }
+
+  #fail(call: TaskCall, reason: string): Promise<void> {
+    call.cancel({ reason, answered: false });
+    const error = { code: ErrorCode.InternalError, message: reason };
+    return this.conclude(call, { status: "failed", statusMessage: reason, error });
+  }
+
+  /** Keeps how a task ended; what cannot be kept becomes an error that says so. */
+  async #keep(call: TaskCall, record: TaskRecord): Promise<TaskRecord> {
+    const { store } = this.#office;
+    try {
+      await store.put(record);
+      return record;
+    } catch (error) {
+      const message = isFull(error) ? "The result of this task is too large to be kept" : this.#unexpected(call, error);
+      const task: Task = { ...record.task, status: "failed", statusMessage: message };
+      const failed: TaskRecord = { ...call.run.record(task), error: { code: ErrorCode.InternalError, message } };
+      try {
+        await store.put(failed);
+      } catch (again) {
+        this.#unexpected(call, again);
+      }
+      return failed;
+    }
+  }
+
+  #unexpected(call: TaskCall, error: unknown): string {
+    const { id, message } = unexpected();
+    this.#office.failed(error, call, id);
+    return message;
+  }
+}
+
+function isFull(error: unknown): error is LocalError {
+  return error instanceof LocalError && error.code === "FULL";
+}

@@ -1,0 +1,36 @@
+// Where tasks are kept: the interface a store implements, and what it keeps of a task.
+import type { MaybePromise } from "../../endpoint/answer.js";
+import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
+import type { Task } from "../../protocol/extensions/task.js";
+
+/** All that is kept of a task: plain JSON. A record is never changed, only replaced. */
+export interface TaskRecord {
+  readonly task: Task;
+  /** Who may see it; absent for a caller the transport does not know, to whom the id alone is the key. */
+  readonly principal?: string;
+  /** What the call gave, once `completed`. */
+  readonly result?: JsonObject;
+  /** The error of the call, once `failed`. */
+  readonly error?: ErrorObject;
+}
+
+/** Which part of a principal's tasks. */
+export interface TaskPage {
+  /** Goes on after this task id. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/**
+ * Keeps tasks, bounded in number and bytes, and forgets them once their `ttlMs` has passed since `createdAt`. A task is
+ * put when it begins and once more when it has ended.
+ */
+export interface TaskStore {
+  /** Keeps a record in place of the one with its id. Rejects with a LocalError FULL when there is no room for it. */
+  put(record: TaskRecord): MaybePromise<void>;
+  /** The record, if there is one and it is the principal's. */
+  get(taskId: string, principal: string | undefined): MaybePromise<TaskRecord | undefined>;
+  /** Records of a principal in the order of their ids. */
+  list(principal: string | undefined, page: TaskPage): MaybePromise<readonly TaskRecord[]>;
+  delete(taskId: string): MaybePromise<void>;
+}
