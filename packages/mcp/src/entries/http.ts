@@ -9,5 +9,6 @@ export {
   type SessionLimits,
 } from "../transport/http/http-limits.js";
 export type { Authenticate, HttpRefusal } from "../transport/http/http-site.js";
+export type { HttpPage, HttpPageReply } from "../transport/http/page-route.js";
 export type { HttpOptions } from "../serve/http-endpoint.js";
-export { type HttpServing, serveHttp, type ServeHttpOptions } from "../serve/http.js";
+export { type HttpServing, type HttpStats, serveHttp, type ServeHttpOptions } from "../serve/http.js";

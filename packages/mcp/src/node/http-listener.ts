@@ -1,7 +1,7 @@
 // Listens with node:http or node:https: bounded in connections, headers and time, and strict about HTTP itself.
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions } from "node:http";
 import { createServer as createTlsServer, type ServerOptions as TlsOptions } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { HttpLimits } from "../transport/http/http-limits.js";
 import type { HttpSite } from "../transport/http/http-site.js";
 import { NodeExchange } from "./http-exchange.js";
@@ -13,12 +13,23 @@ export interface ListenOptions {
   readonly tls: TlsOptions | undefined;
 }
 
+/** Connections open now, and bytes as the program sees them: within TLS, not around it. */
+export interface HttpTraffic {
+  readonly connections: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+}
+
 /** How often Node looks for requests that take too long: a tenth of the shortest time it has to keep. */
 const CHECK_MS = 1_000;
 
 export class HttpListener {
   readonly #server: Server;
   #site: HttpSite | undefined;
+  /** Sockets count their bytes themselves: asking them now and then costs a request nothing. */
+  readonly #sockets = new Set<Socket>();
+  #bytesIn = 0;
+  #bytesOut = 0;
 
   constructor(limits: HttpLimits, tls: TlsOptions | undefined) {
     const options: ServerOptions = {
@@ -39,6 +50,7 @@ export class HttpListener {
     };
     this.#server =
       tls === undefined ? createServer(options, listener) : createTlsServer({ ...tls, ...options }, listener);
+    this.#server.on(tls === undefined ? "connection" : "secureConnection", (socket: Socket) => this.#count(socket));
     this.#server.maxConnections = limits.connections;
     // One more than allowed, so that too many are noticed: Node drops the rest without a word.
     this.#server.maxHeadersCount = limits.headers + 1;
@@ -55,6 +67,16 @@ export class HttpListener {
         resolve(typeof address === "string" ? 0 : address.port);
       });
     });
+  }
+
+  traffic(): HttpTraffic {
+    let bytesIn = this.#bytesIn;
+    let bytesOut = this.#bytesOut;
+    for (const socket of this.#sockets) {
+      bytesIn += socket.bytesRead;
+      bytesOut += socket.bytesWritten;
+    }
+    return { connections: this.#sockets.size, bytesIn, bytesOut };
   }
 
   /** From now on requests are handled. */
@@ -74,6 +96,15 @@ export class HttpListener {
       if (!this.#server.listening) this.#server.closeAllConnections();
       this.#server.close(() => resolve());
       this.#server.closeAllConnections();
+    });
+  }
+
+  #count(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.once("close", () => {
+      this.#sockets.delete(socket);
+      this.#bytesIn += socket.bytesRead;
+      this.#bytesOut += socket.bytesWritten;
     });
   }
 }

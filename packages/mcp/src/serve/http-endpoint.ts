@@ -12,6 +12,7 @@ import {
   withLimits,
 } from "../transport/http/http-limits.js";
 import { type Authenticate, type HttpRoute, HttpSite } from "../transport/http/http-site.js";
+import { type HttpPage, PageRoute } from "../transport/http/page-route.js";
 import { StreamKeeper } from "../transport/http/stream-keeper.js";
 import { StreamableHttp } from "../transport/http/streamable-http.js";
 import { SseEndpoint } from "../transport/sse/sse-endpoint.js";
@@ -38,11 +39,21 @@ export interface HttpOptions {
   readonly authenticate?: Authenticate;
   /** Where sent events are kept for resumption. Default: in memory, bounded by the session limits. */
   readonly eventStore?: EventStore;
+  /** Documents on the same listener by path, such as `/healthz`. */
+  readonly pages?: Readonly<Record<string, HttpPage>>;
+}
+
+/** What an endpoint has open now. */
+export interface HttpLoad {
+  readonly sessions: number;
+  /** Replies without end: server-sent events. */
+  readonly streams: number;
 }
 
 export interface HttpEndpoint {
   readonly site: HttpSite;
   readonly limits: HttpLimits;
+  load(): HttpLoad;
   /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all. */
   close(): Promise<void>;
 }
@@ -74,7 +85,7 @@ export function httpEndpoint(
   );
   const site = new HttpSite({
     door,
-    routes: routes(options.path ?? "/mcp", streamable, sse),
+    routes: routes(options, streamable, sse),
     cors: options.cors === true,
     authenticate: options.authenticate,
     onError: (error) => role.core.report("error", "authenticate failed", { error }),
@@ -85,7 +96,8 @@ export function httpEndpoint(
     await Promise.all([streamable.close(drainMs), sse?.close(drainMs), service.close(drainMs)]);
     await keeper.flush(FLUSH_MS);
   };
-  return { site, limits, close };
+  const load = (): HttpLoad => ({ sessions: streamable.sessions + (sse?.sessions ?? 0), streams: keeper.size });
+  return { site, limits, load, close };
 }
 
 /** Milliseconds readers get to take the last answers before their streams are cut. */
@@ -100,8 +112,13 @@ function ssePaths({ sse }: HttpOptions): { path: string; messages: string } {
   return { path, messages };
 }
 
-function routes(path: string, streamable: HttpRoute, sse: SseEndpoint | undefined): ReadonlyMap<string, HttpRoute> {
+function routes(
+  { path = "/mcp", pages = {} }: HttpOptions,
+  streamable: HttpRoute,
+  sse: SseEndpoint | undefined,
+): ReadonlyMap<string, HttpRoute> {
   const all: [string, HttpRoute][] = [[path, streamable]];
+  for (const [each, page] of Object.entries(pages)) all.push([each, new PageRoute(page)]);
   if (sse !== undefined) all.push([sse.path, sse.stream], [sse.messages, sse.post]);
   for (const [each] of all) {
     if (!/^\/[!-~]*$/.test(each) || /[?#]/.test(each)) {
@@ -109,7 +126,7 @@ function routes(path: string, streamable: HttpRoute, sse: SseEndpoint | undefine
     }
   }
   if (new Set(all.map(([each]) => each)).size < all.length) {
-    throw new LocalError("BAD_PATH", "Streamable HTTP and HTTP+SSE need paths of their own");
+    throw new LocalError("BAD_PATH", "Streamable HTTP, HTTP+SSE and pages need paths of their own");
   }
   return new Map(all);
 }

@@ -1,11 +1,11 @@
 // Serves a server over HTTP on node:http: Streamable HTTP in every revision, and HTTP+SSE where it is wanted.
 import type { ServerOptions as TlsOptions } from "node:https";
-import { HttpListener } from "../node/http-listener.js";
+import { HttpListener, type HttpTraffic } from "../node/http-listener.js";
 import { onShutdown } from "../node/process-signals.js";
 import type { Server } from "../server/server.js";
 import { loopbackHosts } from "../transport/http/front-door.js";
 import { DEFAULT_HTTP_LIMITS, withLimits } from "../transport/http/http-limits.js";
-import { type HttpEndpoint, httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+import { type HttpEndpoint, httpEndpoint, type HttpLoad, type HttpOptions } from "./http-endpoint.js";
 
 export interface ServeHttpOptions extends HttpOptions {
   /** Default 0: one that is free. */
@@ -20,10 +20,14 @@ export interface ServeHttpOptions extends HttpOptions {
   readonly signals?: boolean;
 }
 
+export interface HttpStats extends HttpLoad, HttpTraffic {}
+
 /** A server being served over HTTP. */
 export interface HttpServing {
   /** Where Streamable HTTP is served: `http://127.0.0.1:3333/mcp`, or `http+unix://` and the encoded socket path. */
   readonly url: string;
+  /** What is open now, and the bytes of all connections so far. */
+  stats(): HttpStats;
   /** Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`. Safe to call again. */
   close(): Promise<void>;
   /** Resolves once everything has ended. */
@@ -75,7 +79,8 @@ function serving(url: string, endpoint: HttpEndpoint, listener: HttpListener, si
   function close(): Promise<void> {
     return (closing ??= end());
   }
-  return { url, close, closed };
+  const stats = (): HttpStats => ({ ...endpoint.load(), ...listener.traffic() });
+  return { url, stats, close, closed };
 }
 
 function isLoopback(host: string): boolean {

@@ -18,6 +18,8 @@ export type Authenticate = (
 
 /** What serves one path. */
 export interface HttpRoute {
+  /** True: served without asking who is there. */
+  readonly open?: boolean;
   serve(exchange: HttpExchange): void;
 }
 
@@ -54,7 +56,7 @@ export class HttpSite {
     }
     const route = routes.get(exchange.path);
     if (route === undefined) return turnAway(exchange, 404, "Nothing is served at this path");
-    if (authenticate === undefined) route.serve(exchange);
+    if (authenticate === undefined || route.open === true) route.serve(exchange);
     else this.#identify(exchange, route, authenticate);
   }
 

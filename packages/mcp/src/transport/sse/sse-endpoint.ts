@@ -68,6 +68,11 @@ export class SseEndpoint implements BodyReceiver {
     this.messages = options.messages;
   }
 
+  /** Sessions open now. */
+  get sessions(): number {
+    return this.#sessions.size;
+  }
+
   body(exchange: HttpExchange, text: string): void {
     const session = this.#find(exchange);
     if (session === undefined) return unknownSession(exchange);
