@@ -1,14 +1,13 @@
 // `npm run bench -- stdio`: measures, reports, and judges.
-import { writeFileSync } from "node:fs";
-import { parseArgs } from "node:util";
+import { conclude, progress, readOptions } from "../measure/bench-command.mjs";
 import { appendAndSyncMicros } from "../measure/disk-sync.mjs";
+import { Figures } from "../measure/figures.mjs";
 import { onOneCore } from "../measure/one-core.mjs";
 import { runToExit } from "../measure/raw-client.mjs";
-import { Figures } from "./figures.mjs";
+import { runInterleaved } from "../measure/run-interleaved.mjs";
 import { report } from "./report.mjs";
-import { runInterleaved } from "./run-interleaved.mjs";
 import { allServers, EMPTY_PROGRAM, temporaryState } from "./servers.mjs";
-import { judge } from "./targets.mjs";
+import { TARGETS } from "./targets.mjs";
 import { large, latency, list, start, throughput } from "./workloads.mjs";
 
 const USAGE = `npm run bench -- stdio [options]
@@ -37,64 +36,28 @@ const QUICK = {
   w7: { calls: 10 },
 };
 const MEASURES = { w1: throughput, w2: latency, w5: start, w6: large, w7: list };
+/** The field by which a workload compares servers. */
+const LEADING_FIELD = { w1: "cpuMicros", w2: "p50", w5: "readyAbove", w6: "cpuMicros", w7: "cpuMicros" };
+const RESULTS = new URL("../RESULTS.md", import.meta.url);
 
 /** Returns the exit code: 0, 1 when a target was missed or a server failed, 2 for a wrong command line. */
 export async function main(argv) {
-  const options = readOptions(argv);
+  const options = readOptions(argv, { usage: USAGE, full: FULL, quick: QUICK, measures: MEASURES, results: RESULTS });
   if (options === undefined) return 2;
   const { state, remove } = temporaryState();
   try {
     const servers = allServers(state).filter((server) => options.servers?.includes(server.id) ?? true);
     options.settings.syncMicros = await appendAndSyncMicros(state);
     const figures = await measureAll(servers, options);
-    return conclude(figures, servers, options);
+    return conclude(figures, servers, { ...options, targets: TARGETS, report });
   } finally {
     remove();
   }
 }
 
-function readOptions(argv) {
-  try {
-    const { values } = parseArgs({
-      args: argv,
-      options: {
-        quick: { type: "boolean" },
-        servers: { type: "string" },
-        workloads: { type: "string" },
-        repetitions: { type: "string" },
-        "no-gate": { type: "boolean" },
-        out: { type: "string" },
-      },
-    });
-    const settings = structuredClone(values.quick ? QUICK : FULL);
-    if (values.repetitions !== undefined) settings.repetitions = settings.starts = positive(values.repetitions);
-    const partial = values.quick || values.servers !== undefined || values.workloads !== undefined;
-    return {
-      settings,
-      servers: values.servers?.split(","),
-      workloads: values.workloads?.split(",") ?? Object.keys(MEASURES),
-      gate: !values["no-gate"],
-      partial,
-      out: values.out ?? (partial ? undefined : new URL("../RESULTS.md", import.meta.url)),
-    };
-  } catch (error) {
-    process.stderr.write(`${error.message}\n${USAGE}`);
-    return undefined;
-  }
-}
-
-function positive(text) {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1)
-    throw new Error(`--repetitions wants a whole number from 1 on, not ${text}`);
-  return value;
-}
-
 async function measureAll(servers, { settings, workloads }) {
-  const figures = new Figures();
+  const figures = new Figures(LEADING_FIELD);
   for (const workload of workloads) {
-    if (MEASURES[workload] === undefined)
-      throw new Error(`no workload ${workload}: there are ${Object.keys(MEASURES).join(", ")}`);
     const taking = servers.filter((server) => server.workloads.includes(workload));
     const outcomes = await (workload === "w5"
       ? measureStarts(taking, settings)
@@ -136,22 +99,4 @@ async function measureStarts(servers, settings) {
     }));
   }
   return outcomes;
-}
-
-function conclude(figures, servers, { settings, gate, partial, out }) {
-  const verdicts = judge(figures).filter(({ verdict }) => !partial || verdict !== "not measured");
-  const text = report(figures, { servers, settings, verdicts });
-  process.stdout.write(text);
-  if (out !== undefined) writeFileSync(out, text);
-  const failures = figures.failures();
-  for (const [workload, server, reason] of failures) process.stderr.write(`FAILED ${workload} ${server}: ${reason}\n`);
-  const missed = verdicts.filter(({ verdict }) => verdict !== "pass");
-  for (const { what, verdict } of missed) process.stderr.write(`${verdict}: ${what}\n`);
-  if (failures.length > 0) return 1;
-  return gate && missed.length > 0 ? 1 : 0;
-}
-
-/** One line that replaces itself, for a person who waits. */
-function progress(text) {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${text}`);
 }

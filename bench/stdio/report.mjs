@@ -1,5 +1,5 @@
 // Writes one run as Markdown: the machine, the figures of every server, and the verdict on every target.
-import { availableParallelism, cpus, totalmem } from "node:os";
+import { fixed, machine, millis, seconds, targetSection, thousands, workloadSection } from "../measure/markdown.mjs";
 import { cpuSource } from "../measure/process-stats.mjs";
 
 const WORKLOADS = {
@@ -58,17 +58,12 @@ const BASE_NAMES = { "floor-a": "÷ floor A", "floor-b": "÷ floor B", "sdk-v2":
 export function report(figures, { servers, settings, verdicts }) {
   const parts = ["# Bench: stdio", machine(), ...method(settings)];
   for (const workload of Object.keys(WORKLOADS)) {
-    if (figures.has(workload)) parts.push(workloadSection(workload, figures, { servers, settings }));
+    if (!figures.has(workload)) continue;
+    const section = WORKLOADS[workload];
+    parts.push(workloadSection(workload, figures, { section, servers, settings, baseNames: BASE_NAMES }));
   }
-  if (verdicts.length > 0) parts.push(targetSection(verdicts));
+  if (verdicts.length > 0) parts.push(targetSection(verdicts, "npm run bench -- stdio"));
   return `${parts.join("\n\n")}\n`;
-}
-
-function machine() {
-  const model = cpus()[0]?.model.trim() ?? "unknown processor";
-  const memory = Math.round(totalmem() / 2 ** 30);
-  const date = new Date().toISOString().slice(0, 10);
-  return `${date}, Node ${process.version}, ${process.platform} ${process.arch}, ${availableParallelism()} cores (${model}), ${memory} GB.`;
 }
 
 function method({ repetitions, starts }) {
@@ -77,57 +72,4 @@ function method({ repetitions, starts }) {
       `each of the ${repetitions} repetitions (W5: ${starts}) runs every server once, in rotating order. Figures are medians; ratios are medians of the ` +
       `ratios within a repetition. CPU is read from ${cpuSource()}.`,
   ];
-}
-
-function workloadSection(workload, figures, { servers, settings }) {
-  const { title, note, columns, ratios } = WORKLOADS[workload];
-  const heads = ["server", ...columns.map(([head]) => head), ...ratios.map((base) => BASE_NAMES[base])];
-  const rows = servers
-    .filter((server) => server.workloads.includes(workload))
-    .map((server) => {
-      const failed = figures.failure(workload, server.id);
-      if (failed !== undefined) return [server.label, `failed: ${cell(failed)}`, ...heads.slice(2).map(() => "")];
-      return [
-        server.label,
-        ...columns.map(([, read]) => read(figures, server.id)),
-        ...ratios.map((base) => fixed(figures.ratio(workload, server.id, base), 2)),
-      ];
-    });
-  return `## ${title}\n\n${note(settings)}\n\n${table(heads, rows)}`;
-}
-
-function targetSection(verdicts) {
-  const rows = verdicts.map(({ what, limit, unit, measured, verdict }) => [
-    what,
-    `${fixed(limit, 2)} ${unit}`,
-    measured === undefined ? "-" : `${fixed(measured, 2)} ${unit}`,
-    verdict,
-  ]);
-  return `## Targets\n\nCommand: \`npm run bench -- stdio\` (exit code 1 when one is missed).\n\n${table(["target", "at most", "measured", "verdict"], rows)}`;
-}
-
-function table(heads, rows) {
-  const rule = heads.map((_, index) => (index === 0 ? "---" : "--:"));
-  return [heads, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
-
-/** A reason short enough for a cell and without what would end it. */
-function cell(text) {
-  return text.replaceAll("|", "\\|").replaceAll("\n", " ").slice(0, 160);
-}
-
-function fixed(value, digits) {
-  return value === undefined || Number.isNaN(value) ? "-" : value.toFixed(digits);
-}
-
-function seconds(micros) {
-  return micros === undefined ? "-" : (micros / 100).toFixed(4);
-}
-
-function millis(micros) {
-  return micros === undefined ? "-" : (micros / 1e3).toFixed(2);
-}
-
-function thousands(value) {
-  return value === undefined ? "-" : `${Math.round(value / 1e3)}k`;
 }

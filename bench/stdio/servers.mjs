@@ -3,12 +3,13 @@ import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bundleChain, CHAIN_BUNDLE } from "./bundle-chain.mjs";
+import { productBundle } from "../measure/bundle-product.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const productCommand = here("../../packages/secure-local/dist/mcp-secure-local.mjs");
 
 const policy = here("policy.yaml");
+const bundle = productBundle(new URL("servers/ours-product.mjs", import.meta.url), "chain");
 
 export const EMPTY_PROGRAM = here("servers/empty.mjs");
 
@@ -29,8 +30,8 @@ const CALCULATE = {
  */
 export function allServers(state) {
   const chain = (audit) => ({
-    args: [CHAIN_BUNDLE, "--audit", audit, "--policy", policy],
-    prepare: bundleChain,
+    args: [bundle.path, "--audit", audit, "--policy", policy],
+    prepare: bundle.prepare,
     env: stateEnvironment(state),
     asks: ECHO_AND_ADD,
   });

@@ -1,4 +1,5 @@
-// What the project promises of its stdio server, each promise judged against one run's figures.
+// What the project promises of its stdio server.
+import { atMost } from "../measure/judge.mjs";
 
 /**
  * `read(figures)` gives the measured value, undefined when it was not measured. `figures.value(workload, server, field)` is a
@@ -20,16 +21,3 @@ export const TARGETS = [
   atMost("W6 library, CPU a call, against floor A", 1.2, "x", (f) => f.ratio("w6", "library", "floor-a")),
   atMost("W7 library, CPU a list, against floor A", 0.6, "x", (f) => f.ratio("w7", "library", "floor-a")),
 ];
-
-function atMost(what, limit, unit, read) {
-  return { what, limit, unit, read };
-}
-
-/** Each target with its measured value and "pass", "MISSED" or "not measured". */
-export function judge(figures) {
-  return TARGETS.map((target) => {
-    const measured = target.read(figures);
-    if (measured === undefined || Number.isNaN(measured)) return { ...target, verdict: "not measured" };
-    return { ...target, measured, verdict: measured <= target.limit ? "pass" : "MISSED" };
-  });
-}

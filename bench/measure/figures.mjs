@@ -1,11 +1,14 @@
 // The figures of one run: medians, and ratios to a base taken pair by pair.
-import { median, pairedRatio } from "../measure/statistics.mjs";
-
-/** The field by which a workload compares servers. */
-export const LEADING_FIELD = { w1: "cpuMicros", w2: "p50", w5: "readyAbove", w6: "cpuMicros", w7: "cpuMicros" };
+import { median, pairedRatio } from "./statistics.mjs";
 
 export class Figures {
+  #leadingField;
   #outcomes = new Map();
+
+  /** `leadingField` names, for each workload, the field by which it compares servers. */
+  constructor(leadingField) {
+    this.#leadingField = leadingField;
+  }
 
   /** Takes the outcomes of one workload, as `runInterleaved` returns them. */
   add(workload, outcomes) {
@@ -37,8 +40,8 @@ export class Figures {
 
   /** The server's leading field over that of `base`, undefined when one of them is missing. */
   ratio(workload, server, base) {
-    const values = this.#samples(workload, server, LEADING_FIELD[workload]);
-    const bases = this.#samples(workload, base, LEADING_FIELD[workload]);
+    const values = this.#samples(workload, server, this.#leadingField[workload]);
+    const bases = this.#samples(workload, base, this.#leadingField[workload]);
     return values === undefined || bases === undefined ? undefined : pairedRatio(values, bases);
   }
 
