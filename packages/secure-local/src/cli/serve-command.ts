@@ -21,9 +21,18 @@ export async function serveCommand(line: CommandLine): Promise<number> {
   await serving.closed;
   stopReloading();
   secure.recordLife("stop");
-  await audit.close();
   // A handler that does not listen to its signal must not keep the process from following its client.
-  process.exit(ExitCode.Ok);
+  process.exit(await closed(audit));
+}
+
+async function closed(audit: AuditLog): Promise<number> {
+  try {
+    await audit.close();
+    return ExitCode.Ok;
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    return ExitCode.Failed;
+  }
 }
 
 function say(text: string): void {

@@ -29,6 +29,8 @@ export function reloadOnHangup(
     reading = false;
     if (again) void read();
   };
+  // On Windows the signal means that the console is closing.
+  if (process.platform === "win32") return () => undefined;
   const listener = (): void => void read();
   process.on("SIGHUP", listener);
   return () => void process.off("SIGHUP", listener);
