@@ -21,7 +21,16 @@ export interface WellKnownReply {
   readonly body: string;
 }
 
+/** A document beside an HTTP endpoint, as `serveHttp` takes it in `pages`. */
+export interface WellKnownPage {
+  /** Served to whoever asks. */
+  readonly open: true;
+  respond(request: { readonly method: string; readonly path: string }): Promise<WellKnownReply>;
+}
+
 export interface WellKnown {
+  /** The same answers by path, without CORS headers: those are the endpoint's. */
+  readonly pages: Readonly<Record<string, WellKnownPage>>;
   /** The answer, or undefined when the request is for another path. */
   respond(request: Pick<AuthRequest, "method" | "url">): Promise<WellKnownReply | undefined>;
 }
@@ -40,6 +49,7 @@ const JSON_HEADERS: Readonly<Record<string, string>> = {
   // Minutes: whoever moves to another authorization server must not wait for caches.
   "cache-control": "public, max-age=300",
 };
+const NOT_ALLOWED: WellKnownReply = { status: 405, headers: { ...CORS, allow: "GET, HEAD, OPTIONS" }, body: "" };
 
 export function wellKnown(resource: ProtectedResource, options: WellKnownOptions = {}): WellKnown {
   const { issuerMetadata = "copy" } = options;
@@ -47,19 +57,28 @@ export function wellKnown(resource: ProtectedResource, options: WellKnownOptions
   const issuer = resource.metadata.authorization_servers[0] as string;
   const now = options.now ?? (() => performance.now());
   const copy = new Refreshed(async () => JSON.stringify(await fetchIssuerMetadata(issuer, options)), now);
+  const respond: WellKnown["respond"] = async ({ method, url }) => {
+    const path = pathOf(url);
+    const isResource = resource.paths.includes(path);
+    if (!isResource && (path !== ISSUER_PATH || issuerMetadata === "off")) return undefined;
+    if (method === "OPTIONS") return { status: 204, headers: CORS, body: "" };
+    if (method !== "GET" && method !== "HEAD") return NOT_ALLOWED;
+    const found = isResource
+      ? { status: 200, headers: JSON_HEADERS, body: document }
+      : await issuerReply(issuerMetadata === "redirect" ? issuer : copy);
+    return method === "HEAD" ? { ...found, body: "" } : found;
+  };
+  const paths = issuerMetadata === "off" ? resource.paths : [...resource.paths, ISSUER_PATH];
+  return { respond, pages: Object.fromEntries(paths.map((path) => [path, page(respond)])) };
+}
+
+function page(respond: WellKnown["respond"]): WellKnownPage {
   return {
-    async respond({ method, url }) {
-      const path = pathOf(url);
-      const isResource = resource.paths.includes(path);
-      if (!isResource && (path !== ISSUER_PATH || issuerMetadata === "off")) return undefined;
-      if (method === "OPTIONS") return { status: 204, headers: CORS, body: "" };
-      if (method !== "GET" && method !== "HEAD") {
-        return { status: 405, headers: { ...CORS, allow: "GET, HEAD, OPTIONS" }, body: "" };
-      }
-      const found = isResource
-        ? { status: 200, headers: JSON_HEADERS, body: document }
-        : await issuerReply(issuerMetadata === "redirect" ? issuer : copy);
-      return method === "HEAD" ? { ...found, body: "" } : found;
+    open: true,
+    async respond({ method, path }) {
+      const reply = (await respond({ method, url: path })) ?? NOT_ALLOWED;
+      const headers = Object.fromEntries(Object.entries(reply.headers).filter(([name]) => !Object.hasOwn(CORS, name)));
+      return { ...reply, headers };
     },
   };
 }

@@ -32,4 +32,10 @@ export {
   type TokenVerdict,
   type TokenVerifier,
 } from "../auth/token-authenticator.js";
-export { type WellKnown, wellKnown, type WellKnownOptions, type WellKnownReply } from "../auth/well-known.js";
+export {
+  type WellKnown,
+  wellKnown,
+  type WellKnownOptions,
+  type WellKnownPage,
+  type WellKnownReply,
+} from "../auth/well-known.js";

@@ -112,6 +112,18 @@ describe("the well-known paths", () => {
       headers: { allow: "GET, HEAD, OPTIONS" },
     });
   });
+
+  it("are open pages of an endpoint, which has CORS headers of its own", async () => {
+    const { pages } = wellKnown(resource, { issuerMetadata: "redirect" });
+    expect(Object.keys(pages)).toEqual([...resource.paths, "/.well-known/oauth-authorization-server"]);
+    for (const [path, page] of Object.entries(pages)) {
+      const reply = await page.respond({ method: "GET", path });
+      expect(page.open).toBe(true);
+      expect(reply.status).toBe(path.endsWith("server") ? 307 : 200);
+      expect(Object.keys(reply.headers).filter((name) => name.startsWith("access-control"))).toEqual([]);
+    }
+    expect(Object.keys(site.pages)).toEqual(resource.paths);
+  });
 });
 
 describe("for clients of the second revision", () => {

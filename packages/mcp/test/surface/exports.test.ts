@@ -149,6 +149,7 @@ const SURFACE: Record<string, readonly string[]> = {
     "type TokenVerifier",
     "type WellKnown",
     "type WellKnownOptions",
+    "type WellKnownPage",
     "type WellKnownReply",
     "wellKnown",
   ],

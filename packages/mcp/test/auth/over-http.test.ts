@@ -1,0 +1,83 @@
+// Shows a served endpoint behind an authenticator: challenges, documents, and one user's session closed to another.
+import { request } from "node:http";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { jwtAuthenticator } from "../../src/auth/jwt.js";
+import { requestGate } from "../../src/auth/request-gate.js";
+import { protectedResource } from "../../src/auth/resource-metadata.js";
+import { wellKnown } from "../../src/auth/well-known.js";
+import { serveHttp, type HttpServing } from "../../src/serve/http.js";
+import { Server } from "../../src/server/server.js";
+import { goodClaims, ISSUER, newSigner, RESOURCE, sign, START } from "./support/issuer.js";
+
+const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+const resource = protectedResource({ resource: RESOURCE, authorizationServers: [ISSUER] });
+let serving: HttpServing;
+let ada: string;
+let bob: string;
+
+beforeAll(async () => {
+  const signer = await newSigner("ES256");
+  [ada, bob] = (await Promise.all(["ada", "bob"].map((sub) => sign(signer, goodClaims({ sub }))))) as [string, string];
+  const authenticator = jwtAuthenticator({
+    issuer: ISSUER,
+    resource,
+    jwks: { keys: [signer.publicJwk] },
+    now: () => START,
+  });
+  const server = new Server({ name: "guarded", version: "1.0.0" });
+  server.tool("whoami", { description: "Says who asks", run: (_, ctx) => ctx.principal ?? "nobody" });
+  const { authenticate } = requestGate(authenticator);
+  const { pages } = wellKnown(resource, { issuerMetadata: "redirect" });
+  serving = await serveHttp(server, { authenticate, pages, signals: false });
+});
+
+afterAll(() => serving.close());
+
+const post = (token: string | undefined, message: object, more: Record<string, string> = {}): Promise<Response> => {
+  const headers: Record<string, string> = { ...HEADERS, ...more };
+  if (token !== undefined) headers["authorization"] = `Bearer ${token}`;
+  return fetch(serving.url, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }) });
+};
+
+const HELLO = {
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+};
+
+it("challenges whoever has no token, with the place of the metadata", async () => {
+  const response = await post(undefined, HELLO);
+  expect(response.status).toBe(401);
+  expect(response.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${resource.metadataUrl}"`);
+});
+
+it("serves the metadata to anybody", async () => {
+  for (const path of resource.paths) {
+    const response = await fetch(new URL(path, serving.url));
+    expect(await response.json()).toEqual(resource.metadata);
+  }
+});
+
+it("refuses a second Authorization header, which node:http would drop", async () => {
+  const tokens = [ada, bob].flatMap((token) => ["authorization", `Bearer ${token}`]);
+  const headers = ["host", new URL(serving.url).host, ...Object.entries(HEADERS).flat(), ...tokens];
+  const status = await new Promise((resolve, reject) => {
+    const sent = request(serving.url, { method: "POST", headers }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", reject).end(JSON.stringify({ jsonrpc: "2.0", id: 1, ...HELLO }));
+  });
+  expect(status).toBe(400);
+});
+
+it("tells handlers who asks, and keeps a session to its owner", async () => {
+  const opened = await post(ada, HELLO);
+  expect(opened.status).toBe(200);
+  const session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "" };
+  const call = { method: "tools/call", params: { name: "whoami", arguments: {} } };
+  expect(await (await post(ada, call, session)).json()).toMatchObject({
+    result: { content: [{ type: "text", text: `${ISSUER}#ada` }] },
+  });
+  expect((await post(bob, call, session)).status).toBe(404);
+  expect((await post(undefined, call, session)).status).toBe(401);
+});
