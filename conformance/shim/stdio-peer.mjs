@@ -12,6 +12,10 @@ export class StdioPeer {
   constructor(command, args) {
     this.#child = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
     createInterface({ input: this.#child.stdout }).on("line", (line) => this.#received(line));
+    // A server that dies takes the shim with it, so that nobody waits for answers that cannot come.
+    this.#child.on("exit", (code) => {
+      if (code !== 0) process.exit(1);
+    });
   }
 
   send(message) {
