@@ -26,16 +26,6 @@ export interface CompleteRequestParams {
   _meta?: Meta;
 }
 
-export interface CompleteResult {
-  completion: {
-    /** At most 100. */
-    values: string[];
-    total?: number;
-    hasMore?: boolean;
-  };
-  _meta?: Meta;
-}
-
 export const COMPLETE: MethodRecord = {
   name: "completion/complete",
   check: checkComplete,

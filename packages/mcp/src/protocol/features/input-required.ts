@@ -33,13 +33,6 @@ export interface InputRequiredResult {
   _meta?: Meta;
 }
 
-/** What a retry adds to the params of the original request. */
-export interface InputResponseRequestParams {
-  inputResponses?: InputResponses;
-  requestState?: string;
-  _meta?: Meta;
-}
-
 /** Checks the two members a retry adds: an object of objects, and a string. */
 export function checkInputResponses(params: JsonObject): ParamsFault | undefined {
   const responses = params["inputResponses"];

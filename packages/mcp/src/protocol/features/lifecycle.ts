@@ -1,18 +1,11 @@
 // Getting to know each other: the handshake, ping, and the discovery that replaced them in 2026-07-28.
 import type { JsonObject } from "../../jsonrpc/message.js";
-import type { ClientCapabilities, ServerCapabilities } from "../capabilities.js";
+import type { ServerCapabilities } from "../capabilities.js";
 import type { Implementation } from "../implementation.js";
 import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
 import { optionalObject, requireObject, requireString } from "../params-check.js";
 import type { CacheableResult } from "./pagination.js";
-
-export interface InitializeRequestParams {
-  protocolVersion: string;
-  capabilities: ClientCapabilities;
-  clientInfo: Implementation;
-  _meta?: Meta;
-}
 
 export interface InitializeResult {
   protocolVersion: string;

@@ -1,6 +1,5 @@
 // Log messages a server sends to its client, and the level that lets them through.
 import type { JsonObject } from "../../jsonrpc/message.js";
-import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
 import { fault } from "../params-check.js";
 
@@ -21,19 +20,6 @@ export type LoggingLevel = (typeof LOGGING_LEVELS)[number];
 /** Rank of a level: 0 for debug, 7 for emergency, -1 for anything that is not a level. */
 export function levelIndex(level: unknown): number {
   return (LOGGING_LEVELS as readonly unknown[]).indexOf(level);
-}
-
-export interface SetLevelRequestParams {
-  level: LoggingLevel;
-  _meta?: Meta;
-}
-
-export interface LoggingMessageNotificationParams {
-  level: LoggingLevel;
-  logger?: string;
-  /** Any JSON. */
-  data: unknown;
-  _meta?: Meta;
 }
 
 export const SET_LEVEL: MethodRecord = {

@@ -4,12 +4,6 @@ import type { Meta } from "../meta.js";
 import type { ParamsFault } from "../method.js";
 import { optionalString } from "../params-check.js";
 
-export interface PaginatedRequestParams {
-  /** Opaque. The empty string is a cursor too. */
-  cursor?: string;
-  _meta?: Meta;
-}
-
 export interface PaginatedResult {
   /** Absent on the last page. */
   nextCursor?: string;

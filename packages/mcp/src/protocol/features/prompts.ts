@@ -6,7 +6,6 @@ import type { Icon } from "../icon.js";
 import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
 import { optionalStringMap, requireString } from "../params-check.js";
-import type { InputResponseRequestParams } from "./input-required.js";
 import type { CacheableResult, PaginatedResult } from "./pagination.js";
 import { checkCursor } from "./pagination.js";
 
@@ -33,12 +32,6 @@ export interface PromptMessage {
 
 export interface ListPromptsResult extends PaginatedResult, CacheableResult {
   prompts: Prompt[];
-}
-
-export interface GetPromptRequestParams extends InputResponseRequestParams {
-  name: string;
-  /** Strings only, in every revision. */
-  arguments?: { [name: string]: string };
 }
 
 export interface GetPromptResult {

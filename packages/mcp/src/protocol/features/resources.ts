@@ -4,7 +4,6 @@ import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
 import { requireUri } from "../params-check.js";
 import type { Resource, ResourceContents, ResourceTemplate } from "../resource.js";
-import type { InputResponseRequestParams } from "./input-required.js";
 import type { CacheableResult, PaginatedResult } from "./pagination.js";
 import { checkCursor } from "./pagination.js";
 
@@ -16,24 +15,8 @@ export interface ListResourceTemplatesResult extends PaginatedResult, CacheableR
   resourceTemplates: ResourceTemplate[];
 }
 
-export interface ReadResourceRequestParams extends InputResponseRequestParams {
-  uri: string;
-}
-
 export interface ReadResourceResult extends CacheableResult {
   contents: ResourceContents[];
-  _meta?: Meta;
-}
-
-/** Params of `resources/subscribe` and `resources/unsubscribe` (up to 2025-11-25). */
-export interface SubscribeRequestParams {
-  uri: string;
-  _meta?: Meta;
-}
-
-export interface ResourceUpdatedNotificationParams {
-  /** May name something inside the resource that was subscribed to. */
-  uri: string;
   _meta?: Meta;
 }
 

@@ -1,6 +1,5 @@
 // The 2026-07-28 way to hear of changes: one long request that names what is wanted.
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
-import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
 import { fault, requireObject } from "../params-check.js";
 
@@ -13,16 +12,6 @@ export interface SubscriptionFilter {
   resourceSubscriptions?: string[];
   /** Ids of tasks (extension `io.modelcontextprotocol/tasks`). */
   taskIds?: string[];
-}
-
-export interface SubscriptionsListenRequestParams {
-  notifications: SubscriptionFilter;
-  _meta?: Meta;
-}
-
-export interface SubscriptionsAcknowledgedNotificationParams {
-  notifications: SubscriptionFilter;
-  _meta?: Meta;
 }
 
 export const LISTEN: MethodRecord = {

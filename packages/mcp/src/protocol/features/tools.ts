@@ -5,17 +5,11 @@ import type { Meta } from "../meta.js";
 import type { MethodRecord, ParamsFault } from "../method.js";
 import { optionalObject, requireString } from "../params-check.js";
 import type { Tool } from "../tool.js";
-import type { InputResponseRequestParams } from "./input-required.js";
 import type { CacheableResult, PaginatedResult } from "./pagination.js";
 import { checkCursor } from "./pagination.js";
 
 export interface ListToolsResult extends PaginatedResult, CacheableResult {
   tools: Tool[];
-}
-
-export interface CallToolRequestParams extends InputResponseRequestParams {
-  name: string;
-  arguments?: { [name: string]: unknown };
 }
 
 export interface CallToolResult {

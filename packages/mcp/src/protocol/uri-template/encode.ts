@@ -14,9 +14,6 @@ export function encodeReserved(text: string): string {
   return text.replace(NOT_IN_URI, encodeValue);
 }
 
-/** What stands between expressions goes into the URI as it is, but for characters no URI may hold. */
-export const encodeLiteral: (text: string) => string = encodeReserved;
-
 function hex(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }

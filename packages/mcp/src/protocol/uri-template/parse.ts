@@ -1,6 +1,6 @@
 // Parses the text of a URI template into literals and expressions.
 import { LocalError } from "../../jsonrpc/local-error.js";
-import { encodeLiteral } from "./encode.js";
+import { encodeReserved } from "./encode.js";
 
 export type Operator = "" | "+" | "#" | "." | "/" | ";" | "?" | "&";
 
@@ -52,7 +52,7 @@ function parseLiteral(text: string, from: number, to: number): string {
   const literal = text.slice(from, to);
   const fault = LITERAL_FAULT.exec(literal);
   if (fault !== null) throw invalid(text, from + fault.index, `${JSON.stringify(fault[0])} cannot stand in a URI`);
-  return encodeLiteral(literal);
+  return encodeReserved(literal);
 }
 
 function parseExpression(text: string, from: number, to: number): Expression {
