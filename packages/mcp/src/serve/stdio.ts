@@ -12,7 +12,8 @@ export interface ServeStdioOptions extends ServeOptions, StdioOptions {
 
 /**
  * Serves stdin and stdout. From now on only messages reach stdout: `console.log` and `process.stdout.write` go to stderr.
- * Serving ends with the end of input, the parent's death, SIGTERM or SIGINT; then nothing keeps the process alive.
+ * Serving ends with the end of input, the parent's death, SIGTERM or SIGINT; then nothing keeps the process alive: tasks
+ * that still run are ended too, unless `signals` is false and so the program sees to its end itself (`server.endTasks()`).
  */
 export async function serveStdio(server: Server, options: ServeStdioOptions = {}): Promise<Serving> {
   const release = guardStdout();
@@ -21,6 +22,7 @@ export async function serveStdio(server: Server, options: ServeStdioOptions = {}
   void serving.closed.then(() => {
     forget?.();
     release();
+    if (options.signals !== false) void server.endTasks();
   });
   return serving;
 }

@@ -140,6 +140,11 @@ export class Server {
     for (const conversation of this.#role.core.conversations) conversation.log(index, params);
   }
 
+  /** Ends the tasks that run, for when the program stops: each is kept as failed and says why. Resolves once they are. */
+  endTasks(): Promise<void> {
+    return this.#role.tasks.close();
+  }
+
   /** Tells subscribers that a resource changed. */
   resourceUpdated(uri: string): void {
     this.#role.core.subscribers.resourceUpdated(uri);
