@@ -4,6 +4,7 @@ import { LocalError } from "../jsonrpc/local-error.js";
 import type { Icon } from "../protocol/icon.js";
 import { iconsFault } from "../protocol/icons.js";
 import type { Meta } from "../protocol/meta.js";
+import { metaFault } from "../protocol/meta-key.js";
 import type { AnySchema, ObjectSchema, Tool, ToolAnnotations } from "../protocol/tool.js";
 import { toolNameFault } from "../protocol/tool-name.js";
 import type { FromJsonSchema } from "../schema/infer.js";
@@ -90,7 +91,7 @@ export function toolEntry(
   definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
 ): ToolEntry {
   const { title, description, annotations, icons, task, _meta } = definition;
-  const fault = toolNameFault(name) ?? iconsFault(icons);
+  const fault = toolNameFault(name) ?? iconsFault(icons) ?? metaFault(_meta);
   if (fault !== undefined) throw new LocalError("BAD_TOOL", `Tool ${JSON.stringify(name)}: ${fault}`);
   if ("input" in definition && definition.input === null) throw badSchema(name, "input is null");
   const input = toSchema(definition.input ?? NO_ARGUMENTS, "input", definition.inputJsonSchema);

@@ -121,7 +121,9 @@ describe("what a caller may see", () => {
     const [root, guest] = [serveStub(shared, "root"), serveStub(shared, "guest")];
     root.send(stateless(1, "prompts/list", { cursor: cursorAfter("prompts", "x") }));
     guest.send(stateless(1, "prompts/list", { cursor: cursorAfter("prompts", "x\ny") }));
-    const seen = (guest.written[0]?.["result"] as { prompts: { name: string }[] }).prompts.map(({ name }) => name);
+    const seen = (
+      (guest.written[0] as Record<string, unknown>)["result"] as { prompts: { name: string }[] }
+    ).prompts.map(({ name }) => name);
     expect(seen).toEqual(["z"]);
   });
 

@@ -222,7 +222,7 @@ function working(): Server {
   const server = named("working");
   server.tool("count", {
     input: { type: "object", properties: { to: { type: "integer", default: 3 } } },
-    async run({ to = 3 }, ctx) {
+    async run({ to }, ctx) {
       for (let step = 1; step <= to; step++) await ctx.progress(step, to, `${step} of ${to}`);
       await ctx.progress(to, to, "does not grow");
       return `Counted to ${to}`;

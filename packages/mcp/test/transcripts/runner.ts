@@ -74,7 +74,8 @@ function direct(directive: string, close: () => void): void {
 async function settled(received: readonly string[], expected: number | WireJudge): Promise<void> {
   const patience = typeof expected === "number" ? PATIENCE_MS : RECORDING_QUIET_MS;
   const owed = (): boolean => (typeof expected === "number" ? received.length < expected : expected.open > 0);
-  for (let deadline = performance.now() + patience; owed() && performance.now() < deadline;) await turn();
+  const deadline = performance.now() + patience;
+  while (owed() && performance.now() < deadline) await turn();
   let seen = received.length;
   for (let quiet = 0; quiet < QUIET_TURNS; quiet++) {
     await turn();
