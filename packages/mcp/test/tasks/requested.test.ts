@@ -259,6 +259,24 @@ describe("while it runs", () => {
     expect(cancelled?.["params"]).toMatchObject({ requestId: first.id });
   });
 
+  it("asks again over the connection the client came back with", async () => {
+    const server = newServer();
+    server.tool("greet", {
+      task: "required",
+      run: async (_args, ctx) => JSON.stringify((await ctx.elicit(NAME)).content),
+    });
+    const lost = latch<JsonObject>();
+    const first = await connectTasks(server, REQUESTED, { answer: { "elicitation/create": () => lost.promise } });
+    const second = await connectTasks(server, REQUESTED, {
+      answer: { "elicitation/create": () => ({ action: "accept", content: { name: "Ada" } }) },
+    });
+    const taskId = await create(first, "greet");
+    const waiting = first.request("tasks/result", { taskId });
+    await first.next((message) => message["method"] === "elicitation/create");
+    expect(await second.request("tasks/result", { taskId })).toMatchObject({ content: [{ text: '{"name":"Ada"}' }] });
+    expect(await waiting).toMatchObject({ content: [{ text: '{"name":"Ada"}' }] });
+  });
+
   it("asks by hand on the same stream, and runs the handler again", async () => {
     const server = newServer();
     server.tool("greet", {

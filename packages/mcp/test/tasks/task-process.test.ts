@@ -34,7 +34,7 @@ async function connect(): Promise<{ readonly client: Client; kill(): Promise<voi
   await client.connect(transport);
   clients.push(client);
   const kill = async (): Promise<void> => {
-    const closed = new Promise<void>((done) => (client.onclose = done));
+    const closed = new Promise<void>((onclose) => Object.assign(client, { onclose }));
     process.kill(transport.pid as number, "SIGKILL");
     await closed;
   };

@@ -2,7 +2,7 @@
 import type { Call } from "../../endpoint/call.js";
 import { LocalError } from "../../jsonrpc/local-error.js";
 import { META } from "../../protocol/meta.js";
-import { type AskServices } from "../context.js";
+import type { AskServices } from "../context.js";
 import { WireAsker } from "../ask.js";
 import { requireCapability } from "../ask-capability.js";
 import type { QuestionCarrier, TaskQuestion, TaskRun } from "./task-run.js";
@@ -52,6 +52,12 @@ export class ResultStream implements QuestionCarrier {
       (error: unknown) => this.#failed(question, error),
     );
     return true;
+  }
+
+  /** To a client that came back over another connection: whoever asked over the first one has no answer to wait for. */
+  yieldTo(other: QuestionCarrier): void {
+    const { carrier, peer } = this.#call;
+    if (carrier.closed || !(other instanceof ResultStream) || other.#call.peer !== peer) this.#leave();
   }
 
   #failed(question: TaskQuestion, error: unknown): void {

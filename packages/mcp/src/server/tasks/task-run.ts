@@ -25,6 +25,8 @@ export interface TaskQuestion {
 export interface QuestionCarrier {
   /** False when this client cannot be asked that. */
   carry(question: TaskQuestion): boolean;
+  /** Lets go of its questions, by `detach`, if the other one is more likely to reach somebody. */
+  yieldTo(other: QuestionCarrier): void;
 }
 
 /** The state machine of a task that has not ended. */
@@ -104,6 +106,7 @@ export class TaskRun implements Asker {
 
   /** From now on questions are taken to this client, those that are open among them. */
   attach(carrier: QuestionCarrier): void {
+    for (const other of this.#carriers) other.yieldTo(carrier);
     this.#carriers.add(carrier);
     this.#carry();
   }
