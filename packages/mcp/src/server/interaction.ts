@@ -13,6 +13,7 @@ import type {
 } from "../protocol/features/input-required.js";
 import { checkAnswer } from "./answers.js";
 import type { Asker } from "./ask.js";
+import { requireCapability } from "./ask-capability.js";
 import { AskError } from "./ask-error.js";
 import { fingerprint } from "./fingerprint.js";
 import { badState, digest, type GivenAnswer, type RequestState } from "./request-state.js";
@@ -160,6 +161,8 @@ export class Interaction implements Asker {
     if (round === undefined || this.#questions.length === 0) return;
     try {
       if (++this.#round > this.#garage.rounds) throw tooManyRounds(this.#garage.rounds);
+      // Each request declares anew what its client can be asked.
+      for (const { request } of this.#questions) requireCapability(round.call, request.method, request.params);
       const asked = this.#questions.map(({ key, question }) => ({ key, question }));
       const state: RequestState = { park: this.id, round: this.#round, answers: this.#given, asked };
       const requestState = await this.#garage.park(this, round.call, state);

@@ -68,8 +68,9 @@ function honour(core: ServerCore, filter: SubscriptionFilter): SubscriptionFilte
   if (!core.advertises("resources")) return honoured;
   if (filter.resourcesListChanged === true) honoured.resourcesListChanged = true;
   if (filter.resourceSubscriptions !== undefined) {
-    const known = filter.resourceSubscriptions.filter((uri) => core.reader.has(uri));
-    honoured.resourceSubscriptions = [...new Set(known)].slice(0, core.limits.subscribedUris);
+    // Cut before they are looked up, so that a long filter costs no more than a full one.
+    const wanted = [...new Set(filter.resourceSubscriptions)].slice(0, core.limits.subscribedUris);
+    honoured.resourceSubscriptions = wanted.filter((uri) => core.reader.has(uri));
   }
   return honoured;
 }

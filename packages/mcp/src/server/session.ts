@@ -30,13 +30,13 @@ export class Session implements Caller {
 
   /** The client's roots: asked for once, until it says that they changed or the question fails. */
   cachedRoots(ask: () => Promise<readonly Root[]>): Promise<readonly Root[]> {
-    if (this.roots === undefined) {
-      const asked = ask();
-      this.roots = asked;
-      asked.catch(() => {
-        if (this.roots === asked) this.roots = undefined;
-      });
-    }
-    return this.roots;
+    // A question of another call may fail for reasons of its own, such as being cancelled.
+    if (this.roots !== undefined) return this.roots.catch(() => this.cachedRoots(ask));
+    const asked = ask();
+    this.roots = asked;
+    asked.catch(() => {
+      if (this.roots === asked) this.roots = undefined;
+    });
+    return asked;
   }
 }

@@ -114,6 +114,21 @@ describe("questions on the wire", () => {
     expect(peer.written.filter((each) => each["id"] === 2)).toEqual([]);
   });
 
+  it("of one call are not taken back from another that waits for the same roots", async () => {
+    const server = new Server({ name: "s", version: "1" });
+    server.tool("roots", { run: async (_args, ctx) => ({ roots: [...(await ctx.roots())] }) });
+    const peer = serveStub(server);
+    peer.send(handshake(1, "2025-11-25", { roots: {} }));
+    for (const id of [2, 3]) peer.send({ jsonrpc: "2.0", id, method: "tools/call", params: { name: "roots" } });
+    await turns();
+    peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
+    await turns();
+    const asked = peer.written.filter((each) => each["method"] === "roots/list");
+    expect(asked).toHaveLength(2);
+    peer.send({ jsonrpc: "2.0", id: asked[1]?.["id"], result: { roots: [{ uri: "file:///a" }] } });
+    expect((await peer.answer(3))["result"]).toMatchObject({ structuredContent: { roots: [{ uri: "file:///a" }] } });
+  });
+
   it("may bring progress of the client's", async () => {
     const server = new Server({ name: "s", version: "1" });
     const heard: unknown[] = [];

@@ -148,6 +148,17 @@ describe("a parked handler", () => {
     expect(errorOf(answer)).toMatchObject({ code: -32603, message: "This call asked more than 3 rounds of questions" });
   });
 
+  it("asks nothing again of a retry that no longer declares the capability (M47)", async () => {
+    const peer = serveStub(asking().server);
+    const params = { name: "ask", arguments: { n: 1 } };
+    const requestState = stateOf(await call(peer, params));
+    peer.send(stateless("bare", "tools/call", { ...params, requestState, inputResponses: {} }));
+    expect(errorOf(await peer.answer("bare"))).toMatchObject({
+      code: -32021,
+      data: { requiredCapabilities: { elicitation: {} } },
+    });
+  });
+
   it("ends when its request is cancelled while it runs", async () => {
     const { server } = asking();
     let waiting = false;

@@ -175,6 +175,18 @@ describe("limits", () => {
     expect(acknowledged).toHaveLength(22);
   });
 
+  it("bound the resources of a listen request: the acknowledgement names those honoured (M42)", async () => {
+    const server = new Server({ name: "s", version: "1", limits: { subscribedUris: 3 } });
+    server.resourceTemplate("test://{n}", { read: () => "" });
+    const peer = serveStub(server);
+    const resourceSubscriptions = ["test://1", "test://1", "nope://0", "test://2", "test://3"];
+    peer.send(stateless(1, "subscriptions/listen", { notifications: { resourceSubscriptions } }));
+    await turns(1);
+    expect(peer.written[0]).toMatchObject({
+      params: { notifications: { resourceSubscriptions: ["test://1", "test://2"] } },
+    });
+  });
+
   it("bound the resources of a session", async () => {
     const server = new Server({ name: "s", version: "1", limits: { subscribedUris: 2 } });
     server.resourceTemplate("test://{n}", { read: () => "" });
