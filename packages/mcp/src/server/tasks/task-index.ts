@@ -39,10 +39,6 @@ export class TaskIndex<E extends TaskEntry> {
     this.#expired = expired;
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(taskId: string, principal: string | undefined): E | undefined {
     const entry = this.#entries.get(taskId);
     if (entry === undefined || entry.principal !== principal) return undefined;
