@@ -1,0 +1,13 @@
+// The public surface for runtimes that speak fetch.
+export type { Answers } from "../transport/http/alone-carrier.js";
+export type { EventStore, StoredEvent } from "../transport/http/event-store.js";
+export type { HttpRequestHead } from "../transport/http/exchange.js";
+export {
+  DEFAULT_HTTP_LIMITS,
+  DEFAULT_SESSION_LIMITS,
+  type HttpLimits,
+  type SessionLimits,
+} from "../transport/http/http-limits.js";
+export type { Authenticate, HttpRefusal } from "../transport/http/http-site.js";
+export type { HttpOptions } from "../serve/http-endpoint.js";
+export { type FetchHandler, toFetch } from "../serve/to-fetch.js";

@@ -1,0 +1,145 @@
+// One `Request` as the endpoint's exchange, for runtimes that speak fetch.
+import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
+
+/** Unread bytes from which a stream's writers wait: what Node's own sockets use. */
+const HIGH_WATER_BYTES = 16 * 1024;
+
+const ENCODER = new TextEncoder();
+
+export class FetchExchange implements HttpExchange, HttpStream {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  principal: string | undefined;
+  extra: HeaderList | undefined;
+  onDrain: (() => void) | undefined;
+  /** Resolves with the reply. */
+  readonly response: Promise<Response>;
+  readonly #request: Request;
+  readonly #host: string;
+  #answer: (response: Response) => void = () => undefined;
+  #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #gone: (() => void) | undefined;
+  #over = false;
+
+  constructor(request: Request) {
+    this.#request = request;
+    const { pathname, search, host } = new URL(request.url);
+    this.method = request.method;
+    this.path = pathname;
+    this.query = search.slice(1);
+    this.#host = host;
+    this.response = new Promise((resolve) => {
+      this.#answer = resolve;
+    });
+    request.signal.addEventListener("abort", () => this.#leave());
+  }
+
+  get over(): boolean {
+    return this.#over;
+  }
+
+  get buffered(): number {
+    return HIGH_WATER_BYTES - (this.#stream?.desiredSize ?? HIGH_WATER_BYTES);
+  }
+
+  get onGone(): (() => void) | undefined {
+    return this.#gone;
+  }
+
+  set onGone(listener: (() => void) | undefined) {
+    this.#gone = listener;
+  }
+
+  /** Some runtimes leave Host out of the headers: then it stands in the URL. */
+  header(name: string): string | undefined {
+    return this.#request.headers.get(name) ?? (name === "host" ? this.#host : undefined);
+  }
+
+  readBody(limit: number, receiver: BodyReceiver): void {
+    void this.#collect(limit, receiver).catch(() => this.#leave());
+  }
+
+  reply(status: number, headers: HeaderList, body?: string): void {
+    if (this.#over) return;
+    this.#over = true;
+    const empty = status === 204 || status === 202;
+    this.#answer(new Response(empty && !body ? null : (body ?? ""), { status, headers: this.#headers(headers) }));
+  }
+
+  open(status: number, headers: HeaderList): HttpStream {
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#stream = controller;
+        },
+        pull: () => this.onDrain?.(),
+        cancel: () => this.#leave(),
+      },
+      new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_BYTES }) as QueuingStrategy<Uint8Array>,
+    );
+    this.#answer(new Response(body, { status, headers: this.#headers(headers) }));
+    return this;
+  }
+
+  write(text: string): boolean {
+    if (this.#over || this.#stream === undefined) return true;
+    this.#stream.enqueue(ENCODER.encode(text));
+    return (this.#stream.desiredSize ?? 1) > 0;
+  }
+
+  end(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stream?.close();
+    // Nobody tells when the rest has been read; what is queued is bounded, and the runtime's to deliver.
+    this.onDrain?.();
+  }
+
+  destroy(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#stream?.error(new Error("The stream was cut: its reader took nothing"));
+  }
+
+  #leave(): void {
+    if (this.#over) return;
+    this.#over = true;
+    if (this.#request.signal.aborted) this.#stream?.error(this.#request.signal.reason);
+    this.#gone?.();
+    // Whoever still waits for a reply to a request that nobody waits for any more.
+    this.#answer(new Response(null, { status: 499 }));
+  }
+
+  #headers(own: HeaderList): Headers {
+    const headers = new Headers();
+    for (const list of [own, this.extra ?? []]) {
+      for (let i = 0; i < list.length; i += 2) {
+        if (list[i] !== "connection") headers.append(list[i] as string, list[i + 1] as string);
+      }
+    }
+    return headers;
+  }
+
+  async #collect(limit: number, receiver: BodyReceiver): Promise<void> {
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    let text = "";
+    let bytes = 0;
+    const reader = this.#request.body?.getReader();
+    try {
+      for (let part = await reader?.read(); part !== undefined && !part.done; part = await reader?.read()) {
+        bytes += part.value.byteLength;
+        if (bytes > limit) {
+          void reader?.cancel();
+          return receiver.bodyFault(this, "too-long");
+        }
+        text += decoder.decode(part.value, { stream: true });
+      }
+      text += decoder.decode();
+    } catch (error) {
+      if (error instanceof TypeError && !this.#request.signal.aborted) return receiver.bodyFault(this, "not-utf8");
+      throw error;
+    }
+    if (!this.#over) receiver.body(this, text);
+  }
+}
