@@ -203,6 +203,25 @@ describe("questions", () => {
     await update({ [third]: ADA });
   });
 
+  it("are refused to a handler that goes on after its task was cancelled", async () => {
+    const server = newServer();
+    const tried = latch<unknown>();
+    server.tool("form", {
+      task: "required",
+      async run(_args, ctx) {
+        await ctx.elicit(NAME).catch(() => undefined);
+        await ctx.elicit(NAME).catch(tried.resolve);
+        return "done all the same";
+      },
+    });
+    const peer = await connectTasks(server, DIRECTED);
+    const taskId = await create(peer, "form");
+    await untilStatus(peer, taskId, "input_required");
+    await peer.request("tasks/cancel", { taskId });
+    expect(await tried.promise).toMatchObject({ code: "EXPIRED" });
+    await untilStatus(peer, taskId, "completed");
+  });
+
   it("end with the task that is cancelled", async () => {
     const server = newServer();
     server.tool("form", { task: "required", run: async (_args, ctx) => JSON.stringify(await ctx.elicit(NAME)) });

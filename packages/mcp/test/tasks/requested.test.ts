@@ -180,6 +180,29 @@ describe("ends", () => {
     expect(await refusal(peer.request("tasks/cancel", { taskId }))).toMatchObject({ code: -32602 });
   });
 
+  it("counts handlers that do not care about their cancellation", async () => {
+    const server = newServer({ limits: { runningTasks: 1 } });
+    const gate = latch<string>();
+    server.tool("stubborn", { task: "optional", run: () => gate.promise });
+    const peer = await connectTasks(server, REQUESTED);
+    await peer.request("tasks/cancel", { taskId: await create(peer, "stubborn") });
+    expect(await refusal(call(peer, "stubborn"))).toMatchObject({ code: -32603, data: { limit: 1 } });
+    gate.resolve("at last");
+    await new Promise((resolve) => setTimeout(resolve));
+    expect(await call(peer, "stubborn")).toHaveProperty("task.status", "working");
+  });
+
+  it("lives as long as was asked for, within reason", async () => {
+    const { server, gate } = slowServer();
+    const peer = await connectTasks(server, REQUESTED);
+    const ttls = [0, 5_000, 10 ** 12, null, undefined].map(async (ttl) => {
+      const { task } = (await call(peer, "slow", ttl === undefined ? {} : { ttl })) as { task: JsonObject };
+      return task["ttl"];
+    });
+    expect(await Promise.all(ttls)).toEqual([1_000, 5_000, 86_400_000, 900_000, 900_000]);
+    gate.resolve("done");
+  });
+
   it("does not cancel the task with the request it came with, nor with one that waits for it", async () => {
     const { server, gate } = slowServer();
     const peer = await connectTasks(server, REQUESTED);

@@ -180,7 +180,12 @@ describe("limits", () => {
     server.tool("slow", {
       task: "required",
       run: (_args, ctx) =>
-        new Promise<string>(() => ctx.signal.addEventListener("abort", () => aborted.resolve(ctx.signal.reason))),
+        new Promise<string>((done) =>
+          ctx.signal.addEventListener("abort", () => {
+            aborted.resolve(ctx.signal.reason);
+            done("too late");
+          }),
+        ),
     });
     const peer = await connectTasks(server, DIRECTED);
     const call = (): Promise<Record<string, unknown>> => peer.request("tools/call", { name: "slow", arguments: {} });

@@ -41,6 +41,7 @@ export async function beginTask(origin: TaskOrigin, face: TaskFace, call: Call, 
   call.onCancel = () => task.cancel(call.cancellation ?? { reason: "Cancelled", answered: false });
   const announced = announcement(task, call.record.interactive ? origin.graceMs : 0);
   const outcome = settled(runWhole(origin, task));
+  origin.desk.track(outcome);
   const early = await Promise.race([outcome, announced]);
   const inLine = early && answerInLine(task, early, required);
   if (inLine === undefined) return create(origin, task, outcome);

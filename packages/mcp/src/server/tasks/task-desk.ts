@@ -15,6 +15,9 @@ import type { TaskRecord, TaskStore } from "./task-store.js";
 /** Bytes of a task id: nobody guesses it, and for a caller without a name it is the only key. */
 const ID_BYTES = 32;
 
+/** The longest time a timer can be set to. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** What the desk needs of its server. */
 export interface TaskOffice {
   readonly limits: ServerLimits;
@@ -35,6 +38,8 @@ interface Running {
 export class TaskDesk {
   readonly #office: TaskOffice;
   readonly #running = new Map<string, Running>();
+  /** Handlers at work, also those of tasks that were cancelled and do not care. */
+  #handlers = 0;
 
   constructor(office: TaskOffice) {
     this.#office = office;
@@ -46,8 +51,8 @@ export class TaskDesk {
 
   /** A run to be, for a caller. `ttlMs` is what the client asked for. Throws -32603 when too many tasks run. */
   prepare(principal: string | undefined, ttlMs: number | undefined): TaskRun {
-    const { runningTasks, taskTtlMs, taskMaxTtlMs, taskPollMs } = this.#office.limits;
-    if (this.#running.size >= runningTasks) {
+    const { runningTasks, taskPollMs } = this.#office.limits;
+    if (this.#handlers >= runningTasks) {
       const what = `Too many tasks are running (limit ${runningTasks}): wait for one to end and try again`;
       throw new RpcError(ErrorCode.InternalError, what, { limit: runningTasks });
     }
@@ -57,10 +62,16 @@ export class TaskDesk {
       status: "working",
       createdAt: now,
       lastUpdatedAt: now,
-      ttlMs: Math.min(ttlMs ?? taskTtlMs, taskMaxTtlMs),
+      ttlMs: this.#lifetime(ttlMs),
       pollIntervalMs: taskPollMs,
     };
     return new TaskRun(task, principal);
+  }
+
+  /** Counts a handler until it is done. `outcome` never rejects. */
+  track(outcome: Promise<unknown>): void {
+    this.#handlers++;
+    void outcome.then(() => this.#handlers--);
   }
 
   /** Keeps the task; from then on it can be found. Rejects with -32603 when the store has no room. */
@@ -75,7 +86,7 @@ export class TaskDesk {
     const timer = setTimeout(() => void this.#expire(call), task.ttlMs as number);
     (timer as { unref?: () => void }).unref?.();
     this.#running.set(run.taskId, { run, call, timer });
-    run.onChange = () => this.#office.changed(run, run.record(), call);
+    run.onChange = () => this.#tell(call, run.record());
     return task;
   }
 
@@ -94,7 +105,7 @@ export class TaskDesk {
     clearTimeout(this.#running.get(run.taskId)?.timer);
     this.#running.delete(run.taskId);
     run.end(record);
-    this.#office.changed(run, record, call);
+    this.#tell(call, record);
   }
 
   /** The task while it runs, if it is the principal's. */
@@ -123,7 +134,26 @@ export class TaskDesk {
 
   async #expire(call: TaskCall): Promise<void> {
     await this.#fail(call, "The task did not end within its time to live");
-    await this.#office.store.delete(call.run.taskId);
+    try {
+      await this.#office.store.delete(call.run.taskId);
+    } catch (error) {
+      this.#unexpected(call, error);
+    }
+  }
+
+  /** Long enough to be looked at once, and no longer than the server likes. */
+  #lifetime(asked: number | undefined): number {
+    const { taskTtlMs, taskMaxTtlMs, taskPollMs } = this.#office.limits;
+    return Math.min(asked === undefined ? taskTtlMs : Math.max(asked, taskPollMs), taskMaxTtlMs, LONGEST_TIMER_MS);
+  }
+
+  /** A listener's trouble is not the task's. */
+  #tell(call: TaskCall, record: TaskRecord): void {
+    try {
+      this.#office.changed(call.run, record, call);
+    } catch (error) {
+      this.#unexpected(call, error);
+    }
   }
 
   #fail(call: TaskCall, reason: string): Promise<void> {

@@ -43,6 +43,7 @@ export class TaskRun implements Asker {
   #task: Task;
   #carriers = new Set<QuestionCarrier>();
   #asked = 0;
+  #over = false;
   #end: (record: TaskRecord) => void = () => undefined;
 
   constructor(task: Task, principal: string | undefined) {
@@ -69,7 +70,7 @@ export class TaskRun implements Asker {
   }
 
   async ask(method: string, params: object, options: AskOptions = {}): Promise<JsonObject> {
-    if (this.concluded) throw givenUp();
+    if (this.#over) throw givenUp();
     if (this.questions.size >= OPEN_QUESTIONS) {
       throw new LocalError("LIMIT", `A task may have ${OPEN_QUESTIONS} questions open at once`);
     }
@@ -117,8 +118,9 @@ export class TaskRun implements Asker {
     this.#carry();
   }
 
-  /** No answer will come any more. */
+  /** No answer will come any more, and nothing can be asked. */
   giveUp(): void {
+    this.#over = true;
     for (const key of [...this.questions.keys()]) this.settle(key, (question) => question.reject(givenUp()));
   }
 
