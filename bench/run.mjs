@@ -3,6 +3,7 @@
 /** A bench exports `main(options)`, which resolves to the exit code, or does its work when it is imported. */
 const BENCHES = {
   stdio: () => import("./stdio/main.mjs"),
+  http: () => import("./http/main.mjs"),
   memory: () => import("./memory.mjs"),
   kill: () => import("./kill.mjs"),
   schema: () => import("./schema.mjs"),

@@ -5,9 +5,9 @@ import { judge } from "./judge.mjs";
 
 /**
  * Reads the command line of a bench: `full` and `quick` are its settings, `measures` what it can measure by workload,
- * `results` where a full run's report goes. Undefined, and a word on stderr, when it is wrong.
+ * `results` where a full run's report goes, `more` its own options, found in `values`. Undefined, and a word on stderr, when it is wrong.
  */
-export function readOptions(argv, { usage, full, quick, measures, results }) {
+export function readOptions(argv, { usage, full, quick, measures, results, more }) {
   try {
     const { values } = parseArgs({
       args: argv,
@@ -18,6 +18,7 @@ export function readOptions(argv, { usage, full, quick, measures, results }) {
         repetitions: { type: "string" },
         "no-gate": { type: "boolean" },
         out: { type: "string" },
+        ...more,
       },
     });
     const settings = structuredClone(values.quick ? quick : full);
@@ -27,6 +28,7 @@ export function readOptions(argv, { usage, full, quick, measures, results }) {
     if (unknown !== undefined) throw new Error(`no workload ${unknown}: there are ${Object.keys(measures).join(", ")}`);
     const partial = values.quick || values.servers !== undefined || values.workloads !== undefined;
     return {
+      values,
       settings,
       servers: values.servers?.split(","),
       workloads,

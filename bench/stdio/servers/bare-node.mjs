@@ -26,12 +26,15 @@ export function serve(flush, endOfChunk) {
 }
 
 function answerLine(line) {
-  let message;
   try {
-    message = JSON.parse(line);
+    return answerTo(JSON.parse(line));
   } catch {
     return failure(null, -32700, "Parse error: the line is not JSON");
   }
+}
+
+/** The answer to a parsed message; undefined where none is due. */
+export function answerTo(message) {
   if (!isRequest(message)) return failure(null, -32600, "Invalid request");
   if (message.id === undefined) return undefined; // a notification
   const { id, params } = message;
