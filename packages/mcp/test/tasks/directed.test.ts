@@ -43,7 +43,7 @@ describe("declaration", () => {
     expect(tools[0]).not.toHaveProperty("execution");
   });
 
-  it("is asked of every request: -32021 names the extension", async () => {
+  it("is asked of every request: -32021 names the extension (M57)", async () => {
     const { server, gate } = slowServer();
     server.tool("must", { task: "required", run: () => "must" });
     const able = await connectTasks(server, DIRECTED);
@@ -79,7 +79,7 @@ describe("declaration", () => {
 });
 
 describe("a task", () => {
-  it("is flat at its creation, found at once, and holds its result at its end", async () => {
+  it("is flat at its creation, found at once, and holds its result at its end (M57)", async () => {
     const { server, gate } = slowServer();
     const peer = await connectTasks(server, DIRECTED);
     const created = await call(peer, "slow");
@@ -101,7 +101,7 @@ describe("a task", () => {
     expect(await untilStatus(peer, taskId, "completed")).toMatchObject({ result: { isError: true } });
   });
 
-  it("fails only with a JSON-RPC error, and says nothing of an exception", async () => {
+  it("fails only with a JSON-RPC error, and says nothing of an exception (M57)", async () => {
     const server = newServer({ report: () => undefined });
     server.tool("refuses", {
       task: "required",

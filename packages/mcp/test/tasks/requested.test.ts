@@ -67,7 +67,7 @@ describe("capabilities", () => {
 });
 
 describe("creation", () => {
-  it("answers at once with a task that works, and later with exactly what the call gave", async () => {
+  it("answers at once with a task that works, and later with exactly what the call gave (M56)", async () => {
     const { server, gate } = slowServer();
     const peer = await connectTasks(server, REQUESTED);
     const created = (await call(peer, "slow", { ttl: 60_000 })) as { task: JsonObject };
@@ -88,7 +88,7 @@ describe("creation", () => {
     expect(await peer.request("tasks/result", { taskId })).toEqual(await result);
   });
 
-  it("is a plain call without params.task, and -32601 where the tool and the call do not agree", async () => {
+  it("is a plain call without params.task, and -32601 where the tool and the call do not agree (M56)", async () => {
     const server = newServer();
     server.tool("may", { task: "optional", run: () => "may" });
     server.tool("must", { task: "required", run: () => "must" });
@@ -167,7 +167,7 @@ describe("ends", () => {
     });
   });
 
-  it("cancels at once and for good, and refuses to cancel what has ended", async () => {
+  it("cancels at once and for good, and refuses to cancel what has ended (M56)", async () => {
     const { server, gate, aborted } = slowServer();
     const peer = await connectTasks(server, REQUESTED);
     const taskId = await create(peer, "slow");
@@ -315,7 +315,7 @@ describe("while it runs", () => {
     expect(result).toMatchObject({ content: [{ text: '{"who":{"roots":[]}} 7' }] });
   });
 
-  it("keeps the progress token until the end, and tells of every status", async () => {
+  it("keeps the progress token until the end, and tells of every status (M40)", async () => {
     const server = newServer();
     const gate = latch();
     server.tool("slow", {
