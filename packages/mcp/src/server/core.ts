@@ -57,7 +57,8 @@ export class ServerCore implements AskServices {
   readonly prompts: Registry<PromptEntry>;
   readonly resources: Registry<ResourceEntry>;
   readonly templates: Registry<TemplateEntry>;
-  readonly middleware: Middleware[] = [];
+  /** Replaced, never shifted, when something comes before the others: requests in service go on in the list they began with. */
+  middleware: Middleware[] = [];
   readonly custom: Map<string, Handler> = new Map();
   readonly notifications: Map<string, (params: unknown, carrier: Carrier) => void> = new Map();
   readonly conversations: Set<LiveConversation> = new Set();

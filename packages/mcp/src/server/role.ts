@@ -25,7 +25,9 @@ export function serverRole(options: CoreOptions, visible?: Visibility, store?: T
     identity: core.identity,
     handlers: serverHandlers(core, serverLists(core, visible), tasks),
     custom: core.custom,
-    middleware: core.middleware,
+    get middleware() {
+      return core.middleware;
+    },
     advertises: (capability) => core.advertises(capability),
     explain: (error) => (error instanceof AskError ? new RpcError(ErrorCode.InternalError, error.message) : undefined),
     onError: core.failed,

@@ -129,6 +129,32 @@ describe("creation", () => {
     expect(await peer.request("tasks/list")).toEqual({ tasks: [] });
   });
 
+  it("begins with a tool that comes late, and disturbs no call that is in service then", async () => {
+    const server = newServer();
+    const [reached, hold] = [latch(), latch()];
+    const seen: string[] = [];
+    server.tool("plain", { run: () => "plain" });
+    server.use(async ({ method }, next) => {
+      if (method !== "tools/call") return next();
+      seen.push("outer");
+      reached.resolve();
+      await hold.promise;
+      return next();
+    });
+    server.use(({ method }, next) => {
+      if (method === "tools/call") seen.push("inner");
+      return next();
+    });
+    const peer = await connectTasks(server, REQUESTED);
+    const inService = peer.request("tools/call", { name: "plain" });
+    await reached.promise;
+    server.tool("late", { task: "optional", run: () => "late" });
+    hold.resolve();
+    expect(await inService).toMatchObject({ content: [{ text: "plain" }] });
+    expect(seen).toEqual(["outer", "inner"]);
+    expect(await call(peer, "late")).toHaveProperty("task.status", "working");
+  });
+
   it("passes the result of a task through every middleware", async () => {
     const { server, gate } = slowServer();
     server.use(async (seen, next) => {

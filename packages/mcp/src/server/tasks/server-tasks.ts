@@ -1,7 +1,7 @@
 // The tasks of one server put together: desk, faces, the middleware that begins them, and who hears of them.
 import type { Answer } from "../../endpoint/answer.js";
 import type { Call } from "../../endpoint/call.js";
-import type { Handler } from "../../endpoint/middleware.js";
+import type { Handler, Middleware } from "../../endpoint/middleware.js";
 import type { Codec } from "../../era/codec.js";
 import { ErrorCode } from "../../jsonrpc/error-codes.js";
 import { RpcError } from "../../jsonrpc/rpc-error.js";
@@ -42,7 +42,9 @@ export class ServerTasks {
       desk: this.#desk,
       seal,
       graceMs: limits.taskGraceMs,
-      chain: core.middleware,
+      get chain() {
+        return core.middleware;
+      },
       handler: (call) => core.toolCaller.call(call),
       failed,
     };
@@ -52,12 +54,13 @@ export class ServerTasks {
   enable(): void {
     if (this.#enabled) return;
     this.#enabled = true;
-    this.#core.middleware.unshift((call, next) => {
+    const first: Middleware = (call, next) => {
       const face = call.method === "tools/call" ? this.#face(call) : undefined;
       const entry = face && this.#core.tools.get(call.params["name"] as string);
       if (face === undefined || entry === undefined || !this.#core.advertises("tasks")) return next();
       return face.wants(call, entry) ? beginTask(this.#origin, face, call, entry.task === "required") : next();
-    });
+    };
+    this.#core.middleware = [first, ...this.#core.middleware];
   }
 
   handlers(): readonly (readonly [string, Handler])[] {
