@@ -1,6 +1,6 @@
 // The command `mcp-secure-local`: reads its command line and loads only the command that is asked for.
 import { auditCommand } from "./audit-command.js";
-import { type CommandLine, nearest, readCommandLine, UsageError } from "./command-line.js";
+import { type CommandLine, nearest, readCommandLine, serveOption, UsageError } from "./command-line.js";
 import { policyCommand } from "./policy-command.js";
 import { programVersion } from "./program-version.js";
 import { serveCommand } from "./serve-command.js";
@@ -9,6 +9,7 @@ import { complain, endWithReader, ExitCode, print } from "./terminal.js";
 type Command = (line: CommandLine) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve-http-command.js")).serveHttpCommand,
   tools: async () => (await import("./tools-command.js")).toolsCommand,
   call: async () => (await import("./call-command.js")).callCommand,
   // These two add next to nothing to what serving loads anyway.
@@ -19,10 +20,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 async function run(argv: readonly string[]): Promise<number> {
   const line = readCommandLine(argv);
   const [word, ...words] = line.words;
+  const foreign = word === "serve" || line.help ? undefined : serveOption(line);
+  if (foreign !== undefined)
+    throw new UsageError(`${foreign} belongs to serve, as in mcp-secure-local serve ${foreign}`);
   // Serving is what has to be ready at once, so it comes first and needs nothing that is loaded later.
   const wantsText = line.version || line.help || word !== undefined || line.json;
   if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);
-  endWithReader();
+  if (word !== "serve") endWithReader();
   if (line.version) {
     print(programVersion());
     return ExitCode.Ok;
@@ -53,7 +57,7 @@ async function main(): Promise<void> {
     if (error instanceof UsageError) complain(`mcp-secure-local: ${error.message}`);
     // Each line of a policy error begins with its place in the file.
     else if (name === "PolicyError") complain((error as Error).message);
-    else if (name === "AuditError") complain(`mcp-secure-local: ${(error as Error).message}`);
+    else if (name === "AuditError" || name === "ServeError") complain(`mcp-secure-local: ${(error as Error).message}`);
     else complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
     process.exitCode = error instanceof UsageError || name === "PolicyError" ? ExitCode.Usage : ExitCode.Failed;
   }

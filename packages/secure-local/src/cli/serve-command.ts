@@ -2,6 +2,7 @@
 import { serveStdio } from "@secure-local/mcp/stdio";
 import { AuditLog } from "../audit/audit-log.js";
 import { loadPolicy } from "../policy/load-policy.js";
+import { tracing } from "../observe/open-telemetry.js";
 import { reloadOnHangup } from "../server/reload-on-hangup.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
@@ -14,7 +15,8 @@ export async function serveCommand(line: CommandLine): Promise<number> {
   const file = policyFile(line);
   const policy = await loadPolicy(file);
   const audit = await AuditLog.open(auditFile(line, policy));
-  const secure = new SecureServer({ policy, audit, version: programVersion(), say });
+  const version = programVersion();
+  const secure = new SecureServer({ policy, audit, version, say, around: await tracing(version, say) });
   secure.recordLife("start");
   const stopReloading = reloadOnHangup(secure, file, say);
   const serving = await serveStdio(secure.server);

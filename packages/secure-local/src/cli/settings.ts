@@ -26,6 +26,21 @@ export function auditFile(
   return named ?? policy?.audit.logFile ?? join(stateFolder(environment), LOG);
 }
 
+/** Where the token of `serve` is kept. */
+export function tokenFile(environment: Environment = process.env): string {
+  return environment["MCP_SECURE_LOCAL_TOKEN_FILE"] || join(configFolder(environment), "token");
+}
+
+/** The folder for what this program is set up with, as each system has it. */
+export function configFolder(environment: Environment = process.env, platform: string = process.platform): string {
+  const { XDG_CONFIG_HOME: config, APPDATA: roaming } = environment;
+  if (config !== undefined && isAbsolute(config)) return join(config, NAME);
+  const home = homedir();
+  if (platform === "darwin") return join(home, "Library", "Preferences", NAME);
+  if (platform === "win32") return join(roaming || join(home, "AppData", "Roaming"), NAME, "Config");
+  return join(home, ".config", NAME);
+}
+
 /** The folder for what this program remembers, as each system has it. */
 export function stateFolder(environment: Environment = process.env, platform: string = process.platform): string {
   const { XDG_STATE_HOME: state, LOCALAPPDATA: local } = environment;

@@ -1,10 +1,6 @@
 // What a person sees who starts the command in a terminal: what it is, and how to connect a client to it.
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { PACKAGE, places, section, SERVER } from "./client-places.js";
 import { styled } from "./terminal.js";
-
-const NAME = "secure-local";
-const PACKAGE = "mcp-secure-local";
 
 /** How a client starts this program. */
 interface Launch {
@@ -14,24 +10,25 @@ interface Launch {
 
 /** The text, for the system this runs on. `script` is the file of this program. */
 export function welcome(platform: string = process.platform, script: string = process.argv[1] ?? PACKAGE): string {
+  const { desktop, cursor, code } = places(platform);
   const start = launch(platform, script);
   const command = [start.command, ...start.args].map(quoted).join(" ");
-  const mcpServers = JSON.stringify({ mcpServers: { [NAME]: start } }, null, 2);
-  const servers = JSON.stringify({ servers: { [NAME]: { type: "stdio", ...start } } }, null, 2);
+  const mcpServers = JSON.stringify({ mcpServers: { [SERVER]: start } }, null, 2);
+  const servers = JSON.stringify({ servers: { [SERVER]: { type: "stdio", ...start } } }, null, 2);
   return [
     `${styled("bold", PACKAGE)} gives an AI client safe tools on this machine, under one policy that denies what it does not name.`,
     "It speaks MCP over stdin and stdout: your client starts it.",
     "",
-    section("Claude Desktop", join(appSupport(platform), "Claude", "claude_desktop_config.json")),
+    section("Claude Desktop", desktop),
     mcpServers,
     "",
     section("Claude Code", "in a terminal"),
-    `claude mcp add ${NAME} -- ${command}`,
+    `claude mcp add ${SERVER} -- ${command}`,
     "",
-    section("Cursor", `${join(homedir(), ".cursor", "mcp.json")}, or .cursor/mcp.json in a project`),
+    section("Cursor", cursor),
     mcpServers,
     "",
-    section("VS Code", `.vscode/mcp.json, or ${join(appSupport(platform), "Code", "User", "mcp.json")}`),
+    section("VS Code", code),
     servers,
     "",
     section("Try it", "without a client"),
@@ -39,13 +36,9 @@ export function welcome(platform: string = process.platform, script: string = pr
     `${command} call calculate "expression=2 + 3 * 4"`,
     `${command} policy show > policy.yaml`,
     "",
-    `If the file has other servers already, add "${NAME}" to them. A policy of your own: add "--policy", "FILE" to args.`,
+    `If the file has other servers already, add "${SERVER}" to them. A policy of your own: add "--policy", "FILE" to args.`,
     `All commands: ${command} --help`,
   ].join("\n");
-}
-
-function section(title: string, where: string): string {
-  return `${styled("cyan", title)} ${styled("dim", `(${where})`)}`;
 }
 
 /** Installed, npx finds it under its name; a copy that is not is named by its path. */
@@ -53,12 +46,6 @@ function launch(platform: string, script: string): Launch {
   if (!/[\\/]node_modules[\\/]/.test(script)) return { command: "node", args: [script] };
   if (platform === "win32") return { command: "cmd", args: ["/c", "npx", "-y", PACKAGE] };
   return { command: "npx", args: ["-y", PACKAGE] };
-}
-
-function appSupport(platform: string): string {
-  if (platform === "darwin") return join(homedir(), "Library", "Application Support");
-  if (platform === "win32") return process.env["APPDATA"] ?? join(homedir(), "AppData", "Roaming");
-  return process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
 }
 
 function quoted(word: string): string {

@@ -1,5 +1,5 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
-import { type LoggingLevel, Server } from "@secure-local/mcp/server";
+import { type LoggingLevel, type Middleware, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
@@ -20,6 +20,8 @@ export interface SecureServerOptions {
   readonly version: string;
   /** Tools beside the built-in ones; the policy has to allow them like any other. */
   readonly tools?: readonly AnyTool[];
+  /** Stands around the guard: sees every request, and what becomes of it. */
+  readonly around?: Middleware | undefined;
   /** Told, one line at a time, what only the operator should know. */
   readonly say?: (line: string) => void;
 }
@@ -51,6 +53,7 @@ export class SecureServer {
     this.#offer = new Offer(this.server, powers, catalogue);
     this.#guard = new Guard({ policy, audit, exists: ({ kind, name }) => this.#offer.exists(kind, name) });
     this.#offer.update(policy, catalogue);
+    if (options.around !== undefined) this.server.use(options.around);
     this.server.use(this.#guard.middleware);
   }
 

@@ -1,0 +1,104 @@
+// `mcp-secure-local serve`: serves AI clients over HTTP until it is told to stop.
+import type { HttpServing } from "@secure-local/mcp/http";
+import { AuditLog } from "../audit/audit-log.js";
+import { Metrics } from "../observe/metrics.js";
+import { tracing } from "../observe/open-telemetry.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { httpDoor } from "../server/http-door.js";
+import { httpPages } from "../server/http-pages.js";
+import { reloadOnHangup } from "../server/reload-on-hangup.js";
+import { SecureServer } from "../server/secure-server.js";
+import type { CommandLine } from "./command-line.js";
+import { programVersion } from "./program-version.js";
+import { listen } from "./serve-http-listen.js";
+import { isLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
+import { keptToken } from "./serve-http-token.js";
+import { serveWelcome } from "./serve-http-welcome.js";
+import { auditFile, policyFile, tokenFile } from "./settings.js";
+import { complain, ExitCode, print, styled } from "./terminal.js";
+
+/** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */
+const DEADLINE_MS = 30_000;
+
+/** Resolves when the server was told to stop and has. @throws UsageError, PolicyError, AuditError, ServeError */
+export async function serveHttpCommand(line: CommandLine): Promise<number> {
+  const settings = serveSettings(line);
+  const file = policyFile(line);
+  const policy = await loadPolicy(file);
+  const token = settings.auth ? keptToken(tokenFile()) : undefined;
+  const version = programVersion();
+  const metrics = new Metrics(version);
+  outliveReaders();
+  const audit = await AuditLog.open(auditFile(line, policy));
+  const around = await tracing(version, say);
+  const secure = new SecureServer({ policy, audit: metrics.listenTo(audit), version, say, around });
+  const serving = await begin({ settings, token, audit, secure, metrics });
+  secure.recordLife("start");
+  const stopReloading = reloadOnHangup(secure, file, say);
+  announce(settings, serving, token);
+  await serving.closed;
+  stopReloading();
+  metrics.close();
+  secure.recordLife("stop");
+  await audit.close();
+  // A handler that does not listen to its signal must not keep the process from ending.
+  process.exit(ExitCode.Ok);
+}
+
+interface Parts {
+  readonly settings: ServeSettings;
+  readonly token: string | undefined;
+  readonly audit: AuditLog;
+  readonly secure: SecureServer;
+  readonly metrics: Metrics;
+}
+
+async function begin({ settings, token, audit, secure, metrics }: Parts): Promise<HttpServing> {
+  const onRefused = (): void => void (metrics.unauthorized += 1);
+  let serving: HttpServing | undefined;
+  const load = () => serving!.stats();
+  try {
+    serving = await listen(secure.server, settings, {
+      sse: settings.sse,
+      pages: httpPages({ audit, metrics, load }),
+      ...(token === undefined ? {} : { authenticate: httpDoor({ token, audit, onRefused }) }),
+    });
+  } catch (error) {
+    await audit.close();
+    throw error;
+  }
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => drain(signal));
+  return serving;
+}
+
+/** The library has begun to drain at the same signal, and ends at once at a second one. */
+function drain(signal: string): void {
+  say(`${signal}: no new requests are taken, what runs may finish; once more ends at once`);
+  setTimeout(() => process.exit(ExitCode.Failed), DEADLINE_MS).unref();
+}
+
+function announce(settings: ServeSettings, { url }: HttpServing, token: string | undefined): void {
+  const { socketPath, sse, host, quiet } = settings;
+  if (!quiet) print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse }));
+  say(`serving at ${socketPath ?? url}`);
+  if (token === undefined) {
+    const who = socketPath === undefined ? "every program on this machine" : "every program of yours";
+    warn(`--no-auth: ${who} may call this server without a token`);
+  }
+  if (socketPath === undefined && !isLoopback(host)) {
+    warn(`${host} is reached from other machines, and the token goes there unencrypted: put a TLS proxy in front`);
+  }
+}
+
+/** A terminal or log that goes away must not take the server with it. */
+function outliveReaders(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+}
+
+function say(text: string): void {
+  complain(`mcp-secure-local: ${text}`);
+}
+
+function warn(text: string): void {
+  complain(styled("red", `mcp-secure-local: WARNING: ${text}`, "stderr"));
+}

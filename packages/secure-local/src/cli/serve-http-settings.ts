@@ -1,0 +1,51 @@
+// Reads where and how `serve` listens: option first, then environment, then the default.
+import { resolve } from "node:path";
+import { type CommandLine, UsageError } from "./command-line.js";
+
+export interface ServeSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly socketPath: string | undefined;
+  /** Whether a token is asked for. */
+  readonly auth: boolean;
+  readonly sse: boolean;
+  readonly quiet: boolean;
+}
+
+type ServeLine = Pick<CommandLine, "words" | "host" | "port" | "socket" | "noAuth" | "sse" | "quiet">;
+
+const PORT = "3333";
+const MAX_PORT = 65_535;
+
+/** @throws UsageError for what cannot be listened on, and for an open door to other machines */
+export function serveSettings(
+  line: ServeLine,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): ServeSettings {
+  if (line.words.length > 0) throw new UsageError(`serve takes no "${line.words[0]}"; see mcp-secure-local --help`);
+  if (line.socket !== undefined && (line.port ?? line.host) !== undefined)
+    throw new UsageError("--socket takes the place of --host and --port; keep one or the other");
+  const host = line.host ?? (environment["MCP_SECURE_LOCAL_HOST"] || "127.0.0.1");
+  const socketPath = line.socket === undefined ? undefined : resolve(line.socket);
+  if (line.noAuth && socketPath === undefined && !isLoopback(host))
+    throw new UsageError(`--no-auth is for this machine alone: leave it out, or leave out the host ${host}`);
+  return {
+    host,
+    port: portOf(line.port ?? (environment["MCP_SECURE_LOCAL_PORT"] || PORT)),
+    socketPath,
+    auth: !line.noAuth,
+    sse: line.sse,
+    quiet: line.quiet,
+  };
+}
+
+/** Whether only programs on this machine reach an address. */
+export function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+function portOf(text: string): number {
+  const port = Number(text);
+  if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
+  throw new UsageError(`"${text}" is no port: give a number from 0 (any that is free) to ${MAX_PORT}`);
+}

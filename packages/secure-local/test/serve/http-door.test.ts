@@ -1,0 +1,112 @@
+// The door, the pages and the traces of a server on a port of this process.
+import { AsyncLocalStorage } from "node:async_hooks";
+import * as api from "@opentelemetry/api";
+import { serveHttp } from "@secure-local/mcp/http";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { Metrics } from "../../src/observe/metrics.js";
+import { tracing } from "../../src/observe/open-telemetry.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { httpDoor } from "../../src/server/http-door.js";
+import { httpPages } from "../../src/server/http-pages.js";
+import { SecureServer } from "../../src/server/secure-server.js";
+import { smallSdk } from "../observe/small-sdk.js";
+import { send, toolCall } from "./served.js";
+
+const TOKEN = "k".repeat(43);
+const OWNER = { authorization: `Bearer ${TOKEN}` };
+const ARGS = { expression: "6 * 7" };
+
+afterEach(() => {
+  for (const part of [api.trace, api.propagation, api.context]) part.disable();
+});
+
+async function served(): Promise<{ url: string; audit: MemoryAudit; metrics: Metrics }> {
+  const audit = new MemoryAudit();
+  const metrics = new Metrics("1.0.0");
+  const around = await tracing("1.0.0", () => undefined);
+  const policy = await parsePolicy('version: "1.0"\ntools: { allowed: ["calculate"] }\n', { file: "policy.yaml" });
+  const secure = new SecureServer({ policy, audit: metrics.listenTo(audit), version: "1.0.0", around });
+  const load = () => serving.stats();
+  const serving = await serveHttp(secure.server, {
+    signals: false,
+    authenticate: httpDoor({ token: TOKEN, audit, onRefused: () => void (metrics.unauthorized += 1) }),
+    pages: httpPages({ audit, metrics, load }),
+  });
+  onTestFinished(async () => {
+    metrics.close();
+    await serving.close();
+  });
+  return { url: serving.url, audit, metrics };
+}
+
+describe("the door", () => {
+  it("knows the token in every form HTTP allows, and nothing that only resembles it", async () => {
+    const { url, audit } = await served();
+    for (const authorization of [`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BEARER  ${TOKEN}`]) {
+      expect((await send(url, toolCall("calculate", ARGS, { authorization }))).status).toBe(200);
+    }
+    const wrong = [
+      "",
+      TOKEN,
+      `Basic ${TOKEN}`,
+      `Bearer ${TOKEN}k`,
+      `Bearer ${TOKEN.slice(1)}`,
+      `Bearer ${TOKEN}, Bearer x`,
+    ];
+    for (const authorization of wrong) {
+      const { status } = await send(url, toolCall("calculate", ARGS, { authorization }));
+      expect([authorization, status >= 400 && status <= 401]).toEqual([authorization, true]);
+    }
+    const principals = audit.records().map(({ kind, principal }) => [kind, principal]);
+    const results = principals.filter(([kind]) => kind === "call.result");
+    expect(results.map(([, principal]) => principal)).toEqual(["owner", "owner", "owner"]);
+    expect(principals.filter(([kind]) => kind === "denied")).toHaveLength(wrong.length);
+  });
+
+  it("counts every refusal and records so many a minute", async () => {
+    const { url, audit, metrics } = await served();
+    for (let index = 0; index < 80; index += 1) expect((await send(url, toolCall("calculate", ARGS))).status).toBe(401);
+    expect(metrics.unauthorized).toBe(80);
+    expect(audit.lines).toHaveLength(60);
+    expect(audit.lines.join("")).not.toContain(TOKEN);
+  });
+});
+
+describe("/healthz", () => {
+  it("is 503 while the audit log cannot be written", async () => {
+    const { url, audit } = await served();
+    const page = new URL("/healthz", url).href;
+    audit.failure = new Error("/secret/place is full");
+    expect(await send(page)).toMatchObject({
+      status: 503,
+      text: '{"status":"degraded","reason":"the audit log cannot be written"}',
+    });
+    audit.failure = undefined;
+    expect((await send(page)).status).toBe(200);
+  });
+});
+
+describe("a trace", () => {
+  const HEADER = "00-11111111111111111111111111111111-2222222222222222-01";
+  const META = "00-33333333333333333333333333333333-4444444444444444-01";
+
+  it("is continued from the message, from the HTTP request without that, and links the latter beside the former", async () => {
+    const spans = smallSdk(api, new AsyncLocalStorage());
+    const { url } = await served();
+    const plain = toolCall("calculate", ARGS, { ...OWNER, traceparent: HEADER });
+    const { body } = plain as { body: { params: { _meta: object } } };
+    const params = { ...body.params, _meta: { ...body.params._meta, traceparent: META } };
+    await send(url, plain);
+    await send(url, { ...plain, body: { ...body, params } });
+    expect(spans).toMatchObject([
+      { parent: { spanId: "2222222222222222" }, links: [] },
+      { parent: { spanId: "4444444444444444" }, links: [{ context: { spanId: "2222222222222222" } }] },
+    ]);
+    expect(spans[0]?.attributes).toMatchObject({
+      "mcp.protocol.version": "2026-07-28",
+      "network.transport": "tcp",
+      "network.protocol.name": "http",
+    });
+  });
+});
