@@ -58,11 +58,6 @@ export class TaskRun implements Asker {
     return this.#task.taskId;
   }
 
-  /** The task as it is now. */
-  get task(): Task {
-    return this.#task;
-  }
-
   /** The record of now, or of the end when `change` says how it ended. */
   record(change: Partial<Task> = {}): TaskRecord {
     const task = { ...this.#task, ...change };
