@@ -4,6 +4,7 @@
 const BENCHES = {
   stdio: () => import("./stdio/main.mjs"),
   http: () => import("./http/main.mjs"),
+  "http-load": () => import("./http-load.mjs"),
   memory: () => import("./memory.mjs"),
   kill: () => import("./kill.mjs"),
   schema: () => import("./schema.mjs"),

@@ -13,7 +13,7 @@ export function productBundle(entry, folder) {
   const target = fileURLToPath(new URL(`../dist/${folder}`, import.meta.url));
   let written;
   return {
-    path: `${target}/mcp-secure-local.mjs`,
+    path: `${target}/mcp-secure-local.cjs`,
     prepare: () => (written ??= promisify(execFile)(process.execPath, [BUNDLER, fileURLToPath(entry), target])),
   };
 }

@@ -45,7 +45,7 @@ export class Requests {
   request(id, method, params = {}, extra = "") {
     if (!this.#modern) return this.#wrap({ jsonrpc: "2.0", id, method, params }, extra);
     const name = params.name === undefined ? "" : `Mcp-Name: ${params.name}\r\n`;
-    const message = { jsonrpc: "2.0", id, method, params: { ...params, _meta: ENVELOPE } };
+    const message = { jsonrpc: "2.0", id, method, params: { ...params, _meta: { ...ENVELOPE, ...params._meta } } };
     return this.#wrap(message, `Mcp-Method: ${method}\r\n${name}${extra}`);
   }
 

@@ -27,21 +27,26 @@ const tool = ({ name, description, inputSchema }, run) => ({
 });
 const tools = [tool(ECHO, ({ text }) => text), tool(ADD, ({ a, b }) => String(a + b))];
 
-const policy = await loadPolicy(values.policy);
-const audit = await AuditLog.open(join(folder, "audit.log"), { sync: values.audit === "synced" });
-const { server } = new SecureServer({ policy, audit, version: "1.0.0", tools });
+// A function, because the bundle is CommonJS and has no await of its own.
+async function main() {
+  const policy = await loadPolicy(values.policy);
+  const audit = await AuditLog.open(join(folder, "audit.log"), { sync: values.audit === "synced" });
+  const { server } = new SecureServer({ policy, audit, version: "1.0.0", tools });
 
-const token = staticTokenAuthenticator([{ token: process.env.BENCH_TOKEN, principal: "bench" }]);
-async function authenticate(request) {
-  const outcome = await token.authenticate({
-    method: request.method,
-    url: request.path,
-    header: (name) => request.header(name),
-  });
-  if (outcome.ok) return outcome.identity.principal;
-  return { status: outcome.status, headers: { "www-authenticate": outcome.challenge }, text: outcome.message };
+  const token = staticTokenAuthenticator([{ token: process.env.BENCH_TOKEN, principal: "bench" }]);
+  async function authenticate(request) {
+    const outcome = await token.authenticate({
+      method: request.method,
+      url: request.path,
+      header: (name) => request.header(name),
+    });
+    if (outcome.ok) return outcome.identity.principal;
+    return { status: outcome.status, headers: { "www-authenticate": outcome.challenge }, text: outcome.message };
+  }
+  const serving = await serveHttp(server, { authenticate, answers: values.mode === "sse" ? "sse" : "auto" });
+  listening(Number(new URL(serving.url).port));
+  await serving.closed;
+  await audit.close();
 }
-const serving = await serveHttp(server, { authenticate, answers: values.mode === "sse" ? "sse" : "auto" });
-listening(Number(new URL(serving.url).port));
-await serving.closed;
-await audit.close();
+
+void main();

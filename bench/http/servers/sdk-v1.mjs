@@ -27,7 +27,6 @@ async function inSession(request, response) {
       enableJsonResponse: mode === "json",
       onsessioninitialized: (opened) => transports.set(opened, transport),
     });
-    transport.onclose = () => transports.delete(transport.sessionId);
     await newServer().connect(transport);
     return transport.handleRequest(request, response, request.body);
   }

@@ -31,3 +31,5 @@ process.on("message", async (asked) => {
   process.send({ heapUsed, rss });
 });
 process.on("disconnect", () => process.exit());
+// A server that has nothing left to do ends, as it would without the bench.
+process.channel.unref();
