@@ -43,11 +43,16 @@ export class HttpDesk {
     return this.#calls.size;
   }
 
+  /** Whether there are as many requests as there may be; listens are counted apart. */
+  get busy(): boolean {
+    return this.#calls.size - this.#listens >= this.#limits.inFlight;
+  }
+
   /** Serves a request. Returns its call while it is still running. */
   serve(message: RequestMessage, caller: Caller, carrier: Carrier): Call | undefined {
     const listens = message.method === LISTEN;
-    if (listens ? this.#listens >= this.#limits.listens : this.#calls.size - this.#listens >= this.#limits.inFlight) {
-      const error = new RpcError(ErrorCode.InternalError, "The server is busy: try again later");
+    if (listens ? this.#listens >= this.#limits.listens : this.busy) {
+      const error = busy();
       void carrier.write(failureText(message.id, error.toObject()), "response", error.code);
       return undefined;
     }
@@ -81,4 +86,9 @@ export class HttpDesk {
     });
     clearTimeout(timer);
   }
+}
+
+/** The error for what has to come again later. */
+export function busy(): RpcError {
+  return new RpcError(ErrorCode.InternalError, "The server is busy: try again later");
 }

@@ -15,7 +15,10 @@ import { META } from "../protocol/meta.js";
 import type { Tool } from "../protocol/tool.js";
 import type { ServerCore } from "../server/core.js";
 import type { AloneCarrier } from "../transport/http/alone-carrier.js";
-import type { HttpDesk } from "./http-desk.js";
+import { busy, type HttpDesk } from "./http-desk.js";
+
+/** Seconds: what keeps a server busy is over soon. */
+const RETRY_AFTER = ["retry-after", "1"];
 
 const NOT_MIRRORED: readonly MirroredParam[] = [];
 
@@ -50,6 +53,7 @@ export class StatelessLadder {
     if (envelope instanceof RpcError) return refuse(carrier, message.id, envelope);
     const mismatched = methodHeaderFault(message, carrier) ?? this.#paramFault(message, carrier);
     if (mismatched !== undefined) return refuse(carrier, message.id, mismatched);
+    if (this.#desk.busy) return carrier.refuse(503, failureText(message.id, busy().toObject()), RETRY_AFTER);
     const { revision, capabilities, client, logLevel } = envelope;
     const level = logLevel === undefined ? NO_LOGS : levelIndex(logLevel);
     const caller = { codec: codecFor(revision), capabilities, client, logLevel: level };

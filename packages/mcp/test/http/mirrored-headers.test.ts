@@ -121,7 +121,7 @@ describe("Mcp-Param headers that differ", () => {
 
 const NAMES: readonly [method: string, params: Json, headers: Record<string, string>][] = [
   ["tools/list", {}, { "mcp-method": "" }],
-  ["tools/list", {}, { "mcp-method": "tools/list " + "x" }],
+  ["tools/list", {}, { "mcp-method": "tools/list x" }],
   ["tools/list", {}, { "mcp-method": "tools/List" }],
   ["tools/list", {}, { "mcp-method": "tools/list, tools/list" }],
   ["tools/list", {}, { "mcp-method": "prompts/list" }],

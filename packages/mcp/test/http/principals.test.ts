@@ -135,9 +135,9 @@ it(`${CLIENTS} clients with equal ids hear only what is theirs, one in ten calls
       const asked = opened.post(call("mine", { secret, wait }, id, { progressToken: 1 }));
       if (wait) {
         const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } };
-        let over = false;
-        void asked.then(() => (over = true));
-        while (!over) await opened.post(cancel);
+        const over = { yet: false };
+        void asked.then(() => (over.yet = true));
+        while (!over.yet) await opened.post(cancel);
       }
       const { text } = await asked;
       const seen = text.match(/<\d+>/g) ?? [];

@@ -1,6 +1,6 @@
 // Streams that outlive their connection: resuming, polling, GET streams, and what is kept of them.
 import { describe, expect, it } from "vitest";
-import { Server } from "../../src/server/server.js";
+import type { Server } from "../../src/server/server.js";
 import { MemoryEventStore } from "../../src/transport/http/event-store.js";
 import {
   call,

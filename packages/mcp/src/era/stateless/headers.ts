@@ -61,14 +61,14 @@ function valueFault(header: string, raw: string | undefined, value: unknown): Rp
   if (raw === undefined) return mismatch(`${header} is missing`);
   const text = decodeHeader(raw);
   if (text === undefined) return mismatch(`${header} is badly encoded`);
-  return isSame(text, value) ? undefined : differs(header, text, String(value));
+  return isSame(text, value) ? undefined : differs(header, text, JSON.stringify(value));
 }
 
 // Integers are compared as numbers, so that 42 and 42.0 are the same; what else an argument may be, its schema refuses.
 function isSame(text: string, value: unknown): boolean {
   if (typeof value === "number") return /^-?\d+(?:\.0+)?$/.test(text) && Number(text) === value;
-  if (typeof value === "object") return true;
-  return text === String(value);
+  if (typeof value === "boolean") return text === String(value);
+  return typeof value !== "string" || text === value;
 }
 
 function valueAt(value: unknown, path: readonly string[]): unknown {

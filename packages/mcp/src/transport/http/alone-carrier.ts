@@ -1,7 +1,7 @@
 // The carrier of a POST outside any session: JSON unless something has to be streamed first, gone with its connection.
 import type { Carrier, OutgoingKind } from "../../jsonrpc/carrier.js";
 import { event, EVENT_STREAM_HEADERS, EventStream } from "./event-stream.js";
-import type { HttpExchange } from "./exchange.js";
+import type { HeaderList, HttpExchange } from "./exchange.js";
 import { accepted, JSON_HEADERS } from "./replies.js";
 import { handshakeStatus, statelessStatus } from "./status.js";
 import type { StreamKeeper } from "./stream-keeper.js";
@@ -70,9 +70,9 @@ export class AloneCarrier implements Carrier {
   }
 
   /** Refuses the message with a status of the ladder. */
-  refuse(status: number, text: string): void {
+  refuse(status: number, text: string, headers?: HeaderList): void {
     this.answered = true;
-    this.exchange.reply(status, JSON_HEADERS, text);
+    this.exchange.reply(status, headers === undefined ? JSON_HEADERS : [...JSON_HEADERS, ...headers], text);
   }
 
   #answer(text: string, errorCode: number | undefined): void | Promise<void> {
@@ -91,7 +91,7 @@ export class AloneCarrier implements Carrier {
 
   #gone(): void {
     this.answered = true;
-    this.#stream?.gone();
     this.onGone?.();
+    this.#stream?.gone();
   }
 }

@@ -76,10 +76,11 @@ export class EventStream implements KeptStream {
     else this.closed = true;
   }
 
-  /** Cuts a reader that takes nothing. */
+  /** Cuts a reader that takes nothing. Writers are released by its going, when their request knows of it. */
   cut(): void {
+    this.closed = true;
+    this.#keeper.remove(this);
     this.#stream.destroy();
-    this.gone();
   }
 
   /** The reader is gone: nothing waits for it any more. */

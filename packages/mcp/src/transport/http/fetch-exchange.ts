@@ -76,7 +76,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
         pull: () => this.onDrain?.(),
         cancel: () => this.#leave(),
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_BYTES }) as QueuingStrategy<Uint8Array>,
+      new ByteLengthQueuingStrategy({ highWaterMark: HIGH_WATER_BYTES }),
     );
     this.#answer(new Response(body, { status, headers: this.#headers(headers) }));
     return this;
@@ -100,6 +100,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
     if (this.#over) return;
     this.#over = true;
     this.#stream?.error(new Error("The stream was cut: its reader took nothing"));
+    this.#gone?.();
   }
 
   #leave(): void {

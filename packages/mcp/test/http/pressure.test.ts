@@ -1,0 +1,162 @@
+// Slow readers and a server that goes down: bounded memory, stalled streams cut, what runs is delivered.
+import { request as httpRequest } from "node:http";
+import { describe, expect, it } from "vitest";
+import { Server } from "../../src/server/server.js";
+import {
+  call,
+  gate,
+  JSON_TYPES,
+  type Json,
+  messages,
+  modern,
+  modernHeaders,
+  OpenStream,
+  postModern,
+  session,
+  start,
+} from "./http-fixture.js";
+
+const MEGABYTE = "x".repeat(1_000_000);
+
+/** Opens a request and reads nothing of its reply. Returns what goes away without having read. */
+function unread(url: string, message: Json, headers: Record<string, string>): () => void {
+  const request = httpRequest(
+    url,
+    { method: "POST", headers: { ...JSON_TYPES, ...headers }, agent: false },
+    (response) => {
+      response.pause();
+      response.on("error", () => undefined);
+    },
+  );
+  request.on("error", () => undefined);
+  request.end(JSON.stringify(message));
+  return () => request.destroy();
+}
+
+describe("a reader that takes nothing", () => {
+  it("makes its writer wait, and is cut when it stalls", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    let written = 0;
+    const over = gate<boolean>();
+    server.tool("much", {
+      async run(_, ctx) {
+        for (; written < 100 && !ctx.signal.aborted; written++) await ctx.log("error", MEGABYTE);
+        over.open(ctx.signal.aborted);
+      },
+    });
+    const { url } = await start(server, { limits: { stallMs: 1 } });
+    const message = modern("tools/call", { name: "much" }, { "io.modelcontextprotocol/logLevel": "debug" });
+    const leave = unread(url, message, modernHeaders(message));
+    expect(await over.opened).toBe(true);
+    expect(written).toBeLessThan(20);
+    leave();
+  });
+
+  it("gets no notification past the bound when nobody waits for it, and still its answer", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    const said = gate();
+    const go = gate();
+    server.tool("flood", {
+      async run(_, ctx) {
+        for (let i = 0; i < 100; i++) void ctx.log("error", MEGABYTE);
+        said.open();
+        await go.opened;
+        return "the answer";
+      },
+    });
+    const { url } = await start(server);
+    const opened = await session(url);
+    const body = JSON.stringify(call("flood", {}, 1));
+    const stream = new OpenStream(url, { method: "POST", headers: { ...JSON_TYPES, ...opened.headers }, body });
+    await said.opened;
+    go.open();
+    await stream.ended;
+    const got = stream.messages;
+    expect(got.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: "the answer" }] } });
+    expect(got.length).toBeLessThan(5);
+  });
+});
+
+describe("close", () => {
+  it("delivers what is running, refuses what is new, ends sessions and listens", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    const go = gate();
+    let started = 0;
+    server.tool("slow", {
+      async run() {
+        started++;
+        await go.opened;
+        return "delivered";
+      },
+    });
+    const serving = await start(server, { limits: { drainMs: 10_000 } });
+    const { url } = serving;
+    const opened = await session(url);
+    const message = modern("tools/call", { name: "slow" });
+    const running = [
+      ...Array.from({ length: 20 }, () => postModern(url, message)),
+      ...Array.from({ length: 20 }, (_, id) => opened.post(call("slow", {}, id + 1))),
+    ];
+    const listening = modern("subscriptions/listen", { notifications: { toolsListChanged: true } });
+    const listen = new OpenStream(url, {
+      method: "POST",
+      headers: { ...JSON_TYPES, ...modernHeaders(listening) },
+      body: JSON.stringify(listening),
+    });
+    const get = new OpenStream(url, { headers: { ...opened.headers, accept: "text/event-stream" } });
+    await Promise.all([listen.until(({ messages: got }) => got.length === 1), get.until(({ text }) => text !== "")]);
+    await expect.poll(() => started).toBe(40);
+    const closed = serving.close();
+    await listen.ended;
+    expect(listen.messages.at(-1)).toMatchObject({ id: 1, result: { resultType: "complete" } });
+    await expect(postModern(url, message)).rejects.toThrow();
+    go.open();
+    for (const reply of await Promise.all(running)) expect(reply.text).toContain("delivered");
+    await closed;
+    await get.ended;
+    await serving.closed;
+  });
+
+  it("gives up what does not end in time", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    const started = gate();
+    server.tool("never", {
+      async run(_, ctx) {
+        await ctx.progress(1);
+        started.open();
+        await new Promise(() => undefined);
+      },
+    });
+    const serving = await start(server, { limits: { drainMs: 50 } });
+    const message = modern("tools/call", { name: "never" }, { progressToken: 1 });
+    const stream = new OpenStream(serving.url, {
+      method: "POST",
+      headers: { ...JSON_TYPES, ...modernHeaders(message) },
+      body: JSON.stringify(message),
+    });
+    await started.opened;
+    await serving.close();
+    await stream.ended;
+    expect(messages(stream.text)).toHaveLength(1);
+  });
+});
+
+it("a busy server says so and works on", async () => {
+  const server = new Server({ name: "t", version: "1" });
+  const go = gate();
+  let started = 0;
+  server.tool("slow", {
+    async run() {
+      started++;
+      await go.opened;
+    },
+  });
+  const { url } = await start(server, { limits: { inFlight: 2 } });
+  const message = modern("tools/call", { name: "slow" });
+  const running = [postModern(url, message), postModern(url, message)];
+  await expect.poll(() => started).toBe(2);
+  const refused = await postModern(url, message);
+  expect([refused.status, refused.headers["retry-after"]]).toEqual([503, "1"]);
+  go.open();
+  expect((await Promise.all(running)).map(({ status }) => status)).toEqual([200, 200]);
+});
