@@ -48,6 +48,8 @@ export class Call {
   record: MethodRecord = CUSTOM_METHOD;
   cancellation: Cancellation | undefined;
   progress: OngoingProgress | undefined;
+  /** Goes into the `_meta` of whatever the client is asked on the wire for this call: its trace context. */
+  questionMeta: JsonObject | undefined;
   /** Called once when the request is cancelled: cheaper than a signal for whoever is the only one to know. */
   onCancel: (() => void) | undefined;
   /** Asks a call that runs for as long as both sides like to end itself with an answer. */

@@ -69,9 +69,10 @@ export class WireAsker implements Asker {
   }
 
   async ask(method: string, params: object, options: AskOptions = {}): Promise<JsonObject> {
-    const { carrier, peer, caller, signal: cancelled } = this.#call;
+    const { carrier, peer, caller, questionMeta, signal: cancelled } = this.#call;
     const token = options.onProgress === undefined ? undefined : this.#asks.listen(peer, options.onProgress);
-    const named = token === undefined ? params : { ...params, _meta: { progressToken: token } };
+    const meta = token === undefined ? questionMeta : { ...questionMeta, progressToken: token };
+    const named = meta === undefined ? params : { ...params, _meta: meta };
     try {
       return await peer.request(
         carrier,

@@ -23,7 +23,10 @@ export function traceRequests(api: OpenTelemetry, version: string): Middleware {
   return (call, next) => {
     const { parent, links } = origin(api, call);
     const span = begin(api, tracer, { call, parent, links });
-    return api.context.with(api.trace.setSpan(parent, span), () => follow(api, span, { call, next }));
+    const context = api.trace.setSpan(parent, span);
+    // Whatever the client is asked for this call belongs to the span as well.
+    call.questionMeta = injected(api, context);
+    return api.context.with(context, () => follow(api, span, { call, next }));
   };
 }
 
@@ -36,6 +39,12 @@ function origin(api: OpenTelemetry, call: Call): { readonly parent: Context; rea
   if (trace.getSpanContext(parent) === undefined) return { parent: ambient, links: [] };
   const context = trace.getSpanContext(ambient);
   return { parent, links: context === undefined ? [] : [{ context }] };
+}
+
+function injected(api: OpenTelemetry, context: Context): Record<string, unknown> | undefined {
+  const fields: Record<string, unknown> = {};
+  api.propagation.inject(context, fields);
+  return Object.keys(fields).length === 0 ? undefined : fields;
 }
 
 function begin(

@@ -54,7 +54,10 @@ function span(made: MadeSpan, ids: { traceId: string; spanId: string }): Api.Spa
 
 function propagator(api: typeof Api): Api.TextMapPropagator {
   return {
-    inject: () => undefined,
+    inject(context, carrier, setter) {
+      const { traceId = "", spanId = "" } = api.trace.getSpanContext(context) ?? {};
+      setter.set(carrier, "traceparent", `00-${traceId}-${spanId}-01`);
+    },
     fields: () => ["traceparent"],
     extract(context, carrier, getter) {
       const match = TRACEPARENT.exec(String(getter.get(carrier, "traceparent")));

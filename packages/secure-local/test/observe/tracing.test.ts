@@ -1,6 +1,7 @@
 // Spans of requests, made through the real OpenTelemetry API by an SDK of the test's own.
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as api from "@opentelemetry/api";
+import { Server } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
@@ -92,6 +93,21 @@ describe("tracing", () => {
     });
     expect(read?.attributes["mcp.resource.uri"]).toContain("file:///etc/passwd");
     expect(JSON.stringify(spans)).not.toContain("abcdefghijkl");
+  });
+
+  it("goes on in what the client is asked for the call", async () => {
+    const server = new Server({ name: "asking", version: "1.0.0" });
+    server.use((await tracing("1.0.0", () => undefined))!);
+    server.tool("ask", { run: async (_, ctx) => (await ctx.elicit({ message: "Sure?", schema: {} })).action });
+    const asked: unknown[] = [];
+    const peer = await connectInMemory(server, {
+      revision: "2025-11-25",
+      capabilities: { elicitation: {} },
+      answer: { "elicitation/create": (params) => (asked.push(params), { action: "accept", content: {} }) },
+    });
+    await peer.request("tools/call", { name: "ask", _meta: { traceparent: PARENT } });
+    const [, traceId] = PARENT.split("-");
+    expect(asked).toMatchObject([{ _meta: { traceparent: expect.stringContaining(`00-${traceId}-0000`) as unknown } }]);
   });
 
   it("does not believe a broken traceparent", async () => {
