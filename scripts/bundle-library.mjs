@@ -2,11 +2,14 @@
 // Bundles the library's public entries into packages/mcp/dist: one file an entry and one for what they share.
 //
 // The sources are many small files, and every module Node resolves costs a fifth of a millisecond at start. Nothing is
-// shaken out and nothing is minified: a bundler that guesses what is pure can delete a security check.
+// shaken out and nothing is minified: a bundler that guesses what is pure can delete a security check, and stack traces
+// should be readable. Only comments go (the declarations have them), and other characters than ASCII become escapes:
+// V8 reads less, in half the memory.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
+import { ascii } from "./lib/ascii.mjs";
 
 const library = join(dirname(dirname(fileURLToPath(import.meta.url))), "packages/mcp");
 const folder = join(library, "dist");
@@ -15,13 +18,14 @@ const entries = readdirSync(join(library, "src/entries")).map((file) => file.rep
 const build = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(library, `src/entries/${name}.ts`)])),
   platform: "neutral",
-  external: /^node:/,
+  external: /^(?:node:|jose$)/,
   treeshake: false,
   onLog: (level, log, handler) => handler(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),
 });
 const { output } = await build.generate({
   format: "esm",
   minify: false,
+  comments: false,
   entryFileNames: "[name].js",
   chunkFileNames: "shared-[name].js",
 });
@@ -29,8 +33,9 @@ await build.close();
 
 mkdirSync(folder, { recursive: true });
 const names = new Set(output.map((chunk) => chunk.fileName));
-for (const { fileName, code } of output) {
+for (const { fileName, code: text } of output) {
   const path = join(folder, fileName);
+  const code = ascii(text);
   if (existsSync(path) && readFileSync(path, "utf8") === code) continue;
   writeFileSync(`${path}.new`, code);
   renameSync(`${path}.new`, path);

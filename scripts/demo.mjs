@@ -9,7 +9,7 @@ import { startSearchStandIn } from "./lib/search-stand-in.mjs";
 
 const SERVER = join(
   dirname(dirname(fileURLToPath(import.meta.url))),
-  "packages/secure-local/dist/mcp-secure-local.mjs",
+  "packages/secure-local/dist/mcp-secure-local.cjs",
 );
 const CLIENT = { name: "test-client", version: "1.0.0" };
 const SUM = { name: "calculate", arguments: { expression: "2 + 3 * 4" } };

@@ -1,19 +1,32 @@
-// Bundles a bench server with the product's parts: the product ships as one file, its parts exist only as sources.
-import { execFile } from "node:child_process";
+// Bundles a bench server with the product's parts, which exist only as sources: one file, as the product ships, but with
+// its names and lines kept so that a profile can be read.
 import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
-
-const BUNDLER = fileURLToPath(new URL("../../scripts/bundle-product.mjs", import.meta.url));
+import { rolldown } from "rolldown";
 
 /**
- * The bundle of the script at `entry` in bench/dist/`folder`: its `path` (the name is the one the bundler gives every
- * command), and `prepare`, which writes it once a process and rejects where its sources do not resolve.
+ * The bundle of the script at `entry` in bench/dist/`folder`: its `path`, and `prepare`, which writes it once a process
+ * and rejects where its sources do not resolve.
  */
 export function productBundle(entry, folder) {
   const target = fileURLToPath(new URL(`../dist/${folder}`, import.meta.url));
   let written;
   return {
-    path: `${target}/mcp-secure-local.cjs`,
-    prepare: () => (written ??= promisify(execFile)(process.execPath, [BUNDLER, fileURLToPath(entry), target])),
+    path: `${target}/server.mjs`,
+    prepare: () => (written ??= bundle(fileURLToPath(entry), target)),
   };
+}
+
+async function bundle(input, target) {
+  const build = await rolldown({
+    input,
+    platform: "node",
+    treeshake: false,
+    external: ["@opentelemetry/api"],
+    resolve: { conditionNames: ["@secure-local/source", "import", "default"] },
+    onLog(level, log, handler) {
+      handler(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log);
+    },
+  });
+  await build.write({ dir: target, format: "esm", entryFileNames: "server.mjs", chunkFileNames: "[name].mjs" });
+  await build.close();
 }

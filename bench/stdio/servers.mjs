@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { productBundle } from "../measure/bundle-product.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const productCommand = here("../../packages/secure-local/dist/mcp-secure-local.mjs");
+const productCommand = here("../../packages/secure-local/dist/mcp-secure-local.cjs");
 
 const policy = here("policy.yaml");
 const bundle = productBundle(new URL("servers/ours-product.mjs", import.meta.url), "chain");

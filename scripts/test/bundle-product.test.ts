@@ -33,8 +33,8 @@ describe("bundle-product", () => {
       try { check(process.argv[2] ?? ""); console.log("let through"); } catch { console.log("refused"); }
     `);
     expect(status).toBe(0);
-    const command = join(folder, "mcp-secure-local.mjs");
-    expect(readFileSync(command, "utf8")).toContain("Object.freeze(globalThis.settings)");
+    const command = join(folder, "mcp-secure-local.cjs");
+    expect(readFileSync(join(folder, "main.cjs"), "utf8")).toContain("Object.freeze(globalThis.settings)");
     const said = (text: string): string => spawnSync(process.execPath, [command, text], { encoding: "utf8" }).stdout;
     expect([said("http://a/%ff"), said("no url"), said("http://a/")]).toEqual([
       "refused\n",
@@ -45,13 +45,12 @@ describe("bundle-product", () => {
 
   it("puts what is imported on demand in a file of its own, with its licence", () => {
     const { folder, status } = bundle(`
-      const { parse } = await import("yaml");
-      console.log(JSON.stringify(parse("a: [1, 2]")));
+      void import("yaml").then(({ parse }) => console.log(JSON.stringify(parse("a: [1, 2]"))));
     `);
     expect(status).toBe(0);
-    expect(readdirSync(folder)).toEqual(expect.arrayContaining(["mcp-secure-local.mjs", "yaml.mjs"]));
+    expect(readdirSync(folder)).toEqual(expect.arrayContaining(["mcp-secure-local.cjs", "yaml.cjs"]));
     expect(readFileSync(join(folder, "third-party-licenses.txt"), "utf8")).toMatch(/^yaml\n\nCopyright/);
-    const command = join(folder, "mcp-secure-local.mjs");
+    const command = join(folder, "mcp-secure-local.cjs");
     expect(spawnSync(process.execPath, [command], { encoding: "utf8" }).stdout).toBe('{"a":[1,2]}\n');
     expect(readFileSync(command, "utf8")).toMatch(/^#!\/usr\/bin\/env node\n/);
   });

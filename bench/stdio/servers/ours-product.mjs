@@ -23,8 +23,13 @@ const tool = ({ name, description, inputSchema }, run) => ({
 });
 const tools = [tool(ECHO, ({ text }) => text), tool(ADD, ({ a, b }) => String(a + b))];
 
-const policy = await loadPolicy(values.policy);
-const audit = await AuditLog.open(join(folder, "audit.log"), { sync: values.audit === "synced" });
-const serving = await serveStdio(new SecureServer({ policy, audit, version: "1.0.0", tools }).server);
-await serving.closed;
-await audit.close();
+// A function, because the bundle is CommonJS and has no await of its own.
+async function main() {
+  const policy = await loadPolicy(values.policy);
+  const audit = await AuditLog.open(join(folder, "audit.log"), { sync: values.audit === "synced" });
+  const serving = await serveStdio(new SecureServer({ policy, audit, version: "1.0.0", tools }).server);
+  await serving.closed;
+  await audit.close();
+}
+
+void main();

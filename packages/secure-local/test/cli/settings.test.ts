@@ -50,7 +50,7 @@ describe("welcome", () => {
       .split(/\n\n|\)\n/)
       .filter((part) => part.startsWith("{"))
       .map((part) => JSON.parse(part) as unknown);
-  const installed = "/usr/lib/node_modules/mcp-secure-local/dist/mcp-secure-local.mjs";
+  const installed = "/usr/lib/node_modules/mcp-secure-local/dist/mcp-secure-local.cjs";
 
   it.each([
     ["linux", ".config/Claude/claude_desktop_config.json", { command: "npx", args: ["-y", "mcp-secure-local"] }],

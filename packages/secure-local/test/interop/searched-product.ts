@@ -37,7 +37,7 @@ export async function searchedProduct(): Promise<SearchedProduct> {
   await writeFile(log, `${new Date().toISOString()} ERROR the database is away\n`);
   return {
     target: {
-      args: ["packages/secure-local/dist/mcp-secure-local.mjs", "--policy", policy, "--audit", auditFile],
+      args: ["packages/secure-local/dist/mcp-secure-local.cjs", "--policy", policy, "--audit", auditFile],
     },
     auditFile,
     held: () => gate.held,

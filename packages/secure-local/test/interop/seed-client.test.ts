@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../../../mcp/test/interop/official-client.js";
 
 const SEEDS = join(ROOT, "../shared/seeds");
-const COMMAND = join(ROOT, "packages/secure-local/dist/mcp-secure-local.mjs");
+const COMMAND = join(ROOT, "packages/secure-local/dist/mcp-secure-local.cjs");
 const here = existsSync(SEEDS);
 if (!here && process.env["CI"]) throw new Error(`The seed documents must be at ${SEEDS} when CI is set`);
 if (!here) console.log("skipped: the seed documents (../shared/seeds beside the repository) are not here");
