@@ -13,13 +13,15 @@ const SUM = toolCall("calculate", { expression: "6 * 7" });
 const MODE = 0o777;
 
 /** A search service that answers when it is told to. */
-async function heldSearch(): Promise<{ readonly port: number; readonly asked: Promise<void>; answer(): void }> {
+async function heldSearch(
+  expected = 1,
+): Promise<{ readonly port: number; readonly asked: Promise<void>; answer(): void }> {
   const waiting: ServerResponse[] = [];
   let arrive = (): void => undefined;
   const asked = new Promise<void>((resolve) => (arrive = resolve));
   const service = createServer((_request, response) => {
     waiting.push(response);
-    arrive();
+    if (waiting.length === expected) arrive();
   });
   service.listen(0, "127.0.0.1");
   await once(service, "listening");
@@ -35,7 +37,7 @@ function searchPolicy(home: string, port: number): string {
   const policy = join(home, "policy.yaml");
   const text = `version: "1.0"
 network: { allowed_endpoints: [{ host: "127.0.0.1", ports: [${port}] }], allowed_ranges: ["127.0.0.1/32"] }
-tools: { allowed: ["web_search"], web_search: { provider: "searxng", endpoint: "http://127.0.0.1:${port}/search" } }
+tools: { allowed: ["web_search"], rate_limits: { default: 1000 }, web_search: { provider: "searxng", endpoint: "http://127.0.0.1:${port}/search" } }
 `;
   writeFileSync(policy, text, { mode: 0o600 });
   return policy;
@@ -57,6 +59,24 @@ describe("SIGTERM", () => {
     open.destroy();
     search.answer();
     expect((await running).text).toContain("Found late");
+    expect(await served.exited()).toBe(0);
+  });
+
+  it("delivers five hundred calls in flight", async () => {
+    const home = temporaryFolder();
+    const search = await heldSearch(500);
+    const served = new Served(["--policy", searchPolicy(home, search.port)], home);
+    const url = await served.ready();
+    const calls = Array.from({ length: 500 }, (_, index) =>
+      send(url, toolCall("web_search", { query: `late ${index}` }, served.bearer)),
+    );
+    await search.asked;
+    served.child.kill("SIGTERM");
+    await served.complained("SIGTERM");
+    search.answer();
+    const replies = await Promise.all(calls);
+    expect(replies.filter(({ text }) => text.includes("Found late"))).toHaveLength(500);
+    for (const [index, { text }] of replies.entries()) expect(text).toContain(`Search results for: late ${index}\\n`);
     expect(await served.exited()).toBe(0);
   });
 

@@ -127,6 +127,14 @@ describe("mcp-secure-local serve", () => {
     expect(await served.end()).toBe(0);
   });
 
+  it("makes spans where an SDK was loaded before it", async () => {
+    const sdk = new URL("preloaded-sdk.mjs", import.meta.url).href;
+    const served = new Served([], temporaryFolder(), { NODE_OPTIONS: `--import=${sdk}` });
+    await send(await served.ready(), withHeaders(served.bearer));
+    await served.complained("span: tools/call calculate");
+    expect(await served.end()).toBe(0);
+  });
+
   it("without a token says so loudly, and only on this machine", async () => {
     const served = new Served(["--no-auth"], temporaryFolder());
     const url = await served.ready();
