@@ -8,7 +8,7 @@ function calls(workload, title, how) {
   return {
     title,
     note: (settings) =>
-      `${settings[workload].calls.toLocaleString("en")} calls of echo and add over 32 keep-alive connections; ${how}.`,
+      `${settings[workload].calls.toLocaleString("en")} calls of echo and add over 32 keep-alive connections (a fifth of them for the SDKs and tmcp); ${how}.`,
     columns: [
       ["CPU s per 10k calls", (f, id) => seconds(f.value(workload, id, "cpuMicros"))],
       ["calls/s", (f, id) => thousands(f.value(workload, id, "perSecond"))],

@@ -17,8 +17,9 @@ const SESSION_WARM_UP = 500;
 
 /** Many small calls over 32 connections. CPU microseconds of the server a call, and calls a second. */
 export function throughput(mode) {
-  return (server, { calls }) =>
+  return (server, settings) =>
     withServer(server, { mode, connections: CONNECTIONS }, async ({ service, load }) => {
+      const calls = settings.calls * (server.share ?? 1);
       const first = Math.min(calls, WARM_UP);
       await load.run("calls", { kind: "small", first: 0, count: first });
       const { cpu, wall } = await clocked(service, () => load.run("calls", { kind: "small", first, count: calls }));
