@@ -26,7 +26,7 @@ async function run(argv: readonly string[]): Promise<number> {
   // Serving is what has to be ready at once, so it comes first and needs nothing that is loaded later.
   const wantsText = line.version || line.help || word !== undefined || line.json;
   if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);
-  if (word !== "serve") endWithReader();
+  if (word !== "serve" || line.help || line.version) endWithReader();
   if (line.version) {
     print(programVersion());
     return ExitCode.Ok;
