@@ -37,17 +37,18 @@ export interface PeerHandler {
 export class Peer implements MessageSink {
   readonly #handler: PeerHandler;
   readonly #limits: JsonRpcLimits;
-  readonly #pending: PendingRequests;
+  /** Made at the first request of ours: most sessions never ask anything. */
+  #pending: PendingRequests | undefined;
+  #closed = false;
 
   constructor(handler: PeerHandler, limits: JsonRpcLimits) {
     this.#handler = handler;
     this.#limits = limits;
-    this.#pending = new PendingRequests(limits);
   }
 
   /** The number of requests of ours that wait for an answer. */
   get pending(): number {
-    return this.#pending.size;
+    return this.#pending?.size ?? 0;
   }
 
   receive(text: string, carrier: Carrier): void {
@@ -67,7 +68,8 @@ export class Peer implements MessageSink {
   }
 
   closed(): void {
-    this.#pending.close();
+    this.#closed = true;
+    this.#pending?.close();
     this.#handler.closed?.();
   }
 
@@ -76,6 +78,10 @@ export class Peer implements MessageSink {
    * is answered with an error, otherwise with a `LocalError` (CLOSED, TIMEOUT, CANCELLED, LIMIT, INVALID_RESPONSE).
    */
   request(carrier: Carrier, message: OutgoingRequest, options: RequestOptions): Promise<JsonObject> {
+    if (this.#pending === undefined) {
+      this.#pending = new PendingRequests(this.#limits);
+      if (this.#closed) this.#pending.close();
+    }
     return this.#pending.send(carrier, message, options);
   }
 
@@ -91,8 +97,8 @@ export class Peer implements MessageSink {
   }
 
   #receiveResponse(message: SuccessMessage | FailureMessage): void {
-    const expected = "result" in message ? this.#pending.succeed(message) : this.#pending.fail(message);
-    if (expected) return;
+    const expected = "result" in message ? this.#pending?.succeed(message) : this.#pending?.fail(message);
+    if (expected === true) return;
     const detail = "error" in message ? `: ${message.error.message}` : "";
     this.#ignore(`response to no pending request, id ${JSON.stringify(message.id ?? null)}${detail}`);
   }
@@ -153,7 +159,7 @@ export class Peer implements MessageSink {
       const unreadable = this.#handler.rules().unreadableId === "null" ? null : undefined;
       return failureText(id ?? unreadable, { code, message });
     }
-    if (id === undefined || !this.#pending.failMalformed(id)) this.#ignore(message);
+    if (id === undefined || this.#pending?.failMalformed(id) !== true) this.#ignore(message);
   }
 
   #ignore(reason: string): void {

@@ -3,6 +3,9 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
 
+/** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
+const LONG_REPLY = 64 * 1024;
+
 export class NodeExchange implements HttpExchange, HttpStream {
   readonly method: string;
   readonly path: string;
@@ -15,8 +18,11 @@ export class NodeExchange implements HttpExchange, HttpStream {
   #drain: (() => void) | undefined;
   #chunks: Buffer[] | undefined;
   #bytes = 0;
+  readonly #stallMs: number;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  /** `stallMs`: how long a reader may take nothing of a long reply before its connection is cut. */
+  constructor(request: IncomingMessage, response: ServerResponse, stallMs: number) {
+    this.#stallMs = stallMs;
     this.#request = request;
     this.#response = response;
     this.method = request.method ?? "";
@@ -73,6 +79,7 @@ export class NodeExchange implements HttpExchange, HttpStream {
     if (this.over) return;
     const length = status === 204 ? [] : ["content-length", String(Buffer.byteLength(body))];
     this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
+    if (body.length >= LONG_REPLY) this.#response.setTimeout(this.#stallMs);
     this.#response.end(body);
   }
 

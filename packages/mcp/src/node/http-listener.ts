@@ -45,7 +45,7 @@ export class HttpListener {
       if (this.#site === undefined || isMalformed(request, limits)) {
         response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
       } else {
-        this.#site.handle(new NodeExchange(request, response));
+        this.#site.handle(new NodeExchange(request, response, limits.stallMs));
       }
     };
     this.#server =

@@ -24,7 +24,8 @@ export class Subscription {
   readonly id: RequestId | undefined;
   /** Ends a listen request gracefully. */
   end: (() => void) | undefined;
-  readonly #held = new Map<string, { readonly method: string; readonly params: object }>();
+  /** Made when a reader first falls behind. */
+  #held: Map<string, { readonly method: string; readonly params: object }> | undefined;
   #busy = false;
 
   constructor(options: {
@@ -71,8 +72,9 @@ export class Subscription {
   /** Sends a change, or holds it (merged with an equal one) while the reader is behind. */
   #change(key: string, method: string, params: object): void {
     if (this.#busy) {
-      this.#held.set(key, { method, params });
-      if (this.#held.size > HELD_CHANGES) this.#held.delete(this.#held.keys().next().value as string);
+      const held = (this.#held ??= new Map());
+      held.set(key, { method, params });
+      if (held.size > HELD_CHANGES) held.delete(held.keys().next().value as string);
       return;
     }
     const written = this.send(method, params);
@@ -83,9 +85,11 @@ export class Subscription {
 
   #release(): void {
     this.#busy = false;
-    for (const [key, { method, params }] of this.#held) {
+    const held = this.#held;
+    if (held === undefined) return;
+    for (const [key, { method, params }] of held) {
       if (this.#busy) return;
-      this.#held.delete(key);
+      held.delete(key);
       this.#change(key, method, params);
     }
   }

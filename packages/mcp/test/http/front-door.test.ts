@@ -1,4 +1,8 @@
 // The front door: hosts and origins that may come in, and everything else that may not, before anything is parsed.
+import { mkdtempSync } from "node:fs";
+import { request as httpRequest } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Server } from "../../src/server/server.js";
 import {
@@ -202,6 +206,26 @@ it("a body that is not UTF-8 is a parse error", async () => {
   const { text } = await raw(url, Buffer.concat([opening, body]));
   expect(text).toMatch(/^HTTP\/1\.1 400 /);
   expect(text).toContain("-32700");
+});
+
+it("a socket file takes the place of a port", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "mcp-http-"));
+  const socketPath = join(folder, "s");
+  const { url } = await start(testServer(), { socketPath });
+  expect(url).toBe(`http+unix://${encodeURIComponent(socketPath)}/mcp`);
+  const message = modern("tools/list");
+  const status = await new Promise((resolve, reject) => {
+    const request = httpRequest(
+      { socketPath, path: "/mcp", method: "POST", headers: { ...JSON_TYPES, ...modernHeaders(message) } },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      },
+    );
+    request.on("error", reject);
+    request.end(JSON.stringify(message));
+  });
+  expect(status).toBe(200);
 });
 
 it("other paths are not found, other methods not allowed", async () => {

@@ -1,5 +1,6 @@
 // Slow readers and a server that goes down: bounded memory, stalled streams cut, what runs is delivered.
 import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
 import { describe, expect, it } from "vitest";
 import { Server } from "../../src/server/server.js";
 import {
@@ -75,6 +76,34 @@ describe("a reader that takes nothing", () => {
     expect(got.at(-1)).toMatchObject({ id: 1, result: { content: [{ text: "the answer" }] } });
     expect(got.length).toBeLessThan(5);
   });
+});
+
+it("a reader that takes nothing of a long answer in JSON loses its connection", async () => {
+  const server = new Server({ name: "t", version: "1" });
+  const go = gate();
+  server.tool("long", {
+    async run() {
+      await go.opened;
+      return "x".repeat(30_000_000);
+    },
+  });
+  const { url } = await start(server, { limits: { stallMs: 50 } });
+  const message = modern("tools/call", { name: "long" });
+  const body = JSON.stringify(message);
+  const head = Object.entries({ ...JSON_TYPES, ...modernHeaders(message), "content-length": String(body.length) });
+  const { hostname, port, host } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  socket.on("error", () => undefined);
+  socket.pause();
+  socket.write(
+    `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
+  );
+  go.open();
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  let taken = 0;
+  socket.on("data", (chunk) => (taken += chunk.length)).resume();
+  await new Promise((resolve) => socket.on("close", resolve));
+  expect(taken).toBeLessThan(30_000_000);
 });
 
 describe("close", () => {

@@ -9,8 +9,9 @@ export interface StoredEvent {
 
 /** A store of one's own may share sessions between processes. It keeps what it can: what is lost is refused, not guessed. */
 export interface EventStore {
+  /** Called before the event is sent. Must not throw. */
   append(session: string, stream: number, event: StoredEvent): void;
-  /** What is kept of a stream after a position, in order. */
+  /** What is kept of a stream after a position, in order. A rejection counts as nothing kept. */
   after(session: string, stream: number, sequence: number): readonly StoredEvent[] | Promise<readonly StoredEvent[]>;
   forget(session: string): void;
 }

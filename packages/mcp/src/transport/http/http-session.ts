@@ -25,8 +25,6 @@ export class HttpSession implements StreamHome {
   /** When the last request came or the last stream was open. */
   used: number = this.born;
   closed = false;
-  /** The reply header that tells the client its session. */
-  readonly headers: HeaderList;
   #conversation: HttpConversation | undefined;
   #streams: Map<number, ResumableStream> | undefined;
   #lastStream = 0;
@@ -36,7 +34,6 @@ export class HttpSession implements StreamHome {
     this.id = id;
     this.principal = principal;
     this.settings = settings;
-    this.headers = ["mcp-session-id", id];
   }
 
   get conversation(): HttpConversation {
@@ -46,6 +43,11 @@ export class HttpSession implements StreamHome {
 
   set conversation(conversation: HttpConversation) {
     this.#conversation = conversation;
+  }
+
+  /** The reply header that tells the client its session. */
+  get headers(): HeaderList {
+    return ["mcp-session-id", this.id];
   }
 
   get store(): EventStore {

@@ -64,10 +64,7 @@ export class HttpSite {
     try {
       const who = authenticate(exchange);
       if (!(who instanceof Promise)) return this.#enter(exchange, route, who);
-      who.then(
-        (known) => this.#enter(exchange, route, known),
-        (error: unknown) => this.#failed(exchange, error),
-      );
+      who.then((known) => this.#enter(exchange, route, known)).catch((error: unknown) => this.#failed(exchange, error));
     } catch (error) {
       this.#failed(exchange, error);
     }

@@ -150,9 +150,10 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     const position = readEventId(last);
     const stream = position && standing.session.stream(position.stream);
     if (position === undefined || stream === undefined) return lost(exchange);
-    void stream.resume(exchange, [], position.sequence).then((resumed) => {
-      if (!resumed) this.#restart(exchange, standing, stream);
-    });
+    const restart = (): void => this.#restart(exchange, standing, stream);
+    stream.resume(exchange, [], position.sequence).then((resumed) => {
+      if (!resumed) restart();
+    }, restart);
   }
 
   /** What cannot be resumed without a loss is refused, but for unsolicited messages: the next ones are worth having. */
