@@ -84,16 +84,9 @@ export class HttpListener {
     this.#site = site;
   }
 
-  /** Takes no more connections. What is open goes on. */
-  stopListening(): void {
-    this.#server.close();
-    this.#server.closeIdleConnections();
-  }
-
   /** Ends every connection. */
   close(): Promise<void> {
     return new Promise((resolve) => {
-      if (!this.#server.listening) this.#server.closeAllConnections();
       this.#server.close(() => resolve());
       this.#server.closeAllConnections();
     });

@@ -70,7 +70,7 @@ function serving(url: string, endpoint: HttpEndpoint, listener: HttpListener, si
   let closing: Promise<void> | undefined;
   const forget = signals ? onShutdown(() => void close()) : undefined;
   const end = async (): Promise<void> => {
-    listener.stopListening();
+    // Still listening while it drains: new work is told to come back, and answers to open questions get through.
     await endpoint.close();
     await listener.close();
     forget?.();

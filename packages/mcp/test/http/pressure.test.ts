@@ -138,7 +138,10 @@ describe("close", () => {
     const closed = serving.close();
     await listen.ended;
     expect(listen.messages.at(-1)).toMatchObject({ id: 1, result: { resultType: "complete" } });
-    await expect(postModern(url, message)).rejects.toThrow();
+    const late = await postModern(url, message);
+    expect([late.status, late.headers["retry-after"]]).toEqual([503, "5"]);
+    expect((await opened.post(call("slow", {}, 99))).text).toContain("shutting down");
+    expect((await opened.post({ jsonrpc: "2.0", id: 99, result: {} })).status).toBe(202);
     go.open();
     for (const reply of await Promise.all(running)) expect(reply.text).toContain("delivered");
     await closed;

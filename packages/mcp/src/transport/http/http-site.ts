@@ -37,7 +37,7 @@ const RETRY_AFTER: HeaderList = ["retry-after", "5"];
 
 export class HttpSite {
   readonly #options: HttpSiteOptions;
-  /** Set when the site is going down: nothing new is served. */
+  /** Set when the site is going down: nothing new is served, and sessions hear only what they wait for. */
   closing = false;
 
   constructor(options: HttpSiteOptions) {
@@ -48,7 +48,8 @@ export class HttpSite {
     const { door, routes, cors, authenticate } = this.#options;
     const refusal = door.refusal(exchange);
     if (refusal !== undefined) return turnAway(exchange, refusal.status, refusal.text);
-    if (this.closing) return turnAway(exchange, 503, "The server is shutting down", RETRY_AFTER);
+    if (this.closing && !mayFinish(exchange))
+      return turnAway(exchange, 503, "The server is shutting down", RETRY_AFTER);
     if (cors) {
       const origin = exchange.header("origin");
       if (origin !== undefined) exchange.extra = corsHeaders(origin);
@@ -84,4 +85,9 @@ export class HttpSite {
     this.#options.onError(error);
     refuse(exchange, 500, "Authentication failed for a reason the server's log knows", ["connection", "close"]);
   }
+}
+
+/** A session that is ending may still be told the answers to its questions; requests it refuses by itself. */
+function mayFinish(exchange: HttpExchange): boolean {
+  return exchange.method === "POST" && exchange.header("mcp-session-id") !== undefined;
 }

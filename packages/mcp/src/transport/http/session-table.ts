@@ -52,18 +52,22 @@ export class SessionTable {
   }
 
   /** Ends a session at once: what it has running is cancelled. */
-  async end(session: HttpSession, graceMs = 0): Promise<void> {
-    this.#sessions.delete(session.id);
-    if (this.#sessions.size === 0) {
-      clearInterval(this.#timer);
-      this.#timer = undefined;
-    }
-    await session.close(graceMs);
+  async end(session: HttpSession): Promise<void> {
+    this.#forget(session);
+    await session.close(0);
   }
 
+  /** Ends every session: what runs in them may finish within `graceMs`, and hears what it waits for until then. */
   async endAll(graceMs: number): Promise<void> {
     const all = [...this.#sessions.values()];
-    await Promise.all(all.map(({ session }) => this.end(session, graceMs)));
+    await Promise.all(all.map(({ session }) => session.close(graceMs).then(() => this.#forget(session))));
+  }
+
+  #forget(session: HttpSession): void {
+    this.#sessions.delete(session.id);
+    if (this.#sessions.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   #sweep(): void {

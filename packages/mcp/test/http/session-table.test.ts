@@ -1,0 +1,79 @@
+// Sessions end by themselves: when nobody uses them, and when they are too old, whoever uses them.
+import { beforeEach, afterEach, describe, expect, it, vi } from "vitest";
+import { MemoryEventStore } from "../../src/transport/http/event-store.js";
+import { DEFAULT_HTTP_LIMITS, DEFAULT_SESSION_LIMITS, withLimits } from "../../src/transport/http/http-limits.js";
+import { HttpSession } from "../../src/transport/http/http-session.js";
+import { newSessionId, SessionTable } from "../../src/transport/http/session-table.js";
+import { StandingCarrier } from "../../src/transport/http/standing-carrier.js";
+import { StreamKeeper } from "../../src/transport/http/stream-keeper.js";
+
+const LIMITS = { ...DEFAULT_SESSION_LIMITS, idleMs: 60_000, absoluteMs: 600_000 };
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function opened(table: SessionTable): { session: HttpSession; conversation: { active: number; closed: number } } {
+  const settings = {
+    limits: LIMITS,
+    store: new MemoryEventStore(LIMITS),
+    keeper: new StreamKeeper(DEFAULT_HTTP_LIMITS),
+    answers: "auto" as const,
+  };
+  const session = new HttpSession(newSessionId(), "ada", settings);
+  const conversation = {
+    polling: true,
+    active: 0,
+    closed: 0,
+    deliver: () => undefined,
+    close: async () => {
+      conversation.closed++;
+    },
+  };
+  session.conversation = conversation;
+  expect(table.reserve()).toBe(true);
+  table.add(new StandingCarrier(session));
+  return { session, conversation };
+}
+
+describe("a session", () => {
+  it("ends when it was idle for too long, and not while it is used", async () => {
+    const table = new SessionTable(LIMITS);
+    const idle = opened(table);
+    const used = opened(table);
+    used.conversation.active = 1;
+    await vi.advanceTimersByTimeAsync(80_000);
+    expect(table.find(idle.session.id, "ada")).toBeUndefined();
+    expect(table.find(used.session.id, "ada")?.session).toBe(used.session);
+    expect([idle.conversation.closed, used.conversation.closed]).toEqual([1, 0]);
+    used.conversation.active = 0;
+    await vi.advanceTimersByTimeAsync(80_000);
+    expect(table.size).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("ends when it is too old, however busy", async () => {
+    const table = new SessionTable(LIMITS);
+    const { session, conversation } = opened(table);
+    conversation.active = 1;
+    await vi.advanceTimersByTimeAsync(590_000);
+    expect(table.find(session.id, "ada")).toBeDefined();
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(table.find(session.id, "ada")).toBeUndefined();
+    expect(session.closed).toBe(true);
+  });
+});
+
+it("ids are 256 bits in characters that are safe in headers and queries", () => {
+  const ids = new Set(Array.from({ length: 1_000 }, newSessionId));
+  expect(ids.size).toBe(1_000);
+  for (const id of ids) expect(id).toMatch(/^[\w-]{43}$/);
+});
+
+it("limits must be positive integers", () => {
+  expect(() => withLimits(LIMITS, { max: 0 })).toThrow('limit "max" must be a positive integer, not 0');
+  expect(withLimits(LIMITS, { max: 3 }).max).toBe(3);
+});
