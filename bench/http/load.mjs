@@ -89,8 +89,8 @@ function inTurn(connection, prepared, replies) {
 function checkCall(bytes, id, text) {
   const reply = readReply(bytes);
   const type = headerOf(reply, "content-type") ?? "nothing";
-  if (!type.startsWith(target.mode === "sse" ? "text/event-stream" : "application/json")) {
-    throw new Error(`an answer as ${type} where mode ${target.mode} is measured`);
+  if (!type.startsWith(target.streams ? "text/event-stream" : "application/json")) {
+    throw new Error(`an answer as ${type} which mode ${target.mode} does not measure`);
   }
   const { id: answered, result } = messageOf(reply);
   if (answered === id && result?.isError !== true && result?.content?.[0]?.text === text) return;

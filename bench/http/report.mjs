@@ -20,8 +20,12 @@ function calls(workload, title, how) {
 const WORKLOADS = {
   "w3-json": calls("w3-json", "W3: sessions of 2025-11-25, answers in JSON", "each connection has its session"),
   "w3-sse": calls("w3-sse", "W3: sessions of 2025-11-25, answers as streams", "each answer is a stream of one event"),
-  "w3-alone": calls("w3-alone", "W3: 2025-11-25 without sessions", "each message is served by itself, in JSON"),
-  w4: calls("w4", "W4: 2026-07-28", "stateless, with its headers"),
+  "w3-alone": calls(
+    "w3-alone",
+    "W3: 2025-11-25 without sessions",
+    "each message is served by itself, in JSON (SDK v2: as a stream)",
+  ),
+  w4: calls("w4", "W4: 2026-07-28", "stateless, with its headers, answers in JSON (tmcp: as streams)"),
   w6: {
     title: "W6: echo of 1 MB, session, JSON",
     note: (settings) => `${settings.w6.calls} calls, one at a time.`,

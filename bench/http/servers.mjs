@@ -12,7 +12,10 @@ const TOKEN = "the-token-of-the-bench-which-guards-nothing";
 /** The share of the calls that are enough for servers that take so long over each that a run would last for ever. */
 const FEWER = 0.2;
 
-/** Every server, in the order of the report. `state` is a folder the product may write to, `profiles` one for profiles. */
+/**
+ * Every server, in the order of the report. `streams` are the modes in which it answers as a stream though JSON is asked
+ * for; `jsonOnly` servers stream to whoever accepts it, so that JSON is all they are told is accepted. `state` is a folder the product may write to, `profiles` one for profiles.
+ */
 export function allServers(state, profiles) {
   const execArgv = profiles === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${profiles}`];
   const script = (name) => ({ script: here(`servers/${name}.mjs`), env: process.env, execArgv });
@@ -35,12 +38,18 @@ export function allServers(state, profiles) {
       share: FEWER,
       ...script("sdk-v1"),
     },
-    { id: "sdk-v2", label: "official SDK v2 2.4.0", workloads: all, share: FEWER, ...script("sdk-v2") },
+    {
+      id: "sdk-v2",
+      label: "official SDK v2 2.4.0",
+      workloads: all,
+      share: FEWER,
+      streams: ["alone"],
+      ...script("sdk-v2"),
+    },
     {
       id: "mcp-lite",
       label: "mcp-lite 0.10.0",
       workloads: all.filter((workload) => workload !== "w4"),
-      // It streams to whoever can read a stream.
       jsonOnly: true,
       ...script("mcp-lite"),
     },
@@ -49,6 +58,7 @@ export function allServers(state, profiles) {
       label: "tmcp 1.20.0",
       // In sessions it answers as a stream, whatever is asked.
       workloads: ["w3-sse", "w4"],
+      streams: ["modern"],
       share: FEWER,
       ...script("tmcp"),
     },

@@ -20,7 +20,8 @@ export function throughput(mode) {
   return (server, settings) =>
     withServer(server, { mode, connections: CONNECTIONS }, async ({ service, load }) => {
       const calls = settings.calls * (server.share ?? 1);
-      const first = Math.min(calls, WARM_UP);
+      // The warm-up is the same for all, so that nobody is measured with code that is not compiled yet.
+      const first = Math.min(settings.calls, WARM_UP);
       await load.run("calls", { kind: "small", first: 0, count: first });
       const { cpu, wall } = await clocked(service, () => load.run("calls", { kind: "small", first, count: calls }));
       return { cpuMicros: cpu / calls / 1e3, perSecond: (calls / wall) * 1e9 };
@@ -74,7 +75,8 @@ async function withServer(server, { mode, connections, args = [], execArgv = [] 
   try {
     const { port } = await service.hear();
     const accept = server.jsonOnly === true && mode !== "sse" ? "application/json" : undefined;
-    await load.run("open", { port, token: server.token, mode, accept, connections });
+    const streams = mode === "sse" || server.streams?.includes(mode) === true;
+    await load.run("open", { port, token: server.token, mode, accept, streams, connections });
     return await use({ service, load });
   } catch (error) {
     throw new Error(`${error.message}${service.complaint()}`, { cause: error });
