@@ -4,6 +4,7 @@
 // Compiling the bundle takes longer than everything else at start. What V8 made of it is kept in the user's cache
 // folder, for this very build and Node; where that folder is missing, or others could write to it, nothing is kept.
 "use strict";
+const { createHash } = require("node:crypto");
 const fs = require("node:fs");
 const Module = require("node:module");
 const path = require("node:path");
@@ -17,10 +18,12 @@ const MOST_KEPT = 4;
 /** After the first answers: making the code takes 10 ms, and the functions that ran by then are in it. */
 const KEEP_AFTER_MS = 250;
 const OTHERS_CAN_WRITE = 0o022;
+/** Each file begins with the SHA-256 of the rest: V8 runs damaged code as if it were sound. */
+const DIGEST_BYTES = 32;
 
 const folder = cacheFolder();
 const kept = folder && path.join(folder, `code-${BUILD}-${process.version}-${process.arch}.bin`);
-const cachedData = kept && readOwn(kept);
+const cachedData = kept && sound(readOwn(kept));
 const source = fs.readFileSync(BUNDLE, "latin1");
 const wrapped = `(function (exports, require, module, __filename, __dirname) {${source}\n})`;
 const script = new vm.Script(wrapped, {
@@ -61,6 +64,16 @@ function readOwn(file) {
   }
 }
 
+function sound(bytes) {
+  if (bytes === undefined || bytes.length <= DIGEST_BYTES) return undefined;
+  const code = bytes.subarray(DIGEST_BYTES);
+  return digest(code).equals(bytes.subarray(0, DIGEST_BYTES)) ? code : undefined;
+}
+
+function digest(code) {
+  return createHash("sha256").update(code).digest();
+}
+
 function isOwn(stats) {
   return stats.uid === process.getuid() && (stats.mode & OTHERS_CAN_WRITE) === 0;
 }
@@ -81,7 +94,7 @@ function write(data) {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (!isOwn(fs.lstatSync(folder))) return;
   const fresh = `${kept}.${process.pid}`;
-  fs.writeFileSync(fresh, data, { mode: 0o600, flag: "wx" });
+  fs.writeFileSync(fresh, Buffer.concat([digest(data), data]), { mode: 0o600, flag: "wx" });
   fs.renameSync(fresh, kept);
   const files = fs.readdirSync(folder).filter((name) => name.startsWith("code-"));
   const aged = files.map((name) => ({ name, at: fs.statSync(path.join(folder, name)).mtimeMs }));
