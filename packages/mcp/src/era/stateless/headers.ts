@@ -61,7 +61,9 @@ function valueFault(header: string, raw: string | undefined, value: unknown): Rp
   if (raw === undefined) return mismatch(`${header} is missing`);
   const text = decodeHeader(raw);
   if (text === undefined) return mismatch(`${header} is badly encoded`);
-  return isSame(text, value) ? undefined : differs(header, text, typeof value === "string" ? value : JSON.stringify(value));
+  return isSame(text, value)
+    ? undefined
+    : differs(header, text, typeof value === "string" ? value : JSON.stringify(value));
 }
 
 // Integers are compared as numbers, so that 42 and 42.0 are the same; what else an argument may be, its schema refuses.
