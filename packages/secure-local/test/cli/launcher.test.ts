@@ -1,7 +1,9 @@
 // The launcher keeps V8's code for the next start, and uses it only when nobody else can have changed it.
+import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
