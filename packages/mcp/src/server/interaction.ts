@@ -61,6 +61,11 @@ export class Interaction implements Asker {
     this.#given = [...given];
   }
 
+  /** Whether the handler has ended. */
+  get finished(): boolean {
+    return this.#outcome !== undefined;
+  }
+
   /** Starts the handler and serves the first round. */
   begin(call: Call, run: () => MaybePromise<Answer>): Promise<Answer> {
     return this.#serve(call, () => {

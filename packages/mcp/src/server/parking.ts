@@ -71,11 +71,17 @@ export class Parking implements Garage {
     const place = this.#places.get(interaction.id);
     if (place !== undefined) clearTimeout(place.timer);
     this.#places.delete(interaction.id);
-    while (this.#places.size >= this.#limits.parked) this.#giveUp(this.#places.keys().next().value as string);
+    while (this.#places.size >= this.#limits.parked) this.#giveUp(this.#leastNeeded());
     const timer = setTimeout(() => this.#giveUp(interaction.id), this.#limits.parkedMs);
     // A parked handler must not keep a process alive that has nothing else to do.
     (timer as { unref?: () => void }).unref?.();
     this.#places.set(interaction.id, { interaction, timer });
+  }
+
+  /** An interaction that has its answer is only kept for a repeated retry; a parked handler still waits for its first. */
+  #leastNeeded(): string {
+    for (const [id, { interaction }] of this.#places) if (interaction.finished) return id;
+    return this.#places.keys().next().value as string;
   }
 
   #giveUp(id: string): void {

@@ -137,6 +137,17 @@ describe("a parked handler", () => {
     expect(count).toEqual({ started: 3, ended: 2 });
   });
 
+  it("stays when there is an answered one to give up instead", async () => {
+    const { server } = asking({ limits: { parked: 2 } });
+    const peer = serveStub(server);
+    const waiting = await ask(peer, "ask", 1);
+    const answered = await ask(peer, "ask", 2);
+    await answered(YES);
+    await ask(peer, "ask", 3);
+    expect(textOf(await waiting(YES))).toBe("1: true");
+    expect(errorOf(await answered(YES)).message).toContain("belongs to a call this server no longer has");
+  });
+
   it("may ask a bounded number of rounds", async () => {
     const { server } = asking({ limits: { rounds: 3 } });
     const peer = serveStub(server);
