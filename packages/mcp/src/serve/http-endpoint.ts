@@ -54,7 +54,7 @@ export interface HttpEndpoint {
   readonly site: HttpSite;
   readonly limits: HttpLimits;
   load(): HttpLoad;
-  /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all. */
+  /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all, the server's tasks too. */
   close(): Promise<void>;
 }
 
@@ -94,6 +94,7 @@ export function httpEndpoint(
     site.closing = true;
     const { drainMs } = limits;
     await Promise.all([streamable.close(drainMs), sse?.close(drainMs), service.close(drainMs)]);
+    await role.tasks.close();
     await keeper.flush(FLUSH_MS);
   };
   const load = (): HttpLoad => ({ sessions: streamable.sessions + (sse?.sessions ?? 0), streams: keeper.size });

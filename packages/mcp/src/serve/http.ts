@@ -28,7 +28,10 @@ export interface HttpServing {
   readonly url: string;
   /** What is open now, and the bytes of all connections so far. */
   stats(): HttpStats;
-  /** Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`. Safe to call again. */
+  /**
+   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
+   * Safe to call again.
+   */
   close(): Promise<void>;
   /** Resolves once everything has ended. */
   readonly closed: Promise<void>;

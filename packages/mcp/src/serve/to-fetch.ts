@@ -6,7 +6,10 @@ import { httpEndpoint, type HttpOptions } from "./http-endpoint.js";
 /** Answers a request; hand it to the runtime. */
 export interface FetchHandler {
   (request: Request): Promise<Response>;
-  /** Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`. Safe to call again. */
+  /**
+   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
+   * Safe to call again.
+   */
   close(): Promise<void>;
 }
 

@@ -1,5 +1,8 @@
 // Tasks over HTTP: what has no connection of its own reaches the client on the stream that waits for the result.
 import { describe, expect, it } from "vitest";
+import { serveHttp } from "../../src/serve/http.js";
+import { DEFAULT_SERVER_LIMITS } from "../../src/server/limits.js";
+import { MemoryTaskStore } from "../../src/server/tasks/memory-task-store.js";
 import { start } from "../http/http-fixture.js";
 import { ABLE, DIRECTED, EXTENSION, latch, newServer, RELATED, REQUESTED } from "./task-peer.js";
 
@@ -166,5 +169,18 @@ describe("a stateless request", () => {
     const params = { name: "greet", arguments: {}, _meta };
     const reply = await new Poster(url, "ann").send({ id: 1, method: "tools/call", params }, headers);
     expect([reply.status, await reply.json()]).toMatchObject([400, { id: 1, error: { code: -32021 } }]);
+  });
+});
+
+it("closing ends what still runs, and keeps why", async () => {
+  const store = new MemoryTaskStore(DEFAULT_SERVER_LIMITS);
+  const server = newServer({ tasks: { store } });
+  server.tool("endless", { task: "optional", run: () => new Promise<string>(() => undefined) });
+  const serving = await serveHttp(server, { signals: false, limits: { drainMs: 50 } });
+  const ann = await new Poster(serving.url, "ann").open();
+  const taskId = taskOf(await ann.request("tools/call", { name: "endless", task: {} }));
+  await serving.close();
+  expect(await store.get(taskId, undefined)).toMatchObject({
+    task: { status: "failed", statusMessage: expect.stringContaining("stopped") },
   });
 });
