@@ -24,7 +24,8 @@ interface Known {
 }
 
 /**
- * Tokens are kept as hashes and compared in constant time, each with every known one. Throws RangeError for a list that
+ * Tokens are kept as hashes and compared in constant time, each with every known one; a token that was good is known by
+ * its text from then on, so that only its first request pays for that. Throws RangeError for a list that
  * is empty or too long and for a token that is too short or cannot be sent in a header; no message repeats a token.
  */
 export function staticTokenAuthenticator(
@@ -34,12 +35,16 @@ export function staticTokenAuthenticator(
   if (tokens.length === 0 || tokens.length > MAX_TOKENS) throw new RangeError(`Give 1 to ${MAX_TOKENS} tokens`);
   for (const one of tokens) checkToken(one);
   const known = Promise.all(tokens.map(remember));
-  const verify = async (token: string): Promise<TokenVerdict> => {
+  // Holds good tokens only, so never more than were given. Whether a guess is in it shows no more than its refusal does.
+  const verified = new Map<string, Promise<TokenVerdict>>();
+  const judge = async (token: string): Promise<TokenVerdict> => {
     const hash = await sha256(token);
     let found = UNKNOWN;
     for (const one of await known) if (equalInConstantTime(hash, one.hash)) found = one.verdict;
+    if (found.ok) verified.set(token, Promise.resolve(found));
     return found;
   };
+  const verify = (token: string): Promise<TokenVerdict> => verified.get(token) ?? judge(token);
   return tokenAuthenticator({ verify }, options);
 }
 

@@ -26,6 +26,21 @@ describe("static tokens", () => {
     expect(await present(authenticator, BOB)).toEqual({ ok: true, identity: { principal: "bob", scopes: [] } });
   });
 
+  it("are known by their text once they were good, and by nothing near it", async () => {
+    for (let round = 0; round < 3; round++) {
+      expect(await present(authenticator, ADA)).toMatchObject({ ok: true, identity: { principal: "ada" } });
+      expect(await present(authenticator, `${ADA}x`)).toMatchObject({ ok: false, error: "invalid_token" });
+    }
+  });
+
+  it("are refused in the URL and under another scheme even after they were good", async () => {
+    expect((await present(authenticator, ADA)).ok).toBe(true);
+    const inUrl = { method: "POST", url: `/mcp?access_token=${ADA}`, header: () => `Bearer ${ADA}` };
+    expect(await authenticator.authenticate(inUrl)).toMatchObject({ ok: false, status: 400 });
+    const bound = { method: "POST", url: "/mcp", header: () => `DPoP ${ADA}` };
+    expect(await authenticator.authenticate(bound)).toMatchObject({ ok: false, status: 401 });
+  });
+
   it.each([
     "",
     "x",
@@ -86,11 +101,11 @@ describe("comparison", () => {
     expect(read.size).toBe(32);
   });
 
-  it("is what the authenticator uses, with every token and without leaving early", () => {
+  it("is how an unknown token is judged, with every known one and without leaving early", () => {
     const source = readFileSync(new URL("../../src/auth/static-token.ts", import.meta.url), "utf8");
-    const verify = source.slice(source.indexOf("const verify"), source.indexOf("return tokenAuthenticator"));
-    expect(verify).toContain("equalInConstantTime(hash, one.hash)");
-    expect(verify).not.toMatch(/===|break|\.find\(|\.get\(|\.has\(/);
+    const judge = source.slice(source.indexOf("const judge"), source.indexOf("const verify"));
+    expect(judge).toContain("equalInConstantTime(hash, one.hash)");
+    expect(judge).not.toMatch(/===|break|\.find\(|\.get\(|\.has\(/);
   });
 });
 
