@@ -27,6 +27,7 @@ export type { Completer, CompletionReturn } from "../server/completer.js";
 export { audio, type Block, image, link, resource, text } from "../server/content.js";
 export type { Context } from "../server/context.js";
 export type { Reporter } from "../server/core.js";
+export { HandleError, type HandleOptions, type Handles, handles, type HandleUser } from "../server/handles.js";
 export { inputRequired } from "../server/input-required.js";
 export { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../server/limits.js";
 export { result, type ToolResult } from "../server/outcome.js";

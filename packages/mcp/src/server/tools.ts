@@ -10,6 +10,7 @@ import type { CallToolResult } from "../protocol/features/tools.js";
 import type { Fault, Outcome } from "../schema/schema.js";
 import { AskError } from "./ask-error.js";
 import type { AskServices, Context } from "./context.js";
+import { HandleError } from "./handles.js";
 import { InputRequired } from "./input-required.js";
 import { runInteractive } from "./interactive.js";
 import type { Interactive } from "./interactive-handler.js";
@@ -105,7 +106,7 @@ export class ToolCaller {
 
   /** Errors meant for the wire pass; of any other the model learns only an id under which the log has it. */
   #failed(call: Call, error: unknown): Answer {
-    if (error instanceof AskError || isMissingCapability(error, call)) return asAnswer(failure(error.message).value);
+    if (isTellable(error) || isMissingCapability(error, call)) return asAnswer(failure(error.message).value);
     if (error instanceof RpcError) throw error;
     const { id } = unexpected();
     this.#report(error, call, id);
@@ -124,6 +125,11 @@ function argumentFaults(name: string, faults: readonly Fault[]): CallToolResult 
   const lines = faults.map(({ path, message }) => (path === "" ? `- arguments ${message}` : `- ${message}`));
   const text = [`Invalid arguments for tool ${name}:`, ...lines].join("\n");
   return failure(text).value;
+}
+
+/** Whether the words of an error were made for the model. */
+function isTellable(error: unknown): error is AskError | HandleError {
+  return error instanceof AskError || error instanceof HandleError;
 }
 
 /** Revisions without an error of its own for this get a sentence the model can act on. */
