@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { checkSqlOverHttp } from "./check-sql.mjs";
 
 const ENTRY = "Failed to connect to database after 3 retries. Last error: ECONNREFUSED 10.0.1.5:5432";
 const CAPABILITIES = { elicitation: {}, sampling: {}, roots: {} };
@@ -56,6 +57,7 @@ send({ method: "notifications/initialized" });
 await check("2025-11-25", handshake);
 
 child.stdin.end();
+await checkSqlOverHttp();
 console.log("everything: every answer was the one the documents print, in both eras");
 
 /** `request` resolves with a method's result and the questions it was asked on the way. */
@@ -79,6 +81,11 @@ async function check(revision, request) {
     (await call(request, "get_current_time", {})).content[0].text,
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
   );
+
+  const region = "europe-west4";
+  const desks = await call(request, "execute_sql", { region, query: "select * from orders;" });
+  assert.deepEqual(desks.structuredContent, { rows: [{ id: 2, item: "desk" }] });
+  assert.equal((await call(request, "execute_sql", { region, query: "DROP TABLE orders" })).isError, true);
 
   const login = await request("tools/call", { name: "get_weather", arguments: { location: "home" } });
   assert.deepEqual(login.questions, [{ method: "elicitation/create", params: LOGIN }]);

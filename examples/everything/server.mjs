@@ -1,8 +1,11 @@
 // One server with every feature of the protocol. Run it over stdio: node examples/everything/server.mjs
+// or over HTTP, where it prints its URL: node examples/everything/server.mjs --http
 import { fileURLToPath } from "node:url";
+import { serveHttp } from "@secure-local/mcp/http";
 import { Server, image, resource } from "@secure-local/mcp/server";
 import { serveStdio } from "@secure-local/mcp/stdio";
 import { registerAskingTools } from "./asking.mjs";
+import { registerSqlTool } from "./sql.mjs";
 import { PIXEL, registerPlainTools } from "./tools.mjs";
 import { registerWorkingTools } from "./working.mjs";
 
@@ -28,6 +31,7 @@ export function everythingServer(options = {}) {
   registerPlainTools(server);
   registerAskingTools(server);
   registerWorkingTools(server);
+  registerSqlTool(server);
   registerResources(server);
   registerPrompts(server);
   server.method("example.org/reverse", ({ text }) => ({ text: [...String(text)].reverse().join("") }));
@@ -88,5 +92,7 @@ function registerPrompts(server) {
 
 // Small pages, so that every client shows that it walks them.
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  await serveStdio(everythingServer({ limits: { pageSize: 5 } }));
+  const server = everythingServer({ limits: { pageSize: 5 } });
+  if (process.argv[2] === "--http") process.stderr.write(`${(await serveHttp(server)).url}\n`);
+  else await serveStdio(server);
 }

@@ -9,7 +9,7 @@ export function toolBehaviour(client: () => OfficialClient, has: (since: string)
     const { tools } = await client().listTools();
     expect(client().tap.sent("tools/list")).toBe(5);
     expect(tools.map(({ name }) => name)).toEqual(tools.map(({ name }) => name).sort());
-    expect(tools).toHaveLength(22);
+    expect(tools).toHaveLength(23);
     const weather = tools.find(({ name }) => name === "get_weather");
     expect(weather?.inputSchema).toMatchObject(LOCATION);
     expect(weather?.title).toBe(has("2025-06-18") ? "Weather Information Provider" : undefined);
