@@ -1,4 +1,5 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
+import type { Identity } from "../jsonrpc/identity.js";
 
 /** What an authenticator sees of an HTTP request. The body is not part of it: a token is never looked for there. */
 export interface AuthRequest {
@@ -7,19 +8,6 @@ export interface AuthRequest {
   readonly url: string;
   /** A header by its name in lower case. Several lines of one name come joined with ", ", so that two are seen as two. */
   header(name: string): string | undefined;
-}
-
-/** Who is asking. */
-export interface Identity {
-  /** Names one user or machine. Sessions, tasks and cursors belong to it: two subjects never share a principal. */
-  readonly principal: string;
-  /** What the token allows, as granted: hierarchies are not expanded. */
-  readonly scopes: readonly string[];
-  readonly clientId?: string;
-  /** Everything the token or the authorization server said. Never shown to the peer. */
-  readonly claims?: Readonly<Record<string, unknown>>;
-  /** When the token ends, in milliseconds since the epoch. Streams opened with it must not outlive it. */
-  readonly expiresAt?: number;
 }
 
 /** Why a request is not served. Says nothing about the token beyond what its sender may know. */

@@ -1,5 +1,5 @@
 // Judges what a token says about itself: who issued it, for whom, and from when to when it is good.
-import type { Identity } from "./authenticator.js";
+import type { Identity } from "../jsonrpc/identity.js";
 import { parseScopes } from "./scopes.js";
 
 export type Claims = Readonly<Record<string, unknown>>;

@@ -1,5 +1,5 @@
 // Puts an authenticator in front of an HTTP endpoint that knows a request by path and query and its sender by one text.
-import type { Admission, Authenticator, AuthRequest } from "./authenticator.js";
+import type { Admission, Authenticator, AuthRequest, Refusal } from "./authenticator.js";
 
 /** A request as the endpoint hands it to its `authenticate` hook. */
 export interface RequestHead {
@@ -30,20 +30,26 @@ export function requestGate(authenticator: Authenticator): RequestGate {
   const admissions = new WeakMap<object, Admission>();
   return {
     async authenticate(head) {
-      const outcome = await authenticator.authenticate(asRequest(head));
+      const outcome = await authenticator.authenticate(authRequest(head));
       if (outcome.ok) {
         admissions.set(head, outcome);
         return outcome.identity.principal;
       }
-      const headers: Record<string, string> = { "cache-control": "no-store", ...outcome.headers };
-      if (outcome.challenge !== "") headers["www-authenticate"] = outcome.challenge;
-      return { status: outcome.status, headers, text: outcome.message };
+      return gateRefusal(outcome);
     },
     admissionOf: (head) => admissions.get(head),
   };
 }
 
-function asRequest(head: RequestHead): AuthRequest {
+/** A refusal as an endpoint answers it. */
+export function gateRefusal({ status, challenge, headers, message }: Refusal): GateRefusal {
+  const all: Record<string, string> = { "cache-control": "no-store", ...headers };
+  if (challenge !== "") all["www-authenticate"] = challenge;
+  return { status, headers: all, text: message };
+}
+
+/** The head of a request as authenticators want it. */
+export function authRequest(head: RequestHead): AuthRequest {
   const url = head.query === "" ? head.path : `${head.path}?${head.query}`;
   return { method: head.method, url, header: (name) => head.header(name) };
 }

@@ -1,5 +1,6 @@
 // Compares the scopes of a token with those an operation needs, with hierarchies where one scope implies others.
-import type { Identity, Refusal } from "./authenticator.js";
+import type { Identity } from "../jsonrpc/identity.js";
+import type { Refusal } from "./authenticator.js";
 import { type ChallengeTerms, refuse } from "./refusal.js";
 
 /** Which scopes a scope implies, itself aside: `{ admin: ["write"], write: ["read"] }`. Followed to the end. */
@@ -34,6 +35,7 @@ export interface ScopeRules {
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
 const NONE: readonly string[] = [];
+const CALL = "tools/call";
 
 /** Splits a `scope` string; undefined when it is no list of scopes. */
 export function parseScopes(text: string): readonly string[] | undefined {
@@ -74,15 +76,19 @@ export function requireScopes(
 /** Scopes by method and tool. Throws RangeError for a name that is no scope. */
 export function scopeRules(table: ScopeTable, options: ScopeOptions = {}): ScopeRules {
   const methods = new Map(Object.entries(table.methods ?? {}));
-  const tools = new Map(Object.entries(table.tools ?? {}));
   const fallback = table.default ?? NONE;
+  const calls = methods.get(CALL) ?? fallback;
+  const tools = new Map(Object.entries(table.tools ?? {}).map(([name, more]) => [name, union(calls, more)]));
   for (const list of [fallback, ...methods.values(), ...tools.values()]) checkScopeNames(list);
   const needed = (method: string, tool?: string): readonly string[] => {
-    const own = methods.get(method) ?? fallback;
-    const more = method === "tools/call" && tool !== undefined ? tools.get(tool) : undefined;
-    return more === undefined ? own : [...new Set([...own, ...more])];
+    const called = method === CALL && tool !== undefined ? tools.get(tool) : undefined;
+    return called ?? methods.get(method) ?? fallback;
   };
   return { needed, check: (identity, method, tool) => requireScopes(identity, needed(method, tool), options) };
+}
+
+function union(some: readonly string[], more: readonly string[]): readonly string[] {
+  return [...new Set([...some, ...more])];
 }
 
 function expand(granted: readonly string[], hierarchy: ScopeHierarchy): ReadonlySet<string> {

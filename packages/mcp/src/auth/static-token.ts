@@ -1,5 +1,6 @@
 // Authenticates by a fixed list of tokens, for a server of one's own without an authorization server.
-import type { Authenticator, Identity } from "./authenticator.js";
+import type { Identity } from "../jsonrpc/identity.js";
+import type { Authenticator } from "./authenticator.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict } from "./token-authenticator.js";
 
 /** One token and who has it. Give the token, or the SHA-256 of it in hexadecimal to keep it out of configuration. */

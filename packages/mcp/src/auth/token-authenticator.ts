@@ -1,5 +1,6 @@
 // Turns whatever can verify a token into an authenticator: credentials, proof of possession, scopes, challenges.
-import type { AuthOutcome, Authenticator, AuthRequest, Identity } from "./authenticator.js";
+import type { Identity } from "../jsonrpc/identity.js";
+import type { AuthOutcome, Authenticator, AuthRequest } from "./authenticator.js";
 import { type Credentials, readCredentials } from "./credentials.js";
 import type { DpopVerifier } from "./dpop.js";
 import { type ChallengeTerms, missingToken, refuse, type Scheme } from "./refusal.js";

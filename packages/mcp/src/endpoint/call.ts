@@ -1,5 +1,6 @@
 // One request in service: what was asked, by whom, and how it ends.
 import type { Carrier } from "../jsonrpc/carrier.js";
+import { type Identity, identityOf } from "../jsonrpc/identity.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { Peer } from "../jsonrpc/peer.js";
 import { notificationText } from "../jsonrpc/respond.js";
@@ -82,6 +83,11 @@ export class Call {
         this.#controller.abort(new DOMException(this.cancellation.reason, "AbortError"));
     }
     return this.#controller.signal;
+  }
+
+  /** Who is asking, with the scopes of its token; undefined where the transport knows no more than a name. */
+  get identity(): Identity | undefined {
+    return identityOf(this.carrier);
   }
 
   /** The token under which the caller wants progress, if it does. */

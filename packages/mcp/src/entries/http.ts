@@ -8,7 +8,10 @@ export {
   type HttpLimits,
   type SessionLimits,
 } from "../transport/http/http-limits.js";
-export type { Authenticate, HttpRefusal } from "../transport/http/http-site.js";
+export type { Identity } from "../jsonrpc/identity.js";
+export type { Authenticate, Entrance, HttpAdmission } from "../transport/http/http-site.js";
+export type { HttpRefusal } from "../transport/http/replies.js";
+export type { HttpAuthorization, RefusedRequest } from "../serve/http-authorization.js";
 export type { HttpPage, HttpPageReply } from "../transport/http/page-route.js";
 export type { HttpOptions } from "../serve/http-endpoint.js";
 export { type HttpServing, type HttpStats, serveHttp, type ServeHttpOptions } from "../serve/http.js";

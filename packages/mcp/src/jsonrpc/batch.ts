@@ -1,5 +1,6 @@
 // Collects the answers to one batch and sends them as one array when the last is there.
 import type { Carrier, OutgoingKind } from "./carrier.js";
+import { type IdentifiedCarrier, type Identity, identityOf } from "./identity.js";
 
 /** The answers still owed to one batch; `waiting` counts its requests. */
 export class BatchAnswers {
@@ -29,7 +30,7 @@ export class BatchAnswers {
 }
 
 /** The carrier of one request in a batch: its response joins the others, all else passes through. */
-export class BatchElementCarrier implements Carrier {
+export class BatchElementCarrier implements IdentifiedCarrier {
   readonly #answers: BatchAnswers;
   #settled = false;
 
@@ -43,6 +44,10 @@ export class BatchElementCarrier implements Carrier {
 
   get principal(): string | undefined {
     return this.#answers.carrier.principal;
+  }
+
+  get identity(): Identity | undefined {
+    return identityOf(this.#answers.carrier);
   }
 
   get closed(): boolean {

@@ -1,6 +1,7 @@
 // One request of node:http as the endpoint's exchange; for a stream the reply is the stream itself.
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Identity } from "../jsonrpc/identity.js";
 import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
 
 /** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
@@ -11,6 +12,7 @@ export class NodeExchange implements HttpExchange, HttpStream {
   readonly path: string;
   readonly query: string;
   principal: string | undefined;
+  identity: Identity | undefined;
   extra: HeaderList | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;

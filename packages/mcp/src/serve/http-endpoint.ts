@@ -15,7 +15,8 @@ import { type Authenticate, type HttpRoute, HttpSite } from "../transport/http/h
 import { type HttpPage, PageRoute } from "../transport/http/page-route.js";
 import { StreamKeeper } from "../transport/http/stream-keeper.js";
 import { StreamableHttp } from "../transport/http/streamable-http.js";
-import { SseEndpoint } from "../transport/sse/sse-endpoint.js";
+import { SseEndpoint, type SseOptions } from "../transport/sse/sse-endpoint.js";
+import { type AuthorizationHooks, authorizationHooks, type HttpAuthorization } from "./http-authorization.js";
 import { ServerOverHttp } from "./http-service.js";
 
 /** How a server is served over HTTP, on whatever runtime. */
@@ -35,8 +36,13 @@ export interface HttpOptions {
   /** The two paths of HTTP+SSE (2024-11-05). Default false; true is `/sse` and `/messages`. */
   readonly sse?: boolean | { readonly path?: string; readonly messages?: string };
   readonly limits?: Partial<HttpLimits>;
-  /** Says who is asking. A session belongs to who opened it; handlers find the name in `ctx.principal`. */
+  /**
+   * A scheme of one's own: says who is asking. A session belongs to who opened it; handlers find the name in
+   * `ctx.principal`, and in `ctx.identity` what else was said.
+   */
   readonly authenticate?: Authenticate;
+  /** Tokens and scopes, as in the entry `/auth`. Instead of `authenticate`. */
+  readonly authorization?: HttpAuthorization;
   /** Where sent events are kept for resumption. Default: in memory, bounded by the session limits. */
   readonly eventStore?: EventStore;
   /** Documents on the same listener by path, such as `/healthz`. */
@@ -58,7 +64,10 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
-/** `hosts` and `origins` are used where the options name none; hosts undefined: any. Throws BAD_PATH and RangeError. */
+/**
+ * `hosts` and `origins` are used where the options name none; hosts undefined: any. Throws BAD_PATH, BAD_OPTIONS and
+ * RangeError.
+ */
 export function httpEndpoint(
   server: Server,
   options: HttpOptions,
@@ -75,19 +84,17 @@ export function httpEndpoint(
     origins: options.allowedOrigins ?? defaults.origins,
   });
   const keeper = new StreamKeeper(limits);
+  const { authenticate, permits } = hooks(options, (error) => role.core.report("error", "onRefused failed", { error }));
   const service = new ServerOverHttp(role, limits);
   const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;
   const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
-  const streamable = new StreamableHttp({ service, door, keeper, answers, sessions });
-  const sse = sseOf(
-    options,
-    () => new SseEndpoint({ service, door, keeper, limits: sessionLimits, ...ssePaths(options) }),
-  );
+  const streamable = new StreamableHttp({ service, door, keeper, permits, answers, sessions });
+  const sse = sseOf(options, { service, door, keeper, permits, limits: sessionLimits });
   const site = new HttpSite({
     door,
     routes: routes(options, streamable, sse),
     cors: options.cors === true,
-    authenticate: options.authenticate,
+    authenticate,
     onError: (error) => role.core.report("error", "authenticate failed", { error }),
   });
   const close = async (): Promise<void> => {
@@ -104,13 +111,16 @@ export function httpEndpoint(
 /** Milliseconds readers get to take the last answers before their streams are cut. */
 const FLUSH_MS = 2_000;
 
-function sseOf<T>(options: HttpOptions, make: () => T): T | undefined {
-  return options.sse === undefined || options.sse === false ? undefined : make();
+function hooks({ authenticate, authorization }: HttpOptions, onError: (error: unknown) => void): AuthorizationHooks {
+  if (authorization === undefined) return { authenticate, permits: undefined };
+  if (authenticate === undefined) return authorizationHooks(authorization, onError);
+  throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
 }
 
-function ssePaths({ sse }: HttpOptions): { path: string; messages: string } {
-  const { path = "/sse", messages = "/messages" } = typeof sse === "object" ? sse : {};
-  return { path, messages };
+function sseOf({ sse }: HttpOptions, common: Omit<SseOptions, "path" | "messages">): SseEndpoint | undefined {
+  if (sse === undefined || sse === false) return undefined;
+  const { path = "/sse", messages = "/messages" } = sse === true ? {} : sse;
+  return new SseEndpoint({ ...common, path, messages });
 }
 
 function routes(

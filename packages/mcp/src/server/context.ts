@@ -2,6 +2,7 @@
 import type { Call } from "../endpoint/call.js";
 import { reportProgress } from "../endpoint/progress.js";
 import { LocalError } from "../jsonrpc/local-error.js";
+import type { Identity } from "../jsonrpc/identity.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
@@ -75,6 +76,11 @@ export class Context {
   /** Who is asking, when the transport knows. */
   get principal(): string | undefined {
     return this.#call.carrier.principal;
+  }
+
+  /** Who is asking, with the scopes and the end of its token. Known over HTTP with the option `authorization`. */
+  get identity(): Identity | undefined {
+    return this.#call.identity;
   }
 
   /** What the client calls itself: for display, never for decisions. */

@@ -180,7 +180,7 @@ it("closing ends what still runs, and keeps why", async () => {
   const ann = await new Poster(serving.url, "ann").open();
   const taskId = taskOf(await ann.request("tools/call", { name: "endless", task: {} }));
   await serving.close();
-  expect(await store.get(taskId, undefined)).toMatchObject({
+  expect(store.get(taskId, undefined)).toMatchObject({
     task: { status: "failed", statusMessage: expect.stringContaining("stopped") },
   });
 });

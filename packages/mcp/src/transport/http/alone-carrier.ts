@@ -1,5 +1,6 @@
 // The carrier of a POST outside any session: JSON unless something has to be streamed first, gone with its connection.
-import type { Carrier, OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
 import { event, EVENT_STREAM_HEADERS, EventStream } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
 import { accepted, JSON_HEADERS } from "./replies.js";
@@ -15,7 +16,7 @@ export function readsStreams(exchange: HttpExchange): boolean {
   return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
 }
 
-export class AloneCarrier implements Carrier {
+export class AloneCarrier implements IdentifiedCarrier {
   readonly kind = "http";
   readonly exchange: HttpExchange;
   /** Set by whoever serves the request in the stateless era, where errors have statuses of their own. */
@@ -37,6 +38,10 @@ export class AloneCarrier implements Carrier {
     return this.exchange.principal;
   }
 
+  get identity(): Identity | undefined {
+    return this.exchange.identity;
+  }
+
   get closed(): boolean {
     return this.exchange.over;
   }
@@ -50,7 +55,7 @@ export class AloneCarrier implements Carrier {
     if (kind === "response") return this.#answer(text, errorCode);
     if (this.#stream === undefined) {
       if (this.#answers === "json" || !readsStreams(this.exchange)) return undefined;
-      this.#stream = new EventStream(this.exchange.open(200, EVENT_STREAM_HEADERS), this.#keeper);
+      this.#stream = new EventStream(this.exchange, this.#keeper);
     } else if (this.#stream.full) {
       return undefined;
     }

@@ -5,6 +5,7 @@ const SENT: ReadonlySet<string> = new Set([
   "content-type",
   "accept",
   "authorization",
+  "dpop",
   "mcp-protocol-version",
   "mcp-session-id",
   "last-event-id",
@@ -12,7 +13,7 @@ const SENT: ReadonlySet<string> = new Set([
   "mcp-name",
 ]);
 const MIRRORED = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+$/;
-const READ = "mcp-session-id, www-authenticate, retry-after";
+const READ = "mcp-session-id, www-authenticate, dpop-nonce, retry-after";
 
 /** Seconds a browser may remember what it was allowed. */
 const PREFLIGHT_AGE = "600";

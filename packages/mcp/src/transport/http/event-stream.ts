@@ -1,5 +1,5 @@
 // Server-sent events toward one reader: bounded, kept alive, and cut when nobody reads.
-import type { HeaderList, HttpStream } from "./exchange.js";
+import type { HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 import type { KeptStream, StreamKeeper } from "./stream-keeper.js";
 
 export const EVENT_STREAM_HEADERS: HeaderList = [
@@ -28,6 +28,8 @@ export function primingEvent(id: string, retryMs: number): string {
 
 /** An open stream. Writers that await `write` keep pace with the reader. */
 export class EventStream implements KeptStream {
+  readonly expiresAt: number | undefined;
+  readonly #exchange: HttpExchange;
   readonly #stream: HttpStream;
   readonly #keeper: StreamKeeper;
   #drained: Promise<void> | undefined;
@@ -37,10 +39,16 @@ export class EventStream implements KeptStream {
   waiting = 0;
   closed = false;
 
-  constructor(stream: HttpStream, keeper: StreamKeeper) {
-    this.#stream = stream;
+  /** Opens the reply of `exchange` as a stream, with `headers` besides those of every stream. */
+  constructor(exchange: HttpExchange, keeper: StreamKeeper, headers: HeaderList = []) {
+    this.#exchange = exchange;
     this.#keeper = keeper;
-    stream.onDrain = () => this.#release();
+    this.expiresAt = exchange.identity?.expiresAt;
+    this.#stream = exchange.open(
+      200,
+      headers.length === 0 ? EVENT_STREAM_HEADERS : [...EVENT_STREAM_HEADERS, ...headers],
+    );
+    this.#stream.onDrain = () => this.#release();
     keeper.add(this);
   }
 
@@ -81,6 +89,13 @@ export class EventStream implements KeptStream {
     this.closed = true;
     this.#keeper.remove(this);
     this.#stream.destroy();
+  }
+
+  /** Ends for a reader whose token has ended, as if it had gone. It may come back with a new one. */
+  expire(): void {
+    if (this.behind) return this.cut();
+    this.#stream.end();
+    this.#exchange.onGone?.();
   }
 
   /** The reader is gone: nothing waits for it any more. */

@@ -1,4 +1,5 @@
 // One HTTP request and its reply, as the endpoint sees them: the small interface every runtime is adapted to.
+import type { Identity } from "../../jsonrpc/identity.js";
 
 /** Header names and values in turn, so that the commonest replies share one array. */
 export type HeaderList = readonly string[];
@@ -38,6 +39,8 @@ export interface HttpStream {
 export interface HttpExchange extends HttpRequestHead {
   /** Who is asking: set by the endpoint once it knows. */
   principal: string | undefined;
+  /** More about who is asking, where the endpoint knows more than a name. */
+  identity: Identity | undefined;
   /** Headers every reply of this exchange carries besides its own. */
   extra: HeaderList | undefined;
   /** True once nothing can be sent any more: answered, or the client went away. */

@@ -1,4 +1,5 @@
 // One `Request` as the endpoint's exchange, for runtimes that speak fetch.
+import type { Identity } from "../../jsonrpc/identity.js";
 import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 
 /** Unread bytes from which a stream's writers wait: what Node's own sockets use. */
@@ -11,6 +12,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
   readonly path: string;
   readonly query: string;
   principal: string | undefined;
+  identity: Identity | undefined;
   extra: HeaderList | undefined;
   onDrain: (() => void) | undefined;
   /** Resolves with the reply. */

@@ -1,20 +1,25 @@
 // Everything an endpoint's connections have in common: the front door, who is asking, which path leads where.
+import type { Identity } from "../../jsonrpc/identity.js";
 import { answerPreflight, corsHeaders } from "./cors.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { FrontDoor } from "./front-door.js";
-import { refuse, turnAway } from "./replies.js";
+import { headerList, type HttpRefusal, refuse, turnAway } from "./replies.js";
 
-/** Says no to a request: the status, its headers, and a text for a person. */
-export interface HttpRefusal {
-  readonly status: number;
+/** Lets a request in as somebody of whom more is known than a name. */
+export interface HttpAdmission {
+  readonly identity: Identity;
+  /** Headers of whatever reply the request gets, names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  readonly text?: string;
 }
 
-/** Says who is asking (any text that names one user), undefined for nobody in particular, or a refusal. */
-export type Authenticate = (
-  request: HttpRequestHead,
-) => string | undefined | HttpRefusal | Promise<string | undefined | HttpRefusal>;
+/** Who is asking: any text that names one user, more than that, or undefined for nobody in particular. Or a refusal. */
+export type Entrance = string | undefined | HttpAdmission | HttpRefusal;
+
+/** Says who is asking before the body of a request is read. */
+export type Authenticate = (request: HttpRequestHead) => Entrance | Promise<Entrance>;
+
+/** Says whether a parsed body may be served; undefined: it may. */
+export type Permits = (exchange: HttpExchange, value: unknown) => HttpRefusal | undefined;
 
 /** What serves one path. */
 export interface HttpRoute {
@@ -71,13 +76,17 @@ export class HttpSite {
     }
   }
 
-  #enter(exchange: HttpExchange, route: HttpRoute, who: string | undefined | HttpRefusal): void {
+  #enter(exchange: HttpExchange, route: HttpRoute, who: Entrance): void {
     if (exchange.over) return;
-    if (typeof who === "object") {
-      const headers = Object.entries(who.headers ?? {}).flat();
-      return turnAway(exchange, who.status, who.text ?? "", headers);
+    if (typeof who !== "object") {
+      exchange.principal = who;
+    } else if ("identity" in who) {
+      exchange.principal = who.identity.principal;
+      exchange.identity = who.identity;
+      if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
+    } else {
+      return turnAway(exchange, who.status, who.text ?? "", headerList(who.headers));
     }
-    exchange.principal = who;
     route.serve(exchange);
   }
 

@@ -1,6 +1,7 @@
 // Small documents beside the endpoint, such as health or metadata: whole replies, made on demand.
-import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
+import type { HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { HttpRoute } from "./http-site.js";
+import { headerList } from "./replies.js";
 
 export interface HttpPageReply {
   readonly status: number;
@@ -35,7 +36,7 @@ export class PageRoute implements HttpRoute {
   }
 }
 
-function send(exchange: HttpExchange, { status, headers = {}, body }: HttpPageReply): void {
-  const list: HeaderList = Object.entries(headers).flat();
+function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply): void {
+  const list = headerList(headers);
   exchange.reply(status, list, exchange.method === "HEAD" ? "" : body);
 }

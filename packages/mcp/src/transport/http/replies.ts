@@ -8,6 +8,18 @@ export const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
 const NO_HEADERS: HeaderList = [];
 const CLOSING: HeaderList = ["content-type", "text/plain; charset=utf-8", "connection", "close"];
 
+/** Says no to a request: the status, its headers, and a text for a person. */
+export interface HttpRefusal {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly text?: string;
+}
+
+/** Names and values of a record as replies want them. */
+export function headerList(headers: Readonly<Record<string, string>> = {}): HeaderList {
+  return Object.entries(headers).flat();
+}
+
 /** Says that a message was taken and gets no answer. */
 export function accepted(exchange: HttpExchange): void {
   exchange.reply(202, NO_HEADERS);
@@ -27,6 +39,11 @@ export function refuseMessage(
 /** Refuses a request whose body was read or has none. */
 export function refuse(exchange: HttpExchange, status: number, text: string, headers: HeaderList = NO_HEADERS): void {
   exchange.reply(status, ["content-type", "text/plain; charset=utf-8", ...headers], text);
+}
+
+/** Refuses a request whose body was read, in the words of a hook. */
+export function refuseAs(exchange: HttpExchange, { status, headers, text = "" }: HttpRefusal): void {
+  refuse(exchange, status, text, headerList(headers));
 }
 
 /** Refuses a request without reading its body: the connection ends with the reply. */

@@ -1,6 +1,6 @@
 // One stream of a session: its messages are numbered and kept, whoever is connected to it at the moment.
 import type { EventStore } from "./event-store.js";
-import { EVENT_STREAM_HEADERS, EventStream, numberedEvent, primingEvent } from "./event-stream.js";
+import { EventStream, numberedEvent, primingEvent } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
 import type { StreamKeeper } from "./stream-keeper.js";
 
@@ -84,7 +84,7 @@ export class ResumableStream {
   }
 
   #accept(exchange: HttpExchange, headers: HeaderList): EventStream {
-    const connection = new EventStream(exchange.open(200, [...EVENT_STREAM_HEADERS, ...headers]), this.#home.keeper);
+    const connection = new EventStream(exchange, this.#home.keeper, headers);
     exchange.onGone = () => {
       connection.gone();
       if (this.#connection === connection) this.#connection = undefined;

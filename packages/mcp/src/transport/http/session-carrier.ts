@@ -1,5 +1,6 @@
 // The carrier of a POST in a session: JSON unless something has to be streamed first; a stream outlives its connection.
-import type { Carrier, OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
 import { readsStreams } from "./alone-carrier.js";
 import { event, EVENT_STREAM_HEADERS } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
@@ -11,7 +12,7 @@ import { handshakeStatus } from "./status.js";
 
 const NO_HEADERS: HeaderList = [];
 
-export class SessionCarrier implements Carrier {
+export class SessionCarrier implements IdentifiedCarrier {
   readonly kind = "http";
   readonly exchange: HttpExchange;
   answered = false;
@@ -29,6 +30,11 @@ export class SessionCarrier implements Carrier {
 
   get principal(): string | undefined {
     return this.session.principal;
+  }
+
+  /** Of this very request: the session's next one may come with another token. */
+  get identity(): Identity | undefined {
+    return this.exchange.identity;
   }
 
   /** A stream can be resumed; an answer in JSON has only its one connection. */

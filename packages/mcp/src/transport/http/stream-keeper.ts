@@ -1,4 +1,5 @@
-// Looks after all open streams of an endpoint with one timer: comments for the silent, an end for the stalled.
+// Looks after all open streams of an endpoint with one timer: comments for the silent, an end for the stalled and the
+// ones whose token has ended.
 import type { HttpLimits } from "./http-limits.js";
 
 const TICK_MS = 1_000;
@@ -12,6 +13,8 @@ export interface KeptStream {
   readonly buffered: number;
   /** Whether the reader is behind. */
   readonly behind: boolean;
+  /** When the reader's right to read ends, in milliseconds since the epoch. */
+  readonly expiresAt: number | undefined;
   /** Ticks since anything was written. */
   quiet: number;
   /** Ticks since the reader, being behind, took nothing. */
@@ -20,6 +23,7 @@ export interface KeptStream {
   waiting: number;
   write(text: string): void | Promise<void>;
   cut(): void;
+  expire(): void;
 }
 
 export class StreamKeeper {
@@ -64,7 +68,9 @@ export class StreamKeeper {
 
   #tick(): void {
     for (const stream of this.#streams) {
-      if (stream.behind) {
+      if (stream.expiresAt !== undefined && stream.expiresAt <= Date.now()) {
+        stream.expire();
+      } else if (stream.behind) {
         this.#watch(stream);
       } else if (++stream.quiet >= this.#commentTicks) {
         void stream.write(COMMENT);

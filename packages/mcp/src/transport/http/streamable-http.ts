@@ -10,9 +10,9 @@ import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
 import type { FrontDoor } from "./front-door.js";
 import type { HttpService } from "./http-service.js";
 import { HttpSession, type SessionSettings } from "./http-session.js";
-import type { HttpRoute } from "./http-site.js";
+import type { HttpRoute, Permits } from "./http-site.js";
 import { OpeningCarrier } from "./opening-carrier.js";
-import { refuse, refuseMessage, turnAway } from "./replies.js";
+import { refuse, refuseAs, refuseMessage, turnAway } from "./replies.js";
 import { readEventId, type ResumableStream } from "./resumable-stream.js";
 import { SessionCarrier } from "./session-carrier.js";
 import { newSessionId, SessionTable } from "./session-table.js";
@@ -24,6 +24,7 @@ export interface StreamableHttpOptions {
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
   readonly answers: Answers;
+  readonly permits: Permits | undefined;
   /** Undefined: no sessions, every message is served alone. */
   readonly sessions: SessionSettings | undefined;
 }
@@ -63,6 +64,8 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
 
   body(exchange: HttpExchange, text: string): void {
     const value = parseJson(text, this.#service.limits);
+    const refusal = this.#options.permits?.(exchange, value);
+    if (refusal !== undefined) return refuseAs(exchange, refusal);
     if (this.#service.isStateless(value, exchange.header("mcp-protocol-version"))) {
       const carrier = new AloneCarrier(exchange, this.#options.answers, this.#options.keeper);
       carrier.stateless = true;

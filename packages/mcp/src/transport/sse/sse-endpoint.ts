@@ -1,16 +1,17 @@
 // HTTP+SSE of 2024-11-05: one GET is the session, its answers are events, messages are posted to a second path.
-import type { Carrier, OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { OutgoingKind } from "../../jsonrpc/carrier.js";
 import { ErrorCode } from "../../jsonrpc/error-codes.js";
+import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
 import { ParseFault } from "../../jsonrpc/parse-fault.js";
 import { parseJson } from "../../jsonrpc/parse.js";
 import { RpcError } from "../../jsonrpc/rpc-error.js";
-import { EVENT_STREAM_HEADERS, EventStream } from "../http/event-stream.js";
+import { EventStream } from "../http/event-stream.js";
 import type { BodyFault, BodyReceiver, HttpExchange } from "../http/exchange.js";
 import type { FrontDoor } from "../http/front-door.js";
 import type { SessionLimits } from "../http/http-limits.js";
 import type { HttpConversation, HttpService } from "../http/http-service.js";
-import type { HttpRoute } from "../http/http-site.js";
-import { refuse, refuseMessage, turnAway } from "../http/replies.js";
+import type { HttpRoute, Permits } from "../http/http-site.js";
+import { refuse, refuseAs, refuseMessage, turnAway } from "../http/replies.js";
 import { newSessionId } from "../http/session-table.js";
 import type { StreamKeeper } from "../http/stream-keeper.js";
 
@@ -18,19 +19,22 @@ export interface SseOptions {
   readonly service: HttpService;
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
+  readonly permits: Permits | undefined;
   readonly limits: SessionLimits;
   readonly path: string;
   readonly messages: string;
 }
 
 /** The one stream of a session: everything the server says goes there. */
-class SseCarrier implements Carrier {
+class SseCarrier implements IdentifiedCarrier {
   readonly kind = "sse";
   readonly principal: string | undefined;
+  readonly identity: Identity | undefined;
   readonly stream: EventStream;
 
-  constructor(principal: string | undefined, stream: EventStream) {
+  constructor({ principal, identity }: HttpExchange, stream: EventStream) {
     this.principal = principal;
+    this.identity = identity;
     this.stream = stream;
   }
 
@@ -80,8 +84,13 @@ export class SseEndpoint implements BodyReceiver {
     if (value instanceof ParseFault) {
       return refuseMessage(exchange, 400, new RpcError(value.code, value.message), { id: value.id ?? null });
     }
+    const refusal = this.#options.permits?.(exchange, value);
+    if (refusal !== undefined) return refuseAs(exchange, refusal);
     exchange.reply(202, ["content-type", "text/plain; charset=utf-8"], "Accepted");
-    session.conversation.deliver(value, session.carrier);
+    const { carrier, conversation } = session;
+    // The stream is the session's, the token that of each message.
+    const identified = exchange.identity === undefined ? carrier : new SseCarrier(exchange, carrier.stream);
+    conversation.deliver(value, identified);
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
@@ -103,8 +112,8 @@ export class SseEndpoint implements BodyReceiver {
       return refuse(exchange, 503, "There are too many sessions: try again later", ["retry-after", "60"]);
     }
     const id = newSessionId();
-    const stream = new EventStream(exchange.open(200, EVENT_STREAM_HEADERS), keeper);
-    const carrier = new SseCarrier(exchange.principal, stream);
+    const stream = new EventStream(exchange, keeper);
+    const carrier = new SseCarrier(exchange, stream);
     const conversation = service.converse(carrier);
     const timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
     (timer as { unref?(): void }).unref?.();
