@@ -7,14 +7,15 @@ import { describe, expect, it } from "vitest";
 
 const run = promisify(execFile);
 const EXAMPLES = fileURLToPath(new URL("../", import.meta.url));
-/** Starting three programs side by side takes a second; a check that hangs shall not hold up the suite. */
+/** Starting a handful of programs side by side takes two seconds; a check that hangs shall not hold up the suite. */
 const TIMEOUT_MS = 10_000;
 
 const names = readdirSync(EXAMPLES).filter((name) => existsSync(`${EXAMPLES}${name}/package.json`));
 
 describe("examples", () => {
   it("are all here", () => {
-    expect(names).toEqual(expect.arrayContaining(["everything", "greeter", "over-tcp"]));
+    const shown = ["baskets", "everything", "greeter", "http-hono", "http-node", "http-workers", "over-tcp"];
+    expect(names).toEqual(expect.arrayContaining(shown));
   });
 
   it.concurrent.each(names)("%s checks itself", async (name) => {
