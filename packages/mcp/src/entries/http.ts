@@ -4,8 +4,10 @@ export type { EventStore, StoredEvent } from "../transport/http/event-store.js";
 export type { HttpRequestHead } from "../transport/http/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,
+  DEFAULT_PINGS,
   DEFAULT_SESSION_LIMITS,
   type HttpLimits,
+  type PingLimits,
   type SessionLimits,
 } from "../transport/http/http-limits.js";
 export type { Identity } from "../jsonrpc/identity.js";

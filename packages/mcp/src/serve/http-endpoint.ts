@@ -1,18 +1,22 @@
 // Puts an HTTP endpoint together from its options, whatever runtime its requests come from.
 import { LocalError } from "../jsonrpc/local-error.js";
+import type { ServerCore } from "../server/core.js";
 import { roleOf, type Server } from "../server/server.js";
 import type { Answers } from "../transport/http/alone-carrier.js";
 import { type EventStore, MemoryEventStore } from "../transport/http/event-store.js";
 import { FrontDoor } from "../transport/http/front-door.js";
 import {
   DEFAULT_HTTP_LIMITS,
+  DEFAULT_PINGS,
   DEFAULT_SESSION_LIMITS,
   type HttpLimits,
+  type PingLimits,
   type SessionLimits,
   withLimits,
 } from "../transport/http/http-limits.js";
 import { type Authenticate, type HttpRoute, HttpSite } from "../transport/http/http-site.js";
 import { type HttpPage, PageRoute } from "../transport/http/page-route.js";
+import { Pinger } from "../transport/http/pinger.js";
 import { StreamKeeper } from "../transport/http/stream-keeper.js";
 import { StreamableHttp } from "../transport/http/streamable-http.js";
 import { SseEndpoint, type SseOptions } from "../transport/sse/sse-endpoint.js";
@@ -36,6 +40,8 @@ export interface HttpOptions {
   /** The two paths of HTTP+SSE (2024-11-05). Default false; true is `/sse` and `/messages`. */
   readonly sse?: boolean | { readonly path?: string; readonly messages?: string };
   readonly limits?: Partial<HttpLimits>;
+  /** Pings clients with an open stream, reports who does not answer, and ends the session of who never does. Default false. */
+  readonly pings?: boolean | Partial<PingLimits>;
   /**
    * A scheme of one's own: says who is asking. A session belongs to who opened it; handlers find the name in
    * `ctx.principal`, and in `ctx.identity` what else was said.
@@ -88,8 +94,9 @@ export function httpEndpoint(
   const service = new ServerOverHttp(role, limits);
   const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;
   const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
-  const streamable = new StreamableHttp({ service, door, keeper, permits, answers, sessions });
-  const sse = sseOf(options, { service, door, keeper, permits, limits: sessionLimits });
+  const common = { service, door, keeper, permits, pinger: pingerOf(options, role.core) };
+  const streamable = new StreamableHttp({ ...common, answers, sessions });
+  const sse = sseOf(options, { ...common, limits: sessionLimits });
   const site = new HttpSite({
     door,
     routes: routes(options, streamable, sse),
@@ -115,6 +122,12 @@ function hooks({ authenticate, authorization }: HttpOptions, onError: (error: un
   if (authorization === undefined) return { authenticate, permits: undefined };
   if (authenticate === undefined) return authorizationHooks(authorization, onError);
   throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
+}
+
+function pingerOf({ pings = false }: HttpOptions, { report }: ServerCore): Pinger | undefined {
+  if (pings === false) return undefined;
+  const limits = withLimits(DEFAULT_PINGS, pings === true ? {} : pings);
+  return new Pinger(limits, (message) => report("warning", message));
 }
 
 function sseOf({ sse }: HttpOptions, common: Omit<SseOptions, "path" | "messages">): SseEndpoint | undefined {

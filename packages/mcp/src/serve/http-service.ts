@@ -3,6 +3,7 @@ import { assumedRevision, claimsStateless, namesStateless } from "../era/select.
 import type { Carrier } from "../jsonrpc/carrier.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { isJsonObject, type NotificationMessage } from "../jsonrpc/message.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
 import { ServerConversation } from "../server/conversation.js";
 import type { ServerRole } from "../server/role.js";
 import type { AloneCarrier } from "../transport/http/alone-carrier.js";
@@ -14,8 +15,10 @@ import { StatelessLadder } from "./http-stateless.js";
 
 class SessionConversation implements HttpConversation {
   readonly #conversation: ServerConversation;
+  readonly #standing: Carrier;
 
   constructor(role: ServerRole, standing: Carrier) {
+    this.#standing = standing;
     this.#conversation = new ServerConversation(role, standing);
     role.core.conversations.add(this.#conversation);
   }
@@ -30,6 +33,16 @@ class SessionConversation implements HttpConversation {
 
   deliver(value: unknown, carrier: Carrier): void {
     this.#conversation.peer.deliver(value, carrier);
+  }
+
+  async ping(timeoutMs: number): Promise<boolean> {
+    try {
+      await this.#conversation.peer.request(this.#standing, { method: "ping" }, { timeoutMs });
+      return true;
+    } catch (error) {
+      // Whoever answers with an error is there.
+      return error instanceof RpcError;
+    }
   }
 
   close(graceMs: number): Promise<void> {

@@ -29,6 +29,7 @@ function opened(table: SessionTable): { session: HttpSession; conversation: { ac
     active: 0,
     closed: 0,
     deliver: () => undefined,
+    ping: async () => true,
     close: async () => {
       conversation.closed++;
     },

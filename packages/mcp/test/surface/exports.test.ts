@@ -85,6 +85,7 @@ const SURFACE: Record<string, readonly string[]> = {
   "./stdio": ["serveStdio", "type ServeStdioOptions", "type Serving"],
   "./http": [
     "DEFAULT_HTTP_LIMITS",
+    "DEFAULT_PINGS",
     "DEFAULT_SESSION_LIMITS",
     "serveHttp",
     "type Answers",
@@ -102,6 +103,7 @@ const SURFACE: Record<string, readonly string[]> = {
     "type HttpServing",
     "type HttpStats",
     "type Identity",
+    "type PingLimits",
     "type RefusedRequest",
     "type ServeHttpOptions",
     "type SessionLimits",
@@ -109,6 +111,7 @@ const SURFACE: Record<string, readonly string[]> = {
   ],
   "./fetch": [
     "DEFAULT_HTTP_LIMITS",
+    "DEFAULT_PINGS",
     "DEFAULT_SESSION_LIMITS",
     "toFetch",
     "type Answers",
@@ -123,6 +126,7 @@ const SURFACE: Record<string, readonly string[]> = {
     "type HttpRefusal",
     "type HttpRequestHead",
     "type Identity",
+    "type PingLimits",
     "type RefusedRequest",
     "type SessionLimits",
     "type StoredEvent",

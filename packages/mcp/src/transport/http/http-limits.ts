@@ -91,6 +91,25 @@ export const DEFAULT_SESSION_LIMITS: SessionLimits = {
   eventsMs: 5 * 60_000,
 };
 
+/** How clients of sessions are asked whether they are still there. */
+export interface PingLimits {
+  /** Milliseconds between two pings of a session that has a stream open. */
+  readonly everyMs: number;
+  /** Milliseconds a client may take to answer. */
+  readonly timeoutMs: number;
+  /** Pings in a row that may stay unanswered; with the last of them the session ends. */
+  readonly misses: number;
+}
+
+export const DEFAULT_PINGS: PingLimits = {
+  // As often as impatient proxies want to see traffic; more would only cost.
+  everyMs: 30_000,
+  // The worst of networks answers within that.
+  timeoutMs: 10_000,
+  // A laptop that sleeps for a minute comes back to its session.
+  misses: 3,
+};
+
 /** `defaults` with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
 export function withLimits<T extends object>(defaults: T, overrides: Partial<T> = {}): T {
   const limits = { ...defaults, ...overrides };

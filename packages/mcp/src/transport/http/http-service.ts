@@ -11,6 +11,8 @@ export interface HttpConversation {
   readonly active: number;
   /** Serves a parsed message or batch, or the fault it turned out to be. */
   deliver(value: unknown, carrier: Carrier): void;
+  /** Asks the client whether it is there; false when no answer came in time. Never rejects. */
+  ping(timeoutMs: number): Promise<boolean>;
   close(graceMs: number): Promise<void>;
 }
 

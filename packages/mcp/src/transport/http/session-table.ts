@@ -1,6 +1,7 @@
 // The sessions of an endpoint: bounded in number, found only by whoever opened them, ended when idle or too old.
 import type { SessionLimits } from "./http-limits.js";
 import type { HttpSession } from "./http-session.js";
+import type { Pinger } from "./pinger.js";
 import type { StandingCarrier } from "./standing-carrier.js";
 
 /** Expiry is looked at this often: coarse beside the times it measures. */
@@ -11,13 +12,16 @@ const ID_BYTES = 32;
 
 export class SessionTable {
   readonly #limits: SessionLimits;
+  readonly #pinger: Pinger | undefined;
   readonly #sessions = new Map<string, StandingCarrier>();
   /** Sessions being opened: they count as open, so that a burst cannot pass the bound. */
   #opening = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  constructor(limits: SessionLimits) {
+  /** With a pinger, sessions whose clients do not answer end too. */
+  constructor(limits: SessionLimits, pinger?: Pinger) {
     this.#limits = limits;
+    this.#pinger = pinger;
   }
 
   get size(): number {
@@ -39,7 +43,13 @@ export class SessionTable {
   /** Turns a reserved place into a session. */
   add(standing: StandingCarrier): void {
     this.#opening--;
-    this.#sessions.set(standing.session.id, standing);
+    const { session } = standing;
+    this.#sessions.set(session.id, standing);
+    this.#pinger?.add(session, {
+      reachable: () => standing.reachable,
+      ping: (timeoutMs) => session.conversation.ping(timeoutMs),
+      end: () => void this.end(session),
+    });
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
     (this.#timer as { unref?(): void }).unref?.();
@@ -65,6 +75,7 @@ export class SessionTable {
 
   #forget(session: HttpSession): void {
     this.#sessions.delete(session.id);
+    this.#pinger?.remove(session);
     if (this.#sessions.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;

@@ -12,6 +12,7 @@ import type { HttpService } from "./http-service.js";
 import { HttpSession, type SessionSettings } from "./http-session.js";
 import type { HttpRoute, Permits } from "./http-site.js";
 import { OpeningCarrier } from "./opening-carrier.js";
+import type { Pinger } from "./pinger.js";
 import { refuse, refuseAs, refuseMessage, turnAway } from "./replies.js";
 import { readEventId, type ResumableStream } from "./resumable-stream.js";
 import { SessionCarrier } from "./session-carrier.js";
@@ -25,6 +26,7 @@ export interface StreamableHttpOptions {
   readonly keeper: StreamKeeper;
   readonly answers: Answers;
   readonly permits: Permits | undefined;
+  readonly pinger: Pinger | undefined;
   /** Undefined: no sessions, every message is served alone. */
   readonly sessions: SessionSettings | undefined;
 }
@@ -41,7 +43,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   constructor(options: StreamableHttpOptions) {
     this.#options = options;
     this.#service = options.service;
-    this.#table = options.sessions && new SessionTable(options.sessions.limits);
+    this.#table = options.sessions && new SessionTable(options.sessions.limits, options.pinger);
   }
 
   /** Sessions open now. */

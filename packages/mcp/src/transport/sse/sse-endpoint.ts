@@ -11,6 +11,7 @@ import type { FrontDoor } from "../http/front-door.js";
 import type { SessionLimits } from "../http/http-limits.js";
 import type { HttpConversation, HttpService } from "../http/http-service.js";
 import type { HttpRoute, Permits } from "../http/http-site.js";
+import type { Pinger } from "../http/pinger.js";
 import { refuse, refuseAs, refuseMessage, turnAway } from "../http/replies.js";
 import { newSessionId } from "../http/session-table.js";
 import type { StreamKeeper } from "../http/stream-keeper.js";
@@ -20,6 +21,7 @@ export interface SseOptions {
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
   readonly permits: Permits | undefined;
+  readonly pinger: Pinger | undefined;
   readonly limits: SessionLimits;
   readonly path: string;
   readonly messages: string;
@@ -118,6 +120,11 @@ export class SseEndpoint implements BodyReceiver {
     const timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
     (timer as { unref?(): void }).unref?.();
     this.#sessions.set(id, { carrier, conversation, timer });
+    this.#options.pinger?.add(conversation, {
+      reachable: () => !carrier.closed,
+      ping: (timeoutMs) => conversation.ping(timeoutMs),
+      end: () => void this.#end(id, 0),
+    });
     exchange.onGone = () => {
       stream.gone();
       void this.#end(id, 0);
@@ -146,6 +153,7 @@ export class SseEndpoint implements BodyReceiver {
     if (session === undefined) return;
     this.#sessions.delete(id);
     clearTimeout(session.timer);
+    this.#options.pinger?.remove(session.conversation);
     await session.conversation.close(graceMs);
     session.carrier.stream.end();
   }
