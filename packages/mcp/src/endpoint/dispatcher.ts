@@ -1,7 +1,7 @@
 // Dispatch: from a request to its handler, and from the outcome to the answer on the wire.
 import { ErrorCode } from "../jsonrpc/error-codes.js";
 import { isJsonObject } from "../jsonrpc/message.js";
-import { failureText, successText } from "../jsonrpc/respond.js";
+import { failureText, successPieces, successText } from "../jsonrpc/respond.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
@@ -10,6 +10,9 @@ import { type Answer, ReadyResult } from "./answer.js";
 import type { Call, Cancellation } from "./call.js";
 import { type Handler, type Middleware, runChain } from "./middleware.js";
 import { unexpected } from "./unexpected.js";
+
+/** Ready results from this length on are sent as bytes where a carrier takes them; shorter ones are quicker as text. */
+const WORTH_ENCODING = 16 * 1024;
 
 /** What a dispatcher needs to know of its role. */
 export interface DispatcherOptions {
@@ -110,7 +113,12 @@ export class Dispatcher {
     call.progress?.finish();
     call.ended = true;
     done(call);
+    if (answer instanceof ReadyResult && text.length >= WORTH_ENCODING && this.#sendBytes(call, answer)) return;
     void call.carrier.write(successText(call.id, text), "response");
+  }
+
+  #sendBytes({ id, carrier, caller }: Call, answer: ReadyResult): boolean {
+    return carrier.writePieces?.(successPieces(id, answer.bytesFor(caller.codec))) ?? false;
   }
 
   #encode(call: Call, answer: Answer): string {

@@ -2,6 +2,9 @@
 
 export type OutgoingKind = "response" | "request" | "notification";
 
+/** One serialised message in pieces, the long ones encoded already. */
+export type MessagePieces = readonly (string | Uint8Array)[];
+
 /** Upper layers read a carrier and never write its fields. */
 export interface Carrier {
   /** How the bytes travel: "stdio", "memory", "http", "sse". */
@@ -18,6 +21,11 @@ export interface Carrier {
    * `errorCode` is the code of an error response, from which HTTP chooses its status.
    */
   write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void>;
+  /**
+   * Sends a successful response in pieces. False where the transport has no use for bytes, and nothing happened: then
+   * `write` it.
+   */
+  writePieces?(pieces: MessagePieces): boolean;
   /** Says that the message this carrier came with will get no response: it wants none, or it was cancelled. */
   abandon?(): void;
   /**

@@ -1,9 +1,15 @@
 // Writes messages as JSON text, from parts that are serialised already where they can be.
+import type { MessagePieces } from "./carrier.js";
 import type { ErrorObject, RequestId } from "./message.js";
 
 /** `resultJson` is the result, serialised already. */
 export function successText(id: RequestId, resultJson: string): string {
   return `{"jsonrpc":"2.0","id":${idText(id)},"result":${resultJson}}`;
+}
+
+/** The same in pieces, for a result whose bytes are kept. */
+export function successPieces(id: RequestId, resultJson: Uint8Array): MessagePieces {
+  return [`{"jsonrpc":"2.0","id":${idText(id)},"result":`, resultJson, "}"];
 }
 
 /** An `id` of undefined leaves the member out, null writes null: revisions differ in what an unreadable id becomes. */

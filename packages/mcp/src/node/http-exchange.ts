@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Identity } from "../jsonrpc/identity.js";
+import type { MessagePieces } from "../jsonrpc/carrier.js";
 import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
 
 /** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
@@ -77,12 +78,21 @@ export class NodeExchange implements HttpExchange, HttpStream {
     request.on("end", () => this.#deliver(receiver));
   }
 
-  reply(status: number, headers: HeaderList, body = ""): void {
+  reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
     if (this.over) return;
-    const length = status === 204 ? [] : ["content-length", String(Buffer.byteLength(body))];
+    const bytes = typeof body === "string" ? Buffer.byteLength(body) : totalBytes(body);
+    const length = status === 204 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
-    if (body.length >= LONG_REPLY) this.#response.setTimeout(this.#stallMs);
-    this.#response.end(body);
+    if (bytes >= LONG_REPLY) this.#response.setTimeout(this.#stallMs);
+    if (typeof body === "string") this.#response.end(body);
+    else this.#endWith(body);
+  }
+
+  /** The head of the reply and all pieces leave in one write. */
+  #endWith(pieces: MessagePieces): void {
+    this.#response.cork();
+    for (const piece of pieces) this.#response.write(piece);
+    this.#response.end();
   }
 
   open(status: number, headers: HeaderList): HttpStream {
@@ -124,4 +134,10 @@ export class NodeExchange implements HttpExchange, HttpStream {
     if (isUtf8(body)) receiver.body(this, body.toString("utf8"));
     else receiver.bodyFault(this, "not-utf8");
   }
+}
+
+function totalBytes(pieces: MessagePieces): number {
+  let total = 0;
+  for (const piece of pieces) total += Buffer.byteLength(piece);
+  return total;
 }

@@ -1,5 +1,5 @@
 // The carrier of a POST outside any session: JSON unless something has to be streamed first, gone with its connection.
-import type { OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { MessagePieces, OutgoingKind } from "../../jsonrpc/carrier.js";
 import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
 import { event, EVENT_STREAM_HEADERS, EventStream } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
@@ -62,6 +62,13 @@ export class AloneCarrier implements IdentifiedCarrier {
     return this.#stream.write(event(text));
   }
 
+  writePieces(pieces: MessagePieces): boolean {
+    if (this.answered || this.exchange.over || this.#stream !== undefined || this.#alwaysStreams) return false;
+    this.answered = true;
+    this.exchange.reply(200, JSON_HEADERS, pieces);
+    return true;
+  }
+
   abandon(): void {
     if (this.answered || this.exchange.over) return;
     this.answered = true;
@@ -87,11 +94,15 @@ export class AloneCarrier implements IdentifiedCarrier {
       this.#stream.end();
       return written;
     }
-    if (this.#answers === "sse" && errorCode === undefined && readsStreams(this.exchange)) {
+    if (errorCode === undefined && this.#alwaysStreams) {
       return this.exchange.reply(200, EVENT_STREAM_HEADERS, event(text));
     }
     const status = this.stateless ? statelessStatus(errorCode) : handshakeStatus(errorCode);
     this.exchange.reply(status, JSON_HEADERS, text);
+  }
+
+  get #alwaysStreams(): boolean {
+    return this.#answers === "sse" && readsStreams(this.exchange);
   }
 
   #gone(): void {

@@ -1,5 +1,6 @@
 // One HTTP request and its reply, as the endpoint sees them: the small interface every runtime is adapted to.
 import type { Identity } from "../../jsonrpc/identity.js";
+import type { MessagePieces } from "../../jsonrpc/carrier.js";
 
 /** Header names and values in turn, so that the commonest replies share one array. */
 export type HeaderList = readonly string[];
@@ -50,7 +51,7 @@ export interface HttpExchange extends HttpRequestHead {
   /** Collects the body. The receiver hears nothing of a client that goes away meanwhile. */
   readBody(limit: number, receiver: BodyReceiver): void;
   /** Sends a whole reply. */
-  reply(status: number, headers: HeaderList, body?: string): void;
+  reply(status: number, headers: HeaderList, body?: string | MessagePieces): void;
   /** Begins a reply without end. */
   open(status: number, headers: HeaderList): HttpStream;
 }

@@ -1,5 +1,6 @@
 // One `Request` as the endpoint's exchange, for runtimes that speak fetch.
 import type { Identity } from "../../jsonrpc/identity.js";
+import type { MessagePieces } from "../../jsonrpc/carrier.js";
 import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 
 /** Unread bytes from which a stream's writers wait: what Node's own sockets use. */
@@ -62,11 +63,12 @@ export class FetchExchange implements HttpExchange, HttpStream {
     void this.#collect(limit, receiver).catch(() => this.#leave());
   }
 
-  reply(status: number, headers: HeaderList, body?: string): void {
+  reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
     if (this.#over) return;
     this.#over = true;
-    const empty = status === 204 || status === 202;
-    this.#answer(new Response(empty && !body ? null : (body ?? ""), { status, headers: this.#headers(headers) }));
+    const empty = (status === 204 || status === 202) && body === "";
+    const content = typeof body === "string" ? body : new Blob([...body] as BlobPart[]);
+    this.#answer(new Response(empty ? null : content, { status, headers: this.#headers(headers) }));
   }
 
   open(status: number, headers: HeaderList): HttpStream {

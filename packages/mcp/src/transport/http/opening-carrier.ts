@@ -21,6 +21,11 @@ export class OpeningCarrier extends SessionCarrier {
     return super.write(text, kind, errorCode);
   }
 
+  /** The handshake is written as text: its answer is what settles the session. */
+  override writePieces(): boolean {
+    return false;
+  }
+
   override abandon(): void {
     this.#settle(false);
     super.abandon();

@@ -1,5 +1,5 @@
 // The carrier of a POST in a session: JSON unless something has to be streamed first; a stream outlives its connection.
-import type { OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { MessagePieces, OutgoingKind } from "../../jsonrpc/carrier.js";
 import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
 import { readsStreams } from "./alone-carrier.js";
 import { event, EVENT_STREAM_HEADERS } from "./event-stream.js";
@@ -53,6 +53,13 @@ export class SessionCarrier implements IdentifiedCarrier {
     return this.#opened().send(text, kind === "notification");
   }
 
+  writePieces(pieces: MessagePieces): boolean {
+    if (this.answered || this.closed || this.#stream !== undefined || this.#alwaysStreams) return false;
+    this.answered = true;
+    this.exchange.reply(200, this.#jsonHeaders, pieces);
+    return true;
+  }
+
   abandon(): void {
     if (this.answered || this.closed) return;
     this.answered = true;
@@ -68,7 +75,7 @@ export class SessionCarrier implements IdentifiedCarrier {
 
   /** Waits for an answer that did not come at once: where it will be a stream, the client gets it now. */
   linger(): void {
-    if (!this.answered && this.session.settings.answers === "sse" && this.#streams) this.#opened();
+    if (!this.answered && this.#alwaysStreams) this.#opened();
   }
 
   /** Headers of the reply besides its own. */
@@ -80,6 +87,15 @@ export class SessionCarrier implements IdentifiedCarrier {
     return this.session.settings.answers !== "json" && readsStreams(this.exchange);
   }
 
+  get #alwaysStreams(): boolean {
+    return this.session.settings.answers === "sse" && this.#streams;
+  }
+
+  get #jsonHeaders(): HeaderList {
+    const { headers } = this;
+    return headers.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...headers];
+  }
+
   #opened(retryMs?: number): ResumableStream {
     return (this.#stream ??= this.session.openStream(this.exchange, this.headers, retryMs));
   }
@@ -87,13 +103,11 @@ export class SessionCarrier implements IdentifiedCarrier {
   #answer(text: string, errorCode: number | undefined): void | Promise<void> {
     this.answered = true;
     if (this.#stream !== undefined) return this.#stream.finish(text);
-    const { headers } = this;
     // An answer that is the first and last event cannot be resumed, so it needs neither a number nor a place in the store.
-    if (errorCode === undefined && this.session.settings.answers === "sse" && this.#streams) {
-      this.exchange.reply(200, [...EVENT_STREAM_HEADERS, ...headers], event(text));
+    if (errorCode === undefined && this.#alwaysStreams) {
+      this.exchange.reply(200, [...EVENT_STREAM_HEADERS, ...this.headers], event(text));
     } else {
-      const all = headers.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...headers];
-      this.exchange.reply(handshakeStatus(errorCode), all, text);
+      this.exchange.reply(handshakeStatus(errorCode), this.#jsonHeaders, text);
     }
   }
 }
