@@ -10,6 +10,7 @@ import type { CapabilityOptions } from "./capabilities.js";
 import type { Reporter } from "./core.js";
 import { type CustomHandler, customHandler } from "./custom-method.js";
 import { resolveServerLimits, type ServerLimits } from "./limits.js";
+import { mirrorWarning } from "./mirror-warning.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompt.js";
 import type { Registration } from "./registry.js";
 import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resource.js";
@@ -82,12 +83,17 @@ export class Server {
     this.#role = serverRole(core, visible, tasks?.store);
   }
 
-  /** Registers a tool. Throws BAD_TOOL, DUPLICATE or the schema's own error, saying what to change. */
+  /**
+   * Registers a tool. Throws BAD_TOOL, DUPLICATE or the schema's own error, saying what to change. Arguments mirrored in
+   * headers that make clients drop the tool, or that are named like secrets, are reported.
+   */
   tool<const I extends AnyInput | undefined = undefined, const O extends AnyInput | undefined = undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
   ): Registration {
     const entry = toolEntry(name, definition);
+    const warning = mirrorWarning(entry.tool);
+    if (warning !== undefined) this.#role.core.report("warning", warning);
     if (entry.task !== undefined) this.#role.tasks.enable();
     return this.#role.core.tools.add(name, entry);
   }

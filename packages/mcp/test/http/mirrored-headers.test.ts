@@ -1,6 +1,7 @@
 // Headers that repeat the body: what fits is served, what does not is -32020 with 400.
 import { describe, expect, it } from "vitest";
 import { mirroredParams } from "../../src/era/stateless/mirrored-params.js";
+import { Server } from "../../src/server/server.js";
 import { type Json, modern, postModern, start } from "./http-fixture.js";
 
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString("base64")}?=`;
@@ -206,5 +207,43 @@ describe("x-mcp-header", () => {
     });
     expect(mirroredParams(schema)).toEqual([{ header: "mcp-param-region", path: ["a", "x-mcp-header"] }]);
     expect(mirroredParams({ type: "object", properties: { a: { const: { "x-mcp-header": "" } } } })).toEqual([]);
+  });
+});
+
+describe("registration", () => {
+  const warnings = (properties: Json): string[] => {
+    const told: string[] = [];
+    const server = new Server({
+      name: "t",
+      version: "1",
+      report: (level, message) => told.push(`${level} ${message}`),
+    });
+    server.tool("t", { input: { type: "object", properties } as Record<string, unknown>, run: () => "" });
+    return told;
+  };
+  const mirrored = (header: string, type = "string"): Json => ({ type, "x-mcp-header": header });
+
+  it("warns of a wish that makes clients drop the tool", () => {
+    const told =
+      'warning Tool "t": x-mcp-header of a needs the type string, integer or boolean: clients over HTTP drop the tool';
+    expect(warnings({ a: mirrored("A", "number") })).toEqual([told]);
+  });
+
+  it.each([
+    ["password", "P"],
+    ["userPassword", "P"],
+    ["a", "Api-Key"],
+    ["api_key", "K"],
+    ["accessTokens", "T"],
+    ["client-secret", "S"],
+    ["CREDENTIALS", "C"],
+  ])("warns when %s is mirrored as %s", (name, header) => {
+    expect(warnings({ [name]: mirrored(header) })).toEqual([expect.stringContaining(`shows ${name} to`)]);
+  });
+
+  it("says nothing of other arguments, or of secrets that are not mirrored", () => {
+    expect(
+      warnings({ region: mirrored("Region"), keyword: mirrored("Keyword"), password: { type: "string" } }),
+    ).toEqual([]);
   });
 });
