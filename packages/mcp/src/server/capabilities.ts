@@ -50,6 +50,17 @@ export function capabilitiesToward(principal: string | undefined, all: ServerCap
   return { ...all, tasks };
 }
 
+/** The capabilities where no session remembers what a caller wants to hear of: nothing that comes unasked. */
+export function capabilitiesAlone(all: ServerCapabilities): ServerCapabilities {
+  const { logging: _, tools, resources, prompts, ...rest } = all;
+  return {
+    ...rest,
+    ...(tools === undefined ? {} : { tools: {} }),
+    ...(resources === undefined ? {} : { resources: {} }),
+    ...(prompts === undefined ? {} : { prompts: {} }),
+  };
+}
+
 function hasTasks(tools: Registry<ToolEntry>): boolean {
   for (const { task } of tools.values()) if (task !== undefined) return true;
   return false;

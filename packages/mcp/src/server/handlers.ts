@@ -5,9 +5,10 @@ import type { Handler } from "../endpoint/middleware.js";
 import { ErrorCode } from "../jsonrpc/error-codes.js";
 import type { JsonObject } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { ServerCapabilities } from "../protocol/capabilities.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
-import { capabilitiesToward } from "./capabilities.js";
+import { capabilitiesAlone, capabilitiesToward } from "./capabilities.js";
 import { completeArgument } from "./completions.js";
 import type { ServerCore } from "./core.js";
 import { listen } from "./listen.js";
@@ -44,7 +45,7 @@ function initialize(core: ServerCore, call: Call): Answer {
   const { instructions, identity } = core;
   return {
     protocolVersion: call.caller.codec.revision.date,
-    capabilities: capabilitiesToward(call.carrier.principal, core.capabilities()),
+    capabilities: capabilitiesToward(call.carrier.principal, lasting(call, core.capabilities())),
     serverInfo: identity,
     ...(instructions === undefined ? {} : { instructions }),
   };
@@ -62,9 +63,9 @@ function discover(core: ServerCore): Answer {
 }
 
 function subscribe(core: ServerCore, call: Call): Answer {
+  const { subscription } = sessionOf(call);
   const uri = call.params["uri"] as string;
   core.reader.require(uri);
-  const subscription = call.caller instanceof Session ? call.caller.subscription : undefined;
   if (subscription === undefined) return DONE;
   const limit = core.limits.subscribedUris;
   if (subscription.uris.size >= limit && !subscription.uris.has(uri)) {
@@ -75,12 +76,22 @@ function subscribe(core: ServerCore, call: Call): Answer {
 }
 
 function unsubscribe(core: ServerCore, call: Call): Answer {
-  const subscription = call.caller instanceof Session ? call.caller.subscription : undefined;
+  const { subscription } = sessionOf(call);
   if (subscription !== undefined) core.subscribers.unsubscribe(subscription, call.params["uri"] as string);
   return DONE;
 }
 
 function setLevel(call: Call): Answer {
-  call.caller.logLevel = levelIndex(call.params["level"]);
+  sessionOf(call).logLevel = levelIndex(call.params["level"]);
   return DONE;
+}
+
+/** What lasts beyond its request needs a session: where messages are served one by one, it does not exist. */
+function sessionOf({ caller, method }: Call): Session {
+  if (caller instanceof Session) return caller;
+  throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
+}
+
+function lasting({ caller }: Call, all: ServerCapabilities): ServerCapabilities {
+  return caller instanceof Session ? all : capabilitiesAlone(all);
 }

@@ -146,6 +146,29 @@ describe("a message without a session", () => {
     expect((await send(url, { method: "GET", headers: { accept: "text/event-stream" } })).status).toBe(405);
   });
 
+  it("is promised nothing that only a session could keep", async () => {
+    const { url } = await start(testServer(), { sessions: false });
+    const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const opened = await post(url, { jsonrpc: "2.0", id: 0, method: "initialize", params });
+    const { capabilities } = (JSON.parse(opened.text) as { result: { capabilities: object } }).result;
+    expect(capabilities).toEqual({ tools: {}, resources: {}, prompts: {} });
+    const refused = [
+      ["resources/subscribe", { uri: "test://a" }],
+      ["resources/unsubscribe", { uri: "test://a" }],
+      ["logging/setLevel", { level: "debug" }],
+    ] as const;
+    for (const [method, asked] of refused) {
+      const message = { jsonrpc: "2.0", id: 1, method, params: asked };
+      const reply = await post(url, message, { "mcp-protocol-version": "2025-06-18" });
+      expect(JSON.parse(reply.text)).toMatchObject({ id: 1, error: { code: -32601 } });
+    }
+    const kept = await session((await start()).url);
+    for (const [method, asked] of refused) {
+      const reply = await kept.post({ jsonrpc: "2.0", id: 1, method, params: asked });
+      expect(JSON.parse(reply.text)).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
+    }
+  });
+
   it("with a version nobody knows is refused with 400", async () => {
     const { url } = await start();
     const opened = await session(url);
