@@ -49,11 +49,25 @@ function anyText(text: string): string {
   return safe(JSON.stringify(clean));
 }
 
-/** The common value holds no secret and is written as it is; only others are copied and redacted first. */
+/** The common value is short, holds no secret and is written as it is; only others are copied, cut and redacted first. */
 function valueText(value: unknown): string {
-  const plain = json(value);
+  const plain = hasLongText(value) ? undefined : json(value);
   if (plain !== undefined && plain.length <= MAX_TEXT && !MAYBE_SECRET.test(plain)) return safe(plain);
   return safe(json(redactValue(value)) ?? "null");
+}
+
+/** Whether a text right inside the value is longer than a record keeps: a megabyte need not be written to be cut. */
+function hasLongText(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  try {
+    for (const key in value) {
+      const member = (value as Record<string, unknown>)[key];
+      if (typeof member === "string" && member.length > MAX_TEXT) return true;
+    }
+    return false;
+  } catch {
+    return true;
+  }
 }
 
 /** Undefined when the value cannot be written: it is cyclic, too deep, or throws when it is read. */

@@ -133,6 +133,13 @@ describe("size and shape", () => {
     }
   });
 
+  it("cuts a long text and keeps what is before it", async () => {
+    const { record } = await logged({ kind: "call.intent", arguments: { n: 7, text: "x".repeat(1_000_000) } });
+    const { text, n } = record["arguments"] as { text: string; n: number };
+    expect(n).toBe(7);
+    expect(text).toMatch(/^x{16379}\[983621 characters cut\]$/);
+  });
+
   it("survives what cannot be read", async () => {
     const thrower = {
       get bad(): never {
