@@ -2,7 +2,6 @@
 //
 // Establishment: the client connects; there is no greeting, the first line is its first message.
 // Exchange: each side writes one message, in UTF-8 without line breaks, and a newline. Closing the socket ends it.
-import { createInterface } from "node:readline";
 import { DEFAULT_LIMITS } from "@secure-local/mcp/jsonrpc";
 
 /** A transport for `serve(server, transport)` on a connected socket. */
@@ -26,8 +25,7 @@ export function socketTransport(socket) {
   return {
     done,
     start(sink) {
-      boundLines(socket, DEFAULT_LIMITS.messageBytes);
-      createInterface({ input: socket }).on("line", (line) => sink.receive(line, carrier));
+      onLines(socket, DEFAULT_LIMITS.messageBytes, (line) => sink.receive(line, carrier));
       socket.on("end", () => sink.closed());
       socket.on("error", () => socket.destroy());
       socket.on("close", finish);
@@ -39,12 +37,13 @@ export function socketTransport(socket) {
   };
 }
 
-/** Hangs up on a peer that sends a line without end: what reads lines would keep all of it. */
-function boundLines(socket, longest) {
-  let length = 0;
-  socket.on("data", (chunk) => {
-    const newline = chunk.lastIndexOf(10);
-    length = newline < 0 ? length + chunk.length : chunk.length - newline - 1;
-    if (length > longest) socket.destroy();
+/** Splits at newlines only (readline splits at more), and hangs up on a peer that sends a line without end. */
+function onLines(socket, longest, received) {
+  let rest = "";
+  socket.setEncoding("utf8").on("data", (text) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop();
+    for (const line of lines) received(line);
+    if (rest.length > longest) socket.destroy();
   });
 }

@@ -113,7 +113,9 @@ export class OutputQueue {
   }
 
   #cutPiece(): void {
-    this.#pieces.push(this.#joining);
+    const piece = withoutSeparators(this.#joining);
+    this.#unsent += piece.length - this.#joining.length;
+    this.#pieces.push(piece);
     this.#joining = "";
   }
 
@@ -170,6 +172,12 @@ export class OutputQueue {
     this.abandon();
     this.#events.broken();
   };
+}
+
+// JSON may hold these two as they are, but Node's own readline, with which many clients read, takes them for line ends.
+function withoutSeparators(text: string): string {
+  if (!text.includes("\u2028") && !text.includes("\u2029")) return text;
+  return text.replaceAll("\u2028", "\\u2028").replaceAll("\u2029", "\\u2029");
 }
 
 function ignore(): void {}

@@ -57,7 +57,13 @@ async function tcp(revision: Revision): Promise<LinePeer> {
   const { port } = listener.address() as { port: number };
   const socket = connectSocket({ port, host: "127.0.0.1", allowHalfOpen: true });
   const peer = new LinePeer(revision, (received) => {
-    createInterface({ input: socket }).on("line", received);
+    // Not readline: it would split a line at U+2028 too.
+    let rest = "";
+    socket.setEncoding("utf8").on("data", (text: string) => {
+      const lines = (rest + text).split("\n");
+      rest = lines.pop()!;
+      lines.forEach(received);
+    });
     const closed = once(socket, "end").then(() => {
       socket.destroy();
       listener.close();
