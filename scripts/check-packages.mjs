@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Packs both packages and checks the tarballs as a stranger would find them: contents, metadata, types, imports, command.
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseFile } from "./check-layers/parse-file.mjs";
@@ -44,9 +44,12 @@ function importsOf(path) {
   return parseFile(path, readFileSync(path, "utf8")).imports.map(({ specifier }) => specifier);
 }
 
-/** Everything but the stdio entry runs where there is no Node, as it came out of the build too. */
+/** Public subpaths that are for Node by nature. */
+const FOR_NODE = new Set(["./stdio", "./http", "./task-files"]);
+
+/** Everything else runs where there is no Node, as it came out of the build too. */
 function neutral({ place, manifest }) {
-  const subpaths = Object.entries(manifest.exports).filter(([subpath]) => subpath !== "./stdio");
+  const subpaths = Object.entries(manifest.exports).filter(([subpath]) => !FOR_NODE.has(subpath));
   const entries = subpaths.map(([, target]) => join(place, target.default ?? target));
   const lines = [];
   for (const path of loadedFrom(entries)) {
@@ -96,8 +99,16 @@ async function command({ place, version, manifest }) {
   return { ...result, code: right ? 0 : 1, output: `--version printed ${result.output}, expected ${version}` };
 }
 
+/** What a person's npm would install beside the package. */
+function install(folder, { manifest }) {
+  for (const name of Object.keys(manifest.dependencies ?? {})) {
+    symlinkSync(join(root, "node_modules", name), join(folder, "node_modules", name));
+  }
+}
+
 async function check(folder) {
   const [library, product] = await Promise.all(PACKAGES.map((path) => pack(path, folder)));
+  install(folder, library);
   const subpaths = subpathsOf(library);
   return runSteps([
     ...[library, product].flatMap((one) => [
