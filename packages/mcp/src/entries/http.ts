@@ -5,13 +5,16 @@ export type { HttpRequestHead } from "../transport/http/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
+  DEFAULT_RATE,
   DEFAULT_SESSION_LIMITS,
   type HttpLimits,
   type PingLimits,
+  type RateLimits,
   type SessionLimits,
 } from "../transport/http/http-limits.js";
 export type { Identity } from "../jsonrpc/identity.js";
 export type { Authenticate, Entrance, HttpAdmission } from "../transport/http/http-site.js";
+export type { RateOptions } from "../transport/http/rate-gate.js";
 export type { HttpRefusal } from "../transport/http/replies.js";
 export type { HttpAuthorization, RefusedRequest } from "../serve/http-authorization.js";
 export type { HttpPage, HttpPageReply } from "../transport/http/page-route.js";

@@ -35,6 +35,10 @@ export class NodeExchange implements HttpExchange, HttpStream {
     this.query = end < 0 ? "" : target.slice(end + 1);
   }
 
+  get address(): string | undefined {
+    return this.#request.socket.remoteAddress;
+  }
+
   get over(): boolean {
     return this.#response.writableEnded || this.#response.destroyed;
   }

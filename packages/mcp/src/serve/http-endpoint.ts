@@ -17,6 +17,7 @@ import {
 import { type Authenticate, type HttpRoute, HttpSite } from "../transport/http/http-site.js";
 import { type HttpPage, PageRoute } from "../transport/http/page-route.js";
 import { Pinger } from "../transport/http/pinger.js";
+import { RateGate, type RateOptions } from "../transport/http/rate-gate.js";
 import { StreamKeeper } from "../transport/http/stream-keeper.js";
 import { StreamableHttp } from "../transport/http/streamable-http.js";
 import { SseEndpoint, type SseOptions } from "../transport/sse/sse-endpoint.js";
@@ -40,6 +41,8 @@ export interface HttpOptions {
   /** The two paths of HTTP+SSE (2024-11-05). Default false; true is `/sse` and `/messages`. */
   readonly sse?: boolean | { readonly path?: string; readonly messages?: string };
   readonly limits?: Partial<HttpLimits>;
+  /** Answers 429 to senders of too many requests: by principal, or by address where nobody is known. Default: no limit. */
+  readonly rate?: RateOptions;
   /** Pings clients with an open stream, reports who does not answer, and ends the session of who never does. Default false. */
   readonly pings?: boolean | Partial<PingLimits>;
   /**
@@ -85,10 +88,8 @@ export function httpEndpoint(
     DEFAULT_SESSION_LIMITS,
     typeof options.sessions === "object" ? options.sessions : undefined,
   );
-  const door = new FrontDoor({
-    hosts: options.allowedHosts ?? defaults.hosts,
-    origins: options.allowedOrigins ?? defaults.origins,
-  });
+  const { allowedHosts: hosts = defaults.hosts, allowedOrigins: origins = defaults.origins } = options;
+  const door = new FrontDoor({ hosts, origins });
   const keeper = new StreamKeeper(limits);
   const { authenticate, permits } = hooks(options, (error) => role.core.report("error", "onRefused failed", { error }));
   const service = new ServerOverHttp(role, limits);
@@ -102,6 +103,7 @@ export function httpEndpoint(
     routes: routes(options, streamable, sse),
     cors: options.cors === true,
     authenticate,
+    rate: options.rate && new RateGate(options.rate),
     onError: (error) => role.core.report("error", "authenticate failed", { error }),
   });
   const close = async (): Promise<void> => {

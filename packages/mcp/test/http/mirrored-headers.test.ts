@@ -218,7 +218,7 @@ describe("registration", () => {
       version: "1",
       report: (level, message) => told.push(`${level} ${message}`),
     });
-    server.tool("t", { input: { type: "object", properties } as Record<string, unknown>, run: () => "" });
+    server.tool("t", { input: { type: "object", properties }, run: () => "" });
     return told;
   };
   const mirrored = (header: string, type = "string"): Json => ({ type, "x-mcp-header": header });

@@ -86,6 +86,7 @@ const SURFACE: Record<string, readonly string[]> = {
   "./http": [
     "DEFAULT_HTTP_LIMITS",
     "DEFAULT_PINGS",
+    "DEFAULT_RATE",
     "DEFAULT_SESSION_LIMITS",
     "serveHttp",
     "type Answers",
@@ -104,6 +105,8 @@ const SURFACE: Record<string, readonly string[]> = {
     "type HttpStats",
     "type Identity",
     "type PingLimits",
+    "type RateLimits",
+    "type RateOptions",
     "type RefusedRequest",
     "type ServeHttpOptions",
     "type SessionLimits",
@@ -112,6 +115,7 @@ const SURFACE: Record<string, readonly string[]> = {
   "./fetch": [
     "DEFAULT_HTTP_LIMITS",
     "DEFAULT_PINGS",
+    "DEFAULT_RATE",
     "DEFAULT_SESSION_LIMITS",
     "toFetch",
     "type Answers",
@@ -127,6 +131,8 @@ const SURFACE: Record<string, readonly string[]> = {
     "type HttpRequestHead",
     "type Identity",
     "type PingLimits",
+    "type RateLimits",
+    "type RateOptions",
     "type RefusedRequest",
     "type SessionLimits",
     "type StoredEvent",

@@ -46,6 +46,8 @@ export interface HttpExchange extends HttpRequestHead {
   extra: HeaderList | undefined;
   /** True once nothing can be sent any more: answered, or the client went away. */
   readonly over: boolean;
+  /** Network address of the other end; undefined where the runtime does not tell. */
+  readonly address: string | undefined;
   /** Called once when the client goes away before the reply was complete. */
   onGone: (() => void) | undefined;
   /** Collects the body. The receiver hears nothing of a client that goes away meanwhile. */

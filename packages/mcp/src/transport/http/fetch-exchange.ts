@@ -38,6 +38,10 @@ export class FetchExchange implements HttpExchange, HttpStream {
     request.signal.addEventListener("abort", () => this.#leave());
   }
 
+  get address(): undefined {
+    return undefined;
+  }
+
   get over(): boolean {
     return this.#over;
   }

@@ -110,6 +110,25 @@ export const DEFAULT_PINGS: PingLimits = {
   misses: 3,
 };
 
+/** How much each sender may send. */
+export interface RateLimits {
+  /** Requests a second that one may send for as long as it likes. */
+  readonly perSecond: number;
+  /** Requests one may send at once after some silence. */
+  readonly burst: number;
+  /** Senders remembered; beyond it whoever was silent for longest is forgotten. */
+  readonly callers: number;
+}
+
+export const DEFAULT_RATE: RateLimits = {
+  // More than any model or person asks for, less than a loop gone wild.
+  perSecond: 50,
+  // A client that starts up lists and reads everything it can.
+  burst: 200,
+  // As many as may be connected.
+  callers: 10_000,
+};
+
 /** `defaults` with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
 export function withLimits<T extends object>(defaults: T, overrides: Partial<T> = {}): T {
   const limits = { ...defaults, ...overrides };

@@ -3,6 +3,7 @@ import type { Identity } from "../../jsonrpc/identity.js";
 import { answerPreflight, corsHeaders } from "./cors.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { FrontDoor } from "./front-door.js";
+import type { RateGate } from "./rate-gate.js";
 import { headerList, type HttpRefusal, refuse, turnAway } from "./replies.js";
 
 /** Lets a request in as somebody of whom more is known than a name. */
@@ -33,6 +34,7 @@ export interface HttpSiteOptions {
   readonly routes: ReadonlyMap<string, HttpRoute>;
   readonly cors: boolean;
   readonly authenticate: Authenticate | undefined;
+  readonly rate: RateGate | undefined;
   /** Told of an exception of `authenticate`. */
   readonly onError: (error: unknown) => void;
 }
@@ -62,7 +64,8 @@ export class HttpSite {
     }
     const route = routes.get(exchange.path);
     if (route === undefined) return turnAway(exchange, 404, "Nothing is served at this path");
-    if (authenticate === undefined || route.open === true) route.serve(exchange);
+    if (route.open === true) route.serve(exchange);
+    else if (authenticate === undefined) this.#serve(exchange, route);
     else this.#identify(exchange, route, authenticate);
   }
 
@@ -85,9 +88,21 @@ export class HttpSite {
       exchange.identity = who.identity;
       if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
     } else {
+      if (this.#heldBack(exchange)) return;
       return turnAway(exchange, who.status, who.text ?? "", headerList(who.headers));
     }
-    route.serve(exchange);
+    this.#serve(exchange, route);
+  }
+
+  #serve(exchange: HttpExchange, route: HttpRoute): void {
+    if (!this.#heldBack(exchange)) route.serve(exchange);
+  }
+
+  /** Turns a request away whose sender sends too many; says whether it did. */
+  #heldBack(exchange: HttpExchange): boolean {
+    const seconds = this.#options.rate?.take(exchange) ?? 0;
+    if (seconds > 0) turnAway(exchange, 429, "Too many requests: try again later", ["retry-after", String(seconds)]);
+    return seconds > 0;
   }
 
   #failed(exchange: HttpExchange, error: unknown): void {
