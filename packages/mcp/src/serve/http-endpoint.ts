@@ -30,7 +30,12 @@ export interface HttpOptions {
   readonly path?: string;
   /** Sessions for revisions up to 2025-11-25: limits, or false to serve every message by itself. Default true. */
   readonly sessions?: boolean | Partial<SessionLimits>;
-  /** JSON unless something must be streamed before the answer (`auto`, the default), always JSON, or always a stream. */
+  /**
+   * JSON unless something must be streamed before the answer (`auto`, the default), always JSON, or always a stream.
+   * Only what was streamed can be resumed: a client of a session that leaves before anything was sent has no event to
+   * name, so an answer in JSON is lost with its connection although its request runs to the end. Choose `sse` where that
+   * matters; a tool that takes long can also report progress early, or be a task.
+   */
   readonly answers?: Answers;
   /** Exact values of the Host header that are served, port included. */
   readonly allowedHosts?: readonly string[];
