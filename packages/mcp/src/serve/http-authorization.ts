@@ -2,7 +2,7 @@
 import type { Authenticator, Refusal } from "../auth/authenticator.js";
 import { authRequest, gateRefusal, type RequestHead } from "../auth/request-gate.js";
 import type { ScopeRules } from "../auth/scopes.js";
-import { isJsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { HttpExchange } from "../transport/http/exchange.js";
 import type { Authenticate, HttpAdmission, Permits } from "../transport/http/http-site.js";
 import type { HttpRefusal } from "../transport/http/replies.js";
@@ -51,29 +51,28 @@ export function authorizationHooks(
     if (outcome.ok) return outcome;
     return refused(outcome, { path: head.path, principal: undefined, method: undefined, tool: undefined });
   };
+  const judge = (rules: ScopeRules, exchange: HttpExchange, message: unknown): HttpRefusal | undefined => {
+    const { identity, path } = exchange;
+    // What is no request or notification needs no scope: it is refused or matched to a question, and does nothing else.
+    if (identity === undefined || !isJsonObject(message)) return undefined;
+    const { method } = message;
+    if (typeof method !== "string") return undefined;
+    const tool = toolOf(message);
+    const refusal = rules.check(identity, method, tool);
+    return refusal && refused(refusal, { path, principal: identity.principal, method, tool });
+  };
   const permits = (exchange: HttpExchange, value: unknown): HttpRefusal | undefined => {
-    for (const message of Array.isArray(value) ? value : [value]) {
-      const refusal = scopes && scopeRefusal(scopes, exchange, message);
-      if (refusal !== undefined) return refused(refusal.refusal, refusal.request);
+    if (scopes === undefined || !Array.isArray(value)) return scopes && judge(scopes, exchange, value);
+    for (const message of value) {
+      const refusal = judge(scopes, exchange, message);
+      if (refusal !== undefined) return refusal;
     }
     return undefined;
   };
   return { authenticate, permits: scopes && permits };
 }
 
-interface ScopeRefusal {
-  readonly refusal: Refusal;
-  readonly request: RefusedRequest;
-}
-
-/** What is no request or notification needs no scope: it gets no further than being refused or matched to a question. */
-function scopeRefusal(scopes: ScopeRules, exchange: HttpExchange, message: unknown): ScopeRefusal | undefined {
-  const { identity, path } = exchange;
-  if (identity === undefined || !isJsonObject(message)) return undefined;
-  const { method, params } = message;
-  if (typeof method !== "string") return undefined;
+function toolOf({ method, params }: JsonObject): string | undefined {
   const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
-  const tool = typeof name === "string" ? name : undefined;
-  const refusal = scopes.check(identity, method, tool);
-  return refusal && { refusal, request: { path, principal: identity.principal, method, tool } };
+  return typeof name === "string" ? name : undefined;
 }
