@@ -10,13 +10,13 @@ export class InFlight {
   readonly #calls = new Map<RequestId, Call>();
   readonly #limit: number;
   readonly #release: (call: Call) => void;
-  #idle: (() => void)[] = [];
+  #idle: (() => void)[] | undefined;
 
   constructor(limit: number) {
     this.#limit = limit;
     this.#release = (call) => {
       this.#calls.delete(call.id);
-      if (this.#calls.size === 0 && this.#idle.length > 0) this.#settleIdle();
+      if (this.#calls.size === 0 && this.#idle !== undefined) this.#settleIdle(this.#idle);
     };
   }
 
@@ -54,12 +54,11 @@ export class InFlight {
   /** Resolves when no call is in service. */
   whenIdle(): Promise<void> {
     if (this.#calls.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+    return new Promise((resolve) => (this.#idle ??= []).push(resolve));
   }
 
-  #settleIdle(): void {
-    const waiting = this.#idle;
-    this.#idle = [];
+  #settleIdle(waiting: readonly (() => void)[]): void {
+    this.#idle = undefined;
     for (const resolve of waiting) resolve();
   }
 }

@@ -59,13 +59,11 @@ export class Subscribers {
   }
 
   subscribe(subscription: Subscription, uri: string): void {
-    if (subscription.uris.has(uri)) return;
-    subscription.uris.add(uri);
-    this.#attach(uri);
+    if (subscription.addUri(uri)) this.#attach(uri);
   }
 
   unsubscribe(subscription: Subscription, uri: string): void {
-    if (subscription.uris.delete(uri)) this.#detach(uri);
+    if (subscription.removeUri(uri)) this.#detach(uri);
   }
 
   listChanged(kind: ListKind): void {

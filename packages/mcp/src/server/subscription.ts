@@ -12,18 +12,22 @@ export type ListKind = "tools" | "prompts" | "resources";
 /** Changes held for a receiver that does not read; past it the oldest are dropped, since each only says "look again". */
 const HELD_CHANGES = 1_000;
 
+const NO_URIS: ReadonlySet<string> = new Set();
+const NO_TASKS: readonly string[] = [];
+
 /** A session, or one `subscriptions/listen` request. */
 export class Subscription {
   readonly peer: Peer;
   readonly codec: Codec;
   readonly carrier: Carrier;
   readonly lists: ReadonlySet<ListKind>;
-  readonly uris: Set<string>;
   readonly tasks: readonly string[];
   /** The listen request that names this subscription; undefined for a session. */
   readonly id: RequestId | undefined;
   /** Ends a listen request gracefully. */
   end: (() => void) | undefined;
+  /** Most sessions never subscribe to a resource: made when one does. */
+  #uris: Set<string> | undefined;
   /** Made when a reader first falls behind. */
   #held: Map<string, { readonly method: string; readonly params: object }> | undefined;
   #busy = false;
@@ -41,9 +45,26 @@ export class Subscription {
     this.codec = options.codec;
     this.carrier = options.carrier;
     this.lists = options.lists;
-    this.uris = new Set(options.uris);
-    this.tasks = options.tasks ?? [];
+    if (options.uris !== undefined) this.#uris = new Set(options.uris);
+    this.tasks = options.tasks ?? NO_TASKS;
     this.id = options.id;
+  }
+
+  /** The resources it wants to hear of. */
+  get uris(): ReadonlySet<string> {
+    return this.#uris ?? NO_URIS;
+  }
+
+  /** Returns false when it was wanted before. */
+  addUri(uri: string): boolean {
+    this.#uris ??= new Set();
+    const before = this.#uris.size;
+    return this.#uris.add(uri).size > before;
+  }
+
+  /** Returns false when it was not wanted. */
+  removeUri(uri: string): boolean {
+    return this.#uris?.delete(uri) ?? false;
   }
 
   /** Announces a changed list, if it is wanted. */
