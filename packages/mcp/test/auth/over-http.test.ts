@@ -1,12 +1,13 @@
 // Shows a served endpoint behind an authenticator: challenges, documents, and one user's session closed to another.
 import { request } from "node:http";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { dpopVerifier } from "../../src/auth/dpop.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
-import { requestGate } from "../../src/auth/request-gate.js";
 import { protectedResource } from "../../src/auth/resource-metadata.js";
 import { wellKnown } from "../../src/auth/well-known.js";
 import { serveHttp, type HttpServing } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
+import { newDpopClient, prove } from "./support/dpop-client.js";
 import { goodClaims, ISSUER, newSigner, RESOURCE, sign, START } from "./support/issuer.js";
 
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
@@ -26,9 +27,8 @@ beforeAll(async () => {
   });
   const server = new Server({ name: "guarded", version: "1.0.0" });
   server.tool("whoami", { description: "Says who asks", run: (_, ctx) => ctx.principal ?? "nobody" });
-  const { authenticate } = requestGate(authenticator);
   const { pages } = wellKnown(resource, { issuerMetadata: "redirect" });
-  serving = await serveHttp(server, { authenticate, pages, signals: false });
+  serving = await serveHttp(server, { authorization: { authenticator }, pages, signals: false });
 });
 
 afterAll(() => serving.close());
@@ -80,4 +80,31 @@ it("tells handlers who asks, and keeps a session to its owner", async () => {
   });
   expect((await post(bob, call, session)).status).toBe(404);
   expect((await post(undefined, call, session)).status).toBe(401);
+});
+
+it("hands the next nonce to a client whose proofs are good", async () => {
+  const [signer, client] = await Promise.all([newSigner("ES256"), newDpopClient()]);
+  const authenticator = jwtAuthenticator({
+    issuer: ISSUER,
+    resource,
+    jwks: { keys: [signer.publicJwk] },
+    dpop: dpopVerifier({ origin: new URL(RESOURCE).origin, nonce: true, now: () => START }),
+    now: () => START,
+  });
+  const server = new Server({ name: "bound", version: "1.0.0" });
+  const bound = await serveHttp(server, { authorization: { authenticator }, signals: false });
+  onTestFinished(() => bound.close());
+  const token = await sign(signer, goodClaims({ cnf: { jkt: client.jkt } }));
+  const ask = async (payload: Record<string, unknown>): Promise<Response> => {
+    const headers = { ...HEADERS, authorization: `DPoP ${token}`, dpop: await prove(client, token, { payload }) };
+    return fetch(bound.url, { method: "POST", headers, body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...HELLO }) });
+  };
+  const refused = await ask({});
+  expect([refused.status, refused.headers.get("www-authenticate")]).toEqual([
+    401,
+    expect.stringContaining('error="use_dpop_nonce"'),
+  ]);
+  const nonce = refused.headers.get("dpop-nonce");
+  const served = await ask({ nonce });
+  expect([served.status, served.headers.get("dpop-nonce")]).toEqual([200, nonce]);
 });
