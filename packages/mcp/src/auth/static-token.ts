@@ -1,6 +1,6 @@
 // Authenticates by a fixed list of tokens, for a server of one's own without an authorization server.
 import type { Identity } from "../jsonrpc/identity.js";
-import type { Authenticator } from "./authenticator.js";
+import type { Authenticator, AuthOutcome, AuthRequest } from "./authenticator.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict } from "./token-authenticator.js";
 
 /** One token and who has it. Give the token, or the SHA-256 of it in hexadecimal to keep it out of configuration. */
@@ -16,6 +16,9 @@ export interface StaticToken {
 const MIN_LENGTH = 22;
 /** Most tokens: every request is compared with each of them. */
 const MAX_TOKENS = 1_000;
+
+/** How nearly every client sends a token: exactly one spelling of each. */
+const USUAL_FORM = /^Bearer [^ ]/;
 
 const UNKNOWN: TokenVerdict = { ok: false, status: 401, message: "The access token is not known here" };
 
@@ -36,17 +39,31 @@ export function staticTokenAuthenticator(
   if (tokens.length === 0 || tokens.length > MAX_TOKENS) throw new RangeError(`Give 1 to ${MAX_TOKENS} tokens`);
   for (const one of tokens) checkToken(one);
   const known = Promise.all(tokens.map(remember));
-  // Holds good tokens only, so never more than were given. Whether a guess is in it shows no more than its refusal does.
-  const verified = new Map<string, Promise<TokenVerdict>>();
-  const judge = async (token: string): Promise<TokenVerdict> => {
+  const verify = async (token: string): Promise<TokenVerdict> => {
     const hash = await sha256(token);
     let found = UNKNOWN;
     for (const one of await known) if (equalInConstantTime(hash, one.hash)) found = one.verdict;
-    if (found.ok) verified.set(token, Promise.resolve(found));
     return found;
   };
-  const verify = (token: string): Promise<TokenVerdict> => verified.get(token) ?? judge(token);
-  return tokenAuthenticator({ verify }, options);
+  return remembering(tokenAuthenticator({ verify }, options));
+}
+
+/** Good credentials are kept in the one usual form of each, so there are never more of them than tokens. */
+function remembering(authenticator: Authenticator): Authenticator {
+  const admitted = new Map<string, Promise<AuthOutcome>>();
+  const judge = async (request: AuthRequest, header: string): Promise<AuthOutcome> => {
+    const outcome = await authenticator.authenticate(request);
+    if (outcome.ok && USUAL_FORM.test(header)) admitted.set(header, Promise.resolve(outcome));
+    return outcome;
+  };
+  return {
+    authenticate(request) {
+      // A query may hold a token as well, which is to be refused.
+      const header = request.url.includes("?") ? undefined : request.header("authorization");
+      if (header === undefined) return authenticator.authenticate(request);
+      return admitted.get(header) ?? judge(request, header);
+    },
+  };
 }
 
 /** Whether two byte strings of equal length are the same; takes equally long wherever they differ. */
