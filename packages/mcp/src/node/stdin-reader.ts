@@ -1,5 +1,4 @@
 // Standard input read into one buffer over and over, so that reading leaves nothing behind for the garbage collector.
-import { fstatSync } from "node:fs";
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from "node:net";
 import type { Readable } from "node:stream";
 
@@ -26,7 +25,8 @@ export function readStdin(take: (chunk: Uint8Array) => void): Readable {
   return new Socket(options);
 }
 
+// Asked for by name, because importing node:fs makes Node load its streams and promises too: 2 ms at every start.
 function isPipe(): boolean {
-  const stat = fstatSync(0);
+  const stat = process.getBuiltinModule("node:fs").fstatSync(0);
   return stat.isFIFO() || stat.isSocket();
 }
