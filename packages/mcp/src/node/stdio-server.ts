@@ -1,5 +1,4 @@
 // The server's end of stdio: lines in, lines out, and neither faster than the other side reads.
-import { Buffer, isAscii } from "node:buffer";
 import type { Readable, Writable } from "node:stream";
 import type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
 import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
@@ -238,4 +237,6 @@ function decode(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
 }
 
+// Asked for by name: importing it would make Node load files and blobs too.
+const { isAscii } = process.getBuiltinModule("node:buffer");
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
