@@ -33,7 +33,7 @@ export interface Admission {
 
 export type AuthOutcome = Admission | Refusal;
 
-/** Decides who sent a request. Throws only for faults of our own, which are to be answered with 500. */
+/** Decides who sent a request, at once or later. Throws only for faults of our own, which are to be answered with 500. */
 export interface Authenticator {
-  authenticate(request: AuthRequest): Promise<AuthOutcome>;
+  authenticate(request: AuthRequest): AuthOutcome | Promise<AuthOutcome>;
 }

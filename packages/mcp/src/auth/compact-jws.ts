@@ -2,12 +2,15 @@
 import { fromBase64url, isCanonicalBase64url } from "./base64url.js";
 import { parseStrictObject } from "./strict-object.js";
 
-export interface CompactJws {
+export interface JwsHead {
   readonly alg: string;
   /** `typ` in lower case without "application/" (RFC 7515 §4.1.9); undefined when absent. */
   readonly typ: string | undefined;
   readonly kid: string | undefined;
   readonly header: Readonly<Record<string, unknown>>;
+}
+
+export interface CompactJws extends JwsHead {
   readonly payload: Readonly<Record<string, unknown>>;
 }
 
@@ -20,20 +23,24 @@ export function readCompactJws(
   algorithms: ReadonlySet<string>,
   maxLength: number,
 ): CompactJws | undefined {
+  const head = readJwsHead(text, algorithms, maxLength);
+  const payload = head && parseStrictObject(fromBase64url(text.split(".", 2)[1] as string));
+  return payload && { ...head, payload };
+}
+
+/** The same, whatever the payload is. */
+export function readJwsHead(text: string, algorithms: ReadonlySet<string>, maxLength: number): JwsHead | undefined {
   if (text.length > maxLength) return undefined;
   const parts = text.split(".", 4);
   if (parts.length !== 3 || !parts.every((part) => part !== "" && isCanonicalBase64url(part))) return undefined;
   const header = parseStrictObject(fromBase64url(parts[0] as string));
   if (header === undefined || !isUsableHeader(header, algorithms)) return undefined;
-  const payload = parseStrictObject(fromBase64url(parts[1] as string));
-  if (payload === undefined) return undefined;
   const typ = own(header, "typ") as string | undefined;
   return {
     alg: header["alg"] as string,
     typ: typ?.toLowerCase().replace(/^application\//, ""),
     kid: own(header, "kid") as string | undefined,
     header,
-    payload,
   };
 }
 

@@ -48,12 +48,12 @@ export function staticTokenAuthenticator(
   return remembering(tokenAuthenticator({ verify }, options));
 }
 
-/** Good credentials are kept in the one usual form of each, so there are never more of them than tokens. */
+/** Good credentials are kept in the one usual form of each, so there are never more of them than tokens. They are judged at once. */
 function remembering(authenticator: Authenticator): Authenticator {
-  const admitted = new Map<string, Promise<AuthOutcome>>();
+  const admitted = new Map<string, AuthOutcome>();
   const judge = async (request: AuthRequest, header: string): Promise<AuthOutcome> => {
     const outcome = await authenticator.authenticate(request);
-    if (outcome.ok && USUAL_FORM.test(header)) admitted.set(header, Promise.resolve(outcome));
+    if (outcome.ok && USUAL_FORM.test(header)) admitted.set(header, outcome);
     return outcome;
   };
   return {

@@ -90,6 +90,11 @@ export class Call {
     return identityOf(this.carrier);
   }
 
+  /** Id of the task this call runs as; undefined for one whose caller waits for the answer, and until it has become one. */
+  get task(): string | undefined {
+    return undefined;
+  }
+
   /** The token under which the caller wants progress, if it does. */
   get progressToken(): string | number | undefined {
     const meta = this.params["_meta"] as JsonObject | undefined;

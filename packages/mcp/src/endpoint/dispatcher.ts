@@ -13,6 +13,8 @@ import { unexpected } from "./unexpected.js";
 
 /** Ready results from this length on are sent as bytes where a carrier takes them; shorter ones are quicker as text. */
 const WORTH_ENCODING = 16 * 1024;
+/** Results from this length on are not joined with what stands around them where a carrier can do without. */
+const WORTH_PARTING = 64 * 1024;
 
 /** What a dispatcher needs to know of its role. */
 export interface DispatcherOptions {
@@ -114,7 +116,11 @@ export class Dispatcher {
     call.ended = true;
     done(call);
     if (answer instanceof ReadyResult && text.length >= WORTH_ENCODING && this.#sendBytes(call, answer)) return;
-    void call.carrier.write(successText(call.id, text), "response");
+    if (text.length >= WORTH_PARTING && call.carrier.writeTexts) {
+      call.carrier.writeTexts(successPieces(call.id, text));
+    } else {
+      void call.carrier.write(successText(call.id, text), "response");
+    }
   }
 
   #sendBytes({ id, carrier, caller }: Call, answer: ReadyResult): boolean {

@@ -4,6 +4,7 @@ export { ReadyResult } from "../endpoint/answer.js";
 export type { Call } from "../endpoint/call.js";
 export type { Caller } from "../endpoint/caller.js";
 export type { Middleware, Next } from "../endpoint/middleware.js";
+export type { Identity } from "../jsonrpc/identity.js";
 export { LocalError } from "../jsonrpc/local-error.js";
 export { RpcError } from "../jsonrpc/rpc-error.js";
 export type { ClientCapabilities, ServerCapabilities } from "../protocol/capabilities.js";
@@ -37,6 +38,7 @@ export type { ReadReturn, ResourceDefinition, ResourceTemplateDefinition, Variab
 export { aesSeal, type Seal } from "../server/seal.js";
 export { Server, type ServerOptions } from "../server/server.js";
 export type { Visibility } from "../server/server-lists.js";
+export type { EndedSession } from "../server/session.js";
 export { MemoryTaskStore } from "../server/tasks/memory-task-store.js";
 export type { TaskStoreLimits } from "../server/tasks/task-index.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";

@@ -26,6 +26,8 @@ export interface Carrier {
    * `write` it.
    */
   writePieces?(pieces: MessagePieces): boolean;
+  /** Sends a long successful response in texts it would cost to join. Absent where they have to be joined. */
+  writeTexts?(texts: readonly string[]): void;
   /** Says that the message this carrier came with will get no response: it wants none, or it was cancelled. */
   abandon?(): void;
   /**

@@ -49,6 +49,21 @@ export function identify({ head, tail }: Excerpt): Identity {
   return members.ids === 1 && isRequestId(members.id) ? { id: members.id, silent: false } : NOBODY;
 }
 
+/** The request that an unreadable response answers; undefined for anything that shows no result and no error. */
+export function answeredId({ head, tail }: Excerpt): RequestId | undefined {
+  const members = topLevelMembers(head);
+  if (members === undefined || members.method || !members.response || members.ids > 1) return undefined;
+  const last = members.ids === 0 ? LAST_ID.exec(tail ?? head)?.[1] : undefined;
+  const id = last === undefined ? members.id : literal(last);
+  return isRequestId(id) ? id : undefined;
+}
+
+/** Whether a text begins as a response whose id has not been seen so far. */
+export function isAnswerWithoutId(head: string): boolean {
+  const members = topLevelMembers(head);
+  return members !== undefined && members.response && members.ids === 0;
+}
+
 // Tolerant: reads members until the text ends or stops looking like an object.
 function topLevelMembers(text: string): Members | undefined {
   const found: Members = { ids: 0, id: undefined, method: false, response: false };

@@ -8,7 +8,7 @@ import type { JsonRpcLimits } from "./limits.js";
 import type { FailureMessage, JsonObject, NotificationMessage, RequestMessage, SuccessMessage } from "./message.js";
 import { ParseFault } from "./parse-fault.js";
 import { parseJson } from "./parse.js";
-import { type OutgoingRequest, PendingRequests, type RequestOptions } from "./pending.js";
+import { type AnswerTable, type OutgoingRequest, PendingRequests, type RequestOptions } from "./pending.js";
 import { failureText } from "./respond.js";
 import type { RpcError } from "./rpc-error.js";
 import type { Excerpt, MessageSink } from "./transport.js";
@@ -39,11 +39,14 @@ export class Peer implements MessageSink {
   readonly #limits: JsonRpcLimits;
   /** Made at the first request of ours: most sessions never ask anything. */
   #pending: PendingRequests | undefined;
+  readonly #answers: AnswerTable | undefined;
   #closed = false;
 
-  constructor(handler: PeerHandler, limits: JsonRpcLimits) {
+  /** `answers`: who takes the responses, when requests are not sent by `request`. */
+  constructor(handler: PeerHandler, limits: JsonRpcLimits, answers?: AnswerTable) {
     this.#handler = handler;
     this.#limits = limits;
+    this.#answers = answers;
   }
 
   /** The number of requests of ours that wait for an answer. */
@@ -70,6 +73,7 @@ export class Peer implements MessageSink {
   closed(): void {
     this.#closed = true;
     this.#pending?.close();
+    this.#answers?.close();
     this.#handler.closed?.();
   }
 
@@ -97,7 +101,8 @@ export class Peer implements MessageSink {
   }
 
   #receiveResponse(message: SuccessMessage | FailureMessage): void {
-    const expected = "result" in message ? this.#pending?.succeed(message) : this.#pending?.fail(message);
+    const table = this.#answers ?? this.#pending;
+    const expected = "result" in message ? table?.succeed(message) : table?.fail(message);
     if (expected === true) return;
     const detail = "error" in message ? `: ${message.error.message}` : "";
     this.#ignore(`response to no pending request, id ${JSON.stringify(message.id ?? null)}${detail}`);
@@ -159,7 +164,7 @@ export class Peer implements MessageSink {
       const unreadable = this.#handler.rules().unreadableId === "null" ? null : undefined;
       return failureText(id ?? unreadable, { code, message });
     }
-    if (id === undefined || this.#pending?.failMalformed(id) !== true) this.#ignore(message);
+    if (id === undefined || (this.#answers ?? this.#pending)?.failMalformed(id) !== true) this.#ignore(message);
   }
 
   #ignore(reason: string): void {

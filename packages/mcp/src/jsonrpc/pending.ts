@@ -25,7 +25,17 @@ export interface RequestOptions {
 // Longer delays overflow the timer of every runtime and would fire at once.
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-export class PendingRequests {
+/** Takes the responses of the other side. Each method says whether a request waited for this one. */
+export interface AnswerTable {
+  succeed(message: SuccessMessage): boolean;
+  fail(message: FailureMessage): boolean;
+  /** A response that carried this id and is malformed. */
+  failMalformed(id: RequestId): boolean;
+  /** Rejects everything that waits, and all that comes later. */
+  close(): void;
+}
+
+export class PendingRequests implements AnswerTable {
   readonly #limits: JsonRpcLimits;
   readonly #waiting = new Map<RequestId, PendingRequest>();
   #nextId = 1;

@@ -1,5 +1,4 @@
 // Writes messages as JSON text, from parts that are serialised already where they can be.
-import type { MessagePieces } from "./carrier.js";
 import type { ErrorObject, RequestId } from "./message.js";
 
 /** `resultJson` is the result, serialised already. */
@@ -7,8 +6,8 @@ export function successText(id: RequestId, resultJson: string): string {
   return `{"jsonrpc":"2.0","id":${idText(id)},"result":${resultJson}}`;
 }
 
-/** The same in pieces, for a result whose bytes are kept. */
-export function successPieces(id: RequestId, resultJson: Uint8Array): MessagePieces {
+/** The same in pieces, for a result whose bytes are kept, or whose text is long. */
+export function successPieces<T extends string | Uint8Array>(id: RequestId, resultJson: T): readonly (string | T)[] {
   return [`{"jsonrpc":"2.0","id":${idText(id)},"result":`, resultJson, "}"];
 }
 

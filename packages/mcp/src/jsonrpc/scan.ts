@@ -4,7 +4,7 @@ import type { JsonRpcLimits } from "./limits.js";
 const QUOTE = 34;
 const BACKSLASH = 92;
 // Characters stepped through behind an escaped quote before the engine searches again.
-const DENSE = 24;
+const DENSE = 12;
 
 // What a character means outside strings; 0 is nothing. JSON has no character above 127 there, so the table needs no
 // more: what a higher one is taken for does not matter, for the parser refuses the text.

@@ -8,6 +8,20 @@ import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../tran
 /** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
 const LONG_REPLY = 64 * 1024;
 
+/** Connections told that they end with a reply: what was sent behind its request is not served any more (RFC 9112 §9.6). */
+const ending = new WeakSet<object>();
+
+/** Whether the connection of a request ends with the reply to an earlier one. */
+export function comesTooLate(request: IncomingMessage): boolean {
+  return ending.has(request.socket);
+}
+
+/** Refuses what is no proper HTTP, and ends its connection. */
+export function refuseMalformed(request: IncomingMessage, response: ServerResponse): void {
+  ending.add(request.socket);
+  response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+}
+
 export class NodeExchange implements HttpExchange, HttpStream {
   readonly method: string;
   readonly path: string;
@@ -87,6 +101,7 @@ export class NodeExchange implements HttpExchange, HttpStream {
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : totalBytes(body);
     const length = status === 204 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
+    if (status >= 400 && headers.includes("connection")) ending.add(this.#request.socket);
     if (bytes >= LONG_REPLY) this.#response.setTimeout(this.#stallMs);
     if (typeof body === "string") this.#response.end(body);
     else this.#endWith(body);

@@ -4,7 +4,7 @@ import { createServer as createTlsServer, type ServerOptions as TlsOptions } fro
 import type { AddressInfo, Socket } from "node:net";
 import type { HttpLimits } from "../transport/http/http-limits.js";
 import type { HttpSite } from "../transport/http/http-site.js";
-import { NodeExchange } from "./http-exchange.js";
+import { comesTooLate, NodeExchange, refuseMalformed } from "./http-exchange.js";
 
 export interface ListenOptions {
   readonly port: number;
@@ -40,11 +40,16 @@ export class HttpListener {
       connectionsCheckingInterval: CHECK_MS,
       // A header that came twice must never count as one of its two values.
       joinDuplicateHeaders: true,
+      // The front door does that: after a refusal of Node's own, what follows on the connection would still be served.
+      requireHostHeader: false,
     };
     const listener: RequestListener = (request, response) => {
+      if (comesTooLate(request)) return;
       if (this.#site === undefined || isMalformed(request, limits)) {
-        response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+        refuseMalformed(request, response);
       } else {
+        // Node drops what shared a packet with a wish to upgrade: whoever waits for its answer must see an end.
+        if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
         this.#site.handle(new NodeExchange(request, response, limits.stallMs));
       }
     };
@@ -103,6 +108,8 @@ export class HttpListener {
 }
 
 // What Node's parser lets through although nobody who means well sends it.
-function isMalformed(request: IncomingMessage, limits: HttpLimits): boolean {
-  return request.httpVersionMajor !== 1 || request.rawHeaders.length > limits.headers * 2;
+function isMalformed({ headers, rawHeaders, httpVersionMajor }: IncomingMessage, limits: HttpLimits): boolean {
+  if (httpVersionMajor !== 1 || rawHeaders.length > limits.headers * 2) return true;
+  // An empty encoding passes with a length, and whoever reads on from here must not have to guess which one counted.
+  return headers["transfer-encoding"] !== undefined && headers["content-length"] !== undefined;
 }

@@ -9,6 +9,10 @@ const PIECE_LENGTH = 64 * 1024;
 // One message longer than this is written in parts, so that encoding it never needs its length again in memory.
 // Twice the high-water mark: an answer of the usual megabyte still goes out whole.
 const LONGEST_WRITE = 2 * 1024 * 1024;
+// The same where we encode ourselves, into memory we keep.
+const LONGEST_ENCODED = 256 * 1024;
+// Bytes of UTF-8 that a UTF-16 unit can become. With room for that the engine encodes without measuring first.
+const MOST_BYTES = 3;
 // A reader that is alive and does not read gets this long, at the very end, to take what is left.
 const LAST_WRITE_MS = 1_000;
 
@@ -19,14 +23,28 @@ export interface OutputEvents {
   broken(): void;
 }
 
+/** When the messages of a tick are written. */
+export interface OutputPace {
+  /**
+   * At the end of the tick: for those who send little and wait for the answer. Default: in the next turn of the event
+   * loop, when more may have come to go with it.
+   */
+  readonly atOnce?: boolean;
+}
+
 /** At most one write is under way: everything else waits here, where it is counted. */
 export class OutputQueue {
   readonly #stream: Writable;
   readonly #writeTo: Writable["write"];
   readonly #limits: JsonRpcLimits;
   readonly #events: OutputEvents;
+  readonly #defer: (flush: () => void) => unknown;
   #joining = "";
   #pieces: string[] = [];
+  // Only the system is known to be done with our memory when it says so; other streams hand it on.
+  readonly #encodes: boolean;
+  // Where long parts are encoded: a megabyte of fresh memory costs more than what is written into it.
+  #encoded: Buffer | undefined;
   // UTF-16 units accepted and not yet taken by the system, the write under way included.
   #unsent = 0;
   #writing = 0;
@@ -37,9 +55,11 @@ export class OutputQueue {
   #onDrained: (() => void) | undefined;
   #onEmpty: (() => void) | undefined;
 
-  constructor(stream: Writable, limits: JsonRpcLimits, events: OutputEvents) {
+  constructor(stream: Writable, limits: JsonRpcLimits, events: OutputEvents, { atOnce = false }: OutputPace = {}) {
+    this.#defer = atOnce ? process.nextTick : setImmediate;
     this.#stream = stream;
-    this.#writeTo = stream === process.stdout ? ownWrite(stream) : stream.write;
+    this.#encodes = stream === process.stdout;
+    this.#writeTo = this.#encodes ? ownWrite(stream) : stream.write;
     this.#limits = limits;
     this.#events = events;
     stream.on("error", this.#broke);
@@ -55,6 +75,11 @@ export class OutputQueue {
     return this.#unsent >= this.#limits.highWaterBytes;
   }
 
+  /** True where so much waits that only writers who did not wait can have brought it about. */
+  get overfull(): boolean {
+    return this.#unsent >= this.#limits.outgoingBytes;
+  }
+
   /** As `Carrier.write`. Over the hard limit a notification is dropped: its writer was asked to wait and did not. */
   write(text: string, kind: OutgoingKind): void | Promise<void> {
     if (this.#closed) return;
@@ -65,6 +90,20 @@ export class OutputQueue {
     if (this.#joining.length >= PIECE_LENGTH) this.#cutPiece();
     this.#schedule();
     if (this.congested) return this.#whenDrained();
+  }
+
+  /** A response whose long texts are not joined with the others: joining would copy them. */
+  writeTexts(texts: readonly string[]): void {
+    if (this.#closed) return;
+    for (const text of texts) {
+      if (text.length >= PIECE_LENGTH && this.#joining.length > 0) this.#cutPiece();
+      this.#joining += text;
+      this.#unsent += text.length;
+      if (text.length >= PIECE_LENGTH) this.#cutPiece();
+    }
+    this.#joining += "\n";
+    this.#unsent += 1;
+    this.#schedule();
   }
 
   /** Says that more messages come in the next turn: less than a piece waits for them, until `release`. */
@@ -109,7 +148,7 @@ export class OutputQueue {
   #schedule(): void {
     if (this.#scheduled || this.#writing > 0) return;
     this.#scheduled = true;
-    setImmediate(this.#flush);
+    this.#defer(this.#flush);
   }
 
   #cutPiece(): void {
@@ -123,20 +162,27 @@ export class OutputQueue {
     this.#scheduled = false;
     if (this.#closed || this.#writing > 0) return;
     if (this.#pieces.length === 0 && this.#joining.length > 0 && !this.#held) this.#cutPiece();
-    const piece = this.#nextPart();
-    if (piece === undefined) return;
-    this.#writing = piece.length;
-    this.#writeTo.call(this.#stream, piece, "utf8", this.#written);
+    const part = this.#nextPart();
+    if (part === undefined) return;
+    this.#writing = part.length;
+    const chunk = this.#encodes && part.length >= PIECE_LENGTH ? this.#encode(part) : part;
+    this.#writeTo.call(this.#stream, chunk, "utf8", this.#written);
   };
 
   #nextPart(): string | undefined {
     const piece = this.#pieces[0];
-    if (piece === undefined || piece.length <= LONGEST_WRITE) return this.#pieces.shift();
+    const longest = this.#encodes ? LONGEST_ENCODED : LONGEST_WRITE;
+    if (piece === undefined || piece.length <= longest) return this.#pieces.shift();
     // Never between the two halves of a surrogate pair.
-    const last = piece.charCodeAt(LONGEST_WRITE - 1);
-    const end = last >= 0xd800 && last < 0xdc00 ? LONGEST_WRITE - 1 : LONGEST_WRITE;
+    const last = piece.charCodeAt(longest - 1);
+    const end = last >= 0xd800 && last < 0xdc00 ? longest - 1 : longest;
     this.#pieces[0] = piece.slice(end);
     return piece.slice(0, end);
+  }
+
+  #encode(part: string): Buffer {
+    const memory = (this.#encoded ??= Buffer.allocUnsafeSlow(MOST_BYTES * LONGEST_ENCODED));
+    return memory.subarray(0, encoder.encodeInto(part, memory).written);
   }
 
   readonly #written = (error?: Error | null): void => {
@@ -173,6 +219,8 @@ export class OutputQueue {
     this.#events.broken();
   };
 }
+
+const encoder = new TextEncoder();
 
 // JSON may hold these two as they are, but Node's own readline, with which many clients read, takes them for line ends.
 function withoutSeparators(text: string): string {

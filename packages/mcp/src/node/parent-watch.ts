@@ -1,7 +1,8 @@
 // Notices that the parent process is gone, which the end of input tells only while nobody else holds the pipe.
 
-// An orphan may live for 100 ms, and needs some of them to end. One system call each time.
-const INTERVAL_MS = 75;
+// An orphan may live for 100 ms, and on a busy machine needs half of them to end. Waking up more often would show in what
+// an idle server takes of its core, which is a third of a percent like this.
+const INTERVAL_MS = 40;
 
 /** Calls `onGone` once the process that started this one has ended. Returns the function that stops watching. */
 export function watchParent(onGone: () => void): () => void {

@@ -4,6 +4,7 @@ import type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
 import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { MessageSink, Transport } from "../jsonrpc/transport.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
+import { decodeUtf8 } from "./decode-utf8.js";
 import { IntakeGate } from "./intake-gate.js";
 import { OutputQueue } from "./output-queue.js";
 import { readStdin } from "./stdin-reader.js";
@@ -65,7 +66,7 @@ class StdioTransport implements Transport, Carrier {
     this.#input = input;
     this.#gate = new IntakeGate(limits.inFlight);
     this.#highWater = limits.highWaterBytes;
-    this.#framing = new LineFraming(limits, decode);
+    this.#framing = new LineFraming(limits, decodeUtf8);
     this.#output = new OutputQueue(output ?? process.stdout, limits, {
       drained: () => this.#goOn(),
       broken: () => this.#end(),
@@ -86,6 +87,13 @@ class StdioTransport implements Transport, Carrier {
   write(text: string, kind: OutgoingKind): void | Promise<void> {
     if (kind === "response") this.#settled(text.length);
     return this.#output.write(text, kind);
+  }
+
+  writeTexts(texts: readonly string[]): void {
+    let length = 0;
+    for (const text of texts) length += text.length;
+    this.#settled(length);
+    this.#output.writeTexts(texts);
   }
 
   abandon(): void {
@@ -230,13 +238,3 @@ class StdioTransport implements Transport, Carrier {
     this.#finish();
   }
 }
-
-// Nearly every message is ASCII, which becomes a one-byte string at the speed of memory.
-function decode(bytes: Uint8Array): string {
-  if (!isAscii(bytes)) return utf8.decode(bytes);
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("latin1");
-}
-
-// Asked for by name: importing it would make Node load files and blobs too.
-const { isAscii } = process.getBuiltinModule("node:buffer");
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });

@@ -1,5 +1,5 @@
 // Joins authorization to an HTTP endpoint: tokens at the door, scopes once a message is read, and word of each refusal.
-import type { Authenticator, Refusal } from "../auth/authenticator.js";
+import type { Authenticator, AuthOutcome, Refusal } from "../auth/authenticator.js";
 import { authRequest, gateRefusal, type RequestHead } from "../auth/request-gate.js";
 import type { ScopeRules } from "../auth/scopes.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
@@ -46,10 +46,13 @@ export function authorizationHooks(
     }
     return gateRefusal(refusal);
   };
-  const authenticate = async (head: RequestHead): Promise<HttpAdmission | HttpRefusal> => {
-    const outcome = await authenticator.authenticate(authRequest(head));
-    if (outcome.ok) return outcome;
-    return refused(outcome, { path: head.path, principal: undefined, method: undefined, tool: undefined });
+  const entrance = (head: RequestHead, outcome: AuthOutcome): HttpAdmission | HttpRefusal =>
+    outcome.ok
+      ? outcome
+      : refused(outcome, { path: head.path, principal: undefined, method: undefined, tool: undefined });
+  const authenticate: Authenticate = (head) => {
+    const outcome = authenticator.authenticate(authRequest(head));
+    return outcome instanceof Promise ? outcome.then((later) => entrance(head, later)) : entrance(head, outcome);
   };
   const judge = (rules: ScopeRules, exchange: HttpExchange, message: unknown): HttpRefusal | undefined => {
     const { identity, path } = exchange;

@@ -18,13 +18,15 @@ export interface CapabilityOptions {
 
 interface Registered extends Completable {
   readonly tools: Registry<ToolEntry>;
+  /** Whether there ever was a tool that runs as a task: what it began can still be looked at once it is gone. */
+  readonly hadTasks: boolean;
 }
 
 /** The capabilities of a server with these registries. */
 export function declaredCapabilities(registered: Registered, options: CapabilityOptions): ServerCapabilities {
   const { expect = [], logging = true, experimental, extensions } = options;
   const { tools, prompts, resources, templates } = registered;
-  const tasks = hasTasks(tools);
+  const tasks = registered.hadTasks;
   return {
     ...(tools.size > 0 || expect.includes("tools") ? { tools: { listChanged: true } } : {}),
     ...(resources.size + templates.size > 0 || expect.includes("resources")
@@ -59,9 +61,4 @@ export function capabilitiesAlone(all: ServerCapabilities): ServerCapabilities {
     ...(resources === undefined ? {} : { resources: {} }),
     ...(prompts === undefined ? {} : { prompts: {} }),
   };
-}
-
-function hasTasks(tools: Registry<ToolEntry>): boolean {
-  for (const { task } of tools.values()) if (task !== undefined) return true;
-  return false;
 }

@@ -1,5 +1,6 @@
 // Values to offer while somebody types: from a list, ranked, or from a function.
 import type { MaybePromise } from "../endpoint/answer.js";
+import type { Context } from "./context.js";
 import { rank } from "./rank.js";
 
 /** Most values in one answer (server/utilities/completion). */
@@ -10,6 +11,8 @@ export interface CompletionRequest {
   /** Arguments chosen so far; empty where the revision does not send them. */
   readonly arguments: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
+  /** Who is asking. Only a client of a session can be asked back, such as for its roots. */
+  readonly context: Context;
 }
 
 /** What a completing function may return: values in the order to offer them, perhaps with the number there are in all. */

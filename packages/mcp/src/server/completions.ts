@@ -5,6 +5,7 @@ import { ErrorCode } from "../jsonrpc/error-codes.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { CompleteRequestParams } from "../protocol/features/completion.js";
 import { complete, type Completer, type Completion, NOTHING } from "./completer.js";
+import { type AskServices, Context } from "./context.js";
 import type { PromptEntry } from "./prompt.js";
 import type { Registry } from "./registry.js";
 import type { ResourceEntry, TemplateEntry } from "./resource.js";
@@ -17,7 +18,7 @@ export interface Completable {
 }
 
 /** Serves `completion/complete`. Throws -32602 for an unknown prompt, template or argument. */
-export function completeArgument(completable: Completable, call: Call): MaybePromise<Answer> {
+export function completeArgument(completable: Completable & AskServices, call: Call): MaybePromise<Answer> {
   const { ref, argument, context } = call.params as unknown as CompleteRequestParams;
   const completer =
     ref.type === "ref/prompt"
@@ -29,6 +30,9 @@ export function completeArgument(completable: Completable, call: Call): MaybePro
     arguments: known,
     get signal(): AbortSignal {
       return call.signal;
+    },
+    get context(): Context {
+      return new Context(call, completable);
     },
   };
   const completion = complete(completer, argument.value, request);

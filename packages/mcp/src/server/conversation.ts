@@ -119,7 +119,8 @@ export class ServerConversation implements PeerHandler {
     this.#inFlight.cancelAll("The connection is closing", this.#dispatcher);
     this.peer.closed();
     if (this.#session?.subscription !== undefined) this.#core.subscribers.remove(this.#session.subscription);
-    this.#core.conversations.delete(this);
+    if (this.#core.conversations.delete(this) && this.#session !== undefined)
+      this.#core.sessionEnded(this.#session.end());
   }
 
   /** Sends an unsolicited log message to the session, if there is one and its level admits it. */

@@ -18,6 +18,7 @@ import { Registry } from "./registry.js";
 import type { ResourceEntry, TemplateEntry } from "./resource.js";
 import { ResourceReader } from "./resources.js";
 import type { Seal } from "./seal.js";
+import type { EndedSession } from "./session.js";
 import { Subscribers } from "./subscribers.js";
 import type { ListKind } from "./subscription.js";
 import type { ToolEntry } from "./tool.js";
@@ -40,6 +41,7 @@ export interface CoreOptions {
   readonly seal: Seal;
   readonly listTtlMs: number;
   readonly report: Reporter;
+  readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
 }
 
 /** The inside of a {@link Server}. Other layers of the library reach it through `coreOf`. */
@@ -62,10 +64,13 @@ export class ServerCore implements AskServices {
   readonly custom: Map<string, Handler> = new Map();
   readonly notifications: Map<string, (params: unknown, carrier: Carrier) => void> = new Map();
   readonly conversations: Set<LiveConversation> = new Set();
+  /** Set with the first tool that runs as a task, and for good. */
+  hadTasks = false;
   readonly reader: ResourceReader;
   readonly toolCaller: ToolCaller;
   readonly promptFiller: PromptFiller;
   readonly #declared: CapabilityOptions;
+  readonly #onSessionEnd: CoreOptions["onSessionEnd"];
   #capabilities: ServerCapabilities | undefined;
 
   constructor(options: CoreOptions) {
@@ -76,6 +81,7 @@ export class ServerCore implements AskServices {
     this.listTtlMs = options.listTtlMs;
     this.report = options.report;
     this.#declared = options.capabilities;
+    this.#onSessionEnd = options.onSessionEnd;
     this.parking = new Parking(options.limits, options.seal);
     this.subscribers = new Subscribers((uri) => this.#watch(uri));
     this.tools = new Registry("tool", () => this.#changed("tools"));
@@ -109,6 +115,10 @@ export class ServerCore implements AskServices {
     const what = `${call.method}${name === undefined ? "" : ` ${JSON.stringify(name)}`} failed (error id ${errorId})`;
     this.report("error", what, { errorId, error });
   };
+
+  sessionEnded(ended: EndedSession): void {
+    this.#guarded("onSessionEnd", () => this.#onSessionEnd?.(ended));
+  }
 
   /** A resource that cannot be watched can still be subscribed to: it may be announced by `resourceUpdated`. */
   #watch(uri: string): (() => void) | undefined {

@@ -24,6 +24,16 @@ export interface Garage {
   readonly stateCharacters: number;
   /** Parks the interaction and gives its sealed state. */
   park(interaction: Interaction, call: Call, state: RequestState): Promise<string>;
+  /** Told how long each answer is that the interaction keeps for a retry that is repeated. */
+  weigh(interaction: Interaction, characters: number): void;
+}
+
+/** What an interaction needs to know of the handler it runs. */
+export interface Turned {
+  /** Whether it may be run again from its start, with the answers given so far. */
+  readonly replaySafe: boolean;
+  /** Told whenever another request serves the handler. */
+  turn(call: Call): void;
 }
 
 interface Question {
@@ -44,7 +54,7 @@ interface Round {
 export class Interaction implements Asker {
   readonly id: string = crypto.randomUUID();
   readonly #garage: Garage;
-  readonly #turn: (call: Call) => void;
+  readonly #handler: Turned;
   readonly #given: GivenAnswer[];
   readonly #used = new Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }>();
   #asked = 0;
@@ -55,9 +65,9 @@ export class Interaction implements Asker {
   #outcome: { readonly settle: (round: Round) => void } | undefined;
 
   /** `given` are the answers of earlier rounds, for a handler that is run again from its start. */
-  constructor(garage: Garage, turn: (call: Call) => void, given: readonly GivenAnswer[] = []) {
+  constructor(garage: Garage, handler: Turned, given: readonly GivenAnswer[] = []) {
     this.#garage = garage;
-    this.#turn = turn;
+    this.#handler = handler;
     this.#given = [...given];
   }
 
@@ -72,7 +82,10 @@ export class Interaction implements Asker {
       Promise.resolve()
         .then(run)
         .then(
-          (answer) => this.#settle((round) => round.resolve(answer)),
+          (answer) => {
+            this.#settle((round) => round.resolve(answer));
+            if (this.#round > 0) this.#garage.weigh(this, lengthOf(answer));
+          },
           (error: unknown) => this.#settle((round) => round.reject(error)),
         );
     });
@@ -121,7 +134,7 @@ export class Interaction implements Asker {
   #serve(call: Call, start: () => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const round: Round = { call, resolve, reject };
-      this.#turn(call);
+      this.#handler.turn(call);
       this.#open = round;
       call.onCancel = () => this.expire();
       if (this.#outcome === undefined) start();
@@ -146,7 +159,8 @@ export class Interaction implements Asker {
         missing.push(question);
         continue;
       }
-      this.#given.push({ key: question.key, question: question.question, answer });
+      // Without a replay nobody needs them: neither this memory nor the state that travels with every retry.
+      if (this.#handler.replaySafe) this.#given.push({ key: question.key, question: question.question, answer });
       question.resolve(answer as unknown as JsonObject);
     }
     this.#questions = missing;
@@ -179,12 +193,22 @@ export class Interaction implements Asker {
         inputRequests[key] = { method: request.method, params } as InputRequest;
       }
       if (this.#open !== round) return;
+      this.#garage.weigh(this, requestState.length + JSON.stringify(inputRequests).length);
       this.#open = undefined;
       round.resolve({ resultType: "input_required", inputRequests, requestState });
     } catch (error) {
       round.reject(error);
       this.expire();
     }
+  }
+}
+
+/** Characters of an answer; of one that is no JSON nobody will keep more than the error. */
+function lengthOf(answer: Answer): number {
+  try {
+    return JSON.stringify(answer).length;
+  } catch {
+    return 0;
   }
 }
 

@@ -9,6 +9,8 @@ export interface ServerLimits extends JsonRpcLimits {
   readonly askTimeoutMs: number;
   /** Handlers parked while the client is asked (stateless era); the oldest is given up for a new one. */
   readonly parked: number;
+  /** Characters of answers kept for retries that are repeated, of all parked handlers together. */
+  readonly parkedBytes: number;
   /** Milliseconds a parked handler waits for its retry, which may never come. */
   readonly parkedMs: number;
   /** Rounds of questions one call may ask: official clients stop at ten. */
@@ -42,6 +44,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   pageSize: 1_000,
   askTimeoutMs: 300_000,
   parked: 1_000,
+  parkedBytes: 64 * 1024 * 1024,
   parkedMs: 300_000,
   rounds: 10,
   stateCharacters: 65_536,

@@ -18,15 +18,18 @@ export interface Run {
 interface Place {
   readonly interaction: Interaction;
   timer: ReturnType<typeof setTimeout>;
+  /** Of the answers it keeps. */
+  characters: number;
 }
 
-/** Bounded in number and time. */
+/** Bounded in number, size and time. */
 export class Parking implements Garage {
   readonly rounds: number;
   readonly stateCharacters: number;
   readonly #limits: ServerLimits;
   readonly #seal: Seal;
   readonly #places = new Map<string, Place>();
+  #characters = 0;
 
   constructor(limits: ServerLimits, seal: Seal) {
     this.#limits = limits;
@@ -57,25 +60,33 @@ export class Parking implements Garage {
     return sealed;
   }
 
+  weigh(interaction: Interaction, characters: number): void {
+    const place = this.#places.get(interaction.id);
+    if (place === undefined) return;
+    place.characters += characters;
+    this.#characters += characters;
+    while (this.#characters > this.#limits.parkedBytes) this.#giveUp(this.#leastNeeded());
+  }
+
   /** Gives every parked handler up. */
   clear(): void {
     for (const id of [...this.#places.keys()]) this.#giveUp(id);
   }
 
   #run(call: Call, run: Run, given: readonly GivenAnswer[]): Promise<Answer> {
-    const interaction = new Interaction(this, (served) => run.turn(served), given);
+    const interaction = new Interaction(this, run, given);
     return interaction.begin(call, () => run.start(interaction));
   }
 
   #keep(interaction: Interaction): void {
-    const place = this.#places.get(interaction.id);
-    if (place !== undefined) clearTimeout(place.timer);
+    const { timer: old, characters = 0 } = this.#places.get(interaction.id) ?? {};
+    clearTimeout(old);
     this.#places.delete(interaction.id);
     while (this.#places.size >= this.#limits.parked) this.#giveUp(this.#leastNeeded());
     const timer = setTimeout(() => this.#giveUp(interaction.id), this.#limits.parkedMs);
     // A parked handler must not keep a process alive that has nothing else to do.
     (timer as { unref?: () => void }).unref?.();
-    this.#places.set(interaction.id, { interaction, timer });
+    this.#places.set(interaction.id, { interaction, timer, characters });
   }
 
   /** An interaction that has its answer is only kept for a repeated retry; a parked handler still waits for its first. */
@@ -89,6 +100,7 @@ export class Parking implements Garage {
     if (place === undefined) return;
     clearTimeout(place.timer);
     this.#places.delete(id);
+    this.#characters -= place.characters;
     place.interaction.expire();
   }
 }

@@ -17,6 +17,7 @@ import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition
 import { type ServerRole, serverRole } from "./role.js";
 import { aesSeal, type Seal } from "./seal.js";
 import type { Visibility } from "./server-lists.js";
+import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type ToolDefinition, toolEntry } from "./tool.js";
 
@@ -42,6 +43,8 @@ export interface ServerOptions {
   readonly visible?: Visibility;
   /** Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: nobody. */
   readonly report?: Reporter;
+  /** Told of every session of the handshake era when it is over, whatever ended it: for measuring. */
+  readonly onSessionEnd?: (ended: EndedSession) => void;
   /** Where tasks are kept. Default: in memory, within the limits `tasks`, `tasksPerPrincipal` and `taskBytes`. */
   readonly tasks?: { readonly store: TaskStore };
 }
@@ -66,6 +69,7 @@ export class Server {
       listTtlMs = 0,
       visible,
       report,
+      onSessionEnd,
       tasks,
       ...identity
     } = options;
@@ -79,6 +83,7 @@ export class Server {
       seal: seal ?? aesSeal(),
       listTtlMs,
       report: report ?? (() => undefined),
+      onSessionEnd,
     };
     this.#role = serverRole(core, visible, tasks?.store);
   }

@@ -12,6 +12,16 @@ import type { Subscription } from "./subscription.js";
 /** What a session receives before it sets a level: the revisions leave the choice to the server. */
 const DEFAULT_LEVEL: LoggingLevel = "info";
 
+/** What is told of a session when it is over. */
+export interface EndedSession {
+  /** The revision it spoke. */
+  readonly revision: string;
+  readonly client: Implementation | undefined;
+  /** How its bytes travelled: "stdio", "memory", "http", "sse". */
+  readonly transport: string;
+  readonly durationMs: number;
+}
+
 /** What `initialize` settled, and what the session asked for since. */
 export class Session implements Caller {
   readonly codec: Codec;
@@ -19,6 +29,8 @@ export class Session implements Caller {
   readonly client: Implementation | undefined;
   logLevel: number = levelIndex(DEFAULT_LEVEL);
   subscription: Subscription | undefined;
+  /** When it was opened, by `performance.now()`. */
+  readonly opened: number = performance.now();
   /** The client's roots until it says that they changed. */
   roots: Promise<readonly Root[]> | undefined;
 
@@ -26,6 +38,12 @@ export class Session implements Caller {
     this.codec = codecFor(handshake.revision);
     this.capabilities = handshake.capabilities;
     this.client = handshake.client;
+  }
+
+  end(): EndedSession {
+    const { codec, client, subscription, opened } = this;
+    const transport = subscription?.carrier.kind ?? "";
+    return { revision: codec.revision.date, client, transport, durationMs: performance.now() - opened };
   }
 
   /** The client's roots: asked for once, until it says that they changed or the question fails. */

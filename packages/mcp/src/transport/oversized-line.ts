@@ -1,5 +1,5 @@
 // A line that is longer than allowed: of its bytes only both ends are kept, to read the request's id from.
-import { identify } from "../jsonrpc/identify.js";
+import { identify, isAnswerWithoutId } from "../jsonrpc/identify.js";
 import type { Excerpt } from "../jsonrpc/transport.js";
 
 const HEAD_BYTES = 4_096;
@@ -46,8 +46,8 @@ export class OversizedLine {
     return { head: this.#head, tail: lossy.decode(this.#tail) };
   }
 
-  /** True while the id may still come, behind the params: so far it looks like a request, or like a notification. */
+  /** True while the id may still come, behind the params or the result: so far it looks like a message without one. */
   get undecided(): boolean {
-    return identify({ head: this.#head, tail: "}" }).silent;
+    return identify({ head: this.#head, tail: "}" }).silent || isAnswerWithoutId(this.#head);
   }
 }

@@ -1,4 +1,4 @@
-// Reads a header value that may be Base64 between `=?base64?` and `?=`: strictly, or not at all.
+// Reads and writes header values that may be Base64 between `=?base64?` and `?=`: strictly, or not at all.
 
 const PREFIX = "=?base64?";
 const SUFFIX = "?=";
@@ -10,6 +10,15 @@ export function decodeHeader(raw: string): string | undefined {
   if (!value.startsWith(PREFIX) || !value.endsWith(SUFFIX) || value.length < PREFIX.length + SUFFIX.length)
     return value;
   return decodeBase64(value.slice(PREFIX.length, -SUFFIX.length));
+}
+
+/** The header for a text: as it is where it can stand there, otherwise Base64 in the same marks. */
+export function encodeHeader(text: string): string {
+  const plain = /^[!-~](?:[ -~]*[!-~])?$/.test(text) && !(text.startsWith(PREFIX) && text.endsWith(SUFFIX));
+  if (plain) return text;
+  let binary = "";
+  for (const byte of new TextEncoder().encode(text)) binary += String.fromCharCode(byte);
+  return PREFIX + btoa(binary) + SUFFIX;
 }
 
 // `atob` forgives missing padding and stray bits; another reader of the same header might not, so both are refused.

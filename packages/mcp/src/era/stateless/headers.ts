@@ -8,7 +8,7 @@ import { decodeHeader } from "./header-value.js";
 import type { MirroredParam } from "./mirrored-params.js";
 
 /** The member of the params that `Mcp-Name` repeats, by method. */
-const NAMED: Readonly<Record<string, string>> = {
+export const NAMED: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
@@ -73,7 +73,8 @@ function isSame(text: string, value: unknown): boolean {
   return typeof value !== "string" || text === value;
 }
 
-function valueAt(value: unknown, path: readonly string[]): unknown {
+/** The value in the arguments that `path` leads to. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
     if (typeof found !== "object" || found === null || !Object.hasOwn(found, name)) return undefined;

@@ -15,13 +15,15 @@ export interface CompileOptions {
   readonly documents?: Readonly<Record<string, JsonSchema>>;
   /** The dialect of a schema without `$schema`; 2020-12 when absent. */
   readonly dialect?: Draft;
-  /** Tries draft-07 when a schema without `$schema` is not valid in 2020-12. */
+  /** Tries draft-07 when a schema without `$schema` is not valid in 2020-12; `json` then names it. */
   readonly fallbackToDraft07?: boolean;
   /** The engine behind `pattern` and `patternProperties`; the platform's `RegExp` when absent. */
   readonly regExp?: PatternEngine;
   /** What `format` asserts: nothing (the default), or a table such as `formats` of `./formats.js`. */
   readonly formats?: "annotate" | Formats;
 }
+
+const DRAFT_07 = "http://json-schema.org/draft-07/schema#";
 
 /** A compiled JSON Schema. */
 export interface JsonSchemaValidator<T = unknown> extends Schema<T> {
@@ -47,17 +49,19 @@ export function compileJsonSchema<T = unknown>(
   try {
     return compileIn<T>(standard, schema, options);
   } catch (error) {
-    if (!(error instanceof SchemaError) || options.fallbackToDraft07 !== true || hasDialect(schema)) throw error;
+    if (!(error instanceof SchemaError) || options.fallbackToDraft07 !== true || !isSilent(schema)) throw error;
     try {
-      return compileIn<T>(dialect07, schema, options);
+      // Whoever reads `json` has to know as what it was read.
+      return compileIn<T>(dialect07, { $schema: DRAFT_07, ...schema }, options);
     } catch {
       throw error;
     }
   }
 }
 
-function hasDialect(schema: JsonSchema): boolean {
-  return typeof schema === "object" && schema !== null && schema["$schema"] !== undefined;
+/** Whether a schema says nothing of its dialect, and so may be read in another. */
+function isSilent(schema: JsonSchema): schema is Exclude<JsonSchema, boolean> {
+  return typeof schema === "object" && schema !== null && schema["$schema"] === undefined;
 }
 
 function compileIn<T>(dialect: Dialect, schema: JsonSchema, options: CompileOptions): JsonSchemaValidator<T> {

@@ -90,7 +90,7 @@ const isUriText = matching(/^(?:[\w\-.~:/?#[\]@!$&'()*+,;=]|%[\da-f]{2})*$/i);
 /** RFC 3986 URI or relative reference. */
 function isUriReference(text: string): boolean {
   if (!isUriText(text) || text.indexOf("#") !== text.lastIndexOf("#")) return false;
-  const parts = /^([a-z][a-z\d+.-]*:)?(?:\/\/([^/?#]*))?(.*)$/i.exec(text);
+  const parts = /^([a-z][a-z\d+.-]*:)?(?:\/\/([^/?#]*))?(.*)$/is.exec(text);
   if (parts === null) return false;
   const [, scheme, authority, rest = ""] = parts;
   if (/[[\]]/.test(rest) || (authority !== undefined && !isAuthority(authority))) return false;

@@ -134,7 +134,7 @@ class Reader {
     const start = this.sets.length;
     const part = this.#atom();
     const isOne = this.sets.length - start === 1 && !part.nullable;
-    const quantifier = /^(?:[*+?]|\{(\d+)(,?)(\d*)\})\??/.exec(this.#source.slice(this.#at, this.#at + 40));
+    const quantifier = /^(?:[*+?]|\{(\d+)(,?)((?:(?<=,)\d*)?)\})\??/.exec(this.#source.slice(this.#at, this.#at + 40));
     if (quantifier === null) return part;
     const [text, low, comma, high] = quantifier;
     this.#at += text.length;

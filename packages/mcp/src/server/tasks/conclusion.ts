@@ -25,7 +25,7 @@ export function settled(outcome: Promise<Answer>): Promise<Settled> {
   );
 }
 
-/** A call that failed after its cancellation was cancelled; one that succeeded all the same has completed. */
+/** A call that failed after its client cancelled it was cancelled; one that succeeded all the same has completed. */
 export function conclude(
   call: TaskCall,
   outcome: Settled,
@@ -33,11 +33,9 @@ export function conclude(
 ): Conclusion {
   if ("answer" in outcome) {
     const result = plain(call, outcome.answer);
-    return call.cancellation !== undefined && result["isError"] === true
-      ? cancelled(call)
-      : { status: "completed", result };
+    return call.unwanted && result["isError"] === true ? cancelled(call) : { status: "completed", result };
   }
-  if (call.cancellation !== undefined) return cancelled(call);
+  if (call.unwanted) return cancelled(call);
   const error = toRpcError(call, outcome.error, report);
   return { status: "failed", statusMessage: error.message, error: error.toObject() };
 }

@@ -52,7 +52,7 @@ export class DirectedFace implements TaskFace {
     const { taskId, principal } = identified(call);
     const running = this.#desk.running(taskId, principal);
     if (running === undefined) await this.#desk.find(taskId, principal);
-    else running.call.cancel({ reason: "The task was cancelled by the client", answered: false });
+    else running.call.cancelForClient();
     return ACKNOWLEDGED;
   }
 }

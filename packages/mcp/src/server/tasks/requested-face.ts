@@ -51,7 +51,7 @@ export class RequestedFace implements TaskFace {
     const { task } = await this.#find(call);
     const running = this.#desk.running(task.taskId, call.carrier.principal);
     if (running === undefined || running.run.concluded) throw alreadyEnded(task.status);
-    running.call.cancel({ reason: "The task was cancelled by the client", answered: false });
+    running.call.cancelForClient();
     await this.#desk.conclude(running.call, cancelled(running.call));
     return taskDetail(call.caller.codec, await running.run.ended);
   }

@@ -54,6 +54,7 @@ export class ServerTasks {
   enable(): void {
     if (this.#enabled) return;
     this.#enabled = true;
+    this.#core.hadTasks = true;
     const first: Middleware = (call, next) => {
       const face = call.method === "tools/call" ? this.#face(call) : undefined;
       const entry = face && this.#core.tools.get(call.params["name"] as string);

@@ -16,6 +16,8 @@ export class TaskCall extends Call {
   announced = false;
   /** Set when the handler asked by hand before that: its answer is the questions, and there is no task yet. */
   inLine = false;
+  /** Whether its client cancelled it. Middleware may end a call too, and then answers for it. */
+  unwanted = false;
   /** Called when the handler is reached. */
   onEnter: () => void = () => undefined;
 
@@ -25,6 +27,17 @@ export class TaskCall extends Call {
     this.run = run;
     this.hand = hand;
     this.onCancel = () => run.giveUp();
+  }
+
+  /** Cancels the call because its client wants it no more. */
+  cancelForClient(): void {
+    if (this.ended) return;
+    this.unwanted = true;
+    this.cancel({ reason: "The task was cancelled by the client", answered: false });
+  }
+
+  override get task(): string | undefined {
+    return this.announced ? this.run.taskId : undefined;
   }
 
   enter(): void {

@@ -1,0 +1,132 @@
+// Asks a token endpoint for tokens and reads its answer strictly (RFC 6749 §5, RFC 8707 §2.2, RFC 9449 §5).
+import { LocalError } from "../../jsonrpc/local-error.js";
+import { parseScopes } from "../scopes.js";
+import type { AuthHttp, AuthReply } from "./auth-http.js";
+import { type ClientIdentity, proveClient } from "./client-identity.js";
+import type { StoredTokens } from "./credential-store.js";
+import type { DpopProver } from "./dpop-prover.js";
+import { shown } from "./reach.js";
+
+export interface TokenRequest {
+  readonly endpoint: string;
+  readonly issuer: string;
+  readonly client: ClientIdentity;
+  readonly form: Readonly<Record<string, string>>;
+  readonly dpop?: DpopProver | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** The token endpoint said no. `reason` is its error code. */
+export class TokenRefusal extends LocalError {
+  override readonly name: string = "TokenRefusal";
+  readonly reason: string;
+  /** Whether the same request would be refused again. */
+  readonly isFinal: boolean;
+
+  constructor(reason: string, message: string, isFinal: boolean) {
+    super("AUTH_TOKEN", message);
+    this.reason = reason;
+    this.isFinal = isFinal;
+  }
+}
+
+/** Longest token taken: a header of more is refused by most servers. */
+const TOKEN_LENGTH = 16_384;
+const TOKEN = /^[\x21-\x7e]+$/;
+/** Longest life believed, in seconds: ten years. */
+const LIFE_SECONDS = 315_360_000;
+/** Codes of RFC 6749, 7591, 8693, 8707 and 9449 have no more characters, and no others. */
+const ERROR_CODE = /^[a-z_]{1,40}$/;
+const DESCRIPTION_LENGTH = 200;
+
+/** Rejects with `TokenRefusal`, or `AUTH_TOKEN` for an answer that is no token we may use. */
+export async function requestTokens(http: AuthHttp, request: TokenRequest): Promise<StoredTokens> {
+  const json = await requestGrant(http, request);
+  const type = String(json["token_type"]).toLowerCase();
+  const wanted = request.dpop === undefined ? "bearer" : "dpop";
+  if (type !== wanted) {
+    throw unusable(request, `a token of type ${shown(json["token_type"])} where ${wanted} was asked for`);
+  }
+  return {
+    accessToken: readToken(request, json, "access_token"),
+    type: request.dpop === undefined ? "Bearer" : "DPoP",
+    expiresAt: readExpiry(json["expires_in"], request.now),
+    refreshToken: json["refresh_token"] === undefined ? undefined : readToken(request, json, "refresh_token"),
+    scopes: typeof json["scope"] === "string" ? parseScopes(json["scope"]) : undefined,
+  };
+}
+
+/** The JSON object a grant is answered with, whatever kind of token it has. */
+export async function requestGrant(http: AuthHttp, request: TokenRequest): Promise<Readonly<Record<string, unknown>>> {
+  const proof = await proveClient(request.client, request.issuer, request.now);
+  const form = { ...request.form, ...proof.form };
+  const secrets = [...Object.values(form), ...Object.values(proof.headers), request.client.clientSecret ?? ""];
+  let reply = await post(http, request, { headers: proof.headers, form });
+  // RFC 9449 §8: the server wants its nonce in the proof. Once: who does not take it then never will.
+  if (reply.json?.["error"] === "use_dpop_nonce" && request.dpop !== undefined) {
+    const again = await proveClient(request.client, request.issuer, request.now);
+    reply = await post(http, request, { headers: again.headers, form: { ...request.form, ...again.form } });
+  }
+  if (reply.status !== 200) throw refusal(request, reply, secrets);
+  if (reply.json === undefined) throw unusable(request, "something that is no JSON object");
+  return reply.json;
+}
+
+async function post(
+  http: AuthHttp,
+  { endpoint, dpop }: TokenRequest,
+  { headers, form }: { readonly headers: Readonly<Record<string, string>>; readonly form: Record<string, string> },
+): Promise<AuthReply> {
+  const proof = dpop === undefined ? {} : { dpop: await dpop.prove({ method: "POST", url: endpoint }) };
+  const reply = await http.post(endpoint, {
+    what: "The token endpoint",
+    headers: { ...headers, ...proof },
+    body: new URLSearchParams(form).toString(),
+    type: "form",
+  });
+  dpop?.learn(endpoint, reply.header("dpop-nonce"));
+  return reply;
+}
+
+export function readToken(
+  request: TokenRequest,
+  json: Readonly<Record<string, unknown>>,
+  name: "access_token" | "refresh_token",
+): string {
+  const token = json[name];
+  if (typeof token === "string" && token.length <= TOKEN_LENGTH && TOKEN.test(token)) return token;
+  throw unusable(request, `no ${name} that can be sent`);
+}
+
+function readExpiry(value: unknown, now: number): number | undefined {
+  const seconds = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : value;
+  if (typeof seconds !== "number" || !(seconds >= 0)) return undefined;
+  return now + Math.min(seconds, LIFE_SECONDS) * 1000;
+}
+
+function refusal(request: TokenRequest, { status, json }: AuthReply, secrets: readonly string[]): TokenRefusal {
+  const reason = errorCode(json?.["error"]);
+  const description = errorDescription(json?.["error_description"], secrets);
+  return new TokenRefusal(
+    reason,
+    `The token endpoint ${shown(request.endpoint)} refused ${shown(request.form["grant_type"])} with status ${status}, ${reason}${description}`,
+    status >= 400 && status < 500 && status !== 429 && reason !== "temporarily_unavailable",
+  );
+}
+
+/** What a server gives as its error code, if it can be one. */
+export function errorCode(value: unknown): string {
+  return typeof value === "string" && ERROR_CODE.test(value) ? value : "unknown_error";
+}
+
+/** A server's own words after a colon, unless they have one of `secrets` in them: a log must not get what we sent. */
+export function errorDescription(value: unknown, secrets: readonly string[]): string {
+  if (typeof value !== "string" || !/^[\x20-\x7e]+$/.test(value)) return "";
+  if (secrets.some((secret) => secret.length >= 6 && value.includes(secret))) return "";
+  return `: ${value.slice(0, DESCRIPTION_LENGTH)}`;
+}
+
+function unusable({ endpoint }: TokenRequest, what: string): LocalError {
+  return new LocalError("AUTH_TOKEN", `The token endpoint ${shown(endpoint)} answered with ${what}; it was not used`);
+}

@@ -1,0 +1,62 @@
+// Turns what came of a call into text for a model.
+import { LocalError } from "../jsonrpc/local-error.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { ContentBlock } from "../protocol/content.js";
+import type { CallToolResult } from "../protocol/features/tools.js";
+
+/** What a model that takes images is handed beside the text. */
+export type ModelBlock = Extract<ContentBlock, { type: "image" | "audio" }>;
+
+export interface ModelText {
+  readonly text: string;
+  /** Whether the model should know that the call failed, and may try otherwise. */
+  readonly isError: boolean;
+  /** Images and sounds, which no text can say. */
+  readonly media: readonly ModelBlock[];
+}
+
+/**
+ * The text of a result, or of the error a call was rejected with. Tool errors are the model's to mend, and so are errors
+ * about params; what went wrong on the way is told in one sentence without detail.
+ */
+export function toModelText(outcome: CallToolResult | Error): ModelText {
+  if (outcome instanceof Error) return { text: errorText(outcome), isError: true, media: [] };
+  const { content, structuredContent, isError = false } = outcome;
+  const parts = content.map(blockText).filter((part) => part !== "");
+  if (parts.length === 0 && structuredContent !== undefined) parts.push(JSON.stringify(structuredContent));
+  const media = content.filter((block): block is ModelBlock => block.type === "image" || block.type === "audio");
+  const nothing = isError ? "The tool failed without saying why." : "The tool has finished and said nothing.";
+  return { text: parts.join("\n") || (media.length > 0 ? "" : nothing), isError, media };
+}
+
+function blockText(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource": {
+      const { resource } = block;
+      return "text" in resource ? resource.text : `[resource ${resource.uri}, ${resource.mimeType ?? "binary"}]`;
+    }
+    case "resource_link":
+      return `[resource ${block.uri}: ${block.title ?? block.name}]`;
+    default:
+      return "";
+  }
+}
+
+function errorText(error: Error): string {
+  if (error instanceof RpcError) return `The call was refused (${error.code}): ${error.message}`;
+  if (!(error instanceof LocalError)) return "The call failed on this side.";
+  switch (error.code) {
+    case "CANCELLED":
+      return "The call was cancelled.";
+    case "TIMEOUT":
+      return "The tool did not answer in time. It may still have had an effect.";
+    case "OUTCOME_UNKNOWN":
+      return "The connection broke during the call. It may have had its effect.";
+    case "INVALID_OUTPUT":
+      return "The tool answered with something else than it promises.";
+    default:
+      return "The tool cannot be reached at the moment.";
+  }
+}

@@ -1,0 +1,109 @@
+// What is known of the server's tools beside their names: how to check their output, what goes into headers.
+import type { HeaderArgument } from "../era/client-codec.js";
+import { mirrorsOf } from "../era/client-codecs.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import type { CallToolResult } from "../protocol/features/tools.js";
+import type { Tool } from "../protocol/tool.js";
+import { compileJsonSchema, type JsonSchemaValidator } from "../schema/json-schema/compile.js";
+
+/** One tool. Its output schema is compiled when the first result comes. */
+export interface KnownTool {
+  readonly tool: Tool;
+  readonly mirrored: readonly HeaderArgument[] | undefined;
+  validator?: JsonSchemaValidator | LocalError;
+}
+
+export interface ToolBookOptions {
+  readonly validateOutput: "strict" | "warn" | "off";
+  warn(text: string): void;
+}
+
+/** Faults named in one message. */
+const MOST_FAULTS = 5;
+/** Tools remembered: more would be no list a model can read. */
+const MOST_TOOLS = 10_000;
+
+export class ToolBook {
+  readonly #options: ToolBookOptions;
+  readonly #tools = new Map<string, KnownTool>();
+
+  constructor(options: ToolBookOptions) {
+    this.#options = options;
+  }
+
+  get(name: string): KnownTool | undefined {
+    return this.#tools.get(name);
+  }
+
+  /** Notes the tools of one page, and returns those that may be called. `overHttp`: headers have to be mirrored. */
+  note(tools: readonly Tool[], overHttp: boolean): Tool[] {
+    return tools.filter((tool) => {
+      const fault = nameFault(tool) ?? this.#keep(tool, overHttp);
+      if (fault !== undefined) this.#options.warn(`The tool ${show(tool.name)} was dropped from the list: ${fault}`);
+      return fault === undefined;
+    });
+  }
+
+  /** The list is no longer what it was: nothing is known until it is read again. */
+  clear(): void {
+    this.#tools.clear();
+  }
+
+  /** The result as it is. Throws INVALID_OUTPUT, or warns, when its structured content does not fit the tool's schema. */
+  checked(known: KnownTool, result: CallToolResult): CallToolResult {
+    const { validateOutput } = this.#options;
+    const { tool } = known;
+    if (validateOutput === "off" || tool.outputSchema === undefined || result.isError === true) return result;
+    const error = outputFault(known, result);
+    if (error === undefined) return result;
+    if (validateOutput === "strict") throw error;
+    this.#options.warn(error.message);
+    return result;
+  }
+
+  #keep(tool: Tool, overHttp: boolean): string | undefined {
+    const mirrored = overHttp ? mirrorsOf(tool.inputSchema) : undefined;
+    if (typeof mirrored === "string") return mirrored;
+    if (this.#tools.size >= MOST_TOOLS && !this.#tools.has(tool.name)) return `there are more than ${MOST_TOOLS} tools`;
+    this.#tools.set(tool.name, { tool, mirrored: mirrored?.length === 0 ? undefined : mirrored });
+    return undefined;
+  }
+}
+
+function nameFault({ name, inputSchema }: Tool): string | undefined {
+  if (typeof name !== "string" || name === "") return "it has no name";
+  return typeof inputSchema === "object" && inputSchema !== null ? undefined : "it has no inputSchema";
+}
+
+function outputFault(known: KnownTool, { structuredContent }: CallToolResult): LocalError | undefined {
+  const { name } = known.tool;
+  if (structuredContent === undefined) {
+    return invalid(name, "it has no structuredContent, though the tool promises some in its outputSchema");
+  }
+  known.validator ??= compiled(known.tool);
+  if (known.validator instanceof LocalError) return known.validator;
+  if (known.validator.check(structuredContent)) return undefined;
+  const outcome = known.validator.validate(structuredContent);
+  // Defaults are not filled in here: what only they make valid is taken as it is.
+  if (outcome.ok) return undefined;
+  const faults = outcome.faults.slice(0, MOST_FAULTS).map(({ message }) => message);
+  return invalid(name, faults.join("; "));
+}
+
+function compiled({ name, outputSchema = {} }: Tool): JsonSchemaValidator | LocalError {
+  try {
+    return compileJsonSchema(outputSchema, { fallbackToDraft07: true });
+  } catch (error) {
+    return invalid(name, `its outputSchema is of no use: ${(error as Error).message}`);
+  }
+}
+
+function invalid(name: string, what: string): LocalError {
+  const text = `The output of the tool ${show(name)} is not what it promises: ${what}. Report it to the server, or set validateOutput to "warn".`;
+  return new LocalError("INVALID_OUTPUT", text);
+}
+
+/** Names come from the server: shown, never at any length. */
+function show(name: unknown): string {
+  return JSON.stringify(String(name).slice(0, 200));
+}

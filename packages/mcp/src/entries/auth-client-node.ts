@@ -1,0 +1,12 @@
+// The public surface of what authorization needs of Node: a browser, a file for tokens, a fetch that keeps off private addresses.
+export type { FileLockOptions } from "../node/file-lock.js";
+export { guardedFetch, type GuardedFetchOptions } from "../node/guarded-fetch.js";
+export { openBrowser, type OpenBrowserOptions } from "../node/open-browser.js";
+export { tokenFile } from "../node/token-file.js";
+export { userAuthorization, type UserAuthorizationOptions } from "../node/user-authorization.js";
+export {
+  browserRedirect,
+  type BrowserRedirectOptions,
+  pastedRedirect,
+  type PastedRedirectOptions,
+} from "../node/user-redirect.js";

@@ -1,0 +1,34 @@
+// The public surface of authorization for clients: how requests to a protected server get their tokens.
+export type { AuthorizationCodeOptions } from "../auth/client/authorization-code.js";
+export type { AuthorizationPlace } from "../auth/client/discovery.js";
+export {
+  clientCredentials,
+  type ClientCredentialsOptions,
+  type ClientKeyOptions,
+  type ClientSecretOptions,
+} from "../auth/client/client-credentials.js";
+export type { TokenAuthMethod } from "../auth/client/client-identity.js";
+export {
+  type Credentials,
+  type CredentialStore,
+  type HeldCredentials,
+  memoryStore,
+  type StoredClient,
+  type StoredTokens,
+} from "../auth/client/credential-store.js";
+export { discoverAuthorization, type DiscoverOptions } from "../auth/client/discover-authorization.js";
+export {
+  enterpriseManaged,
+  type EnterpriseManagedOptions,
+  type IdentityProvider,
+} from "../auth/client/enterprise-managed.js";
+export { oauth, type OAuthOptions } from "../auth/client/oauth.js";
+export { headlessRedirect, type OpenRedirect, type Redirect, redirectTo } from "../auth/client/redirect.js";
+export type { PreRegistered, Registration } from "../auth/client/registration.js";
+export type { DpopUse } from "../auth/client/renewal.js";
+export type { ServerMetadata } from "../auth/client/server-metadata.js";
+export type { AuthorizerOptions, TokenAuthorizer } from "../auth/client/token-authorizer.js";
+export { workloadIdentity, type WorkloadIdentityOptions } from "../auth/client/workload-identity.js";
+export type { FetchLike } from "../auth/fetch-json.js";
+export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
+export { LocalError } from "../jsonrpc/local-error.js";

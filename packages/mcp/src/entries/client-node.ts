@@ -1,0 +1,17 @@
+// The public surface of the client on Node: beside what `/client` gives, it starts commands and keeps connections.
+export { Client } from "../client/client.js";
+export { ConnectError } from "../client/connect-error.js";
+export { LocalError } from "../jsonrpc/local-error.js";
+export { RpcError } from "../jsonrpc/rpc-error.js";
+export type { CloseTimeouts } from "../node/child-ending.js";
+export type { Environment } from "../node/child-environment.js";
+export { type ChildCommand, childLink } from "../node/child-link.js";
+export { nodeRequester } from "../node/http-requester.js";
+export type { NodeRequesterOptions } from "../node/http-requester-pool.js";
+export {
+  connect,
+  type NodeConnectOptions,
+  type NodeConnectTarget,
+  type NodeHttpConnectOptions,
+} from "../serve/connect-node.js";
+export { type HttpLinkOptions, streamableHttpLink } from "../transport/http-client/streamable-http-link.js";

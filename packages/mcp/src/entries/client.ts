@@ -1,0 +1,51 @@
+// The public surface of the client: connects by URL, in memory, or over a link of one's own, on every runtime.
+export type { CallOptions, Progress } from "../client/call-options.js";
+export type { Change } from "../client/change.js";
+export { Client } from "../client/client.js";
+export type { CompleteOptions, Completion } from "../client/completion.js";
+export { type Attempt, ConnectError } from "../client/connect-error.js";
+export type { ClientOptions, Dialer, ReconnectOptions } from "../client/connect-options.js";
+export type { Listing } from "../client/listing.js";
+export type { LogMessage } from "../client/log-ring.js";
+export { type ModelBlock, type ModelText, toModelText } from "../client/model-text.js";
+export type { PingOptions } from "../client/pinger.js";
+export type { Elicit, ElicitRequest, QuestionContext, Sample } from "../client/question-handlers.js";
+export { type CachedResult, type CacheOptions, MemoryResults, type ResultStore } from "../client/response-cache.js";
+export type { Subscription, Watched } from "../client/subscription.js";
+export type { TaskHandle } from "../client/task-handle.js";
+export type { TaskOptions } from "../client/tasks.js";
+export { MemoryVerdicts, type Verdict, type VerdictStore } from "../client/verdicts.js";
+export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
+export type { Agreement, ArrivalInfo, Link, LinkSink, Outgoing } from "../jsonrpc/link.js";
+export { LocalError } from "../jsonrpc/local-error.js";
+export { RpcError } from "../jsonrpc/rpc-error.js";
+export type { ClientCapabilities, ServerCapabilities } from "../protocol/capabilities.js";
+export type { ContentBlock } from "../protocol/content.js";
+export { McpErrorCode } from "../protocol/error-codes.js";
+export type { Task, TaskStatus } from "../protocol/extensions/task.js";
+export type { CompletionReference } from "../protocol/features/completion.js";
+export type {
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+  PrimitiveSchemaDefinition,
+  RequestedSchema,
+} from "../protocol/features/elicitation.js";
+export type { LoggingLevel } from "../protocol/features/logging.js";
+export type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
+export type { ReadResourceResult } from "../protocol/features/resources.js";
+export type { Root } from "../protocol/features/roots.js";
+export type {
+  CreateMessageRequestParams,
+  CreateMessageResult,
+  SamplingMessage,
+} from "../protocol/features/sampling.js";
+export type { CallToolResult } from "../protocol/features/tools.js";
+export type { Implementation } from "../protocol/implementation.js";
+export type { Resource, ResourceContents, ResourceTemplate } from "../protocol/resource.js";
+export type { Tool, ToolAnnotations } from "../protocol/tool.js";
+export type { TemplateValues } from "../protocol/uri-template/expand.js";
+export { connect, type ConnectOptions, type ConnectTarget, type HttpConnectOptions } from "../serve/connect.js";
+export type { FetchLike } from "../transport/http-client/fetch-requester.js";
+export type { HttpClientLimits } from "../transport/http-client/http-client-limits.js";
+export type { HttpReply, HttpRequest, HttpRequester } from "../transport/http-client/http-requester.js";

@@ -1,0 +1,43 @@
+// How a client speaks in a session: params as they are, one header, results without a type.
+import type { JsonObject } from "../../jsonrpc/message.js";
+import type { ClientCapabilities } from "../../protocol/capabilities.js";
+import type { Revision } from "../../protocol/revisions/revision.js";
+import type { ClientCodec, ClientIdentity, RequestExtras } from "../client-codec.js";
+import { projectClientCapabilities } from "../client-capabilities.js";
+import { projectImplementation } from "../project-items.js";
+import { readKind } from "../read-result.js";
+import { writeAnswer } from "../write-answer.js";
+
+export class HandshakeClientCodec implements ClientCodec {
+  readonly revision: Revision;
+  readonly capabilities: ClientCapabilities;
+  readonly clientInfo: object;
+  readonly #headers: Readonly<Record<string, string>>;
+
+  constructor(revision: Revision, { clientInfo, capabilities }: ClientIdentity) {
+    this.revision = revision;
+    this.capabilities = projectClientCapabilities(revision, capabilities);
+    this.clientInfo = projectImplementation(revision, clientInfo);
+    this.#headers = { "mcp-protocol-version": revision.date };
+  }
+
+  paramsText(params: object | undefined, extras: RequestExtras | undefined): string | undefined {
+    const token = extras?.progressToken;
+    if (token === undefined) return params === undefined ? undefined : JSON.stringify(params);
+    const meta = (params as JsonObject | undefined)?.["_meta"];
+    return JSON.stringify({ ...params, _meta: { ...(meta as object | undefined), progressToken: token } });
+  }
+
+  headers(): Readonly<Record<string, string>> {
+    return this.#headers;
+  }
+
+  readResult(method: string, result: JsonObject): JsonObject {
+    const record = this.revision.methods.get(method);
+    return record === undefined ? result : readKind(record.result, method, result, this.revision);
+  }
+
+  answer(method: string, result: object): object {
+    return writeAnswer(this.revision, method, result);
+  }
+}

@@ -1,0 +1,96 @@
+// How a client speaks without a session: an envelope in every request, headers that repeat the body, typed results.
+import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import type { ClientCapabilities } from "../../protocol/capabilities.js";
+import { TASKS_EXTENSION } from "../../protocol/extensions/task.js";
+import { META } from "../../protocol/meta.js";
+import type { Revision } from "../../protocol/revisions/revision.js";
+import type { ClientCodec, ClientIdentity, HeaderArgument, RequestExtras } from "../client-codec.js";
+import { projectClientCapabilities } from "../client-capabilities.js";
+import { invalidResponse } from "../invalid-response.js";
+import { projectImplementation } from "../project-items.js";
+import { readCall, readKind } from "../read-result.js";
+import { writeAnswer } from "../write-answer.js";
+import { requestHeaders } from "./request-headers.js";
+
+export class StatelessClientCodec implements ClientCodec {
+  readonly revision: Revision;
+  readonly capabilities: ClientCapabilities;
+  readonly clientInfo: object;
+  /** The envelope's members as JSON, without the braces: it is the same in every request. */
+  readonly #envelope: string;
+  readonly #envelopeWithTasks: string;
+
+  constructor(revision: Revision, { clientInfo, capabilities }: ClientIdentity) {
+    this.revision = revision;
+    this.capabilities = projectClientCapabilities(revision, capabilities);
+    this.clientInfo = projectImplementation(revision, clientInfo);
+    const { extensions } = this.capabilities;
+    const withTasks = { ...this.capabilities, extensions: { [TASKS_EXTENSION]: {}, ...extensions } };
+    const envelope = { [META.protocolVersion]: revision.date, [META.clientInfo]: this.clientInfo };
+    this.#envelope = members({ ...envelope, [META.clientCapabilities]: this.capabilities });
+    this.#envelopeWithTasks = members({ ...envelope, [META.clientCapabilities]: withTasks });
+  }
+
+  paramsText(params: object | undefined, extras: RequestExtras | undefined): string {
+    const given = params as JsonObject | undefined;
+    const own = given?.["_meta"];
+    let meta = extras?.tasks === true ? this.#envelopeWithTasks : this.#envelope;
+    if (extras?.progressToken !== undefined) meta += `,"progressToken":${JSON.stringify(extras.progressToken)}`;
+    if (extras?.logLevel !== undefined) meta += `,${JSON.stringify(META.logLevel)}:"${extras.logLevel}"`;
+    if (given === undefined) return `{"_meta":{${meta}}}`;
+    if (own === undefined) {
+      const text = JSON.stringify(given);
+      return text === "{}" ? `{"_meta":{${meta}}}` : `${text.slice(0, -1)},"_meta":{${meta}}}`;
+    }
+    // What the caller put into the envelope's own keys would be there twice.
+    return JSON.stringify({ ...given, _meta: { ...(own as object), ...(JSON.parse(`{${meta}}`) as object) } });
+  }
+
+  headers(
+    method: string,
+    params: JsonObject | undefined,
+    mirrored?: readonly HeaderArgument[],
+  ): Readonly<Record<string, string>> {
+    return requestHeaders({ version: this.revision.date, method, params, mirrored });
+  }
+
+  readResult(method: string, result: JsonObject): JsonObject {
+    const record = this.revision.methods.get(method);
+    const type = result["resultType"];
+    if (type === "input_required") return this.#question(method, result, record?.interactive === true);
+    // Some servers write the type of a task also where it is only shown.
+    const known = type === undefined || type === "complete" || (type === "task" && isTaskMethod(method));
+    if (!known) throw invalidResponse(method, `resultType ${JSON.stringify(type)} means nothing to this client`);
+    if (record === undefined) return result;
+    const read = readKind(record.result, method, result, this.revision);
+    if (record.result !== "task" || !isJsonObject(read["result"])) return read;
+    return { ...read, result: readCall(method, read["result"]) };
+  }
+
+  answer(method: string, result: object): object {
+    return writeAnswer(this.revision, method, result);
+  }
+
+  #question(method: string, result: JsonObject, allowed: boolean): JsonObject {
+    if (!allowed) throw invalidResponse(method, "this method may not ask for input");
+    const { inputRequests, requestState } = result;
+    if (inputRequests === undefined && requestState === undefined) {
+      throw invalidResponse(method, "input_required has neither inputRequests nor requestState");
+    }
+    if (inputRequests !== undefined && !isJsonObject(inputRequests)) {
+      throw invalidResponse(method, "inputRequests is no object");
+    }
+    if (requestState !== undefined && typeof requestState !== "string") {
+      throw invalidResponse(method, "requestState is no string");
+    }
+    return result;
+  }
+}
+
+function isTaskMethod(method: string): boolean {
+  return method === "tools/call" || method.startsWith("tasks/");
+}
+
+function members(envelope: object): string {
+  return JSON.stringify(envelope).slice(1, -1);
+}

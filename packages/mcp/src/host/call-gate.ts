@@ -1,0 +1,195 @@
+// Every call of a tool passes here: shown to somebody, made, and its result looked at before a model sees it.
+import type { CallOptions } from "../client/call-options.js";
+import type { Client } from "../client/client.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
+import { visibleText } from "../jsonrpc/visible-text.js";
+import type { CallToolResult } from "../protocol/features/tools.js";
+import { CallLog } from "./call-log.js";
+import type { HostTool } from "./catalogue-entry.js";
+import { decided, DECISION_TIMEOUT_MS, messageOf } from "./decision.js";
+import type { HostEvent } from "./host-event.js";
+
+/** A call before it is made. */
+export interface CallRequest extends HostTool {
+  readonly id: number;
+  /** Exactly what the server will get; a copy, which can be changed without effect. */
+  readonly args: JsonObject;
+  /** Name and arguments in one line fit for a terminal, nothing cut: characters that steer or hide are shown instead. */
+  readonly text: string;
+  /** Whether what the server says of its tools is believed: annotations are there only then. */
+  readonly trusted: boolean;
+  /** Aborted when nobody waits for the decision any more. */
+  readonly signal: AbortSignal;
+}
+
+/** True makes the call as it was shown, `args` makes it with others; false or `deny` (a reason for the model) does not make it. */
+export type CallDecision = boolean | { readonly args: JsonObject } | { readonly deny: string };
+
+/** A result before anybody sees it. */
+export interface ResultCheck extends HostTool {
+  readonly id: number;
+  readonly args: JsonObject;
+  readonly result: CallToolResult;
+  readonly signal: AbortSignal;
+}
+
+export interface CallGateOptions {
+  /** Without it only read-only tools of trusted servers are called. */
+  readonly onCall?: ((call: CallRequest) => CallDecision | Promise<CallDecision>) | undefined;
+  /** Gives the result to pass on, changed or not; undefined withholds it. */
+  readonly onResult?:
+    | ((check: ResultCheck) => CallToolResult | undefined | Promise<CallToolResult | undefined>)
+    | undefined;
+  readonly decisionTimeoutMs?: number | undefined;
+  readonly onEvent: (event: HostEvent) => void;
+}
+
+/** How the gate finds a tool; asked again after the decision. */
+export interface ToolSource {
+  tool(name: string): HostTool | undefined;
+  /** The connection and whether its server is trusted; undefined when it is not up. */
+  server(name: string): { readonly client: Client; readonly trusted: boolean } | undefined;
+}
+
+/** Calls under way at once, waiting for a decision included: a model that asks for more has lost its way. */
+const MOST_CALLS = 256;
+
+interface Passing {
+  readonly id: number;
+  readonly entry: HostTool;
+  readonly at: number;
+  args: JsonObject;
+  edited: boolean;
+}
+
+export class CallGate {
+  readonly log: CallLog = new CallLog();
+  readonly #source: ToolSource;
+  readonly #options: CallGateOptions;
+  #ids = 0;
+  #under = 0;
+
+  constructor(source: ToolSource, options: CallGateOptions) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  async call(name: string, args: JsonObject, options: CallOptions): Promise<CallToolResult> {
+    const entry = this.#source.tool(name);
+    if (entry === undefined) throw unknownTool(name);
+    if (this.#under >= MOST_CALLS)
+      throw new LocalError("LIMIT", `${name} was not called: ${MOST_CALLS} calls are under way`);
+    const passing = { id: ++this.#ids, entry, at: Date.now(), args: structuredClone(args), edited: false };
+    this.#under++;
+    let outcome = "failed";
+    try {
+      const result = await this.#pass(passing, options);
+      outcome = result.isError === true ? "tool error" : "ok";
+      return result;
+    } catch (error) {
+      outcome = outcomeOf(error);
+      throw error;
+    } finally {
+      this.#under--;
+      this.#ended(passing, outcome);
+    }
+  }
+
+  async #pass(passing: Passing, options: CallOptions): Promise<CallToolResult> {
+    const { id, entry } = passing;
+    const { name: tool, server } = entry;
+    await this.#approve(passing, options.signal);
+    const { client } = this.#connection(entry);
+    this.#options.onEvent({ type: "call-started", id, tool, server });
+    const result = await client.call(entry.original, passing.args, {
+      ...options,
+      onProgress: (progress) => {
+        this.#options.onEvent({ type: "call-progress", id, tool, progress });
+        options.onProgress?.(progress);
+      },
+    });
+    return this.#checked(passing, result, options.signal);
+  }
+
+  async #approve(passing: Passing, signal: AbortSignal | undefined): Promise<void> {
+    const { id, entry, args } = passing;
+    const { trusted } = this.#connection(entry);
+    const { onCall, onEvent, decisionTimeoutMs: timeoutMs = DECISION_TIMEOUT_MS } = this.#options;
+    if (onCall === undefined) {
+      if (trusted && entry.tool.annotations?.readOnlyHint === true) return;
+      throw denied(entry, "nobody can approve it; give the host an `onCall` function");
+    }
+    onEvent({ type: "call-asked", id, tool: entry.name, server: entry.server });
+    const ask = (asking: AbortSignal): CallDecision | Promise<CallDecision> =>
+      onCall({ ...entry, id, trusted, args: structuredClone(args), text: shown(entry, args), signal: asking });
+    const decision = await decided(ask, { timeoutMs, signal });
+    if ("missing" in decision) throw denied(entry, decision.missing);
+    // Callers without types may answer anything.
+    const value: unknown = decision.value;
+    const { deny, args: edited } = isJsonObject(value) ? value : {};
+    if (typeof deny === "string") throw denied(entry, deny);
+    if (isJsonObject(edited)) {
+      passing.args = structuredClone(edited);
+      passing.edited = true;
+    } else if (value !== true) throw denied(entry, "it was not allowed");
+    this.#unchanged(entry);
+  }
+
+  // Somebody agreed to what they were shown, and to nothing else.
+  #unchanged(entry: HostTool): void {
+    const now = this.#source.tool(entry.name);
+    if (now !== undefined && JSON.stringify(now) === JSON.stringify(entry)) return;
+    const text = `${entry.name} was not called: ${entry.server} has changed it since it was approved`;
+    throw new LocalError("CHANGED", text);
+  }
+
+  async #checked(
+    { id, entry, args }: Passing,
+    result: CallToolResult,
+    signal: AbortSignal | undefined,
+  ): Promise<CallToolResult> {
+    const { onResult, decisionTimeoutMs: timeoutMs = DECISION_TIMEOUT_MS } = this.#options;
+    if (onResult === undefined) return result;
+    const decision = await decided((asking) => onResult({ ...entry, id, args, result, signal: asking }), {
+      timeoutMs,
+      signal,
+    });
+    if ("value" in decision && decision.value !== undefined) return decision.value;
+    const why = "missing" in decision ? decision.missing : "it was not let through";
+    throw new LocalError("WITHHELD", `The result of ${entry.name} is withheld: ${why}. The call itself was made.`);
+  }
+
+  #connection({ name, server }: HostTool): { readonly client: Client; readonly trusted: boolean } {
+    const found = this.#source.server(server);
+    if (found !== undefined) return found;
+    throw new LocalError("NOT_READY", `${name} was not called: the server ${server} is not up`);
+  }
+
+  #ended({ id, entry, at, args, edited }: Passing, outcome: string): void {
+    const { name: tool, server } = entry;
+    this.log.add({ id, tool, server, args, edited, at, durationMs: Date.now() - at, outcome });
+    this.#options.onEvent({ type: "call-ended", id, tool, outcome });
+  }
+}
+
+function shown({ name }: HostTool, args: JsonObject): string {
+  return visibleText(`${name} ${JSON.stringify(args)}`, Number.POSITIVE_INFINITY);
+}
+
+function denied({ name }: HostTool, why: string): LocalError {
+  return new LocalError("DENIED", `${name} was not called: ${why}`);
+}
+
+function unknownTool(name: string): LocalError {
+  return new LocalError(
+    "UNKNOWN_TOOL",
+    `There is no tool ${JSON.stringify(name)}: see host.tools() for those there are`,
+  );
+}
+
+function outcomeOf(error: unknown): string {
+  if (error instanceof LocalError) return { DENIED: "denied", WITHHELD: "withheld" }[error.code] ?? error.code;
+  return error instanceof RpcError ? `error ${error.code}` : messageOf(error);
+}

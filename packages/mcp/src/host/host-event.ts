@@ -1,0 +1,19 @@
+// What a host tells while it works, for a screen or a log.
+import type { Progress } from "../client/call-options.js";
+import type { ServerStatus } from "./server-status.js";
+import type { ListKind } from "./server-lists.js";
+
+export type HostEvent =
+  | { readonly type: "server"; readonly status: ServerStatus }
+  | { readonly type: "catalogue"; readonly server: string; readonly kinds: readonly ListKind[] }
+  | {
+      readonly type: "call-asked" | "call-started";
+      readonly id: number;
+      readonly tool: string;
+      readonly server: string;
+    }
+  | { readonly type: "call-progress"; readonly id: number; readonly tool: string; readonly progress: Progress }
+  | { readonly type: "call-ended"; readonly id: number; readonly tool: string; readonly outcome: string }
+  | { readonly type: "sampling"; readonly server: string; readonly step: "asked" | "refused" | "delivered" }
+  | { readonly type: "log"; readonly server: string; readonly level: string; readonly data: unknown }
+  | { readonly type: "warning"; readonly server: string | undefined; readonly text: string };

@@ -1,0 +1,162 @@
+// A link to a server that is our own child: messages over its standard streams, its whole process tree with it.
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+import type { Link, LinkSink, Outgoing } from "../jsonrpc/link.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import type { CloseTimeouts } from "./child-ending.js";
+import { childEnvironment, type Environment } from "./child-environment.js";
+import { spawnFailed } from "./child-errors.js";
+import { StderrTail } from "./child-stderr.js";
+import { commandText, secretHider } from "./command-text.js";
+import { type Departure, RunningChild } from "./running-child.js";
+
+export interface ChildCommand {
+  /** A program in the PATH of the child, or a path. Started without a shell. */
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** Variables of the child. Beside them it has only HOME, LOGNAME, PATH, SHELL, TERM and USER, or Windows' like. */
+  readonly env?: Environment | undefined;
+  /** More names to take over from our environment, or true for all of it. */
+  readonly inheritEnv?: boolean | readonly string[] | undefined;
+  /** Default: ours. */
+  readonly cwd?: string | undefined;
+  /**
+   * What becomes of its standard error beside its last 20 lines, which errors show: nothing ("tail", the default), it
+   * goes to our own ("forward"), or the function is given each line (its first 500 characters, controls included).
+   * Values of `env` whose names speak of keys, tokens, passwords and the like are left out, but for "forward".
+   */
+  readonly stderr?: "tail" | "forward" | ((line: string) => void) | undefined;
+  readonly closeTimeouts?: CloseTimeouts | undefined;
+  readonly limits?: Partial<JsonRpcLimits> | undefined;
+}
+
+/**
+ * A link over the standard streams of a child in a process group of its own. Errors: `SPAWN_FAILED` from `open`;
+ * `EXITED` when the child is gone, with its status and its last lines; `LIMIT` when it floods its output or does not
+ * read its input. Throws a RangeError for a limit that is not a positive integer.
+ */
+export function childLink(command: ChildCommand): Link {
+  return new ChildLink(command);
+}
+
+class ChildLink implements Link {
+  readonly kind = "stdio";
+  readonly #command: ChildCommand;
+  readonly #limits: JsonRpcLimits;
+  readonly #shown: string;
+  readonly #hideSecrets: (text: string) => string;
+  readonly #stderr: StderrTail;
+  #sink: LinkSink | undefined;
+  #running: RunningChild | undefined;
+  /** Why nothing can be sent any more. */
+  #over: LocalError | undefined;
+  /** What there is to say of its end was said in an error. */
+  #told = false;
+
+  constructor(command: ChildCommand) {
+    this.#command = command;
+    this.#limits = resolveLimits(command.limits);
+    this.#shown = commandText(command.command, command.args ?? []);
+    this.#hideSecrets = secretHider(command.env);
+    this.#stderr = new StderrTail(this.#hideSecrets, typeof command.stderr === "function" ? command.stderr : undefined);
+  }
+
+  describe(): string {
+    const running = this.#running;
+    return running === undefined || this.#over !== undefined ? this.#shown : `${this.#shown} (process ${running.pid})`;
+  }
+
+  troubles(): string {
+    return this.#told ? "" : this.#troubles("");
+  }
+
+  open(sink: LinkSink): Promise<void> {
+    this.#sink = sink;
+    return new Promise((resolve, reject) => {
+      if (this.#over !== undefined) return reject(this.#over);
+      const mark = randomBytes(8).toString("hex");
+      const env = childEnvironment(this.#command, mark);
+      const failed = (error: unknown): void => {
+        const { command, cwd } = this.#command;
+        reject(spawnFailed({ shown: this.#shown, command, cwd, path: env["PATH"] }, error));
+      };
+      try {
+        const child = this.#spawn(env);
+        // Without a number there is no process, and the error follows.
+        if (child.pid === undefined) return void child.once("error", failed);
+        this.#running = this.#keep(child, mark);
+        resolve();
+      } catch (error) {
+        failed(error);
+      }
+    });
+  }
+
+  send({ text, kind, id }: Outgoing): void | Promise<void> {
+    const refusal = this.#over ?? (this.#running?.overfull === true ? this.#unread() : undefined);
+    if (refusal === undefined) return this.#running?.write(text, kind);
+    if (kind === "request" && id !== undefined) this.#sink?.lost(id, refusal);
+  }
+
+  /** False: the server is told by a notification, of which the link knows nothing. */
+  forget(): boolean {
+    return false;
+  }
+
+  async close(): Promise<void> {
+    this.#over ??= new LocalError("CLOSED", `The connection to ${this.#shown} was closed`);
+    await this.#running?.close();
+  }
+
+  #spawn(env: Record<string, string>): ChildProcessWithoutNullStreams {
+    const { command, args = [], cwd } = this.#command;
+    return spawn(command, [...args], {
+      ...(cwd === undefined ? {} : { cwd }),
+      env,
+      stdio: "pipe",
+      // A session and a group of its own: signals reach all of it, and those of our terminal reach none of it.
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    });
+  }
+
+  #keep(child: ChildProcessWithoutNullStreams, mark: string): RunningChild {
+    const sink = this.#sink as LinkSink;
+    const { closeTimeouts: timeouts = {}, stderr } = this.#command;
+    const keeping = { mark, limits: this.#limits, timeouts, stderr: this.#stderr, forward: stderr === "forward" };
+    return new RunningChild(child, keeping, {
+      message: (text) => sink.receive(text),
+      unreadable: ({ error, excerpt }) => sink.unreadable(error, undefined, excerpt),
+      noise: (line) => sink.noise(line),
+      clean: this.#hideSecrets,
+      gone: (departure) => {
+        if (departure !== undefined) this.#over ??= this.#departed(departure);
+        sink.closed(departure && this.#over);
+      },
+    });
+  }
+
+  #departed({ how, flooded }: Departure): LocalError {
+    this.#told = true;
+    const advice = flooded
+      ? " and was stopped. Standard output is for messages only: have it log to standard error."
+      : ".";
+    const troubles = this.#troubles(" It wrote nothing to standard error.");
+    return new LocalError(flooded ? "LIMIT" : "EXITED", `The server ${this.#shown} ${how}${advice}${troubles}`);
+  }
+
+  #unread(): LocalError {
+    const most = this.#limits.outgoingBytes;
+    return new LocalError("LIMIT", `The server ${this.#shown} does not read: over ${most} bytes wait to be sent to it`);
+  }
+
+  // What it did beside messages: for errors, so that nobody has to look for it elsewhere.
+  #troubles(silent: string): string {
+    const { lines } = this.#stderr;
+    const notes = [this.#running?.noise, this.#running?.farewell].filter((note) => note !== undefined);
+    const tail = lines.map((line) => `\n  ${line}`).join("");
+    const said = lines.length === 0 ? silent : ` The end of its standard error:${tail}`;
+    return `${notes.map((note) => ` ${note}.`).join("")}${said}`;
+  }
+}

@@ -1,0 +1,150 @@
+// A child and everything it has started, found again even where a part of it has left for a session of its own.
+import { spawn, spawnSync } from "node:child_process";
+import { TREE_VARIABLE } from "./child-environment.js";
+import { initialEnvironment, type ProcessEntry, processEntry, processTable } from "./process-table.js";
+
+/** Whoever is in the tree now. */
+export interface TreeView {
+  readonly members: readonly ProcessEntry[];
+  /** A process was between two programs and could not be asked whose it is: look again. */
+  readonly uncertain: boolean;
+}
+
+/**
+ * On Linux a process belongs to the tree when it carries the tree's mark in its environment, is in the child's process
+ * group, descends from a member, or was a member earlier. What clears its environment, leaves the group and outlives
+ * its parent before anybody looked is lost. No process is signalled without a look at when it started. Elsewhere
+ * the tree is the process group (on Windows: what `taskkill /T` finds).
+ */
+export class ChildTree {
+  readonly #leader: number;
+  readonly #mark: string;
+  /** Undefined where there is no /proc. */
+  readonly #start: number | undefined;
+  /** Members seen, by process number: when each started. */
+  #known = new Map<number, number>();
+  #leaderGone = false;
+
+  /** To be made in the tick in which the child was started. */
+  constructor(leader: number, mark: string) {
+    this.#leader = leader;
+    this.#mark = mark;
+    this.#start = processEntry(leader)?.start;
+    if (this.#start !== undefined) this.#known.set(leader, this.#start);
+  }
+
+  /** The child has just ended; from the next tick on its number may be given to another process. */
+  leaderExited(): void {
+    // Without /proc this is the last moment at which the group is known to be ours.
+    if (this.#start === undefined && process.platform !== "win32") send(-this.#leader, "SIGKILL");
+    this.#leaderGone = true;
+  }
+
+  async look(): Promise<TreeView> {
+    if (this.#start === undefined) return this.#leaderOnly();
+    const steps = this.#search();
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  /** Without leaving the tick, for a process that is about to end. */
+  lookNow(): TreeView {
+    if (this.#start === undefined) return this.#leaderOnly();
+    const steps = this.#search();
+    for (;;) {
+      const step = steps.next();
+      if (step.done === true) return step.value;
+    }
+  }
+
+  signal(members: readonly ProcessEntry[], signal: "SIGTERM" | "SIGKILL"): void {
+    if (process.platform === "win32") return this.#signalOnWindows(signal);
+    if (this.#start === undefined) {
+      if (!this.#leaderGone) send(-this.#leader, signal);
+      return;
+    }
+    // The group in one step first, so that nobody slips away by forking in between.
+    if (this.#leaderLives()) send(-this.#leader, signal);
+    for (const { pid, start, group } of members) {
+      const reached = group === this.#leader && signal === "SIGTERM" && this.#leaderLives();
+      if (!reached && processEntry(pid)?.start === start) send(pid, signal);
+    }
+  }
+
+  /** SIGKILL to all that can be found, before this process ends. */
+  killNow(): void {
+    if (process.platform === "win32") {
+      if (!this.#leaderGone) spawnSync("taskkill", ["/pid", String(this.#leader), "/T", "/F"], { windowsHide: true });
+      return;
+    }
+    this.signal(this.lookNow().members, "SIGKILL");
+    const missed = this.lookNow().members;
+    if (missed.length > 0) this.signal(missed, "SIGKILL");
+  }
+
+  // There is no asking first on Windows: a console program gets no message to end by.
+  #signalOnWindows(signal: "SIGTERM" | "SIGKILL"): void {
+    if (signal === "SIGTERM" || this.#leaderGone) return;
+    const options = { windowsHide: true, stdio: "ignore" } as const;
+    spawn("taskkill", ["/pid", String(this.#leader), "/T", "/F"], options).on("error", () => undefined);
+  }
+
+  #leaderOnly(): TreeView {
+    const leader = { pid: this.#leader, parent: process.pid, group: this.#leader, start: 0, ended: false };
+    return { members: this.#leaderGone ? [] : [leader], uncertain: false };
+  }
+
+  #leaderLives(): boolean {
+    return !this.#leaderGone && processEntry(this.#leader)?.start === this.#start;
+  }
+
+  *#search(): Generator<void, TreeView> {
+    const oldest = this.#start as number;
+    // Nothing the child started is older than the child.
+    const table = (yield* processTable()).filter(({ start, ended }) => start >= oldest && !ended);
+    const grouped = this.#leaderLives();
+    const members = new Map<number, ProcessEntry>();
+    let uncertain = false;
+    for (const entry of table) {
+      if (this.#known.get(entry.pid) === entry.start || (grouped && entry.group === this.#leader)) {
+        members.set(entry.pid, entry);
+        continue;
+      }
+      const environment = initialEnvironment(entry.pid);
+      if (environment === "") uncertain = true;
+      if (environment !== undefined && isMarked(environment, this.#mark)) members.set(entry.pid, entry);
+    }
+    addDescendants(members, table);
+    this.#known = new Map([...members.values()].map(({ pid, start }) => [pid, start]));
+    return { members: [...members.values()], uncertain };
+  }
+}
+
+function addDescendants(members: Map<number, ProcessEntry>, table: readonly ProcessEntry[]): void {
+  for (let before = -1; before !== members.size;) {
+    before = members.size;
+    for (const entry of table) {
+      if (!members.has(entry.pid) && members.has(entry.parent)) members.set(entry.pid, entry);
+    }
+  }
+}
+
+function isMarked(environment: string, mark: string): boolean {
+  const name = `\0${TREE_VARIABLE}=`;
+  const at = `\0${environment}`.indexOf(name);
+  if (at < 0) return false;
+  const end = environment.indexOf("\0", at);
+  const value = environment.slice(at + name.length - 1, end < 0 ? undefined : end);
+  return value.split(":").includes(mark);
+}
+
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has just ended, or it belongs to somebody else now (a program with more rights than ours).
+  }
+}

@@ -1,0 +1,52 @@
+// Connects a client on Node: what `connect` does, and commands, whose process is the server.
+import { Client } from "../client/client.js";
+import type { Dialer } from "../client/connect-options.js";
+import { type ChildCommand, childLink } from "../node/child-link.js";
+import { nodeRequester } from "../node/http-requester.js";
+import type { NodeRequesterOptions } from "../node/http-requester-pool.js";
+import {
+  connect as connectAnywhere,
+  type ConnectOptions,
+  type ConnectTarget,
+  type HttpConnectOptions,
+} from "./connect.js";
+
+/** How requests over HTTP are made on Node: over kept connections, through a proxy where one is given. Options of
+ * connections have no effect beside `fetch` and `requester`. */
+export interface NodeHttpConnectOptions extends HttpConnectOptions, NodeRequesterOptions {}
+
+export interface NodeConnectOptions extends ConnectOptions {
+  readonly http?: NodeHttpConnectOptions;
+}
+
+/** A command to start, or what `connect` of `/client` takes. */
+export type NodeConnectTarget = ConnectTarget | ChildCommand;
+
+/**
+ * Connects to whatever server there is, in the newest revision both sides speak. A command is started in a process
+ * group of its own, with little of our environment, and ended with the client. Rejects with a `ConnectError`.
+ */
+export async function connect(target: NodeConnectTarget, options: NodeConnectOptions = {}): Promise<Client> {
+  if (isCommand(target)) return Client.connect(commandDialer(target, options), options);
+  const { http = {} } = options;
+  if (!isUrl(target) || http.fetch !== undefined || http.requester !== undefined)
+    return connectAnywhere(target, options);
+  return connectAnywhere(target, { ...options, http: { ...http, requester: nodeRequester(http) } });
+}
+
+/** The links of a command. */
+export function commandDialer(command: ChildCommand, { limits }: Pick<NodeConnectOptions, "limits">): Dialer {
+  const { command: program, args = [], cwd = "" } = command;
+  return {
+    link: () => childLink({ ...command, limits: command.limits ?? limits }),
+    key: JSON.stringify([program, ...args, cwd]),
+  };
+}
+
+function isCommand(target: NodeConnectTarget): target is ChildCommand {
+  return typeof target === "object" && "command" in target;
+}
+
+function isUrl(target: ConnectTarget): boolean {
+  return typeof target === "string" || target instanceof URL;
+}

@@ -1,0 +1,75 @@
+// Connects a client to a server: over HTTP by URL, in memory, or over a link of one's own. Runs everywhere.
+import { Client } from "../client/client.js";
+import type { ClientOptions, Dialer } from "../client/connect-options.js";
+import type { HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
+import type { Link } from "../jsonrpc/link.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import { Server } from "../server/server.js";
+import { type FetchLike, fetchRequester } from "../transport/http-client/fetch-requester.js";
+import type { HttpClientLimits } from "../transport/http-client/http-client-limits.js";
+import { shownUrl } from "../transport/http-client/http-errors.js";
+import type { HttpRequester } from "../transport/http-client/http-requester.js";
+import { sseLink } from "../transport/http-client/sse-link.js";
+import { streamableHttpLink } from "../transport/http-client/streamable-http-link.js";
+import { memoryTransports } from "../transport/memory.js";
+import { MemoryLink } from "../transport/memory-link.js";
+import { serve } from "./serve.js";
+
+/** How requests over HTTP are made. */
+export interface HttpConnectOptions {
+  /** Makes the requests. Default: the runtime's own. */
+  readonly fetch?: FetchLike;
+  /** Makes the requests instead of `fetch`; closed with the client. */
+  readonly requester?: HttpRequester;
+  /** Sent with every request, by name. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Gets tokens: see `/auth/client`. */
+  readonly authorizer?: HttpAuthorizer;
+  /** False: the older transport (HTTP+SSE) is not tried. Default true. */
+  readonly fallback?: boolean;
+  readonly limits?: Partial<HttpClientLimits>;
+}
+
+export interface ConnectOptions extends ClientOptions {
+  readonly http?: HttpConnectOptions;
+}
+
+/** A URL, a server in this program, a factory of links (a new one for each call), or a dialer with a fallback. */
+export type ConnectTarget = string | URL | Server | Dialer | (() => Link);
+
+/**
+ * Connects to whatever server there is, in the newest revision both sides speak. Rejects with a `ConnectError` whose
+ * text says what was tried and what came of it; then nothing is left open. Close the client, or declare it `await using`.
+ */
+export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
+  return Client.connect(dialerOf(target, options.http), options);
+}
+
+function dialerOf(target: ConnectTarget, http: HttpConnectOptions | undefined): Dialer {
+  if (typeof target === "function") return { link: target };
+  if (target instanceof Server) return { link: () => memoryLink(target) };
+  if (typeof target === "string" || target instanceof URL) return httpDialer(target, http ?? {});
+  if (typeof (target as Partial<Dialer> | undefined)?.link === "function") return target;
+  const text =
+    "connect wants a URL, a Server, or a function that makes a link; commands need `connect` of /client/node";
+  throw new LocalError("INVALID_TARGET", text);
+}
+
+/** The links of a URL: Streamable HTTP, then HTTP+SSE. */
+export function httpDialer(url: string | URL, options: HttpConnectOptions): Dialer {
+  const { headers, authorizer, limits, fallback } = options;
+  const requester = options.requester ?? fetchRequester(options.fetch);
+  const shared = { url, requester, headers, authorizer, limits, ownsRequester: true };
+  return {
+    link: () => streamableHttpLink(shared),
+    ...(fallback === false ? {} : { fallback: () => sseLink(shared) }),
+    key: shownUrl(String(url)),
+  };
+}
+
+/** A link to a server in this program. */
+export function memoryLink(server: Server): Link {
+  const [ours, theirs] = memoryTransports();
+  serve(server, theirs);
+  return new MemoryLink(ours);
+}

@@ -1,0 +1,73 @@
+// A host on Node: beside what `/host` reaches it starts programs, and reads configuration files.
+import { homedir } from "node:os";
+import { dirname, resolve } from "node:path";
+import { HostCore } from "../host/host.js";
+import type { AddOptions, HostOptions } from "../host/host-options.js";
+import { type HostTarget, isCommand } from "../host/host-target.js";
+import type { LoadOptions, LoadReport } from "../host/load-options.js";
+import type { ServerStatus } from "../host/server-status.js";
+import type { ChildCommand } from "../node/child-link.js";
+import { readConfigFile, readEnvFile } from "../node/config-file.js";
+import { nodeRequester } from "../node/http-requester.js";
+import type { NodeRequesterOptions } from "../node/http-requester-pool.js";
+import type { Server } from "../server/server.js";
+import { commandDialer } from "./connect-node.js";
+import { reachable, webDialer, type WebHostOptions } from "./host.js";
+
+export interface NodeHostOptions extends HostOptions {
+  /** How requests over HTTP are made. */
+  readonly http?: NodeRequesterOptions & WebHostOptions["http"];
+  /**
+   * What becomes of the programs' standard error beside its last lines, which errors show: it goes to our own ("forward"), or the
+   * function is given each line with the server's name; secrets are left out as in `ChildCommand.stderr`. Default: nothing.
+   */
+  readonly stderr?: "forward" | ((line: string, server: string) => void);
+  readonly closeTimeouts?: ChildCommand["closeTimeouts"];
+}
+
+/**
+ * Many servers under one roof. Nothing is started or connected to that `authorize` does not allow, no tool is called that
+ * `onCall` does not approve, and no server sees another or the conversation. Close it, or declare it `await using`.
+ */
+export class Host extends HostCore {
+  constructor(options: NodeHostOptions = {}) {
+    const { http = {}, stderr, closeTimeouts, client } = options;
+    super(options, (target, name) => {
+      if (isCommand(target)) {
+        const told = typeof stderr === "function" ? (line: string): void => stderr(line, name) : stderr;
+        return commandDialer({ ...target, stderr: told, closeTimeouts }, client ?? {});
+      }
+      return webDialer(target, http.fetch === undefined ? { ...http, requester: nodeRequester(http) } : http);
+    });
+  }
+
+  /** Adds a server; one of this program too. See `HostCore.add`. */
+  override add(name: string, target: HostTarget | Server, options?: AddOptions): Promise<ServerStatus> {
+    return super.add(name, reachable(target), options);
+  }
+
+  /**
+   * Adds the servers of a configuration file. Variables come from our environment unless `env` is given; the workspace folder is
+   * the file's (beside `.vscode` or `.cursor`) unless given. Rejects as `load` does, and with CONFIG_FILE.
+   */
+  async loadFile(path: string, options: LoadOptions = {}): Promise<LoadReport> {
+    const text = await readConfigFile(path);
+    const workspaceFolder = options.workspaceFolder ?? folderOf(resolve(path));
+    const defaults = {
+      source: path,
+      env: process.env,
+      userHome: homedir(),
+      readEnvFile: readEnvFileIn(workspaceFolder),
+    };
+    return this.load(text, { ...defaults, ...options, workspaceFolder });
+  }
+}
+
+function folderOf(path: string): string {
+  const folder = dirname(path);
+  return /[/\\]\.(?:vscode|cursor|copilot|codex)$/.test(folder) ? dirname(folder) : folder;
+}
+
+function readEnvFileIn(folder: string): (path: string) => Promise<Record<string, string>> {
+  return (path) => readEnvFile(resolve(folder, path));
+}

@@ -1,0 +1,52 @@
+// A host that runs everywhere: its servers are reached by URL, stand in this program, or have links of their own.
+import type { Dialer } from "../client/connect-options.js";
+import { HostCore } from "../host/host.js";
+import type { AddOptions, HostOptions } from "../host/host-options.js";
+import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/host-target.js";
+import type { ServerStatus } from "../host/server-status.js";
+import { LocalError } from "../jsonrpc/local-error.js";
+import { Server } from "../server/server.js";
+import { httpDialer, memoryLink } from "./connect.js";
+import type { HttpConnectOptions } from "./connect.js";
+
+export interface WebHostOptions extends HostOptions {
+  /** How requests over HTTP are made. */
+  readonly http?: Omit<HttpConnectOptions, "headers" | "authorizer" | "fallback" | "requester">;
+}
+
+/**
+ * Many servers under one roof. Nothing is started or connected to that `authorize` does not allow, no tool is called that
+ * `onCall` does not approve, and no server sees another or the conversation. Close it, or declare it `await using`.
+ */
+export class Host extends HostCore {
+  constructor(options: WebHostOptions = {}) {
+    super(options, (target) => webDialer(target, options.http ?? {}));
+  }
+
+  /** Adds a server; one of this program too. See `HostCore.add`. */
+  override add(name: string, target: HostTarget | Server, options?: AddOptions): Promise<ServerStatus> {
+    return super.add(name, reachable(target), options);
+  }
+}
+
+export function reachable(target: HostTarget | Server): HostTarget {
+  return target instanceof Server ? () => memoryLink(target) : target;
+}
+
+export function webDialer(target: CommandTarget | UrlTarget, http: HttpConnectOptions): Dialer {
+  if (isCommand(target)) {
+    const text = `${target.command} cannot be started here: commands need the Host of /host/node`;
+    throw new LocalError("INVALID_TARGET", text);
+  }
+  const { url, headers, authorizer, transport } = target;
+  if (!URL.canParse(url) || !["http:", "https:"].includes(new URL(url).protocol))
+    throw new LocalError("INVALID_TARGET", `${String(url)} is no URL of http or https`);
+  const dialer = httpDialer(url, {
+    ...http,
+    ...(headers === undefined ? {} : { headers }),
+    ...(authorizer === undefined ? {} : { authorizer }),
+    fallback: transport !== "http",
+  });
+  const { fallback, ...rest } = dialer;
+  return transport === "sse" && fallback !== undefined ? { ...rest, link: fallback } : dialer;
+}

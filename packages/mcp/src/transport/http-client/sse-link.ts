@@ -1,0 +1,190 @@
+// A client's end of HTTP+SSE, 2024-11-05's transport: one GET is the session, messages are posted where it says.
+import { ErrorCode } from "../../jsonrpc/error-codes.js";
+import type { Link, LinkSink, Outgoing } from "../../jsonrpc/link.js";
+import { LocalError } from "../../jsonrpc/local-error.js";
+import type { RequestId } from "../../jsonrpc/message.js";
+import { RpcError } from "../../jsonrpc/rpc-error.js";
+import { withLimits } from "../http/http-limits.js";
+import { Canceller } from "./canceller.js";
+import { EventFeed } from "./event-feed.js";
+import { HttpCaller } from "./http-caller.js";
+import { DEFAULT_HTTP_CLIENT_LIMITS, type HttpClientLimits } from "./http-client-limits.js";
+import { quote, shownUrl, statusError } from "./http-errors.js";
+import type { HttpReply } from "./http-requester.js";
+import { ownHeaders, usableUrl } from "./link-settings.js";
+import { bodyKind } from "./media-type.js";
+import { asLocal } from "./request-exchange.js";
+import { SsePosts } from "./sse-posts.js";
+import type { SseEvent } from "./sse-reader.js";
+import type { HttpLinkOptions } from "./streamable-http-link.js";
+
+/**
+ * `url` is that of the stream. `open` rejects when the server does not say within the limit `openMs` where messages go,
+ * or names another origin. The end of the stream is the end of the link. Throws as `streamableHttpLink` does.
+ */
+export function sseLink(options: HttpLinkOptions): Link {
+  return new SseLink(options);
+}
+
+class SseLink implements Link {
+  readonly kind = "sse";
+  readonly #url: string;
+  readonly #shown: string;
+  readonly #options: HttpLinkOptions;
+  readonly #limits: HttpClientLimits;
+  readonly #headers: Readonly<Record<string, string>>;
+  readonly #caller: HttpCaller;
+  readonly #feed: EventFeed;
+  #sink: LinkSink | undefined;
+  #posts: SsePosts | undefined;
+  readonly #canceller = new Canceller();
+  #onEndpoint: ((data: string) => void) | undefined;
+  #trouble: string | undefined;
+  #closed = false;
+
+  constructor(options: HttpLinkOptions) {
+    this.#options = options;
+    this.#url = usableUrl(options.url);
+    this.#shown = shownUrl(this.#url);
+    this.#limits = withLimits(DEFAULT_HTTP_CLIENT_LIMITS, options.limits);
+    this.#headers = ownHeaders(options.headers);
+    const { requester, authorizer } = options;
+    this.#caller = new HttpCaller({ requester, authorizer, limits: this.#limits });
+    this.#feed = new EventFeed(this.#limits.messageBytes, {
+      event: (event) => this.#event(event),
+      oversized: () => this.#oversized(),
+    });
+  }
+
+  describe(): string {
+    return `HTTP+SSE at ${this.#shown}`;
+  }
+
+  troubles(): string {
+    return this.#trouble === undefined ? "" : ` Last trouble: ${this.#trouble}.`;
+  }
+
+  async open(sink: LinkSink): Promise<void> {
+    this.#sink = sink;
+    const { openMs } = this.#limits;
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      this.#canceller.cancel();
+    }, openMs);
+    try {
+      const reply = await this.#get();
+      const url = this.#endpoint(await this.#firstEvent(reply));
+      this.#posts = new SsePosts({
+        url,
+        sink,
+        headers: this.#headers,
+        caller: this.#caller,
+        limits: this.#limits,
+        trouble: (what) => (this.#trouble = what),
+      });
+    } catch (error) {
+      this.#closed = true;
+      this.#canceller.cancel();
+      this.#release();
+      if (!late) throw asLocal(error);
+      throw new LocalError("TIMEOUT", `${this.#shown} did not say within ${openMs} ms where messages are to be posted`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  send(message: Outgoing): void | Promise<void> {
+    if (this.#posts !== undefined && !this.#closed) return this.#posts.send(message);
+    const { id } = message;
+    if (message.kind !== "request" || id === undefined) return undefined;
+    queueMicrotask(() => this.#sink?.lost(id, new LocalError("CLOSED", `The link to ${this.#shown} is closed`)));
+  }
+
+  /** The stream is everybody's: the server has to be told by a message. */
+  forget(id: RequestId): boolean {
+    this.#posts?.forget(id);
+    return false;
+  }
+
+  close(): Promise<void> {
+    this.#end();
+    return Promise.resolve();
+  }
+
+  #get(): Promise<HttpReply> {
+    const headers = { ...this.#headers, accept: "text/event-stream", "accept-encoding": "identity" };
+    const { started } = this.#canceller;
+    return this.#caller.call({ method: "GET", url: this.#url, headers, repeatable: true, started });
+  }
+
+  async #firstEvent(reply: HttpReply): Promise<string> {
+    const { status } = reply;
+    const contentType = reply.header("content-type");
+    if (status !== 200) {
+      throw statusError(status, this.#shown, await reply.text(this.#limits.errorBytes).catch(() => ""));
+    }
+    if (bodyKind(contentType) !== "events") {
+      const what = contentType === undefined ? "something without a content type" : quote(contentType);
+      throw new LocalError(
+        "INVALID_RESPONSE",
+        `${this.#shown} answered with ${what}, not with an event stream: is it the MCP endpoint?`,
+      );
+    }
+    const endpoint = new Promise<string>((resolve) => {
+      this.#onEndpoint = resolve;
+    });
+    const ended = this.#feed.read(reply).then(
+      () => this.#ended("the server ended the stream"),
+      (error: unknown) => this.#ended(asLocal(error).message),
+    );
+    return Promise.race([endpoint, ended.then((error) => Promise.reject(error))]);
+  }
+
+  #endpoint(data: string): string {
+    let url: URL | undefined;
+    try {
+      url = new URL(data, this.#url);
+    } catch {
+      url = undefined;
+    }
+    const said = `${this.#shown} wants messages posted to ${url === undefined ? quote(data) : shownUrl(url.href)}`;
+    if (url === undefined) throw new LocalError("INVALID_RESPONSE", `${said}, which is not a URL`);
+    if (url.origin !== new URL(this.#url).origin || url.username !== "" || url.password !== "") {
+      throw new LocalError("INVALID_RESPONSE", `${said}, which is another origin: nothing was sent there`);
+    }
+    url.hash = "";
+    return url.href;
+  }
+
+  #event({ type, data }: SseEvent): void | Promise<void> {
+    if (this.#closed) return undefined;
+    if (type === "endpoint") this.#onEndpoint?.(data);
+    else if (type === "message" && data !== "") return this.#sink?.receive(data, { status: 200 });
+  }
+
+  #oversized(): void {
+    const what = `Message refused: an event longer than ${this.#limits.messageBytes} bytes`;
+    this.#sink?.unreadable(new RpcError(ErrorCode.InvalidRequest, what), { status: 200 });
+  }
+
+  #ended(why: string): LocalError {
+    const error = new LocalError("CLOSED", `The session with ${this.#shown} is over: ${why}. Connect again.`);
+    // Before there was an endpoint it is `open` that fails.
+    if (this.#posts !== undefined) this.#end(error);
+    return error;
+  }
+
+  #end(error?: LocalError): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#posts?.close();
+    this.#canceller.cancel();
+    this.#release();
+    this.#sink?.closed(error);
+  }
+
+  #release(): void {
+    if (this.#options.ownsRequester === true) this.#options.requester.close();
+  }
+}
