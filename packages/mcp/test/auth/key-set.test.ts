@@ -142,7 +142,7 @@ describe("an issuer that is down", () => {
     const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(patience.signal);
     issuer.answer = () => new Promise(() => {});
     const waiting = fresh(first).then((token) => present(authenticator, token));
-    await vi.waitUntil(() => issuer.calls.length === 1);
+    await vi.waitUntil(() => issuer.calls.length === 1, { timeout: 10_000 });
     patience.abort();
     expect(brief(await waiting)).toBe("503 temporarily_unavailable");
     expect(timeout).toHaveBeenCalledWith(5_000);

@@ -15,10 +15,14 @@ const resource = protectedResource({ resource: RESOURCE, authorizationServers: [
 let serving: HttpServing;
 let ada: string;
 let bob: string;
+/** Bob's as well, but for another server. */
+let foreign: string;
+const refused: string[] = [];
 
 beforeAll(async () => {
   const signer = await newSigner("ES256");
   [ada, bob] = (await Promise.all(["ada", "bob"].map((sub) => sign(signer, goodClaims({ sub }))))) as [string, string];
+  foreign = await sign(signer, goodClaims({ sub: "bob", aud: "https://other.example.com/mcp" }));
   const authenticator = jwtAuthenticator({
     issuer: ISSUER,
     resource,
@@ -28,7 +32,9 @@ beforeAll(async () => {
   const server = new Server({ name: "guarded", version: "1.0.0" });
   server.tool("whoami", { description: "Says who asks", run: (_, ctx) => ctx.principal ?? "nobody" });
   const { pages } = wellKnown(resource, { issuerMetadata: "redirect" });
-  serving = await serveHttp(server, { authorization: { authenticator }, pages, signals: false });
+  const onRefused = ({ status, error }: { status: number; error: string }): void =>
+    void refused.push(`${status} ${error}`);
+  serving = await serveHttp(server, { authorization: { authenticator, onRefused }, pages, signals: false });
 });
 
 afterAll(() => serving.close());
@@ -48,6 +54,16 @@ it("challenges whoever has no token, with the place of the metadata", async () =
   const response = await post(undefined, HELLO);
   expect(response.status).toBe(401);
   expect(response.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${resource.metadataUrl}"`);
+});
+
+it("refuses a token for another server with a challenge, and tells of it once", async () => {
+  refused.length = 0;
+  const response = await post(foreign, HELLO);
+  expect(response.status).toBe(401);
+  const challenge = response.headers.get("www-authenticate");
+  expect(challenge).toContain('error="invalid_token"');
+  expect(challenge).toContain(`resource_metadata="${resource.metadataUrl}"`);
+  expect(refused).toEqual(["401 invalid_token"]);
 });
 
 it("serves the metadata to anybody", async () => {

@@ -5,10 +5,11 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pack, subpathsOf } from "../../../../scripts/lib/pack-package.mjs";
 import { run } from "../../../../scripts/lib/run-command.mjs";
-import { ChildServer, envelope, type Message, REFUSED } from "./child-server.js";
+import { writeClientPrograms } from "./client-programs.js";
+import { ChildServer, envelope, type Message } from "./child-server.js";
+import { HANDSHAKE, refusesAndServesOn } from "./packed-server.js";
 import { writePrograms } from "./programs.js";
 
-const HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const ELICITATION = { elicitation: {} };
 
 let folder: string;
@@ -16,7 +17,8 @@ let subpaths: string[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "packed-library-"));
-  const [packed] = await Promise.all([pack("packages/mcp", folder), writePrograms(folder)]);
+  const written = [writePrograms(folder), writeClientPrograms(folder)];
+  const [packed] = await Promise.all([pack("packages/mcp", folder), ...written]);
   subpaths = subpathsOf(packed);
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -80,17 +82,22 @@ describe("the packed library", () => {
     expect(await server.end()).toBe(0);
   });
 
-  it("refuses what must be refused, and serves the next message", async () => {
-    const server = start();
-    await server.open("2025-11-25");
-    for (const { name, line, code } of REFUSED) {
-      server.send(line());
-      const refused = await server.next();
-      expect({ name, code: refused.error?.code }).toEqual({ name, code });
-      expect(await server.ask("ping")).toMatchObject({ result: {} });
-    }
-    await server.end();
+  it("connects to itself in every revision over every transport", async () => {
+    const { output, code } = await run(process.execPath, ["client.mjs", ...HANDSHAKE, "2026-07-28"], { cwd: folder });
+    // Nobody can be asked before 2025-06-18.
+    const asked = (revision: string): string => (revision < "2025-06-18" ? ".*" : " true");
+    const lines = [
+      ...[...HANDSHAKE, "2026-07-28"].map((revision) => `stdio ${revision} 6 {"sum":3}${asked(revision)}`),
+      "http 2026-07-28 hello",
+      "http 2026-07-28 hello",
+      "sse 2025-11-25 hello",
+      "memory 2026-07-28 hello",
+      "true EXITED",
+    ];
+    expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(`^${lines.join("\n")}\n$`) });
   });
+
+  refusesAndServesOn(() => start());
 
   it("checks schemas when tools are registered and when they are called", async () => {
     const server = start();

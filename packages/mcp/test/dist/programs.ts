@@ -132,11 +132,11 @@ const STRICT = {
 const PROJECTS = {
   "neutral.json": {
     compilerOptions: { ...STRICT, lib: ["es2023", "webworker"], types: [] },
-    files: ["consumer.mts"],
+    files: ["consumer.mts", "client-consumer.mts"],
   },
   "node.json": {
     compilerOptions: { ...STRICT, lib: ["es2023"], types: ["node"], typeRoots: [join(root, "node_modules/@types")] },
-    files: ["consumer.mts", "stdio-consumer.mts"],
+    files: ["consumer.mts", "stdio-consumer.mts", "client-consumer.mts", "client-node-consumer.mts"],
   },
 };
 

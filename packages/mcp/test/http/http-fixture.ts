@@ -254,23 +254,37 @@ export class OpenStream {
   }
 }
 
-/** Sends bytes as they are and resolves with everything that came back until the connection ended or fell silent. */
+/** Sends bytes as they are. Resolves with all that came back once the server ended the connection, or `enough` holds. */
 export function raw(
   url: string,
   bytes: string | Buffer,
-  quietMs = 150,
+  options: {
+    readonly enough?: (text: string) => boolean;
+    /** Says with the last byte that no more will come. */
+    readonly end?: boolean;
+  } = {},
 ): Promise<{ readonly text: string; readonly ended: boolean }> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
-    const socket = connect({ host: hostname, port: Number(port) }, () => socket.write(bytes));
+    const socket = connect({ host: hostname, port: Number(port) }, () => {
+      if (options.end === true) socket.end(bytes);
+      else socket.write(bytes);
+    });
     let text = "";
     const finish = (ended: boolean): void => {
       resolve({ text, ended });
       socket.destroy();
     };
-    socket.setTimeout(quietMs, () => finish(false));
-    socket.on("data", (chunk) => (text += chunk.toString("latin1")));
+    socket.on("data", (chunk) => {
+      text += chunk.toString("latin1");
+      if (options.enough?.(text) === true) finish(false);
+    });
     socket.on("close", () => finish(true));
     socket.on("error", () => undefined);
   });
+}
+
+/** Statuses of all replies in what came back on one connection. */
+export function statuses(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]));
 }

@@ -1,7 +1,7 @@
 // Malformed HTTP: one refusal, then the connection ends, and nothing reaches a handler.
 import { describe, expect, it } from "vitest";
 import { Server } from "../../src/server/server.js";
-import { modern, raw, start } from "./http-fixture.js";
+import { modern, raw, start, statuses } from "./http-fixture.js";
 
 const BODY = JSON.stringify(modern("tools/call", { name: "count" }));
 const LENGTH = `Content-Length: ${BODY.length}`;
@@ -104,10 +104,10 @@ describe("malformed HTTP", () => {
     let calls = 0;
     server.tool("count", { run: () => ++calls });
     const { url } = await start(server);
-    const { text, ended } = await raw(url, Buffer.from(bytes.replaceAll("HOST", new URL(url).host), "latin1"), 1_000);
-    const statuses = [...text.matchAll(/^HTTP\/1\.1 (\d+)/gm)].map((match) => Number(match[1]));
-    expect(statuses.length).toBeLessThanOrEqual(1);
-    for (const status of statuses) expect([400, 403, 413, 431, 501, 505]).toContain(status);
+    const { text, ended } = await raw(url, Buffer.from(bytes.replaceAll("HOST", new URL(url).host), "latin1"));
+    const replies = statuses(text);
+    expect(replies.length).toBeLessThanOrEqual(1);
+    for (const status of replies) expect([400, 403, 413, 431, 501, 505]).toContain(status);
     expect(ended).toBe(true);
     expect(calls).toBe(0);
   });
@@ -118,8 +118,8 @@ describe("malformed HTTP", () => {
     const { url } = await start(server);
     const one = `POST /mcp HTTP/1.1\r\nHost: ${new URL(url).host}\r\n${COMMON}\r\n${LENGTH}\r\n\r\n${BODY}`;
     const chunked = `POST /mcp HTTP/1.1\r\nHost: ${new URL(url).host}\r\n${COMMON}\r\nTransfer-Encoding: chunked\r\n\r\n${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
-    const { text } = await raw(url, one + chunked + one);
-    expect(text.match(/HTTP\/1\.1 200 /g)).toHaveLength(3);
+    const { text } = await raw(url, one + chunked + one, { enough: (got) => statuses(got).length === 3 });
+    expect(statuses(text)).toEqual([200, 200, 200]);
   });
 });
 
@@ -127,8 +127,8 @@ it("slow headers and slow bodies are cut off with 408", async () => {
   const { url } = await start(undefined, { limits: { headersMs: 50, requestMs: 100 } });
   const { host } = new URL(url);
   const [headers, body] = await Promise.all([
-    raw(url, `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n`, 5_000),
-    raw(url, `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n${COMMON}\r\n${LENGTH}\r\n\r\n{`, 5_000),
+    raw(url, `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n`),
+    raw(url, `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n${COMMON}\r\n${LENGTH}\r\n\r\n{`),
   ]);
   expect([headers.ended, body.ended]).toEqual([true, true]);
   expect(headers.text).toMatch(/^HTTP\/1\.1 408 /);

@@ -91,12 +91,13 @@ describe.each(["auto", "sse"] as const)("answers: %s", (answers) => {
     "SDK %s over %s in %s lists, calls, hears progress, is asked and told of changes",
     async (sdk, kind, revision) => {
       const server = testServer();
+      const heard = gate();
       // Both SDKs lose progress that comes in one packet with the answer: they settle the call before they look at it.
       server.tool("strides", {
         async run(_, ctx) {
           await ctx.progress(1, 2);
           await ctx.progress(2, 2);
-          await new Promise((resolve) => setTimeout(resolve, 20));
+          await heard.opened;
           return "done";
         },
       });
@@ -108,7 +109,10 @@ describe.each(["auto", "sse"] as const)("answers: %s", (answers) => {
       expect(await client.tools()).toContain("echo");
       expect(await client.call("echo", { text: "hello" })).toBe("hello");
       let steps = 0;
-      expect(await client.call("strides", {}, () => steps++)).toBe("done");
+      const step = (): void => {
+        if (++steps === 2) heard.open();
+      };
+      expect(await client.call("strides", {}, step)).toBe("done");
       expect(steps).toBe(2);
       if (revision >= "2025-06-18") expect(await client.call("ask", {})).toBe("accept");
       if (revision !== "2026-07-28") {

@@ -80,14 +80,17 @@ describe("a reader that takes nothing", () => {
 
 it("a reader that takes nothing of a long answer in JSON loses its connection", async () => {
   const server = new Server({ name: "t", version: "1" });
+  const begun = gate();
   const go = gate();
   server.tool("long", {
     async run() {
+      begun.open();
       await go.opened;
       return "x".repeat(30_000_000);
     },
   });
-  const { url } = await start(server, { limits: { stallMs: 50 } });
+  const serving = await start(server, { limits: { stallMs: 50 } });
+  const { url } = serving;
   const message = modern("tools/call", { name: "long" });
   const body = JSON.stringify(message);
   const head = Object.entries({ ...JSON_TYPES, ...modernHeaders(message), "content-length": String(body.length) });
@@ -98,8 +101,9 @@ it("a reader that takes nothing of a long answer in JSON loses its connection", 
   socket.write(
     `POST /mcp HTTP/1.1\r\nHost: ${host}\r\n${head.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
   );
+  await begun.opened;
   go.open();
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await expect.poll(() => serving.stats().connections).toBe(0);
   let taken = 0;
   socket.on("data", (chunk) => (taken += chunk.length)).resume();
   await new Promise((resolve) => socket.on("close", resolve));

@@ -16,6 +16,7 @@ import {
   start,
   testServer,
 } from "./http-fixture.js";
+import { repeated } from "../support/soak.js";
 
 const USERS = ["ada", "bob"] as const;
 
@@ -107,7 +108,7 @@ describe("a foreign session", () => {
   });
 });
 
-const CLIENTS = Number(process.env["MCP_HTTP_CLIENTS"] ?? 200);
+const CLIENTS = Number(process.env["MCP_HTTP_CLIENTS"] ?? repeated(50, 200));
 const CALLS = Number(process.env["MCP_HTTP_CALLS"] ?? 10);
 
 it(`${CLIENTS} clients with equal ids hear only what is theirs, one in ten calls cancelled`, async () => {
@@ -136,7 +137,8 @@ it(`${CLIENTS} clients with equal ids hear only what is theirs, one in ten calls
       if (wait) {
         const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } };
         const over = { yet: false };
-        void asked.then(() => (over.yet = true));
+        const ended = (): unknown => (over.yet = true);
+        void asked.then(ended, ended);
         while (!over.yet) await opened.post(cancel);
       }
       const { text } = await asked;
@@ -148,7 +150,7 @@ it(`${CLIENTS} clients with equal ids hear only what is theirs, one in ten calls
   expect(crossed).toEqual([]);
 });
 
-const DISCONNECTS = Number(process.env["MCP_HTTP_DISCONNECTS"] ?? 300);
+const DISCONNECTS = Number(process.env["MCP_HTTP_DISCONNECTS"] ?? repeated(100, 300));
 
 it(`${DISCONNECTS} disconnects in mid-stream leave nothing running`, async () => {
   const server = new Server({ name: "t", version: "1" });

@@ -170,6 +170,19 @@ describe("stdioTransport", () => {
     expect(output.text).toBe(`x${text}\n`);
   });
 
+  it("writes a response in texts as one line, between what came before and after it", async () => {
+    const { input, output, sink } = setup();
+    const long = `${"é\u2028".repeat(40_000)}𝒳`;
+    sink.answer = (_line, carrier) => {
+      void carrier.write("before", "notification");
+      carrier.writeTexts?.(["<", long, ">"]);
+      void carrier.write("after", "notification");
+    };
+    input.write("go\n");
+    await turns(5);
+    expect(output.text).toBe(`before\n<${long.replaceAll("\u2028", "\\u2028")}>\nafter\n`);
+  });
+
   it("delivers the last line without a newline, then the end, and flushes before it is done", async () => {
     const { input, output, sink, transport } = setup();
     input.end("a\nlast");

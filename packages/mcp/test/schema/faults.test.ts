@@ -224,6 +224,8 @@ describe("a schema", () => {
     const tuple = { items: [{ type: "string" }], additionalItems: false };
     const validator = compileJsonSchema(tuple, { fallbackToDraft07: true });
     expect([validator.check(["a"]), validator.check([1]), validator.check(["a", 1])]).toEqual([true, false, false]);
+    expect(validator.json).toEqual({ $schema: "http://json-schema.org/draft-07/schema#", ...tuple });
+    expect(compileJsonSchema({ type: "array" }, { fallbackToDraft07: true }).json).toEqual({ type: "array" });
   });
 
   it("can bring its own expression engine, compiled once", () => {

@@ -59,7 +59,7 @@ describe("closing", () => {
     const peer = serveStub(server, undefined, { graceMs: 5 });
     peer.send(handshake(1, "2025-11-25", { roots: {} }));
     peer.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "ask" } });
-    await vi.waitFor(() => expect(sent(peer, "roots/list")).toBeDefined());
+    await vi.waitFor(() => expect(sent(peer, "roots/list")).toBeDefined(), { timeout: 10_000 });
     await peer.serving.close();
     expect(peer.written.filter((each) => each["id"] === 2)).toEqual([]);
   });
@@ -107,9 +107,9 @@ describe("questions on the wire", () => {
     const peer = serveStub(asking());
     peer.send(handshake(1, "2025-11-25", { elicitation: {} }));
     peer.send({ jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "ask" } });
-    await vi.waitFor(() => expect(sent(peer, "elicitation/create")).toBeDefined());
+    await vi.waitFor(() => expect(sent(peer, "elicitation/create")).toBeDefined(), { timeout: 10_000 });
     peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } });
-    await vi.waitFor(() => expect(sent(peer, "notifications/cancelled")).toBeDefined());
+    await vi.waitFor(() => expect(sent(peer, "notifications/cancelled")).toBeDefined(), { timeout: 10_000 });
     await turns();
     expect(peer.written.filter((each) => each["id"] === 2)).toEqual([]);
   });

@@ -108,6 +108,26 @@ describe("a parked handler", () => {
     expect(count).toEqual({ started: 1, ended: 1 });
   });
 
+  it("keeps its answer no longer than there is room for it", async () => {
+    const server = new Server({ name: "s", version: "1", limits: { parkedBytes: 5_000 } });
+    server.tool("long", {
+      input: { type: "object" },
+      async run(_args, ctx) {
+        await ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } });
+        return "x".repeat(3_000);
+      },
+    });
+    const peer = serveStub(server);
+    const waiting = await ask(peer, "long", 0);
+    const first = await ask(peer, "long", 1);
+    expect(textOf(await first(YES))).toHaveLength(3_000);
+    expect(textOf(await first(YES))).toHaveLength(3_000);
+    const second = await ask(peer, "long", 2);
+    expect(textOf(await second(YES))).toHaveLength(3_000);
+    expect(errorOf(await first(YES)).message).toContain("no longer has");
+    for (const retry of [second, waiting]) expect(textOf(await retry(YES))).toHaveLength(3_000);
+  });
+
   it("is given up when it is not asked for in time", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
     try {
@@ -189,9 +209,9 @@ describe("a parked handler", () => {
     const requestState = stateOf(await call(peer, { name: "slow" }));
     const id = ++ids;
     peer.send(stateless(id, "tools/call", { name: "slow", inputResponses: YES, requestState }, CAN));
-    await vi.waitFor(() => expect(waiting).toBe(true));
+    await vi.waitFor(() => expect(waiting).toBe(true), { timeout: 10_000 });
     peer.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: id } });
-    await vi.waitFor(() => expect(aborted).toBe(true));
+    await vi.waitFor(() => expect(aborted).toBe(true), { timeout: 10_000 });
     await turns();
     expect(peer.written.filter((message) => message["id"] === id)).toEqual([]);
   });
@@ -266,6 +286,27 @@ describe("states", () => {
     const { server } = asking({ limits: { stateCharacters: 200 } });
     const answer = await call(serveStub(server), { name: "ask", arguments: { n: 1 } });
     expect(errorOf(answer)).toMatchObject({ code: -32603, message: "The state of this call is over 200 characters" });
+  });
+
+  it("carry answers only where a replay may need them", async () => {
+    const server = new Server({ name: "s", version: "1", limits: { stateCharacters: 2_000 } });
+    for (const replay of [false, true]) {
+      server.tool(`replay ${replay}`.replace(" ", "_"), {
+        replay,
+        async run(_args, ctx) {
+          for (const message of ["One?", "Two?"]) await ctx.elicit({ message, schema: { a: { type: "string" } } });
+          return "done";
+        },
+      });
+    }
+    const peer = serveStub(server);
+    const long = { "ask-1": { action: "accept", content: { a: "x".repeat(5_000) } } };
+    for (const name of ["replay_false", "replay_true"]) {
+      const requestState = stateOf(await call(peer, { name }));
+      const next = await call(peer, { name, requestState, inputResponses: long });
+      if (name === "replay_true") expect(errorOf(next).message).toContain("over 2000 characters");
+      else expect(stateOf(next).length).toBeLessThan(2_000);
+    }
   });
 
   it("say nothing to who carries them", async () => {

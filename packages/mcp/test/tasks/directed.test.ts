@@ -234,13 +234,14 @@ describe("questions", () => {
 
   it("asked by hand at the beginning come before the task, later ones in it", async () => {
     const server = newServer();
+    const told = latch();
     server.tool("form", {
       task: "required",
       async run(_args, ctx) {
         if (ctx.inputResponses === undefined) {
           return inputRequired({ requests: { who: { method: "roots/list" } }, state: { round: 1 } });
         }
-        await new Promise((resolve) => setTimeout(resolve, 30));
+        await told.promise;
         if ("who" in ctx.inputResponses)
           return inputRequired({ requests: { more: { method: "roots/list" } }, state: 2 });
         return `${Object.keys(ctx.inputResponses).join()} ${String(ctx.state)}`;
@@ -254,6 +255,7 @@ describe("questions", () => {
       ["_meta"],
     ]);
     const taskId = await create(peer, "form", { requestState, inputResponses: { who: { roots: [] } } });
+    told.resolve();
     const { inputRequests: asked } = await untilStatus(peer, taskId, "input_required");
     const [key] = Object.keys(asked as object) as [string];
     await peer.request("tasks/update", { taskId, inputResponses: { [key]: { roots: [] } } });

@@ -51,6 +51,15 @@ describe("capabilities", () => {
     expect(await refusal(peer.request("tasks/get", { taskId: "x" }))).toMatchObject({ code: -32601 });
   });
 
+  it("keeps the methods of tasks while there are some, though the tool is gone", async () => {
+    const server = newServer();
+    const tool = server.tool("gone", { task: "optional", run: () => "still here" });
+    const peer = await connectTasks(server, REQUESTED);
+    const taskId = await create(peer, "gone");
+    tool.remove();
+    expect(await peer.request("tasks/result", { taskId })).toMatchObject({ content: [{ text: "still here" }] });
+  });
+
   it("lists tasks only for callers with a name", async () => {
     const { server, gate } = slowServer();
     const ann = await connectTasks(server, REQUESTED, { principal: "ann" });

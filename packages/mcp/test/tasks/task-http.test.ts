@@ -79,7 +79,14 @@ async function* messages(reply: Response): AsyncGenerator<Json> {
   }
 }
 
-async function served(): Promise<{ readonly url: string; readonly gate: ReturnType<typeof latch<string>> }> {
+interface Served {
+  readonly url: string;
+  readonly gate: ReturnType<typeof latch<string>>;
+  /** Bytes the server has received so far. */
+  received(): number;
+}
+
+async function served(): Promise<Served> {
   const gate = latch<string>();
   const server = newServer();
   server.tool("slow", { task: "optional", run: () => gate.promise });
@@ -88,10 +95,10 @@ async function served(): Promise<{ readonly url: string; readonly gate: ReturnTy
     run: async (_args, ctx) =>
       JSON.stringify((await ctx.elicit({ message: "Who?", schema: { name: { type: "string" } } })).content),
   });
-  const { url } = await start(server, {
+  const serving = await start(server, {
     authenticate: (request) => request.header("authorization") ?? "nobody",
   });
-  return { url, gate };
+  return { url: serving.url, gate, received: () => serving.stats().bytesIn };
 }
 
 function taskOf(answer: Json): string {
@@ -117,12 +124,14 @@ describe("a session", () => {
   });
 
   it("loses no task with its connection, and none to another principal", async () => {
-    const { url, gate } = await served();
+    const { url, gate, received } = await served();
     const ann = await new Poster(url, "ann").open();
     const taskId = taskOf(await ann.request("tools/call", { name: "slow", task: {} }));
     const cut = new AbortController();
+    const before = received();
     const waiting = ann.send({ id: "cut", method: "tasks/result", params: { taskId } }, {}, cut.signal);
-    setTimeout(() => cut.abort(), 20);
+    await expect.poll(received).toBeGreaterThan(before);
+    cut.abort();
     await waiting.then((reply) => reply.text()).catch(() => undefined);
     const bob = await new Poster(url, "bob").open();
     for (const method of ["tasks/get", "tasks/result", "tasks/cancel"]) {

@@ -10,6 +10,7 @@ import {
   type ServerOptions,
   text,
 } from "@secure-local/mcp/server";
+import { laboring } from "./task-fixture.js";
 
 const PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 const SILENCE = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
@@ -33,6 +34,7 @@ export const FIXTURES: Readonly<Record<string, () => Server>> = {
   working,
   changing,
   asking,
+  laboring,
 };
 
 /** Says everything a server can say of itself. */

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
 import { LineFraming, UnreadableLine } from "../../src/transport/stdio-framing.js";
+import { repeated } from "../support/soak.js";
 
 const encoder = new TextEncoder();
 const LIMIT = 32;
@@ -77,7 +78,7 @@ describe("LineFraming", () => {
       fc.property(stream, fc.array(fc.nat({ max: 20 }), { maxLength: 20 }), (bytes, sizes) => {
         expect(linesOf(cut(bytes, sizes))).toEqual(reference(bytes));
       }),
-      { numRuns: 2_000 },
+      { numRuns: repeated(500, 2_000) },
     );
   });
 

@@ -38,7 +38,7 @@ export function prove(client: DpopClient, token: string, changes: ProofChanges =
   return new SignJWT(payload).setProtectedHeader(header).sign((changes.signer ?? client).privateKey);
 }
 
-export function presentWithProof(
+export async function presentWithProof(
   authenticator: Authenticator,
   sent: {
     readonly token: string;

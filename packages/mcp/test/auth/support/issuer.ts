@@ -55,7 +55,7 @@ export function request(headers: Record<string, string> = {}, url: string = RESO
   return { method, url, header: (name) => headers[name] };
 }
 
-export function present(authenticator: Authenticator, token: string, scheme = "Bearer"): Promise<AuthOutcome> {
+export async function present(authenticator: Authenticator, token: string, scheme = "Bearer"): Promise<AuthOutcome> {
   return authenticator.authenticate(request({ authorization: `${scheme} ${token}` }));
 }
 

@@ -1,0 +1,68 @@
+// Hosts with servers in this program; all are closed at the end of a test.
+import { afterEach } from "vitest";
+import type { Dialer } from "../../src/client/connect-options.js";
+import type { HostEvent } from "../../src/host/host-event.js";
+import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/link.js";
+import { memoryLink } from "../../src/serve/connect.js";
+import { Host, type WebHostOptions } from "../../src/serve/host.js";
+import { Server } from "../../src/server/server.js";
+
+const open: { close(): Promise<void> }[] = [];
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((host) => host.close()));
+});
+
+/** Closes it at the end of the test. */
+export function kept<T extends { close(): Promise<void> }>(host: T): T {
+  open.push(host);
+  return host;
+}
+
+/** A host that allows everything unless told otherwise, and what it tells. */
+export function hostWith(options: WebHostOptions = {}): { host: Host; events: HostEvent[] } {
+  const events: HostEvent[] = [];
+  const defaults: WebHostOptions = {
+    authorize: () => true,
+    onCall: () => true,
+    onEvent: (event) => events.push(event),
+    client: { verdicts: false },
+  };
+  return { host: kept(new Host({ ...defaults, ...options })), events };
+}
+
+/** A server with the tools `read` (read-only) and `write`, a prompt, a resource and a template. */
+export function shop(name: string): Server {
+  const server = new Server({ name, version: "1.0.0" });
+  server.tool("read", {
+    description: `Reads in ${name}`,
+    input: { type: "object", properties: { key: { type: "string" } } },
+    annotations: { readOnlyHint: true },
+    run: ({ key }) => `${name}: ${String(key)}`,
+  });
+  server.tool("write", { description: "Writes down", input: { type: "object" }, run: () => "written" });
+  server.prompt("greet", {
+    description: "Greets somebody",
+    arguments: { whom: { required: true, complete: () => [`${name}-Ada`, `${name}-Bob`] } },
+    run: ({ whom }) => `${name} greets ${whom}`,
+  });
+  server.resource(`note://${name}`, { name: "note", read: () => `a note of ${name}` });
+  server.resource("note://all", { name: "all", read: () => `all of ${name}` });
+  return server;
+}
+
+/** A link that notes what the server is told. */
+export function tapped(server: Server, told: string[]): Dialer {
+  const wrap = (link: Link): Link => ({
+    kind: link.kind,
+    describe: () => link.describe(),
+    open: (sink: LinkSink) => link.open(sink),
+    send(message: Outgoing) {
+      told.push(message.text);
+      return link.send(message);
+    },
+    forget: (id) => link.forget(id),
+    close: () => link.close(),
+  });
+  return { link: () => wrap(memoryLink(server)) };
+}

@@ -1,0 +1,96 @@
+// A client beside servers that misbehave over stdio: each call ends with an answer or an error that names the fault.
+import { describe, expect, it } from "vitest";
+import { connect } from "../../src/serve/connect-node.js";
+import { gone } from "./child-fixture.js";
+
+/** Serves the handshake as it should be, then runs `body` for every other request. */
+function server(body: string): { command: string; args: string[]; closeTimeouts: object } {
+  const script = `
+    const lines = require("node:readline").createInterface({ input: process.stdin });
+    const write = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    const result = { content: [{ type: "text", text: "fine" }] };
+    const serverInfo = { name: "hostile", version: "1.0.0" };
+    lines.on("line", (line) => {
+      const { id, method, params, error } = JSON.parse(line);
+      const answer = (result) => write({ id, result });
+      const { protocolVersion } = params ?? {};
+      if (method === "initialize") answer({ protocolVersion, capabilities: { tools: {} }, serverInfo });
+      else if (method === "server/discover") write({ id, error: { code: -32601, message: "Method not found" } });
+      else if (id !== undefined) { ${body} }
+    });`;
+  return { command: process.execPath, args: ["-e", script], closeTimeouts: { inputEndMs: 50, terminateMs: 50 } };
+}
+
+/** What a call comes to: its text, or the code of its error and what that says. */
+async function called(body: string, timeoutMs = 10_000): Promise<string> {
+  const client = await connect(server(body), { timeoutMs, reconnect: false });
+  try {
+    const { content } = await client.call("x");
+    return JSON.stringify(content);
+  } catch (error) {
+    return `${(error as { code: string }).code}: ${(error as Error).message}`;
+  } finally {
+    await client.close();
+  }
+}
+
+const HUGE = `"x".repeat(5e6)`;
+
+describe("a call to a server that", () => {
+  it.each([
+    ["answers twice", `answer(result); answer(result);`, /"fine"/],
+    [
+      "answers for others first",
+      `write({ id: "nobody", result: {} }); write({ id: id + 1, result: {} }); answer(result);`,
+      /"fine"/,
+    ],
+    ["prints noise around its answer", `console.log("noise"); answer(result); console.log("{noise");`, /"fine"/],
+    [
+      "ends in the middle of its answer",
+      `process.stdout.write('{"jsonrpc":"2.0","id":' + id, () => process.exit(0))`,
+      /^EXITED: .*exited with status 0/,
+    ],
+    ["crashes", `console.error("out of luck"); process.exit(9)`, /^EXITED: .*exited with status 9[^]*out of luck$/],
+    ["answers too much", `answer({ content: [], a: ${HUGE} })`, /^INVALID_RESPONSE: .*longer than 4194304 bytes/],
+    [
+      "answers too much, its id last",
+      `console.log('{"jsonrpc":"2.0","result":{"a":"' + ${HUGE} + '"},"id":' + id + "}")`,
+      /^INVALID_RESPONSE: .*longer/,
+    ],
+    [
+      "answers too deep",
+      `console.log('{"jsonrpc":"2.0","id":' + id + ',"result":{"a":' + "[".repeat(1e6) + "]".repeat(1e6) + "}}")`,
+      /^INVALID_RESPONSE: .*nested deeper/,
+    ],
+    [
+      "answers what is not UTF-8",
+      `process.stdout.write(Buffer.from('{"jsonrpc":"2.0","id":' + id + ',"result":{"a":"\\xff"}}\\n', "latin1"))`,
+      /^INVALID_RESPONSE: .*UTF-8/,
+    ],
+    [
+      "asks too much",
+      `if (error) write({ id: globalThis.first, result: { content: [{ type: "text", text: error.message }] } }); else { globalThis.first = id; write({ id: "q", method: "ping", params: { a: ${HUGE} } }); }`,
+      /"Message refused: it is longer/,
+    ],
+    [
+      "floods its output instead",
+      `const more = () => { while (process.stdout.write("y\\n".repeat(30000))); process.stdout.once("drain", more); }; more();`,
+      /^LIMIT: .*floods its standard output/,
+    ],
+  ])("%s", async (_name, body, outcome) => {
+    expect(await called(body)).toMatch(outcome);
+  });
+
+  it("never answers, ends in time, with the last lines of its standard error", async () => {
+    expect(await called(`console.error("thinking")`, 300)).toMatch(/^TIMEOUT: .*within 300 ms[^]*thinking$/);
+  });
+
+  it("ignores every request to end is answered, and leaves no process", async () => {
+    const stay = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1e9);`;
+    const start = `require("node:child_process").spawn("sleep", ["1000"], { detached: true, stdio: "ignore" }).pid`;
+    const text = await called(`${stay} answer({ content: [{ type: "text", text: [process.pid, ${start}].join() }] })`);
+    const pids = /"(\d+),(\d+)"/.exec(text)?.slice(1) ?? [];
+    expect(pids).toHaveLength(2);
+    await gone(...pids.map(Number));
+  });
+});
