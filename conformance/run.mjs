@@ -3,11 +3,12 @@
 // Without names every scenario of both requirement sets runs, scored or not. CONFORMANCE_VERBOSE=1 prints what the suite
 // and the fixture say. The last line is the sum over all scenarios; known failures (expected-failures.json) are left out of it.
 import { readFileSync } from "node:fs";
+import { clientLeg } from "./legs/client.mjs";
 import { serverLeg } from "./legs/server.mjs";
 import { report } from "./report.mjs";
 import { compare } from "./suite/verdict.mjs";
 
-const LEGS = [serverLeg];
+const LEGS = [serverLeg, clientLeg];
 
 const only = process.argv.slice(2);
 const known = JSON.parse(readFileSync(new URL("expected-failures.json", import.meta.url), "utf8"));

@@ -1,4 +1,4 @@
-// Runs scenarios against one server and gives the checks of each, as the suite wrote them down.
+// Runs scenarios against one server or client and gives the checks of each, as the suite wrote them down.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,9 +16,26 @@ export async function runServerScenarios(url, set, only) {
   try {
     const output = [];
     for (const choice of choices(set, only)) {
-      output.push(await runSuite(["server", "--url", url, "-o", folder, ...choice]));
+      output.push((await runSuite(["server", "--url", url, "-o", folder, ...choice])).output);
     }
     return { checks: readChecks(folder), output: output.join("\n") };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/**
+ * Runs one scenario against a client that the suite starts. Resolves to `{ checks, code, output }`; the exit code tells of
+ * time-outs and of a client that failed, unless the scenario expects that. No checks: it left nothing.
+ */
+export async function runClientScenario(command, name, set) {
+  const folder = mkdtempSync(join(tmpdir(), "conformance-"));
+  try {
+    const choice = ["--scenario", name, "--spec-version", set, "--force"];
+    const ended = await runSuite(["client", "--command", command, "-o", folder, ...choice]);
+    const [written] = readdirSync(folder, { recursive: true }).filter((path) => path.endsWith("checks.json"));
+    const checks = written === undefined ? undefined : JSON.parse(readFileSync(join(folder, written), "utf8"));
+    return { checks, ...ended };
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -12,7 +12,7 @@ const HOOK = fileURLToPath(new URL("node20-hook.mjs", import.meta.url));
 /** Node's own flag and not NODE_OPTIONS: a client that the suite starts must not inherit it. */
 const FLAGS = "globSync" in fs ? [] : ["--import", HOOK];
 
-/** Runs the suite to its end. Resolves to everything it printed; how it ended is judged by what it wrote, not by its exit code. */
+/** Runs the suite to its end. Resolves to `{ output, code }`: everything it printed, and its exit code. */
 export function runSuite(args) {
   const child = spawn(process.execPath, [...FLAGS, join(SUITE, "dist/index.js"), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -21,6 +21,6 @@ export function runSuite(args) {
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));
   return new Promise((resolve, reject) => {
     child.on("error", reject);
-    child.on("close", () => resolve(output));
+    child.on("close", (code) => resolve({ output, code }));
   });
 }

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { report } from "../report.mjs";
 import { SETS, scenariosOf } from "../suite/requirement-sets.mjs";
-import { compare, judge } from "../suite/verdict.mjs";
+import { compare, judge, judgeClient } from "../suite/verdict.mjs";
 
 const check = (status: string, id = "some-check"): object => ({ id, status, description: "what it shows" });
 
@@ -30,6 +30,23 @@ describe("judge", () => {
     expect(judge("tasks-status-notifications", [check("FAILURE")]).outcome).toBe("failed");
     expect(judge("tasks-status-notifications", []).outcome).toBe("failed");
     expect(judge("tasks-lifecycle", [check("SKIPPED")]).outcome).toBe("failed");
+  });
+});
+
+describe("judgeClient", () => {
+  it("fails a client that hung or failed, whatever it was seen to do", () => {
+    expect(judgeClient("tools_call", [check("SUCCESS")], 0).outcome).toBe("passed");
+    expect(judgeClient("tools_call", [check("SUCCESS")], 1)).toMatchObject({ outcome: "failed", passed: 1 });
+    expect(judgeClient("tools_call", undefined, 0).outcome).toBe("failed");
+  });
+
+  it("lets a check be skipped that asks for a method the revision does not have, and no other", () => {
+    const skipped = (errorMessage: string): object => ({ ...check("SKIPPED"), errorMessage });
+    const absent = skipped("Client did not send a initialize request; Mcp-Method header was not exercised.");
+    const missed = skipped("Client did not send a tools/call request; Mcp-Method header was not exercised.");
+    expect(judgeClient("http-standard-headers", [check("SUCCESS"), absent], 0).outcome).toBe("passed");
+    expect(judgeClient("http-standard-headers", [check("SUCCESS"), missed], 0).outcome).toBe("failed");
+    expect(judgeClient("http-custom-headers", [check("SUCCESS"), absent], 0).outcome).toBe("failed");
   });
 });
 
