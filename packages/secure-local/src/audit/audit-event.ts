@@ -9,8 +9,20 @@ export type AuditKind =
   | "call.intent"
   | "call.result"
   | "denied"
+  | "plugins.changed"
+  | "approval.asked"
+  | "approval.given"
+  | "approval.denied"
   | "log.repaired"
   | "log.truncated";
+
+/** What was decided, by which rule, and the line of the policy file it stands in. */
+export interface Verdict {
+  readonly allowed: boolean;
+  readonly rule: string;
+  /** Absent where the rule is not the file's own. */
+  readonly line?: number | undefined;
+}
 
 /**
  * One event. Every text and the arguments are redacted (see `redact.ts`) and cut to fixed limits before they are
@@ -18,8 +30,10 @@ export type AuditKind =
  */
 export interface AuditEvent {
   readonly kind: AuditKind;
-  /** The id that ties an intent to its result. */
+  /** The client's id of the request. */
   readonly id?: string | number | undefined;
+  /** Number of the session or the single request, counted since the start: with `id` it ties an intent to its result. */
+  readonly connection?: number | undefined;
   /** Who asked, as the transport knows it. */
   readonly principal?: string | undefined;
   /** The MCP method, for example `tools/call`. */
@@ -27,7 +41,7 @@ export interface AuditEvent {
   /** Name of the tool or prompt, or URI of the resource. */
   readonly tool?: string | undefined;
   readonly arguments?: unknown;
-  readonly decision?: { readonly allowed: boolean; readonly rule: string } | undefined;
+  readonly decision?: Verdict | undefined;
   readonly duration_ms?: number | undefined;
   /** How it ended: `ok`, `error`, `timeout`, `cancelled`, … */
   readonly outcome?: string | undefined;

@@ -5,10 +5,14 @@ import { AuditError, orAuditError, toAuditError } from "./audit-error.js";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
 import { bodyHash, lineBody, sealedLine, type Link } from "./chain.js";
 import { eventText } from "./event-text.js";
+import { archivePath } from "./log-archive.js";
 import { isFull, newBatch, type Batch } from "./record-batch.js";
 import { openLogFile, type LogFile } from "./log-file.js";
+import { damageOf, repaired } from "./log-damage.js";
 import { HEAD_RECORDS, readHead, writeHead } from "./log-head.js";
+import { journalledAfter, readJournal } from "./log-journal.js";
 import { lockLog, type LogLock } from "./log-lock.js";
+import { LogSyncer } from "./log-syncer.js";
 import { readTail, type Tail } from "./log-tail.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };
@@ -18,6 +22,12 @@ export interface AuditLogOptions {
   readonly sync?: boolean;
   /** How files are opened. Tests give one whose operations fail. */
   readonly openFile?: (path: string) => LogFile;
+  /** Bytes from which on a file is put away and the next one begun; never when absent. */
+  readonly rotateBytes?: number;
+  /** Told of the last record each time more of them are on the disk, and what to wait for when the log is closed. */
+  readonly checkpoints?: { reached(link: Link): void; close(): Promise<void> };
+  /** Monotonic milliseconds, by which the disk is judged; `performance.now` when absent. */
+  readonly now?: () => number;
 }
 
 export class AuditLog implements AuditSink {
@@ -25,7 +35,8 @@ export class AuditLog implements AuditSink {
   readonly file: string;
   readonly #log: LogFile;
   readonly #lock: LogLock;
-  readonly #sync: boolean;
+  readonly #syncer: LogSyncer | undefined;
+  readonly #options: AuditLogOptions;
   /** The last record that is on the disk, and the size of the file up to it. */
   #safe: Link;
   #safeSize: number;
@@ -45,8 +56,9 @@ export class AuditLog implements AuditSink {
   /**
    * Opens a log to continue its chain, or begins one. Folders are created for their owner only.
    *
-   * A last line torn by a crash is cut off and a `log.repaired` record says so; records missing at the end are noted by
-   * `log.truncated`. Both are on the disk when the promise resolves.
+   * A last line torn by a crash is cut off, records that a power failure took are put back from the journal, and
+   * `log.repaired` records say so; records missing at the end are noted by `log.truncated`. All of it is on the disk when
+   * the promise resolves.
    *
    * @throws AuditError when the file cannot be used: `io`, `not_ours` or `in_use`.
    */
@@ -60,8 +72,10 @@ export class AuditLog implements AuditSink {
     try {
       const opened = orAuditError(lock.file, () => (log = (options.openFile ?? openLogFile)(lock.file)));
       const tail = orAuditError(lock.file, () => readTail(opened, lock.file));
-      const audit = new AuditLog(lock, opened, { tail, sync: options.sync ?? true });
-      await audit.#noteDamage(tail);
+      const audit = new AuditLog(lock, opened, { tail, options });
+      const restored = await audit.#putBack(tail);
+      const damage = damageOf({ tornBytes: tail.tornBytes, restored, head: readHead(audit.file), found: audit.#seq });
+      await Promise.all(damage.map((event) => audit.record(event)));
       return audit;
     } catch (error) {
       log?.close();
@@ -70,11 +84,12 @@ export class AuditLog implements AuditSink {
     }
   }
 
-  private constructor(lock: LogLock, log: LogFile, start: { tail: Tail; sync: boolean }) {
+  private constructor(lock: LogLock, log: LogFile, start: { tail: Tail; options: AuditLogOptions }) {
     this.file = lock.file;
     this.#lock = lock;
     this.#log = log;
-    this.#sync = start.sync;
+    this.#options = start.options;
+    this.#syncer = start.options.sync === false ? undefined : new LogSyncer(log, start.options.now);
     this.#safe = start.tail.link;
     this.#safeSize = start.tail.size;
     this.#seq = start.tail.link.seq;
@@ -101,8 +116,10 @@ export class AuditLog implements AuditSink {
     if (this.#closed) return;
     this.#closed = true;
     while (this.#batch || this.#writing) await (this.#writing ?? this.#flush());
-    this.#saveHead();
+    await this.#saveHead();
     try {
+      await this.#options.checkpoints?.close();
+      await this.#syncer?.close();
       this.#log.close();
     } finally {
       this.#lock.release();
@@ -148,17 +165,31 @@ export class AuditLog implements AuditSink {
       this.#debris = bytes.length;
       const written = this.#log.append(bytes);
       if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
-      if (this.#sync) await this.#log.sync();
+      const syncing = this.#syncer?.sync(bytes, batch.records);
+      if (syncing !== undefined) await syncing;
       this.#safe = last;
       this.#safeSize += bytes.length;
       this.#debris = 0;
       this.#dropped = 0;
       this.#failure = undefined;
       batch.resolve();
+      this.#options.checkpoints?.reached(last);
+      if (this.#safeSize >= (this.#options.rotateBytes ?? Infinity)) await this.#rotate();
     } catch (error) {
       this.#fail(batch, error);
     }
-    if (this.#safe.seq - this.#headSeq >= HEAD_RECORDS) this.#saveHead();
+    if (this.#safe.seq - this.#headSeq >= HEAD_RECORDS) await this.#saveHead();
+  }
+
+  /** Begins the next file. While that fails this one grows on, and it is tried again with the next records. */
+  async #rotate(): Promise<void> {
+    try {
+      await this.#syncer?.settleJournal();
+      this.#log.rotate(archivePath(this.file, this.#safe.seq));
+      this.#safeSize = 0;
+    } catch {
+      // Nothing is lost: the records are where they were.
+    }
   }
 
   /** Refuses all that waits and goes back to the last safe record: later records must not follow lost ones. */
@@ -180,8 +211,8 @@ export class AuditLog implements AuditSink {
 
   /** Cuts off what a failed batch left behind, and refuses to touch what somebody else wrote. */
   #clearDebris(): void {
+    if (this.#log.endsAt(this.#safeSize)) return;
     const size = this.#log.size();
-    if (size === this.#safeSize) return;
     if (size < this.#safeSize || size > this.#safeSize + this.#debris) {
       const what = `somebody else changed this log (${size} bytes, expected ${this.#safeSize}). Restart the server to check it.`;
       throw new AuditError("foreign_writer", this.file, what);
@@ -190,29 +221,28 @@ export class AuditLog implements AuditSink {
     this.#dropped += size - this.#safeSize;
   }
 
-  async #noteDamage(tail: Tail): Promise<void> {
-    const head = readHead(this.file);
+  /** Appends what the journal has and the log has not. Returns how many records that were. */
+  async #putBack(tail: Tail): Promise<number> {
     this.#debris = tail.tornBytes;
-    const notes: Promise<void>[] = [];
-    if (tail.tornBytes > 0) {
-      notes.push(this.record(repaired({ reason: "the last line was torn", bytes: tail.tornBytes })));
-    }
-    if (head && head.seq > tail.link.seq) {
-      notes.push(this.record({ kind: "log.truncated", detail: { expected: head.seq, found: tail.link.seq } }));
-    }
-    await Promise.all(notes);
+    const { bytes, records, link } = journalledAfter(readJournal(this.file), tail.link);
+    if (records === 0) return 0;
+    const batch = newBatch();
+    batch.text = bytes.toString();
+    batch.records = records;
+    await Promise.all([batch.done, this.#commit(batch, link)]);
+    this.#seq = link.seq;
+    this.#prev = link.hash;
+    return records;
   }
 
-  #saveHead(): void {
+  async #saveHead(): Promise<void> {
     try {
+      // A head that knows of more than the log itself holds would accuse an honest log after a power failure.
+      await this.#syncer?.settleJournal();
       if (this.#safe.seq > 0) writeHead(this.file, this.#safe);
       this.#headSeq = this.#safe.seq;
     } catch {
       // The head is a second witness; the log does not depend on it, and it is written again later.
     }
   }
-}
-
-function repaired(detail: { reason: string; bytes: number }): AuditEvent {
-  return { kind: "log.repaired", detail };
 }

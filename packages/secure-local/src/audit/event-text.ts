@@ -1,7 +1,7 @@
 // Writes an event as the middle of a JSON line: redacted, bounded, and free of everything that could end or forge a line.
 import type { AuditEvent } from "./audit-event.js";
 import { MAX_TEXT, redactString, redactValue } from "./redact.js";
-import { MAYBE_SECRET } from "./secret-patterns.js";
+import { mayHoldSecret } from "./secret-patterns.js";
 
 /** JSON escapes C0 itself; these are the other characters that some reader takes for an end of line or a command. */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029]/;
@@ -9,14 +9,18 @@ const UNSAFE_ALL = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. Never throws. */
 export function eventText(event: AuditEvent): string {
-  const { id, decision, duration_ms: duration } = event;
+  const { id, connection, decision, duration_ms: duration } = event;
   let text = `,"kind":${usualText(event.kind)}`;
   if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : anyText(id)}`;
+  if (connection !== undefined) text += `,"connection":${connection}`;
   if (event.principal !== undefined) text += `,"principal":${usualText(event.principal)}`;
   if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
   if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
   if (event.arguments !== undefined) text += `,"arguments":${valueText(event.arguments)}`;
-  if (decision) text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule)}}`;
+  if (decision) {
+    const line = decision.line === undefined ? "" : `,"line":${decision.line}`;
+    text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule)}${line}}`;
+  }
   if (duration !== undefined) text += `,"duration_ms":${JSON.stringify(duration)}`;
   if (event.outcome !== undefined) text += `,"outcome":${usualText(event.outcome)}`;
   if (event.error_id !== undefined) text += `,"error_id":${anyText(event.error_id)}`;
@@ -45,14 +49,14 @@ function usualText(text: string): string {
 }
 
 function anyText(text: string): string {
-  const clean = text.length > MAX_TEXT || MAYBE_SECRET.test(text) ? redactString(text) : text;
+  const clean = text.length > MAX_TEXT || mayHoldSecret(text) ? redactString(text) : text;
   return safe(JSON.stringify(clean));
 }
 
 /** The common value is short, holds no secret and is written as it is; only others are copied, cut and redacted first. */
 function valueText(value: unknown): string {
   const plain = hasLongText(value) ? undefined : json(value);
-  if (plain !== undefined && plain.length <= MAX_TEXT && !MAYBE_SECRET.test(plain)) return safe(plain);
+  if (plain !== undefined && plain.length <= MAX_TEXT && !mayHoldSecret(plain)) return safe(plain);
   return safe(json(redactValue(value)) ?? "null");
 }
 

@@ -1,6 +1,7 @@
 // The few file operations the log needs, behind an interface so that tests can make each of them fail.
 import * as fs from "node:fs";
 import { dirname } from "node:path";
+import { type Journal, openJournal } from "./log-journal.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -8,8 +9,14 @@ export interface LogFile {
   append(bytes: Buffer): number;
   /** Resolves once everything appended is on the disk. */
   sync(): Promise<void>;
+  /** Makes the journal beside the log. Everything appended must be on the disk. */
+  journal(): Promise<Journal>;
   size(): number;
+  /** As `size() === size`, without what asking for a size may cost. */
+  endsAt(size: number): boolean;
   truncate(size: number): void;
+  /** Puts the file away under another name, durably, and goes on with an empty one. All of it must be on the disk. */
+  rotate(archive: string): void;
   /** Reads exactly `length` bytes at `position`, or fewer at the end of the file. */
   read(position: number, length: number): Buffer;
   close(): void;
@@ -17,22 +24,68 @@ export interface LogFile {
 
 /** Opens (or creates, for its owner only) a file for appending. */
 export function openLogFile(path: string): LogFile {
-  const fd = fs.openSync(path, fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT | NO_FOLLOW, 0o600);
+  let fd = openAppending(path);
   if (process.platform !== "win32" && fs.fstatSync(fd).size === 0) syncFolder(dirname(path));
+  const probe = Buffer.alloc(2);
   return {
     append: (bytes) => fs.writeSync(fd, bytes),
     sync: () =>
       new Promise((resolve, reject) => {
         fs.fdatasync(fd, (error) => (error ? reject(error) : resolve()));
       }),
+    journal: () => openJournal(path),
     size: () => fs.fstatSync(fd).size,
+    // Linux gives a file that was asked for its times a new one at its next write, which then is one more thing to sync.
+    endsAt: (size) => {
+      const last = Math.min(size, 1);
+      return fs.readSync(fd, probe, 0, last + 1, size - last) === last;
+    },
     truncate: (size) => fs.ftruncateSync(fd, size),
+    rotate: (archive) => {
+      const next = exchange(path, archive);
+      fs.closeSync(fd);
+      fd = next;
+    },
     read: (position, length) => {
       const buffer = Buffer.alloc(length);
       return buffer.subarray(0, fs.readSync(fd, buffer, 0, length, position));
     },
     close: () => fs.closeSync(fd),
   };
+}
+
+function openAppending(path: string, flags = 0): number {
+  return fs.openSync(
+    path,
+    fs.constants.O_RDWR | fs.constants.O_APPEND | fs.constants.O_CREAT | NO_FOLLOW | flags,
+    0o600,
+  );
+}
+
+/**
+ * Renames the log and opens an empty one in its place. When that fails everything is as it was; a crash half-way leaves no
+ * log under the name, and the next start begins one.
+ */
+function exchange(path: string, archive: string): number {
+  if (fs.existsSync(archive)) throw new Error(`${archive} exists already`);
+  const fresh = `${path}.next`;
+  fs.rmSync(fresh, { force: true });
+  const fd = openAppending(fresh, fs.constants.O_EXCL);
+  try {
+    fs.renameSync(path, archive);
+    try {
+      fs.renameSync(fresh, path);
+      if (process.platform !== "win32") syncFolder(dirname(path));
+    } catch (error) {
+      fs.renameSync(archive, path);
+      throw error;
+    }
+    return fd;
+  } catch (error) {
+    fs.closeSync(fd);
+    fs.rmSync(fresh, { force: true });
+    throw error;
+  }
 }
 
 /** A link planted under the log's name would send the records elsewhere. Windows has no such flag. */

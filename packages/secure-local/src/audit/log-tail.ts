@@ -1,6 +1,8 @@
 // Finds the end of an existing log: its last whole record, and how many bytes of a torn one follow.
 import { AuditError } from "./audit-error.js";
 import { GENESIS, MAX_LINE_BYTES, readLine, type Link } from "./chain.js";
+import * as fs from "node:fs";
+import { archivesOf } from "./log-archive.js";
 import type { LogFile } from "./log-file.js";
 
 /** The end of a log: the last record, the size up to and including it, and the bytes after it. */
@@ -14,12 +16,14 @@ export interface Tail {
 const FIRST_READ = 64 * 1024;
 const NEWLINE = 10;
 
+type Readable = Pick<LogFile, "size" | "read">;
+
 /**
- * Reads the end of a log.
+ * Reads the end of a log; where it has no whole record yet, the chain goes on from the newest of its full files.
  *
  * @throws AuditError (`not_ours`) when the last whole line is not an intact record: nothing may be appended to it.
  */
-export function readTail(log: LogFile, path: string): Tail {
+export function readTail(log: Readable, path: string): Tail {
   const size = log.size();
   for (let length = FIRST_READ; ; length *= 4) {
     const start = Math.max(0, size - length);
@@ -40,9 +44,28 @@ export function readTail(log: LogFile, path: string): Tail {
 
 /** A file without a whole line: empty, or the torn first record of a process that was killed. */
 function emptyTail(path: string, chunk: Buffer): Tail {
-  const begin = '{"seq":1,"prev":"'.slice(0, chunk.length);
+  const begin = '{"seq":'.slice(0, chunk.length);
   if (chunk.toString("latin1", 0, begin.length) !== begin) throw notOurs(path, "it does not begin with a record");
-  return { link: { seq: 0, hash: GENESIS }, size: 0, tornBytes: chunk.length };
+  const newest = archivesOf(path).at(-1);
+  const link = newest === undefined ? { seq: 0, hash: GENESIS } : lastOf(newest);
+  return { link, size: 0, tornBytes: chunk.length };
+}
+
+/** The last record of a full file, which was whole when it was put away. */
+function lastOf(archive: string): Link {
+  const fd = fs.openSync(archive, "r");
+  try {
+    const { size } = fs.fstatSync(fd);
+    const read = (position: number, length: number): Buffer => {
+      const buffer = Buffer.alloc(length);
+      return buffer.subarray(0, fs.readSync(fd, buffer, 0, length, position));
+    };
+    const { link, tornBytes } = readTail({ size: () => size, read }, archive);
+    if (tornBytes > 0) throw notOurs(archive, "its last line is torn");
+    return link;
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 function notOurs(path: string, why: string): AuditError {

@@ -1,4 +1,6 @@
 // Knows secrets by the name of their key and by their own look.
+import { replaceKnown } from "./known-secrets.js";
+import { replaceShapes } from "./secret-shapes.js";
 
 /** What stands in place of a secret. */
 export const REDACTED = "[REDACTED]";
@@ -8,7 +10,7 @@ export const REDACTED = "[REDACTED]";
  * slow, exact walk is needed. Everything the exact rules below can find is found here too (keys that spell a word with
  * separators between its letters excepted); text outside ASCII always takes the walk, because it can spell one.
  */
-export const MAYBE_SECRET: RegExp =
+const MAYBE_SECRET =
   /pass|pwd|secret|token|auth|key|cookie|cred|bearer|basic|jwt|otp|pin"|sid"|mfa|session|signature|-----begin|:\/\/|eyJ|A(?:KI|SI|BI|CC)A|AIza|ya29|[sr]k[-_]|gh[a-z]_|github_|gl[a-z]{2,4}-|xox|xapp-|npm_|pypi-|SG\.|hf_|do[opr]_v1|shp|dapi|AGE-|GOCSPX|ATATT|lin_|\d:AA|SK[0-9a-f]{8}|[\u0080-\uffff]/i;
 
 const SECRET_WORDS =
@@ -46,9 +48,14 @@ const RULES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** Whether the text could hold a secret; false means that it holds none that `redactText` would find. */
+export function mayHoldSecret(text: string): boolean {
+  return MAYBE_SECRET.test(text) || replaceShapes(text, "") !== text || replaceKnown(text) !== text;
+}
+
 /** The text with every secret in it replaced. */
 export function redactText(text: string): string {
-  let clean = text;
+  let clean = replaceShapes(replaceKnown(text), REDACTED);
   for (const [pattern, replacement] of RULES) clean = clean.replace(pattern, replacement);
   return clean;
 }

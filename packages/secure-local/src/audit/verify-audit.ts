@@ -1,7 +1,10 @@
-// Checks an audit log from its first line to its last, in bounded memory, and names the first line that is wrong.
-import { createReadStream } from "node:fs";
+// Checks an audit log with all its full files from the first line to the last, in bounded memory, and names the first line that is wrong.
+import { createReadStream, existsSync } from "node:fs";
 import { GENESIS, MAX_LINE_BYTES, readLine, type Link } from "./chain.js";
+import { type Checkpoints, readCheckpoints } from "./read-checkpoints.js";
+import { archivesOf } from "./log-archive.js";
 import { readHead } from "./log-head.js";
+import { journalledAfter, readJournal } from "./log-journal.js";
 
 /** What a check found. */
 export interface AuditReport {
@@ -9,39 +12,126 @@ export interface AuditReport {
   readonly ok: boolean;
   /** Intact records before the first bad line. */
   readonly records: number;
-  /** Number of the first bad line, counted from 1. */
+  /** Files that were read, the full ones included; absent when there is only one. */
+  readonly files?: number;
+  /** Signed checkpoints that agree with the log; undefined when none were asked for. */
+  readonly checkpoints?: number;
+  /** The full file with the first bad line; absent when that is the log itself. */
+  readonly badFile?: string;
+  /** Number of the first bad line in its file, counted from 1. */
   readonly firstBadLine?: number;
   readonly reason?: string;
   /** Bytes of an unfinished last line; the next start of a server cuts them off and says so. */
   readonly tornTail?: number;
+  /** Records that a power failure took from the log and its journal has; the next start puts them back. */
+  readonly inJournal?: number;
+}
+
+export interface VerifyOptions {
+  /** The file with the checkpoints of this log, and the public key they are signed with, in PEM. */
+  readonly checkpoints?: { readonly file: string; readonly publicKey: string } | undefined;
 }
 
 const NEWLINE = 10;
 const TRUNCATED = '"kind":"log.truncated"';
 
 /**
- * Verifies a log and its head file, if there is one.
+ * Verifies a log with its full files, its head file, its journal and its checkpoints, if there are such.
  *
- * @throws the system's error when the log cannot be read.
+ * @throws the system's error when a file cannot be read.
  */
-export async function verifyAudit(file: string): Promise<AuditReport> {
-  const head = readHead(file);
-  let last: Link = { seq: 0, hash: GENESIS };
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
-    const chunk = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      const next = follow(chunk.subarray(start, end), last, head);
-      if (typeof next === "string") return bad(last, next);
-      last = next;
-      start = end + 1;
-    }
-    rest = chunk.subarray(start);
-    if (rest.length > MAX_LINE_BYTES) return bad(last, "the line is longer than any record");
+export async function verifyAudit(file: string, options: VerifyOptions = {}): Promise<AuditReport> {
+  const checkpoints = options.checkpoints && readCheckpoints(file, options.checkpoints);
+  if (typeof checkpoints === "string") return { ok: false, records: 0, reason: checkpoints };
+  const walk = new Walk(file, readHead(file), checkpoints);
+  // Before the log, which a server may be writing: whatever is in its journal is in the log already.
+  const journal = readJournal(file);
+  const archives = archivesOf(file);
+  // A server that was killed while it put a file away has not begun the next one.
+  const files = archives.length > 0 && !existsSync(file) ? archives : [...archives, file];
+  for (const each of files) {
+    const report = await walk.read(each, each === files.at(-1));
+    if (report !== undefined) return report;
   }
-  if (head && head.seq > last.seq) return bad(last, `records ${last.seq + 1} to ${head.seq} were cut off at the end`);
-  return { ok: true, records: last.seq, ...(rest.length > 0 ? { tornTail: rest.length } : {}) };
+  return walk.conclude(journal);
+}
+
+/** The way through the files, and where it is. */
+class Walk {
+  readonly #log: string;
+  readonly #head: Link | undefined;
+  readonly #checkpoints: Checkpoints | undefined;
+  #last: Link = { seq: 0, hash: GENESIS };
+  #file = "";
+  #line = 0;
+  #files = 0;
+  #agreed = 0;
+  #torn = 0;
+
+  constructor(log: string, head: Link | undefined, checkpoints: Checkpoints | undefined) {
+    this.#log = log;
+    this.#head = head;
+    this.#checkpoints = checkpoints;
+  }
+
+  /** Undefined when the file is in order. */
+  async read(file: string, isLast: boolean): Promise<AuditReport | undefined> {
+    this.#file = file;
+    this.#line = 0;
+    this.#files += 1;
+    let rest: Buffer = Buffer.alloc(0);
+    for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
+      const chunk = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
+      let start = 0;
+      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+        const fault = this.#step(chunk.subarray(start, end));
+        if (fault !== undefined) return this.#bad(fault);
+        start = end + 1;
+      }
+      rest = chunk.subarray(start);
+      if (rest.length > MAX_LINE_BYTES) return this.#bad("the line is longer than any record");
+    }
+    if (rest.length > 0 && !isLast) return this.#bad("the line was cut short, in a file that was full");
+    this.#torn = rest.length;
+    return undefined;
+  }
+
+  conclude(journal: Buffer): AuditReport {
+    const last = this.#last;
+    const known = Math.max(this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0);
+    const { records: inJournal, link } = journalledAfter(journal, last);
+    // What the journal still has is not lost.
+    if (known > link.seq) return this.#bad(`records ${link.seq + 1} to ${known} were cut off at the end`);
+    return {
+      ok: true,
+      records: last.seq,
+      ...this.#count,
+      ...(this.#checkpoints === undefined ? {} : { checkpoints: this.#agreed }),
+      ...(this.#torn > 0 ? { tornTail: this.#torn } : {}),
+      ...(inJournal > 0 ? { inJournal } : {}),
+    };
+  }
+
+  #step(line: Buffer): string | undefined {
+    const next = follow(line, this.#last, this.#head);
+    if (typeof next === "string") return next;
+    const signed = this.#checkpoints?.hashes.get(next.seq);
+    if (signed !== undefined && signed !== next.hash)
+      return "the log was rewritten: a signed checkpoint remembers another record";
+    if (signed !== undefined) this.#agreed += 1;
+    this.#last = next;
+    this.#line += 1;
+    return undefined;
+  }
+
+  get #count(): { readonly files?: number } {
+    return this.#files > 1 ? { files: this.#files } : {};
+  }
+
+  #bad(reason: string): AuditReport {
+    const file = this.#file === this.#log ? {} : { badFile: this.#file };
+    return { ok: false, records: this.#last.seq, ...this.#count, ...file, firstBadLine: this.#line + 1, reason };
+  }
 }
 
 /** The place of a line that rightly follows `last`, or what is wrong. */
@@ -61,8 +151,4 @@ function follow(line: Buffer, last: Link, head: Link | undefined): Link | string
 
 function isTruncation(line: Buffer): boolean {
   return (JSON.parse(line.toString("utf8")) as { kind?: unknown }).kind === "log.truncated";
-}
-
-function bad(last: Link, reason: string): AuditReport {
-  return { ok: false, records: last.seq, firstBadLine: last.seq + 1, reason };
 }

@@ -5,6 +5,8 @@ export interface EgressDecision {
   readonly allowed: boolean;
   /** The rule that decided, as people read it in the policy. It is shown in errors. */
   readonly rule: string;
+  /** Where the rule stands in the policy file. */
+  readonly line?: number | undefined;
   /** True only when the policy names this very endpoint or address: then the address need not be public. */
   readonly allowPrivate?: boolean;
 }

@@ -25,19 +25,19 @@ function decideEndpoint(
   if (scheme === "http" && port === HTTPS_PORT) return PLAIN_HTTP;
   const request = { kind: "network", host, port } as const;
   const decision = decide(policy, address === undefined ? request : { ...request, address });
-  const rule = decision.rule.text;
+  const { text: rule, line } = decision.rule;
   const { network } = policy;
-  if (address === undefined) return { allowed: decision.allowed || mayBeLookedUp(policy, host, port), rule };
+  if (address === undefined) return { allowed: decision.allowed || mayBeLookedUp(policy, host, port), rule, line };
   const denied = network.deniedEndpoints.find(address, port);
-  if (denied !== undefined) return { allowed: false, rule: denied.text };
+  if (denied !== undefined) return { allowed: false, rule: denied.text, line: denied.line };
   const named = network.allowedEndpoints.find(address, port) ?? network.allowedRanges.find(address);
-  return { allowed: decision.allowed, rule, allowPrivate: named !== undefined || isLoopbackName(host, address) };
+  return { allowed: decision.allowed, rule, line, allowPrivate: named !== undefined || isLoopbackName(host, address) };
 }
 
 /** A name on the DNS list that is no endpoint may lead into an allowed range: only its address can tell. */
 function mayBeLookedUp({ network }: Policy, host: string, port: number): boolean {
-  if (isIP(host) !== 0 || network.dnsRefused !== undefined || network.dnsNames?.find(host, port) === undefined)
-    return false;
+  if (network.offline !== undefined || isIP(host) !== 0) return false;
+  if (network.dnsRefused !== undefined || network.dnsNames?.find(host, port) === undefined) return false;
   return network.blockedPorts.get(port) === undefined && network.deniedEndpoints.find(host, port) === undefined;
 }
 

@@ -10,6 +10,7 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /** A name with more answers than this is not worth trying to the end. */
 const MAX_ADDRESSES = 8;
+const NOT_PUBLIC = "built-in rule: private addresses have to be named";
 
 export const resolveBySystem: Resolve = async (host) => {
   const { lookup } = await import("node:dns/promises");
@@ -35,15 +36,16 @@ export async function resolveAllowed(
     const kind = nonPublicClass(address) ?? (own.has(address) ? "an address of this machine" : undefined);
     if (kind === undefined || decision.allowPrivate === true) continue;
     const found = target.literal ? `The host is ${kind}` : `${target.host} resolved to ${kind}`;
-    throw new FetchError("not-public", `${found}, which the policy does not allow.`);
+    throw new FetchError("not-public", `${found}, which the policy does not allow.`, NOT_PUBLIC);
   }
   return addresses.slice(0, MAX_ADDRESSES);
 }
 
-function requireAllowed(target: EgressTarget, { allowed, rule }: EgressDecision): void {
+function requireAllowed(target: EgressTarget, { allowed, rule, line }: EgressDecision): void {
   if (allowed) return;
   const endpoint = `${target.scheme}://${target.url.host}`;
-  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${rule}).`);
+  const place = line === undefined ? rule : `${rule}, line ${line}`;
+  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${place}).`, place);
 }
 
 async function resolveName(host: string, resolve: Resolve): Promise<readonly string[]> {

@@ -1,14 +1,16 @@
-// `mcp-secure-local call`: calls one tool through the same guard a client's calls pass.
+// `mcp-secure-local call [TARGET] NAME`: calls a tool of another server, or one of ours through the same guard a client's calls pass.
 import { RpcError } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
-import { AuditLog } from "../audit/audit-log.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { SecureServer } from "../server/secure-server.js";
 import { readArguments } from "./call-arguments.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { namesTarget } from "./remote/names-target.js";
+import { ownTerminalDesk } from "./desks.js";
+import { openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
-import { auditFile, policyFile } from "./settings.js";
+import { ownPlaces, policyFile } from "./settings.js";
 import { complain, ExitCode, print } from "./terminal.js";
 
 interface Answer {
@@ -17,12 +19,20 @@ interface Answer {
 }
 
 export async function callCommand(line: CommandLine): Promise<number> {
+  if (namesTarget(line, 1)) return (await import("./remote/remote-call.js")).remoteCall(line);
   const [name, ...given] = line.words;
   if (name === undefined) throw new UsageError("call needs the name of a tool; mcp-secure-local tools lists them");
   const policy = await loadPolicy(policyFile(line));
-  const audit = await AuditLog.open(auditFile(line, policy));
+  const audit = await openAudit(line, policy, complain);
   try {
-    const secure = new SecureServer({ policy, audit, version: programVersion(), say: complain });
+    const secure = new SecureServer({
+      policy,
+      audit,
+      version: programVersion(),
+      say: complain,
+      own: ownPlaces(line),
+      desk: ownTerminalDesk(),
+    });
     const schema = secure.tools().find((tool) => tool.name === name)?.input;
     const params = { name, arguments: readArguments(given, schema) };
     const peer = await connectInMemory(secure.server, {

@@ -7,25 +7,58 @@ export class UsageError extends Error {}
 export interface CommandLine {
   /** The command and what it is given, without options. */
   readonly words: readonly string[];
+  /** Those of the words that stand after `--`; undefined without it. */
+  readonly after: readonly string[] | undefined;
   readonly policy: string | undefined;
   readonly audit: string | undefined;
   /** For `serve`: where it listens, as written. */
   readonly host: string | undefined;
   readonly port: string | undefined;
   readonly socket: string | undefined;
+  /** For `serve`: requests a second of one caller, as written. */
+  readonly rate: string | undefined;
   readonly noAuth: boolean;
   readonly sse: boolean;
   readonly quiet: boolean;
+  /** Does what it would ask about, without asking. */
+  readonly yes: boolean;
+  /** For `policy init`: the preset to build on, as written. */
+  readonly preset: string | undefined;
+  /** For commands that talk to a server: which configuration it is in, and how to talk to it. */
+  readonly config: string | undefined;
+  readonly url: string | undefined;
+  readonly revision: string | undefined;
+  readonly timeout: string | undefined;
+  readonly token: string | undefined;
+  readonly headers: readonly string[];
+  readonly env: readonly string[];
+  /** For `replay`: in the recorded order only. */
+  readonly strict: boolean;
   readonly json: boolean;
   readonly help: boolean;
   readonly version: boolean;
 }
 
-type Switch = "json" | "help" | "version" | "noAuth" | "sse" | "quiet";
-type Value = "policy" | "audit" | "host" | "port" | "socket";
+type Switch = "json" | "yes" | "help" | "version" | "noAuth" | "sse" | "quiet" | "strict";
+type Value =
+  | "policy"
+  | "preset"
+  | "audit"
+  | "host"
+  | "port"
+  | "socket"
+  | "rate"
+  | "config"
+  | "url"
+  | "revision"
+  | "timeout"
+  | "token";
+type List = "headers" | "env";
+type Key = Switch | Value | List;
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--json", "json"],
+  ["--yes", "yes"],
   ["--help", "help"],
   ["-h", "help"],
   ["--version", "version"],
@@ -33,44 +66,61 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--no-auth", "noAuth"],
   ["--sse", "sse"],
   ["--quiet", "quiet"],
+  ["--strict", "strict"],
 ]);
 const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--policy", "policy"],
+  ["--preset", "preset"],
   ["--audit", "audit"],
   ["--host", "host"],
   ["--port", "port"],
   ["--socket", "socket"],
+  ["--rate", "rate"],
+  ["--config", "config"],
+  ["--url", "url"],
+  ["--revision", "revision"],
+  ["--timeout", "timeout"],
+  ["--token", "token"],
+]);
+/** Options that may come several times. */
+const LISTS: ReadonlyMap<string, List> = new Map([
+  ["--header", "headers"],
+  ["--env", "env"],
 ]);
 /** What stands after an option, where it is not the name of a file. */
 const WANTED: ReadonlyMap<string, string> = new Map([
+  ["--preset", "a name, as in --preset read-only"],
   ["--host", "an address, as in --host 127.0.0.1"],
   ["--port", "a number, as in --port 3333"],
+  ["--rate", "a number of requests a second, as in --rate 100"],
+  ["--url", "a URL, as in --url http://127.0.0.1:3000/mcp"],
+  ["--revision", "a date, as in --revision 2025-11-25"],
+  ["--timeout", "a number of seconds, as in --timeout 30"],
+  ["--token", "a bearer token, as in --token abc"],
+  ["--header", "a header, as in --header 'X-Key: abc'"],
+  ["--env", "a variable, as in --env KEY=value"],
 ]);
 /** Options that only `serve` has. */
-const SERVE_ONLY: readonly (Switch | Value)[] = ["host", "port", "socket", "noAuth", "sse", "quiet"];
+const SERVE_ONLY: readonly Key[] = ["host", "port", "socket", "rate", "noAuth", "sse", "quiet"];
+/** Options that only commands have which talk to a server, and those commands. */
+const TARGET_ONLY: readonly Key[] = ["config", "url", "revision", "timeout", "token", "headers", "env", "strict"];
+const TARGET_COMMANDS = ["inspect", "doctor", "tools", "call", "read", "prompt", "record", "replay"];
+
+const NO_VALUES = Object.fromEntries([...VALUES.values()].map((key) => [key, undefined])) as Record<Value, undefined>;
+const NO_SWITCHES = Object.fromEntries([...SWITCHES.values()].map((key) => [key, false])) as Record<Switch, false>;
 
 /** @throws UsageError for an option that does not exist, lacks its value, has one too many or comes twice */
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const words: string[] = [];
-  const values: Record<Value, string | undefined> = {
-    policy: undefined,
-    audit: undefined,
-    host: undefined,
-    port: undefined,
-    socket: undefined,
-  };
-  const switches: Record<Switch, boolean> = {
-    json: false,
-    help: false,
-    version: false,
-    noAuth: false,
-    sse: false,
-    quiet: false,
-  };
+  const values: Record<Value, string | undefined> = { ...NO_VALUES };
+  const switches: Record<Switch, boolean> = { ...NO_SWITCHES };
+  const lists: Record<List, string[]> = { headers: [], env: [] };
   const rest = [...argv];
+  let after: string[] | undefined;
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
     if (word === "--") {
-      words.push(...rest);
+      after = [...rest];
+      words.push(...after);
       break;
     }
     if (!word.startsWith("-") || word === "-") {
@@ -79,20 +129,34 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
     }
     const [name, given] = splitOption(word);
     const flag = SWITCHES.get(name);
+    const list = LISTS.get(name);
     const key = VALUES.get(name);
     if (flag !== undefined && given === undefined) switches[flag] = true;
     else if (flag !== undefined) throw new UsageError(`${name} takes no value; leave out "=${given}"`);
+    else if (list !== undefined) lists[list].push(valueOf(name, given ?? rest.shift()));
     else if (key === undefined) throw unknownOption(name);
     else if (values[key] !== undefined) throw new UsageError(`${name} is given twice; keep one`);
     else values[key] = valueOf(name, given ?? rest.shift());
   }
-  return { words, ...values, ...switches };
+  return { words, after, ...values, ...switches, ...lists };
 }
 
-/** The first option on a command line that only `serve` has; undefined without one. */
-export function serveOption(line: CommandLine): string | undefined {
-  const key = SERVE_ONLY.find((each) => line[each] !== undefined && line[each] !== false);
-  return [...SWITCHES, ...VALUES].find(([, value]) => value === key)?.[0];
+/** Throws a UsageError for an option that the command does not have and another one has. */
+export function refuseForeign(line: CommandLine, command: string | undefined): void {
+  const serving = command === "serve" ? undefined : optionOf(line, SERVE_ONLY);
+  if (serving !== undefined)
+    throw new UsageError(`${serving} belongs to serve, as in mcp-secure-local serve ${serving}`);
+  const targeted = TARGET_COMMANDS.includes(command ?? "") ? undefined : optionOf(line, TARGET_ONLY);
+  if (targeted === undefined) return;
+  throw new UsageError(`${targeted} belongs to commands that talk to a server: ${TARGET_COMMANDS.join(", ")}`);
+}
+
+function optionOf(line: CommandLine, keys: readonly Key[]): string | undefined {
+  const given = keys.find((key) => {
+    const value = line[key];
+    return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== false;
+  });
+  return [...SWITCHES, ...VALUES, ...LISTS].find(([, value]) => value === given)?.[0];
 }
 
 /** The nearest of some names, for a message: `; did you mean "x"?` or nothing. */
@@ -111,7 +175,7 @@ function valueOf(name: string, value: string | undefined): string {
 }
 
 function unknownOption(name: string): UsageError {
-  const names = [...SWITCHES.keys(), ...VALUES.keys()].filter((known) => known.startsWith("--"));
+  const names = [...SWITCHES.keys(), ...VALUES.keys(), ...LISTS.keys()].filter((known) => known.startsWith("--"));
   const bare = names.map((known) => known.slice(2));
   const near = nearest(name.replace(/^-+/, ""), bare).replace('"', '"--');
   return new UsageError(`there is no option ${name}${near || "; see mcp-secure-local --help"}`);

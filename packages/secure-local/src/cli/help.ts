@@ -6,9 +6,29 @@ export const HELP = `mcp-secure-local: safe tools for an AI client, under one po
   mcp-secure-local serve                  serve over HTTP on this machine, and print how to connect clients
   mcp-secure-local tools                  the tools the policy allows, with their limits
   mcp-secure-local call NAME [ARGUMENTS]  call a tool; ARGUMENTS is a JSON object or key=value pairs
+  mcp-secure-local approve                show the calls that wait for your consent, and take your answers
+  mcp-secure-local policy init [FILE]     ask what a client may do, and write the policy that allows it
   mcp-secure-local policy check [FILE]    say whether a policy can be used, or every fault in it
   mcp-secure-local policy show [FILE]     the policy in full, defaults filled in
-  mcp-secure-local audit verify [FILE]    check that nobody changed the audit log
+  mcp-secure-local policy explain CALL    which rule decides: NAME [ARGUMENTS], fetch URL, read PATH, run COMMAND…
+  mcp-secure-local policy test FILE       whether calls are allowed and denied as a file of cases says
+  mcp-secure-local policy import vscode FILE, export vscode: from and to the sandbox block of VS Code
+  mcp-secure-local plugins list           the plugins of the policy, and how they are
+  mcp-secure-local plugins new NAME [js|ts|python|sh], hash PATH: write a plugin that works; the hash to pin one by
+  mcp-secure-local sandbox -- COMMAND …   run a command behind the wall, with what the policy allows
+  mcp-secure-local audit verify [FILE]    check that nobody changed the audit log, its full files and checkpoints
+  mcp-secure-local audit query [WORD…]    records: tool=NAME since=24h decision=denied principal=… or words in them
+  mcp-secure-local audit tail [WORD…]     the newest records, and each new one as it is written
+
+Any other server: TARGET is a URL, the name of a server in a configuration file, or -- COMMAND… at the end
+  mcp-secure-local inspect TARGET               what it is, speaks and offers
+  mcp-secure-local tools TARGET                 its tools
+  mcp-secure-local call TARGET NAME [ARGUMENTS] calls a tool; asks first when it may destroy something
+  mcp-secure-local read TARGET URI              reads a resource
+  mcp-secure-local prompt TARGET NAME [ARGUMENTS]
+  mcp-secure-local doctor TARGET                what is wrong with it, and what to do; fails when something is
+  mcp-secure-local record FILE TARGET           a server for a client: the target, with all that is said in FILE
+  mcp-secure-local replay FILE [TARGET]         acts as the recorded server; with TARGET as the client, and compares
 
 Options
   --policy FILE   the policy (else MCP_SECURE_LOCAL_POLICY, else the built-in one)
@@ -16,12 +36,22 @@ Options
   --port N        serve: the port (else MCP_SECURE_LOCAL_PORT, else 3333; 0: one that is free)
   --host ADDRESS  serve: the address (else MCP_SECURE_LOCAL_HOST, else 127.0.0.1: this machine only)
   --socket PATH   serve: a Unix socket instead, for its owner only
+  --rate N        serve: requests a second one caller may send (else 100; ten times that at once)
   --sse           serve: the old HTTP+SSE transport as well, at /sse
   --no-auth       serve: let every program on this machine in without the token
   --quiet         serve: do not print the configuration, which holds the token
-  --json          tools, call, policy show: answer in JSON
+  --preset NAME   policy init: build on offline, read-only or developer
+  --yes           policy init, call: ask nothing
+  --json          answer in JSON; errors of other servers too, on stderr
+  --config FILE   the file with the named server (else .mcp.json, .vscode/mcp.json, .cursor/mcp.json, then yours)
+  --env K=V       a variable of the command; --header 'N: v', --token T: sent to the URL
+  --url URL       record, replay: the target
+  --strict        replay: in the recorded order only
+  --revision DATE the only revision to speak
+  --timeout N     seconds a server may take to answer
   --version       the version of this program
   --help          this text
 
-A server reads its policy again when it gets SIGHUP.
-Exit codes: 0 done, 1 failed, 2 wrong command line or policy, 5 the tool failed or does not exist.`;
+A server reads its policy again when the file changes, and when it gets SIGHUP.
+Exit codes: 0 done, 1 failed, 2 wrong command line or policy, 3 authorization needed,
+4 no server there, 5 the tool failed or does not exist.`;

@@ -1,6 +1,6 @@
 // The command `mcp-secure-local`: reads its command line and loads only the command that is asked for.
 import { auditCommand } from "./audit-command.js";
-import { type CommandLine, nearest, readCommandLine, serveOption, UsageError } from "./command-line.js";
+import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
 import { policyCommand } from "./policy-command.js";
 import { programVersion } from "./program-version.js";
 import { serveCommand } from "./serve-command.js";
@@ -12,6 +12,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve-http-command.js")).serveHttpCommand,
   tools: async () => (await import("./tools-command.js")).toolsCommand,
   call: async () => (await import("./call-command.js")).callCommand,
+  approve: async () => (await import("./approve-command.js")).approveCommand,
+  inspect: async () => (await import("./remote/inspect-command.js")).inspectCommand,
+  read: async () => (await import("./remote/read-command.js")).readCommand,
+  prompt: async () => (await import("./remote/prompt-command.js")).promptCommand,
+  record: async () => (await import("./remote/record-command.js")).recordCommand,
+  replay: async () => (await import("./remote/replay-command.js")).replayCommand,
+  doctor: async () => (await import("./remote/doctor-command.js")).doctorCommand,
+  plugins: async () => (await import("./plugins-command.js")).pluginsCommand,
+  sandbox: async () => (await import("./sandbox-command.js")).sandboxCommand,
   // These two add next to nothing to what serving loads anyway.
   policy: async () => policyCommand,
   audit: async () => auditCommand,
@@ -20,9 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 async function run(argv: readonly string[]): Promise<number> {
   const line = readCommandLine(argv);
   const [word, ...words] = line.words;
-  const foreign = word === "serve" || line.help ? undefined : serveOption(line);
-  if (foreign !== undefined)
-    throw new UsageError(`${foreign} belongs to serve, as in mcp-secure-local serve ${foreign}`);
+  if (!line.help) refuseForeign(line, word);
   // Serving is what has to be ready at once, so it comes first and needs nothing that is loaded later.
   const wantsText = line.version || line.help || word !== undefined || line.json;
   if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);

@@ -1,28 +1,38 @@
 // Serves an AI client over stdin and stdout.
 import { serveStdio } from "@secure-local/mcp/stdio";
-import { AuditLog } from "../audit/audit-log.js";
+import type { AuditLog } from "../audit/audit-log.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { tracing } from "../observe/open-telemetry.js";
-import { reloadOnHangup } from "../server/reload-on-hangup.js";
+import { telemetry } from "../observe/open-telemetry.js";
+import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
+import { approveDesk } from "./desks.js";
+import { openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
-import { auditFile, policyFile } from "./settings.js";
+import { ownPlaces, policyFile } from "./settings.js";
 import { complain, ExitCode } from "./terminal.js";
 
 /** Resolves when the client has gone. @throws PolicyError, AuditError before anything is served */
 export async function serveCommand(line: CommandLine): Promise<number> {
   const file = policyFile(line);
   const policy = await loadPolicy(file);
-  const audit = await AuditLog.open(auditFile(line, policy));
+  const audit = await openAudit(line, policy, say);
   const version = programVersion();
-  const secure = new SecureServer({ policy, audit, version, say, around: await tracing(version, say) });
-  secure.recordLife("start");
-  const stopReloading = reloadOnHangup(secure, file, say);
+  const secure = new SecureServer({
+    policy,
+    audit,
+    version,
+    say,
+    own: ownPlaces(line),
+    desk: approveDesk(say),
+    telemetry: await telemetry(version, say),
+  });
+  secure.start();
+  const stopFollowing = followPolicyFile(secure, file, say);
   const serving = await serveStdio(secure.server);
   await serving.closed;
-  stopReloading();
-  secure.recordLife("stop");
+  stopFollowing();
+  await secure.stop();
   // A handler that does not listen to its signal must not keep the process from following its client.
   process.exit(await closed(audit));
 }

@@ -1,20 +1,21 @@
 // `mcp-secure-local serve`: serves AI clients over HTTP until it is told to stop.
 import type { HttpServing } from "@secure-local/mcp/http";
-import { AuditLog } from "../audit/audit-log.js";
+import type { AuditLog } from "../audit/audit-log.js";
 import { Metrics } from "../observe/metrics.js";
-import { tracing } from "../observe/open-telemetry.js";
+import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { httpDoor } from "../server/http-door.js";
-import { httpPages } from "../server/http-pages.js";
-import { reloadOnHangup } from "../server/reload-on-hangup.js";
+import { httpOptions } from "../server/http-options.js";
+import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
+import { approveDesk } from "./desks.js";
+import { openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
 import { listen } from "./serve-http-listen.js";
 import { isLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { keptToken } from "./serve-http-token.js";
 import { serveWelcome } from "./serve-http-welcome.js";
-import { auditFile, policyFile, tokenFile } from "./settings.js";
+import { ownPlaces, policyFile, tokenFile } from "./settings.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 
 /** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */
@@ -29,17 +30,17 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const version = programVersion();
   const metrics = new Metrics(version);
   outliveReaders();
-  const audit = await AuditLog.open(auditFile(line, policy));
-  const around = await tracing(version, say);
-  const secure = new SecureServer({ policy, audit: metrics.listenTo(audit), version, say, around });
+  const audit = await openAudit(line, policy, say);
+  const observed = { audit: metrics.listenTo(audit), telemetry: await telemetry(version, say) };
+  const secure = new SecureServer({ policy, version, say, own: ownPlaces(line), desk: approveDesk(say), ...observed });
   const serving = await begin({ settings, token, audit, secure, metrics });
-  secure.recordLife("start");
-  const stopReloading = reloadOnHangup(secure, file, say);
+  secure.start();
+  const stopFollowing = followPolicyFile(secure, file, say);
   announce(settings, serving, token);
   await serving.closed;
-  stopReloading();
+  stopFollowing();
   metrics.close();
-  secure.recordLife("stop");
+  await secure.stop();
   await audit.close();
   // A handler that does not listen to its signal must not keep the process from ending.
   process.exit(ExitCode.Ok);
@@ -54,15 +55,11 @@ interface Parts {
 }
 
 async function begin({ settings, token, audit, secure, metrics }: Parts): Promise<HttpServing> {
-  const onRefused = (): void => void (metrics.unauthorized += 1);
   let serving: HttpServing | undefined;
-  const load = () => serving!.stats();
+  const { sse, perSecond } = settings;
+  const options = httpOptions({ sse, perSecond, token, audit, metrics, serving: () => serving! });
   try {
-    serving = await listen(secure.server, settings, {
-      sse: settings.sse,
-      pages: httpPages({ audit, metrics, load }),
-      ...(token === undefined ? {} : { authenticate: httpDoor({ token, audit, onRefused }) }),
-    });
+    serving = await listen(secure.server, settings, options);
   } catch (error) {
     await audit.close();
     throw error;

@@ -6,16 +6,22 @@ export interface ServeSettings {
   readonly host: string;
   readonly port: number;
   readonly socketPath: string | undefined;
+  /** Requests a second one caller may send for as long as it likes. */
+  readonly perSecond: number;
   /** Whether a token is asked for. */
   readonly auth: boolean;
   readonly sse: boolean;
   readonly quiet: boolean;
 }
 
-type ServeLine = Pick<CommandLine, "words" | "host" | "port" | "socket" | "noAuth" | "sse" | "quiet">;
+type ServeLine = Pick<CommandLine, "words" | "host" | "port" | "socket" | "rate" | "noAuth" | "sse" | "quiet">;
 
 const PORT = "3333";
 const MAX_PORT = 65_535;
+/** What the guard takes of one caller in a minute, a second: who stays under it meets the policy's limits and no other. */
+const PER_SECOND = "100";
+/** More than this process can answer. */
+const MAX_PER_SECOND = 1_000_000;
 
 /** @throws UsageError for what cannot be listened on, and for an open door to other machines */
 export function serveSettings(
@@ -33,6 +39,7 @@ export function serveSettings(
     host,
     port: portOf(line.port ?? (environment["MCP_SECURE_LOCAL_PORT"] || PORT)),
     socketPath,
+    perSecond: rateOf(line.rate ?? PER_SECOND),
     auth: !line.noAuth,
     sse: line.sse,
     quiet: line.quiet,
@@ -48,4 +55,10 @@ function portOf(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
   throw new UsageError(`"${text}" is no port: give a number from 0 (any that is free) to ${MAX_PORT}`);
+}
+
+function rateOf(text: string): number {
+  const rate = Number(text);
+  if (/^[1-9]\d*$/.test(text) && rate <= MAX_PER_SECOND) return rate;
+  throw new UsageError(`"${text}" is no rate: give the requests a second that one caller may send, from 1 to 1000000`);
 }

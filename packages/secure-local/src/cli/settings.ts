@@ -1,6 +1,6 @@
 // Says which policy and audit log to use: option first, then environment, then the policy or the default place.
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { extname, isAbsolute, join } from "node:path";
 import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
 
@@ -31,6 +31,20 @@ export function tokenFile(environment: Environment = process.env): string {
   return environment["MCP_SECURE_LOCAL_TOKEN_FILE"] || join(configFolder(environment), "token");
 }
 
+/** Where the tokens are kept that other servers gave to this program as a client. */
+export function clientTokensFile(environment: Environment = process.env): string {
+  return environment["MCP_SECURE_LOCAL_CLIENT_TOKENS"] || join(dataFolder(environment), "tokens.json");
+}
+
+/** Everything this program keeps, which no tool may reach. */
+export function ownPlaces(line: Pick<CommandLine, "audit">, environment: Environment = process.env): string[] {
+  const log = auditFile(line, undefined, environment);
+  // The other files of a log begin with its name up to the extension.
+  const stem = log.slice(0, log.length - extname(log).length);
+  const folders = [configFolder(environment), stateFolder(environment), dataFolder(environment)];
+  return [stem, tokenFile(environment), clientTokensFile(environment), ...folders];
+}
+
 /** The folder for what this program is set up with, as each system has it. */
 export function configFolder(environment: Environment = process.env, platform: string = process.platform): string {
   const { XDG_CONFIG_HOME: config, APPDATA: roaming } = environment;
@@ -49,4 +63,14 @@ export function stateFolder(environment: Environment = process.env, platform: st
   if (platform === "darwin") return join(home, "Library", "Logs", NAME);
   if (platform === "win32") return join(local || join(home, "AppData", "Local"), NAME, "Log");
   return join(home, ".local", "state", NAME);
+}
+
+/** The folder for what this program keeps for its user, as each system has it. */
+export function dataFolder(environment: Environment = process.env, platform: string = process.platform): string {
+  const { XDG_DATA_HOME: data, LOCALAPPDATA: local } = environment;
+  if (data !== undefined && isAbsolute(data)) return join(data, NAME);
+  const home = homedir();
+  if (platform === "darwin") return join(home, "Library", "Application Support", NAME);
+  if (platform === "win32") return join(local || join(home, "AppData", "Local"), NAME, "Data");
+  return join(home, ".local", "share", NAME);
 }

@@ -8,14 +8,18 @@ export const ExitCode = {
   Failed: 1,
   /** A wrong command line or policy: nothing was done. */
   Usage: 2,
+  /** The server wants authorization that nobody gave. */
+  Unauthorized: 3,
+  /** There is no server there, or no common language with it. */
+  Unreachable: 4,
   /** A tool said that it failed, or there is no such tool. */
   Tool: 5,
 } as const;
 
-const SGR = { bold: "1", dim: "2", red: "31", green: "32", cyan: "36" } as const;
+const SGR = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33", cyan: "36" } as const;
 const ESCAPE = "\u001b[";
 
-/** `text` in a style where `stream` is a terminal and NO_COLOR is not set. */
+/** `text` in a style where `stream` is a terminal or FORCE_COLOR is set, and NO_COLOR is not. */
 export function styled(style: keyof typeof SGR, text: string, stream: Stream = "stdout"): string {
   return hasColours(stream) ? `${ESCAPE}${SGR[style]}m${text}${ESCAPE}0m` : text;
 }
@@ -40,5 +44,7 @@ export function endWithReader(): void {
 
 function hasColours(stream: Stream): boolean {
   if (process.env["NO_COLOR"]) return false;
+  const forced = process.env["FORCE_COLOR"];
+  if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
   return process[stream].isTTY && process.env["TERM"] !== "dumb";
 }

@@ -1,15 +1,17 @@
-// `mcp-secure-local tools`: lists the tools the policy allows, with their limits.
+// `mcp-secure-local tools [TARGET]`: lists the tools the policy allows, with their limits, or those of another server.
 import { noAudit } from "../audit/memory-audit.js";
 import { seconds } from "../guard/deadline.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { forTool } from "../policy/policy.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { namesTarget } from "./remote/names-target.js";
 import { programVersion } from "./program-version.js";
 import { policyFile } from "./settings.js";
 import { ExitCode, print, styled } from "./terminal.js";
 
 export async function toolsCommand(line: CommandLine): Promise<number> {
+  if (namesTarget(line, 0)) return (await import("./remote/remote-tools.js")).remoteTools(line);
   if (line.words.length > 0)
     throw new UsageError(`tools takes no "${line.words[0]}"; to call a tool: mcp-secure-local call NAME`);
   const policy = await loadPolicy(policyFile(line));

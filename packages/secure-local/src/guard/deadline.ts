@@ -1,4 +1,4 @@
-// Runs the rest of a request for as long as its time lasts.
+// Runs the rest of a request for as long as its time lasts; the clock stands still while a person is asked.
 import type { Answer, Call, Next } from "@secure-local/mcp/server";
 
 /** How a request ended: with an answer, with an error, or not in time. */
@@ -10,30 +10,95 @@ export interface Ending {
 
 const TIMED_OUT: Ending = Object.freeze({ timedOut: true });
 
-/**
- * Goes on with the request and resolves with how it ended, never rejects. When `ms` are over the handler's signal is
- * aborted, it can send nothing more, and what it may still return is dropped.
- */
-export function runWithin(call: Call, next: Next, ms: number): Promise<Ending> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(expire, ms, call, resolve, ms);
-    timer.unref();
-    next().then(
-      (answer) => {
-        clearTimeout(timer);
-        resolve({ answer });
-      },
-      (error: unknown) => {
-        clearTimeout(timer);
-        resolve({ error });
-      },
-    );
-  });
+/** Milliseconds a request may take: one that is waited for, and one that became a task meanwhile. */
+export interface Time {
+  readonly callMs: number;
+  readonly taskMs: number;
 }
 
-function expire(call: Call, resolve: (ending: Ending) => void, ms: number): void {
-  resolve(TIMED_OUT);
-  call.cancel({ reason: `timed out after ${seconds(ms)}`, answered: false });
+/** What a request may take as it is now. A task never has less time than the call it came from. */
+export function timeOf({ task }: Call, { callMs, taskMs }: Time): number {
+  return task === undefined ? callMs : Math.max(callMs, taskMs);
+}
+
+/** The time of one request. */
+export class Deadline {
+  readonly #call: Call;
+  readonly #time: Time;
+  #resolve: ((ending: Ending) => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Whether the time of a call is over and that of a task runs. */
+  #late = false;
+  #leftMs = 0;
+  #since = 0;
+  #heldSince: number | undefined;
+  #heldMs = 0;
+
+  constructor(call: Call, time: Time) {
+    this.#call = call;
+    this.#time = time;
+  }
+
+  /** Milliseconds the clock has stood still. */
+  get heldMs(): number {
+    return this.#heldMs;
+  }
+
+  /**
+   * Goes on with the request and resolves with how it ended, never rejects. When its time is over the handler's signal is
+   * aborted, it can send nothing more, and what it may still return is dropped.
+   */
+  run(next: Next): Promise<Ending> {
+    return new Promise((resolve) => {
+      this.#resolve = resolve;
+      this.#start(this.#time.callMs);
+      next().then(
+        (answer) => this.#end({ answer }),
+        (error: unknown) => this.#end({ error }),
+      );
+    });
+  }
+
+  /** Stops the clock until `release`. Both do nothing once the request has ended. */
+  hold(): void {
+    if (this.#resolve === undefined || this.#heldSince !== undefined) return;
+    clearTimeout(this.#timer);
+    this.#heldSince = performance.now();
+    this.#leftMs = Math.max(0, this.#leftMs - (this.#heldSince - this.#since));
+  }
+
+  release(): void {
+    if (this.#resolve === undefined || this.#heldSince === undefined) return;
+    this.#heldMs += performance.now() - this.#heldSince;
+    this.#heldSince = undefined;
+    this.#start(this.#leftMs);
+  }
+
+  #start(ms: number): void {
+    this.#leftMs = ms;
+    this.#since = performance.now();
+    this.#timer = setTimeout(this.#timeUp, ms).unref();
+  }
+
+  readonly #timeUp = (): void => {
+    const { callMs } = this.#time;
+    const ms = timeOf(this.#call, this.#time);
+    const late = this.#late;
+    this.#late = true;
+    // Nobody waits for a task: it goes on for as long as tasks may.
+    if (ms > callMs && !late) {
+      this.#start(ms - callMs);
+      return;
+    }
+    this.#end(TIMED_OUT);
+    this.#call.cancel({ reason: `timed out after ${seconds(ms)}`, answered: false });
+  };
+
+  #end(ending: Ending): void {
+    clearTimeout(this.#timer);
+    this.#resolve?.(ending);
+    this.#resolve = undefined;
+  }
 }
 
 /** `30 s`, `0.25 s`. */

@@ -3,11 +3,20 @@
 import type { Answer, Call, Middleware, Next } from "@secure-local/mcp/server";
 import { RpcError } from "@secure-local/mcp/server";
 import type { AuditSink } from "../audit/audit-event.js";
+import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import { cleanAnswer, cleanError } from "./clean-answer.js";
+import { cleanNotices, wantsNotices } from "./clean-notices.js";
 import { ClientLog } from "./client-log.js";
 import { type Conclusion, conclude } from "./conclusion.js";
-import { type Ending, runWithin } from "./deadline.js";
+import {
+  type ApprovalsOptions,
+  Approvals,
+  type AskedCall,
+  type NotApproved,
+  type Underway,
+} from "./approvals/approvals.js";
+import { Deadline, type Ending, timeOf } from "./deadline.js";
 import { FaultBook } from "./fault-book.js";
 import { RateLimits } from "./rate-limits.js";
 import { denied, giveUp, limited, NOT_RECORDED, refuse, type Refusal, unknown, WITHHELD } from "./refusal.js";
@@ -21,10 +30,19 @@ const SLOW_SHARE = 0.5;
 /** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
 export type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
 
+/** What else stands against something whose name the policy allows: a refusal, or undefined. */
+export type Objection = (policy: Policy, subject: Pick<Subject, "kind" | "name">) => Decision | undefined;
+
 export interface GuardOptions {
   readonly policy: Policy;
   readonly audit: AuditSink;
   readonly exists: Exists;
+  /** Asked after the policy has allowed the name. Default: nothing stands against it. */
+  readonly objection?: Objection;
+  /** Whether the texts of this tool come from strangers. Default: they do not. */
+  readonly outside?: (tool: string) => boolean;
+  /** Where people are asked for consent whose client cannot ask them. Default: nowhere. */
+  readonly desk?: ApprovalsOptions["desk"] | undefined;
   /** Monotonic milliseconds; `performance.now` when absent. */
   readonly now?: () => number;
 }
@@ -32,21 +50,35 @@ export interface GuardOptions {
 export class Guard {
   readonly #now: () => number;
   readonly #exists: Exists;
+  readonly #objection: Objection;
+  readonly #outside: (tool: string) => boolean;
   readonly #requests: RateLimits;
   readonly #tools: RateLimits;
   readonly #trail: Trail;
   readonly #log: ClientLog;
   readonly #faults = new FaultBook();
+  readonly #approvals: Approvals;
+  /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals. */
+  readonly #underway = new WeakMap<AbortSignal, Underway>();
+  #approving = false;
   #terms: Terms;
 
   constructor(options: GuardOptions) {
     this.#now = options.now ?? (() => performance.now());
     this.#exists = options.exists;
+    this.#objection = options.objection ?? (() => undefined);
+    this.#outside = options.outside ?? (() => false);
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
     this.#trail = new Trail(options.audit);
     this.#log = new ClientLog(this.#now);
-    this.#terms = termsOf(options.policy);
+    this.#approvals = new Approvals({
+      trail: this.#trail,
+      desk: options.desk,
+      now: this.#now,
+      current: () => this.#terms.policy,
+    });
+    this.#terms = this.#adopt(options.policy);
   }
 
   /** The policy in force. */
@@ -56,7 +88,24 @@ export class Guard {
 
   /** Puts another policy in force for every request from now on; those under way keep theirs. */
   swap(policy: Policy): void {
-    this.#terms = termsOf(policy);
+    this.#terms = this.#adopt(policy);
+  }
+
+  #adopt(policy: Policy): Terms {
+    this.#approving ||= policy.approvals.length > 0;
+    return termsOf(policy);
+  }
+
+  /**
+   * Asks a person about a call, if its policy wants that. To be called right before the handler is run, with the
+   * arguments it is run with. Undefined, or resolves with undefined, when it may run.
+   */
+  consent(call: AskedCall): Promise<NotApproved | undefined> | undefined {
+    if (!this.#approving) return undefined;
+    const underway = this.#underway.get(call.ctx.signal);
+    // Admitted before there were approvals, or not at all: nobody knows by which policy it should be judged.
+    if (underway === undefined) return Promise.resolve(UNKNOWN_CALL);
+    return this.#approvals.consent(call, underway);
   }
 
   /** Takes the text of an exception whose id a client was given, for that call's record. */
@@ -77,24 +126,32 @@ export class Guard {
   async #guard(guarded: Guarded, next: Next): Promise<Answer> {
     const { call, subject, terms } = guarded;
     if (!this.#exists(subject)) return this.#refuse(guarded, unknown(subject));
-    const decision = terms.decide(subject);
+    const decision = this.#decide(terms, subject);
     const refused = decision.allowed ? this.#overRate(guarded) : denied(subject, decision);
     if (refused !== undefined) return this.#refuse(guarded, refused);
     try {
-      await this.#trail.intent(guarded, decision.rule.text);
+      await this.#trail.intent(guarded, decision.rule);
     } catch {
       return answerOf(giveUp(subject, NOT_RECORDED));
     }
     const started = this.#now();
     // Cancelled while its intent was written: then it is not begun.
-    const ending = call.ended ? NOT_BEGUN : await runWithin(call, next, terms.timeoutMs(subject));
-    const { told, result } = this.#conclude(guarded, ending, this.#now() - started);
+    if (wantsNotices(call)) cleanNotices(call, terms.cleaning);
+    const deadline = new Deadline(call, terms.time(subject));
+    if (this.#approving && subject.kind === "tool") this.#underway.set(call.signal, { guarded, deadline });
+    const ending = call.ended ? NOT_BEGUN : await deadline.run(next);
+    const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
     try {
       await this.#trail.result(guarded, result);
     } catch {
       return answerOf(giveUp(subject, WITHHELD));
     }
     return answerOf(told);
+  }
+
+  #decide(terms: Terms, subject: Subject): Decision {
+    const decision = terms.decide(subject);
+    return (decision.allowed ? this.#objection(terms.policy, subject) : undefined) ?? decision;
   }
 
   #overRate({ call, subject, terms }: Guarded): Refusal | undefined {
@@ -121,25 +178,31 @@ export class Guard {
 
   #conclude(guarded: Guarded, ending: Ending, durationMs: number): Conclusion {
     const { call, subject, terms } = guarded;
-    const timeoutMs = terms.timeoutMs(subject);
+    const timeoutMs = timeOf(call, terms.time(subject));
     if (durationMs > timeoutMs * SLOW_SHARE) {
       const data = { event: "slow", [subject.kind]: subject.name, durationMs: Math.round(durationMs) };
       this.#log.send(call, "notice", data);
     }
-    return conclude(guarded, ending, { durationMs, timeoutMs, faults: this.#faults });
+    const outside = subject.kind === "tool" && this.#outside(subject.name);
+    return conclude(guarded, ending, { durationMs, timeoutMs, outside, faults: this.#faults });
   }
 
   /** A subscription may last for days, so it has no time limit; it is told only what a read would be told. */
   async #listen(call: Call, terms: Terms, next: Next): Promise<Answer> {
     for (const subject of listenedSubjects(call)) {
       if (!this.#exists(subject)) continue;
-      const decision = terms.decide(subject);
+      const decision = this.#decide(terms, subject);
       if (decision.allowed) continue;
       return this.#refuse({ call, subject, terms }, denied(subject, decision));
     }
     return next();
   }
 }
+
+const UNKNOWN_CALL: NotApproved = Object.freeze({
+  text: "Denied. The policy was changed while this call began. Make it again.",
+  rule: "approvals",
+});
 
 const NOT_BEGUN: Ending = Object.freeze({});
 

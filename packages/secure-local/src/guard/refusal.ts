@@ -11,6 +11,8 @@ export interface Refusal {
   readonly text: string;
   /** The rule behind it, for the record. */
   readonly rule: string;
+  /** Where the rule stands in the policy file; absent where it is not the file's own. */
+  readonly line?: number | undefined;
   readonly outcome: "denied" | "rate_limited" | "unknown";
   readonly error: RpcError;
 }
@@ -19,7 +21,8 @@ export function denied(subject: Subject, { rule, reason }: Decision): Refusal {
   const place = rule.line === undefined ? "" : ` (line ${rule.line} of the policy)`;
   const text = `Denied. ${reason} Rule: ${rule.text}${place}.`;
   const data = { path: subject.path, constraint: `a ${subject.kind} the policy allows`, rule: rule.text };
-  return { text, rule: rule.text, outcome: "denied", error: new RpcError(ErrorCode.InvalidParams, text, data) };
+  const error = new RpcError(ErrorCode.InvalidParams, text, data);
+  return { text, rule: rule.text, line: rule.line, outcome: "denied", error };
 }
 
 /** Nothing has this name; the codes are those the library itself gives. */

@@ -1,8 +1,8 @@
 // What one policy means for every call, worked out once when it comes into force.
 import { type Decision, decide } from "../policy/decide.js";
 import type { AuditField, Policy } from "../policy/policy.js";
-import { forTool } from "../policy/policy.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
+import type { Time } from "./deadline.js";
 import { type Rates, ratesOf } from "./rate-limits.js";
 import type { Subject } from "./subject.js";
 
@@ -17,19 +17,19 @@ export interface Terms {
   readonly rates: Rates;
   readonly cleaning: CleanLimits;
   readonly records: Readonly<Record<"id" | "tool" | "arguments" | "outcome" | "duration" | "decision", boolean>>;
-  timeoutMs(subject: Subject): number;
+  time(subject: Subject): Time;
   /** What the policy says of something that exists. */
   decide(subject: Subject): Decision;
 }
 
 export function termsOf(policy: Policy): Terms {
-  const { maxOutputBytes, timeoutsMs } = policy.tools;
+  const { maxBytes, hiddenUnicode: hidden, redactSecrets: secrets } = policy.output;
   const has = (field: AuditField): boolean => policy.audit.include.has(field);
   return {
     policy,
     label: policy.hash.slice(0, LABEL_DIGITS),
     rates: ratesOf(policy),
-    cleaning: { textBytes: maxOutputBytes, resultBytes: maxOutputBytes },
+    cleaning: { textBytes: maxBytes, resultBytes: maxBytes, hidden, secrets },
     records: {
       id: has("request_id"),
       tool: has("tool_name"),
@@ -39,8 +39,15 @@ export function termsOf(policy: Policy): Terms {
       decision: has("security_events"),
     },
     decide: decider(policy),
-    timeoutMs: ({ kind, name }) => (kind === "tool" ? forTool(timeoutsMs, name) : timeoutsMs.default),
+    time: timer(policy),
   };
+}
+
+/** One object for each tool, since there is a call of one every few microseconds. */
+function timer({ tools: { timeoutsMs, taskTimeoutMs: taskMs } }: Policy): (subject: Subject) => Time {
+  const usual: Time = { callMs: timeoutsMs.default, taskMs };
+  const own = new Map([...timeoutsMs.byName].map(([name, callMs]): [string, Time] => [name, { callMs, taskMs }]));
+  return ({ kind, name }) => (kind === "tool" ? (own.get(name) ?? usual) : usual);
 }
 
 /** Tools are called again and again, and there are few of them, so each is decided once. */

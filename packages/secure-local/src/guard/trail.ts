@@ -1,6 +1,8 @@
 // Writes the audit records of guarded requests: what was meant, how it ended, what was refused.
 import type { Call } from "@secure-local/mcp/server";
 import type { AuditSink } from "../audit/audit-event.js";
+import type { Rule } from "../policy/rule.js";
+import { Connections } from "./connections.js";
 import type { Fault } from "./fault-book.js";
 import type { Refusal } from "./refusal.js";
 import type { Subject } from "./subject.js";
@@ -15,7 +17,7 @@ export interface Guarded {
 
 /** How a request ended, as the log names it. */
 export interface Result {
-  readonly outcome: "ok" | "error" | "timeout" | "cancelled" | "input_required";
+  readonly outcome: "ok" | "error" | "denied" | "timeout" | "cancelled" | "input_required";
   readonly durationMs: number;
   readonly fault: Fault | undefined;
   /** What else there is to say: why it was cancelled, which error code it got. */
@@ -25,21 +27,23 @@ export interface Result {
 /** Every method resolves when its record is safe, and rejects when it is not. */
 export class Trail {
   readonly #audit: AuditSink;
+  readonly #connections = new Connections();
 
   constructor(audit: AuditSink) {
     this.#audit = audit;
   }
 
-  intent({ call, subject, terms }: Guarded, rule: string): Promise<void> {
+  intent({ call, subject, terms }: Guarded, { text, line }: Rule): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "call.intent",
       id: records.id ? call.id : undefined,
+      connection: records.id ? this.#connections.numberOf(call) : undefined,
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       arguments: records.arguments ? argumentsOf(call) : undefined,
-      decision: records.decision ? { allowed: true, rule } : undefined,
+      decision: records.decision ? { allowed: true, rule: text, line } : undefined,
       policy: terms.label,
     });
   }
@@ -49,6 +53,7 @@ export class Trail {
     return this.#audit.record({
       kind: "call.result",
       id: records.id ? call.id : undefined,
+      connection: records.id ? this.#connections.numberOf(call) : undefined,
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
@@ -61,16 +66,39 @@ export class Trail {
     });
   }
 
-  refused({ call, subject, terms }: Guarded, { outcome, rule }: Refusal): Promise<void> {
+  /** What became of a question to a person. */
+  approval(
+    { call, subject, terms }: Guarded,
+    kind: "approval.asked" | "approval.given" | "approval.denied",
+    { rule: { text, line }, detail }: { readonly rule: Rule; readonly detail: Readonly<Record<string, unknown>> },
+  ): Promise<void> {
+    const { records } = terms;
+    const allowed = kind === "approval.given";
+    return this.#audit.record({
+      kind,
+      id: records.id ? call.id : undefined,
+      connection: records.id ? this.#connections.numberOf(call) : undefined,
+      principal: call.carrier.principal,
+      method: call.method,
+      tool: records.tool ? subject.name : undefined,
+      arguments: records.arguments && kind === "approval.asked" ? argumentsOf(call) : undefined,
+      decision: records.decision && kind !== "approval.asked" ? { allowed, rule: text, line } : undefined,
+      policy: terms.label,
+      detail,
+    });
+  }
+
+  refused({ call, subject, terms }: Guarded, { outcome, rule, line }: Refusal): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "denied",
       id: records.id ? call.id : undefined,
+      connection: records.id ? this.#connections.numberOf(call) : undefined,
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       arguments: records.arguments ? argumentsOf(call) : undefined,
-      decision: records.decision ? { allowed: false, rule } : undefined,
+      decision: records.decision ? { allowed: false, rule, line } : undefined,
       outcome: records.outcome ? outcome : undefined,
       policy: terms.label,
     });

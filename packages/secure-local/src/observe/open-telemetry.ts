@@ -1,5 +1,12 @@
-// Finds out whether the process has an OpenTelemetry SDK, and only then loads what makes spans.
-import type { Middleware } from "@secure-local/mcp/server";
+// Finds out whether the process has an OpenTelemetry SDK, and only then loads what makes spans and measures durations.
+import type { EndedSession, Middleware } from "@secure-local/mcp/server";
+
+/** What an SDK is told of. */
+export interface Telemetry {
+  /** Makes a span of every request and measures it; the outermost middleware. */
+  readonly around: Middleware;
+  readonly onSessionEnd: (ended: EndedSession) => void;
+}
 
 /** Where `@opentelemetry/api` keeps what an SDK registered, for every copy of it in the process. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
@@ -8,19 +15,26 @@ const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 const NOT_FOUND: ReadonlySet<string | undefined> = new Set(["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND"]);
 
 /**
- * Middleware that makes a span of every request, for an SDK that was loaded before this program (`node --import …`).
+ * Spans and durations for an SDK that was loaded before this program (`node --import …`).
  * Undefined without one, or without `@opentelemetry/api` beside this program; `say` is told of the latter.
  */
-export async function tracing(version: string, say: (line: string) => void): Promise<Middleware | undefined> {
-  const registry = (globalThis as Record<symbol, unknown>)[REGISTRY] as { readonly trace?: unknown } | undefined;
-  if (registry?.trace === undefined) return undefined;
+export async function telemetry(version: string, say: (line: string) => void): Promise<Telemetry | undefined> {
+  const registry = (globalThis as Record<symbol, unknown>)[REGISTRY] as Readonly<Record<string, unknown>> | undefined;
+  if ((registry?.["trace"] ?? registry?.["metrics"]) === undefined) return undefined;
   try {
     const api = await import("@opentelemetry/api");
+    const { Durations } = await import("./measure-durations.js");
     const { traceRequests } = await import("./trace-requests.js");
-    return traceRequests(api, version);
+    const durations = new Durations(api, version);
+    return {
+      around: traceRequests(api, version, durations),
+      onSessionEnd: (ended) => durations.session(ended),
+    };
   } catch (error) {
     if (!NOT_FOUND.has((error as NodeJS.ErrnoException).code)) throw error;
-    say("OpenTelemetry is set up, but @opentelemetry/api is not installed beside this program: there will be no spans");
+    say(
+      "OpenTelemetry is set up, but @opentelemetry/api is not installed beside this program: it will be told nothing",
+    );
     return undefined;
   }
 }

@@ -17,16 +17,37 @@ export function spanAttributes(call: Call): Record<string, string> {
     "mcp.method.name": method,
     "jsonrpc.request.id": redactString(String(id).slice(0, MAX_NAME)),
     "mcp.protocol.version": caller.codec.revision.date,
-    "network.transport": carrier.kind === "stdio" ? "pipe" : "tcp",
+    ...transportAttributes(carrier.kind),
+    ...targetAttributes(call),
   };
-  if (carrier.kind !== "stdio") attributes["network.protocol.name"] = "http";
-  const target = targetOf(call);
-  if (method === "tools/call") attributes["gen_ai.operation.name"] = "execute_tool";
-  if (target !== undefined) attributes[method === "tools/call" ? "gen_ai.tool.name" : "gen_ai.prompt.name"] = target;
+  const session = sessionOf(call);
+  if (session !== undefined) attributes["mcp.session.id"] = session;
   if (method.startsWith("resources/") && typeof params["uri"] === "string") {
     attributes["mcp.resource.uri"] = redactString(params["uri"].slice(0, MAX_NAME));
   }
   return attributes;
+}
+
+/** What is known of the way by the kind of a carrier. */
+export function transportAttributes(kind: string): Record<string, string> {
+  if (kind === "stdio") return { "network.transport": "pipe" };
+  return { "network.transport": "tcp", "network.protocol.name": "http" };
+}
+
+/** The tool or prompt by its name. */
+export function targetAttributes(call: Call): Record<string, string> {
+  const isTool = call.method === "tools/call";
+  const target = targetOf(call);
+  return {
+    ...(isTool ? { "gen_ai.operation.name": "execute_tool" } : {}),
+    ...(target === undefined ? {} : { [isTool ? "gen_ai.tool.name" : "gen_ai.prompt.name"]: target }),
+  };
+}
+
+/** A request of a revision without sessions may bring the header too, where it means nothing. */
+function sessionOf({ caller, carrier }: Call): string | undefined {
+  if (!caller.codec.revision.methods.has("initialize")) return undefined;
+  return carrier.header("mcp-session-id")?.slice(0, MAX_NAME);
 }
 
 function targetOf({ method, params }: Call): string | undefined {

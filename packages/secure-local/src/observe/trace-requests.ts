@@ -1,10 +1,10 @@
 // Makes an OpenTelemetry span of every request, by the semantic conventions for MCP.
 import type { Context, Link, Span, TextMapGetter, Tracer } from "@opentelemetry/api";
-import { type Answer, type Call, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
-import { redactString } from "../audit/redact.js";
+import type { Answer, Call, Middleware, Next } from "@secure-local/mcp/server";
+import type { Durations } from "./measure-durations.js";
+import type { OpenTelemetry } from "./telemetry-api.js";
+import { failureIn, failureOf, type RequestFailure } from "./request-failure.js";
 import { spanAttributes, spanName } from "./span-attributes.js";
-
-export type OpenTelemetry = typeof import("@opentelemetry/api");
 
 /** Reads the W3C fields a client put into `_meta`, unprefixed as the protocol has them. */
 const META_GETTER: TextMapGetter<Call> = {
@@ -17,8 +17,8 @@ const HEADER_GETTER: TextMapGetter<Call> = {
   get: (call, key) => call.carrier.header(key),
 };
 
-/** Add it as the outermost middleware, so that what others refuse is traced too. */
-export function traceRequests(api: OpenTelemetry, version: string): Middleware {
+/** Add it as the outermost middleware, so that what others refuse is traced and measured too. */
+export function traceRequests(api: OpenTelemetry, version: string, durations: Durations): Middleware {
   const tracer = api.trace.getTracer("mcp-secure-local", version);
   return (call, next) => {
     const { parent, links } = origin(api, call);
@@ -26,7 +26,12 @@ export function traceRequests(api: OpenTelemetry, version: string): Middleware {
     const context = api.trace.setSpan(parent, span);
     // Whatever the client is asked for this call belongs to the span as well.
     call.questionMeta = injected(api, context);
-    return api.context.with(context, () => follow(api, span, { call, next }));
+    const ended = (failure: RequestFailure | undefined, ms: number): void => {
+      if (failure !== undefined) fail(api, span, failure);
+      span.end();
+      durations.operation(call, ms, failure);
+    };
+    return api.context.with(context, () => follow(call, next, ended));
   };
 }
 
@@ -57,30 +62,23 @@ function begin(
 }
 
 async function follow(
-  api: OpenTelemetry,
-  span: Span,
-  { call, next }: { readonly call: Call; readonly next: Next },
+  call: Call,
+  next: Next,
+  ended: (failure: RequestFailure | undefined, ms: number) => void,
 ): Promise<Answer> {
+  const started = performance.now();
   try {
     const answer = await next();
-    if ((answer as { readonly isError?: unknown }).isError === true) fail(api, span, "tool_error");
-    else if (call.cancellation !== undefined) fail(api, span, "cancelled");
+    ended(failureIn(answer, call), performance.now() - started);
     return answer;
   } catch (error) {
-    // Only the words of an `RpcError` are made for others.
-    if (error instanceof RpcError) {
-      span.setAttribute("rpc.response.status_code", String(error.code));
-      fail(api, span, String(error.code), redactString(error.message));
-    } else {
-      fail(api, span, "_OTHER");
-    }
+    ended(failureOf(error), performance.now() - started);
     throw error;
-  } finally {
-    span.end();
   }
 }
 
-function fail({ SpanStatusCode }: OpenTelemetry, span: Span, type: string, message?: string): void {
+function fail({ SpanStatusCode }: OpenTelemetry, span: Span, { type, code, message }: RequestFailure): void {
+  if (code !== undefined) span.setAttribute("rpc.response.status_code", code);
   span.setAttribute("error.type", type);
   span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
 }

@@ -4,8 +4,17 @@ import { RangeMatcher } from "./address-range.js";
 import { HostMatcher } from "./host-matcher.js";
 import { NameMatcher } from "./name-matcher.js";
 import { PathMatcher } from "./path-matcher.js";
-import { nextRevision, type NamesPolicy, type Policy } from "./policy.js";
-import { AUDIT_FIELDS, DEFAULT_OUTPUT_BYTES, DEFAULT_RATE, DEFAULT_TIMEOUT_S } from "./policy-defaults.js";
+import { type AuditPolicy, nextRevision, type NamesPolicy, type Policy } from "./policy.js";
+import {
+  AUDIT_FIELDS,
+  DEFAULT_OUTPUT_BYTES,
+  DEFAULT_RATE,
+  DEFAULT_ROTATE_MB,
+  DEFAULT_SANDBOX,
+  DEFAULT_TASK_TIMEOUT_S,
+  DEFAULT_TIMEOUT_S,
+} from "./policy-defaults.js";
+import type { FilesystemPolicy, NetworkPolicy } from "./reach-policy.js";
 import { patternRule } from "./rule.js";
 
 const BUILT_IN = {
@@ -23,31 +32,63 @@ export function builtInPolicy(): Policy {
     file: undefined,
     hash: hash("sha256", JSON.stringify(BUILT_IN)),
     revision: nextRevision(),
-    network: {
-      allowedEndpoints: new HostMatcher(
-        BUILT_IN.hosts.map((host) => ({
-          ...patternRule("built-in network.allowed_endpoints", host),
-          ports: new Set([443]),
-        })),
-      ),
-      deniedEndpoints: new HostMatcher([]),
-      allowedRanges: new RangeMatcher([]),
-      blockedPorts: new Map(),
-      dnsRefused: undefined,
-      dnsNames: undefined,
-    },
-    filesystem: { allowed: new PathMatcher([], false), denied: new PathMatcher([], true) },
-    commands: { blocked: [] },
+    presets: [],
+    network: searchPages(),
+    filesystem: noFiles(),
+    commands: { blocked: [], allowed: new Map() },
     tools: {
       ...names("tools", BUILT_IN.tools),
       rateLimits: { default: DEFAULT_RATE, byName: new Map(BUILT_IN.rates) },
       timeoutsMs: { default: DEFAULT_TIMEOUT_S * 1_000, byName: new Map() },
+      taskTimeoutMs: DEFAULT_TASK_TIMEOUT_S * 1_000,
       maxOutputBytes: DEFAULT_OUTPUT_BYTES,
       webSearch: { provider: "duckduckgo", endpoint: undefined },
     },
     resources: names("resources", BUILT_IN.resources),
     prompts: { ...names("prompts", BUILT_IN.prompts), analyzeLogsFile: undefined },
-    audit: { logFile: undefined, level: "INFO", include: new Set(AUDIT_FIELDS) },
+    audit: fullAudit(),
+    approvals: [],
+    secrets: new Map(),
+    databases: new Map(),
+    plugins: { folder: undefined, load: new Map() },
+    sandbox: DEFAULT_SANDBOX,
+    output: { maxBytes: DEFAULT_OUTPUT_BYTES, markUntrusted: false, redactSecrets: true, hiddenUnicode: "strip" },
+  };
+}
+
+function searchPages(): NetworkPolicy {
+  const rules = BUILT_IN.hosts.map((host) => ({
+    ...patternRule("built-in network.allowed_endpoints", host),
+    ports: new Set([443]),
+  }));
+  return {
+    offline: undefined,
+    allowedEndpoints: new HostMatcher(rules),
+    deniedEndpoints: new HostMatcher([]),
+    allowedRanges: new RangeMatcher([]),
+    blockedPorts: new Map(),
+    dnsRefused: undefined,
+    dnsNames: undefined,
+  };
+}
+
+function noFiles(): FilesystemPolicy {
+  return {
+    allowed: new PathMatcher([], false),
+    readable: new PathMatcher([], false),
+    denied: new PathMatcher([], true),
+    unwritable: new PathMatcher([], true),
+    readOnly: undefined,
+  };
+}
+
+function fullAudit(): AuditPolicy {
+  return {
+    logFile: undefined,
+    level: "INFO",
+    include: new Set(AUDIT_FIELDS),
+    rotateBytes: DEFAULT_ROTATE_MB * 1024 * 1024,
+    checkpoints: undefined,
   };
 }
 

@@ -1,8 +1,9 @@
 // Decides whether the policy allows a request, and names the rule. Pure: nothing is looked up, opened or remembered.
 import { isIP } from "node:net";
 import { plainHost } from "./host-name.js";
-import type { NamesPolicy, NetworkPolicy, Policy } from "./policy.js";
+import type { NamesPolicy, Policy } from "./policy.js";
 import { segments } from "./path-pattern.js";
+import type { FilesystemPolicy, NetworkPolicy } from "./reach-policy.js";
 import type { Rule } from "./rule.js";
 
 export type FileOperation = "read" | "write" | "list" | "delete";
@@ -50,7 +51,7 @@ export function decide(policy: Policy, request: PolicyRequest): Decision {
     case "network":
       return decideNetwork(policy.network, request);
     case "file":
-      return decideFile(policy, request.path, request.op);
+      return decideFile(policy.filesystem, request.path, request.op);
   }
 }
 
@@ -82,6 +83,7 @@ function decideNetwork(network: NetworkPolicy, request: PolicyRequest & { kind: 
     return refusal(NOT_A_HOST, `"${request.host}" port ${port} is not a plain host name or address with a port.`);
   }
   const denied =
+    network.offline ??
     network.blockedPorts.get(port) ??
     network.deniedEndpoints.find(host, port) ??
     (request.address === undefined ? undefined : network.deniedEndpoints.find(plainHost(request.address) ?? "", port));
@@ -114,14 +116,23 @@ function addressRule(network: NetworkPolicy, address: string, port: number): Rul
   return network.allowedEndpoints.find(address, port) ?? network.allowedRanges.find(address);
 }
 
-function decideFile(policy: Policy, given: string, op: FileOperation): Decision {
+function decideFile(files: FilesystemPolicy, given: string, op: FileOperation): Decision {
   const path = process.platform === "win32" ? given.replaceAll("\\", "/") : given;
   if (!isNormalised(path)) return refusal(NOT_A_PATH, `"${given}" is not an absolute, normalised path.`);
-  const denied = policy.filesystem.denied.find(path);
+  const changes = op === "write" || op === "delete";
+  // What lies in a denied folder is denied with it.
+  const denied = files.denied.findAround(path);
   if (denied) return refusal(denied, `The policy denies every ${op} of "${given}".`);
-  const allowed = policy.filesystem.allowed.find(path);
+  const kept = changes ? (files.readOnly ?? files.unwritable.findAround(path)) : undefined;
+  if (kept) return refusal(kept, `The policy denies this ${op} of "${given}".`);
+  const allowed = files.allowed.find(path) ?? (changes ? undefined : files.readable.find(path));
   if (allowed) return permission(allowed, `The policy allows this ${op} of "${given}".`);
-  return refusal(DEFAULT_DENY, `The policy does not name "${given}"; add it to filesystem.allowed_paths to allow it.`);
+  const lists = changes ? "filesystem.allowed_paths" : "filesystem.allowed_paths or readable_paths";
+  const but = changes && files.readable.find(path) ? "lets it only be read" : "does not name it";
+  return refusal(
+    DEFAULT_DENY,
+    `The policy denies this ${op} of "${given}": it ${but}; add it to ${lists} to allow it.`,
+  );
 }
 
 function isNormalised(path: string): boolean {

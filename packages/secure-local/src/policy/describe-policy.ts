@@ -1,9 +1,7 @@
 // Writes a policy out as a policy file: every default filled in, every variable expanded, ready to be edited.
-import type { EndpointRule } from "./host-matcher.js";
-import type { NamesPolicy, NetworkPolicy, PerTool, Policy, ToolsPolicy } from "./policy.js";
-import type { PatternRule } from "./rule.js";
-
-type Value = string | number | boolean | undefined | readonly Value[] | { readonly [key: string]: Value };
+import { approvals, commands, databases, plugins, sandbox, secrets } from "./describe-grants.js";
+import { filesystem, network, patterns, type Value } from "./describe-reach.js";
+import type { AuditPolicy, NamesPolicy, PerTool, Policy, ToolsPolicy } from "./policy.js";
 
 /** The policy as YAML. Reading it again gives the same decisions. */
 export function describePolicy(policy: Policy): string {
@@ -11,11 +9,8 @@ export function describePolicy(policy: Policy): string {
   const value: Value = {
     version: policy.version,
     network: network(policy.network),
-    filesystem: {
-      allowed_paths: patterns(policy.filesystem.allowed.rules),
-      denied_paths: patterns(policy.filesystem.denied.rules),
-    },
-    commands: { blocked: patterns(policy.commands.blocked) },
+    filesystem: filesystem(policy.filesystem),
+    commands: commands(policy.commands),
     tools: tools(policy.tools),
     resources: names(policy.resources),
     prompts: {
@@ -23,24 +18,21 @@ export function describePolicy(policy: Policy): string {
       analyze_logs:
         policy.prompts.analyzeLogsFile === undefined ? undefined : { log_file: policy.prompts.analyzeLogsFile },
     },
-    audit: { log_file: policy.audit.logFile, log_level: policy.audit.level, include: [...policy.audit.include] },
+    approvals: approvals(policy.approvals),
+    secrets: secrets(policy.secrets),
+    databases: databases(policy.databases),
+    plugins: plugins(policy.plugins),
+    sandbox: sandbox(policy.sandbox),
+    output: {
+      max_bytes: policy.output.maxBytes,
+      mark_untrusted: policy.output.markUntrusted,
+      redact_secrets: policy.output.redactSecrets,
+      hidden_unicode: policy.output.hiddenUnicode,
+    },
+    audit: audit(policy.audit),
   };
-  return `# ${JSON.stringify(origin)}, sha-256 ${policy.hash}\n${lines(value, "").join("\n")}\n`;
-}
-
-function network(policy: NetworkPolicy): Value {
-  return {
-    allowed_endpoints: policy.allowedEndpoints.rules.map(endpoint),
-    denied_endpoints: policy.deniedEndpoints.rules.map(endpoint),
-    allowed_ranges: patterns(policy.allowedRanges.rules),
-    blocked_ports: [...policy.blockedPorts.keys()],
-    allow_dns: policy.dnsRefused === undefined,
-    dns_allowlist: policy.dnsNames && patterns(policy.dnsNames.rules),
-  };
-}
-
-function endpoint({ pattern, ports, description }: EndpointRule): Value {
-  return { host: pattern, ports: ports && [...ports], description };
+  const presets = policy.presets.length === 0 ? "" : `, with the presets ${policy.presets.join(", ")} written out`;
+  return `# ${JSON.stringify(origin)}, sha-256 ${policy.hash}${presets}\n${lines(value, "").join("\n")}\n`;
 }
 
 function tools(policy: ToolsPolicy): Value {
@@ -48,8 +40,22 @@ function tools(policy: ToolsPolicy): Value {
     ...names(policy),
     rate_limits: perTool(policy.rateLimits, 1),
     timeouts: perTool(policy.timeoutsMs, 1_000),
-    max_output_bytes: policy.maxOutputBytes,
+    task_timeout: policy.taskTimeoutMs / 1_000,
     web_search: { ...policy.webSearch },
+  };
+}
+
+function audit(policy: AuditPolicy): Value {
+  const { file, everyRecords, everyMs } = policy.checkpoints ?? {};
+  return {
+    log_file: policy.logFile,
+    log_level: policy.level,
+    include: [...policy.include],
+    rotate_mb: policy.rotateBytes / (1024 * 1024),
+    checkpoints:
+      policy.checkpoints === undefined
+        ? undefined
+        : { file, every_records: everyRecords, every_seconds: everyMs === undefined ? undefined : everyMs / 1_000 },
   };
 }
 
@@ -64,16 +70,15 @@ function perTool(values: PerTool, unit: number): Value {
   };
 }
 
-function patterns(rules: readonly PatternRule[]): string[] {
-  return rules.map(({ pattern }) => pattern);
-}
-
 function lines(value: { readonly [key: string]: Value }, indent: string): string[] {
   return Object.entries(value).flatMap(([key, child]) => {
-    const name = /^\w+$/.test(key) ? key : JSON.stringify(key);
+    const name = keyText(key);
     if (child === undefined) return [];
     if (isList(child)) return list(`${indent}${name}:`, child, indent);
-    if (typeof child === "object") return [`${indent}${name}:`, ...lines(child, `${indent}  `)];
+    if (typeof child === "object") {
+      const inner = lines(child, `${indent}  `);
+      return inner.length === 0 ? [`${indent}${name}: {}`] : [`${indent}${name}:`, ...inner];
+    }
     return [`${indent}${name}: ${JSON.stringify(child)}`];
   });
 }
@@ -87,7 +92,11 @@ function inline(value: Value): string {
   if (value === undefined || typeof value !== "object") return JSON.stringify(value);
   if (isList(value)) return `[${value.map(inline).join(", ")}]`;
   const parts = Object.entries(value).filter(([, child]) => child !== undefined);
-  return `{ ${parts.map(([key, child]) => `${key}: ${inline(child)}`).join(", ")} }`;
+  return `{ ${parts.map(([key, child]) => `${keyText(key)}: ${inline(child)}`).join(", ")} }`;
+}
+
+function keyText(key: string): string {
+  return /^\w+$/.test(key) ? key : JSON.stringify(key);
 }
 
 function isList(value: Value): value is readonly Value[] {

@@ -1,7 +1,7 @@
 // Loads the policy file a person named, after making sure that nobody else can have written it.
 import * as fs from "node:fs";
 import { builtInPolicy } from "./built-in-policy.js";
-import { MAX_POLICY_BYTES, parsePolicy } from "./parse-policy.js";
+import { MAX_POLICY_BYTES } from "./policy-defaults.js";
 import { PolicyError } from "./policy-error.js";
 import type { Policy } from "./policy.js";
 
@@ -16,6 +16,7 @@ const WRITABLE_BY_OTHERS = 0o022;
  */
 export async function loadPolicy(file?: string): Promise<Policy> {
   if (file === undefined) return builtInPolicy();
+  const { parsePolicy } = await import("./parse-policy.js"); // the readers of every section: most starts need none
   return await parsePolicy(readPolicyText(file), { file });
 }
 

@@ -2,12 +2,21 @@
 import { hash } from "node:crypto";
 import { decide } from "./decide.js";
 import { Faults } from "./faults.js";
+import { didYouMean } from "./near-name.js";
 import type { Environment } from "./path-value.js";
+import { extendTree } from "./extend-tree.js";
 import { nextRevision, type Policy } from "./policy.js";
+import { MAX_POLICY_BYTES } from "./policy-defaults.js";
 import { readTree } from "./policy-tree.js";
+import { readApprovals } from "./read-approvals.js";
+import { readCommands } from "./read-commands.js";
+import { readDatabases, readSecrets } from "./read-data.js";
 import { readPrompts, readResources, readTools } from "./read-names.js";
 import { readNetwork } from "./read-network.js";
-import { readAudit, readCommands, readFilesystem } from "./read-paths.js";
+import { readAudit, readFilesystem } from "./read-paths.js";
+import { readPlugins } from "./read-plugins.js";
+import { readOutput, readSandbox } from "./read-sandbox.js";
+import type { Rule } from "./rule.js";
 import { Section, type Wanted } from "./section.js";
 
 export interface ParseOptions {
@@ -16,9 +25,6 @@ export interface ParseOptions {
   /** Where `${NAME}` is looked up; `process.env` when absent. */
   readonly environment?: Environment;
 }
-
-/** Longest policy: a thousand rules with a comment each. What is longer is not a policy a person can judge. */
-export const MAX_POLICY_BYTES: number = 256 * 1024;
 
 const VERSION: Wanted<"1.0"> = {
   words: 'the text "1.0", in quotes',
@@ -37,30 +43,53 @@ export async function parsePolicy(text: string, options: ParseOptions): Promise<
   faults.throwIfAny();
   if (!tree) faults.add({ line: 1, column: 1 }, 'the policy is empty; begin it with version: "1.0"');
   faults.throwIfAny();
-  const root = new Section(tree, "", faults);
-  const policy = readPolicy(root, { text, file: options.file, environment: options.environment ?? process.env });
+  const extended = extendTree(tree!, faults);
+  const root = new Section(extended.tree, "", faults);
+  const environment = options.environment ?? process.env;
+  const policy = await readPolicy(root, { text, file: options.file, environment, presets: extended.presets });
   checkSearchEndpoint(root, policy);
+  checkReferences(root, policy);
   faults.throwIfAny();
   return policy;
 }
 
-function readPolicy(root: Section, from: { text: string; file: string; environment: Environment }): Policy {
+interface Source {
+  readonly text: string;
+  readonly file: string;
+  readonly environment: Environment;
+  readonly presets: readonly string[];
+}
+
+async function readPolicy(root: Section, from: Source): Promise<Policy> {
   const { environment } = from;
   if (root.tree("version") === undefined)
     root.faults.add(root.place, 'version is missing; begin the policy with version: "1.0"');
   else root.value("version", VERSION);
+  // Its presets are in the tree already.
+  root.tree("extends");
+  const tools = readTools(root.section("tools"));
+  const bothLimits = root.section("tools").tree("max_output_bytes") !== undefined;
+  const output = readOutput(root.section("output"), tools, bothLimits);
   const policy: Policy = {
     version: "1.0",
     file: from.file,
     hash: hash("sha256", from.text),
     revision: nextRevision(),
+    presets: from.presets,
     network: readNetwork(root.section("network")),
     filesystem: readFilesystem(root.section("filesystem"), environment),
-    commands: readCommands(root.section("commands")),
-    tools: readTools(root.section("tools")),
+    commands: await readCommands(root.section("commands"), environment),
+    // Both names of the limit have the same value.
+    tools: { ...tools, maxOutputBytes: output.maxBytes },
     resources: readResources(root.section("resources")),
     prompts: readPrompts(root.section("prompts"), environment),
     audit: readAudit(root.section("audit"), environment),
+    approvals: readApprovals(root, environment),
+    secrets: readSecrets(root.section("secrets"), environment),
+    databases: readDatabases(root.section("databases"), environment),
+    plugins: readPlugins(root.section("plugins"), environment),
+    sandbox: readSandbox(root, environment),
+    output,
   };
   root.finish();
   return policy;
@@ -81,4 +110,23 @@ function checkSearchEndpoint(root: Section, policy: Policy): void {
     place,
     `the network section does not allow ${url.hostname} port ${port}; add it to network.allowed_endpoints`,
   );
+}
+
+/** A name that nothing has would be found out at the first call; better to say so now. */
+function checkReferences(root: Section, { commands, databases, plugins, secrets }: Policy): void {
+  const check = (rule: Rule, what: string, name: string, known: ReadonlyMap<string, unknown>): void => {
+    if (known.has(name)) return;
+    const hint = didYouMean(name, known.keys()) || `; add it to ${what}`;
+    root.faults.add(
+      { line: rule.line ?? 1, column: rule.column ?? 1 },
+      `${rule.text} names "${name}", which ${what} does not have${hint}`,
+    );
+  };
+  for (const { rule, store } of databases.values()) {
+    if (store.kind === "postgresql") check(rule, "secrets", store.secret, secrets);
+  }
+  for (const { rule, ...plugin } of plugins.load.values()) {
+    for (const name of plugin.commands) check(rule, "commands.allowed", name, commands.allowed);
+    for (const name of plugin.secrets) check(rule, "secrets", name, secrets);
+  }
 }

@@ -2,11 +2,13 @@
 //
 // Keys of the file are given in the comments. Keys marked (ours) are optional additions to the format of
 // mcp-secure-server; a file without them keeps its meaning.
-import type { RangeMatcher } from "./address-range.js";
-import type { HostMatcher } from "./host-matcher.js";
+import type { ApprovalRule } from "./approvals-policy.js";
+import type { CommandsPolicy } from "./commands-policy.js";
+import type { DatabasePolicy, SecretPolicy } from "./data-policy.js";
 import type { NameMatcher } from "./name-matcher.js";
-import type { PathMatcher } from "./path-matcher.js";
-import type { PatternRule, Rule } from "./rule.js";
+import type { PluginsPolicy } from "./plugins-policy.js";
+import type { FilesystemPolicy, NetworkPolicy } from "./reach-policy.js";
+import type { OutputPolicy, SandboxPolicy } from "./sandbox-policy.js";
 
 /** What may be reached by name. A name that neither list knows is denied; a name in both is denied. */
 export interface NamesPolicy {
@@ -14,36 +16,6 @@ export interface NamesPolicy {
   readonly allowed: NameMatcher;
   /** `denied` (ours): stronger than `allowed`. */
   readonly denied: NameMatcher;
-}
-
-/** Section `network`. */
-export interface NetworkPolicy {
-  /** `allowed_endpoints`: `host` (`*.example.com` for every host below it), `ports` (443 when absent), `description`. */
-  readonly allowedEndpoints: HostMatcher;
-  /** `denied_endpoints` (ours): the same shape, every port when `ports` is absent; stronger than every permission. */
-  readonly deniedEndpoints: HostMatcher;
-  /** `allowed_ranges`: addresses that may be reached at any port that is not blocked. */
-  readonly allowedRanges: RangeMatcher;
-  /** `blocked_ports`: never reached, whatever else is allowed. */
-  readonly blockedPorts: ReadonlyMap<number, Rule>;
-  /** `allow_dns: false` refuses every name; addresses may still be reached. Default true: allowed names are looked up. */
-  readonly dnsRefused: Rule | undefined;
-  /** `dns_allowlist`: when present, only these names are looked up. A name here that is no endpoint may lead into `allowed_ranges`. */
-  readonly dnsNames: HostMatcher | undefined;
-}
-
-/** Section `filesystem`. Path values expand a leading `~` and `${NAME}`. */
-export interface FilesystemPolicy {
-  /** `allowed_paths`: absolute patterns with `*`, `**` and `?`. */
-  readonly allowed: PathMatcher;
-  /** `denied_paths`: stronger; compared without regard to case. */
-  readonly denied: PathMatcher;
-}
-
-/** Section `commands`. */
-export interface CommandsPolicy {
-  /** `blocked`: commands that are never run. */
-  readonly blocked: readonly PatternRule[];
 }
 
 /** A number for every tool, and others for some. */
@@ -66,6 +38,8 @@ export interface ToolsPolicy extends NamesPolicy {
   readonly rateLimits: PerTool;
   /** `timeout` in seconds (default 30), and `timeouts` (ours): seconds by name. Here in milliseconds. */
   readonly timeoutsMs: PerTool;
+  /** `task_timeout` (ours): seconds a call that became a task may run, default an hour. Here in milliseconds. */
+  readonly taskTimeoutMs: number;
   /** `max_output_bytes` (ours): longest result of one call, default 1 MiB. */
   readonly maxOutputBytes: number;
   readonly webSearch: WebSearchPolicy;
@@ -98,6 +72,20 @@ export interface AuditPolicy {
   readonly level: AuditLevel;
   /** `include`: default all. */
   readonly include: ReadonlySet<AuditField>;
+  /** `rotate_mb` (ours): a log file longer than this many MiB is closed and a new one begun, default 64. Here in bytes. */
+  readonly rotateBytes: number;
+  /** `checkpoints` (ours): signed heads of the chain in a second place; undefined: none. */
+  readonly checkpoints: CheckpointPolicy | undefined;
+}
+
+/** `audit.checkpoints` (ours). */
+export interface CheckpointPolicy {
+  /** `file`: absolute path, best on another disk or of another owner. */
+  readonly file: string;
+  /** `every_records`: default 1,000. */
+  readonly everyRecords: number;
+  /** `every_seconds`: default 60. Here in milliseconds. */
+  readonly everyMs: number;
 }
 
 export interface Policy {
@@ -108,6 +96,8 @@ export interface Policy {
   readonly hash: string;
   /** Counts the policies this process has made, from 1: a later one has a higher number. */
   readonly revision: number;
+  /** `extends` (ours): the presets this policy builds on. Their rules are in the sections already. */
+  readonly presets: readonly string[];
   readonly network: NetworkPolicy;
   readonly filesystem: FilesystemPolicy;
   readonly commands: CommandsPolicy;
@@ -116,6 +106,15 @@ export interface Policy {
   readonly resources: NamesPolicy;
   readonly prompts: PromptsPolicy;
   readonly audit: AuditPolicy;
+  /** Section `approvals` (ours). */
+  readonly approvals: readonly ApprovalRule[];
+  /** Section `secrets` (ours), by name. */
+  readonly secrets: ReadonlyMap<string, SecretPolicy>;
+  /** Section `databases` (ours), by name. */
+  readonly databases: ReadonlyMap<string, DatabasePolicy>;
+  readonly plugins: PluginsPolicy;
+  readonly sandbox: SandboxPolicy;
+  readonly output: OutputPolicy;
 }
 
 /** The value for one tool. */

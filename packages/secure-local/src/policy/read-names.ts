@@ -1,29 +1,38 @@
 // Reads the sections that name things: tools, resources and prompts.
 import { NameMatcher } from "./name-matcher.js";
-import { DEFAULT_OUTPUT_BYTES, DEFAULT_RATE, DEFAULT_TIMEOUT_S } from "./policy-defaults.js";
-import { readFilePath } from "./read-paths.js";
+import { DEFAULT_OUTPUT_BYTES, DEFAULT_RATE, DEFAULT_TASK_TIMEOUT_S, DEFAULT_TIMEOUT_S } from "./policy-defaults.js";
+import { readFilePath } from "./read-path-value.js";
 import type { NamesPolicy, PerTool, PromptsPolicy, ToolsPolicy, WebSearchPolicy } from "./policy.js";
 import type { Environment } from "./path-value.js";
 import { patternRule, type PatternRule } from "./rule.js";
-import { TEXT, wholeNumber, type Entry, type Placed, type Section, type Wanted } from "./section.js";
+import {
+  oneOf,
+  secondsUpTo,
+  TEXT,
+  wholeNumber,
+  type Entry,
+  type Placed,
+  type Section,
+  type Wanted,
+} from "./section.js";
 
 /** A larger limit is no limit; a mistyped number should be noticed. */
 const MAX_RATE = 1_000_000;
 /** A call that takes longer than an hour hangs. */
 const MAX_TIMEOUT_S = 3_600;
+/** As long as the library keeps a task for a client that asks for it. */
+const MAX_TASK_TIMEOUT_S = 86_400;
 /** Below this an error message does not fit; above the largest message the client side reads. */
-const OUTPUT_BYTES = wholeNumber(1_024, 64 * 1024 * 1024);
+export const OUTPUT_BYTES: Wanted<number> = wholeNumber(1_024, 64 * 1024 * 1024);
 const RATE = wholeNumber(1, MAX_RATE);
 /** Longest name of a tool in the specification. */
 const MAX_NAME = 128;
 /** Longest URI; the message it comes in is bounded too, but a rule should stay readable. */
 const MAX_URI = 2_000;
 
-const SECONDS: Wanted<number> = {
-  words: `a number of seconds above 0 and up to ${MAX_TIMEOUT_S}`,
-  read: (value) => (typeof value === "number" && value > 0 && value <= MAX_TIMEOUT_S ? value : undefined),
-};
-const NAME_PATTERN: Wanted<string> = {
+const SECONDS = secondsUpTo(MAX_TIMEOUT_S);
+const TASK_SECONDS = secondsUpTo(MAX_TASK_TIMEOUT_S);
+export const NAME_PATTERN: Wanted<string> = {
   words: 'a name of letters, digits, "_", ".", "/" and "-" (a last * stands for any ending)',
   read: (value) =>
     typeof value === "string" && (value === "*" || isName(value.replace(/\*$/, ""))) ? value : undefined,
@@ -32,10 +41,7 @@ const URI_PATTERN: Wanted<string> = {
   words: "a URI with its scheme, as in server://info (a last * stands for any ending)",
   read: (value) => (typeof value === "string" ? uriPattern(value) : undefined),
 };
-const PROVIDER: Wanted<"duckduckgo" | "searxng"> = {
-  words: "duckduckgo or searxng",
-  read: (value) => (value === "duckduckgo" || value === "searxng" ? value : undefined),
-};
+const PROVIDER = oneOf("duckduckgo", "searxng");
 
 export function readTools(section: Section): ToolsPolicy {
   const limits = section.section("rate_limits").all(RATE);
@@ -51,6 +57,7 @@ export function readTools(section: Section): ToolsPolicy {
     denied: new NameMatcher(rules(section.name("denied"), section.list("denied", NAME_PATTERN))),
     rateLimits,
     timeoutsMs: readTimeouts(section),
+    taskTimeoutMs: (section.value("task_timeout", TASK_SECONDS)?.value ?? DEFAULT_TASK_TIMEOUT_S) * 1_000,
     maxOutputBytes: section.value("max_output_bytes", OUTPUT_BYTES)?.value ?? DEFAULT_OUTPUT_BYTES,
     webSearch: readWebSearch(section.section("web_search")),
   };

@@ -2,12 +2,14 @@
 import { rangeFault, RangeMatcher } from "./address-range.js";
 import { HostMatcher, type EndpointRule } from "./host-matcher.js";
 import { hostPattern } from "./host-name.js";
-import type { NetworkPolicy } from "./policy.js";
-import { patternRule, type Place, type Rule } from "./rule.js";
+import type { Tree } from "./policy-tree.js";
+import type { NetworkPolicy } from "./reach-policy.js";
+import { readTrue } from "./read-paths.js";
+import { patternRule, type Place, type Rule, ruleAt } from "./rule.js";
 import { Section, TEXT, wholeNumber, YES_NO, type Wanted } from "./section.js";
 
 /** The port of an allowed endpoint that names none: encrypted web traffic. */
-const DEFAULT_PORT = 443;
+export const DEFAULT_PORT = 443;
 const PORT = wholeNumber(1, 65_535);
 /** The only mode there is; the key is read because files of mcp-secure-server have it. */
 const MODE: Wanted<"deny_all"> = {
@@ -20,11 +22,12 @@ export function readNetwork(section: Section): NetworkPolicy {
   const dns = section.value("allow_dns", YES_NO);
   const names = section.list("dns_allowlist", TEXT);
   const network: NetworkPolicy = {
+    offline: readTrue(section, "offline"),
     allowedEndpoints: new HostMatcher(readEndpoints(section, "allowed_endpoints", [DEFAULT_PORT])),
     deniedEndpoints: new HostMatcher(readEndpoints(section, "denied_endpoints", undefined)),
     allowedRanges: readRanges(section),
     blockedPorts: readPorts(section),
-    dnsRefused: dns?.value === false ? { text: `${section.name("allow_dns")}: false`, ...dns.place } : undefined,
+    dnsRefused: dns?.value === false ? ruleAt(section.name("allow_dns"), false, dns.place) : undefined,
     dnsNames:
       names &&
       new HostMatcher(
@@ -36,27 +39,38 @@ export function readNetwork(section: Section): NetworkPolicy {
 }
 
 function readEndpoints(section: Section, key: string, otherwise: readonly number[] | undefined): EndpointRule[] {
-  return (section.trees(key) ?? []).flatMap((tree, index) => {
-    const item = new Section(tree, `${section.name(key)}[${index}]`, section.faults);
-    const host = item.value("host", TEXT);
-    const description = item.value("description", TEXT)?.value;
-    const listed = item.list("ports", PORT)?.map((port) => port.value);
-    const ports = item.tree("ports");
-    if (ports?.kind === "list" && ports.items.length === 0) {
-      item.faults.add(ports.place, `${item.name("ports")} is empty; name a port, as in [443]`);
-    }
-    item.finish();
-    if (!host) {
-      if (tree.kind === "map" && item.tree("host") === undefined)
-        item.faults.add(tree.place, `${item.path} needs a host`);
-      return [];
-    }
-    const rule = endpoint(section, key, { host: host.value, place: host.place, ports: listed ?? otherwise });
-    return rule ? { ...rule, ...(description === undefined ? {} : { description }) } : [];
-  });
+  return (section.trees(key) ?? []).flatMap((tree, index) => readEndpoint(section, { key, tree, index, otherwise }));
 }
 
-function endpoint(
+interface EndpointItem {
+  readonly key: string;
+  readonly tree: Tree;
+  readonly index: number;
+  /** The ports of an endpoint that names none; undefined: every port. */
+  readonly otherwise: readonly number[] | undefined;
+}
+
+/** One item of a list of endpoints: a mapping with `host`, `ports` and `description`. */
+export function readEndpoint(section: Section, { key, tree, index, otherwise }: EndpointItem): EndpointRule[] {
+  const item = new Section(tree, `${section.name(key)}[${index}]`, section.faults);
+  const host = item.value("host", TEXT);
+  const description = item.value("description", TEXT)?.value;
+  const listed = item.list("ports", PORT)?.map((port) => port.value);
+  const ports = item.tree("ports");
+  if (ports?.kind === "list" && ports.items.length === 0) {
+    item.faults.add(ports.place, `${item.name("ports")} is empty; name a port, as in [443]`);
+  }
+  item.finish();
+  if (!host) {
+    if (tree.kind === "map" && item.tree("host") === undefined)
+      item.faults.add(tree.place, `${item.path} needs a host`);
+    return [];
+  }
+  const rule = endpoint(section, key, { host: host.value, place: host.place, ports: listed ?? otherwise });
+  return rule ? [{ ...rule, ...(description === undefined ? {} : { description }) }] : [];
+}
+
+export function endpoint(
   section: Section,
   key: string,
   given: { host: string; place: Place; ports?: readonly number[] | undefined },
@@ -81,7 +95,5 @@ function readRanges(section: Section): RangeMatcher {
 
 function readPorts(section: Section): ReadonlyMap<number, Rule> {
   const ports = section.list("blocked_ports", PORT) ?? [];
-  return new Map(
-    ports.map(({ value, place }) => [value, { text: `${section.name("blocked_ports")}: ${value}`, ...place }]),
-  );
+  return new Map(ports.map(({ value, place }) => [value, ruleAt(section.name("blocked_ports"), value, place)]));
 }

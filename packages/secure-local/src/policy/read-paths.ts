@@ -1,12 +1,13 @@
-// Reads the sections filesystem, commands and audit: everything that holds paths.
-import { isAbsolute } from "node:path";
+// Reads the sections filesystem and audit.
 import { PathMatcher } from "./path-matcher.js";
 import { pathPatternFault } from "./path-pattern.js";
 import { expandPath, type Environment } from "./path-value.js";
-import type { AuditField, AuditLevel, AuditPolicy, CommandsPolicy, FilesystemPolicy } from "./policy.js";
-import { AUDIT_FIELDS } from "./policy-defaults.js";
-import { patternRule, type PatternRule } from "./rule.js";
-import { TEXT, type Section, type Wanted } from "./section.js";
+import type { AuditField, AuditLevel, AuditPolicy, CheckpointPolicy } from "./policy.js";
+import { AUDIT_FIELDS, DEFAULT_ROTATE_MB } from "./policy-defaults.js";
+import type { FilesystemPolicy } from "./reach-policy.js";
+import { readFilePath } from "./read-path-value.js";
+import { patternRule, type PatternRule, type Rule, ruleAt } from "./rule.js";
+import { TEXT, wholeNumber, type Section, type Wanted, YES_NO } from "./section.js";
 import { didYouMean } from "./near-name.js";
 
 const LEVELS: Readonly<Record<string, AuditLevel>> = {
@@ -20,24 +21,28 @@ const LEVEL: Wanted<AuditLevel> = {
   words: "DEBUG, INFO, WARN or ERROR",
   read: (value) => (typeof value === "string" && Object.hasOwn(LEVELS, value) ? LEVELS[value] : undefined),
 };
-const COMMAND: Wanted<string> = {
-  words: "the name of a command, without spaces, slashes or arguments",
-  read: (value) => (typeof value === "string" && /^[^\s/\\\u0000-\u001f\u007f]+$/.test(value) ? value : undefined),
-};
+/** Below this a log is all files; above, one file is more than an editor opens. */
+const ROTATE_MB = wholeNumber(1, 4_096);
+/** Each record may be its own checkpoint; a million without one is none. */
+const RECORDS = wholeNumber(1, 1_000_000);
+const CHECKPOINT_SECONDS = wholeNumber(1, 86_400);
 
 export function readFilesystem(section: Section, environment: Environment): FilesystemPolicy {
   const filesystem = {
     allowed: new PathMatcher(readPatterns(section, "allowed_paths", environment), false),
+    readable: new PathMatcher(readPatterns(section, "readable_paths", environment), false),
     denied: new PathMatcher(readPatterns(section, "denied_paths", environment), true),
+    unwritable: new PathMatcher(readPatterns(section, "denied_write_paths", environment), true),
+    readOnly: readTrue(section, "read_only"),
   };
   section.finish();
   return filesystem;
 }
 
-export function readCommands(section: Section): CommandsPolicy {
-  const blocked = section.list("blocked", COMMAND) ?? [];
-  section.finish();
-  return { blocked: blocked.map(({ value, place }) => patternRule(section.name("blocked"), value, place)) };
+/** The rule of a switch that is on. */
+export function readTrue(section: Section, key: string): Rule | undefined {
+  const value = section.value(key, YES_NO);
+  return value?.value === true ? ruleAt(section.name(key), true, value.place) : undefined;
 }
 
 export function readAudit(section: Section, environment: Environment): AuditPolicy {
@@ -45,26 +50,22 @@ export function readAudit(section: Section, environment: Environment): AuditPoli
     logFile: readFilePath(section, "log_file", environment),
     level: section.value("log_level", LEVEL)?.value ?? "INFO",
     include: readInclude(section),
+    rotateBytes: (section.value("rotate_mb", ROTATE_MB)?.value ?? DEFAULT_ROTATE_MB) * 1024 * 1024,
+    checkpoints: readCheckpoints(section, environment),
   };
   section.finish();
   return audit;
 }
 
-/** One absolute path of a file, its variables expanded. */
-export function readFilePath(section: Section, key: string, environment: Environment): string | undefined {
-  const text = section.value(key, TEXT);
-  if (!text) return undefined;
-  const expanded = expandPath(text.value, environment);
-  const wrong = "wrong" in expanded ? expanded.wrong : fileFault(expanded.path);
-  if (wrong === undefined && "path" in expanded) return expanded.path;
-  section.faults.add(text.place, `${section.name(key)}: ${wrong}`);
-  return undefined;
-}
-
-function fileFault(path: string): string | undefined {
-  if (/[\u0000-\u001f\u007f]/.test(path)) return "a path cannot hold control characters; remove them";
-  if (!isAbsolute(path)) return `"${path}" is not absolute; begin it with /, ~/ or \${HOME}/`;
-  return /[\\/]$/.test(path) ? `"${path}" names a folder; add the name of the file` : undefined;
+function readCheckpoints(audit: Section, environment: Environment): CheckpointPolicy | undefined {
+  if (audit.tree("checkpoints") === undefined) return undefined;
+  const section = audit.section("checkpoints");
+  section.need("file", TEXT);
+  const file = readFilePath(section, "file", environment);
+  const everyRecords = section.value("every_records", RECORDS)?.value ?? 1_000;
+  const everyMs = (section.value("every_seconds", CHECKPOINT_SECONDS)?.value ?? 60) * 1_000;
+  section.finish();
+  return file === undefined ? undefined : { file, everyRecords, everyMs };
 }
 
 function readPatterns(section: Section, key: string, environment: Environment): PatternRule[] {

@@ -29,6 +29,22 @@ export const YES_NO: Wanted<boolean> = {
   read: (value) => (typeof value === "boolean" ? value : undefined),
 };
 
+/** One of some words. */
+export function oneOf<const T extends string>(...words: readonly T[]): Wanted<T> {
+  return {
+    words: `${words.slice(0, -1).join(", ")} or ${words[words.length - 1]}`,
+    read: (value) => words.find((word) => word === value),
+  };
+}
+
+/** Seconds, fractions included. */
+export function secondsUpTo(max: number): Wanted<number> {
+  return {
+    words: `a number of seconds above 0 and up to ${max}`,
+    read: (value) => (typeof value === "number" && value > 0 && value <= max ? value : undefined),
+  };
+}
+
 export function wholeNumber(min: number, max: number): Wanted<number> {
   const read = (value: unknown): number | undefined =>
     typeof value === "number" && Number.isInteger(value) && value >= min && value <= max ? value : undefined;
@@ -72,6 +88,15 @@ export class Section {
     return tree && this.#read(tree, this.name(key), wanted);
   }
 
+  /** The value under a key that has to be there. */
+  need<T>(key: string, wanted: Wanted<T>): Placed<T> | undefined {
+    if (this.#tree && this.tree(key) === undefined) {
+      this.faults.add(this.place, `${this.path} needs ${key}: ${wanted.words}`);
+      return undefined;
+    }
+    return this.value(key, wanted);
+  }
+
   /** The list under a key, undefined when it is absent; items that are not what is wanted are reported and left out. */
   list<T>(key: string, wanted: Wanted<T>): Placed<T>[] | undefined {
     return this.trees(key)?.flatMap((item) => this.#read(item, `each item of ${this.name(key)}`, wanted) ?? []);
@@ -84,6 +109,24 @@ export class Section {
     if (tree.kind === "list") return tree.items;
     this.faults.add(tree.place, `${this.name(key)} must be a list; it is ${kindOf(tree)}. Write [] for an empty one`);
     return [];
+  }
+
+  /** The mappings of a list. */
+  items(key: string): Section[] {
+    return (this.trees(key) ?? []).map((tree, at) => this.inner(tree, `${this.name(key)}[${at}]`));
+  }
+
+  /** One item of a list whose items differ in kind, as a value. */
+  item<T>(tree: Tree, path: string, wanted: Wanted<T>): Placed<T> | undefined {
+    return this.#read(tree, path, wanted);
+  }
+
+  /** Every key with its mapping, for mappings whose keys are names. */
+  named(): (readonly [name: string, section: Section, place: Place])[] {
+    return [...(this.#tree?.entries ?? [])].map(([key, entry]) => {
+      this.#known.add(key);
+      return [key, this.inner(entry.value, this.name(key)), entry.key];
+    });
   }
 
   /** Every key with its value, for mappings whose keys are names. */
@@ -108,6 +151,12 @@ export class Section {
   /** Where the mapping stands; the start of the file when it is absent. */
   get place(): Place {
     return this.#tree?.place ?? { line: 1, column: 1 };
+  }
+
+  /** A mapping that has to be one: where it is empty, what it needs is reported at its own place. */
+  inner(tree: Tree, path: string): Section {
+    const empty = tree.kind === "value" && tree.value === null;
+    return new Section(empty ? { kind: "map", place: tree.place, entries: new Map() } : tree, path, this.faults);
   }
 
   #read<T>(tree: Tree, name: string, wanted: Wanted<T>): Placed<T> | undefined {

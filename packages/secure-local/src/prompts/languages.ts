@@ -27,7 +27,7 @@ export const LANGUAGES: readonly Language[] = [
   { name: "c++", title: "C++" },
   { name: "c#", title: "C#" },
   { name: "go", title: "Go", sign: /^package \w+[ \t]*$/m },
-  { name: "rust", title: "Rust", sign: /^[ \t]*(?:pub )?fn \w+.*\{[ \t]*$/m },
+  { name: "rust", title: "Rust", sign: /^[ \t]*(?:pub )?fn \w+\b.*\{[ \t]*$/m },
   { name: "php", title: "PHP", sign: /^<\?php/ },
   { name: "ruby", title: "Ruby" },
   { name: "swift", title: "Swift" },

@@ -1,18 +1,40 @@
 // Everything this product can offer under one policy, allowed or not.
 import type { PromptDefinition, ResourceDefinition } from "@secure-local/mcp/server";
 import { systemClock } from "../capabilities/clock.js";
+import { commandUsages } from "../capabilities/command-usage.js";
+import type { Databases } from "../capabilities/databases/databases.js";
 import { logTail } from "../capabilities/log-tail.js";
+import type { Run } from "../capabilities/run.js";
+import { RunError } from "../capabilities/run-error.js";
 import type { SubjectKind } from "../guard/subject.js";
 import type { Policy, WebSearchPolicy } from "../policy/policy.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
 import { codeReview } from "../prompts/code-review.js";
+import type { FileResourceOptions } from "../resources/file-resources.js";
 import { SERVER_INFO_URI, serverInfo } from "../resources/server-info.js";
 import { calculate } from "../tools/calculate/calculate.js";
+import { listCategories } from "../tools/list-categories/list-categories.js";
+import { editFile } from "../tools/edit-file/edit-file.js";
 import { getTimestamp } from "../tools/get-timestamp/get-timestamp.js";
+import { importCsv } from "../tools/import-csv/import-csv.js";
+import { listDirectory } from "../tools/list-directory/list-directory.js";
+import { queryDatabase } from "../tools/query-database/query-database.js";
+import { readFile } from "../tools/read-file/read-file.js";
+import { runCommand } from "../tools/run-command/run-command.js";
+import { searchFiles } from "../tools/search-files/search-files.js";
+import type { ListedTools } from "../tools/search-tools/listed-tool.js";
+import { searchTools } from "../tools/search-tools/search-tools.js";
+import { searchText } from "../tools/search-text/search-text.js";
 import type { BuiltinTool } from "../tools/tool.js";
 import { duckDuckGo } from "../tools/web-search/duckduckgo.js";
 import { searxng } from "../tools/web-search/searxng.js";
+import { webFetch } from "../tools/web-fetch/web-fetch.js";
 import { webSearch } from "../tools/web-search/web-search.js";
+import { writeFile } from "../tools/write-file/write-file.js";
+import { databaseOffer } from "./database-family.js";
+import { fileOffer } from "./file-family.js";
+import type { PluginOffer } from "./plugin-offer.js";
+import type { ResourceFamily } from "./resource-family.js";
 
 export type AnyTool = BuiltinTool<never>;
 export type AnyPrompt = PromptDefinition<Record<string, { readonly description?: string }>>;
@@ -21,25 +43,64 @@ export interface Catalogue {
   readonly tools: ReadonlyMap<string, AnyTool>;
   readonly prompts: ReadonlyMap<string, AnyPrompt>;
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
+  /** By URI template. */
+  readonly templates: ReadonlyMap<string, ResourceFamily>;
 }
 
 export interface CatalogueOptions {
   readonly identity: { readonly name: string; readonly version: string };
   /** Tools beside the built-in ones. */
   readonly tools: readonly AnyTool[];
+  /** How files become resources; without it they do not. */
+  readonly files?: FileResourceOptions;
+  /** How databases are asked for their schemas; without it those are no resources. */
+  readonly databases?: Databases;
+  /** What plugins offer; nothing of it takes the place of anything built in. */
+  readonly plugins?: PluginOffer;
+  /** How commands are run; without it they are only listed. */
+  readonly run?: Run;
+  /** The tools that are listed, asked when somebody searches them. */
+  readonly listed?: ListedTools;
 }
 
-export function catalogueOf(policy: Policy, { identity, tools }: CatalogueOptions): Catalogue {
+const notRun: Run = () => Promise.reject(new RunError("no-wall", "No commands are run here."));
+
+const FILE_TOOLS: readonly AnyTool[] = [readFile, writeFile, editFile, listDirectory, searchFiles, searchText];
+
+export function catalogueOf(
+  policy: Policy,
+  { identity, tools, files, databases, plugins, run = notRun, listed = () => [] }: CatalogueOptions,
+): Catalogue {
   const { analyzeLogsFile } = policy.prompts;
   const readLog = analyzeLogsFile === undefined ? undefined : logTail(analyzeLogsFile);
-  const builtIn: readonly AnyTool[] = [searchTool(policy.tools.webSearch), calculate, getTimestamp];
+  const offered = fileOffer(policy, files);
+  const schemas = databaseOffer(policy, databases);
+  const builtIn: readonly AnyTool[] = [
+    searchTool(policy.tools.webSearch),
+    webFetch,
+    calculate,
+    getTimestamp,
+    ...FILE_TOOLS,
+    runCommand({ run, commands: commandUsages(policy) }),
+    queryDatabase,
+    importCsv,
+    searchTools(listed),
+    listCategories(listed),
+  ];
   return {
-    tools: new Map([...builtIn, ...tools].map((tool) => [tool.name, tool])),
+    tools: new Map([...(plugins?.tools ?? []), ...builtIn, ...tools].map((tool) => [tool.name, tool])),
     prompts: new Map<string, AnyPrompt>([
+      ...(plugins?.prompts ?? []),
       ["code_review", codeReview],
       ["analyze_logs", analyzeLogs({ readLog, clock: systemClock })],
     ]),
-    resources: new Map([[SERVER_INFO_URI, serverInfo(identity)]]),
+    resources: new Map([
+      ...(plugins?.resources ?? []),
+      [SERVER_INFO_URI, serverInfo(identity)],
+      ...offered.resources,
+      ...schemas.resources,
+    ]),
+    templates: new Map([...offered.templates, ...schemas.templates]),
   };
 }
 
@@ -51,8 +112,14 @@ export function has(catalogue: Catalogue, kind: SubjectKind, name: string): bool
     case "prompt":
       return catalogue.prompts.has(name);
     case "resource":
-      return catalogue.resources.has(name);
+      return catalogue.resources.has(name) || catalogue.templates.has(name) || familyOf(catalogue, name) !== undefined;
   }
+}
+
+/** The family a URI belongs to. */
+export function familyOf({ templates }: Catalogue, uri: string): ResourceFamily | undefined {
+  for (const family of templates.values()) if (family.claims(uri)) return family;
+  return undefined;
 }
 
 function searchTool({ provider, endpoint }: WebSearchPolicy): AnyTool {

@@ -1,7 +1,6 @@
 // Lets in over HTTP whoever has the one token of this server, and records who had not.
-import { timingSafeEqual } from "node:crypto";
-import { requestGate, staticTokenAuthenticator } from "@secure-local/mcp/auth";
-import type { Authenticate } from "@secure-local/mcp/http";
+import { staticTokenAuthenticator } from "@secure-local/mcp/auth";
+import type { HttpAuthorization } from "@secure-local/mcp/http";
 import type { AuditSink } from "../audit/audit-event.js";
 import { SlidingWindow } from "../guard/sliding-window.js";
 
@@ -18,26 +17,16 @@ export interface HttpDoorOptions {
   readonly onRefused: () => void;
 }
 
-export function httpDoor({ token, audit, onRefused }: HttpDoorOptions): Authenticate {
-  const gate = requestGate(staticTokenAuthenticator([{ token, principal: OWNER }]));
-  const usual = Buffer.from(`Bearer ${token}`);
+/** Every request that is refused is told to `onRefused`, and so many a minute are one record each in the audit log. */
+export function httpDoor({ token, audit, onRefused }: HttpDoorOptions): HttpAuthorization {
   const window = new SlidingWindow();
-  const judge: Authenticate = async (head) => {
-    const outcome = await gate.authenticate(head);
-    if (typeof outcome === "string") return outcome;
-    onRefused();
-    if (window.take(RECORDS, performance.now()) === 0) void record(audit, head.path, outcome.text);
-    return outcome;
+  return {
+    authenticator: staticTokenAuthenticator([{ token, principal: OWNER }]),
+    onRefused({ message }, { path }) {
+      onRefused();
+      if (window.take(RECORDS, performance.now()) === 0) void record(audit, path, message);
+    },
   };
-  // Nearly every request brings the token in its usual form, and is worth no more than one comparison.
-  return (head) => {
-    const header = head.query === "" ? head.header("authorization") : undefined;
-    return header !== undefined && isSame(Buffer.from(header), usual) ? OWNER : judge(head);
-  };
-}
-
-function isSame(given: Buffer, expected: Buffer): boolean {
-  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 /** Nobody waits for this record: the request is refused whether or not the log can take it. */

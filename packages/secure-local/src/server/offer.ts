@@ -1,11 +1,14 @@
 // Keeps what a server has registered equal to what the policy in force allows.
 import type { Registration, Server } from "@secure-local/mcp/server";
 import type { SubjectKind } from "../guard/subject.js";
-import { decide } from "../policy/decide.js";
+import { type Decision, decide } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import { toolDefinition } from "../tools/tool-definition.js";
-import type { ToolPowers } from "../tools/tool.js";
+import { type SharedPowers, toolDefinition } from "../tools/tool-definition.js";
 import { type AnyPrompt, type AnyTool, type Catalogue, has } from "./catalogue.js";
+import { cleanListing } from "./clean-listing.js";
+import { objection } from "./objection.js";
+import { unmetNeed } from "./unmet-need.js";
+import { type Consent, withConsent } from "./with-consent.js";
 
 /** One registration and the listing it was made with. */
 interface Offered {
@@ -24,19 +27,32 @@ interface Item {
 /** Handlers look up their tool or prompt when they run, so only a changed listing needs a new registration. */
 export class Offer {
   readonly #server: Server;
-  readonly #powers: Omit<ToolPowers, "signal">;
+  readonly #powers: SharedPowers;
+  readonly #consent: Consent;
   readonly #offered = new Map<string, Offered>();
   #catalogue: Catalogue;
 
-  constructor(server: Server, powers: Omit<ToolPowers, "signal">, catalogue: Catalogue) {
+  /** `consent` is asked before each call of a tool is run. */
+  constructor(server: Server, given: { powers: SharedPowers; catalogue: Catalogue; consent: Consent }) {
     this.#server = server;
-    this.#powers = powers;
-    this.#catalogue = catalogue;
+    this.#powers = given.powers;
+    this.#catalogue = given.catalogue;
+    this.#consent = given.consent;
   }
 
   /** Whether there is such a thing, allowed or not. */
   exists(kind: SubjectKind, name: string): boolean {
     return has(this.#catalogue, kind, name);
+  }
+
+  /** What else stands against something whose name the policy allows. */
+  objection(policy: Policy, subject: { readonly kind: SubjectKind; readonly name: string }): Decision | undefined {
+    return objection(policy, this.#catalogue, subject);
+  }
+
+  /** Whether what a tool answers was written by strangers. */
+  speaksForStrangers(tool: string): boolean {
+    return this.#catalogue.tools.get(tool)?.annotations.openWorldHint === true;
   }
 
   /** The tools on offer. */
@@ -57,9 +73,10 @@ export class Offer {
     for (const item of items) this.#offer(item);
   }
 
-  *#items(policy: Policy, { tools, prompts, resources }: Catalogue): Iterable<Item> {
+  *#items(policy: Policy, catalogue: Catalogue): Iterable<Item> {
+    const { tools, prompts, resources, templates } = catalogue;
     for (const [name, tool] of tools) {
-      const { allowed } = decide(policy, { kind: "tool", name });
+      const allowed = decide(policy, { kind: "tool", name }).allowed && unmetNeed(policy, tool.needs) === undefined;
       yield { key: `tool ${name}`, listing: tool, allowed, register: () => this.#registerTool(tool) };
     }
     for (const [name, prompt] of prompts) {
@@ -70,6 +87,11 @@ export class Offer {
       const { allowed } = decide(policy, { kind: "resource", uri });
       const register = (): Registration => this.#server.resource(uri, resource);
       yield { key: `resource ${uri}`, listing: resource, allowed, register };
+    }
+    for (const [uri, template] of templates) {
+      const { allowed } = decide(policy, { kind: "resource", uri });
+      const register = (): Registration => this.#server.resourceTemplate(uri, template.definition);
+      yield { key: `template ${uri}`, listing: template.definition, allowed, register };
     }
   }
 
@@ -88,7 +110,8 @@ export class Offer {
       ...tool,
       run: (args, powers) => (this.#catalogue.tools.get(name) ?? tool).run(args, powers),
     };
-    return this.#server.tool(name, toolDefinition(latest, this.#powers));
+    const definition = cleanListing(toolDefinition(latest, this.#powers));
+    return this.#server.tool(name, withConsent(tool, definition, this.#consent));
   }
 
   #registerPrompt(name: string, prompt: AnyPrompt): Registration {

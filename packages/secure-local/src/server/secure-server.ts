@@ -1,13 +1,21 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
-import { type LoggingLevel, type Middleware, Server } from "@secure-local/mcp/server";
+import { type LoggingLevel, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
+import type { Desk } from "../guard/approvals/desk.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Guard } from "../guard/guard.js";
+import type { Telemetry } from "../observe/open-telemetry.js";
+import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
+import { lazyDatabases } from "./lazy-databases.js";
 import { lazyFetch } from "./lazy-fetch.js";
+import { lazyFileSystem } from "./lazy-file-system.js";
+import { LazyPlugins } from "./lazy-plugins.js";
+import { lazyRun } from "./lazy-run.js";
 import { Offer } from "./offer.js";
+import { rememberSecrets } from "./remember-secrets.js";
 
 export const SERVER_NAME = "mcp-secure-local";
 
@@ -20,8 +28,12 @@ export interface SecureServerOptions {
   readonly version: string;
   /** Tools beside the built-in ones; the policy has to allow them like any other. */
   readonly tools?: readonly AnyTool[];
-  /** Stands around the guard: sees every request, and what becomes of it. */
-  readonly around?: Middleware | undefined;
+  /** Files and folders of the program's own that no tool may reach, beside the policy and the audit log it names. */
+  readonly own?: readonly string[];
+  /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
+  readonly telemetry?: Telemetry | undefined;
+  /** Where people are asked for consent whose client cannot ask them; without it such calls are refused. */
+  readonly desk?: Desk | undefined;
   /** Told, one line at a time, what only the operator should know. */
   readonly say?: (line: string) => void;
 }
@@ -33,13 +45,26 @@ export class SecureServer {
   readonly #guard: Guard;
   readonly #offer: Offer;
   readonly #catalogue: CatalogueOptions;
+  readonly #plugins: LazyPlugins;
   readonly #say: (line: string) => void;
+  #started = false;
 
   constructor(options: SecureServerOptions) {
-    const { policy, audit, version, tools = [], say = () => undefined } = options;
+    const { policy, audit, version, tools = [], telemetry, say = () => undefined } = options;
     this.#audit = audit;
     this.#say = say;
-    this.#catalogue = { identity: { name: SERVER_NAME, version }, tools };
+    const current = (): Policy => this.#guard.policy;
+    const files = lazyFileSystem(current, options.own ?? []);
+    const databases = lazyDatabases(current, options.own ?? []);
+    const run = lazyRun(current, options.own ?? []);
+    const identity = { name: SERVER_NAME, version };
+    this.#catalogue = { identity, tools, files, databases, run, listed: () => this.#offer.tools() };
+    this.#plugins = new LazyPlugins({
+      own: options.own ?? [],
+      say,
+      changed: () => this.#pluginsChanged(),
+      refused: (plugin, endpoint, rule) => this.#refusedConnection(plugin, endpoint, rule),
+    });
     this.server = new Server({
       name: SERVER_NAME,
       version,
@@ -47,13 +72,22 @@ export class SecureServer {
       // A reload can fill a list that is empty now, and says so.
       capabilities: { expect: ["tools", "resources", "prompts"] },
       report: (level, message, details) => this.#reported(level, message, details),
+      ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
     });
+    rememberSecrets(policy, say);
     const catalogue = catalogueOf(policy, this.#catalogue);
-    const powers = { fetch: lazyFetch(() => this.#guard.policy), clock: systemClock };
-    this.#offer = new Offer(this.server, powers, catalogue);
-    this.#guard = new Guard({ policy, audit, exists: ({ kind, name }) => this.#offer.exists(kind, name) });
+    const powers = { fetch: lazyFetch(current), clock: systemClock, files: files.files, databases };
+    this.#offer = new Offer(this.server, { powers, catalogue, consent: (call) => this.#guard.consent(call) });
+    this.#guard = new Guard({
+      policy,
+      audit,
+      exists: ({ kind, name }) => this.#offer.exists(kind, name),
+      objection: (under, subject) => this.#offer.objection(under, subject),
+      outside: (tool) => this.#offer.speaksForStrangers(tool),
+      desk: options.desk,
+    });
     this.#offer.update(policy, catalogue);
-    if (options.around !== undefined) this.server.use(options.around);
+    if (telemetry !== undefined) this.server.use(telemetry.around);
     this.server.use(this.#guard.middleware);
   }
 
@@ -69,9 +103,14 @@ export class SecureServer {
 
   /** Puts another policy in force: every request from now on is judged by it, and clients hear of lists that changed. */
   reload(policy: Policy): void {
+    rememberSecrets(policy, this.#say);
     this.#guard.swap(policy);
-    this.#offer.update(policy, catalogueOf(policy, this.#catalogue));
-    this.#record({ kind: "policy.loaded", detail: { file: policy.file, hash: policy.hash, tools: this.#toolNames() } });
+    if (this.#started) this.#plugins.apply(policy);
+    this.#updateOffer();
+    this.#record({
+      kind: "policy.loaded",
+      detail: { file: policy.file, hash: policy.hash, ...wallOf(policy), tools: this.#toolNames() },
+    });
     this.server.log("notice", { event: "reloaded", tools: this.#toolNames() }, "policy");
   }
 
@@ -82,11 +121,54 @@ export class SecureServer {
     this.server.log("error", data, "policy");
   }
 
+  /** Starts what the policy says has to run: its plugins. Their tools are listed when they have said what they are. */
+  start(): void {
+    this.#started = true;
+    this.recordLife("start");
+    this.#plugins.apply(this.policy);
+  }
+
+  /** How each plugin is. */
+  pluginHealth(): readonly PluginHealth[] {
+    return this.#plugins.health();
+  }
+
+  /** Resolves when every process started by it is gone. */
+  async stop(): Promise<void> {
+    this.recordLife("stop");
+    await this.#plugins.close();
+  }
+
   /** Records that the server starts or stops, and under which policy. */
   recordLife(kind: "start" | "stop"): void {
-    const { file, hash } = this.policy;
+    const { policy } = this;
+    const { file, hash } = policy;
     const { version } = this.#catalogue.identity;
-    this.#record({ kind, detail: kind === "start" ? { version, policy: { file, hash } } : undefined });
+    this.#record({
+      kind,
+      detail: kind === "start" ? { version, policy: { file, hash, ...wallOf(policy) } } : undefined,
+    });
+  }
+
+  #updateOffer(): void {
+    const { policy } = this;
+    this.#offer.update(policy, catalogueOf(policy, { ...this.#catalogue, plugins: this.#plugins.offer() }));
+  }
+
+  #pluginsChanged(): void {
+    this.#updateOffer();
+    const detail = { plugins: this.#plugins.health().map(({ name, state, wall }) => ({ name, state, wall })) };
+    this.#record({ kind: "plugins.changed", detail });
+  }
+
+  #refusedConnection(plugin: string, endpoint: string, rule: string): void {
+    const event: AuditEvent = {
+      kind: "denied",
+      tool: plugin,
+      decision: { allowed: false, rule },
+      detail: { endpoint },
+    };
+    this.#audit.record(event).catch((error: unknown) => this.#say(cleanLine(String(error))));
   }
 
   #toolNames(): string[] {
@@ -109,3 +191,8 @@ export class SecureServer {
 /** Levels that leave out what is neither a call, a denial nor a fault. */
 const QUIET: ReadonlySet<Policy["audit"]["level"]> = new Set(["WARN", "ERROR"]);
 const ALWAYS: ReadonlySet<AuditEvent["kind"]> = new Set(["policy.rejected"]);
+
+/** That plugins and commands run without a wall has to be on record. */
+function wallOf({ sandbox }: Policy): { readonly sandbox?: "none" } {
+  return sandbox.mode === "none" ? { sandbox: "none" } : {};
+}

@@ -44,7 +44,7 @@ function cleanAny(value: unknown, pass: Pass, depth: number, inBlocks: boolean):
 }
 
 function cleanString(text: string, pass: Pass): string {
-  const cleaned = cleanText(text, { textBytes: Math.min(pass.limits.textBytes, pass.left) });
+  const cleaned = cleanText(text, { ...pass.limits, textBytes: Math.min(pass.limits.textBytes, pass.left) });
   pass.left -= Buffer.byteLength(cleaned);
   return cleaned;
 }

@@ -32,10 +32,12 @@ const TAG_FLAGS: readonly string[] = ["gbeng", "gbsct", "gbwls"].map(
  * Returns `text` without hidden characters; the line and paragraph separators become `\n`, the blank braille pattern a
  * space. Expects no lone surrogates. The same string comes back when nothing was removed.
  *
+ * `instead` gives what stands for a character that is removed; nothing when absent. It must be plain ASCII.
+ *
  * Kept: one emoji or text selector (U+FE0F, U+FE0E) after an emoji and in keycaps, U+200D inside emoji sequences, U+200C
  * and U+200D after a letter of a script that joins, Mongolian selectors after Mongolian letters, three flags of tags.
  */
-export function replaceHidden(text: string): string {
+export function replaceHidden(text: string, instead: (character: string) => string = () => ""): string {
   EVERY_HIDDEN.lastIndex = 0;
   let out = "";
   let position = 0;
@@ -47,8 +49,9 @@ export function replaceHidden(text: string): string {
       before = characterBefore(text, start);
     }
     const kept = replacement(found[0], before, text, start);
-    out += kept;
-    if (kept !== "") before = kept;
+    const written = kept === "" ? instead(found[0]) : kept;
+    out += written;
+    if (written !== "") before = kept === "" ? written.slice(-1) : kept;
     position = start + Math.max(kept.length, found[0].length);
     EVERY_HIDDEN.lastIndex = position;
   }

@@ -13,6 +13,8 @@ export const calculate: BuiltinTool<{ readonly expression: string }> = {
   name: "calculate",
   title: "Calculator",
   description: "Evaluate a mathematical expression",
+  category: "calculation",
+  aliases: ["math", "arithmetic", "compute", "sum"],
   input: {
     type: "object",
     properties: {

@@ -6,6 +6,8 @@ export const getTimestamp: BuiltinTool<Record<string, never>> = {
   name: "get_timestamp",
   title: "Current time",
   description: "Get the current UTC timestamp in ISO 8601 format",
+  category: "time",
+  aliases: ["now", "clock", "date", "today"],
   input: { type: "object", additionalProperties: false },
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   run: (_args, { clock }) => new Date(clock.now()).toISOString(),

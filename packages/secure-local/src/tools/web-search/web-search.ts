@@ -20,6 +20,8 @@ export function webSearch(provider: SearchProvider): BuiltinTool<WebSearchArgume
     name: "web_search",
     title: "Web search",
     description: `Search the web using ${provider.name}`,
+    category: "web",
+    aliases: ["internet", "google", "look up"],
     input: {
       type: "object",
       properties: {
@@ -40,7 +42,8 @@ export function webSearch(provider: SearchProvider): BuiltinTool<WebSearchArgume
         );
       } catch (error) {
         if (error instanceof FetchError || error instanceof SearchBusyError) {
-          return { failed: `Search error: ${error.message}` };
+          const rule = error instanceof FetchError ? error.rule : undefined;
+          return { failed: `Search error: ${error.message}`, ...(rule === undefined ? {} : { rule }) };
         }
         throw error;
       }

@@ -1,0 +1,43 @@
+// Keeps the key that checkpoints are signed with: made once, for its owner's eyes only, its public half beside it.
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
+import * as fs from "node:fs";
+import { dirname } from "node:path";
+import { AuditError } from "./audit-error.js";
+import { publicKeyPath } from "./checkpoint.js";
+
+/**
+ * The key in a file; one is made where there is none.
+ *
+ * @throws AuditError (`io`) when it cannot be read or made, or others may read it.
+ */
+export function checkpointKey(keyFile: string): KeyObject {
+  try {
+    if (!fs.existsSync(keyFile)) makeKey(keyFile);
+    if (process.platform !== "win32" && (fs.statSync(keyFile).mode & 0o077) !== 0)
+      throw new Error("others may read it; take their rights away and think of it as known");
+    const key = createPrivateKey(fs.readFileSync(keyFile));
+    if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
+    return key;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new AuditError("io", keyFile, `the key for checkpoints cannot be used (${why}).`, { cause: error });
+  }
+}
+
+/** The link makes the name appear with the whole key, and for one of several servers that start together only. */
+function makeKey(keyFile: string): void {
+  fs.mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
+  const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+  const temporary = `${keyFile}.${process.pid}`;
+  fs.rmSync(temporary, { force: true });
+  fs.writeFileSync(temporary, pem, { mode: 0o600, flag: "wx", flush: true });
+  try {
+    fs.linkSync(temporary, keyFile);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+  const publicKey = createPublicKey(fs.readFileSync(keyFile, "utf8")).export({ type: "spki", format: "pem" });
+  fs.writeFileSync(publicKeyPath(keyFile), publicKey);
+}

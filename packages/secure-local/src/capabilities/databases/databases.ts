@@ -1,0 +1,68 @@
+// The only database power of a tool: reading the databases the policy names, and filling new tables where it says so.
+
+export type Cell = string | number | boolean | null | { readonly base64: string; readonly bytes: number };
+
+export interface QueryRows {
+  readonly database: string;
+  /** All different. */
+  readonly columns: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+  /** Whether there is more than the limits allow. */
+  readonly truncated: boolean;
+}
+
+export interface QueryOptions {
+  /** May be left out where the policy names only one. */
+  readonly database?: string | undefined;
+  readonly sql: string;
+  /** Most rows; the policy may allow fewer. */
+  readonly limit: number;
+  readonly signal: AbortSignal;
+}
+
+export interface TableColumn {
+  readonly name: string;
+  readonly type: "INTEGER" | "REAL" | "TEXT";
+}
+
+/** One value of a row. */
+export type CellValue = string | number | null;
+
+export interface ImportOptions {
+  readonly database?: string | undefined;
+  readonly table: string;
+  readonly columns: readonly TableColumn[];
+  /** Replace a table of that name. Default: refuse. */
+  readonly replace: boolean;
+  /** Values of whole rows, one after the other. */
+  readonly batches: AsyncIterable<readonly CellValue[]>;
+  readonly signal: AbortSignal;
+}
+
+export interface SchemaColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
+export interface SchemaTable {
+  readonly name: string;
+  readonly kind: "table" | "view";
+  readonly columns: readonly SchemaColumn[];
+}
+
+export interface DatabaseInfo {
+  readonly name: string;
+  readonly kind: "sqlite" | "postgresql";
+  readonly readOnly: boolean;
+}
+
+/** @throws DatabaseError from every method for everything but an abort, whose reason is thrown as it is. */
+export interface Databases {
+  list(): readonly DatabaseInfo[];
+  /** One statement that only reads. */
+  query(options: QueryOptions): Promise<QueryRows>;
+  /** Tables and views of a database, by name. */
+  schema(database: string, signal: AbortSignal): Promise<readonly SchemaTable[]>;
+  /** A new table with all of the rows, or none: until it resolves nobody sees any of it. SQLite only. */
+  importTable(options: ImportOptions): Promise<{ readonly database: string }>;
+}

@@ -1,0 +1,240 @@
+// Queries the PostgreSQL servers that a policy names.
+import type { Socket } from "node:net";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DatabasePolicy, SecretPolicy } from "../../policy/data-policy.js";
+import type { Policy } from "../../policy/policy.js";
+import { dial } from "../dial.js";
+import type { DecideEgress } from "../egress-decision.js";
+import type { EgressTarget } from "../egress-target.js";
+import { FetchError } from "../fetch-error.js";
+import { parseIp } from "../ip-address.js";
+import { resolveAllowed, resolveBySystem } from "../resolve.js";
+import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
+import type { Cell, SchemaTable } from "./databases.js";
+import { distinctNames, postgresCell } from "./postgres-cell.js";
+import { type FoundTexts, PostgresConnection } from "./postgres-connection.js";
+import { parsePostgres } from "./postgres-parser.js";
+import { checkPostgres } from "./postgres-statement.js";
+import { parsePostgresUrl, type PostgresUrl } from "./postgres-url.js";
+import { type FoundRows, tablesOf } from "./sqlite-store.js";
+import { MAX_ANSWER, type StatementLimits } from "./statement-limits.js";
+
+/** Milliseconds after the server's own timeout before the connection is given up. */
+const GRACE_MS = 2_000;
+const CONNECT_MS = 10_000;
+const CANCEL_TRIES = 4;
+const CANCEL_GAP_MS = 150;
+const MAX_SCHEMA_ROWS = 20_000;
+/** Functions that are different each time but change nothing; every other volatile one may. */
+const HARMLESS =
+  "random random_normal clock_timestamp timeofday gen_random_uuid uuidv4 uuidv7 pg_total_relation_size pg_relation_size pg_table_size pg_indexes_size pg_database_size pg_is_in_recovery pg_column_size".split(
+    " ",
+  );
+const VOLATILE_SQL = `SELECT DISTINCT proname::text FROM pg_catalog.pg_proc
+  WHERE provolatile = 'v' AND proname::text = ANY ($1::text[]) AND NOT proname::text = ANY ($2::text[]) ORDER BY 1`;
+const SCHEMA_SQL = `SELECT CASE WHEN n.nspname = 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END,
+    CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
+  FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+  JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+  WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname NOT LIKE 'pg\\_%'
+    AND pg_catalog.has_table_privilege(c.oid, 'SELECT') ORDER BY 1, a.attnum`;
+
+export class PostgresStore {
+  readonly #policy: () => Policy;
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+
+  constructor(policy: () => Policy, environment: Readonly<Record<string, string | undefined>>) {
+    this.#policy = policy;
+    this.#environment = environment;
+  }
+
+  async query(entry: DatabasePolicy, sql: string, limits: StatementLimits): Promise<FoundRows> {
+    if (sql.includes("\0")) throw new DatabaseError("denied", "The statement holds a NUL character.", READ_ONLY_RULE);
+    const checked = checkPostgres(await parsePostgres(sql, limits));
+    if (typeof checked === "string") throw new DatabaseError("denied", checked, READ_ONLY_RULE);
+    return this.#with(entry, limits, async (connection) => {
+      await requireHarmless(connection, checked.functions);
+      return shownRows(await connection.query(sql, [], limits.limit + 1), limits.limit);
+    });
+  }
+
+  async schema(entry: DatabasePolicy, limits: StatementLimits): Promise<SchemaTable[]> {
+    const { rows } = await this.#with(entry, limits, (connection) => connection.query(SCHEMA_SQL, [], MAX_SCHEMA_ROWS));
+    return tablesOf(rows);
+  }
+
+  /** A transaction that only reads, on a connection of its own, rolled back and closed at the end. */
+  async #with<T>(
+    entry: DatabasePolicy,
+    { timeoutMs, signal }: StatementLimits,
+    work: (connection: PostgresConnection) => Promise<T>,
+  ): Promise<T> {
+    signal.throwIfAborted();
+    const url = await this.#url(entry);
+    const decide = this.#decideFor(entry);
+    const connect = (): Promise<Socket> => connected(url, decide);
+    const late = AbortSignal.timeout(CONNECT_MS + timeoutMs + GRACE_MS);
+    const stop = AbortSignal.any([signal, late]);
+    const connection = await opened(connect, url, entry.name);
+    const cancel = (): void => void stopStatement(connection, connect);
+    stop.addEventListener("abort", cancel, { once: true });
+    try {
+      stop.throwIfAborted();
+      await connection.run(
+        `SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET statement_timeout = ${timeoutMs}; SET lock_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${timeoutMs + GRACE_MS}`,
+      );
+      await connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      const result = await work(connection);
+      await connection.run("ROLLBACK");
+      return result;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (late.aborted)
+        throw new DatabaseError("timeout", `The statement was stopped after ${timeoutMs / 1_000} seconds.`);
+      if (error instanceof DatabaseError) throw error;
+      throw new DatabaseError(
+        "unreachable",
+        `The connection to "${entry.name}" broke off: ${(error as Error).message}.`,
+      );
+    } finally {
+      stop.removeEventListener("abort", cancel);
+      connection.close();
+    }
+  }
+
+  #secret({ store }: DatabasePolicy): SecretPolicy | undefined {
+    return store.kind === "postgresql" ? this.#policy().secrets.get(store.secret) : undefined;
+  }
+
+  async #url(entry: DatabasePolicy): Promise<PostgresUrl> {
+    const { name } = entry;
+    const secret = this.#secret(entry);
+    if (secret === undefined)
+      throw new DatabaseError("denied", `The secret of the database "${name}" is not in the policy.`);
+    const { from } = secret;
+    const text =
+      from.kind === "env" ? this.#environment[from.name] : await readFile(from.path, "utf8").catch(() => undefined);
+    if (text === undefined || text.trim() === "")
+      throw new DatabaseError("unreachable", `The secret of the database "${name}" has no value (${from.kind}).`);
+    const url = parsePostgresUrl(text);
+    if (typeof url === "string")
+      throw new DatabaseError("unreachable", `The secret of the database "${name}" cannot be used: ${url}.`);
+    if (secret.hosts.find(url.host, url.port) === undefined) {
+      const { text: rule, line } = secret.rule;
+      const place = line === undefined ? rule : `${rule}, line ${line}`;
+      throw new DatabaseError("denied", `The server of the database "${name}" is none of the secret's hosts.`, place);
+    }
+    return url;
+  }
+
+  /** The hosts of the secret are the permission; everybody's denials count as well. */
+  #decideFor(entry: DatabasePolicy): DecideEgress {
+    return ({ host, port }, address) => {
+      const { network } = this.#policy();
+      const named = this.#secret(entry)?.hosts.find(host, port);
+      const at = address ?? host;
+      const denied =
+        network.offline ??
+        network.blockedPorts.get(port) ??
+        network.deniedEndpoints.find(host, port) ??
+        network.deniedEndpoints.find(at, port) ??
+        (parseIp(host) === undefined ? network.dnsRefused : undefined);
+      const { text, line } = denied ?? named ?? { text: "default deny" };
+      return { allowed: denied === undefined && named !== undefined, rule: text, line, allowPrivate: true };
+    };
+  }
+}
+
+async function connected(url: PostgresUrl, decide: DecideEgress): Promise<Socket> {
+  const { host, port } = url;
+  const target: EgressTarget = {
+    scheme: "http",
+    host,
+    port,
+    literal: parseIp(host) !== undefined,
+    url: new URL("http://database/"),
+  };
+  const addresses = await resolveAllowed(target, decide, resolveBySystem);
+  return dial(target, addresses, AbortSignal.timeout(CONNECT_MS));
+}
+
+/** What it says of a failure has neither the host nor the user. */
+async function opened(connect: () => Promise<Socket>, url: PostgresUrl, name: string): Promise<PostgresConnection> {
+  let socket: Socket | undefined;
+  try {
+    socket = await connect();
+    const late = setTimeout(() => socket?.destroy(), CONNECT_MS);
+    try {
+      return await PostgresConnection.open(socket, url);
+    } finally {
+      clearTimeout(late);
+    }
+  } catch (error) {
+    socket?.destroy();
+    if (error instanceof FetchError && error.code === "denied")
+      throw new DatabaseError(
+        "denied",
+        `The policy does not allow connections to the server of "${name}".`,
+        error.rule,
+      );
+    const why =
+      error instanceof FetchError || (error as { readonly code?: string }).code
+        ? "no connection"
+        : (error as Error).message;
+    throw new DatabaseError("unreachable", `The database "${name}" cannot be reached: ${why}.`);
+  }
+}
+
+/** Asks the server to stop, then hangs up: without being asked it would go on until it has something to say. */
+async function stopStatement(connection: PostgresConnection, connect: () => Promise<Socket>): Promise<void> {
+  const request = connection.cancelRequest;
+  connection.stop();
+  if (request === undefined) return connection.destroy();
+  try {
+    // A request that overtakes its statement is lost.
+    for (let tries = 0; tries < CANCEL_TRIES && connection.busy; tries += 1) {
+      if (tries > 0) await sleep(CANCEL_GAP_MS);
+      const socket = await connect();
+      socket.resume();
+      socket.end(request);
+      await once(socket, "close");
+    }
+  } catch {
+    // The server's own timeout ends the statement then.
+  } finally {
+    connection.destroy();
+  }
+}
+
+async function requireHarmless(connection: PostgresConnection, functions: readonly string[]): Promise<void> {
+  if (functions.length === 0) return;
+  const { rows } = await connection.query(VOLATILE_SQL, [arrayOf(functions), arrayOf(HARMLESS)], 1);
+  const name = rows[0]?.[0];
+  if (name !== undefined)
+    throw new DatabaseError(
+      "denied",
+      `The function ${name} may change something (it is volatile) and is not allowed.`,
+      READ_ONLY_RULE,
+    );
+}
+
+function arrayOf(names: readonly string[]): string {
+  return `{${names.map((name) => `"${name.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
+}
+
+function shownRows({ columns, rows, more }: FoundTexts, limit: number): FoundRows {
+  const shown: Cell[][] = [];
+  let total = 0;
+  for (const row of rows.slice(0, limit)) {
+    total += row.reduce((sum, cell) => sum + (cell?.length ?? 0), 0);
+    if (total > MAX_ANSWER) break;
+    shown.push(row.map((cell, index) => postgresCell(cell, columns[index]?.type ?? 0)));
+  }
+  return {
+    columns: distinctNames(columns.map(({ name }) => name)),
+    rows: shown,
+    truncated: more || shown.length < rows.length,
+  };
+}

@@ -1,0 +1,198 @@
+// The only way out of a sandbox: an HTTP proxy on a Unix socket that dials what the policy allows, at addresses it has checked.
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { dial } from "./dial.js";
+import type { DecideEgress } from "./egress-decision.js";
+import { type EgressTarget, parseTarget } from "./egress-target.js";
+import { FetchError } from "./fetch-error.js";
+import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
+import { isHandshake, serverNameOf } from "./server-name.js";
+
+/** One sandbox's connections at a time: a package manager uses some dozens. */
+const MAX_CONNECTIONS = 128;
+/** Headers of a request have to be there after this long. */
+const HEADERS_MS = 10_000;
+/** A tunnel that carries nothing this long is closed. */
+const IDLE_MS = 5 * 60_000;
+/** A client hello is shorter; what is longer is none. */
+const MAX_HELLO_BYTES = 16_384;
+
+/** Headers that speak of one connection, not of the request. */
+const HOP_BY_HOP = new Set(
+  "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host".split(
+    " ",
+  ),
+);
+
+export interface EgressProxyOptions {
+  /** Asked before the name is looked up, and with each of its addresses. */
+  readonly decide: DecideEgress;
+  readonly resolve?: Resolve;
+  /** Hears of every refusal: where to, and by which rule. */
+  readonly refused?: (endpoint: string, rule: string) => void;
+}
+
+export class EgressProxy {
+  /** Path of the socket; only this user reaches it. */
+  readonly socket: string;
+  readonly #folder: string;
+  readonly #options: EgressProxyOptions;
+  readonly #server: Server;
+  readonly #open = new Set<Duplex>();
+
+  private constructor(folder: string, options: EgressProxyOptions) {
+    this.#folder = folder;
+    this.socket = join(folder, "egress.sock");
+    this.#options = options;
+    this.#server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: 0 });
+    this.#server.maxConnections = MAX_CONNECTIONS;
+    this.#server.on("connection", (socket) => this.#keep(socket));
+    this.#server.on("request", (asked, answer) => void this.#forward(asked, answer));
+    this.#server.on("connect", (asked, socket, head) => void this.#tunnel(asked.url ?? "", socket, head));
+    this.#server.on("clientError", (_error, socket) => socket.destroy());
+  }
+
+  static async open(options: EgressProxyOptions): Promise<EgressProxy> {
+    const proxy = new EgressProxy(await mkdtemp(join(tmpdir(), "mcp-egress-")), options);
+    await new Promise<void>((resolve, reject) => {
+      proxy.#server.once("error", reject).listen(proxy.socket, resolve);
+    });
+    return proxy;
+  }
+
+  /** Cuts every connection. */
+  async close(): Promise<void> {
+    for (const stream of this.#open) stream.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  #keep(stream: Duplex): void {
+    this.#open.add(stream);
+    stream.on("error", () => stream.destroy());
+    stream.once("close", () => this.#open.delete(stream));
+  }
+
+  /** CONNECT: bytes pass as they are once the server name in the first of them is the host that was allowed. */
+  async #tunnel(authority: string, inside: Duplex, head: Buffer): Promise<void> {
+    try {
+      const target = parseTarget(`https://${authority}`);
+      const outside = await this.#dial(target, inside);
+      outside.once("close", () => inside.destroy());
+      inside.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      const hello = await firstRecord(inside, head);
+      if (!namesOnly(target, hello))
+        throw new FetchError("denied", "The server name is another one than the host.", NAME_RULE);
+      outside.write(hello);
+      outside.pipe(inside);
+      inside.pipe(outside);
+    } catch (error) {
+      const { status, text } = this.#refusal(error, authority);
+      inside.end(`HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n${text}\n`);
+    }
+  }
+
+  /** A request in absolute form, in plain HTTP. */
+  async #forward(asked: IncomingMessage, answer: ServerResponse): Promise<void> {
+    try {
+      const target = parseTarget(asked.url ?? "");
+      if (target.scheme !== "http")
+        throw new FetchError("bad-url", "Over https this proxy only makes tunnels (CONNECT).");
+      const outside = await this.#dial(target, asked.socket);
+      // The host is the one that was judged, whatever the headers say.
+      const headers = { ...endToEnd(asked), host: target.url.host };
+      const { pathname, search } = target.url;
+      const sent = request({ createConnection: () => outside, method: asked.method, path: pathname + search, headers });
+      sent.on("error", () => answer.destroy());
+      answer.on("close", () => outside.destroy());
+      sent.on("response", (got) => {
+        got.on("error", () => answer.destroy());
+        answer.writeHead(got.statusCode ?? 502, endToEnd(got));
+        got.pipe(answer);
+      });
+      asked.pipe(sent);
+    } catch (error) {
+      const { status, text } = this.#refusal(error, asked.url ?? "");
+      answer
+        .writeHead(Number.parseInt(status, 10), { "content-type": "text/plain", connection: "close" })
+        .end(`${text}\n`);
+    }
+  }
+
+  /** A plain connection to an address of the target that may be reached. */
+  async #dial(target: EgressTarget, inside: Duplex): Promise<Socket> {
+    const gone = new AbortController();
+    const leave = (): void => gone.abort(new FetchError("cancelled", "The client went away."));
+    inside.once("close", leave);
+    const { decide, resolve = resolveBySystem } = this.#options;
+    try {
+      const addresses = await resolveAllowed(target, decide, resolve);
+      const outside = await dial({ ...target, scheme: "http" }, addresses, gone.signal);
+      this.#keep(outside);
+      const end = (): void => void outside.destroy();
+      inside.once("close", end);
+      outside.once("close", () => inside.off("close", end));
+      outside.setTimeout(IDLE_MS, end);
+      return outside;
+    } finally {
+      inside.off("close", leave);
+    }
+  }
+
+  #refusal(error: unknown, endpoint: string): { readonly status: string; readonly text: string } {
+    if (!(error instanceof FetchError)) return { status: "502 Bad Gateway", text: "The connection failed." };
+    if (error.rule === undefined) return { status: "502 Bad Gateway", text: error.message };
+    this.#options.refused?.(endpoint.slice(0, 300), error.rule);
+    return { status: "403 Forbidden", text: error.message };
+  }
+}
+
+const NAME_RULE = "built-in rule: a tunnel carries TLS for the host it was asked for";
+
+/** A tunnel to a name carries TLS for that very name; one to a literal address carries TLS without a name. */
+function namesOnly({ host, literal }: EgressTarget, hello: Buffer): boolean {
+  const name = serverNameOf(hello);
+  return name !== undefined && (literal ? name === "" : name.toLowerCase() === host);
+}
+
+/** The first TLS record, whole; shorter when the stream ends before. */
+async function firstRecord(stream: Duplex, head: Buffer): Promise<Buffer> {
+  let got = head;
+  const wanted = (): number => (got.length < 5 ? 5 : Math.min(5 + got.readUInt16BE(3), MAX_HELLO_BYTES));
+  // What does not begin like TLS is not worth waiting for.
+  while (got.length < wanted() && (got.length === 0 || isHandshake(got))) {
+    const more = await nextChunk(stream);
+    if (more === undefined) break;
+    got = Buffer.concat([got, more]);
+  }
+  return got;
+}
+
+function nextChunk(stream: Duplex): Promise<Buffer | undefined> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => settle(undefined), HEADERS_MS);
+    const settle = (chunk: Buffer | undefined): void => {
+      clearTimeout(timer);
+      stream.off("data", settle).off("close", end).off("end", end).pause();
+      resolve(chunk);
+    };
+    const end = (): void => settle(undefined);
+    stream.on("data", settle).once("close", end).once("end", end).resume();
+  });
+}
+
+function endToEnd({ headers }: IncomingMessage): Record<string, string | string[]> {
+  const named = (headers.connection ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim());
+  const kept: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name)) kept[name] = value;
+  }
+  return kept;
+}

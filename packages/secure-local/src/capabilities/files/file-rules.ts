@@ -1,0 +1,139 @@
+// Judges paths by one policy and the built-in protections: a real path is judged under every name the policy has for it.
+import { decide, type FileOperation } from "../../policy/decide.js";
+import type { Policy } from "../../policy/policy.js";
+import type { Rule } from "../../policy/rule.js";
+import { liesIn, namesOf } from "./plain-path.js";
+import { protectionOf } from "./protection.js";
+import { type Alias, aliasesOf, literalPrefix, outermost, pathOf, rootFolders } from "./root-folders.js";
+
+/** Why a path is refused. */
+export interface Refusal {
+  readonly rule: string;
+  readonly reason: string;
+}
+
+/** Stands for no refusal in the judgements that are kept. */
+const ALLOWED: Refusal = Object.freeze({ rule: "", reason: "" });
+/** Judgements kept: about those of one session, in less than a megabyte. */
+const MOST_KNOWN = 2_000;
+const LONGEST_KNOWN = 256;
+const OUTSIDE: Refusal = Object.freeze({ rule: "default deny", reason: "The policy does not allow it." });
+
+/** The program's own files: exactly these, what lies in them, and files beside them whose names begin the same. */
+export type OwnFiles = readonly string[];
+
+export class FileRules {
+  readonly policy: Policy;
+  /** Where lookups begin. */
+  readonly roots: readonly string[];
+  /** What people are told they may use. */
+  readonly shown: readonly string[];
+  /** Those of them that patterns with wildcards begin with, which therefore are folders. */
+  readonly folders: readonly string[];
+  readonly #aliases: readonly Alias[];
+  readonly #own: OwnFiles;
+  readonly #permissions: readonly (readonly string[])[];
+  /** Judgements made: they cannot change as long as the policy does not. */
+  readonly #known = new Map<string, Refusal>();
+
+  private constructor(policy: Policy, aliases: readonly Alias[], own: OwnFiles) {
+    this.policy = policy;
+    this.#aliases = aliases;
+    this.#own = own;
+    const { allowed, readable } = policy.filesystem;
+    const patterns = [...allowed.rules, ...readable.rules].map(({ pattern }) => pattern);
+    this.roots = rootFolders(patterns);
+    this.shown = outermost(patterns.map(literalPrefix));
+    this.folders = this.shown.filter((path) => !patterns.includes(path));
+    this.#permissions = patterns.map(namesOf);
+  }
+
+  /** Judges names alone, without a look at the disk: no other names of folders are known to it, and no files of its own. */
+  static byName(policy: Policy): FileRules {
+    return new FileRules(policy, [], []);
+  }
+
+  static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {
+    return new FileRules(policy, await aliasesOf(policy.filesystem), own);
+  }
+
+  /** Undefined when the operation is allowed. The path is plain, and where it matters free of links. */
+  judge(path: string, op: FileOperation): Refusal | undefined {
+    const key = `${op} ${path}`;
+    let known = this.#known.get(key);
+    if (known === undefined) {
+      known = this.#judged(path, op) ?? ALLOWED;
+      if (this.#known.size === MOST_KNOWN) this.#known.clear();
+      if (path.length <= LONGEST_KNOWN) this.#known.set(key, known);
+    }
+    return known === ALLOWED ? undefined : known;
+  }
+
+  #judged(path: string, op: FileOperation): Refusal | undefined {
+    const names = this.#namesFor(path);
+    // What lies outside is all alike: the rule that protects it would say what it is.
+    if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
+    for (const name of names) {
+      const refusal = this.#protection(name) ?? this.#denial(name, op);
+      if (refusal !== undefined) return refusal;
+    }
+    const decisions = names.map((name) => decide(this.policy, { kind: "file", path: name, op }));
+    if (decisions.some(({ allowed }) => allowed)) return undefined;
+    if (op === "list" && names.some((name) => this.#mayHold(name))) return undefined;
+    const rule = decisions.find((decision) => decision.rule.text !== OUTSIDE.rule)?.rule;
+    return rule === undefined ? OUTSIDE : { rule: lined(rule), reason: `The policy denies this ${op}.` };
+  }
+
+  /** The path as the policy writes it. */
+  show(path: string): string {
+    return this.#namesFor(path).find((name) => this.shown.some((folder) => liesIn(name, folder))) ?? path;
+  }
+
+  /** The path itself, and under every other name a rule has for a folder it lies in. */
+  #namesFor(path: string): string[] {
+    const others = this.#aliases.filter(({ real }) => liesIn(path, real));
+    return [path, ...others.map(({ real, written }) => written + path.slice(real === "/" ? 0 : real.length))];
+  }
+
+  #protection(path: string): Refusal | undefined {
+    const rule =
+      protectionOf(path) ?? (this.#isOwn(path) ? "built-in protection of this program's own files" : undefined);
+    if (rule === undefined) return undefined;
+    return { rule, reason: "This name is protected, and no policy can allow it." };
+  }
+
+  #isOwn(path: string): boolean {
+    const folded = path.normalize("NFC").toLowerCase();
+    return this.#own.some((own) => liesIn(folded, own) || folded.startsWith(`${own}.`));
+  }
+
+  /** A denied folder denies what is in it. */
+  #denial(path: string, op: FileOperation): Refusal | undefined {
+    const { denied, unwritable } = this.policy.filesystem;
+    const changes = op === "write" || op === "delete";
+    const names = namesOf(path);
+    for (let length = names.length; length > 0; length -= 1) {
+      const above = pathOf(names.slice(0, length));
+      const rule = denied.find(above) ?? (changes ? unwritable.find(above) : undefined);
+      if (rule !== undefined) return { rule: lined(rule), reason: `The policy denies this ${op}.` };
+    }
+    return undefined;
+  }
+
+  /** Whether something in this folder may be allowed: then it may be listed, as far as that goes. */
+  #mayHold(path: string): boolean {
+    const names = namesOf(path);
+    return this.#permissions.some((pattern) => {
+      for (const [index, name] of names.entries()) {
+        const wanted = pattern[index];
+        if (wanted === "**") return true;
+        if (wanted === undefined || (wanted !== name && !/[*?]/.test(wanted))) return false;
+      }
+      return pattern.length > names.length && liesIn(path, literalPrefix(pathOf(pattern)));
+    });
+  }
+}
+
+function lined({ text, line }: Rule): string {
+  return line === undefined ? text : `${text} (line ${line} of the policy)`;
+}

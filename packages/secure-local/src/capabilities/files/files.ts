@@ -1,0 +1,99 @@
+// The only file power of a tool: what it can ask for. Every method refuses what the policy, the built-in protections or
+// the client's roots do not allow, whatever links, renames and races stand on the way.
+
+/** What stands behind a name. Links are reported as what they lead to where that is allowed, and otherwise not at all. */
+export type EntryKind = "file" | "folder";
+
+export interface FileInfo {
+  /** Absolute, free of links, as the policy writes it. */
+  readonly path: string;
+  readonly kind: EntryKind;
+  /** Bytes; 0 for folders. */
+  readonly size: number;
+  /** Milliseconds since 1970. */
+  readonly modifiedMs: number;
+}
+
+export interface FileContents extends FileInfo {
+  readonly bytes: Uint8Array;
+}
+
+export interface FolderEntry extends FileInfo {
+  readonly name: string;
+}
+
+export interface FolderListing {
+  readonly path: string;
+  /** By name, in the order of their code points. */
+  readonly entries: readonly FolderEntry[];
+  /** Whether there are more than the limit allowed. */
+  readonly truncated: boolean;
+}
+
+/** A file opened for reading: the very file that was judged, whatever its name stands for later. Close it. */
+export interface OpenFile extends FileInfo {
+  /** Fills `into` from byte `position` on; resolves with the number of bytes, 0 at the end. */
+  read(into: Uint8Array, position: number): Promise<number>;
+  /**
+   * A path under which this process reaches the very file, for libraries that open by name: on Linux `/proc/self/fd/N`, valid
+   * until `close`; elsewhere the file's own path, which somebody else could exchange.
+   */
+  readonly handlePath: string;
+  close(): void;
+}
+
+export interface ReadOptions {
+  /** More bytes than this are refused. Default and most: 8 MiB. */
+  readonly maxBytes?: number;
+  readonly signal?: AbortSignal;
+}
+
+export interface WriteOptions {
+  /** `create`: only a new file. `replace`: only one that exists. Default: either. */
+  readonly mode?: "create" | "replace" | "either";
+  /** Make the folders that are missing. Default false. */
+  readonly folders?: boolean;
+  readonly signal?: AbortSignal;
+}
+
+export interface WrittenFile {
+  readonly path: string;
+  readonly created: boolean;
+  readonly size: number;
+}
+
+export interface WalkOptions {
+  /** Folders below the first one that are entered; 0 lists only the first. Default and most: 64. */
+  readonly depth?: number;
+  /** Whether to look into a folder; every one when absent. */
+  readonly enter?: (folder: FolderEntry) => boolean;
+  /** Entries looked at before it stops. Default and most: 100,000. */
+  readonly maxEntries?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** @throws FileError from every method for everything but an abort, whose reason is thrown as it is. */
+export interface Files {
+  /** The folders everything allowed lies in, as the policy writes them, narrowed by the client's roots. */
+  roots(): Promise<readonly string[]>;
+  info(path: string): Promise<FileInfo>;
+  read(path: string, options?: ReadOptions): Promise<FileContents>;
+  open(path: string): Promise<OpenFile>;
+  /** What is there now or a whole new content, never something between; safe on disk when it resolves. */
+  write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WrittenFile>;
+  /**
+   * Replaces a file's content by what `change` makes of it (undefined: leave it). Fails with `changed` when somebody else
+   * wrote the file meanwhile.
+   */
+  edit(
+    path: string,
+    change: (bytes: Uint8Array) => Uint8Array | undefined,
+    options?: ReadOptions,
+  ): Promise<WrittenFile>;
+  /** Removes a file or an empty folder. Fails with `system` where the folder it stands in cannot be held: outside Linux. */
+  remove(path: string): Promise<void>;
+  /** The allowed entries of a folder. `limit`: default and most 10,000. */
+  list(path: string, options?: { readonly limit?: number; readonly signal?: AbortSignal }): Promise<FolderListing>;
+  /** Everything allowed below a folder, folders before what is in them, by name. Links are not followed. */
+  walk(path: string, options?: WalkOptions): AsyncIterable<FolderEntry>;
+}

@@ -1,0 +1,53 @@
+// Turns the path somebody gave into a plain absolute one, or says why that cannot be done.
+import { posix } from "node:path";
+import { FileError } from "./file-error.js";
+
+/** As most kernels have it. */
+const LONGEST_PATH = 4_096;
+const LONGEST_NAME = 255;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+/** What Linux appends to the path of an open file that has no name any more: such a name could not be told from it. */
+const DELETED = / \(deleted\)\/?$/;
+/** Names Windows gives to devices in every folder. */
+const DEVICE = /^(?:con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])(?:\..*)?$/i;
+
+/**
+ * Without `.`, `..`, doubled and trailing slashes. Nothing is expanded or decoded: `~`, `%2e` and `$HOME` are names like
+ * any other.
+ * @throws FileError `bad-path`
+ */
+export function plainPath(given: string, platform: NodeJS.Platform = process.platform): string {
+  const wrong = (why: string): FileError => new FileError("bad-path", `${JSON.stringify(given.slice(0, 200))} ${why}.`);
+  if (given.includes("\0")) throw wrong("has a NUL character, which no path can hold");
+  if (given.length > LONGEST_PATH) throw wrong(`is longer than ${LONGEST_PATH} characters`);
+  if (given.split(/[/\\]/).some((name) => name.length > LONGEST_NAME)) throw wrong("has a name that is too long");
+  if (LONE_SURROGATE.test(given)) throw wrong("is no valid Unicode");
+  const slashed = platform === "win32" ? given.replaceAll("\\", "/") : given;
+  const absolute = platform === "win32" ? /^[A-Za-z]:\//.test(slashed) : slashed.startsWith("/");
+  if (!absolute) throw wrong("is not an absolute path; begin it with one of the allowed folders");
+  // Two slashes at the beginning may mean another machine.
+  const path = posix.normalize(slashed.replace(/^\/{2,}/, "/"));
+  if (platform === "linux" && DELETED.test(path)) throw wrong("ends as the system marks deleted files");
+  if (platform === "win32" && path.split("/").slice(1).some(isTrickOnWindows))
+    throw wrong("has a name Windows reads as another");
+  return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+function isTrickOnWindows(name: string): boolean {
+  return /[. ]$|[:<>"|?*]|~\d/.test(name) || DEVICE.test(name);
+}
+
+/** The names of a plain path, one below the other. */
+export function namesOf(path: string): string[] {
+  return path.split("/").filter((name) => name !== "");
+}
+
+/** Whether `path` is `folder` or lies in it. Both are plain. */
+export function liesIn(path: string, folder: string): boolean {
+  if (folder === "/" || path === folder) return true;
+  return path.startsWith(folder) && path[folder.length] === "/";
+}
+
+export function join(folder: string, name: string): string {
+  return folder === "/" ? `/${name}` : `${folder}/${name}`;
+}

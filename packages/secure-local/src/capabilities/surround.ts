@@ -1,0 +1,42 @@
+// Makes the surroundings of a sandboxed program out of the policy it lives under: files, limits, and its way out.
+import type { Policy } from "../policy/policy.js";
+import type { NetworkPolicy } from "../policy/reach-policy.js";
+import type { Wall, WalledCommand } from "../sandbox/wall.js";
+import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
+import type { OwnFiles } from "./files/file-rules.js";
+import { policyEgress } from "./policy-egress.js";
+import { sandboxReach } from "./sandbox-reach.js";
+
+/** Close it when the program has ended. */
+export interface Surroundings {
+  readonly reach: NonNullable<WalledCommand["reach"]>;
+  readonly limits: WalledCommand["limits"];
+  readonly egress: string | undefined;
+  close(): Promise<void>;
+}
+
+export interface SurroundOptions {
+  readonly own: OwnFiles;
+  readonly wall: Wall;
+  /** Hears of every connection that was refused. */
+  readonly refused?: EgressProxyOptions["refused"];
+}
+
+/**
+ * All that `policy` allows, as it is now: what a plugin or a command was granted (`grantedPolicy`). Without a wall nothing is
+ * proxied, since nothing else would keep a program from its own connections. @throws WallError for what cannot be walled in
+ */
+export async function surround(policy: Policy, { own, wall, refused }: SurroundOptions): Promise<Surroundings> {
+  const { readOnlyPaths, ...limits } = policy.sandbox;
+  const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
+  const reach = wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own))];
+  const proxied = wall.name !== "none" && reachesOut(policy.network);
+  const options = { decide: policyEgress(() => policy), ...(refused === undefined ? {} : { refused }) };
+  const proxy = proxied ? await EgressProxy.open(options) : undefined;
+  return { reach, limits, egress: proxy?.socket, close: async () => proxy?.close() };
+}
+
+/** Whether any host or address is allowed. */
+export function reachesOut({ offline, allowedEndpoints, allowedRanges }: NetworkPolicy): boolean {
+  return offline === undefined && allowedEndpoints.rules.length + allowedRanges.rules.length > 0;
+}

@@ -1,0 +1,60 @@
+// `mcp-secure-local approve`: shows the calls that wait for a person's consent, one at a time, and takes the answers.
+import { cleanText } from "../guard/cleaning/clean-text.js";
+import { approvalsFolder } from "./approvals-folder.js";
+import { ApprovalsInbox, type Waiting } from "./approvals-inbox.js";
+import { type CommandLine, UsageError } from "./command-line.js";
+import { complain, ExitCode, print, styled } from "./terminal.js";
+
+/** Milliseconds between two looks for servers that ask: a person does not notice, a machine neither. */
+const LOOK_MS = 500;
+/** Characters of a question's name that allow its call: what was typed ahead does not fit. */
+const CODE = 4;
+
+/** Puts one line to the person; rejects when `signal` is aborted. */
+export type AskLine = (prompt: string, signal: AbortSignal) => Promise<string>;
+
+/** Resolves when the person leaves. @throws UsageError where there is no person */
+export async function approveCommand(line: CommandLine): Promise<number> {
+  if (line.words.length > 0) throw new UsageError(`approve takes nothing, not "${line.words[0]}"`);
+  if (!process.stdin.isTTY || !process.stdout.isTTY)
+    throw new UsageError("approve is answered by a person: run it in a terminal, without pipes");
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const left = new Promise<void>((resolve) => lines.on("close", resolve));
+  const inbox = new ApprovalsInbox(approvalsFolder());
+  inbox.look();
+  const looking = setInterval(() => inbox.look(), LOOK_MS);
+  print(styled("dim", "Calls that need consent appear here. Leave with Ctrl-C; what is open then is refused."));
+  const ask: AskLine = (prompt, signal) => lines.question(prompt, { signal });
+  await Promise.race([left, answerAll(inbox, ask)]);
+  clearInterval(looking);
+  inbox.close();
+  lines.close();
+  return ExitCode.Ok;
+}
+
+async function answerAll(inbox: ApprovalsInbox, ask: AskLine): Promise<void> {
+  for (;;) await answerOne(await inbox.next(), ask);
+}
+
+/** Only the question's own code allows the call; anything else refuses it. */
+export async function answerOne(waiting: Waiting, ask: AskLine): Promise<void> {
+  const code = waiting.id.slice(0, CODE);
+  const { remember, gone } = waiting;
+  // What a server sends is harmless as it is; one that sends anything else gets no consent.
+  if (cleanText(waiting.text) !== waiting.text) return waiting.answer("deny");
+  complain(`\n${waiting.text}`);
+  const keep = remember === undefined ? "" : `, ${styled("bold", `${code} keep`)} for this very call ${remember}`;
+  try {
+    const typed = await ask(`Type ${styled("bold", code)} to allow it${keep}; anything else refuses: `, gone);
+    const given = typed.trim().toLowerCase().replace(/\s+/g, " ");
+    const keeps = remember !== undefined && given === `${code} keep`;
+    const answer = keeps ? "remember" : given === code ? "approve" : "deny";
+    if (!gone.aborted)
+      complain(answer === "deny" ? styled("red", "refused", "stderr") : styled("green", "allowed", "stderr"));
+    waiting.answer(answer);
+  } catch (error) {
+    if (!gone.aborted) throw error;
+    complain(styled("yellow", "\nno longer open"));
+  }
+}

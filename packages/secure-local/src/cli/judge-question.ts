@@ -1,0 +1,120 @@
+// Answers what the policy says of a call, with everything that would be asked on its way.
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, basename, resolve } from "node:path";
+import { parseTarget } from "../capabilities/egress-target.js";
+import { policyEgress } from "../capabilities/policy-egress.js";
+import { type ApprovalNeed, approvalNeed } from "../policy/approval-need.js";
+import { decide, type Decision, type FileOperation } from "../policy/decide.js";
+import { decideCommand } from "../policy/decide-command.js";
+import type { Policy } from "../policy/policy.js";
+import type { PolicyQuestion } from "./policy-question.js";
+import type { Surroundings } from "./surroundings.js";
+
+/** One thing that is decided on the way. */
+export interface Step {
+  /** What is asked for, in words. */
+  readonly about: string;
+  readonly decision: Decision;
+  /** The name may be looked up; what is found decides. */
+  readonly depends?: boolean;
+}
+
+export interface Judgement {
+  /** `address`: it depends on the addresses that a name turns out to have. */
+  readonly verdict: "allowed" | "denied" | "approval" | "address";
+  /** All that is asked for; the last one decides when it is denied. */
+  readonly steps: readonly Step[];
+  readonly need: ApprovalNeed | undefined;
+}
+
+export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: Surroundings): Judgement {
+  const steps: Step[] = [];
+  for (const step of stepsOf(policy, question, around)) {
+    steps.push(step);
+    if (!step.decision.allowed) return { verdict: "denied", steps, need: undefined };
+  }
+  const passed = steps.some(({ depends }) => depends) ? "address" : "allowed";
+  if (question.kind !== "tool") return { verdict: passed, steps, need: undefined };
+  const destructive = around.effects(question.name)?.destructive ?? true;
+  const need = approvalNeed(policy, { tool: question.name, destructive, arguments: question.arguments });
+  return { verdict: need && passed === "allowed" ? "approval" : passed, steps, need };
+}
+
+function* stepsOf(policy: Policy, question: PolicyQuestion, around: Surroundings): Iterable<Step> {
+  switch (question.kind) {
+    case "tool":
+      yield { about: `tool ${question.name}`, decision: decide(policy, { kind: "tool", name: question.name }) };
+      yield* insideCall(policy, question, around);
+      return;
+    case "prompt":
+      yield { about: `prompt ${question.name}`, decision: decide(policy, { kind: "prompt", name: question.name }) };
+      return;
+    case "resource":
+      yield { about: `resource ${question.name}`, decision: decide(policy, { kind: "resource", uri: question.name }) };
+      return;
+    case "fetch":
+      yield fetchStep(policy, question.url);
+      return;
+    case "file":
+      yield fileStep(policy, around, question);
+      return;
+    case "command":
+      yield {
+        about: `run ${question.name}`,
+        decision: decideCommand(policy, question.name, question.arguments),
+      };
+  }
+}
+
+/** The arguments by which built-in tools name what they reach for. */
+function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, around: Surroundings): Iterable<Step> {
+  const op = around.effects(call.name)?.readOnly === true ? "read" : "write";
+  for (const [name, value] of Object.entries(call.arguments)) {
+    if (typeof value !== "string") continue;
+    if (name === "url") yield fetchStep(policy, value);
+    if (name === "path" || name === "file") yield fileStep(policy, around, { op, path: value });
+  }
+}
+
+function fetchStep(policy: Policy, url: string): Step {
+  const about = `fetch ${url}`;
+  try {
+    const target = parseTarget(url);
+    const { host, port } = target;
+    const egress = policyEgress(() => policy)(target);
+    const decision = decide(policy, { kind: "network", host, port });
+    if (egress.allowed === decision.allowed) return { about, decision };
+    const lookedUp = "The name is looked up, and allowed where its address lies in network.allowed_ranges.";
+    const reason = egress.allowed ? lookedUp : `The policy does not let ${url} be fetched this way.`;
+    const decided = { allowed: egress.allowed, rule: { text: egress.rule }, reason };
+    return { about, decision: decided, depends: egress.allowed };
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { about, decision: { allowed: false, rule: { text: "built-in rule: only plain http(s) URLs" }, reason } };
+  }
+}
+
+/** The path as it is on this machine now: links followed as far as they lead. */
+function fileStep(
+  policy: Policy,
+  around: Surroundings,
+  { op, path: given }: { readonly op: FileOperation; readonly path: string },
+): Step {
+  const path = followed(resolve(given.replace(/^~(?=\/|$)/, homedir()))).replaceAll("\\", "/");
+  const about = `${op} ${path}`;
+  const refusal = around.judge(path, op);
+  const decision = decide(policy, { kind: "file", path, op });
+  if (decision.allowed === (refusal === undefined)) return { about, decision };
+  // What protects this program and its machine, folders on the way to what is allowed, other names of one folder.
+  const reason = refusal?.reason ?? "It leads to what the policy allows.";
+  return { about, decision: { allowed: !refusal, rule: { text: refusal?.rule ?? decision.rule.text }, reason } };
+}
+
+function followed(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return dirname(path) === path ? path : join(followed(dirname(path)), basename(path));
+  }
+}

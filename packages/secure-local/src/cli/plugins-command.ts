@@ -1,0 +1,72 @@
+// `mcp-secure-local plugins`: lists the plugins of the policy and how they are, makes new ones, and computes their hashes.
+import { setTimeout as wait } from "node:timers/promises";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { noAudit } from "../audit/memory-audit.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
+import type { PluginHealth } from "../plugins/plugin.js";
+import { SecureServer } from "../server/secure-server.js";
+import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { programVersion } from "./program-version.js";
+import { ownPlaces, policyFile } from "./settings.js";
+import { complain, ExitCode, print, styled } from "./terminal.js";
+
+type Action = (line: CommandLine) => Promise<number>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  list,
+  new: async (line) => (await import("./new-plugin.js")).newPlugin(line.words),
+  hash,
+};
+/** As long as a plugin may take to say what it is, and a little more. */
+const LONGEST_START_MS = 11_000;
+const LOOK_MS = 20;
+
+export async function pluginsCommand(line: CommandLine): Promise<number> {
+  const [action = "list", ...words] = line.words;
+  if (!Object.hasOwn(ACTIONS, action)) {
+    throw new UsageError(
+      `plugins needs one of ${Object.keys(ACTIONS).join(", ")}${nearest(action, Object.keys(ACTIONS))}`,
+    );
+  }
+  return await ACTIONS[action]!({ ...line, words });
+}
+
+/** Starts them all, as a server would, and says what became of each. */
+async function list(line: CommandLine): Promise<number> {
+  const policy = await loadPolicy(policyFile(line));
+  const own = ownPlaces(line);
+  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), own, say: complain });
+  secure.start();
+  const wanted = [...policy.plugins.load.values()].filter(({ enabled }) => enabled).length;
+  const settled = (): boolean => {
+    const health = secure.pluginHealth();
+    return health.length === wanted && health.every(({ state }) => state !== "starting");
+  };
+  for (let waited = 0; !settled() && waited < LONGEST_START_MS; waited += LOOK_MS) await wait(LOOK_MS);
+  const health = secure.pluginHealth();
+  await secure.stop();
+  if (line.json) print(JSON.stringify(health, null, 2));
+  else show(health);
+  return health.every(({ state }) => state === "ready") ? ExitCode.Ok : ExitCode.Failed;
+}
+
+function show(health: readonly PluginHealth[]): void {
+  if (health.length === 0) print("The policy loads no plugin; name some in plugins.load.");
+  for (const { name, state, version, tools, note, wall } of health) {
+    const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
+    const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
+    print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
+    if (note !== "") print(`  ${cleanLine(note)}`);
+  }
+}
+
+async function hash({ words: [path, ...more] }: CommandLine): Promise<number> {
+  if (path === undefined || more.length > 0)
+    throw new UsageError("plugins hash needs one path, as in plugins hash ./weather");
+  if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}`);
+  const { hashPlugin } = await import("../plugins/hash-plugin.js");
+  print(hashPlugin(resolve(path)));
+  return ExitCode.Ok;
+}

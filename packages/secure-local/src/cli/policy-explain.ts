@@ -1,0 +1,55 @@
+// `mcp-secure-local policy explain CALL`: which rule decides, and at which line.
+import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import type { Policy } from "../policy/policy.js";
+import type { Rule } from "../policy/rule.js";
+import type { CommandLine } from "./command-line.js";
+import { judgeQuestion, type Judgement } from "./judge-question.js";
+import { readQuestion } from "./policy-question.js";
+import { policyFile } from "./settings.js";
+import { ExitCode, print, styled } from "./terminal.js";
+import { surroundingsOf } from "./surroundings.js";
+
+const VERDICTS = {
+  allowed: "allowed",
+  denied: "denied",
+  approval: "allowed once a person agrees",
+  address: "allowed if its address is",
+} as const;
+
+/** @throws PolicyError, UsageError */
+export async function policyExplain(line: CommandLine): Promise<number> {
+  const question = readQuestion(line.words);
+  const policy = await loadPolicy(policyFile(line));
+  const judgement = judgeQuestion(policy, question, await surroundingsOf(policy, line));
+  print(line.json ? JSON.stringify(jsonOf(policy, judgement), null, 2) : textOf(policy, judgement));
+  return ExitCode.Ok;
+}
+
+function textOf(policy: Policy, { verdict, steps, need }: Judgement): string {
+  const lines = [styled(verdict === "denied" ? "red" : "green", VERDICTS[verdict])];
+  for (const { about, decision } of steps) {
+    lines.push(`  ${decision.allowed ? "+" : "-"} ${cleanLine(about)}`);
+    lines.push(`      ${cleanLine(decision.reason)}`, `      rule: ${cleanLine(placed(policy, decision.rule))}`);
+  }
+  if (need) {
+    const who = [...need.answerBy].join(" or ") || "nobody, so it is refused";
+    lines.push(`  ? approval within ${need.timeoutMs / 1_000} s, by ${who}`);
+    for (const rule of need.rules) lines.push(`      rule: ${cleanLine(placed(policy, rule))}`);
+  }
+  return lines.join("\n");
+}
+
+/** The rule with its place, where it has one. */
+export function placed(policy: Policy, rule: Rule): string {
+  return rule.line === undefined ? rule.text : `${rule.text} (${policy.file}:${rule.line}:${rule.column})`;
+}
+
+function jsonOf({ file, hash }: Policy, { verdict, steps, need }: Judgement): object {
+  return {
+    verdict,
+    policy: { file, hash },
+    steps: steps.map(({ about, decision: { allowed, rule, reason } }) => ({ about, allowed, rule, reason })),
+    approval: need && { ...need, answerBy: [...need.answerBy] },
+  };
+}

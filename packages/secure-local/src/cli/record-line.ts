@@ -1,0 +1,43 @@
+// Writes a record for a person (one line of a table) or for a program (JSON), harmless to the terminal either way.
+import { cleanLine } from "../guard/cleaning/clean-text.js";
+import type { LogRecord } from "./record-filter.js";
+import { styled } from "./terminal.js";
+
+const WIDTHS = { time: 24, kind: 17, tool: 20, principal: 12, outcome: 14 } as const;
+/** What a terminal or a reader would not show, or obey. JSON allows it as an escape. */
+const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\u007f-\u009f\u2028\u2029\u2800]/gu;
+
+export const TABLE_HEAD: string = row(["time", "kind", "tool", "principal", "outcome", "rule"]);
+
+/** Time, kind, tool, principal, outcome, and the rule with its line. */
+export function tableRow(record: LogRecord): string {
+  const { time, kind, tool, principal, outcome, decision, detail, duration_ms: duration } = record;
+  const { allowed, rule, line } = (decision ?? {}) as { allowed?: boolean; rule?: string; line?: number };
+  const why = rule ?? (detail as { rule?: unknown; reason?: unknown } | undefined)?.rule;
+  const took = typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
+  const place = line === undefined ? "" : ` (line ${line})`;
+  const verdict = outcome ?? (allowed === undefined ? "" : allowed ? "allowed" : "denied");
+  const text = row([time, kind, tool, principal, `${asText(verdict)}${took}`, `${asText(why)}${place}`]);
+  return allowed === false || outcome === "denied" ? styled("red", text) : text;
+}
+
+/** The line as it stands in the log, unseen characters as escapes; it says the same to whoever parses it. */
+export function jsonLine(line: string): string {
+  return line.replace(UNSEEN, (character) =>
+    [...Array(character.length).keys()]
+      .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`)
+      .join(""),
+  );
+}
+
+function row(cells: readonly unknown[]): string {
+  const widths = Object.values(WIDTHS);
+  return cells
+    .map((cell, index) => cleanLine(asText(cell)).padEnd(widths[index] ?? 0))
+    .join("  ")
+    .trimEnd();
+}
+
+function asText(value: unknown): string {
+  return value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+}

@@ -1,0 +1,47 @@
+// Says which server a command line means: a command after `--`, a URL, or a name from a configuration file.
+import { configuredTarget } from "../../remote/configured-servers.js";
+import { looksLikeUrl, readHeaders, readVariables, type Target } from "../../remote/target.js";
+import { type CommandLine, UsageError } from "../command-line.js";
+
+export interface Found {
+  readonly target: Target;
+  /** The words that are no target. */
+  readonly words: readonly string[];
+}
+
+/** Throws a UsageError without a target, a LocalError USAGE for one that is nowhere. */
+export async function findTarget(line: CommandLine, usage: string): Promise<Found> {
+  const { after, url, words } = line;
+  if (after !== undefined && url !== undefined) throw new UsageError("give a command after -- or a --url, not both");
+  if (after !== undefined) return commandTarget(line, after);
+  if (url !== undefined) return { target: urlTarget(line, url), words };
+  const [first, ...rest] = words;
+  if (first === undefined)
+    throw new UsageError(`${usage}; TARGET is a URL, a name from a configuration file, or -- COMMAND…`);
+  if (looksLikeUrl(first)) return { target: urlTarget(line, first), words: rest };
+  const given = Object.keys({ ...readVariables(line.env), ...readHeaders(line.headers) });
+  return { target: withOptions(await configuredTarget(first, { file: line.config, given }), line), words: rest };
+}
+
+function commandTarget(line: CommandLine, [command, ...args]: readonly string[]): Found {
+  if (command === undefined) throw new UsageError("a command has to stand after --, as in -- npx -y some-server");
+  const target: Target = { kind: "command", command, args, env: {} };
+  return {
+    target: withOptions(target, line),
+    words: line.words.slice(0, line.words.length - args.length - 1),
+  };
+}
+
+function urlTarget(line: CommandLine, url: string): Target {
+  return withOptions({ kind: "url", url, headers: {} }, line);
+}
+
+function withOptions(target: Target, line: CommandLine): Target {
+  if (target.kind === "command") {
+    if (line.headers.length > 0) throw new UsageError("--header is for URLs; a command takes --env KEY=value");
+    if (line.token !== undefined) throw new UsageError("--token is for URLs; a command takes --env KEY=value");
+    return { ...target, env: { ...target.env, ...readVariables(line.env) } };
+  }
+  if (line.env.length > 0) throw new UsageError("--env is for commands; a URL takes --header 'Name: value'");
+  return { ...target, headers: { ...target.headers, ...readHeaders(line.headers) } };
+}

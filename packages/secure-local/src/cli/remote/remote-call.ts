@@ -1,0 +1,84 @@
+// `mcp-secure-local call TARGET NAME [ARGUMENTS]`: calls a tool of any server.
+import type { CallToolResult, Client, Tool } from "@secure-local/mcp/client";
+import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import { askYesNo } from "../ask-in-terminal.js";
+import { readArguments } from "../call-arguments.js";
+import { type CommandLine, nearest, UsageError } from "../command-line.js";
+import { complain, ExitCode, print } from "../terminal.js";
+import { blockText } from "./content-text.js";
+import { progressLine } from "./progress-line.js";
+import { isInteractive, questioner } from "./questioner.js";
+import { type Connected, timeoutMs, withClient } from "./with-client.js";
+
+const USAGE = {
+  usage: "call needs a target and the name of a tool, as in call TARGET NAME key=value",
+  least: 1,
+  most: Infinity,
+};
+
+export function remoteCall(line: CommandLine): Promise<number> {
+  return withClient(line, USAGE, async (connected) => {
+    const [name = "", ...given] = connected.words;
+    const tools = await connected.client.tools().all();
+    const tool = tools.find((each) => each.name === name);
+    if (tool === undefined) {
+      const near = nearest(
+        name,
+        tools.map((each) => each.name),
+      );
+      complain(
+        `mcp-secure-local: the server has no tool "${name}"${near || "; mcp-secure-local tools TARGET lists them"}`,
+      );
+      return ExitCode.Tool;
+    }
+    const args = readArguments(given, tool.inputSchema);
+    if (!(await agreed(tool, args, line))) return ExitCode.Failed;
+    return show(await called(connected, { tool, args }, line), line.json);
+  });
+}
+
+interface Call {
+  readonly tool: Tool;
+  readonly args: NonNullable<Parameters<Client["call"]>[1]>;
+}
+
+async function called({ client, signal }: Connected, { tool, args }: Call, line: CommandLine): Promise<CallToolResult> {
+  const progress = progressLine();
+  const limit = timeoutMs(line);
+  const limits = limit === undefined ? {} : { timeoutMs: limit, maxTimeoutMs: limit };
+  try {
+    if (tool.execution?.taskSupport === "required") {
+      const task = await client.callTask(tool.name, args, { signal });
+      return await task.result();
+    }
+    return await client.call(tool.name, args, { ...limits, signal, onProgress: progress.show, logLevel: "info" });
+  } finally {
+    progress.end();
+  }
+}
+
+/** A tool that says it destroys is called when somebody agrees to exactly this call. */
+async function agreed({ name, annotations }: Tool, args: object, line: CommandLine): Promise<boolean> {
+  const { readOnlyHint, destructiveHint } = annotations ?? {};
+  const destroys =
+    destructiveHint === true ? readOnlyHint !== true : readOnlyHint === false && destructiveHint !== false;
+  if (line.yes || !destroys) return true;
+  if (!isInteractive())
+    throw new UsageError(`the tool "${name}" may destroy something; add --yes to call it all the same`);
+  complain(
+    `The tool "${cleanLine(name)}" may destroy something. It would be called with ${cleanLine(JSON.stringify(args))}`,
+  );
+  return await questioner((ask) => askYesNo(ask, "Call it?", false));
+}
+
+function show(result: CallToolResult, json: boolean): number {
+  const failed = result.isError === true;
+  if (json) print(JSON.stringify(result, null, 2));
+  else {
+    const blocks = (result.content ?? []).map(blockText);
+    const { structuredContent } = result;
+    if (blocks.length === 0 && structuredContent !== undefined) blocks.push(JSON.stringify(structuredContent, null, 2));
+    (failed ? complain : print)(blocks.join("\n"));
+  }
+  return failed ? ExitCode.Tool : ExitCode.Ok;
+}

@@ -1,0 +1,53 @@
+// `mcp-secure-local replay FILE [TARGET]`: acts as the recorded server, or as the recorded client towards a target.
+import { createInterface } from "node:readline";
+import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import { type Entry, readRecording } from "../../recording/recording.js";
+import { type Comparison, replayClient } from "../../recording/replay-client.js";
+import { ReplayServer } from "../../recording/replay-server.js";
+import { targetLink } from "../../remote/target-link.js";
+import { type CommandLine, UsageError } from "../command-line.js";
+import { complain, ExitCode, print, styled } from "../terminal.js";
+import { reportingFailures } from "./failure.js";
+import { findTarget } from "./find-target.js";
+import { person, timeoutMs } from "./with-client.js";
+
+const USAGE = "replay needs a file, as in replay session.jsonl, or replay session.jsonl -- npx -y some-server";
+const ANSWER_MS = 60_000;
+
+export function replayCommand(line: CommandLine): Promise<number> {
+  return reportingFailures(line.json, async () => {
+    const [file, ...words] = line.words;
+    if (file === undefined || line.words.length === line.after?.length) throw new UsageError(USAGE);
+    const entries = readRecording(file);
+    if (words.length === 0 && line.url === undefined) return await asServer(entries, line);
+    if (line.strict) throw new UsageError("--strict is for replay without a target");
+    const { target } = await findTarget({ ...line, words }, USAGE);
+    const link = targetLink(target, { token: line.token, person: person() });
+    return show(await replayClient(link, entries, timeoutMs(line) ?? ANSWER_MS), line.json);
+  });
+}
+
+async function asServer(entries: readonly Entry[], { strict }: CommandLine): Promise<number> {
+  const send = (message: object): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
+  const server = new ReplayServer(entries, { strict, send });
+  for await (const text of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+    if (text.trim() !== "") server.receive(text);
+  }
+  for (const deviation of server.deviations) complain(`mcp-secure-local: ${cleanLine(deviation)}`);
+  return server.deviations.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+}
+
+function show(comparisons: readonly Comparison[], json: boolean): number {
+  const changed = comparisons.filter(({ differences }) => differences.length > 0);
+  if (json) print(JSON.stringify(comparisons, null, 2));
+  else {
+    for (const { request, differences } of changed) {
+      print(`${styled("red", "differs")}  ${styled("bold", cleanLine(request))}`);
+      for (const difference of differences) print(`         ${cleanLine(difference)}`);
+    }
+    print(
+      `${comparisons.length} requests: ${comparisons.length - changed.length} answered as recorded, ${changed.length} otherwise`,
+    );
+  }
+  return changed.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+}

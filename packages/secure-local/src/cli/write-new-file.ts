@@ -1,0 +1,27 @@
+// Writes a file that must not exist yet: whole or not at all, for its owner only.
+import * as fs from "node:fs";
+import { dirname } from "node:path";
+
+/** Undefined when the file was written, else a line that says why it was not. Folders above it are made. */
+export function writeNewFile(file: string, text: string): string | undefined {
+  const draft = `${file}.${process.pid}.new`;
+  try {
+    fs.mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    const fd = fs.openSync(draft, "wx", 0o600);
+    try {
+      fs.writeFileSync(fd, text);
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    // A link, unlike a renaming, never takes the place of a file that is there.
+    fs.linkSync(draft, file);
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return `${file} exists already and is kept; name another file, or remove it first`;
+    return `${file} cannot be written (${message}); check the path and its folder`;
+  } finally {
+    fs.rmSync(draft, { force: true });
+  }
+}

@@ -1,0 +1,206 @@
+// Checks of Streamable HTTP: statuses, headers and sessions.
+import { type Check, fail, OK, type Outcome, skipped, warn } from "../check.js";
+import type { Exam } from "../exam.js";
+import { initializeParams } from "../exam.js";
+import { type HttpAnswer, HttpProbe } from "../http-probe.js";
+import { envelope, HANDSHAKE, STATELESS } from "../session.js";
+
+const PING = { jsonrpc: "2.0", id: 1, method: "ping" };
+const SESSION_ID = /^[\x21-\x7e]+$/;
+
+export const HTTP_CHECKS: readonly Check[] = [
+  http("http-content-type", {
+    title: "says what kind of body its answers have",
+    advice: "Set Content-Type: application/json or text/event-stream on every answer that has a body.",
+    async run(probe) {
+      const { type, status } = await probe.initialize();
+      if (type === undefined) return fail("the answer to initialize has no Content-Type");
+      return /^(?:application\/json|text\/event-stream)\b/.test(type) || status >= 400
+        ? OK
+        : fail(`the answer to initialize has Content-Type ${type}`);
+    },
+  }),
+  http("http-session-id", {
+    title: "makes session ids of visible ASCII that cannot be guessed",
+    must: 30,
+    advice: "Use a random UUID.",
+    async run(probe) {
+      const { session } = await probe.initialize();
+      if (session === undefined) return skipped("it has no sessions");
+      if (!SESSION_ID.test(session)) return fail("a session id has characters outside of 0x21-0x7E");
+      return session.length < 16 ? warn("a session id is shorter than 16 characters") : OK;
+    },
+  }),
+  http("http-notification", {
+    title: "answers a notification with 202 and no body",
+    must: 26,
+    advice: "Answer 202 before the notification is worked on.",
+    async run(probe) {
+      const { status, body } = await probe.post(
+        { jsonrpc: "2.0", method: "notifications/initialized" },
+        { inSession: true },
+      );
+      if (status !== 202) return fail(`a notification was answered with HTTP ${status}`);
+      return body.trim() === "" ? OK : warn("the 202 has a body");
+    },
+  }),
+  http("http-session-missing", {
+    title: "answers a session it does not know with 404",
+    must: 30,
+    advice: "Answer 404, so that clients begin a new session.",
+    async run(probe) {
+      if ((await probe.initialize()).session === undefined) return skipped("it has no sessions");
+      const { status } = await probe.post(PING, {
+        headers: { "mcp-session-id": "doctor-made-this-up-0000", "mcp-protocol-version": HANDSHAKE },
+      });
+      if (status === 404) return OK;
+      return status < 400 ? fail(`it was served with HTTP ${status}`) : warn(`it was answered with HTTP ${status}`);
+    },
+  }),
+  http("http-version-header", {
+    title: "refuses an MCP-Protocol-Version that does not exist with 400",
+    must: 32,
+    advice: "Check the header on every request after initialize.",
+    async run(probe) {
+      const { status } = await probe.post(PING, { inSession: true, headers: { "mcp-protocol-version": "1999-12-31" } });
+      return status === 400 ? OK : fail(`it was answered with HTTP ${status}`);
+    },
+  }),
+  http("http-origin", {
+    title: "refuses pages of other origins with 403",
+    must: 27,
+    advice: "Compare Origin with a list of your own; without that any web page can call the server (DNS rebinding).",
+    async run(probe) {
+      const { status } = await probe.post(INITIALIZE, { headers: { origin: "https://doctor.invalid" } });
+      return status === 403 || status === 401
+        ? OK
+        : fail(`a POST with a foreign Origin was answered with HTTP ${status}`);
+    },
+  }),
+  http("http-get", {
+    title: "answers GET with an event stream or 405",
+    advice: "Answer 405 when there is no standing stream.",
+    async run(probe) {
+      const { status, type = "" } = await probe.get({ inSession: true });
+      if (status === 200)
+        return type.startsWith("text/event-stream") ? OK : fail(`GET gave Content-Type ${type || "none"}`);
+      return status === 405 ? OK : warn(`GET was answered with HTTP ${status}`);
+    },
+  }),
+  http("http-not-json", {
+    title: "answers a body that is not JSON with 400",
+    advice: "Answer 400 with error -32700.",
+    async run(probe) {
+      const { status } = await probe.postText("{ not json", { inSession: true });
+      if (status === 400) return OK;
+      return status >= 500 || status < 300
+        ? fail(`it was answered with HTTP ${status}`)
+        : warn(`it was answered with HTTP ${status}`);
+    },
+  }),
+  http("http-media-type", {
+    title: "refuses bodies that do not say they are JSON",
+    advice: "Answer 415: forms of web pages are sent without asking, JSON is not.",
+    async run(probe) {
+      const { status } = await probe.postText(JSON.stringify(INITIALIZE), {
+        headers: { "content-type": "text/plain" },
+      });
+      return status >= 400 ? OK : warn(`a body of text/plain was served with HTTP ${status}`);
+    },
+  }),
+  http("http-delete", {
+    title: "ends a session on DELETE, or answers 405",
+    advice: "Forget the session on DELETE; it is answered with 404 from then on.",
+    async run(probe) {
+      const { session, status } = await probe.deleteSession();
+      if (session === undefined) return skipped("it has no sessions");
+      if (status === 405) return OK;
+      if (status >= 300) return warn(`DELETE was answered with HTTP ${status}`);
+      const after = await probe.post(PING, {
+        headers: { "mcp-session-id": session, "mcp-protocol-version": HANDSHAKE },
+      });
+      return after.status === 404 ? OK : fail(`the ended session was answered with HTTP ${after.status}`);
+    },
+  }),
+  stateless("http-unknown-method", {
+    title: "answers an unknown method with 404 and -32601",
+    must: 23,
+    advice: "Send the JSON-RPC error with HTTP 404.",
+    run: (probe) => expects(probe, { method: "doctor/none", status: 404, code: -32601 }),
+  }),
+  stateless("http-method-header", {
+    title: "refuses a request without Mcp-Method",
+    must: 18,
+    advice: "Answer 400 with error -32020.",
+    run: (probe) => expects(probe, { method: "server/discover", drop: "mcp-method", status: 400, code: -32020 }),
+  }),
+  stateless("http-header-mismatch", {
+    title: "refuses headers that say other than the body",
+    must: 17,
+    advice: "Answer 400 with error -32020 where MCP-Protocol-Version or Mcp-Method differ from the body.",
+    run: (probe) =>
+      expects(probe, { method: "server/discover", headers: { "mcp-method": "tools/list" }, status: 400, code: -32020 }),
+  }),
+  stateless("http-version-missing", {
+    title: "refuses a request without MCP-Protocol-Version",
+    must: 17,
+    advice: "Answer 400 with error -32020.",
+    run: (probe) =>
+      expects(probe, { method: "server/discover", drop: "mcp-protocol-version", status: 400, code: -32020 }),
+  }),
+  {
+    id: "http-cleartext",
+    title: "is reached over https from other machines",
+    needs: ["http"],
+    advice: "Serve over TLS: what is said is read and changed on the way otherwise.",
+    run({ url = "" }) {
+      const { protocol, hostname } = new URL(url);
+      const here = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
+      return protocol === "http:" && !here ? warn(`${hostname} is reached without encryption`) : OK;
+    },
+  },
+];
+
+const INITIALIZE = { jsonrpc: "2.0", id: 1, method: "initialize", params: initializeParams(HANDSHAKE) };
+
+interface HttpCheck extends Pick<Check, "title" | "must" | "advice"> {
+  run(probe: HttpProbe): Promise<Outcome>;
+}
+
+function http(id: string, check: HttpCheck): Check {
+  return { ...check, id, needs: ["http", "handshake"], run: (exam) => probing(exam, check) };
+}
+
+function stateless(id: string, check: HttpCheck): Check {
+  return { ...check, id, needs: ["http", "stateless"], run: (exam) => probing(exam, check) };
+}
+
+async function probing(exam: Exam, check: HttpCheck): Promise<Outcome> {
+  const probe = new HttpProbe(exam);
+  try {
+    return await check.run(probe);
+  } finally {
+    probe.close();
+  }
+}
+
+interface Expected {
+  readonly method: string;
+  readonly drop?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly status: number;
+  readonly code: number;
+}
+
+async function expects(probe: HttpProbe, { method, drop, headers = {}, status, code }: Expected): Promise<Outcome> {
+  const all: Record<string, string> = { "mcp-protocol-version": STATELESS, "mcp-method": method, ...headers };
+  if (drop !== undefined) delete all[drop];
+  const answer: HttpAnswer = await probe.post(
+    { jsonrpc: "2.0", id: 1, method, params: { _meta: envelope() } },
+    { headers: all },
+  );
+  const said = answer.code;
+  if (answer.status === status && said === code) return OK;
+  const text = `it was answered with HTTP ${answer.status}${said === undefined ? "" : ` and error ${said}`}`;
+  return answer.status < 400 ? fail(text) : warn(text);
+}

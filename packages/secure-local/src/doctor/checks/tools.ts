@@ -1,0 +1,236 @@
+// Checks of the tools a server lists, and of how it refuses calls.
+import { Server } from "@secure-local/mcp/server";
+import { type Check, fail, OK, type Outcome, skipped, unless, warn, shown } from "../check.js";
+import { isMessage, type Message } from "../raw-conversation.js";
+import { answerText, codeOf, resultOf, type Session } from "../session.js";
+
+const INVALID_PARAMS = -32602;
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+/** Shorter ones cannot say when to use the tool. */
+const SHORTEST_DESCRIPTION = 10;
+
+export const TOOL_CHECKS: readonly Check[] = [
+  {
+    id: "tools-undeclared",
+    title: "serves no tools it does not declare",
+    must: 39,
+    needs: ["session"],
+    advice: "Declare the capability tools, or answer tools/list with -32601.",
+    async run({ session }) {
+      if ("tools" in session.capabilities) return OK;
+      const answer = await session.ask("tools/list");
+      return resultOf(answer) === undefined
+        ? OK
+        : fail("tools/list is served, but tools is not declared: no client asks");
+    },
+  },
+  {
+    id: "tools-list",
+    title: "lists the tools it declares",
+    must: 39,
+    needs: ["tools"],
+    advice: "Answer tools/list with { tools: [...] }.",
+    run: ({ session }) => served(session, "tools"),
+  },
+  {
+    id: "tool-names",
+    title: "gives tools names that clients take",
+    needs: ["tools"],
+    advice: "Use 1 to 128 of A-Z a-z 0-9 _ - . and each name once.",
+    run: (exam) => onTools(exam.session, nameFaults),
+  },
+  {
+    id: "tool-descriptions",
+    title: "describes its tools",
+    needs: ["tools"],
+    advice: "The description is what a model decides by: say what the tool does, when to use it, what it returns.",
+    run: (exam) => onTools(exam.session, descriptionFaults, "warn"),
+  },
+  {
+    id: "tool-input-schema",
+    title: "gives each tool an input schema that is valid JSON Schema of an object",
+    must: 7,
+    needs: ["tools"],
+    advice: 'Use { "type": "object", "additionalProperties": false } for a tool without parameters; never null.',
+    run: (exam) => onTools(exam.session, (tool) => schemaFaults(tool, "inputSchema")),
+  },
+  {
+    id: "tool-output-schema",
+    title: "gives output schemas that are valid JSON Schema",
+    must: 7,
+    needs: ["tools"],
+    advice: "Fix the schema or leave it out: clients refuse results that do not fit.",
+    run: (exam) => onTools(exam.session, (tool) => schemaFaults(tool, "outputSchema")),
+  },
+  {
+    id: "tool-parameter-descriptions",
+    title: "describes the parameters of its tools",
+    needs: ["tools"],
+    advice: "Give each property a description with an example, its range and its format.",
+    run: (exam) => onTools(exam.session, parameterFaults, "warn"),
+  },
+  {
+    id: "tool-required",
+    title: "requires only parameters that exist",
+    needs: ["tools"],
+    advice: "Each name in required has to be a property, or no call can be valid.",
+    run: (exam) => onTools(exam.session, requiredFaults),
+  },
+  {
+    id: "tool-annotations",
+    title: "annotates tools without contradictions",
+    needs: ["tools"],
+    advice: "Hints are booleans; a tool that only reads cannot be destructive.",
+    run: (exam) => onTools(exam.session, annotationFaults),
+  },
+  {
+    id: "tool-headers",
+    title: "marks only texts, integers and booleans of its schema for headers",
+    must: 22,
+    needs: ["tools"],
+    advice: "x-mcp-header belongs to direct properties of type string, integer or boolean; clients drop other tools.",
+    run: (exam) => onTools(exam.session, headerFaults),
+  },
+  {
+    id: "unknown-tool",
+    title: "answers a call of an unknown tool with -32602",
+    needs: ["tools"],
+    advice: "Answer with error -32602; a result says that there is such a tool.",
+    async run({ session }) {
+      const answer = await session.ask("tools/call", { name: "doctor_no_such_tool", arguments: {} });
+      if (codeOf(answer) === INVALID_PARAMS) return OK;
+      if (resultOf(answer)?.["isError"] === true) return warn("it was answered with an isError result");
+      return codeOf(answer) === undefined
+        ? fail(`it was answered with ${answerText(answer)}`)
+        : warn(`it was answered with ${answerText(answer)}`);
+    },
+  },
+  {
+    id: "tool-arguments",
+    title: "validates the arguments of calls",
+    needs: ["tools"],
+    advice: "Check arguments against the schema first: an isError result or error -32602 says what is wrong.",
+    run: ({ session }) => callWithout(session),
+  },
+  {
+    id: "call-without-name",
+    title: "answers a call without a name with -32602",
+    needs: ["tools"],
+    advice: "Check params before looking for the tool.",
+    async run({ session }) {
+      const answer = await session.ask("tools/call", { arguments: {} });
+      if (answer === undefined) return fail("it was never answered");
+      return codeOf(answer) === INVALID_PARAMS ? OK : warn(`it was answered with ${answerText(answer)}`);
+    },
+  },
+];
+
+/** Whether a declared list is served. */
+export async function served(session: Session, name: "tools" | "resources" | "prompts"): Promise<Outcome> {
+  const { failed, silent, pages } = await session.list(name);
+  if (silent) return fail("the list was never answered");
+  if (failed !== undefined) return fail(`the list was answered with ${answerText(failed)}`);
+  return pages.every((page) => Array.isArray(page[name])) ? OK : fail(`the result has no array ${name}`);
+}
+
+async function onTools(
+  session: Session,
+  faults: (tool: Message, tools: readonly Message[]) => readonly string[],
+  verdict: "warn" | "fail" = "fail",
+): Promise<Outcome> {
+  const { items } = await session.list("tools");
+  return unless(
+    items.flatMap((tool) => faults(tool, items).map((fault) => `${shown(tool["name"])} ${fault}`)),
+    verdict,
+  );
+}
+
+function nameFaults({ name }: Message, tools: readonly Message[]): string[] {
+  if (typeof name !== "string" || !NAME.test(name)) return ["is no usable name"];
+  return tools.filter((each) => each["name"] === name).length > 1 ? ["is there more than once"] : [];
+}
+
+function descriptionFaults({ description }: Message): string[] {
+  if (typeof description !== "string" || description.trim() === "") return ["has no description"];
+  return description.trim().length < SHORTEST_DESCRIPTION ? [`has the description "${description}"`] : [];
+}
+
+function schemaFaults(tool: Message, key: "inputSchema" | "outputSchema"): string[] {
+  const schema = tool[key];
+  if (schema === undefined) return key === "inputSchema" ? ["has no inputSchema"] : [];
+  if (!isMessage(schema)) return [`has an ${key} that is no object`];
+  if (key === "inputSchema" && schema["type"] !== "object") return ['has an inputSchema without "type": "object"'];
+  try {
+    // Registering a tool with it is what proves that it can be used.
+    const probe = new Server({ name: "doctor", version: "1", report: () => undefined });
+    probe.tool("probe", {
+      description: "A probe",
+      [key === "inputSchema" ? "input" : "output"]: schema,
+      run: () => "",
+    });
+    return [];
+  } catch (error) {
+    return [`has an ${key} that cannot be used: ${(error as Error).message.split("\n")[0]}`];
+  }
+}
+
+function parameterFaults({ inputSchema }: Message): string[] {
+  const bare = Object.entries(propertiesOf(inputSchema)).filter(
+    ([, schema]) => !(isMessage(schema) && (typeof schema["description"] === "string" || "$ref" in schema)),
+  );
+  return bare.length === 0 ? [] : [`does not describe ${bare.map(([name]) => name).join(", ")}`];
+}
+
+function requiredFaults({ inputSchema }: Message): string[] {
+  const required = isMessage(inputSchema) ? (inputSchema["required"] ?? []) : [];
+  if (!Array.isArray(required)) return ["has a required that is no array"];
+  const closed = isMessage(inputSchema) && inputSchema["additionalProperties"] === false;
+  const missing = required.filter((name) => !Object.hasOwn(propertiesOf(inputSchema), shown(name)));
+  return closed && missing.length > 0 ? [`requires ${missing.join(", ")}, which it does not allow`] : [];
+}
+
+function annotationFaults({ annotations }: Message): string[] {
+  if (annotations === undefined) return [];
+  if (!isMessage(annotations)) return ["has annotations that are no object"];
+  const hints = Object.entries(annotations).filter(([name]) => name.endsWith("Hint"));
+  const odd = hints
+    .filter(([, value]) => typeof value !== "boolean")
+    .map(([name]) => `has a ${name} that is no boolean`);
+  const torn = annotations["readOnlyHint"] === true && annotations["destructiveHint"] === true;
+  return torn ? [...odd, "says that it only reads and that it destroys"] : odd;
+}
+
+function headerFaults({ inputSchema }: Message): string[] {
+  return Object.entries(propertiesOf(inputSchema)).flatMap(([name, schema]) => {
+    if (!isMessage(schema)) return [];
+    const marked = "x-mcp-header" in schema;
+    if (marked && !["string", "integer", "boolean"].includes(shown(schema["type"])))
+      return [`marks ${name} (${shown(schema["type"])})`];
+    return Object.values(propertiesOf(schema)).some((inner) => isMessage(inner) && "x-mcp-header" in inner)
+      ? [`marks a property inside ${name}`]
+      : [];
+  });
+}
+
+/** Only a tool that says it only reads is called, and only without what it requires. */
+async function callWithout(session: Session): Promise<Outcome> {
+  const { items } = await session.list("tools");
+  const tool = items.find(({ annotations, inputSchema }) => {
+    const required = isMessage(inputSchema) ? inputSchema["required"] : undefined;
+    return (
+      isMessage(annotations) && annotations["readOnlyHint"] === true && Array.isArray(required) && required.length > 0
+    );
+  });
+  if (tool === undefined) return skipped("no tool that only reads requires a parameter, and others are not called");
+  const answer = await session.ask("tools/call", { name: tool["name"], arguments: {} });
+  if (answer === undefined) return fail(`${shown(tool["name"])} called without its parameters never answered`);
+  const refused = codeOf(answer) === INVALID_PARAMS || resultOf(answer)?.["isError"] === true;
+  return refused
+    ? OK
+    : warn(`${shown(tool["name"])} called without its parameters was answered with ${answerText(answer)}`);
+}
+
+function propertiesOf(schema: unknown): Message {
+  const properties = isMessage(schema) ? schema["properties"] : undefined;
+  return isMessage(properties) ? properties : {};
+}

@@ -1,0 +1,160 @@
+// Checks of everything that was heard in all conversations; they come last.
+import { type Check, fail, OK, unless, shown } from "../check.js";
+import type { Exam } from "../exam.js";
+import { type Heard, isMessage, type Message } from "../raw-conversation.js";
+import { duplicateMember } from "../duplicate-member.js";
+
+/** Codes below are for the protocol; applications use others. */
+const TEXT_IDS = new Set(["string", "number"]);
+
+export const WIRE_CHECKS: readonly Check[] = [
+  {
+    id: "stdout-noise",
+    title: "writes nothing but messages to standard output",
+    must: 16,
+    needs: ["stdio"],
+    advice: "Log to standard error: console.error, logging.StreamHandler(sys.stderr). Redirect what libraries print.",
+    run: ({ conversations }) =>
+      unless(firsts(conversations.flatMap(({ noise }) => noise)).map((line) => JSON.stringify(line))),
+  },
+  {
+    id: "readable",
+    title: "writes messages that can be read",
+    must: 16,
+    needs: ["session"],
+    advice: "One message is one line of UTF-8, of a length clients take.",
+    run: ({ conversations }) => unless(firsts(conversations.flatMap(({ unreadable }) => unreadable))),
+  },
+  {
+    id: "message-shape",
+    title: 'sends messages with "jsonrpc": "2.0" and either a result or an error',
+    needs: ["session"],
+    advice: "A response has id and exactly one of result and error; a result is an object.",
+    run: (exam) => unless(firsts(messages(exam).flatMap(shapeFaults))),
+  },
+  {
+    id: "error-shape",
+    title: "sends errors with an integer code and a message",
+    needs: ["session"],
+    advice: "error is { code: integer, message: text }.",
+    run: (exam) => unless(firsts(messages(exam).flatMap(errorFaults))),
+  },
+  {
+    id: "answers-asked",
+    title: "answers only what it was asked, once, under the same id",
+    must: 10,
+    needs: ["session"],
+    advice: "Echo the id as it came, its type included, and send one response for each request.",
+    run: ({ conversations }) => unless(firsts(conversations.flatMap(({ heard, asked }) => strayFaults(heard, asked)))),
+  },
+  {
+    id: "duplicate-members",
+    title: "names each member of an object once",
+    needs: ["session"],
+    advice: "Let a JSON library write messages: which of two equal members counts is anybody's guess.",
+    run: ({ conversations }) =>
+      unless(
+        firsts(
+          conversations.flatMap(({ heard }) =>
+            heard.map(({ text }) => duplicateMember(text)).filter((name) => name !== undefined),
+          ),
+        ).map((name) => `"${name}" is there twice`),
+      ),
+  },
+  {
+    id: "requests-without-capability",
+    title: "asks the client for nothing it did not offer",
+    must: 39,
+    needs: ["handshake"],
+    advice: "Look at the client's capabilities before sending sampling, elicitation or roots requests.",
+    run(exam) {
+      const asked = messages(exam).filter(
+        ({ id, method }) => id !== undefined && typeof method === "string" && method !== "ping",
+      );
+      return unless(firsts(asked.map(({ method }) => `it sent ${shown(method)} to a client without capabilities`)));
+    },
+  },
+  {
+    id: "log-capability",
+    title: "sends log messages only when it declares logging",
+    must: 39,
+    needs: ["session"],
+    advice: "Declare logging, or write to standard error.",
+    run({ sessions }) {
+      const silent = sessions.filter(({ capabilities }) => !("logging" in capabilities));
+      const logged = silent.some(({ raw }) =>
+        raw.heard.some(({ message }) => message?.["method"] === "notifications/message"),
+      );
+      return logged ? fail("notifications/message was sent, but logging is not declared") : OK;
+    },
+  },
+];
+
+export const CLOSING_CHECKS: readonly Check[] = [
+  {
+    id: "close-end",
+    title: "ends when its input ends",
+    needs: ["stdio"],
+    advice: "Exit when standard input ends: a server that stays is a process nobody ends.",
+    run: (exam) =>
+      endings(exam, /went on running/, "it went on running when its input had ended, and had to be sent a signal"),
+  },
+  {
+    id: "close-leak",
+    title: "leaves no process behind",
+    needs: ["stdio"],
+    advice: "End the processes you started before you exit.",
+    run: (exam) =>
+      endings(exam, /behind|could not be ended/, "processes it had started were left, and had to be ended"),
+  },
+];
+
+async function endings(exam: Exam, sign: RegExp, fault: string): Promise<ReturnType<typeof fail>> {
+  const said = await exam.close();
+  return said.some((text) => sign.test(text)) ? fail(fault) : OK;
+}
+
+function messages({ conversations }: Exam): Message[] {
+  return conversations.flatMap(({ heard }) => heard.map(({ message }) => message).filter((each) => each !== undefined));
+}
+
+function shapeFaults(message: Message): string[] {
+  const { jsonrpc, method } = message;
+  if (jsonrpc !== "2.0") return [`a message has jsonrpc ${JSON.stringify(jsonrpc)}`];
+  if (typeof method === "string") return [];
+  const both = Number("result" in message) + Number("error" in message);
+  if (both !== 1)
+    return [both === 0 ? "a response has neither result nor error" : "a response has both result and error"];
+  return "result" in message && !isMessage(message["result"]) ? ["a result is no object"] : [];
+}
+
+function errorFaults({ error }: Message): string[] {
+  if (error === undefined) return [];
+  if (!isMessage(error)) return ["an error is no object"];
+  if (!Number.isInteger(error["code"])) return [`an error has the code ${JSON.stringify(error["code"])}`];
+  return typeof error["message"] === "string" && error["message"] !== "" ? [] : ["an error has no message"];
+}
+
+function strayFaults(heard: readonly Heard[], asked: readonly (string | number)[]): string[] {
+  const open = new Set(asked);
+  const answered = new Set<unknown>();
+  return heard.flatMap(({ message }) => {
+    if (message === undefined || "method" in message) return [];
+    const { id } = message;
+    if (!TEXT_IDS.has(typeof id)) return [];
+    if (answered.has(id)) return [`the request ${JSON.stringify(id)} was answered twice`];
+    answered.add(id);
+    return open.has(id as string) || isRoughId(id)
+      ? []
+      : [`an answer came under ${JSON.stringify(id)}, which nobody asked`];
+  });
+}
+
+/** Ids in texts that were sent as they are. */
+function isRoughId(id: unknown): boolean {
+  return ["odd", "deep", "p", "huge", "b2"].includes(shown(id));
+}
+
+function firsts(list: readonly string[]): string[] {
+  return [...new Set(list)];
+}

@@ -1,0 +1,222 @@
+// Asks a person before a call that the policy wants asked about, and lets nothing but that very call pass.
+import { randomBytes } from "node:crypto";
+import type { Context } from "@secure-local/mcp/server";
+import { type ApprovalNeed, approvalNeed } from "../../policy/approval-need.js";
+import type { Remember } from "../../policy/approvals-policy.js";
+import type { Policy } from "../../policy/policy.js";
+import type { Rule } from "../../policy/rule.js";
+import type { Deadline } from "../deadline.js";
+import { RateLimits } from "../rate-limits.js";
+import type { Guarded, Trail } from "../trail.js";
+import { askClient, canAskClient } from "./ask-client.js";
+import { callDigest } from "./call-digest.js";
+import type { Desk, Question, Reply } from "./desk.js";
+import { Grants } from "./grants.js";
+import { shownCall } from "./shown-call.js";
+
+/** A call whose arguments are known to be sound, just before its handler runs. */
+export interface AskedCall {
+  readonly ctx: Context;
+  readonly tool: string;
+  readonly destructive: boolean;
+  /** What the handler will get. */
+  readonly arguments: unknown;
+}
+
+/** Why a call may not run, for the model and for the record. */
+export interface NotApproved {
+  readonly text: string;
+  readonly rule: string;
+}
+
+/** A request the guard has let through, and its time. */
+export interface Underway {
+  readonly guarded: Guarded;
+  readonly deadline: Deadline;
+}
+
+export interface ApprovalsOptions {
+  readonly trail: Trail;
+  /** Where people are asked whose client cannot; undefined: nowhere. */
+  readonly desk: Desk | undefined;
+  /** Monotonic milliseconds. */
+  readonly now: () => number;
+  /** The policy in force. */
+  readonly current: () => Policy;
+}
+
+/** Questions a minute for one caller: more than a person reads, and who is asked too often stops reading. */
+const QUESTIONS = 20;
+/** Questions open at once: for one caller, and for all together. */
+const OPEN_EACH = 8;
+const OPEN = 64;
+
+const NO_RECORD = "the audit log is unavailable, and consents that cannot be recorded do not count";
+
+/** The one place where consents are made and used up. */
+export class Approvals {
+  readonly #options: ApprovalsOptions;
+  readonly #grants: Grants;
+  readonly #rate: RateLimits;
+  readonly #open = new Map<string, number>();
+  #openCount = 0;
+
+  constructor(options: ApprovalsOptions) {
+    this.#options = options;
+    this.#grants = new Grants(options.now);
+    this.#rate = new RateLimits(options.now);
+  }
+
+  /** Undefined when the call may run now, once. Never rejects. */
+  consent(call: AskedCall, { guarded, deadline }: Underway): Promise<NotApproved | undefined> | undefined {
+    const { policy } = guarded.terms;
+    const need = approvalNeed(policy, call);
+    return need === undefined ? undefined : this.#decide(new Case(call, guarded, need), deadline);
+  }
+
+  async #decide(asked: Case, deadline: Deadline): Promise<NotApproved | undefined> {
+    const { trail } = this.#options;
+    const { guarded, need, digest } = asked;
+    if (this.#grants.has(digest, guarded.call.caller, need.remember)) {
+      const given = await recorded(trail.approval(guarded, "approval.given", asked.detail({ remembered: true })));
+      return given ? undefined : asked.refused(NO_RECORD);
+    }
+    const reply = await this.#ask(asked, deadline);
+    const doubt = reply.answer === undefined ? reply.reason : this.#doubt(asked);
+    if (doubt === undefined && reply.answer !== "deny") {
+      const given = await recorded(trail.approval(guarded, "approval.given", asked.detail({ by: asked.by })));
+      if (!given) return asked.refused(NO_RECORD);
+      // Writing takes time too: what was true a moment ago is asked once more.
+      const late = this.#doubt(asked);
+      if (late !== undefined) return asked.refused(late);
+      if (reply.answer === "remember") this.#grants.add(digest, guarded.call.caller, need.remember);
+      return undefined;
+    }
+    const reason = doubt ?? "the person who was asked said no";
+    await recorded(trail.approval(guarded, "approval.denied", asked.detail({ by: asked.by, reason })));
+    return asked.refused(reason);
+  }
+
+  /** What has changed since the question was put. */
+  #doubt({ call, digest, guarded }: Case): string | undefined {
+    if (call.ctx.signal.aborted) return "the call was cancelled";
+    if (this.#options.current().hash !== guarded.terms.policy.hash) return "the policy has changed since it was asked";
+    return digestOf(call, guarded) === digest ? undefined : "the call is not the one that was asked about";
+  }
+
+  async #ask(asked: Case, deadline: Deadline): Promise<Reply> {
+    const { guarded, need } = asked;
+    const caller = guarded.call.carrier.principal ?? "";
+    const none = this.#reasonNotToAsk(asked, caller);
+    if (none !== undefined) return { answer: undefined, reason: none };
+    this.#count(caller, 1);
+    deadline.hold();
+    const over = new AbortController();
+    let settle!: (reply: Reply) => void;
+    const reply = new Promise<Reply>((resolve) => (settle = resolve));
+    const end = (reason: string) => (): void => settle({ answer: undefined, reason });
+    const timer = setTimeout(end("nobody answered in time"), need.timeoutMs).unref();
+    const gone = end("the call was cancelled, or its client went away");
+    const { signal } = asked.call.ctx;
+    signal.addEventListener("abort", gone);
+    try {
+      if (!(await recorded(this.#options.trail.approval(guarded, "approval.asked", asked.detail({})))))
+        return { answer: undefined, reason: NO_RECORD };
+      this.#put(asked, over.signal).then(settle, end("the question could not be put"));
+      return await reply;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", gone);
+      over.abort();
+      deadline.release();
+      this.#count(caller, -1);
+    }
+  }
+
+  #reasonNotToAsk({ need, shown }: Case, caller: string): string | undefined {
+    if (need.answerBy.size === 0) return "the rules that ask for consent agree on nobody to give it";
+    if (shown === undefined) return "its arguments are too long to be read by the person who would be asked";
+    const full = this.#openCount >= OPEN || (this.#open.get(caller) ?? 0) >= OPEN_EACH;
+    if (full) return "too many questions are open already";
+    const wait = this.#rate.take(caller, "approvals", QUESTIONS);
+    return wait > 0 ? `more than ${QUESTIONS} questions a minute are not asked` : undefined;
+  }
+
+  async #put(asked: Case, signal: AbortSignal): Promise<Reply> {
+    const { need, call, question } = asked;
+    if (need.answerBy.has("client") && canAskClient(call.ctx)) {
+      asked.by = "client";
+      const reply = await askClient(call.ctx, question, signal);
+      if (reply !== undefined) return reply;
+    }
+    const { desk } = this.#options;
+    if (!need.answerBy.has("terminal") || desk === undefined)
+      return {
+        answer: undefined,
+        reason: "nobody can be asked: the client shows no forms, and no terminal may answer",
+      };
+    asked.by = "terminal";
+    return desk.ask(question, signal);
+  }
+
+  #count(caller: string, change: 1 | -1): void {
+    this.#openCount += change;
+    const open = (this.#open.get(caller) ?? 0) + change;
+    if (open > 0) this.#open.set(caller, open);
+    else this.#open.delete(caller);
+  }
+}
+
+/** One call and the question about it. */
+class Case {
+  readonly call: AskedCall;
+  readonly guarded: Guarded;
+  readonly need: ApprovalNeed;
+  readonly digest: string;
+  readonly shown: string | undefined;
+  readonly question: Question;
+  by: "client" | "terminal" | undefined;
+
+  constructor(call: AskedCall, guarded: Guarded, need: ApprovalNeed) {
+    const id = randomBytes(8).toString("hex");
+    const { rules, timeoutMs } = need;
+    const { principal } = guarded.call.carrier;
+    this.call = call;
+    this.guarded = guarded;
+    this.need = need;
+    this.digest = digestOf(call, guarded);
+    this.shown = shownCall({ tool: call.tool, arguments: call.arguments, principal, rules, timeoutMs, id });
+    this.question = { id, text: this.shown ?? "", remember: inWords(need.remember), timeoutMs };
+  }
+
+  /** What the record says beside what every record of a call says. */
+  detail(more: Readonly<Record<string, unknown>>): { readonly rule: Rule; readonly detail: Record<string, unknown> } {
+    return { rule: this.#rule, detail: { question: this.question.id, call: this.digest, ...more } };
+  }
+
+  refused(reason: string): NotApproved {
+    const { text, line } = this.#rule;
+    const place = line === undefined ? "" : ` (line ${line} of the policy)`;
+    return { text: `Denied. This call needs a person's consent, and ${reason}. Rule: ${text}${place}.`, rule: text };
+  }
+
+  get #rule(): Rule {
+    return this.need.rules[0] as Rule;
+  }
+}
+
+function digestOf({ tool, arguments: args }: AskedCall, { call, terms }: Guarded): string {
+  return callDigest({ tool, arguments: args, policy: terms.policy.hash, principal: call.carrier.principal });
+}
+
+function inWords(remember: Remember): string | undefined {
+  if (remember.kind === "none") return undefined;
+  return remember.kind === "session" ? "until this session ends" : `for ${remember.minutes} minutes`;
+}
+
+function recorded(record: Promise<void>): Promise<boolean> {
+  return record.then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,119 @@
+// Writes a call out for the person who is asked about it: whole, harmless to a terminal, and hard to misread.
+import { replaceKnown } from "../../audit/known-secrets.js";
+import { seconds } from "../deadline.js";
+
+/** What a person is shown. */
+export interface Shown {
+  readonly tool: string;
+  readonly arguments: unknown;
+  readonly principal: string | undefined;
+  /** The rules that ask for consent, as the policy has them. */
+  readonly rules: readonly { readonly text: string; readonly line?: number }[];
+  readonly timeoutMs: number;
+  /** Names this one question. */
+  readonly id: string;
+}
+
+/** Characters of a question: some 200 screens. What is longer nobody reads, so it is refused instead of cut. */
+export const MAX_SHOWN: number = 64 * 1024;
+/** From so many equal characters on their number is shown instead of them. */
+const RUN = 24;
+/** One character or escape and all its repetitions. */
+const RUNS = /(\\u\{[0-9a-f]+\}|\\u[0-9a-f]{4}|\\[^]|[^\\])\1*/gu;
+/** From so many equal lines on, likewise. */
+const LINE_RUN = 4;
+/** What is not printed as it is: all but ASCII, letters, digits, signs, and up to three marks on a letter. */
+const UNPRINTED =
+  /[^\x20-\x7e\p{L}\p{M}\p{N}\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}|[\p{Zs}\u2800\u{1D159}]|(?<=\p{M}{3})\p{M}/gu;
+const LATIN = /\p{Script=Latin}/u;
+/** Scripts whose letters pass for Latin ones. */
+const LOOK_ALIKES =
+  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}\p{Script=Deseret}\p{Script=Georgian}]/u;
+const WORD = /[\p{L}\p{M}\p{N}]+/gu;
+const MAX_NAMED = 8;
+
+/** The text of a question; undefined when it would be longer than anybody reads. */
+export function shownCall(call: Shown): string | undefined {
+  const args = Object.entries(call.arguments ?? {}).map(([name, value]) => shownArgument(name, value));
+  // The shortest first: a long one must not push the others out of sight.
+  args.sort((a, b) => a.length - b.length);
+  const rules = call.rules.map(({ text, line }) => `${printable(text)}${line === undefined ? "" : ` (line ${line})`}`);
+  const lines = [
+    `Allow this one call of the tool ${quoted(call.tool)}?`,
+    ...warnings(call.tool),
+    args.length === 0
+      ? "It has no arguments."
+      : `Its ${args.length} argument${args.length === 1 ? "" : "s"}, complete:`,
+    ...args,
+    `Asked by ${call.principal === undefined ? "the client" : quoted(call.principal)}, because of: ${rules.join("; ")}`,
+    `Question ${call.id}; without an answer within ${seconds(call.timeoutMs)} the call is refused.`,
+  ];
+  const text = replaceKnown(lines.join("\n"));
+  return text.length <= MAX_SHOWN ? text : undefined;
+}
+
+function shownArgument(name: string, value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const size = typeof value === "string" && value.length > RUN ? ` (${value.length} characters)` : "";
+  return [`  ${quoted(name)}${size}: ${quotedValue(value)}`, ...warnings(`${name} ${text}`)].join("\n");
+}
+
+/** A text of several lines is shown as lines, each behind a bar that none of them can remove. */
+function quotedValue(value: unknown): string {
+  if (typeof value !== "string" || !value.includes("\n")) return shortened(printable(JSON.stringify(value) ?? "null"));
+  const lines = value.split("\n").map((line) => `    | ${quoted(line).slice(1, -1)}`);
+  const out: string[] = [];
+  for (let from = 0, to = 0; from < lines.length; from = to) {
+    while (to < lines.length && lines[to] === lines[from]) to += 1;
+    const same = to - from;
+    out.push(...(same < LINE_RUN ? lines.slice(from, to) : [`${lines[from]}\\{this line ${same} times}`]));
+  }
+  return `\n${out.join("\n")}`;
+}
+
+function quoted(text: string): string {
+  return shortened(printable(JSON.stringify(text)));
+}
+
+/** Every character that is not seen, or seen as another, as `\u{…}`. JSON has escaped C0, quotes and backslashes. */
+function printable(text: string): string {
+  return text.replace(UNPRINTED, (character) =>
+    character === " " ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}
+
+/** `AAAA…` becomes `A\{10000 times}`, which no escape of JSON begins like. */
+function shortened(text: string): string {
+  return text.replace(RUNS, (run: string, unit: string) => {
+    const times = run.length / unit.length;
+    return times < RUN ? run : `${unit}\\{${times} times}`;
+  });
+}
+
+/** Letters that pass for Latin ones, and letters that are Latin ones in disguise. */
+function warnings(text: string): string[] {
+  const odd = new Set<string>();
+  for (const [word] of text.matchAll(WORD)) {
+    const mixed = LATIN.test(word);
+    for (const letter of word) {
+      if (letter < "\u0080") continue;
+      const disguised = letter.normalize("NFKC") !== letter && /^[\x20-\x7e]+$/.test(letter.normalize("NFKC"));
+      if (disguised || (LOOK_ALIKES.test(letter) && (mixed || isCopy(word)))) odd.add(letter);
+    }
+  }
+  if (odd.size === 0) return [];
+  const named = [...odd].slice(0, MAX_NAMED).map((letter) => `${letter} is U+${hex(letter)}`);
+  const more = odd.size > MAX_NAMED ? ` and ${odd.size - MAX_NAMED} more` : "";
+  return [`  CAREFUL: not the Latin letters they look like: ${named.join(", ")}${more}`];
+}
+
+/** A word of look-alikes alone, all of which have a Latin twin. */
+function isCopy(word: string): boolean {
+  return /^[\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u04bb\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u03bf\u03bd\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u03a5\u0396]+$/u.test(
+    word,
+  );
+}
+
+function hex(letter: string): string {
+  return (letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0");
+}

@@ -1,0 +1,26 @@
+// The command by which a plugin is started behind the wall.
+import type { Surroundings } from "../capabilities/surround.js";
+import { nodeReach } from "../sandbox/relayed.js";
+import type { Reach, WalledCommand } from "../sandbox/wall.js";
+import type { PluginSource } from "./find-plugin.js";
+import { HOST_PATH, hostFiles } from "./plugin-host-program.js";
+
+/** Its own folder is seen read-only, what it was granted as granted, and nothing else. */
+export function pluginCommand(source: PluginSource, { reach, limits, egress }: Surroundings): WalledCommand {
+  const folder: Reach = { path: source.folder, access: "read" };
+  const common = { limits, egress };
+  if (source.kind === "module") {
+    const node = nodeReach();
+    return {
+      ...common,
+      executable: node.path,
+      args: [HOST_PATH, source.entry],
+      reach: [folder, node, ...reach],
+      handed: hostFiles(),
+    };
+  }
+  const { executable, args } = source;
+  const program: Reach[] = executable.startsWith(`${source.folder}/`) ? [] : [{ path: executable, access: "read" }];
+  const system = /^\/(?:usr|bin)\//.test(executable);
+  return { ...common, executable, args, reach: [folder, ...(system ? [] : program), ...reach] };
+}

@@ -1,0 +1,138 @@
+// Reads what a plugin says of itself, in a manifest or when its module was loaded, as words of a stranger.
+import { PluginError } from "./plugin-error.js";
+
+type Json = Readonly<Record<string, unknown>>;
+
+export interface DescribedTool {
+  readonly name: string;
+  readonly title: string | undefined;
+  readonly description: string;
+  readonly input: { readonly type: "object" } & Json;
+  readonly output: ({ readonly type: "object" } & Json) | undefined;
+  readonly annotations: Json;
+}
+
+export interface DescribedResource {
+  readonly uri: string;
+  readonly name: string | undefined;
+  readonly description: string | undefined;
+  readonly mimeType: string | undefined;
+}
+
+export interface DescribedPrompt {
+  readonly name: string;
+  readonly title: string | undefined;
+  readonly description: string | undefined;
+  readonly arguments: Readonly<Record<string, { readonly description?: string; readonly required?: boolean }>>;
+}
+
+export interface PluginDescription {
+  readonly name: string;
+  readonly version: string;
+  readonly needs: { readonly network: readonly string[]; readonly filesystem: readonly string[] };
+  readonly tools: readonly DescribedTool[];
+  readonly resources: readonly DescribedResource[];
+  readonly prompts: readonly DescribedPrompt[];
+}
+
+/** Tools, resources or prompts of one plugin: more than that no model can choose from. */
+const MAX_ITEMS = 128;
+const MAX_TEXT = 4_000;
+const MAX_SCHEMA_LENGTH = 64 * 1024;
+const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,47}$/;
+const URI = /^[a-z][a-z0-9+.-]*:[!-~]{1,500}$/;
+
+/** @param given As parsed from JSON or YAML; tools, resources and prompts by name, or as lists. @throws PluginError */
+export function readDescription(given: unknown): PluginDescription {
+  const plugin = object(given, "The description of a plugin");
+  const name = text(plugin["name"], "name") ?? "";
+  if (!NAME.test(name))
+    throw new PluginError('A plugin needs a name of letters, digits, "-" and "_" that begins with a letter.');
+  const needs = object(plugin["needs"] ?? {}, "needs");
+  return {
+    name,
+    version: text(plugin["version"], "version") ?? "0",
+    needs: {
+      network: texts(needs["network"], "needs.network"),
+      filesystem: texts(needs["filesystem"], "needs.filesystem"),
+    },
+    tools: items(plugin["tools"], "name").map(([key, item]) => tool(key, item)),
+    resources: items(plugin["resources"], "uri").map(([uri, item]) => resource(uri, item)),
+    prompts: items(plugin["prompts"], "name").map(([key, item]) => prompt(key, item)),
+  };
+}
+
+function tool(name: string, item: Json): DescribedTool {
+  if (!NAME.test(name)) throw new PluginError(`"${name.slice(0, 80)}" is no name for a tool.`);
+  return {
+    name,
+    title: text(item["title"], `${name}.title`),
+    description: text(item["description"], `${name}.description`) ?? "",
+    input: schema(item["input"], `${name}.input`) ?? { type: "object" },
+    output: schema(item["output"], `${name}.output`),
+    annotations: object(item["annotations"] ?? {}, `${name}.annotations`),
+  };
+}
+
+function resource(uri: string, item: Json): DescribedResource {
+  if (!URI.test(uri) || uri.startsWith("file:"))
+    throw new PluginError(`"${uri.slice(0, 80)}" is no URI for a plugin's resource.`);
+  return {
+    uri,
+    name: text(item["name"], `${uri} name`),
+    description: text(item["description"], `${uri} description`),
+    mimeType: text(item["mimeType"], `${uri} mimeType`),
+  };
+}
+
+function prompt(name: string, item: Json): DescribedPrompt {
+  if (!NAME.test(name)) throw new PluginError(`"${name.slice(0, 80)}" is no name for a prompt.`);
+  const args = object(item["arguments"] ?? {}, `${name}.arguments`);
+  const read = Object.entries(args).map(([key, value]) => {
+    const { description, required } = object(value, `${name}.arguments.${key}`);
+    const words = text(description, `${name}.arguments.${key}.description`);
+    return [key, { required: required === true, ...(words === undefined ? {} : { description: words }) }] as const;
+  });
+  return {
+    name,
+    title: text(item["title"], `${name}.title`),
+    description: text(item["description"], `${name}.description`),
+    arguments: Object.fromEntries(read),
+  };
+}
+
+function items(given: unknown, key: string): [string, Json][] {
+  if (given === undefined || given === null) return [];
+  const list: [string, unknown][] = Array.isArray(given)
+    ? given.map((item: unknown) => [String(object(item, "An item")[key]), item])
+    : Object.entries(object(given, "A list"));
+  if (list.length > MAX_ITEMS)
+    throw new PluginError(`A plugin offers at most ${MAX_ITEMS} things of a kind, not ${list.length}.`);
+  return list.map(([name, item]) => [name, object(item, `"${name.slice(0, 80)}"`)]);
+}
+
+function schema(given: unknown, place: string): DescribedTool["input"] | undefined {
+  if (given === undefined) return undefined;
+  const read = object(given, place);
+  if (read["type"] !== "object") throw new PluginError(`${place} must be a JSON Schema with type: object.`);
+  if (JSON.stringify(read).length > MAX_SCHEMA_LENGTH)
+    throw new PluginError(`${place} is longer than ${MAX_SCHEMA_LENGTH} characters.`);
+  return { ...read, type: "object" };
+}
+
+function object(given: unknown, place: string): Json {
+  if (typeof given === "object" && given !== null && !Array.isArray(given)) return given as Json;
+  throw new PluginError(`${place} must be a mapping.`);
+}
+
+function text(given: unknown, place: string): string | undefined {
+  if (given === undefined || given === null) return undefined;
+  if (typeof given === "string" || typeof given === "number") return String(given).slice(0, MAX_TEXT);
+  throw new PluginError(`${place} must be a text.`);
+}
+
+function texts(given: unknown, place: string): string[] {
+  if (given === undefined || given === null) return [];
+  if (Array.isArray(given) && given.length <= MAX_ITEMS) return given.map((item) => text(item, place) ?? "");
+  throw new PluginError(`${place} must be a list of texts.`);
+}

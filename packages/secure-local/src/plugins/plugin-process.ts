@@ -1,0 +1,169 @@
+// One running process of a plugin: sends it calls, matches its answers to them, and drops what answers none.
+import type { ChildProcess } from "node:child_process";
+import { endWalled } from "../sandbox/start-walled.js";
+import type { Wall } from "../sandbox/wall.js";
+import { readLines } from "./line-reader.js";
+import { PluginError } from "./plugin-error.js";
+
+/** What is asked of a plugin: one of its tools, prompts or resources. */
+export interface PluginCall {
+  readonly tool?: string;
+  readonly prompt?: string;
+  readonly resource?: string;
+  readonly arguments?: unknown;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly progress?: (done: number, total?: number, message?: string) => void;
+}
+
+/** Calls that wait for answers; a plugin that has so many is not keeping up. */
+const MAX_WAITING = 64;
+/** Lines that answer nothing, before the plugin is taken to be broken. */
+const MAX_STRAY = 10_000;
+/** What it wrote to stderr last is kept, for the operator. */
+const MAX_COMPLAINT = 4_096;
+/** Time to end by itself once its input is closed: the server is to be gone within a second of its client. */
+const GRACE_MS = 500;
+
+type Json = Readonly<Record<string, unknown>>;
+
+interface Waiting extends CallOptions {
+  settle(answer: Json | PluginError): void;
+}
+
+export interface ProcessEvents {
+  /** The first line with `ready`, from a module's host. */
+  readonly ready: (description: unknown) => void;
+  /** Once, when it is gone. */
+  readonly ended: (process: PluginProcess) => void;
+}
+
+export class PluginProcess {
+  readonly started: number = performance.now();
+  readonly #wall: Wall;
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #gone: Promise<void>;
+  #ids = 0;
+  #complaint = "";
+  #stray = 0;
+
+  constructor(wall: Wall, child: ChildProcess, { ready, ended }: ProcessEvents) {
+    this.#wall = wall;
+    this.#child = child;
+    child.stdin?.on("error", () => undefined);
+    child.stderr?.setEncoding("utf8").on("error", () => undefined);
+    child.stderr?.on("data", (text: string) => (this.#complaint = (this.#complaint + text).slice(-MAX_COMPLAINT)));
+    if (child.stdout) {
+      readLines(child.stdout, { line: (text) => this.#line(text, ready), tooLong: () => this.kill() });
+    }
+    this.#gone = new Promise((resolve) => {
+      const over = (): void => {
+        for (const { settle } of [...this.#waiting.values()])
+          settle(new PluginError("The plugin ended before it answered."));
+        ended(this);
+        resolve();
+      };
+      child.once("error", over);
+      child.once("close", over);
+    });
+  }
+
+  /** What it wrote to stderr last. */
+  get complaint(): string {
+    return this.#complaint.trim();
+  }
+
+  /** Lines it wrote that answered nothing. */
+  get stray(): number {
+    return this.#stray;
+  }
+
+  /** Resolves with its answer as it is. @throws PluginError; the signal's reason when aborted */
+  call(asked: PluginCall, options: CallOptions = {}): Promise<Json> {
+    if (this.#waiting.size >= MAX_WAITING) {
+      return Promise.reject(new PluginError(`The plugin has ${MAX_WAITING} calls to answer; try again later.`));
+    }
+    const id = (this.#ids += 1);
+    const { signal } = options;
+    return new Promise((resolve, reject) => {
+      const abort = (): void => {
+        this.#send({ cancel: id });
+        finish();
+        reject(signal?.reason as Error);
+      };
+      const finish = (): void => {
+        this.#waiting.delete(id);
+        signal?.removeEventListener("abort", abort);
+      };
+      if (signal?.aborted) return reject(signal.reason as Error);
+      signal?.addEventListener("abort", abort, { once: true });
+      const settle = (answer: Json | PluginError): void => {
+        finish();
+        if (answer instanceof PluginError) reject(answer);
+        else resolve(answer);
+      };
+      this.#waiting.set(id, { ...options, settle });
+      this.#send({ id, ...asked });
+    });
+  }
+
+  /** Closes its input, and ends it when it does not end by itself. */
+  async stop(): Promise<void> {
+    const timer = setTimeout(() => this.kill(), GRACE_MS);
+    this.#child.stdin?.end();
+    await this.#gone;
+    clearTimeout(timer);
+  }
+
+  /** Ends it and all it started, at once. */
+  kill(): void {
+    endWalled(this.#wall, this.#child);
+  }
+
+  #send(message: object): void {
+    if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  #line(text: string, ready: ProcessEvents["ready"]): void {
+    const message = objectOf(text);
+    const waiting = this.#waiting.get(message?.["id"] as number);
+    const progress = message?.["progress"];
+    if (message !== undefined && "ready" in message) ready(message["ready"]);
+    else if (message === undefined || waiting === undefined) this.#dropped();
+    else if (isProgress(progress))
+      waiting.progress?.(progress.done, numberOf(progress.total), textOf(progress.message));
+    else waiting.settle(message);
+  }
+
+  #dropped(): void {
+    this.#stray += 1;
+    if (this.#stray === MAX_STRAY) this.kill();
+  }
+}
+
+/** The object a line of JSON holds; undefined for anything else. */
+export function objectOf(line: string): Json | undefined {
+  try {
+    const read: unknown = JSON.parse(line);
+    return typeof read === "object" && read !== null && !Array.isArray(read) ? (read as Json) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isProgress(
+  given: unknown,
+): given is { readonly done: number; readonly total?: unknown; readonly message?: unknown } {
+  return typeof given === "object" && given !== null && Number.isFinite((given as { readonly done?: unknown }).done);
+}
+
+function numberOf(given: unknown): number | undefined {
+  return typeof given === "number" && Number.isFinite(given) ? given : undefined;
+}
+
+function textOf(given: unknown): string | undefined {
+  return typeof given === "string" ? given : undefined;
+}

@@ -1,0 +1,193 @@
+// One plugin under supervision: started when it may be, asked, restarted with growing waits, stopped for good.
+import type { Surroundings } from "../capabilities/surround.js";
+import { surround } from "../capabilities/surround.js";
+import { grantedPolicy } from "../policy/granted-policy.js";
+import type { PluginGrant } from "../policy/plugins-policy.js";
+import type { Policy } from "../policy/policy.js";
+import { findWall } from "../sandbox/find-wall.js";
+import { startWalled } from "../sandbox/start-walled.js";
+import { type Wall, WallError } from "../sandbox/wall.js";
+import { findPlugin, type PluginSource } from "./find-plugin.js";
+import { hashPlugin } from "./hash-plugin.js";
+import { pluginCommand } from "./plugin-command.js";
+import { type PluginDescription, readDescription } from "./plugin-description.js";
+import { PluginError } from "./plugin-error.js";
+import { type CallOptions, type PluginCall, PluginProcess } from "./plugin-process.js";
+import { RestartPlan } from "./restart-plan.js";
+import { unmetGrants } from "./unmet-grants.js";
+
+/** A process has this long to say what it is. */
+const START_MS = 10_000;
+
+export type PluginState = "starting" | "ready" | "waiting" | "broken" | "refused" | "stopped";
+
+/** How a plugin is, for people. */
+export interface PluginHealth {
+  readonly name: string;
+  readonly state: PluginState;
+  readonly version: string | undefined;
+  readonly tools: number;
+  readonly starts: number;
+  /** Why it is not ready, or what it complained of last. */
+  readonly note: string;
+  readonly wall: Wall["name"] | undefined;
+}
+
+export interface PluginOptions {
+  readonly policy: Policy;
+  readonly grant: PluginGrant;
+  /** The program's own files, which no plugin sees. */
+  readonly own: readonly string[];
+  /** What it offers, or how it is, has changed. */
+  readonly changed: () => void;
+  /** A connection of it was refused. */
+  readonly refused?: (plugin: string, endpoint: string, rule: string) => void;
+}
+
+interface Place {
+  readonly wall: Wall;
+  readonly source: PluginSource;
+  readonly surroundings: Surroundings;
+}
+
+export class Plugin {
+  readonly name: string;
+  readonly #options: PluginOptions;
+  readonly #granted: Policy;
+  readonly #plan = new RestartPlan();
+  #state: PluginState = "starting";
+  #note = "";
+  #starts = 0;
+  #place: Place | undefined;
+  #process: PluginProcess | undefined;
+  #description: PluginDescription | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: PluginOptions) {
+    this.#options = options;
+    this.name = options.grant.name;
+    this.#granted = grantedPolicy(options.policy, options.grant);
+  }
+
+  /** What it offers, once it has said so; it stays while the plugin is started again. */
+  get description(): PluginDescription | undefined {
+    return this.#state === "refused" ? undefined : this.#description;
+  }
+
+  get health(): PluginHealth {
+    const { name, description } = this;
+    const tools = description?.tools.length ?? 0;
+    const note = this.#note || (this.#process?.complaint ?? "");
+    const wall = this.#place?.wall.name;
+    return { name, state: this.#state, version: this.#description?.version, tools, starts: this.#starts, note, wall };
+  }
+
+  /** Finds it, and starts it where it has to run to say what it offers. Never rejects. */
+  async start(): Promise<void> {
+    try {
+      this.#place ??= await this.#prepare();
+      // Stopped while its place was prepared.
+      if (this.#state === "stopped") return await this.stop();
+      const { source } = this.#place;
+      if (source.kind === "executable") this.#accept(source.description);
+      if (source.kind === "module" || source.persistent) this.#launch(this.#place);
+    } catch (error) {
+      if (!(error instanceof PluginError || error instanceof WallError)) this.#refuse(String(error));
+      else this.#refuse(error.message);
+    }
+  }
+
+  /** Resolves with the line it answered. @throws PluginError */
+  async call(asked: PluginCall, options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
+    const place = this.#place;
+    if (place?.source.kind === "executable" && !place.source.persistent && this.#state === "ready") {
+      const process = this.#spawn(place, () => undefined);
+      try {
+        return await process.call(asked, options);
+      } finally {
+        process.kill();
+      }
+    }
+    if (this.#process !== undefined && this.#state === "ready") return await this.#process.call(asked, options);
+    throw new PluginError(`The plugin ${this.name} is ${this.#state}${this.#note === "" ? "" : `: ${this.#note}`}`);
+  }
+
+  async stop(): Promise<void> {
+    this.#state = "stopped";
+    clearTimeout(this.#timer);
+    await this.#process?.stop();
+    await this.#place?.surroundings.close();
+  }
+
+  async #prepare(): Promise<Place> {
+    const { grant, own, refused } = this.#options;
+    const source = findPlugin(grant.path);
+    if (grant.sha256 !== undefined) {
+      const actual = hashPlugin(grant.path);
+      if (actual !== grant.sha256)
+        throw new PluginError(
+          `Its content is not the one the policy knows. If it was changed on purpose: sha256: ${actual}`,
+        );
+    }
+    const wall = await findWall(this.#options.policy.sandbox);
+    const tell = refused && ((endpoint: string, rule: string): void => refused(this.name, endpoint, rule));
+    const told = tell === undefined ? {} : { refused: tell };
+    return { wall, source, surroundings: await surround(this.#granted, { own, wall, ...told }) };
+  }
+
+  #launch(place: Place): void {
+    this.#timer = setTimeout(() => this.#process?.kill(), START_MS);
+    this.#process = this.#spawn(place, (process) => this.#ended(process));
+    if (place.source.kind === "executable") this.#ready();
+  }
+
+  #spawn({ wall, source, surroundings }: Place, ended: (process: PluginProcess) => void): PluginProcess {
+    this.#starts += 1;
+    const child = startWalled(wall, pluginCommand(source, surroundings), ["pipe", "pipe", "pipe"]);
+    const ready = (said: unknown): void => {
+      try {
+        this.#accept(readDescription(said));
+        this.#ready();
+      } catch (error) {
+        this.#refuse(error instanceof PluginError ? error.message : String(error));
+      }
+    };
+    return new PluginProcess(wall, child, { ready: source.kind === "module" ? ready : () => undefined, ended });
+  }
+
+  /** @throws PluginError for another name than the policy's, and for needs that are not granted */
+  #accept(description: PluginDescription): void {
+    if (description.name !== this.name)
+      throw new PluginError(`It calls itself ${description.name}, the policy ${this.name}; make them the same.`);
+    const [missing] = unmetGrants(this.#granted, description);
+    if (missing !== undefined) throw new PluginError(`It needs ${missing}.`);
+    this.#description = description;
+    if (this.#place?.source.kind === "executable" && !this.#place.source.persistent) this.#ready();
+  }
+
+  #ready(): void {
+    clearTimeout(this.#timer);
+    this.#state = "ready";
+    this.#note = "";
+    this.#options.changed();
+  }
+
+  #refuse(note: string): void {
+    clearTimeout(this.#timer);
+    this.#state = "refused";
+    this.#note = note;
+    this.#process?.kill();
+    this.#options.changed();
+  }
+
+  #ended(process: PluginProcess): void {
+    clearTimeout(this.#timer);
+    if (this.#state === "stopped" || this.#state === "refused") return;
+    this.#plan.ended(performance.now() - process.started);
+    this.#state = this.#plan.broken ? "broken" : "waiting";
+    this.#note = `it ended by itself${process.complaint === "" ? "" : ` (${process.complaint.slice(-300)})`}; next start in ${Math.ceil(this.#plan.waitMs / 1_000)} s`;
+    this.#process = undefined;
+    this.#timer = setTimeout(() => void this.start(), this.#plan.waitMs).unref();
+    this.#options.changed();
+  }
+}

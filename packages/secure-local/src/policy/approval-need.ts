@@ -1,0 +1,82 @@
+// Finds out whether a call needs a person's consent, and on which terms. Pure.
+import type { ApprovalRule, Approver, ArgumentCondition, Remember } from "./approvals-policy.js";
+import { matchSegments, segments } from "./path-pattern.js";
+import type { Policy } from "./policy.js";
+import type { Rule } from "./rule.js";
+
+export interface ApprovalCall {
+  readonly tool: string;
+  /** Whether the tool may destroy: it does not say that it only reads, nor that it destroys nothing. */
+  readonly destructive: boolean;
+  readonly arguments: unknown;
+}
+
+/** The strictest terms of every rule that fits. */
+export interface ApprovalNeed {
+  /** At least one, in the order of the file. */
+  readonly rules: readonly Rule[];
+  readonly timeoutMs: number;
+  readonly remember: Remember;
+  /** Empty when the rules agree on nobody: then the call is refused. */
+  readonly answerBy: ReadonlySet<Approver>;
+}
+
+/** Values longer than this are not compared with a pattern: they count as fitting, so that they are asked for. */
+const MAX_COMPARED = 4_096;
+/** Values of one argument that are looked at; more count as fitting. */
+const MAX_VALUES = 1_000;
+
+/** Undefined when no rule fits. A value that cannot be judged fits: doubt leads to a question, never past one. */
+export function approvalNeed(policy: Policy, call: ApprovalCall): ApprovalNeed | undefined {
+  const fitting = policy.approvals.filter((rule) => names(rule, call) && rule.when.every((each) => holds(each, call)));
+  if (fitting.length === 0) return undefined;
+  return {
+    rules: fitting.map(({ rule }) => rule),
+    timeoutMs: Math.min(...fitting.map(({ timeoutMs }) => timeoutMs)),
+    remember: fitting.map(({ remember }) => remember).reduce((a, b) => (span(b) < span(a) ? b : a)),
+    answerBy: fitting.map(({ answerBy }) => answerBy).reduce((a, b) => new Set([...a].filter((who) => b.has(who)))),
+  };
+}
+
+function span(remember: Remember): number {
+  if (remember.kind === "minutes") return remember.minutes;
+  return remember.kind === "none" ? 0 : Infinity;
+}
+
+function names({ approve }: ApprovalRule, { tool, destructive }: ApprovalCall): boolean {
+  if (approve === "all") return true;
+  return approve === "destructive" ? destructive : approve.find(tool) !== undefined;
+}
+
+/** An argument that is absent fits nothing. */
+function holds(condition: ArgumentCondition, call: ApprovalCall): boolean {
+  let value: unknown = call.arguments;
+  for (const key of condition.argument.split(".")) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return false;
+    value = (value as Readonly<Record<string, unknown>>)[key];
+  }
+  if (!Array.isArray(value)) return fits(condition, value);
+  return value.length > MAX_VALUES || value.some((each: unknown) => fits(condition, each));
+}
+
+function fits({ pattern, isPath }: ArgumentCondition, value: unknown): boolean {
+  if (typeof pattern !== "string") return value === pattern || (typeof value === "string" && value === String(pattern));
+  if (value === null || value === undefined) return false;
+  if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return true;
+  const text = fold(`${value}`);
+  if (text.length > MAX_COMPARED) return true;
+  if (isPath) return !isPlainPath(text) || matchSegments(segments(fold(pattern)), segments(text));
+  // A slash in the text must not divide it, so both are compared as one segment.
+  return matchSegments([fold(pattern)], [text]);
+}
+
+/** Whether lexically equal paths are the same path; any other may lead into the pattern. */
+function isPlainPath(path: string): boolean {
+  const slashed = path.replaceAll("\\", "/");
+  if (!/^(?:\/|[a-z]:\/)/.test(slashed) || slashed !== path) return false;
+  return !segments(path).some((segment) => segment === "." || segment === "..");
+}
+
+function fold(text: string): string {
+  return text.normalize("NFC").toLowerCase();
+}

@@ -1,0 +1,31 @@
+// Describes the sections `secrets` and `databases`: values and stores that are known by a name.
+import type { HostMatcher } from "./host-matcher.js";
+import type { Rule } from "./rule.js";
+
+/** One entry of `secrets` (ours): a value that nobody but its own hosts gets to see. */
+export interface SecretPolicy {
+  readonly name: string;
+  readonly rule: Rule;
+  /** `from`: `env:NAME` or `file:PATH` (absolute; `~` and `${NAME}` expanded). It is read when it is needed. */
+  readonly from: { readonly kind: "env"; readonly name: string } | { readonly kind: "file"; readonly path: string };
+  /** `hosts`: the only ones it is sent to; a text (port 443) or `host` and `ports`. May be empty for a database's secret. */
+  readonly hosts: HostMatcher;
+  /** `header`: lower case; when given, the only header it is put in. */
+  readonly header: string | undefined;
+}
+
+/** One entry of `databases` (ours). */
+export interface DatabasePolicy {
+  readonly name: string;
+  readonly rule: Rule;
+  /** `file`: an SQLite file; or `secret`: the name of the secret that holds a `postgresql://` URL. */
+  readonly store:
+    | { readonly kind: "sqlite"; readonly file: string }
+    | { readonly kind: "postgresql"; readonly secret: string };
+  /** `read_only`: default true; `import_csv` needs false. */
+  readonly readOnly: boolean;
+  /** `row_limit`: most rows of one answer, default 1,000. */
+  readonly rowLimit: number;
+  /** `timeout` in seconds for one statement, default 10. Here in milliseconds. */
+  readonly timeoutMs: number;
+}

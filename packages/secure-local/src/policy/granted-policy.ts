@@ -1,0 +1,60 @@
+// Makes the policy that one plugin or command lives under: its own permissions, everybody's denials.
+import { HostMatcher } from "./host-matcher.js";
+import { PathMatcher } from "./path-matcher.js";
+import type { Policy } from "./policy.js";
+import type { FilesystemPolicy, NetworkPolicy } from "./reach-policy.js";
+
+/** What a plugin or command was granted; what is absent it gets nothing of. */
+export interface Grant {
+  readonly network: NetworkPolicy;
+  readonly filesystem?: FilesystemPolicy;
+  /** Names from `commands.allowed`. */
+  readonly commands?: readonly string[];
+  /** Names from `secrets`. */
+  readonly secrets?: readonly string[];
+}
+
+/** `policy` with what was granted in place of its own permissions. Whatever `policy` denies stays denied. */
+export function grantedPolicy(policy: Policy, grant: Grant): Policy {
+  return {
+    ...policy,
+    network: grantedNetwork(policy.network, grant.network),
+    filesystem: grantedFiles(policy.filesystem, grant.filesystem),
+    commands: { ...policy.commands, allowed: named(policy.commands.allowed, grant.commands) },
+    secrets: named(policy.secrets, grant.secrets),
+    databases: new Map(),
+  };
+}
+
+function named<T>(all: ReadonlyMap<string, T>, names: readonly string[] | undefined): ReadonlyMap<string, T> {
+  return new Map([...all].filter(([name]) => names?.includes(name)));
+}
+
+function grantedNetwork(all: NetworkPolicy, own: NetworkPolicy): NetworkPolicy {
+  return {
+    offline: all.offline ?? own.offline,
+    allowedEndpoints: own.allowedEndpoints,
+    deniedEndpoints: new HostMatcher([...all.deniedEndpoints.rules, ...own.deniedEndpoints.rules]),
+    allowedRanges: own.allowedRanges,
+    blockedPorts: new Map([...own.blockedPorts, ...all.blockedPorts]),
+    dnsRefused: all.dnsRefused ?? own.dnsRefused,
+    dnsNames: commonNames(all.dnsNames, own.dnsNames),
+  };
+}
+
+/** The names both lists let be looked up; a pattern stays when the other list covers all of it. */
+function commonNames(all: HostMatcher | undefined, own: HostMatcher | undefined): HostMatcher | undefined {
+  if (all === undefined || own === undefined) return own ?? all;
+  const covered = (by: HostMatcher) => (rule: HostMatcher["rules"][number]) => by.find(rule.pattern, 443) !== undefined;
+  return new HostMatcher([...own.rules.filter(covered(all)), ...all.rules.filter(covered(own))]);
+}
+
+function grantedFiles(all: FilesystemPolicy, own: FilesystemPolicy | undefined): FilesystemPolicy {
+  return {
+    allowed: own?.allowed ?? new PathMatcher([], false),
+    readable: own?.readable ?? new PathMatcher([], false),
+    denied: new PathMatcher([...all.denied.rules, ...(own?.denied.rules ?? [])], true),
+    unwritable: new PathMatcher([...all.unwritable.rules, ...(own?.unwritable.rules ?? [])], true),
+    readOnly: all.readOnly ?? own?.readOnly,
+  };
+}

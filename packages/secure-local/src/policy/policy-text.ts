@@ -1,0 +1,126 @@
+// Writes a new policy file: commented, so that whoever opens it knows what each line does.
+import { PRESETS } from "./presets.js";
+
+/** What somebody wants to allow. */
+export interface PolicyWishes {
+  /** The preset to build on; its own lines are then not repeated. */
+  readonly preset?: string | undefined;
+  /** Absolute paths of folders. */
+  readonly readable: readonly string[];
+  readonly writable: readonly string[];
+  readonly search: boolean;
+  /** Hosts whose pages may be read. */
+  readonly hosts: readonly string[];
+  /** Whether a person is asked before something is changed. */
+  readonly ask: boolean;
+}
+
+const SEARCH_PAGES = ["html.duckduckgo.com", "lite.duckduckgo.com", "duckduckgo.com"];
+
+export function policyText(wishes: PolicyWishes): string {
+  return [
+    "# The policy of mcp-secure-local. What no line allows is denied, and a denial is stronger than any permission.",
+    "# Every key: docs/policy-reference.md. Check it:  mcp-secure-local policy check FILE",
+    'version: "1.0"',
+    ...extending(wishes),
+    "",
+    ...network(wishes),
+    "",
+    ...filesystem(wishes),
+    "",
+    ...tools(wishes),
+    "",
+    ...others(wishes),
+    "",
+    ...approvals(wishes),
+    "",
+    "audit:",
+    "  # Every call is recorded, whatever this says; this is how much of the rest is.",
+    "  log_level: INFO",
+    "",
+  ].join("\n");
+}
+
+function extending({ preset }: PolicyWishes): string[] {
+  const known = PRESETS.find(({ name }) => name === preset);
+  if (!known) return [];
+  return [
+    "",
+    `# ${known.about}`,
+    "# What a preset denies stays denied; what it allows is added to by the lines below.",
+    `extends: ${known.name}`,
+  ];
+}
+
+function network({ preset, search, hosts }: PolicyWishes): string[] {
+  const pages = [...(search && preset === undefined ? SEARCH_PAGES : []), ...hosts];
+  if (pages.length === 0)
+    return ["network:", "  # No host is named, so nothing is reached.", "  allowed_endpoints: []"];
+  return [
+    "network:",
+    "  # Host and port; *.example.com stands for every host below example.com. Private addresses have to be named.",
+    "  allowed_endpoints:",
+    ...pages.map((host) => `    - { host: ${JSON.stringify(host)}, ports: [443] }`),
+  ];
+}
+
+function filesystem({ readable, writable }: PolicyWishes): string[] {
+  const list = (key: string, folders: readonly string[]): string[] =>
+    folders.length === 0
+      ? [`  ${key}: []`]
+      : [`  ${key}:`, ...folders.map((folder) => `    - ${JSON.stringify(`${folder.replace(/(?<!\/)\/+$/, "")}/**`)}`)];
+  return [
+    "filesystem:",
+    "  # May be read and listed. ** stands for any folders, * for any name.",
+    ...list("readable_paths", readable),
+    "  # May be read, written and deleted.",
+    ...list("allowed_paths", writable),
+    "  # Never reached, even inside the folders above. Keys, .env files, .ssh and the like never are in any case.",
+    "  denied_paths:",
+    '    - "**/*secret*"',
+  ];
+}
+
+function tools({ preset, readable, writable, search, hosts }: PolicyWishes): string[] {
+  const names = [
+    ...["calculate", "get_timestamp"],
+    ...(search ? ["web_search"] : []),
+    ...(hosts.length > 0 ? ["web_fetch"] : []),
+    ...(readable.length + writable.length > 0 ? ["read_file", "list_directory", "search_files", "search_text"] : []),
+    ...(writable.length > 0 ? ["write_file", "edit_file"] : []),
+  ];
+  return [
+    "tools:",
+    preset === undefined
+      ? "  # A name, or a beginning and *."
+      : "  # Beside those of the preset: a name, or a beginning and *.",
+    `  allowed: [${names.join(", ")}]`,
+    "  # Calls a minute, and seconds a call may take.",
+    `  rate_limits: { default: 60${search ? ", web_search: 20" : ""} }`,
+    "  timeout: 30",
+  ];
+}
+
+function others({ preset, readable, writable }: PolicyWishes): string[] {
+  const files = readable.length + writable.length > 0;
+  const uris = [...(preset === undefined ? ["server://info"] : []), ...(files ? ["file://*"] : [])];
+  return [
+    "resources:",
+    "  # What may be read as a resource; of files only what the filesystem section lets be read.",
+    `  allowed: [${uris.map((uri) => JSON.stringify(uri)).join(", ")}]`,
+    "",
+    "prompts:",
+    `  allowed: [${preset === undefined ? "code_review" : ""}]`,
+  ];
+}
+
+function approvals({ ask, writable }: PolicyWishes): string[] {
+  const comment = "# Calls a person has to agree to: destructive, all, or names of tools; when: narrows by arguments.";
+  if (!ask || writable.length === 0) return [comment, "approvals: []"];
+  return [
+    comment,
+    "approvals:",
+    "  - { approve: destructive }",
+    "  - { approve: [write_file, edit_file], remember: session }",
+  ];
+}

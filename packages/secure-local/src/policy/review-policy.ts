@@ -1,0 +1,143 @@
+// Finds what is probably not meant in a policy that can be used: it allows nothing, or rules never count.
+import { decide } from "./decide.js";
+import type { EndpointRule } from "./host-matcher.js";
+import { didYouMean } from "./near-name.js";
+import type { NamesPolicy, PerTool, Policy } from "./policy.js";
+import type { NetworkPolicy } from "./reach-policy.js";
+import type { PatternRule, Rule } from "./rule.js";
+
+export interface Remark {
+  /** Where it is about; absent when it is about the whole policy. */
+  readonly rule?: Rule;
+  readonly message: string;
+}
+
+/** A name no file has: what it fits is fitted by every name. */
+const ANY_NAME = "\u0001";
+
+/** @param tools The names of the tools there are, plugins' aside. */
+export function reviewPolicy(policy: Policy, tools: readonly string[]): Remark[] {
+  return [
+    ...nothingUseful(policy, tools),
+    ...shadowedNames(policy.tools, "tool"),
+    ...shadowedNames(policy.resources, "resource"),
+    ...shadowedNames(policy.prompts, "prompt"),
+    ...shadowedEndpoints(policy.network),
+    ...shadowedPaths(policy),
+    ...shadowedCommands(policy),
+    ...unknownTools(policy, tools),
+    ...idleLimits(policy),
+    ...openDoors(policy),
+  ];
+}
+
+function nothingUseful(policy: Policy, tools: readonly string[]): Remark[] {
+  const some = tools.some((name) => decide(policy, { kind: "tool", name }).allowed);
+  if (some || policy.plugins.load.size > 0) return [];
+  const others = policy.resources.allowed.rules.length + policy.prompts.allowed.rules.length;
+  const what = others === 0 ? "nothing at all" : "no tool";
+  return [{ message: `the policy allows ${what}: a client can do nothing useful; name tools in tools.allowed` }];
+}
+
+/** Permissions that a denial takes back whole, and those another permission already gives. */
+function shadowedNames({ allowed, denied }: NamesPolicy, what: string): Remark[] {
+  const seen: PatternRule[] = [];
+  return allowed.rules.flatMap((each) => {
+    const { pattern, rule } = each;
+    const stem = pattern.replace(/\*$/, "");
+    const prefix = pattern.endsWith("*");
+    const by = prefix ? denied.findPrefix(stem) : denied.find(pattern);
+    const wider = seen.find((other) => covers(other.pattern, stem, prefix));
+    seen.push(each);
+    if (by) return never(rule, by);
+    return wider && wider.rule.preset === undefined && rule.preset === undefined
+      ? { rule, message: `this ${what} is already allowed by ${at(wider.rule)}; one of the two can go` }
+      : [];
+  });
+}
+
+function covers(pattern: string, stem: string, prefix: boolean): boolean {
+  return pattern.endsWith("*") ? stem.startsWith(pattern.slice(0, -1)) : !prefix && pattern === stem;
+}
+
+function shadowedEndpoints(network: NetworkPolicy): Remark[] {
+  return network.allowedEndpoints.rules.flatMap((endpoint) => {
+    const by = network.offline ?? deniedEverywhere(network, endpoint);
+    if (by) return never(endpoint.rule, by);
+    const isName = !/^[\d.]+$|:/.test(endpoint.pattern);
+    if (isName && network.dnsRefused) return never(endpoint.rule, network.dnsRefused);
+    const unlisted = isName && network.dnsNames && !network.dnsNames.find(endpoint.pattern, 443);
+    const message = "this name is not in network.dns_allowlist, so it is never looked up; add it there";
+    return unlisted && !endpoint.pattern.startsWith("*") ? { rule: endpoint.rule, message } : [];
+  });
+}
+
+/** The rule that denies the endpoint at its last open port. */
+function deniedEverywhere(network: NetworkPolicy, { pattern, ports }: EndpointRule): Rule | undefined {
+  let by: Rule | undefined;
+  for (const port of ports ?? [0]) {
+    by = network.blockedPorts.get(port) ?? network.deniedEndpoints.find(pattern, port);
+    if (!by) return undefined;
+  }
+  return by;
+}
+
+function shadowedPaths({ filesystem }: Policy): Remark[] {
+  const { allowed, readable, denied } = filesystem;
+  return [...allowed.rules, ...readable.rules].flatMap(({ pattern, rule }) => {
+    const sample = pattern.replaceAll("**", `${ANY_NAME}/${ANY_NAME}`).replace(/[*?]/g, ANY_NAME);
+    const by = denied.find(sample);
+    return by ? never(rule, by) : [];
+  });
+}
+
+function shadowedCommands({ commands }: Policy): Remark[] {
+  return [...commands.allowed.values()].flatMap(({ name, executable, rule }) => {
+    const base = executable.slice(Math.max(executable.lastIndexOf("/"), executable.lastIndexOf("\\")) + 1);
+    const names = [name, base].map((each) => each.toLowerCase());
+    const by = commands.blocked.find(({ pattern }) => names.includes(pattern.toLowerCase()));
+    return by ? never(rule, by.rule) : [];
+  });
+}
+
+function unknownTools(policy: Policy, tools: readonly string[]): Remark[] {
+  if (policy.plugins.load.size > 0) return [];
+  return policy.tools.allowed.rules.flatMap(({ pattern, rule }) => {
+    const known = pattern.endsWith("*") || tools.includes(pattern) || rule.preset !== undefined;
+    return known ? [] : { rule, message: `there is no tool "${pattern}"${didYouMean(pattern, tools)}` };
+  });
+}
+
+/** Limits of tools that the policy does not allow. */
+function idleLimits({ tools }: Policy): Remark[] {
+  const idle = (values: PerTool, key: string): Remark[] =>
+    [...values.byName.keys()]
+      .filter((name) => !tools.allowed.find(name) || tools.denied.find(name))
+      .map((name) => ({ message: `tools.${key} limits "${name}", which tools.allowed does not allow` }));
+  return [...idle(tools.rateLimits, "rate_limits"), ...idle(tools.timeoutsMs, "timeouts")];
+}
+
+/** What opens more than most people mean. */
+function openDoors({ sandbox, filesystem, output, network }: Policy): Remark[] {
+  const remarks: Remark[] = [];
+  if (sandbox.rule)
+    remarks.push({ rule: sandbox.rule, message: "plugins and commands run without a wall around them" });
+  if (!output.redactSecrets)
+    remarks.push({ message: "output.redact_secrets is false: a model may see keys and passwords" });
+  for (const { pattern, rule } of [...filesystem.allowed.rules, ...filesystem.readable.rules]) {
+    if (/^(?:[A-Za-z]:)?\/?(?:\*\*)(?:\/\*)?$/.test(pattern))
+      remarks.push({ rule, message: "this names every file of this machine" });
+  }
+  for (const { pattern, rule } of network.allowedRanges.rules) {
+    if (pattern.endsWith("/0")) remarks.push({ rule, message: "this names every address there is" });
+  }
+  return remarks;
+}
+
+function never(rule: Rule, by: Rule): Remark {
+  return { rule, message: `"${rule.text}" never counts: ${at(by)} denies all of it` };
+}
+
+function at(rule: Rule): string {
+  return rule.line === undefined ? `"${rule.text}"` : `"${rule.text}" in line ${rule.line}`;
+}

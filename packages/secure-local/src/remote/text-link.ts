@@ -1,0 +1,82 @@
+// Speaks over a link in plain texts, as one does over stdio: finds out itself what the link has to be told.
+import type { Link } from "@secure-local/mcp/client";
+import { statelessVersion, wireHeaders } from "./wire-headers.js";
+
+type Message = Readonly<Record<string, unknown>>;
+
+export interface TextEvents {
+  /** One text of the server's, or an error in its place where no answer will come. */
+  receive(text: string): void;
+  noise?(line: string): void;
+  /** The server is gone. */
+  ended(error: Error | undefined): void;
+}
+
+export class TextLink {
+  readonly #link: Link;
+  readonly #events: TextEvents;
+  #agreed: string | undefined;
+  #stateless = false;
+  /** Id of the `initialize` that is not answered yet. */
+  #opening: unknown;
+
+  constructor(link: Link, events: TextEvents) {
+    this.#link = link;
+    this.#events = events;
+  }
+
+  /** Rejects with the link's error. */
+  open(): Promise<void> {
+    return this.#link.open({
+      receive: (text) => this.#receive(text),
+      unreadable: () => undefined,
+      lost: (id, { message }) =>
+        this.#events.receive(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message } })),
+      noise: (line) => this.#events.noise?.(line),
+      closed: (error) => this.#events.ended(error),
+    });
+  }
+
+  /** Resolves when more can be sent. */
+  async send(text: string): Promise<void> {
+    const message = objectIn(text);
+    const { id, method } = message;
+    const asked = typeof method === "string";
+    const stateless = statelessVersion(message);
+    if (stateless !== undefined && !this.#stateless) {
+      this.#stateless = true;
+      this.#link.established?.({ era: "stateless", version: stateless });
+    }
+    if (method === "initialize") this.#opening = id;
+    const kind = !asked ? "response" : id === undefined ? "notification" : "request";
+    const headers = wireHeaders(message, this.#agreed);
+    const named = asked ? { method } : {};
+    await this.#link.send({ text, kind, ...named, headers, ...(kind === "request" ? { id: id as string } : {}) });
+  }
+
+  close(): Promise<void> {
+    return this.#link.close();
+  }
+
+  #receive(text: string): void {
+    if (this.#opening !== undefined) this.#agree(objectIn(text));
+    this.#events.receive(text);
+  }
+
+  #agree({ id, result }: Message): void {
+    const version = (result as Message | undefined)?.["protocolVersion"];
+    if (id !== this.#opening || typeof version !== "string") return;
+    this.#opening = undefined;
+    this.#agreed = version;
+    this.#link.established?.({ era: "handshake", version });
+  }
+}
+
+function objectIn(text: string): Message {
+  try {
+    const value = JSON.parse(text) as unknown;
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Message) : {};
+  } catch {
+    return {};
+  }
+}

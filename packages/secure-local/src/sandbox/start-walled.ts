@@ -1,0 +1,95 @@
+// Starts a program behind a wall, and ends it with everything it started.
+import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
+import type { Buffer } from "node:buffer";
+import type { Duplex } from "node:stream";
+import { inheritedFiles } from "./inherited-files.js";
+import type { Wall, WalledCommand } from "./wall.js";
+
+/** What becomes of stdin, stdout and stderr. */
+export type Streams = readonly [
+  "pipe" | "ignore" | "inherit",
+  "pipe" | "ignore" | "inherit",
+  "pipe" | "inherit" | "ignore",
+];
+
+const FIRST_FEED = 3;
+/** Within this a sandbox is built, even by a machine under load. */
+const BUILT_MS = 10_000;
+/** Sandboxes that are being built. */
+const CLOSED_GATES = new WeakMap<ChildProcess, Duplex>();
+
+/** Listen to `error` and `exit`: a program that cannot be started tells it there. @throws WallError for what the wall cannot do */
+export function startWalled(wall: Wall, command: WalledCommand, streams: Streams): ChildProcess {
+  const { file, args, env, cwd, feeds } = wall.launch(command);
+  const child = spawn(file, args, {
+    stdio: stdioOf(streams, feeds.length),
+    env,
+    cwd: cwd ?? "/",
+    // Without a namespace the process group is what can be ended as a whole.
+    detached: wall.name !== "bubblewrap",
+    windowsHide: true,
+  });
+  for (const [index, feed] of feeds.entries()) {
+    const stream = child.stdio[FIRST_FEED + index] as Duplex | null | undefined;
+    if (feed === "gate") letThrough(child, stream);
+    else hand(stream, feed);
+  }
+  return child;
+}
+
+/**
+ * Ends it at once: behind bubblewrap all processes of the sandbox die with the first, elsewhere those of its group.
+ */
+export function endWalled(wall: Wall, child: ChildProcess): void {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  if (wall.name === "bubblewrap") {
+    const gate = CLOSED_GATES.get(child);
+    if (gate === undefined) child.kill("SIGKILL");
+    else closeForGood(child, gate);
+    return;
+  }
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    child.kill("SIGKILL");
+  }
+}
+
+/** Files this process was started with would be open inside as well; in their places comes the empty device. */
+function stdioOf(streams: Streams, feeds: number): StdioOptions {
+  const stdio: Exclude<StdioOptions, string> = [...streams, ...Array.from({ length: feeds }, () => "pipe" as const)];
+  const { places, empty } = inheritedFiles();
+  for (const place of places) {
+    while (stdio.length < place) stdio.push("ignore");
+    if (stdio.length === place) stdio.push(empty);
+  }
+  return stdio;
+}
+
+/** Lets the command begin once its sandbox stands. */
+function letThrough(child: ChildProcess, gate: Duplex | null | undefined): void {
+  if (!gate) return;
+  CLOSED_GATES.set(child, gate);
+  gate.on("error", () => undefined);
+  gate.once("data", () => {
+    CLOSED_GATES.delete(child);
+    gate.end("\n");
+  });
+  child.once("exit", () => gate.destroy());
+}
+
+/**
+ * Half of a sandbox cannot be killed as a whole, so it is built to its end, which is at the gate: nothing of the command has
+ * begun, and nothing will.
+ */
+function closeForGood(child: ChildProcess, gate: Duplex): void {
+  gate.destroy();
+  const timer = setTimeout(() => child.kill("SIGKILL"), BUILT_MS).unref();
+  child.once("exit", () => clearTimeout(timer));
+}
+
+/** A program that ends before it has read everything is told by its exit, not here. */
+function hand(stream: Duplex | null | undefined, bytes: Buffer): void {
+  stream?.on("error", () => undefined);
+  stream?.end(bytes);
+}

@@ -1,0 +1,79 @@
+// What a wall is: a way to start a program that reaches only what it was handed.
+import type { Buffer } from "node:buffer";
+
+/** One file or folder of this machine that is seen inside. */
+export interface Reach {
+  /** Absolute and free of links. */
+  readonly path: string;
+  /** Where it is seen, when not under the same path. */
+  readonly at?: string;
+  /** `hidden` covers what lies in a path that is reached: a file reads as empty; a folder, written with a `/` at its end, too. */
+  readonly access: "read" | "write" | "hidden";
+}
+
+/** A file made of bytes, read-only inside. */
+export interface Handed {
+  readonly path: string;
+  readonly bytes: Buffer;
+  /** Whether it may be run. */
+  readonly executable?: boolean;
+}
+
+/** What one sandbox may use; each number holds for each process, but for `processes`. */
+export interface WallLimits {
+  readonly processes: number;
+  readonly memoryMb: number;
+  readonly cpuSeconds: number;
+  readonly fileMb: number;
+}
+
+/** A program to start behind a wall. */
+export interface WalledCommand {
+  /** Absolute path, the same inside and outside; `reach` must hold it unless it lies in a system folder. */
+  readonly executable: string;
+  readonly args: readonly string[];
+  /** Beside PATH, HOME, TMPDIR and LANG, which every program gets; nothing is inherited. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Absolute; `reach` must hold it. Undefined: an empty folder that vanishes with the sandbox. */
+  readonly workingDirectory?: string | undefined;
+  readonly reach?: readonly Reach[];
+  readonly handed?: readonly Handed[];
+  /** Path of the Unix socket of an egress proxy; without one there is no network, not even a way to make Unix sockets. */
+  readonly egress?: string | undefined;
+  readonly limits: WallLimits;
+}
+
+/** How the operating system is asked to start it. */
+export interface Launch {
+  readonly file: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /**
+   * What the wall's program finds under file descriptors 3, 4, …: bytes, or the gate, where a line tells that the sandbox
+   * stands and dies with this process, and waits for one that lets the command begin.
+   */
+  readonly feeds: readonly (Buffer | "gate")[];
+}
+
+export interface Wall {
+  /** For people and the audit log. */
+  readonly name: "bubblewrap" | "sandbox-exec" | "none";
+  launch(command: WalledCommand): Launch;
+}
+
+/** Why nothing was started; `message` says what to install or to change. */
+export class WallError extends Error {
+  override readonly name = "WallError";
+}
+
+/** Folder inside in which a sandbox finds what this program hands it. */
+export const HANDED_FOLDER = "/run/mcp-secure-local";
+
+/** What every program behind a wall has in its environment. */
+export const BASE_ENVIRONMENT: Readonly<Record<string, string>> = {
+  PATH: "/usr/local/bin:/usr/bin:/bin",
+  HOME: "/tmp",
+  TMPDIR: "/tmp",
+  LANG: "C.UTF-8",
+};

@@ -1,0 +1,21 @@
+// Joins the schemas of databases as resources to the policy: which are offered.
+import type { ResourceDefinition } from "@secure-local/mcp/server";
+import type { Databases } from "../capabilities/databases/databases.js";
+import type { Policy } from "../policy/policy.js";
+import { isTableUri, schemaResource, TABLE_TEMPLATE, tableTemplate } from "../resources/database-resources.js";
+import type { ResourceFamily } from "./resource-family.js";
+
+export interface DatabaseOffer {
+  readonly templates: ReadonlyMap<string, ResourceFamily>;
+  readonly resources: readonly (readonly [string, ResourceDefinition])[];
+}
+
+/** A schema for each database the policy names, and the template of their tables; nothing where it names none. */
+export function databaseOffer(policy: Policy, databases: Databases | undefined): DatabaseOffer {
+  if (databases === undefined || policy.databases.size === 0) return { templates: new Map(), resources: [] };
+  const family: ResourceFamily = { definition: tableTemplate(databases), claims: isTableUri };
+  return {
+    templates: new Map([[TABLE_TEMPLATE, family]]),
+    resources: [...policy.databases.keys()].map((name) => schemaResource(name, databases)),
+  };
+}

@@ -1,0 +1,81 @@
+// Reads the policy file again when it changes or the process gets SIGHUP.
+import { loadPolicy } from "../policy/load-policy.js";
+import type { SecureServer } from "./secure-server.js";
+import { watchFile } from "./watch-file.js";
+
+type Cause = "SIGHUP" | "changed";
+
+/**
+ * A file that cannot be used is told with `say`, recorded, and changes nothing. Causes that come while the file is read lead to one
+ * more reading. Returns the function that stops it all.
+ */
+export function followPolicyFile(
+  secure: SecureServer,
+  file: string | undefined,
+  say: (line: string) => void,
+): () => void {
+  const reader = new PolicyReader(secure, file, say);
+  const stopWatching =
+    file === undefined ? () => undefined : watchFile(file, { changed: () => reader.read("changed"), say });
+  // On Windows the signal means that the console is closing.
+  if (process.platform === "win32") return stopWatching;
+  const listener = (): void => reader.read("SIGHUP");
+  process.on("SIGHUP", listener);
+  return () => {
+    stopWatching();
+    process.off("SIGHUP", listener);
+  };
+}
+
+class PolicyReader {
+  readonly #secure: SecureServer;
+  readonly #file: string | undefined;
+  readonly #say: (line: string) => void;
+  #reading = false;
+  #again: Cause | undefined;
+  /** What was last said to be wrong, so that one faulty file is not told at every touch. */
+  #refused = "";
+
+  constructor(secure: SecureServer, file: string | undefined, say: (line: string) => void) {
+    this.#secure = secure;
+    this.#file = file;
+    this.#say = say;
+  }
+
+  read(cause: Cause): void {
+    if (this.#file === undefined) {
+      this.#say(`${cause}: the built-in policy is in force, there is no file to read again`);
+    } else if (this.#reading) {
+      this.#again = this.#again === "SIGHUP" ? "SIGHUP" : cause;
+    } else {
+      void this.#readAll(this.#file, cause);
+    }
+  }
+
+  async #readAll(file: string, first: Cause): Promise<void> {
+    this.#reading = true;
+    for (let cause: Cause | undefined = first; cause !== undefined; cause = this.#again) {
+      this.#again = undefined;
+      await this.#readOnce(file, cause);
+    }
+    this.#reading = false;
+  }
+
+  async #readOnce(file: string, cause: Cause): Promise<void> {
+    try {
+      const policy = await loadPolicy(file);
+      const same = policy.hash === this.#secure.policy.hash;
+      // Touched, not changed: nobody has to hear of it. A signal is always answered.
+      if (same && cause === "changed" && this.#refused === "") return;
+      this.#refused = "";
+      this.#secure.reload(policy);
+      this.#say(`${cause}: ${file} is in force`);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (cause === "changed" && reason === this.#refused) return;
+      this.#refused = reason;
+      this.#secure.reloadFailed(reason);
+      this.#say(`${reason}\n${cause}: the policy before stays in force`);
+    }
+  }
+}

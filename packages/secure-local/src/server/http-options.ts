@@ -1,0 +1,33 @@
+// What the product asks of the library's HTTP endpoint: door, pages, rate and pings.
+import type { HttpServing, HttpStats, ServeHttpOptions } from "@secure-local/mcp/http";
+import type { AuditSink } from "../audit/audit-event.js";
+import type { Metrics } from "../observe/metrics.js";
+import { httpDoor } from "./http-door.js";
+import { httpPages } from "./http-pages.js";
+
+/** How many seconds' worth of requests may come at once: a client that starts up lists and reads all it can. */
+const BURST_SECONDS = 10;
+
+export interface HttpWishes {
+  readonly sse: boolean;
+  /** Requests a second one caller may send for as long as it likes. */
+  readonly perSecond: number;
+  /** Undefined: everybody who reaches the server may call. */
+  readonly token: string | undefined;
+  readonly audit: AuditSink;
+  readonly metrics: Metrics;
+  readonly serving: () => Pick<HttpServing, "stats">;
+}
+
+export function httpOptions({ sse, perSecond, token, audit, metrics, serving }: HttpWishes): ServeHttpOptions {
+  const onRefused = (): void => void (metrics.unauthorized += 1);
+  const load = (): HttpStats => serving().stats();
+  return {
+    sse,
+    pages: httpPages({ audit, metrics, load }),
+    rate: { perSecond, burst: perSecond * BURST_SECONDS },
+    // The library's defaults: who left without a word does not keep its session for half an hour.
+    pings: true,
+    ...(token === undefined ? {} : { authorization: httpDoor({ token, audit, onRefused }) }),
+  };
+}

@@ -1,0 +1,55 @@
+// The plugins of the policy, loaded with the first policy that names some: most name none, and all want to start fast.
+import type { Policy } from "../policy/policy.js";
+import type { PluginHealth } from "../plugins/plugin.js";
+import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
+import type { PluginOffer } from "./plugin-offer.js";
+
+const NOTHING: PluginOffer = { tools: [], prompts: new Map(), resources: new Map() };
+
+export interface LazyPluginsOptions extends PluginSetOptions {
+  readonly say: (line: string) => void;
+}
+
+export class LazyPlugins {
+  readonly #options: LazyPluginsOptions;
+  #set: Promise<PluginSet> | undefined;
+  #wanted: Policy | undefined;
+  #offer: () => PluginOffer = () => NOTHING;
+  #health: () => readonly PluginHealth[] = () => [];
+
+  constructor(options: LazyPluginsOptions) {
+    this.#options = options;
+  }
+
+  /** What they offer now; `changed` is called when that is something else. */
+  offer(): PluginOffer {
+    return this.#offer();
+  }
+
+  /** How each of them is. */
+  health(): readonly PluginHealth[] {
+    return this.#health();
+  }
+
+  /** Starts what this policy names, and stops the rest. */
+  apply(policy: Policy): void {
+    this.#wanted = policy;
+    if (this.#set === undefined && policy.plugins.load.size === 0) return;
+    this.#set ??= this.#load();
+    void this.#set.then((set) => set.apply(this.#wanted ?? policy));
+  }
+
+  /** Resolves when every process of theirs is gone. */
+  async close(): Promise<void> {
+    await (await this.#set)?.close();
+  }
+
+  async #load(): Promise<PluginSet> {
+    const { PluginSet } = await import("../plugins/plugin-set.js");
+    const { pluginOffer } = await import("./plugin-offer.js");
+    const set = new PluginSet(this.#options);
+    this.#offer = () => pluginOffer(set.plugins(), this.#options.say);
+    this.#health = () => set.health();
+    return set;
+  }
+}

@@ -1,0 +1,128 @@
+// The tool `edit_file`: replaces exact pieces of a text file, and shows what changed.
+import { FileError } from "../../capabilities/files/file-error.js";
+import { type DecodedText, decodeText, encodeText } from "../files/decode-text.js";
+import { fileAnswer } from "../files/file-answer.js";
+import { BYTES_OUT, PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
+import { type Replaced, type Replacement, replaceText } from "./replace-text.js";
+
+export interface EditFileArguments {
+  readonly path: string;
+  readonly edits: readonly Replacement[];
+  readonly dry_run?: boolean;
+}
+
+/** Lines of a difference that are shown. */
+const MAX_DIFF_LINES = 400;
+/** Differences beyond this are not worked out line by line: that could take long. */
+const MAX_EDIT_LENGTH = 2_000;
+const DIFF_MS = 500;
+
+export const editFile: BuiltinTool<EditFileArguments> = {
+  name: "edit_file",
+  title: "Edit a file",
+  description:
+    "Replace exact pieces of a text file. Each old_text must be in the file exactly once (or set replace_all). All edits are made, or none. Answers with a unified diff; with dry_run nothing is written.",
+  category: "files",
+  aliases: ["change", "replace", "patch", "modify"],
+  input: {
+    type: "object",
+    properties: {
+      path: pathSchema("File to change"),
+      edits: {
+        type: "array",
+        minItems: 1,
+        maxItems: 100,
+        description: "Made one after the other",
+        items: {
+          type: "object",
+          properties: {
+            old_text: { type: "string", minLength: 1, description: "To the letter, with white space and indentation" },
+            new_text: { type: "string", description: "What stands there afterwards" },
+            replace_all: { type: "boolean", default: false, description: "Replace it wherever it is" },
+          },
+          required: ["old_text", "new_text"],
+          additionalProperties: false,
+        },
+      },
+      dry_run: { type: "boolean", default: false, description: "Only show what would change" },
+    },
+    required: ["path", "edits"],
+    additionalProperties: false,
+  },
+  output: {
+    type: "object",
+    properties: {
+      path: PATH_OUT,
+      size: BYTES_OUT,
+      replacements: { type: "integer", minimum: 0, description: "Places changed" },
+      written: { type: "boolean" },
+      firstChangedLine: { type: "integer", minimum: 1 },
+      diff: { type: "string", description: "Unified diff, cut where it is long" },
+    },
+    required: ["path", "size", "replacements", "written", "diff"],
+  },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  needs: ["writable-files"],
+  run: (args, powers) => fileAnswer(() => edit(args, powers)),
+};
+
+async function edit({ path, edits, dry_run: dry = false }: EditFileArguments, powers: ToolPowers): Promise<ToolAnswer> {
+  const { files, signal } = powers;
+  let change: { readonly before: string; readonly after: Replaced } | undefined;
+  const apply = (bytes: Uint8Array): Uint8Array | undefined => {
+    const decoded = decodeText(bytes);
+    if (decoded === undefined) throw new FileError("not-a-file", `"${path}" is no text in a known encoding.`);
+    change = { before: decoded.text, after: replaced(decoded, edits) };
+    return dry || change.after.text === decoded.text ? undefined : encodeText(change.after.text, decoded);
+  };
+  const { path: real, size } = dry ? await read(files, path, apply) : await files.edit(path, apply, { signal });
+  const { before, after } = change as NonNullable<typeof change>;
+  const { diff, firstChangedLine } = await difference(before, after.text);
+  const written = !dry && before !== after.text;
+  const what = written ? "Changed" : dry ? "Would change" : "Nothing to change in";
+  const places = `${after.count} place${after.count === 1 ? "" : "s"}`;
+  const structured = { path: real, size, replacements: after.count, written, diff, ...first(firstChangedLine) };
+  return { structured, text: `${what} ${real} (${places}).\n\n${diff}` };
+}
+
+function first(line: number | undefined): { firstChangedLine?: number } {
+  return line === undefined ? {} : { firstChangedLine: line };
+}
+
+async function read(files: ToolPowers["files"], path: string, apply: (bytes: Uint8Array) => unknown) {
+  const contents = await files.read(path);
+  apply(contents.bytes);
+  return contents;
+}
+
+function replaced({ text }: DecodedText, edits: readonly Replacement[]): Replaced {
+  const outcome = replaceText(text, edits);
+  if (typeof outcome === "string") throw new FileError("changed", outcome);
+  return outcome;
+}
+
+async function difference(
+  before: string,
+  after: string,
+): Promise<{ diff: string; firstChangedLine: number | undefined }> {
+  if (before === after) return { diff: "", firstChangedLine: undefined };
+  const { structuredPatch } = await import("diff");
+  const patch = structuredPatch("", "", before, after, "", "", {
+    context: 3,
+    maxEditLength: MAX_EDIT_LENGTH,
+    timeout: DIFF_MS,
+  });
+  if (patch === undefined) return { diff: "[too much changed to show]", firstChangedLine: undefined };
+  const lines = patch.hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines: body }) => [
+    `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`,
+    ...body,
+  ]);
+  const [hunk] = patch.hunks;
+  const unchanged = hunk?.lines.findIndex((line) => !line.startsWith(" ")) ?? 0;
+  const cut = lines.length > MAX_DIFF_LINES ? [`[${lines.length - MAX_DIFF_LINES} more lines]`] : [];
+  return {
+    diff: [...lines.slice(0, MAX_DIFF_LINES), ...cut].join("\n"),
+    firstChangedLine: hunk === undefined ? undefined : hunk.newStart + unchanged,
+  };
+}

@@ -1,0 +1,97 @@
+// The tool `import_csv`: a new table of an SQLite database, filled from a file; whole or not at all.
+import { databaseAnswer } from "../databases/database-answer.js";
+import { fileAnswer } from "../files/file-answer.js";
+import { PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
+import { CsvError } from "./csv-parser.js";
+import { CsvSource } from "./csv-source.js";
+import { tableName } from "./table-shape.js";
+
+export interface ImportCsvArguments {
+  readonly file: string;
+  readonly table?: string;
+  readonly database?: string;
+  readonly replace?: boolean;
+}
+
+/** As much as a copy of the database and the time for it allow. */
+const MAX_FILE_BYTES: number = 2 * 1024 * 1024 * 1024;
+
+export const importCsv: BuiltinTool<ImportCsvArguments> = {
+  name: "import_csv",
+  title: "Import a CSV file",
+  description:
+    "Import a file of comma-, semicolon-, tab- or bar-separated values (first line: names of columns) as a new table of an SQLite database. The table appears whole at the end, or not at all when something is wrong or the call is cancelled.",
+  category: "data",
+  aliases: ["load", "spreadsheet", "table", "sqlite", "tsv"],
+  input: {
+    type: "object",
+    properties: {
+      file: pathSchema("CSV file to import"),
+      table: {
+        type: "string",
+        pattern: "^(?![sS][qQ][lL][iI][tT][eE]_)[A-Za-z_][A-Za-z0-9_]{0,62}$",
+        description: "Name of the new table (default: from the file's name)",
+      },
+      database: {
+        type: "string",
+        maxLength: 100,
+        description: "Name of the database; may be left out when only one can be filled",
+      },
+      replace: { type: "boolean", default: false, description: "Replace a table of that name" },
+    },
+    required: ["file"],
+    additionalProperties: false,
+  },
+  output: {
+    type: "object",
+    properties: {
+      database: { type: "string" },
+      table: { type: "string" },
+      file: PATH_OUT,
+      rows: { type: "integer" },
+      columns: {
+        type: "array",
+        items: {
+          type: "object",
+          properties: { name: { type: "string" }, type: { type: "string", enum: ["INTEGER", "REAL", "TEXT"] } },
+          required: ["name", "type"],
+        },
+      },
+    },
+    required: ["database", "table", "file", "rows", "columns"],
+  },
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+  needs: ["readable-files", "fillable-databases"],
+  run: (args, powers) => databaseAnswer(() => fileAnswer(() => csvAnswer(() => imported(args, powers)))),
+};
+
+async function imported(args: ImportCsvArguments, powers: ToolPowers): Promise<ToolAnswer> {
+  const { databases, files, signal } = powers;
+  const file = await files.open(args.file);
+  try {
+    if (file.size > MAX_FILE_BYTES)
+      return { failed: `"${args.file}" has ${file.size} bytes; at most ${MAX_FILE_BYTES} are imported.` };
+    const source = new CsvSource(file, powers);
+    await source.begin();
+    const { columns } = source;
+    const table = args.table ?? tableName(file.path);
+    const { replace = false, database: wanted } = args;
+    const made = { database: wanted, table, columns, replace, batches: source.batches(), signal };
+    const { database } = await databases.importTable(made);
+    const structured = { database, table, file: file.path, rows: source.rows, columns };
+    const names = columns.map(({ name, type }) => `${name} ${type}`).join(", ");
+    return { structured, text: `Imported ${source.rows} rows into the table "${table}" of ${database} (${names}).` };
+  } finally {
+    file.close();
+  }
+}
+
+async function csvAnswer(work: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof CsvError) return { failed: `Nothing was imported. ${error.message}` };
+    throw error;
+  }
+}

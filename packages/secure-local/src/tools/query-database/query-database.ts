@@ -1,0 +1,70 @@
+// The tool `query_database`: one statement that reads, on a database the policy names.
+import type { QueryRows } from "../../capabilities/databases/databases.js";
+import { databaseAnswer } from "../databases/database-answer.js";
+import type { BuiltinTool, ToolAnswer } from "../tool.js";
+import { textTable } from "./text-table.js";
+
+export interface QueryDatabaseArguments {
+  readonly sql: string;
+  readonly limit?: number;
+  readonly database?: string;
+}
+
+/** As the protocol's own example has it. */
+const DEFAULT_ROWS = 100;
+const MAX_ROWS = 100_000;
+const MAX_SQL = 20_000;
+
+export const queryDatabase: BuiltinTool<QueryDatabaseArguments> = {
+  name: "query_database",
+  title: "Query a database",
+  description:
+    "Execute a read-only SQL query (SELECT, VALUES, WITH or EXPLAIN; one statement) against an SQLite file or a PostgreSQL server the policy names. Tables and columns are in the resource db://NAME/schema.",
+  category: "data",
+  aliases: ["sql", "select", "sqlite", "postgres", "postgresql", "table"],
+  input: {
+    type: "object",
+    properties: {
+      sql: { type: "string", minLength: 1, maxLength: MAX_SQL, description: "The SQL query to execute" },
+      limit: {
+        type: "integer",
+        minimum: 1,
+        maximum: MAX_ROWS,
+        default: DEFAULT_ROWS,
+        description: "Maximum rows to return",
+      },
+      database: {
+        type: "string",
+        maxLength: 100,
+        description: "Name of the database; may be left out when there is only one",
+      },
+    },
+    required: ["sql"],
+    additionalProperties: false,
+  },
+  output: {
+    type: "object",
+    properties: {
+      database: { type: "string" },
+      columns: { type: "array", items: { type: "string" } },
+      rows: {
+        type: "array",
+        items: { type: "array" },
+        description: "One list of cells a row. Integers beyond 2^53 and decimals are texts, bytes are {base64, bytes}",
+      },
+      rowCount: { type: "integer" },
+      truncated: { type: "boolean", description: "Whether there are more rows" },
+    },
+    required: ["database", "columns", "rows", "rowCount", "truncated"],
+  },
+  annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  needs: ["databases"],
+  run: ({ sql, limit = DEFAULT_ROWS, database }, { databases, signal }) =>
+    databaseAnswer(async () => answer(await databases.query({ sql, limit, database, signal }))),
+};
+
+function answer({ database, columns, rows, truncated }: QueryRows): ToolAnswer {
+  const structured = { database, columns, rows, rowCount: rows.length, truncated };
+  const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${truncated ? "; there are more, raise limit or narrow the query" : ""}`;
+  return { structured, text: columns.length === 0 ? `(${count})` : `${textTable(columns, rows)}\n(${count})` };
+}

@@ -1,0 +1,21 @@
+// Writes rows of cells as a Markdown table; what is no table of data as lines.
+
+/** `inner`: within another table, where only text has room. */
+export function tableText(rows: readonly (readonly string[])[], inner: boolean): string {
+  const filled = rows.filter((row) => row.some((cell) => cell !== ""));
+  const columns = filled.reduce((most, row) => Math.max(most, row.length), 0);
+  if (inner) return filled.map((row) => row.filter((cell) => cell !== "").join(", ")).join("; ");
+  // One column, or one row: the table is there for its place on the page.
+  if (columns < 2 || filled.length < 2)
+    return filled.map((row) => row.filter((cell) => cell !== "").join("  \n")).join("\n\n");
+  const [head = [], ...body] = filled.map((row) => padded(row, columns));
+  return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n");
+}
+
+function padded(row: readonly string[], columns: number): string[] {
+  return Array.from({ length: columns }, (_, index) => (row[index] ?? "").replace(/\|/g, "\\|"));
+}
+
+function line(cells: readonly string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
