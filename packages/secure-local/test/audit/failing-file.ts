@@ -36,6 +36,8 @@ export function faultyFile(): FaultyFile {
           const fault = faulty.syncs.shift();
           if (fault) throw fault;
         },
+        // The disk under test is the log's own; the journal has tests of its own.
+        journal: () => Promise.reject(systemError("ENOSPC")),
         truncate(size) {
           faulty.counts.truncates++;
           const fault = faulty.truncates.shift();

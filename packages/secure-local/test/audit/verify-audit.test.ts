@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { headPath } from "../../src/audit/log-head.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const COUNT = 10_000;
@@ -34,7 +35,7 @@ async function verify(changed: readonly string[], end = "\n"): ReturnType<typeof
 }
 
 const line = fc.integer({ min: 1, max: COUNT });
-const runs = { numRuns: 25 };
+const runs = { numRuns: repeated(8, 25) };
 
 describe("a log of 10,000 records", () => {
   it("is whole as it was written", async () => {

@@ -70,3 +70,15 @@ describe("policyEgress", () => {
     expect(following(search)).toMatchObject({ allowed: true });
   });
 });
+
+it("names the line of the rule that refused, for whoever records it", async () => {
+  const text = 'version: "1.0"\nnetwork:\n  denied_endpoints: [{ host: bad.example }]\n';
+  const policy = await parsePolicy(text, { file: "policy.yaml" });
+  const fetch = createFetch(policyEgress(() => policy));
+  const place = "network.denied_endpoints: bad.example, line 3";
+  await expect(fetch("https://bad.example/")).rejects.toMatchObject({
+    code: "denied",
+    message: `The policy does not allow requests to https://bad.example (${place}).`,
+    rule: place,
+  });
+});

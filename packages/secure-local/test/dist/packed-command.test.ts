@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pack } from "../../../../scripts/lib/pack-package.mjs";
-import { ChildServer, envelope, type Message, REFUSED } from "../../../mcp/test/dist/child-server.js";
-
-const HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+import { ChildServer, envelope, type Message } from "../../../mcp/test/dist/child-server.js";
+import { HANDSHAKE, refusesAndServesOn } from "../../../mcp/test/dist/packed-server.js";
 
 let folder: string;
 let command: string;
@@ -59,17 +58,7 @@ describe("the packed command", () => {
     expect(await server.end()).toBe(0);
   });
 
-  it("refuses what must be refused, and serves the next message", async () => {
-    const server = start();
-    await server.open("2025-11-25");
-    for (const { name, line, code } of REFUSED) {
-      server.send(line());
-      const refused = await server.next();
-      expect({ name, code: refused.error?.code }).toEqual({ name, code });
-      expect(await server.ask("ping")).toMatchObject({ result: {} });
-    }
-    await server.end();
-  });
+  refusesAndServesOn(() => start());
 
   it("runs no code that somebody calls an expression", async () => {
     const server = start();
@@ -100,6 +89,40 @@ describe("the packed command", () => {
     const { status, stdout, stderr } = run("--policy", policy);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toMatch(/broken\.yaml:3:3: .*alowed/);
+  });
+
+  it("has all it takes to talk to other servers", () => {
+    const target = ["--env", `MCP_SECURE_LOCAL_AUDIT=${join(folder, "target.log")}`, "--", process.execPath, command];
+    const inspected = run("inspect", "--json", ...target);
+    expect(JSON.parse(inspected.stdout)).toMatchObject({ revision: "2026-07-28", server: { version } });
+    expect(run("call", "calculate", "expression=6*7", ...target)).toMatchObject({ status: 0, stdout: "42\n" });
+    const recording = join(folder, "session.jsonl");
+    expect(run("record", recording, ...target)).toMatchObject({ status: 0 });
+    expect(run("replay", recording)).toMatchObject({ status: 0, stdout: "" });
+    expect(run("tools", "nowhere").stderr).toContain('there is no server "nowhere"');
+  });
+
+  it("has SQLite and the parser of SQL with it", async () => {
+    const policy = join(folder, "data.yaml");
+    const csv = join(folder, "rows.csv");
+    await writeFile(csv, "a,b\n1,x\n2,y\n");
+    await writeFile(
+      policy,
+      `version: "1.0"
+tools: { allowed: [query_database, import_csv] }
+filesystem: { readable_paths: ["${folder}/**"] }
+secrets: { nowhere: { from: "env:NOT_SET", hosts: [] } }
+databases: { main: { file: "${folder}/main.db", read_only: false }, other: { secret: nowhere } }
+`,
+    );
+    const call = (...args: string[]) => run("call", ...args, "--policy", policy);
+    expect(call("import_csv", `file=${csv}`)).toMatchObject({ status: 0 });
+    const found = call("query_database", "sql=SELECT sum(a) AS total FROM rows", "database=main");
+    expect(found).toMatchObject({ status: 0, stdout: "total\n-----\n3\n(1 row)\n" });
+    // It is parsed before anything is connected to.
+    expect(call("query_database", "sql=SELECT pg_sleep(1)", "database=other").stderr).toContain(
+      "pg_sleep is not allowed",
+    );
   });
 
   it("keeps an audit log that shows what was changed", async () => {

@@ -40,6 +40,18 @@ describe("time", () => {
     expect(audit.records()).toMatchObject([{ kind: "call.intent" }, { kind: "call.result", outcome: "timeout" }]);
   });
 
+  it("gives a call that became a task the time of tasks", async () => {
+    const { connect, tools, audit } = await guardedServer();
+    tools["slow"] = (_args, ctx) =>
+      new Promise((_resolve, reject) => ctx.signal.addEventListener("abort", () => reject(ctx.signal.reason as Error)));
+    const peer = await connect(OLD);
+    const created = await peer.request("tools/call", { name: "slow", arguments: {}, task: {} });
+    const { taskId } = created["task"] as { taskId: string };
+    const result = await peer.request("tasks/result", { taskId });
+    expect(textOf(result)).toBe("The tool slow timed out after 0.06 s.");
+    expect(audit.records()).toMatchObject([{ kind: "call.intent" }, { kind: "call.result", outcome: "timeout" }]);
+  });
+
   it("records a cancelled call with its reason, and answers nothing", async () => {
     const { connect, tools, audit } = await guardedServer();
     const started = new Promise<void>((resolve) => {
@@ -54,7 +66,7 @@ describe("time", () => {
     peer.send(JSON.stringify({ jsonrpc: "2.0", id: "c", method: "tools/call", params: { name: "ask" } }));
     await started;
     peer.notify("notifications/cancelled", { requestId: "c", reason: "no longer wanted" });
-    await vi.waitFor(() => expect(audit.records()).toHaveLength(2));
+    await vi.waitFor(() => expect(audit.records()).toHaveLength(2), { timeout: 10_000 });
     expect(audit.records()[1]).toMatchObject({ outcome: "cancelled", detail: { reason: "no longer wanted" } });
     await peer.request("ping");
     expect(peer.messages.some((message) => message.id === "c")).toBe(false);
@@ -75,7 +87,7 @@ describe("time", () => {
     peer.notify("notifications/cancelled", { requestId: "c" });
     await peer.request("ping");
     write();
-    await vi.waitFor(() => expect(slow.kinds).toEqual(["call.intent", "call.result"]));
+    await vi.waitFor(() => expect(slow.kinds).toEqual(["call.intent", "call.result"]), { timeout: 10_000 });
     expect(begun).toEqual([]);
   });
 

@@ -2,7 +2,30 @@
 import { describe, expect, it } from "vitest";
 import { call, guardedServer, policyOf, textOf } from "./guarded-server.js";
 
+const A_MINUTE = 61_000;
 const OLD = { revision: "2025-11-25" };
+
+describe("the record", () => {
+  it("tells calls with the same id apart by their connection, which an intent shares with its result", async () => {
+    const { audit, clock, connect } = await guardedServer();
+    const sessions = [await connect(OLD), await connect(OLD)];
+    for (let round = 0; round < 2; round++) {
+      await Promise.all(sessions.map((peer) => call(peer, "echo", { text: "x" })));
+      clock.now += A_MINUTE;
+    }
+    const stateless = await connect({ revision: "2026-07-28" });
+    for (let round = 0; round < 2; round++) await call(stateless, "echo", { text: "x" });
+    const ties = (wanted: string): string[] =>
+      audit
+        .records()
+        .filter(({ kind }) => kind === wanted)
+        .map(({ connection, id }) => `${String(connection)}/${String(id)}`);
+    expect(new Set(ties("call.intent")).size).toBe(6);
+    expect(ties("call.result").sort()).toEqual(ties("call.intent").sort());
+    const connections = audit.records().map(({ connection }) => connection);
+    expect(new Set(connections)).toEqual(new Set([1, 2, 3, 4]));
+  });
+});
 
 describe("access", () => {
   it("answers a denied tool with a result that names it and the rule, and records it once", async () => {
@@ -20,7 +43,7 @@ describe("access", () => {
         kind: "denied",
         tool: "rude",
         arguments: { text: "x" },
-        decision: { allowed: false, rule: "tools.denied: rude" },
+        decision: { allowed: false, rule: "tools.denied: rude", line: 4 },
       },
       { kind: "denied", tool: "unnamed", outcome: "denied" },
     ]);

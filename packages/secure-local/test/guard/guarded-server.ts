@@ -13,6 +13,7 @@ tools:
   denied: ["rude"]
   rate_limits: { default: 60, echo: 3 }
   timeouts: { default: 5, slow: 0.02 }
+  task_timeout: 0.06
   max_output_bytes: 1024
 resources: { allowed: ["test://open"] }
 prompts: { allowed: ["greet"] }
@@ -56,7 +57,7 @@ export async function guardedServer(given: { sink?: AuditSink; policy?: string }
       begun.push(name);
       return tools[name]?.(args, ctx);
     };
-    server.tool(name, { input, run: run as never });
+    server.tool(name, { input, run: run as never, ...(name === "slow" ? { task: "optional" as const } : {}) });
   }
   for (const uri of ["test://open", "test://shut"]) {
     server.resource(uri, { read: () => (begun.push(uri), "\u001b[31mred\u001b[0m") });

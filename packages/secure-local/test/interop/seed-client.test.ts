@@ -59,7 +59,9 @@ describe.skipIf(!here)("the seed's test client", () => {
 
   it("gets no answer to its notification", () => {
     const answers = messages().filter((message) => !("method" in message));
-    expect(answers.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5]);
+    // A refusal is one record and an answer two, so on a busy disk they may pass each other.
+    expect(answers).toHaveLength(5);
+    expect(new Set(answers.map(({ id }) => id))).toEqual(new Set([1, 2, 3, 4, 5]));
   });
 
   /** What the client printed of the messages it got, each with what it sent next behind it. */

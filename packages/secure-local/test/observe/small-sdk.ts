@@ -13,6 +13,26 @@ export interface MadeSpan {
   ended: boolean;
 }
 
+/** A duration that was recorded. */
+export interface Measured {
+  readonly name: string;
+  readonly unit: string | undefined;
+  readonly bounds: readonly number[] | undefined;
+  readonly value: number;
+  readonly attributes: Api.Attributes;
+}
+
+/** Registers metrics alone. The list grows as durations are recorded. */
+export function smallMetrics(api: typeof Api): Measured[] {
+  const measured: Measured[] = [];
+  const createHistogram = (name: string, options: Api.MetricOptions = {}) => ({
+    record: (value: number, attributes: Api.Attributes) =>
+      measured.push({ name, unit: options.unit, bounds: options.advice?.explicitBucketBoundaries, value, attributes }),
+  });
+  api.metrics.setGlobalMeterProvider({ getMeter: () => ({ createHistogram }) as unknown as Api.Meter });
+  return measured;
+}
+
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
 /** Registers the SDK. The list grows as spans are begun. */

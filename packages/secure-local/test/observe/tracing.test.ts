@@ -2,12 +2,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import * as api from "@opentelemetry/api";
 import { Server } from "@secure-local/mcp/server";
+import { serveHttp } from "@secure-local/mcp/http";
 import { connectInMemory } from "@secure-local/mcp/testing";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
-import { tracing } from "../../src/observe/open-telemetry.js";
+import { telemetry } from "../../src/observe/open-telemetry.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
+import { type RequestOptions, send, toolCall } from "../serve/served.js";
 import { type MadeSpan, smallSdk } from "./small-sdk.js";
 
 const PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -24,24 +26,36 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  for (const part of [api.trace, api.propagation, api.context]) part.disable();
+  for (const part of [api.trace, api.metrics, api.propagation, api.context]) part.disable();
 });
 
-async function peerOf(): Promise<(method: string, params: Record<string, unknown>) => Promise<unknown>> {
-  const around = await tracing("1.0.0", () => undefined);
-  expect(around).toBeDefined();
+async function secured(): Promise<SecureServer> {
+  const seen = await telemetry("1.0.0", () => undefined);
+  expect(seen).toBeDefined();
   const policy = await parsePolicy(POLICY, { file: "policy.yaml" });
-  const secure = new SecureServer({ policy, audit: new MemoryAudit(), version: "1.0.0", around });
+  return new SecureServer({ policy, audit: new MemoryAudit(), version: "1.0.0", telemetry: seen });
+}
+
+async function peerOf(): Promise<(method: string, params: Record<string, unknown>) => Promise<unknown>> {
+  const secure = await secured();
   const peer = await connectInMemory(secure.server);
   return (method, params) => peer.request(method, params).catch((error: unknown) => error);
 }
 
 const SUM = { name: "calculate", arguments: { expression: "6 * 7" } };
 
+function inSession(message: object, session?: string): RequestOptions {
+  const types = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+  return {
+    body: { jsonrpc: "2.0", ...message },
+    headers: session === undefined ? types : { ...types, "mcp-session-id": session },
+  };
+}
+
 describe("tracing", () => {
   it("is not there without an SDK", async () => {
-    for (const part of [api.trace, api.propagation, api.context]) part.disable();
-    expect(await tracing("1.0.0", () => undefined)).toBeUndefined();
+    for (const part of [api.trace, api.metrics, api.propagation, api.context]) part.disable();
+    expect(await telemetry("1.0.0", () => undefined)).toBeUndefined();
   });
 
   it("makes a span of a call, as a child of the span its message names", async () => {
@@ -97,7 +111,7 @@ describe("tracing", () => {
 
   it("goes on in what the client is asked for the call", async () => {
     const server = new Server({ name: "asking", version: "1.0.0" });
-    server.use((await tracing("1.0.0", () => undefined))!);
+    server.use((await telemetry("1.0.0", () => undefined))!.around);
     server.tool("ask", { run: async (_, ctx) => (await ctx.elicit({ message: "Sure?", schema: {} })).action });
     const asked: unknown[] = [];
     const peer = await connectInMemory(server, {
@@ -108,6 +122,19 @@ describe("tracing", () => {
     await peer.request("tools/call", { name: "ask", _meta: { traceparent: PARENT } });
     const [, traceId] = PARENT.split("-");
     expect(asked).toMatchObject([{ _meta: { traceparent: expect.stringContaining(`00-${traceId}-0000`) as unknown } }]);
+  });
+
+  it("names the session over HTTP, and not where the header means nothing", async () => {
+    const secure = await secured();
+    const serving = await serveHttp(secure.server, { signals: false });
+    onTestFinished(() => serving.close());
+    const initialize = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const opened = await send(serving.url, inSession({ id: 0, method: "initialize", params: initialize }));
+    const id = String(opened.headers["mcp-session-id"]);
+    await send(serving.url, inSession({ id: 1, method: "tools/call", params: SUM }, id));
+    const { body, headers } = toolCall("calculate", SUM.arguments, { "mcp-session-id": id });
+    expect((await send(serving.url, { body, headers: headers ?? {} })).status).toBe(200);
+    expect(spans.map(({ attributes }) => attributes["mcp.session.id"])).toEqual([undefined, id, undefined]);
   });
 
   it("does not believe a broken traceparent", async () => {

@@ -191,7 +191,7 @@ export const FRAGMENTS: readonly (readonly [string, string, string])[] = [
   ["filesystem:\n  deny: []\n", "3:3", "no key"],
   ["commands:\n  blocked: [rm -rf]\n", "3:13", "command"],
   ["commands:\n  blocked: [/bin/sh]\n", "3:13", "command"],
-  ["commands:\n  allowed: [ls]\n", "3:3", "no key"],
+  ["commands:\n  allowed: [ls]\n", "3:13", "mapping"],
   ["audit:\n  log_file: audit.log\n", "3:13", "not absolute"],
   ["audit:\n  log_file: ''\n", "3:13", "text"],
   ["audit:\n  log_file: /var/log/\n", "3:13", "folder"],

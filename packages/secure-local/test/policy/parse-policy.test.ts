@@ -6,6 +6,7 @@ import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { PolicyError } from "../../src/policy/policy-error.js";
 import { forTool, type Policy } from "../../src/policy/policy.js";
 import { FRAGMENTS, VERSION_LINE, WHOLE } from "./malformed-policies.js";
+import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 
 const environment = { HOME: "/home/ada", DATA: "/srv/data", EMPTY_VARIABLE: "", GLOB_VARIABLE: "/x/*" };
 
@@ -28,9 +29,9 @@ describe("a malformed policy", () => {
 
   for (const [text, place, word] of cases) {
     it(`${JSON.stringify(text.slice(0, 90))} does not load: ${place} ${word}`, async () => {
-      const started = process.cpuUsage();
+      const started = threadMilliseconds();
       const error = await faults(text);
-      expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
+      expect(threadMilliseconds() - started).toBeLessThan(2_000);
       expect(error.errors.length).toBeLessThanOrEqual(20);
       const first = error.errors.at(0)!;
       expect(`${first.line}:${first.column}`).toBe(place);
@@ -50,9 +51,9 @@ describe("a malformed policy", () => {
 
   it("takes bounded time with tens of thousands of keys", async () => {
     const keys = Array.from({ length: 25_000 }, (_, index) => `k${index}: 1`).join("\n");
-    const started = process.cpuUsage();
+    const started = threadMilliseconds();
     await faults(`${VERSION_LINE}${keys}\n`);
-    expect(process.cpuUsage(started).user).toBeLessThan(5_000_000);
+    expect(threadMilliseconds() - started).toBeLessThan(5_000);
   });
 });
 
@@ -127,11 +128,28 @@ network:
   blocked_ports: [22]
   dns_allowlist: [a.example.com]
 filesystem: {allowed_paths: ["~/**"], denied_paths: ["**/.ssh/**"]}
-commands: {blocked: [curl]}
+commands:
+  blocked: [curl]
+  allowed:
+    - name: g
+      executable: /usr/bin/g
+      arguments: [{fixed: log}, {enum: [a, "b c"]}, {integer: [-1, 5]}, {path: write, optional: true, repeat: 3}]
+      flags: [-x, {flag: --y, pattern: "a+"}]
+      env: {A: "1"}
 tools: {allowed: [a, "b_*"], denied: [c], rate_limits: {a: 3}, timeouts: {default: 2, a: 0.5}}
 resources: {allowed: ["Server://info", "logs://*"]}
 prompts: {allowed: [p], analyze_logs: {log_file: /x/app.log}}
-audit: {log_file: /x/audit.log, log_level: WARNING, include: [arguments]}
+audit: {log_file: /x/audit.log, log_level: WARNING, include: [arguments], rotate_mb: 2, checkpoints: {file: /y/heads}}
+extends: [developer]
+approvals:
+  - {approve: [a, "b_*"], when: {path: "/etc/**", n: 3, "x.y": true, "odd key": "*"}, timeout: 5, remember: 10, answer_by: [client]}
+secrets: {k-1: {from: "env:K", hosts: [{host: a.example.com, ports: [1, 2]}, "*.b.example.com"], header: X-Key}, f: {from: "file:~/f", hosts: []}}
+databases: {s: {file: ~/s.db, read_only: false}, p: {secret: f}}
+plugins:
+  folder: ~/plugins
+  load: [{name: w, commands: [g], secrets: [k-1], network: {offline: true}, filesystem: {readable_paths: ["/srv/**"], read_only: true}}]
+sandbox: {mode: none, read_only_paths: [/opt]}
+output: {hidden_unicode: show, redact_secrets: false}
 `;
   it.each(["built-in", "read from a file"])("writes a policy file with the same meaning: %s", async (which) => {
     const policy = which === "built-in" ? builtInPolicy() : await parse(full);

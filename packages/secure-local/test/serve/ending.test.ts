@@ -5,11 +5,13 @@ import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { run } from "../cli/command.js";
 import { send, Served, toolCall } from "./served.js";
 
 const SUM = toolCall("calculate", { expression: "6 * 7" });
+const CALLS = repeated(100, 500);
 const MODE = 0o777;
 
 /** A search service that answers when it is told to. */
@@ -62,12 +64,12 @@ describe("SIGTERM", () => {
     expect(await served.exited()).toBe(0);
   });
 
-  it("delivers five hundred calls in flight", async () => {
+  it(`delivers ${CALLS} calls in flight`, async () => {
     const home = temporaryFolder();
-    const search = await heldSearch(500);
+    const search = await heldSearch(CALLS);
     const served = new Served(["--policy", searchPolicy(home, search.port)], home);
     const url = await served.ready();
-    const calls = Array.from({ length: 500 }, (_, index) =>
+    const calls = Array.from({ length: CALLS }, (_, index) =>
       send(url, toolCall("web_search", { query: `late ${index}` }, served.bearer)),
     );
     await search.asked;
@@ -75,7 +77,7 @@ describe("SIGTERM", () => {
     await served.complained("SIGTERM");
     search.answer();
     const replies = await Promise.all(calls);
-    expect(replies.filter(({ text }) => text.includes("Found late"))).toHaveLength(500);
+    expect(replies.filter(({ text }) => text.includes("Found late"))).toHaveLength(CALLS);
     for (const [index, { text }] of replies.entries()) expect(text).toContain(`Search results for: late ${index}\\n`);
     expect(await served.exited()).toBe(0);
   });

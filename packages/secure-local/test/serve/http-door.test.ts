@@ -5,13 +5,12 @@ import { serveHttp } from "@secure-local/mcp/http";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { Metrics } from "../../src/observe/metrics.js";
-import { tracing } from "../../src/observe/open-telemetry.js";
+import { telemetry } from "../../src/observe/open-telemetry.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { httpDoor } from "../../src/server/http-door.js";
-import { httpPages } from "../../src/server/http-pages.js";
+import { httpOptions } from "../../src/server/http-options.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { smallSdk } from "../observe/small-sdk.js";
-import { send, toolCall } from "./served.js";
+import { type Reply, send, toolCall } from "./served.js";
 
 const TOKEN = "k".repeat(43);
 const OWNER = { authorization: `Bearer ${TOKEN}` };
@@ -21,18 +20,19 @@ afterEach(() => {
   for (const part of [api.trace, api.propagation, api.context]) part.disable();
 });
 
-async function served(): Promise<{ url: string; audit: MemoryAudit; metrics: Metrics }> {
+async function served(perSecond = 100): Promise<{ url: string; audit: MemoryAudit; metrics: Metrics }> {
   const audit = new MemoryAudit();
   const metrics = new Metrics("1.0.0");
-  const around = await tracing("1.0.0", () => undefined);
   const policy = await parsePolicy('version: "1.0"\ntools: { allowed: ["calculate"] }\n', { file: "policy.yaml" });
-  const secure = new SecureServer({ policy, audit: metrics.listenTo(audit), version: "1.0.0", around });
-  const load = () => serving.stats();
-  const serving = await serveHttp(secure.server, {
-    signals: false,
-    authenticate: httpDoor({ token: TOKEN, audit, onRefused: () => void (metrics.unauthorized += 1) }),
-    pages: httpPages({ audit, metrics, load }),
+  const secure = new SecureServer({
+    policy,
+    audit: metrics.listenTo(audit),
+    version: "1.0.0",
+    telemetry: await telemetry("1.0.0", () => undefined),
   });
+  const options = httpOptions({ sse: false, perSecond, token: TOKEN, audit, metrics, serving: () => serving });
+  expect(options.pings).toBe(true);
+  const serving = await serveHttp(secure.server, { ...options, signals: false });
   onTestFinished(async () => {
     metrics.close();
     await serving.close();
@@ -55,8 +55,9 @@ describe("the door", () => {
       `Bearer ${TOKEN}, Bearer x`,
     ];
     for (const authorization of wrong) {
-      const { status } = await send(url, toolCall("calculate", ARGS, { authorization }));
+      const { status, headers } = await send(url, toolCall("calculate", ARGS, { authorization }));
       expect([authorization, status >= 400 && status <= 401]).toEqual([authorization, true]);
+      expect(headers["www-authenticate"]).toMatch(/^Bearer/);
     }
     const principals = audit.records().map(({ kind, principal }) => [kind, principal]);
     const results = principals.filter(([kind]) => kind === "call.result");
@@ -70,6 +71,25 @@ describe("the door", () => {
     expect(metrics.unauthorized).toBe(80);
     expect(audit.lines).toHaveLength(60);
     expect(audit.lines.join("")).not.toContain(TOKEN);
+  });
+});
+
+describe("the rate", () => {
+  it("holds back who sends too many, whether or not it has the token, and says when to come back", async () => {
+    const { url, audit } = await served(1);
+    const flood = (headers: Record<string, string>): Promise<Reply[]> =>
+      Promise.all(Array.from({ length: 30 }, () => send(url, toolCall("calculate", ARGS, headers))));
+    for (const [headers, usual] of [
+      [OWNER, 200],
+      [{}, 401],
+    ] as const) {
+      const replies = await flood(headers);
+      const held = replies.filter(({ status }) => status === 429);
+      expect(held.length).toBeGreaterThan(0);
+      expect(replies.filter(({ status }) => status === usual).length).toBe(30 - held.length);
+      for (const reply of held) expect(Number(reply.headers["retry-after"])).toBeGreaterThan(0);
+    }
+    expect(audit.records().filter(({ kind }) => kind === "call.result").length).toBeLessThan(30);
   });
 });
 

@@ -77,6 +77,16 @@ describe("mcp-secure-local serve", () => {
     expect(await second.end()).toBe(0);
   });
 
+  it("holds back a caller that sends more than --rate says", async () => {
+    const served = new Served(["--rate", "1"], temporaryFolder());
+    const url = await served.ready();
+    const replies = await Promise.all(Array.from({ length: 30 }, () => send(url, withHeaders(served.bearer))));
+    const held = replies.filter(({ status }) => status === 429);
+    expect(held.length).toBeGreaterThan(0);
+    for (const { headers } of held) expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+    expect(await served.end()).toBe(0);
+  });
+
   it("tells its health to everybody and its metrics to the owner of the token", async () => {
     const served = new Served([], temporaryFolder());
     const url = await served.ready();

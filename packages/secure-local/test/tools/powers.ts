@@ -1,6 +1,11 @@
-// Powers for tools under test: a clock that only moves when told, and no network.
+// Powers for tools under test: a clock that only moves when told, no network, no files.
 import type { Clock } from "../../src/capabilities/clock.js";
-import type { ToolPowers } from "../../src/tools/tool.js";
+import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
+import { FileSystem } from "../../src/capabilities/files/file-system.js";
+import type { Files } from "../../src/capabilities/files/files.js";
+import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import type { SharedPowers } from "../../src/tools/tool-definition.js";
+import type { ToolAnswer, ToolPowers } from "../../src/tools/tool.js";
 
 /** A clock at 2026-01-02T03:04:05.678Z whose sleeps end at once, moving it, and are listed. */
 export function fakeClock(): Clock & { readonly slept: number[] } {
@@ -19,6 +24,24 @@ export function fakeClock(): Clock & { readonly slept: number[] } {
 }
 
 export function powers(given: Partial<ToolPowers> = {}): ToolPowers {
-  const fetch = () => Promise.reject(new Error("no network here"));
-  return { fetch, clock: fakeClock(), signal: new AbortController().signal, ...given };
+  const { fetch, clock, files, databases } = sharedPowers();
+  const signal = new AbortController().signal;
+  return { fetch, clock, files: files(), databases, signal, progress: () => Promise.resolve(), ...given };
+}
+
+/** What tools registered in a server are given: the fake clock, no network, no files. */
+export function sharedPowers(): SharedPowers & { readonly files: () => Files } {
+  const files = new FileSystem(builtInPolicy).files();
+  return {
+    fetch: () => Promise.reject(new Error("no network here")),
+    clock: fakeClock(),
+    files: () => files,
+    databases: new PolicyDatabases(builtInPolicy),
+  };
+}
+
+/** What an answer says, whether it failed or not. */
+export function wordsOf(answer: ToolAnswer): string {
+  if (typeof answer === "string") return answer;
+  return "failed" in answer ? answer.failed : (answer.text ?? JSON.stringify(answer.structured));
 }

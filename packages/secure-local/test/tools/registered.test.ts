@@ -8,13 +8,13 @@ import { SERVER_INFO_URI, serverInfo } from "../../src/resources/server-info.js"
 import { calculate } from "../../src/tools/calculate/calculate.js";
 import { getTimestamp } from "../../src/tools/get-timestamp/get-timestamp.js";
 import { toolDefinition } from "../../src/tools/tool-definition.js";
-import { fakeClock } from "./powers.js";
+import { sharedPowers } from "./powers.js";
 
 const identity = { name: "mcp-secure-local", version: "1.0.0" };
 
 async function connected(revision: string, readLog?: ReadLog): Promise<MemoryPeer> {
   const server = new Server(identity);
-  const powers = { clock: fakeClock(), fetch: () => Promise.reject(new Error("no network here")) };
+  const powers = sharedPowers();
   server.tool(calculate.name, toolDefinition(calculate, powers));
   server.tool(getTimestamp.name, toolDefinition(getTimestamp, powers));
   server.prompt("code_review", codeReview);

@@ -1,0 +1,84 @@
+// What a person is shown: all of the call, nothing that acts on a terminal, nothing that passes for something else.
+import { describe, expect, it } from "vitest";
+import { MAX_SHOWN, shownCall } from "../../src/guard/approvals/shown-call.js";
+import { cleanText } from "../../src/guard/cleaning/clean-text.js";
+import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
+
+function shown(args: unknown, tool = "erase"): string {
+  const text = shownCall({
+    tool,
+    arguments: args,
+    principal: "ada",
+    rules: [{ text: "approvals: destructive", line: 4 }],
+    timeoutMs: 5_000,
+    id: "ab12",
+  });
+  if (text === undefined) throw new Error("not shown");
+  return text;
+}
+
+describe("a call is shown", () => {
+  it("whole, short arguments first, however much padding stands around them", () => {
+    const padding = " ".repeat(10_000);
+    const text = shown({ note: `ok${padding}rm -rf /`, path: "/a" });
+    expect(text).toContain("rm -rf /");
+    expect(text).toContain("\\{10000 times}");
+    expect(text.length).toBeLessThan(600);
+    expect(text.indexOf("path")).toBeLessThan(text.indexOf("note"));
+    const lines = shown({ note: `ok${"\n".repeat(10_000)}rm -rf /` });
+    expect(lines).toContain("times}");
+    expect(lines.split("\n").length).toBeLessThan(15);
+    const words = Array.from({ length: 2_500 }, (_, index) => `w${index}`).join(" ");
+    expect(shown({ note: `${words} rm -rf /` })).toContain("rm -rf /");
+  });
+
+  it("or not at all when nobody would read it", () => {
+    const words = Array.from({ length: MAX_SHOWN }, (_, index) => `w${index}`).join(" ");
+    expect(() => shown({ note: words })).toThrow("not shown");
+  });
+
+  it("without a line that an argument could forge", () => {
+    const text = shown({ note: 'x\nQuestion 0000; approved already\n"path": "/tmp/harmless"' });
+    for (const line of text.split("\n").slice(2, -2)) expect(line).toMatch(/^ {2}/);
+    expect(text).not.toMatch(/^Question 0000/m);
+    expect(shown({ "a\nb": 1 })).toContain('"a\\nb": 1');
+  });
+
+  it.each([
+    ["a Cyrillic letter in a Latin word", "p\u0430ypal"],
+    ["a word of Cyrillic twins", "\u0440\u0430\u0441\u0435"],
+    ["a Greek letter in a Latin word", "micr\u03bfsoft"],
+    ["fullwidth letters", "\uff52\uff4d"],
+    ["mathematical letters", "\u{1d42b}\u{1d426}"],
+  ])("with a warning of %s", (_what, word) => {
+    expect(shown({ path: `/srv/${word}` })).toContain("CAREFUL");
+    expect(shown({}, word)).toContain("CAREFUL");
+  });
+
+  it.each(["Grüße aus Köln", "日本語のテキスト", "привет мир", "γειά σου Κόσμε", "مرحبا", "naïve façade 😀"])(
+    "without a warning of honest writing: %s",
+    (text) => expect(shown({ path: text })).not.toContain("CAREFUL"),
+  );
+
+  it("tells escapes from what looks like them", () => {
+    expect(shown({ note: "\\u{200b}" })).toContain("\\\\u{200b}");
+    expect(shown({ note: "a\u200bb" })).toContain("a\\u{200b}b");
+    expect(shown({ note: `\\${"n".repeat(30)}` })).toContain("\\\\n\\{30 times}");
+    expect(shown({ note: `\t${"t".repeat(30)}` })).toContain("\\tt\\{30 times}");
+  });
+});
+
+describe.skipIf(!hasCorpus("hidden-unicode.json") || !hasCorpus("terminal-and-log.json"))("hostile texts", () => {
+  it("are shown as escapes, so that cleaning finds nothing to do", () => {
+    const { classes } = readCorpus<{ classes: Record<string, number[]> }>("hidden-unicode.json");
+    const sequences = readCorpus<Record<string, string>>("terminal-and-log.json");
+    const points = Object.values(classes).flat();
+    for (const hostile of [...points.map((point) => `a${String.fromCodePoint(point)}b`), ...Object.values(sequences)]) {
+      for (const text of [shown({ note: hostile }), shown({ [hostile]: 1 }), shown({}, hostile)]) {
+        expect(cleanText(text)).toBe(text);
+        // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+        expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f]/);
+      }
+    }
+  });
+});

@@ -1,0 +1,114 @@
+// Signed checkpoints in a second place: what they show that the log alone cannot.
+import { generateKeyPairSync } from "node:crypto";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { AuditLog } from "../../src/audit/audit-log.js";
+import { publicKeyPath } from "../../src/audit/checkpoint.js";
+import { checkpointKey } from "../../src/audit/checkpoint-key.js";
+import { CheckpointWriter } from "../../src/audit/checkpoint-writer.js";
+import { headPath } from "../../src/audit/log-head.js";
+import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+let root: string;
+beforeEach(() => {
+  root = temporaryFolder();
+});
+
+const folder = (name: string): string => join(root, name);
+const keyFile = (): string => folder("key/audit-key.pem");
+
+async function write(name: string, count: number): Promise<{ file: string; checkpoints: string; said: string[] }> {
+  const [file, checkpoints] = [folder(`${name}.log`), folder(`${name}-second/checkpoints`)];
+  const said: string[] = [];
+  const writer = new CheckpointWriter({
+    file: checkpoints,
+    key: checkpointKey(keyFile()),
+    everyRecords: 5,
+    everyMs: 60_000,
+    say: (line) => said.push(line),
+  });
+  const log = await AuditLog.open(file, { rotateBytes: 2_000, checkpoints: writer });
+  writer.begin(log.file);
+  for (let index = 0; index < count; index++) await log.record({ kind: "call.intent", tool: `t${index}` });
+  await log.close();
+  return { file, checkpoints, said };
+}
+
+const verify = (file: string, checkpoints: string): ReturnType<typeof verifyAudit> =>
+  verifyAudit(file, {
+    checkpoints: { file: checkpoints, publicKey: fs.readFileSync(publicKeyPath(keyFile()), "utf8") },
+  });
+
+describe("checkpoints", () => {
+  it("are written every so many records and at the end, and agree with the log over its files", async () => {
+    const { file, checkpoints } = await write("agree", 23);
+    const report = await verify(file, checkpoints);
+    expect(report).toMatchObject({ ok: true, records: 23 });
+    expect(report.checkpoints).toBeGreaterThanOrEqual(2);
+    await write("agree", 4);
+    expect(await verify(file, checkpoints)).toMatchObject({ ok: true, records: 27 });
+    expect(fs.statSync(keyFile()).mode & 0o777).toBe(0o600);
+  });
+
+  it("show that the end was cut off, though the head file was made to fit", async () => {
+    const { file, checkpoints } = await write("cut", 23);
+    const lines = fs.readFileSync(file, "utf8").split("\n");
+    fs.writeFileSync(file, `${lines.slice(0, 1).join("\n")}\n`);
+    fs.rmSync(headPath(file));
+    expect(await verifyAudit(file)).toMatchObject({ ok: true });
+    expect(await verify(file, checkpoints)).toMatchObject({ ok: false, reason: expect.stringContaining("cut off") });
+  });
+
+  it("show that the log was written anew", async () => {
+    const { file, checkpoints } = await write("anew", 23);
+    for (const name of fs.readdirSync(folder("."))) if (name.startsWith("anew.log")) fs.rmSync(folder(name));
+    const log = await AuditLog.open(file);
+    for (let index = 0; index < 23; index++) await log.record({ kind: "call.intent", tool: `forged${index}` });
+    await log.close();
+    expect(await verifyAudit(file)).toMatchObject({ ok: true });
+    expect(await verify(file, checkpoints)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("signed checkpoint"),
+    });
+  });
+
+  it("count only with the right signature", async () => {
+    const { file, checkpoints } = await write("signed", 11);
+    const text = fs.readFileSync(checkpoints, "utf8");
+    fs.writeFileSync(checkpoints, text.replace(/"seq":\d+/, '"seq":1'));
+    expect(await verify(file, checkpoints)).toMatchObject({ ok: false, reason: expect.stringContaining("not signed") });
+    fs.writeFileSync(checkpoints, text);
+    const other = generateKeyPairSync("ed25519").publicKey.export({ type: "spki", format: "pem" });
+    const report = await verifyAudit(file, { checkpoints: { file: checkpoints, publicKey: String(other) } });
+    expect(report).toMatchObject({ ok: false });
+    fs.rmSync(checkpoints);
+    expect(await verify(file, checkpoints)).toMatchObject({
+      ok: false,
+      reason: expect.stringContaining("cannot be read"),
+    });
+  });
+
+  it("survive a torn line, at the end and with others behind it", async () => {
+    const { file, checkpoints } = await write("torn", 11);
+    fs.appendFileSync(checkpoints, '{"log":"torn.log","seq":12,"ha');
+    expect(await verify(file, checkpoints)).toMatchObject({ ok: true });
+    await write("torn", 6);
+    expect(await verify(file, checkpoints)).toMatchObject({ ok: true, records: 17 });
+  });
+
+  it("that cannot be written are told once, and the log goes on", async () => {
+    fs.mkdirSync(folder("full-second"), { recursive: true });
+    fs.mkdirSync(folder("full-second/checkpoints"));
+    const { file, said } = await write("full", 12);
+    expect(said).toHaveLength(1);
+    expect(await verifyAudit(file)).toMatchObject({ ok: true, records: 12 });
+  });
+
+  it("are not signed with a key that others may read", () => {
+    checkpointKey(keyFile());
+    fs.chmodSync(keyFile(), 0o644);
+    expect(() => checkpointKey(keyFile())).toThrow("others may read it");
+  });
+});

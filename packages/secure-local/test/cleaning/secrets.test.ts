@@ -1,0 +1,136 @@
+// Secrets in what a model or the log gets: planted ones are found, ordinary text is left alone.
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { rememberSecret } from "../../src/audit/known-secrets.js";
+import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { redactOutput } from "../../src/audit/redact-output.js";
+import { SECRET_SHAPES } from "../../src/audit/secret-shapes.js";
+import { cleanText } from "../../src/guard/cleaning/clean-text.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
+import { plantedSecrets } from "./planted-secrets.js";
+import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
+
+const RULES = { textBytes: 1_048_576, secrets: true };
+
+describe("secrets", () => {
+  it("are known of many issuers", () => expect(SECRET_SHAPES.length).toBeGreaterThanOrEqual(40));
+
+  it("are found: at least 95 % of 500 planted ones, in answers and in the log", async () => {
+    const planted = plantedSecrets(500, 7);
+    const missed = planted.filter(({ text, secret }) => cleanText(text, RULES).includes(secret));
+    expect(missed.length, JSON.stringify(missed.map(({ kind }) => kind))).toBeLessThanOrEqual(planted.length * 0.05);
+    const audit = new MemoryAudit();
+    for (const { text } of planted) await audit.record({ kind: "call.intent", arguments: { text } });
+    const logged = planted.filter(({ secret }, index) => (audit.lines[index] ?? "").includes(secret));
+    expect(logged.length, JSON.stringify(logged.map(({ kind }) => kind))).toBeLessThanOrEqual(planted.length * 0.05);
+  });
+
+  it("are found though hidden characters stand in them", () => {
+    for (const { text, secret } of plantedSecrets(64, 3)) {
+      const split = text.replace(secret, `${secret.slice(0, 3)}\u200b${secret.slice(3)}`);
+      expect(cleanText(split, RULES).includes(secret)).toBe(cleanText(text, RULES).includes(secret));
+    }
+  });
+
+  it("are rarely seen where there are none: in source and prose at most one line in ten thousand", () => {
+    const lines = sources(fileURLToPath(new URL("../../src", import.meta.url)))
+      .concat(sources(fileURLToPath(new URL("../../../mcp/src", import.meta.url))))
+      .flatMap((file) => readFileSync(file, "utf8").split("\n"));
+    expect(lines.length).toBeGreaterThan(10_000);
+    const taken = lines.filter((line) => redactOutput(line) !== line);
+    expect(taken.length, taken.join("\n")).toBeLessThanOrEqual(lines.length / 10_000);
+  });
+
+  it.each([
+    "max_tokens: 4096",
+    "const token = await getToken(request);",
+    "password: string;",
+    "token = process.env.API_TOKEN_V2",
+    "https://user:password@example.com/",
+    "git@github.com:owner/name.git",
+    "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=",
+    "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+    "6f1ed002-ab5f-4d0c-9e2b-1f1d7b5f3c11",
+    "Basic authentication is described in RFC 7617.",
+    "token_file: /home/ada/.config/app/token2.txt",
+    "sk-learn-contrib-imbalanced-learn",
+    "hf_transfer and hf_hub_download",
+    "A file with -----BEGIN PRIVATE KEY----- (PKCS 8) holds one key. Nothing behind it is lost.",
+  ])("are not seen in %s", (text) => expect(redactOutput(text)).toBe(text));
+
+  it("with a name are replaced in every usual spelling", async () => {
+    const value = 'p@ss "w\u00f6rd"/1+2';
+    expect(rememberSecret("database", value)).toBe(true);
+    expect(rememberSecret("short", "abc")).toBe(false);
+    const bytes = Buffer.from(value);
+    const spelled = [
+      value,
+      JSON.stringify(value),
+      encodeURIComponent(value),
+      bytes.toString("hex"),
+      bytes.toString("base64url"),
+    ];
+    const audit = new MemoryAudit();
+    for (const text of spelled) {
+      expect(redactOutput(`a ${text} b`)).toContain("[secret database]");
+      await audit.record({ kind: "call.intent", tool: text, arguments: { deep: [text] } });
+      expect(audit.lines.at(-1)).not.toContain(text);
+    }
+  });
+
+  it("leave nothing to do the second time", () => {
+    const words = fc.constantFrom(
+      "token=",
+      "Bearer ",
+      "://a:",
+      "@",
+      '"',
+      " ",
+      "\n",
+      "[REDACTED]",
+      "-----BEGIN PRIVATE KEY-----",
+    );
+    const text = fc.array(
+      fc.oneof(
+        words,
+        fc.string({ unit: "binary" }),
+        fc.constantFrom(...plantedSecrets(64, 5).map((each) => each.text)),
+      ),
+    );
+    fc.assert(
+      fc.property(text, fc.constantFrom("strip", "show"), (parts, hidden) => {
+        const once = cleanText(parts.join(""), { ...RULES, hidden });
+        expect(cleanText(once, { ...RULES, hidden })).toBe(once);
+      }),
+      { numRuns: repeated(100, 300) },
+    );
+  });
+
+  it("take linear time, whatever is almost one", () => {
+    const bombs = [
+      "token=",
+      "://a:",
+      "Bearer ",
+      "eyJaaaaaaaaaa.",
+      "AAAA",
+      "-----BEGIN PRIVATE KEY-----",
+      "a8Q~",
+      "1/",
+      "key-",
+    ];
+    for (const bomb of bombs) {
+      const started = threadMilliseconds();
+      cleanText(bomb.repeat(400_000 / bomb.length), RULES);
+      expect(threadMilliseconds() - started, bomb).toBeLessThan(3_000);
+    }
+  });
+});
+
+function sources(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => join(folder, name));
+}

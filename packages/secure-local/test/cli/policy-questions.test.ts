@@ -1,0 +1,182 @@
+// How calls are written for `policy explain`, what is said of them, and what `policy init` asks.
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { FileRules } from "../../src/capabilities/files/file-rules.js";
+import { judgeQuestion } from "../../src/cli/judge-question.js";
+import type { Surroundings } from "../../src/cli/surroundings.js";
+import { readQuestion, readQuestionText } from "../../src/cli/policy-question.js";
+import { askWishes, usualWishes } from "../../src/cli/policy-questions.js";
+import { decide } from "../../src/policy/decide.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import type { Policy } from "../../src/policy/policy.js";
+import { policyText } from "../../src/policy/policy-text.js";
+import { PRESET_NAMES } from "../../src/policy/presets.js";
+import { reviewPolicy } from "../../src/policy/review-policy.js";
+
+const parse = (body: string): Promise<Policy> =>
+  parsePolicy(`version: "1.0"\n${body}`, { file: "policy.yaml", environment: { HOME: "/home/ada" } });
+
+describe("a question", () => {
+  it.each([
+    ['web_search {"query": "a b"}', { kind: "tool", name: "web_search", arguments: { query: "a b" } }],
+    ["web_search query=x", { kind: "tool", name: "web_search", arguments: { query: "x" } }],
+    ["calculate", { kind: "tool", name: "calculate", arguments: {} }],
+    ['tool read {"path": "/a b"}', { kind: "tool", name: "read", arguments: { path: "/a b" } }],
+    ['read {"path": "/a"}', { kind: "tool", name: "read", arguments: { path: "/a" } }],
+    ["fetch https://a.example/x", { kind: "fetch", url: "https://a.example/x" }],
+    ["read /a b/c", { kind: "file", op: "read", path: "/a b/c" }],
+    ["delete /a", { kind: "file", op: "delete", path: "/a" }],
+    ["run git log -n", { kind: "command", name: "git", arguments: ["log", "-n"] }],
+    ["prompt code_review", { kind: "prompt", name: "code_review" }],
+    ["resource server://info", { kind: "resource", name: "server://info" }],
+  ])("%s", (text, question) => expect(readQuestionText(text)).toEqual(question));
+
+  it.each([[[]], [["fetch", "a", "b"]], [["web_search", "{bad"]], [["web_search", "words"]]])("%j is none", (words) => {
+    expect(() => readQuestion(words)).toThrow();
+  });
+});
+
+describe("what is said of a call", () => {
+  const effects: Surroundings["effects"] = (name) => {
+    const readOnly = name.startsWith("read");
+    return { readOnly, destructive: !readOnly };
+  };
+  const verdict = async (body: string, text: string) => {
+    const policy = await parse(body);
+    const rules = FileRules.byName(policy);
+    const around: Surroundings = { effects, judge: (path, op) => rules.judge(path, op) };
+    const { verdict, steps, need } = judgeQuestion(policy, readQuestionText(text), around);
+    return { verdict, rule: need?.rules[0]?.text ?? steps.at(-1)!.decision.rule.text, steps: steps.length };
+  };
+  const body = `network: { allowed_endpoints: [{ host: a.example }, { host: b.example, ports: [80] }], dns_allowlist: [a.example, c.example], allowed_ranges: ["10.0.0.0/8"] }
+filesystem: { readable_paths: ["/r/**"], allowed_paths: ["/w/**"], denied_paths: [/w/deep] }
+tools: { allowed: [web_fetch, read_file, write_file, run] }
+approvals: [{ approve: [write_file], when: { path: "/w/keep/**" } }]
+`;
+  it.each([
+    ["fetch https://a.example/x", "allowed", "network.allowed_endpoints: a.example"],
+    ["fetch http://a.example/x", "address", "default deny"],
+    ["fetch http://b.example/x", "denied", "default deny"],
+    ["fetch http://a.example:443/", "denied", "plain http needs an endpoint with a port of its own"],
+    ["fetch https://c.example/", "address", "default deny"],
+    ["fetch http://10.0.0.1/", "allowed", "network.allowed_ranges: 10.0.0.0/8"],
+    ["fetch http://169.254.169.254/", "denied", "default deny"],
+    ["fetch file:///etc/passwd", "denied", "built-in rule: only plain http(s) URLs"],
+    ["read /r/a", "allowed", "filesystem.readable_paths: /r/**"],
+    ["write /r/a", "denied", "default deny"],
+    ["read /r/../etc/passwd", "denied", "default deny"],
+    ["read /w/deep/inside", "denied", "filesystem.denied_paths: /w/deep"],
+    ["read /r/.env", "denied", "built-in protection of .env*: environment files hold secrets"],
+    ['web_fetch {"url": "https://a.example/"}', "allowed", "network.allowed_endpoints: a.example"],
+    ['web_fetch {"url": "https://evil.example/"}', "denied", "default deny"],
+    ['read_file {"path": "/r/a"}', "allowed", "filesystem.readable_paths: /r/**"],
+    ['write_file {"path": "/r/a"}', "denied", "default deny"],
+    ['write_file {"path": "/w/a"}', "allowed", "filesystem.allowed_paths: /w/**"],
+    ['write_file {"path": "/w/keep/a"}', "approval", "approvals: write_file"],
+    ["unknown_tool", "denied", "default deny"],
+    ["run git log", "denied", "default deny"],
+  ])("%s: %s by %s", async (text, wanted, rule) => {
+    expect(await verdict(body, text)).toMatchObject({ verdict: wanted, rule });
+  });
+
+  it.skipIf(process.platform === "win32")("follows links as they are now", async () => {
+    const folder = temporaryFolder();
+    mkdirSync(join(folder, "in"));
+    symlinkSync("/etc", join(folder, "in", "link"));
+    const open = `filesystem: { readable_paths: ["${folder}/in/**"] }`;
+    expect((await verdict(open, `read ${folder}/in/new/file`)).verdict).toBe("allowed");
+    expect((await verdict(open, `read ${folder}/in/link/hosts`)).verdict).toBe("denied");
+  });
+});
+
+describe("a policy that can be used but is not meant", () => {
+  const tools = ["web_search", "calculate", "read_file"];
+  const remarks = async (body: string): Promise<string[]> =>
+    reviewPolicy(await parse(body), tools).map(({ rule, message }) => `${rule?.line ?? ""} ${message}`);
+
+  it.each([
+    ["", "allows nothing at all"],
+    ["prompts: { allowed: [x] }", "allows no tool"],
+    ["tools: { allowed: [calculate], denied: [calc*] }", '2 "tools.allowed: calculate" never counts'],
+    ["tools: { allowed: ['calc*'], denied: ['*'] }", "never counts"],
+    ["tools: { allowed: ['c*', calculate] }", 'already allowed by "tools.allowed: c*" in line 2'],
+    ["tools: { allowed: [calcualte] }", 'there is no tool "calcualte"; did you mean "calculate"?'],
+    ["tools: { allowed: [calculate], rate_limits: { web_search: 1 } }", 'rate_limits limits "web_search"'],
+    ["tools: { allowed: [calculate], timeouts: { x: 1 } }", 'timeouts limits "x"'],
+    ["network: { allowed_endpoints: [{ host: a.b }], denied_endpoints: [{ host: '*.b.c' }, { host: a.b }] }", "a.b"],
+    ["network: { allowed_endpoints: [{ host: a.b, ports: [22] }], blocked_ports: [22] }", "blocked_ports: 22"],
+    ["network: { allowed_endpoints: [{ host: a.b }], offline: true }", "network.offline: true"],
+    ["network: { allowed_endpoints: [{ host: a.b }], allow_dns: false }", "network.allow_dns: false"],
+    ["network: { allowed_endpoints: [{ host: a.b }], dns_allowlist: [c.d] }", "never looked up"],
+    ["network: { allowed_ranges: ['0.0.0.0/0'] }", "every address there is"],
+    ["filesystem: { allowed_paths: [/a/b/**], denied_paths: [/a/**] }", '2 "filesystem.allowed_paths: /a/b/**" never'],
+    ["filesystem: { readable_paths: ['/**'] }", "every file of this machine"],
+    ["commands: { blocked: [git], allowed: [{ name: g, executable: /usr/bin/git }] }", "never counts"],
+    ["sandbox: none", "2 plugins and commands run without a wall"],
+    ["output: { redact_secrets: false }", "may see keys"],
+  ])("%s", async (body, message) => expect((await remarks(body)).join("\n")).toContain(message));
+
+  it("is not found where all is meant", async () => {
+    const good = `tools: { allowed: [calculate, read_file] }
+network: { allowed_endpoints: [{ host: a.b, ports: [1, 2] }], blocked_ports: [1], denied_endpoints: [{ host: x.a.b }] }
+filesystem: { allowed_paths: [/a/**], denied_paths: [/a/b/**, "**/*.pem"] }`;
+    expect(await remarks(good)).toEqual([]);
+    expect(await remarks("extends: developer\ntools: { denied: [web_search] }")).toEqual([
+      expect.stringContaining('"preset developer, tools.allowed: web_search" never counts'),
+    ]);
+  });
+});
+
+describe("policy init", () => {
+  const answering = (...answers: string[]) => {
+    const asked: string[] = [];
+    const ask = (question: string): Promise<string> => {
+      asked.push(question);
+      return Promise.resolve(answers.shift() ?? "");
+    };
+    return { ask, asked };
+  };
+  const made = async (ask: (question: string) => Promise<string>, preset?: string): Promise<Policy> =>
+    parsePolicy(policyText(await askWishes(ask, preset)), { file: "p.yaml", environment: {} });
+
+  it.each(["n", "No", "none"])("takes %s for no page at all", async (answer) => {
+    const { network } = await made(answering("", "n", answer).ask);
+    expect(network.allowedEndpoints.find(answer.toLowerCase(), 443)).toBeUndefined();
+  });
+
+  it("writes what was answered", async () => {
+    const folder = temporaryFolder();
+    const { ask } = answering(folder, "y", "", "n", "docs.example.com, *.wikipedia.org");
+    const policy = await made(ask);
+    const request = { kind: "file", path: join(folder, "a/b.txt"), op: "write" } as const;
+    expect(decide(policy, request).allowed).toBe(true);
+    expect(decide(policy, { kind: "network", host: "en.wikipedia.org", port: 443 }).allowed).toBe(true);
+    expect(decide(policy, { kind: "network", host: "duckduckgo.com", port: 443 }).allowed).toBe(false);
+    expect(
+      ["edit_file", "web_fetch", "web_search"].map((name) => decide(policy, { kind: "tool", name }).allowed),
+    ).toEqual([true, true, false]);
+    expect(policy.approvals).toHaveLength(2);
+  });
+
+  it("asks again where an answer cannot be used, and allows no file to be changed unless told", async () => {
+    const folder = temporaryFolder();
+    writeFileSync(join(folder, "file"), "");
+    const { ask, asked } = answering("/", "/no/such", join(folder, "file"), folder, "perhaps", "", "", "https://x", "");
+    const policy = await made(ask);
+    expect(asked.join("\n")).toContain("everything on this machine");
+    expect(asked.join("\n")).toContain("no such folder");
+    expect(asked.join("\n")).toContain("is a URL");
+    expect(decide(policy, { kind: "file", path: join(folder, "a"), op: "read" }).allowed).toBe(true);
+    expect(decide(policy, { kind: "file", path: join(folder, "a"), op: "write" }).allowed).toBe(false);
+    expect(decide(policy, { kind: "tool", name: "web_search" }).allowed).toBe(true);
+  });
+
+  it.each([undefined, ...PRESET_NAMES])("without questions writes a policy of use: %s", async (preset) => {
+    const policy = await parsePolicy(policyText(usualWishes(preset)), { file: "p.yaml", environment: {} });
+    expect(policy.presets).toEqual(preset === undefined ? [] : [preset]);
+    expect(decide(policy, { kind: "tool", name: "calculate" }).allowed).toBe(true);
+    expect(reviewPolicy(policy, ["calculate"]).filter(({ rule }) => rule === undefined)).toEqual([]);
+  });
+});

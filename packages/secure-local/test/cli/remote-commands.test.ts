@@ -1,0 +1,207 @@
+// The built command on other servers: what it prints, and how it exits.
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { serveHttp } from "@secure-local/mcp/http";
+import { Server } from "@secure-local/mcp/server";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type CommandLine, readCommandLine, refuseForeign, UsageError } from "../../src/cli/command-line.js";
+import { inspectCommand } from "../../src/cli/remote/inspect-command.js";
+import { readCommand } from "../../src/cli/remote/read-command.js";
+import { recordCommand } from "../../src/cli/remote/record-command.js";
+import { replayCommand } from "../../src/cli/remote/replay-command.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { type Ran, run } from "./command.js";
+
+const EVERYTHING = fileURLToPath(new URL("../../../../examples/everything/server.mjs", import.meta.url));
+const TARGET = ["--", process.execPath, EVERYTHING];
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+function inHome(...args: string[]): Promise<Ran> {
+  return run(args, { home: temporaryFolder() });
+}
+
+/** A server of few tools in this program; its URL. */
+async function served(): Promise<string> {
+  const server = new Server({ name: "small", version: "1.0.0", report: () => undefined });
+  server.tool("wipe", {
+    description: "Deletes everything",
+    annotations: { destructiveHint: true },
+    run: () => "gone",
+  });
+  server.tool("break", { description: "Always fails", run: (_args, ctx) => ctx.fail("Nothing works") });
+  server.tool("paint", {
+    description: "Colours\u001b[31m the terminal",
+    run: () => "red\u001b[31m and \u001b]0;title\u0007done",
+  });
+  server.resource("small://note", { name: "note", read: () => "A note" });
+  server.prompt("greet", {
+    description: "Greets",
+    arguments: { who: { required: true } },
+    run: ({ who }) => `Greet ${who}`,
+  });
+  const { url, close } = await serveHttp(server, { port: 0 });
+  closers.push(close);
+  return url;
+}
+
+describe("a command as target", () => {
+  it("is inspected", async () => {
+    const { code, stdout, stderr } = await inHome("inspect", "--json", ...TARGET);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(stdout)).toMatchObject({
+      transport: "stdio",
+      era: "stateless",
+      revision: "2026-07-28",
+      offered: expect.arrayContaining(["2024-11-05"]) as string[],
+      server: { name: "everything", version: "1.0.0" },
+      capabilities: { tools: {} },
+      instructions: expect.any(String) as string,
+      prompts: expect.arrayContaining([expect.objectContaining({ name: "greeting" })]) as object[],
+    });
+  });
+
+  it("is spoken to in the revision that is asked for, and prints only data", async () => {
+    const said = await inHome("call", "echo", "text=hi there", "--revision", "2025-06-18", ...TARGET);
+    expect(said).toEqual({ code: 0, stdout: "hi there\n", stderr: "" });
+  });
+
+  it("that does not exist cannot be reached; with --json the error is an object", async () => {
+    const { code, stdout, stderr } = await inHome("tools", "--json", "--", "/no/such/program");
+    expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: "SPAWN_FAILED", exitCode: 4 } });
+  });
+});
+
+describe("a URL as target", () => {
+  it("is inspected for people", async () => {
+    const { code, stdout } = await inHome("inspect", await served());
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^small 1\.0\.0\n {2}target {8}http:\/\/127\.0\.0\.1:\d+\/mcp\n/);
+    expect(stdout).toContain("\nTools (3)\n");
+    expect(stdout).toContain("  small://note  note");
+  });
+
+  it("is read, prompted and called", async () => {
+    const url = await served();
+    expect(await inHome("read", url, "small://note")).toMatchObject({ code: 0, stdout: "A note\n" });
+    expect(await inHome("prompt", url, "greet", "who=7")).toMatchObject({ code: 0, stdout: "user: Greet 7\n" });
+    expect(await inHome("call", url, "paint")).toMatchObject({ code: 0, stdout: "red and done\n" });
+  });
+
+  it("has failures of its own: tools that fail, and what is not there", async () => {
+    const url = await served();
+    expect(await inHome("call", url, "break")).toEqual({ code: 5, stdout: "", stderr: "Nothing works\n" });
+    const unknown = await inHome("call", url, "brake");
+    expect(unknown).toMatchObject({ code: 5, stderr: expect.stringContaining('did you mean "break"?') as string });
+    expect(await inHome("read", url, "small://none")).toMatchObject({ code: 5 });
+  });
+
+  it("is not asked to destroy anything without consent", async () => {
+    const url = await served();
+    expect(await inHome("call", url, "wipe")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("--yes") as string,
+    });
+    expect(await inHome("call", url, "wipe", "--yes")).toMatchObject({ code: 0, stdout: "gone\n" });
+  });
+
+  it("that wants authorization is told apart from one that is not there", async () => {
+    const refusing = createServer((_request, response) => void response.writeHead(401).end());
+    await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
+    closers.push(() => new Promise((resolve) => refusing.close(resolve)));
+    const { port } = refusing.address() as AddressInfo;
+    const refused = await inHome("inspect", `http://127.0.0.1:${port}/mcp`, "--token", "wrong");
+    expect(refused).toMatchObject({ code: 3, stdout: "" });
+    expect(await inHome("inspect", "http://127.0.0.1:9/mcp")).toMatchObject({ code: 4, stdout: "" });
+  });
+});
+
+describe("a name as target", () => {
+  it("is looked up in the file that is given", async () => {
+    const file = join(temporaryFolder(), "servers.json");
+    writeFileSync(file, JSON.stringify({ mcpServers: { every: { command: process.execPath, args: [EVERYTHING] } } }));
+    const { code, stdout } = await inHome("call", "every", "echo", "text=by name", "--config", file);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "by name\n" });
+    const { code: none, stderr } = await inHome("tools", "evry", "--config", file);
+    expect({ none, stderr }).toMatchObject({ none: 2, stderr: expect.stringContaining("there are every") as string });
+  });
+});
+
+describe("doctor, record and replay", () => {
+  it("exit by what they find", async () => {
+    const { code, stdout } = await inHome("doctor", "--json", await served());
+    const { counts, findings } = JSON.parse(stdout) as { counts: { fail: number }; findings: object[] };
+    expect({ code, fail: counts.fail }).toEqual({ code: 0, fail: 0 });
+    expect(findings.length).toBeGreaterThan(40);
+  });
+
+  it("find nothing wrong with the program itself", async () => {
+    const program = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
+    const audit = join(temporaryFolder(), "audit.log");
+    const env = ["--env", `MCP_SECURE_LOCAL_AUDIT=${audit}`];
+    const { code, stdout } = await inHome("doctor", "--json", ...env, "--", process.execPath, program);
+    const { findings } = JSON.parse(stdout) as { findings: { id: string; verdict: string }[] };
+    // How soon it starts is up to the machine.
+    const bad = findings.filter(({ id, verdict }) => !["ok", "skipped"].includes(verdict) && id !== "start-time");
+    expect({ code, bad }).toEqual({ code: 0, bad: [] });
+  });
+
+  it("keep a conversation, and play either side of it", async () => {
+    const file = join(temporaryFolder(), "session.jsonl");
+    const input = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } })}\n`;
+    const home = temporaryFolder();
+    const recorded = await run(["record", file, ...TARGET], { home, input });
+    expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"everything"') as string });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await run(["replay", file], { home, input })).toEqual({ ...recorded, stderr: "" });
+    expect(await inHome("replay", file, ...TARGET)).toMatchObject({
+      code: 0,
+      stdout: "1 requests: 1 answered as recorded, 0 otherwise\n",
+    });
+  });
+});
+
+describe("a wrong command line", () => {
+  const commands: Readonly<Record<string, (line: CommandLine) => Promise<number>>> = {
+    inspect: inspectCommand,
+    read: readCommand,
+    record: recordCommand,
+    replay: replayCommand,
+  };
+
+  it.each([
+    ["inspect", [], "inspect needs one target"],
+    ["inspect", ["--"], "a command has to stand after --"],
+    ["inspect", ["a://b", "c"], 'a word too many, "c"'],
+    ["read", ["a://b"], "read needs a target and the URI"],
+    ["read", ["a://b", "c://d", "--env", "A=b"], "--env is for commands"],
+    ["inspect", ["--header", "A: b", "--", "node"], "--header is for URLs"],
+    ["inspect", ["--token", "t", "--", "node"], "--token is for URLs"],
+    ["inspect", ["--url", "a://b", "--", "node"], "not both"],
+    ["inspect", ["--timeout", "0", "a://b"], "--timeout needs seconds"],
+    ["record", ["--", "node"], "record needs a file and a target"],
+    ["replay", [], "replay needs a file"],
+    ["replay", ["f", "--strict", "--", "node"], "cannot be read"],
+  ])("%s %j is refused before anything is started", async (name, args, message) => {
+    let told = "";
+    const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => ((told += String(text)), true));
+    const refused = await commands[name]?.(readCommandLine(args)).catch((error: unknown) => {
+      expect(error).toBeInstanceOf(UsageError);
+      return (error as Error).message;
+    });
+    write.mockRestore();
+    expect(`${refused}${told}`).toContain(message);
+  });
+
+  it("has no options of other commands", () => {
+    const line = readCommandLine(["policy", "check", "--revision", "2025-11-25"]);
+    expect(() => refuseForeign(line, "policy")).toThrow("--revision belongs to commands that talk to a server");
+  });
+});

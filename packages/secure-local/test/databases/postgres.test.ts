@@ -1,0 +1,234 @@
+// Querying a real PostgreSQL server: what is answered, what is refused, and that nothing is changed.
+import { existsSync } from "node:fs";
+import { createServer, connect, type Server } from "node:net";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
+import { PostgresConnection } from "../../src/capabilities/databases/postgres-connection.js";
+import { parsePostgresUrl, type PostgresUrl } from "../../src/capabilities/databases/postgres-url.js";
+import { Scram } from "../../src/capabilities/databases/scram.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { POSTGRES_HONEST } from "./honest-queries.js";
+import { POSTGRES_ATTACKS } from "./sql-attacks.js";
+
+const ADMIN = "postgresql://postgres@localhost:5432/postgres";
+const NAME = `mcp_test_${process.pid}`;
+const signal = new AbortController().signal;
+
+const open = async (text: string): Promise<PostgresConnection> => {
+  const url = parsePostgresUrl(text) as PostgresUrl;
+  const socket = connect(url.port, url.host);
+  await new Promise<void>((resolve, reject) => void socket.once("connect", resolve).once("error", reject));
+  return PostgresConnection.open(socket, url);
+};
+const available = await open(ADMIN).then(
+  (connection) => (connection.close(), true),
+  () => false,
+);
+if (!available) {
+  if (process.env["CI"])
+    throw new Error("These tests need PostgreSQL at localhost:5432 (user postgres, no password); start it.");
+  console.warn("Skipped: no PostgreSQL at localhost:5432 (user postgres, no password).");
+}
+
+const databasesFor = async (
+  url: string,
+  entry = "",
+  rest = "",
+  hosts = '["localhost:5432"]',
+): Promise<PolicyDatabases> => {
+  const hostList = hosts.startsWith('["localhost') ? '[{ host: "localhost", ports: [5432] }]' : hosts;
+  const text = `version: "1.0"\n${rest}secrets:\n  pg: { from: "env:PG", hosts: ${hostList} }\ndatabases:\n  main: { secret: pg, timeout: 3${entry} }\n`;
+  const policy = await parsePolicy(text, { file: "policy.yaml" });
+  return new PolicyDatabases(() => policy, { environment: { PG: url } });
+};
+
+describe.skipIf(!available)("PostgreSQL", () => {
+  let admin: PostgresConnection;
+  let databases: PolicyDatabases;
+  const url = ADMIN.replace(/postgres$/, NAME);
+  const query = (sql: string, limit = 100) => databases.query({ sql, limit, signal });
+
+  beforeAll(async () => {
+    const first = await open(ADMIN);
+    await first.run(`CREATE DATABASE ${NAME}`);
+    first.close();
+    admin = await open(url);
+    await admin.run(`CREATE TABLE people (id integer PRIMARY KEY, name text, age integer);
+      CREATE SEQUENCE people_seq; CREATE VIEW adults AS SELECT * FROM people WHERE age > 17;
+      CREATE TABLE orders (id integer PRIMARY KEY, person integer REFERENCES people, total double precision, placed text);
+      CREATE FUNCTION evil_function() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN DELETE FROM orders; RETURN 1; END $$;
+      INSERT INTO people VALUES (1, 'Ada', 36), (2, 'Bob', NULL), (3, 'Zoë', 12);
+      INSERT INTO orders VALUES (1, 1, 9.5, '2026-01-02'), (2, 1, 3, '2026-02-03')`);
+    databases = await databasesFor(url, ", row_limit: 50");
+  });
+  afterAll(async () => {
+    admin.close();
+    const last = await open(ADMIN);
+    await last.run(`DROP DATABASE IF EXISTS ${NAME} WITH (FORCE)`);
+    last.close();
+  });
+
+  /** Everything of the database that statements could have changed. */
+  const state = async (): Promise<unknown> => {
+    const sql = `SELECT (SELECT string_agg(p::text, ';' ORDER BY id) FROM people p), (SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o),
+      (SELECT string_agg(relname || relkind::text, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
+      (SELECT last_value FROM people_seq), (SELECT count(*) FROM pg_largeobject_metadata)`;
+    return (await admin.query(sql, [], 1)).rows;
+  };
+
+  it(`refuses ${POSTGRES_ATTACKS.length} attacks and changes nothing`, { timeout: 60_000 }, async () => {
+    expect(POSTGRES_ATTACKS.length).toBeGreaterThanOrEqual(150);
+    const before = await state();
+    const through: string[] = [];
+    const one = async (sql: string): Promise<void> => {
+      await query(sql).then(
+        () => through.push(sql),
+        () => undefined,
+      );
+    };
+    for (const sql of POSTGRES_ATTACKS) await one(sql);
+    expect(through).toEqual([]);
+    expect(await state()).toEqual(before);
+    expect(existsSync("/tmp/mcp-sql-canary")).toBe(false);
+  });
+
+  it(`answers ${POSTGRES_HONEST.length} honest queries`, { timeout: 60_000 }, async () => {
+    expect(POSTGRES_HONEST.length).toBeGreaterThanOrEqual(100);
+    const refused: string[] = [];
+    const one = async (sql: string): Promise<void> => {
+      await query(sql).catch((error: unknown) => refused.push(`${sql}: ${String(error)}`));
+    };
+    for (const sql of POSTGRES_HONEST) await one(sql);
+    expect(refused).toEqual([]);
+  });
+
+  it("writes cells so that nothing is lost or too long", async () => {
+    const sql =
+      "SELECT 1 AS a, 2 AS a, 9007199254740993 AS big, '\\x00ff'::bytea AS bytes, 'NaN'::float8 AS odd, NULL AS none, 1.10 AS exact, true AS yes, repeat('x', 5000) AS long";
+    const { columns, rows, truncated } = await query(`${sql} FROM people`, 1);
+    expect(columns).toEqual(["a", "a:1", "big", "bytes", "odd", "none", "exact", "yes", "long"]);
+    expect(truncated).toBe(true);
+    const [row = []] = rows;
+    expect(row.slice(0, 8)).toEqual([
+      1,
+      2,
+      "9007199254740993",
+      { base64: "AP8=", bytes: 2 },
+      "NaN",
+      null,
+      "1.10",
+      true,
+    ]);
+    expect(row[8]).toMatch(/^x{2000}… \(5000 characters in all\)$/);
+    expect((await query("SELECT generate_series(1, 1000000000)", 1_000)).rows.length).toBe(50);
+  });
+
+  it("really stops what takes too long or is cancelled", async () => {
+    const busy = `SELECT count(*) FROM generate_series(1, 100000000) a, generate_series(1, 100000) b`;
+    const running = async (): Promise<string | null | undefined> =>
+      (
+        await admin.query(
+          "SELECT count(*) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid() AND state = 'active'",
+          [NAME],
+          1,
+        )
+      ).rows[0]?.[0];
+    await expect(query(busy)).rejects.toMatchObject({ code: "timeout" });
+    const cancel = new AbortController();
+    const asked = databases.query({ sql: busy, limit: 1, signal: cancel.signal });
+    await expect.poll(running, { timeout: 10_000 }).toBe("1");
+    cancel.abort(new Error("no longer wanted"));
+    await expect(asked).rejects.toThrow("no longer wanted");
+    await expect.poll(running, { timeout: 2_000 }).toBe("0");
+  });
+
+  it("tells the tables and columns", async () => {
+    expect(await databases.schema("main", signal)).toMatchObject([
+      { name: "adults", kind: "view", columns: [{ name: "id" }, { name: "name" }, { name: "age" }] },
+      { name: "orders", kind: "table", columns: [{}, {}, { name: "total", type: "double precision" }, {}] },
+      { name: "people", kind: "table" },
+    ]);
+  });
+
+  it("goes nowhere but to the secret's hosts, and says nothing of where they are", async () => {
+    const refusedBy = async (made: Promise<PolicyDatabases>): Promise<unknown> =>
+      (await made).query({ sql: "SELECT 1", limit: 1, signal }).catch((error: unknown) => error);
+    const cases = [
+      databasesFor(url, "", "", '["db.test"]'),
+      databasesFor(url, "", "", "[]"),
+      databasesFor(url.replace("5432", "5433")),
+      databasesFor(url, "", "network: { offline: true }\n"),
+      databasesFor(url, "", 'network: { denied_endpoints: [{ host: "localhost" }] }\n'),
+      databasesFor(url, "", "network: { blocked_ports: [5432] }\n"),
+    ];
+    for (const made of cases) {
+      const error = (await refusedBy(made)) as { code: string; rule: string; message: string };
+      expect(error.code).toBe("denied");
+      expect(error.rule).toBeTruthy();
+      expect(error.message).not.toMatch(/localhost|5432|postgres@/);
+    }
+    const gone = (await refusedBy(databasesFor(url.replace(NAME, "nobody_there")))) as Error;
+    expect(gone.message).toBe('The database "main" cannot be reached: the server refused to let us in.');
+    expect(((await refusedBy(databasesFor(""))) as Error).message).toContain("has no value");
+  });
+
+  it("gives up on a server that asks for the password in clear, or never stops talking", async () => {
+    const scripts = [
+      Buffer.from("R\0\0\0\x08\0\0\0\x03"),
+      Buffer.from("D\x7f\xff\xff\xff", "latin1"),
+      Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"),
+    ];
+    for (const script of scripts) {
+      const server: Server = createServer(
+        (socket) => void socket.on("error", () => undefined).once("data", () => void socket.write(script)),
+      );
+      await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+      const { port } = server.address() as AddressInfo;
+      const plain = parsePostgresUrl(`postgresql://u:secret@localhost:${port}/d`) as PostgresUrl;
+      const socket = connect(port, "127.0.0.1");
+      await expect(PostgresConnection.open(socket, { ...plain, host: "db.test" })).rejects.toThrow(
+        /refuse|too large|protocol/,
+      );
+      socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  });
+});
+
+describe("the way in", () => {
+  it("reads URLs, and says nothing of what is in them", () => {
+    expect(parsePostgresUrl("postgres://me:p%40ss@db.test/shop?sslmode=require")).toEqual({
+      host: "db.test",
+      port: 5432,
+      user: "me",
+      password: "p@ss",
+      database: "shop",
+      encryption: "unverified",
+    });
+    expect(parsePostgresUrl("postgresql://me@db.test")).toMatchObject({ encryption: "verified", database: "me" });
+    expect(parsePostgresUrl("postgresql://me@[::1]:6000/x")).toMatchObject({
+      host: "::1",
+      port: 6000,
+      encryption: "none",
+    });
+    for (const bad of [
+      "",
+      "nothing",
+      "mysql://a@b",
+      "postgresql://db.test/x",
+      "postgresql://a@b/x?sslmode=maybe",
+      "postgresql://a@b/x?host=/tmp",
+    ])
+      expect(typeof parsePostgresUrl(bad), bad).toBe("string");
+  });
+
+  it("proves a password without sending it (RFC 7677's shape), and wants the server's proof", async () => {
+    const scram = new Scram("pencil");
+    const nonce = /r=(.*)$/.exec(scram.first())?.[1] ?? "";
+    await expect(new Scram("pencil").final(`r=other,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096`)).rejects.toThrow("not valid");
+    const final = await scram.final(`r=${nonce}server,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096`);
+    expect(final).toMatch(/^c=biws,r=.+server,p=[\w+/]{43}=$/);
+    expect(() => scram.check("v=AAAA")).toThrow("could not prove");
+  });
+});

@@ -1,0 +1,141 @@
+// The doctor on servers of flesh and blood: processes that misbehave, HTTP endpoints good and bad.
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { childLink, nodeRequester, streamableHttpLink } from "@secure-local/mcp/client/node";
+import { serveHttp } from "@secure-local/mcp/http";
+import { afterEach, describe, expect, it } from "vitest";
+import { everythingServer } from "../../../../examples/everything/server.mjs";
+import { type Diagnosis, examine } from "../../src/doctor/examine.js";
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+
+const verdicts = ({ findings }: Diagnosis): Record<string, string> =>
+  Object.fromEntries(findings.map(({ id, verdict }) => [id, verdict]));
+
+function overHttp(url: string): Promise<Diagnosis> {
+  const link = () => streamableHttpLink({ url, requester: nodeRequester(), ownsRequester: true });
+  return examine({ kind: "http", url, link, answerMs: 10_000 });
+}
+
+async function listening(handler: RequestListener): Promise<string> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  closers.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`;
+}
+
+describe("over HTTP", () => {
+  it("our own server with every feature is well", async () => {
+    const served = await serveHttp(everythingServer({ report: () => undefined }), { port: 0 });
+    closers.push(() => served.close());
+    const diagnosis = await overHttp(served.url);
+    const bad = diagnosis.findings.filter(({ verdict }) => verdict === "fail" || verdict === "warn");
+    expect(bad.map(({ id }) => id).filter((id) => id !== "start-time")).toEqual(["tool-parameter-descriptions"]);
+    expect(verdicts(diagnosis)).toMatchObject({
+      "http-origin": "ok",
+      "http-header-mismatch": "ok",
+      "http-delete": "ok",
+    });
+  });
+
+  it("an endpoint that takes everything is found out", async () => {
+    const diagnosis = await overHttp(await listening(carelessly));
+    expect(verdicts(diagnosis)).toMatchObject({
+      "http-notification": "fail",
+      "http-session-id": "warn",
+      "http-session-missing": "fail",
+      "http-version-header": "fail",
+      "http-origin": "fail",
+      "http-get": "fail",
+      "http-not-json": "fail",
+      "http-media-type": "warn",
+      "http-delete": "fail",
+      "http-unknown-method": "fail",
+      "http-method-header": "fail",
+      "http-header-mismatch": "fail",
+      "http-version-missing": "fail",
+    });
+  });
+
+  it("an endpoint without a Content-Type is found out", async () => {
+    const url = await listening((request, response) => carelessly(request, untyped(response)));
+    expect(verdicts(await overHttp(url))).toMatchObject({ "http-content-type": "fail" });
+  });
+
+  it("what is not there cannot be examined", async () => {
+    await expect(overHttp("http://127.0.0.1:9/mcp")).rejects.toMatchObject({ code: "UNREACHABLE" });
+  });
+});
+
+const NOISY = `
+console.log("Server started");
+process.stdin.on("end", () => {});
+const keep = setInterval(() => {}, 1000);
+require("node:child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore", detached: true }).unref();
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id === undefined) return;
+  const result = method === "initialize"
+    ? { protocolVersion: "2024-11-05", capabilities: {}, serverInfo: { name: "noisy", version: "1.0.0" } }
+    : undefined;
+  const body = result === undefined ? { error: { code: -32601, message: "No" } } : { result };
+  process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, ...body }) + "\\n");
+});`;
+
+describe("over stdio", () => {
+  it("noise, a stubborn process, what it leaves behind and its sudden end are found", async () => {
+    const closeTimeouts = { inputEndMs: 50, terminateMs: 1_000 };
+    const link = () => childLink({ command: process.execPath, args: ["-e", NOISY], closeTimeouts });
+    const found = verdicts(await examine({ kind: "stdio", link, answerMs: 10_000 }));
+    expect(found).toMatchObject({
+      "stdout-noise": "fail",
+      "close-end": "fail",
+      "invalid-json": "fail",
+      "version-echo": "warn",
+      ping: "fail",
+    });
+  });
+
+  it("a process left behind by one that ends as it should is found", async () => {
+    const polite = NOISY.replace('"end", () => {}', '"end", () => process.exit()').replace(
+      'console.log("Server started");',
+      "",
+    );
+    const link = () =>
+      childLink({ command: process.execPath, args: ["-e", polite], closeTimeouts: { inputEndMs: 10_000 } });
+    const found = verdicts(await examine({ kind: "stdio", link, answerMs: 10_000 }));
+    expect(found).toMatchObject({ "stdout-noise": "ok", "close-end": "ok", "close-leak": "fail" });
+  });
+});
+
+/** Answers 200 to everything that is asked, whatever it says. */
+function carelessly(request: IncomingMessage, response: ServerResponse): void {
+  const chunks: Buffer[] = [];
+  request.on("data", (chunk: Buffer) => chunks.push(chunk));
+  request.on("end", () => {
+    let message: { id?: unknown; method?: string } = {};
+    try {
+      message = JSON.parse(Buffer.concat(chunks).toString()) as typeof message;
+    } catch {
+      // Taken all the same.
+    }
+    const facts = { capabilities: {}, serverInfo: { name: "careless", version: "1.0" } };
+    const result = { protocolVersion: "2025-11-25", supportedVersions: ["2026-07-28"], ...facts };
+    const known = message.method === "initialize" || message.method === "server/discover" || message.method === "ping";
+    const body = known ? { result } : { error: { code: -32601, message: "No" } };
+    response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "s1" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id ?? null, ...body }));
+  });
+}
+
+function untyped(response: ServerResponse): ServerResponse {
+  const writeHead = response.writeHead.bind(response);
+  response.writeHead = (status: number) => writeHead(status);
+  return response;
+}

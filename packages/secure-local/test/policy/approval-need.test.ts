@@ -1,0 +1,68 @@
+// Which calls need consent, and that doubt leads to a question.
+import { describe, expect, it } from "vitest";
+import { approvalNeed } from "../../src/policy/approval-need.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+
+async function need(approvals: string, tool: string, given: unknown, destructive = false) {
+  const policy = await parsePolicy(`version: "1.0"\napprovals:\n${approvals}\n`, { file: "p.yaml", environment: {} });
+  return approvalNeed(policy, { tool, destructive, arguments: given });
+}
+const etc = '  - { approve: [write_file], when: { path: "/etc/**" } }';
+
+describe("a call needs consent", () => {
+  it("by its effect, its name, or always", async () => {
+    expect(await need("  - approve: destructive", "x", {}, true)).toBeDefined();
+    expect(await need("  - approve: destructive", "x", {}, false)).toBeUndefined();
+    expect(await need("  - approve: all", "x", {})).toBeDefined();
+    expect(await need("  - approve: [git_*]", "git_push", {})).toBeDefined();
+    expect(await need("  - approve: [git_*]", "gi_push", {})).toBeUndefined();
+  });
+
+  it.each([
+    ["/etc/passwd", true],
+    ["/etc", true],
+    ["/ETC/Passwd", true],
+    ["/work/x", false],
+    ["/work/../etc/passwd", true],
+    ["etc/passwd", true],
+    ["", true],
+    ["\\etc\\passwd", true],
+    [["/work/x", "/etc/x"], true],
+    [["/work/x"], false],
+    [{ odd: true }, true],
+    [`/work/${"x".repeat(5_000)}`, true],
+    [null, false],
+  ])("by a path: %j %s", async (path, asked) => {
+    expect((await need(etc, "write_file", { path })) !== undefined).toBe(asked);
+  });
+
+  it("by texts, numbers and nested values, every condition together", async () => {
+    const rules = '  - { approve: all, when: { "to.name": "*@Example.com", count: 3, force: true } }';
+    const fits = { to: { name: "a/b@example.COM" }, count: 3, force: true };
+    expect(await need(rules, "x", fits)).toBeDefined();
+    expect(await need(rules, "x", { ...fits, count: "3" })).toBeDefined();
+    expect(await need(rules, "x", { ...fits, count: 4 })).toBeUndefined();
+    expect(await need(rules, "x", { ...fits, to: { name: "a@example.org" } })).toBeUndefined();
+    expect(await need(rules, "x", { count: 3, force: true })).toBeUndefined();
+    expect(await need('  - { approve: all, when: { toString: "*" } }', "x", {})).toBeUndefined();
+  });
+
+  it("on the strictest terms of all rules that fit", async () => {
+    const rules = [
+      "  - { approve: all, timeout: 60, remember: session }",
+      "  - { approve: [x], timeout: 20, remember: 10, answer_by: [client] }",
+      "  - { approve: [y], answer_by: [client] }",
+      "  - { approve: [y], answer_by: [terminal], remember: none }",
+    ].join("\n");
+    expect(await need(rules, "x", {})).toMatchObject({
+      rules: [
+        { text: "approvals: all", line: 3 },
+        { text: "approvals: x", line: 4 },
+      ],
+      timeoutMs: 20_000,
+      remember: { kind: "minutes", minutes: 10 },
+      answerBy: new Set(["client"]),
+    });
+    expect(await need(rules, "y", {})).toMatchObject({ remember: { kind: "none" }, answerBy: new Set() });
+  });
+});

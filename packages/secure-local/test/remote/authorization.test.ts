@@ -1,0 +1,75 @@
+// A person authorizes once at a protected server; afterwards the kept tokens do, with and without a terminal.
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { protectedResource, tokenAuthenticator, wellKnown, type WellKnownPage } from "@secure-local/mcp/auth";
+import { serveHttp } from "@secure-local/mcp/http";
+import { Server } from "@secure-local/mcp/server";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { type Mock, mockAuthorization } from "../../../mcp/test/auth-client/support/mock-authorization.js";
+import { openClient } from "../../src/remote/open-client.js";
+import type { Person } from "../../src/remote/person-authorizer.js";
+import { failureCode } from "../../src/cli/remote/failure.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+
+type Authenticator = ReturnType<typeof tokenAuthenticator>;
+
+/** A server behind the mock's tokens; its URL is known only once it listens. */
+async function protectedServer(mock: Mock): Promise<string> {
+  const later: { authenticator?: Authenticator; page?: WellKnownPage } = {};
+  const path = "/.well-known/oauth-protected-resource/mcp";
+  const page: WellKnownPage = { open: true, respond: (request) => (later.page as WellKnownPage).respond(request) };
+  const authenticator = {
+    authenticate: (request: never) => (later.authenticator as Authenticator).authenticate(request),
+  };
+  const server = new Server({ name: "guarded", version: "1.0.0" });
+  server.tool("who", { description: "Says who calls", run: (_, ctx) => ctx.principal ?? "nobody" });
+  const { url, close } = await serveHttp(server, {
+    signals: false,
+    pages: { [path]: page },
+    authorization: { authenticator },
+  });
+  onTestFinished(() => close());
+  const resource = protectedResource({ resource: url, authorizationServers: [mock.issuer], allowLoopbackHttp: true });
+  later.page = wellKnown(resource, { issuerMetadata: "off" }).pages[path] as WellKnownPage;
+  const verify = (token: string) => {
+    const known = mock.tokens.get(token);
+    if (known === undefined) return Promise.resolve({ ok: false, status: 401, message: "Unknown token" } as const);
+    return Promise.resolve({ ok: true, identity: { principal: "ada", scopes: known.scope.split(" ") } } as const);
+  };
+  later.authenticator = tokenAuthenticator({ verify }, { resource });
+  return url;
+}
+
+async function who(url: string, person: Person): Promise<unknown> {
+  const client = await openClient({ kind: "url", url, headers: {} }, { person, verdicts: false });
+  try {
+    return (await client.call("who")).content[0];
+  } finally {
+    await client.close();
+  }
+}
+
+describe("a protected server", () => {
+  it("is authorized in the browser once; tokens are kept for their owner alone", async () => {
+    const url = await protectedServer(await mockAuthorization({}));
+    const tokensFile = join(temporaryFolder(), "data", "tokens.json");
+    const shown: string[] = [];
+    // A browser follows where the authorization server sends it: back to us.
+    const browse = async (page: string): Promise<void> => void (await fetch(page));
+    const person = { tokensFile, show: (page: string) => void shown.push(page), browse };
+    expect(await who(url, person)).toMatchObject({ text: "ada" });
+    expect(shown).toEqual([expect.stringContaining("code_challenge_method=S256")]);
+    expect(statSync(tokensFile).mode & 0o777).toBe(0o600);
+    expect(readFileSync(tokensFile, "utf8")).toContain(url);
+    expect(await who(url, { tokensFile, show: undefined })).toMatchObject({ text: "ada" });
+    expect(shown).toHaveLength(1);
+  });
+
+  it("without a person and without tokens is exit code 3, and says what to do", async () => {
+    const url = await protectedServer(await mockAuthorization({}));
+    const tokensFile = join(temporaryFolder(), "tokens.json");
+    const error: unknown = await who(url, { tokensFile, show: undefined }).catch((each: unknown) => each);
+    expect((error as Error).message).toContain("run this in a terminal, or give --token");
+    expect(failureCode(error)).toBe(3);
+  });
+});

@@ -1,0 +1,149 @@
+// Plugins of every kind behind the wall, as a client of the server meets them.
+import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { noAudit } from "../../src/audit/memory-audit.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { hashPlugin } from "../../src/plugins/hash-plugin.js";
+import { SecureServer } from "../../src/server/secure-server.js";
+import { MODULE, pluginFolder, PYTHON, PYTHON_MANIFEST, SHELL, SHELL_MANIFEST } from "./plugin-folder.js";
+import { hasWall } from "./walls.js";
+
+const folder = pluginFolder();
+const words = folder.write("words", { "plugin.mjs": MODULE, "data.txt": "its own file" });
+folder.write("counter", { "manifest.yaml": PYTHON_MANIFEST, "main.py": PYTHON });
+folder.write("shout", { "manifest.yaml": SHELL_MANIFEST, "main.sh": SHELL });
+const secret = join(folder.path, "secret.txt");
+writeFileSync(secret, "not for plugins");
+const open: SecureServer[] = [];
+
+interface Served {
+  readonly secure: SecureServer;
+  readonly peer: MemoryPeer;
+  call(name: string, args?: object): Promise<string>;
+}
+
+/** Serves plugins by the text of plugins.load, and waits until these tools are listed. */
+async function served(load: string, tools: readonly string[]): Promise<Served> {
+  const text = `
+version: "1.0"
+tools: { allowed: ["words_*", "counter_*", "shout*", "flood*"], rate_limits: { default: 1000 } }
+resources: { allowed: ["words://*"] }
+prompts: { allowed: ["words_*"] }
+output: { mark_untrusted: false }
+plugins:
+  folder: ${folder.path}
+  load: ${load}
+`;
+  const policy = await parsePolicy(text, { file: "policy.yaml", environment: {} });
+  const secure = new SecureServer({ policy, audit: noAudit, version: "1" });
+  open.push(secure);
+  secure.start();
+  const listed = (): string[] => secure.tools().map(({ name }) => name);
+  await vi.waitFor(() => expect(listed()).toEqual(expect.arrayContaining([...tools])), {
+    timeout: 15_000,
+    interval: 10,
+  });
+  const peer = await connectInMemory(secure.server, { revision: "2025-11-25" });
+  const call = async (name: string, args: object = {}): Promise<string> => {
+    const answer = (await peer.request("tools/call", { name, arguments: args })) as {
+      readonly content: readonly { readonly text: string }[];
+      readonly isError?: boolean;
+    };
+    return `${answer.isError === true ? "failed: " : ""}${answer.content.map(({ text }) => text).join("")}`;
+  };
+  return { secure, peer, call };
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((secure) => secure.stop()));
+});
+afterAll(() => folder.remove());
+
+describe.skipIf(!hasWall())("plugins", () => {
+  test("in JavaScript, Python and shell answer calls", async () => {
+    const { peer, call } = await served("[{ name: words }, { name: counter }, { name: shout }]", [
+      "words_shout",
+      "counter_next",
+      "shout",
+    ]);
+    expect(await call("words_shout", { text: "quiet" })).toBe("QUIET");
+    expect(await Promise.all([1, 2, 3].map(() => call("counter_next", { step: 2 })))).toEqual(["2", "4", "6"]);
+    expect(await call("shout")).toMatch(/^[1-9] processes$/);
+    expect(await peer.request("resources/read", { uri: "words://list" })).toMatchObject({
+      contents: [{ text: "alpha\nbeta" }],
+    });
+    const prompt = { name: "words_greet", arguments: { who: "Ada" } };
+    expect(await peer.request("prompts/get", prompt)).toMatchObject({ messages: [{ content: { text: "Greet Ada" } }] });
+    expect(await call("words_steps")).toBe("done");
+  });
+
+  test("see their own folder, and nothing else of this machine", async () => {
+    const { call } = await served("[{ name: words }]", ["words_read"]);
+    expect(await call("words_read", { path: join(words, "data.txt") })).toBe("its own file");
+    for (const path of [secret, "/etc/shadow", `/proc/1/root${secret}`]) {
+      expect(await call("words_read", { path })).toMatch(/^failed: The plugin failed/);
+    }
+  });
+
+  test("cannot answer for each other, nor for a call that is not theirs", async () => {
+    const { call } = await served("[{ name: words }, { name: counter }]", ["words_noise", "counter_forge"]);
+    expect(await Promise.all([call("words_noise"), call("counter_forge"), call("counter_next")])).toEqual([
+      "said",
+      "mine",
+      "1",
+    ]);
+  });
+
+  test("that end are told apart from those that fail, and come back", async () => {
+    const { call } = await served("[{ name: words }]", ["words_crash"]);
+    expect(await call("words_crash")).toBe("failed: The plugin ended before it answered.");
+    expect(await call("words_shout", { text: "x" })).toMatch(/^failed: The plugin words is (?:waiting|starting): /);
+    await vi.waitFor(async () => expect(await call("words_shout", { text: "x" })).toBe("X"), {
+      timeout: 10_000,
+      interval: 50,
+    });
+  });
+
+  test("that write without end are ended, and others do not notice", async () => {
+    folder.write("flood", {
+      "manifest.yaml": "name: flood\nversion: '1'\nrun: [sh, main.sh]\npersistent: true\ntools: { flood: {} }\n",
+      "main.sh": "read -r line; yes | tr -d '\\n'\n",
+    });
+    const { secure, call } = await served("[{ name: flood }, { name: counter }]", ["counter_next"]);
+    await vi.waitFor(() => expect(secure.pluginHealth()[0]?.state).toBe("ready"), { timeout: 10_000, interval: 20 });
+    const answers = await Promise.all([call("flood"), call("counter_next")]);
+    expect(answers).toEqual(["failed: The plugin ended before it answered.", "1"]);
+  });
+
+  test("change their tools when their files change", async () => {
+    const other = folder.write("counter", { "manifest.yaml": PYTHON_MANIFEST, "main.py": PYTHON });
+    const { secure } = await served("[{ name: counter }]", ["counter_next"]);
+    writeFileSync(join(other, "manifest.yaml"), PYTHON_MANIFEST.replace("name: next", "name: after"));
+    const names = (): string[] => secure.tools().map(({ name }) => name);
+    await vi.waitFor(() => expect(names()).toContain("counter_after"), { timeout: 10_000, interval: 20 });
+    expect(names()).not.toContain("counter_next");
+    folder.write("counter", { "manifest.yaml": PYTHON_MANIFEST });
+  });
+
+  test("are not started with other content than the policy pins, under another name, or with needs not granted", async () => {
+    const greedy = folder.write("greedy", {
+      "plugin.mjs": 'export default { name: "greedy", version: "1", needs: { network: ["api.test"] }, tools: {} };',
+    });
+    const hash = hashPlugin(words);
+    const load = `[{ name: words, sha256: ${hash} }, { name: counter, sha256: ${"ab".repeat(32)} }, { name: greedy }, { name: missing }, { name: alias, path: ${greedy} }]`;
+    const { secure } = await served(load, ["words_shout"]);
+    const notes = (): Record<string, string> =>
+      Object.fromEntries(secure.pluginHealth().map(({ name, state, note }) => [name, `${state}: ${note}`]));
+    await vi.waitFor(() => expect(Object.values(notes()).filter((note) => note.startsWith("starting"))).toEqual([]), {
+      timeout: 15_000,
+      interval: 20,
+    });
+    expect(notes()["words"]).toMatch(/^ready/);
+    expect(notes()["counter"]).toMatch(/^refused: Its content is not the one the policy knows/);
+    expect(notes()["greedy"]).toMatch(/^refused: It needs the host api\.test: add it to network/);
+    expect(notes()["missing"]).toMatch(/^refused: There is nothing at/);
+    expect(notes()["alias"]).toMatch(/^refused: It calls itself greedy/);
+  });
+});
