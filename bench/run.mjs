@@ -6,8 +6,15 @@ const BENCHES = {
   http: () => import("./http/main.mjs"),
   "http-load": () => import("./http-load.mjs"),
   memory: () => import("./memory.mjs"),
+  client: () => import("./client/main.mjs"),
+  cycles: () => import("./cycles.mjs"),
   kill: () => import("./kill.mjs"),
   schema: () => import("./schema.mjs"),
+  races: () => import("./races.mjs"),
+  sandbox: () => import("./sandbox.mjs"),
+  decide: () => import("./decide.mjs"),
+  cleaning: () => import("./cleaning.mjs"),
+  faults: () => import("./faults.mjs"),
 };
 
 const [name, ...options] = process.argv.slice(2);

@@ -11,11 +11,11 @@ export function machine() {
 
 /**
  * A section on one workload: `title`, `note(settings)`, `columns` of `[head, (figures, server id) => text]` and `ratios`,
- * the ids of the servers the others are compared with, whose heads are in `baseNames`.
+ * the ids of the servers the others are compared with, whose heads are in `baseNames`; `of` says what is compared, servers unless told.
  */
 export function workloadSection(workload, figures, { section, servers, settings, baseNames }) {
-  const { title, note, columns, ratios } = section;
-  const heads = ["server", ...columns.map(([head]) => head), ...ratios.map((base) => baseNames[base])];
+  const { title, note, columns, ratios, of = "server" } = section;
+  const heads = [of, ...columns.map(([head]) => head), ...ratios.map((base) => baseNames[base])];
   const rows = servers
     .filter((server) => server.workloads.includes(workload))
     .map((server) => {
