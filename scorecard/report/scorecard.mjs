@@ -1,0 +1,81 @@
+// Writes SCORECARD.md: the same text from the same sources, whenever and wherever it is made.
+import { misses } from "./verdict.mjs";
+
+const LATER = [
+  ["T12", "Secrets of the policy", "its cases are not written yet"],
+  ["T14", "Tool poisoning, shadowing, toxic flow", "not in scope yet, comes with the gateway to other servers"],
+  ["T15", "Rug pull, drift", "not in scope yet, comes with the gateway to other servers"],
+  ["T16", "Approval integrity", "its cases are not written yet (tests: packages/secure-local/test/approvals)"],
+  [
+    "T24",
+    "Decompression bombs, HTML",
+    "its cases are not written yet (tests: packages/secure-local/test/tools/web-fetch.test.ts)",
+  ],
+  ["T25", "SQL read-only", "its cases are not written yet (tests: packages/secure-local/test/databases)"],
+];
+
+/** The table, what each goal asks beyond it, and what was missing. */
+export function scorecard(outcomes, absent) {
+  const rows = outcomes.map(row);
+  const sum = (pick) => outcomes.reduce((total, outcome) => total + (pick(outcome) ?? 0), 0);
+  const totals = [
+    "",
+    "**all**",
+    sum(({ cases }) => cases),
+    sum(({ bypasses }) => bypasses?.count),
+    sum(({ benign }) => benign),
+    sum(({ falseRefusals }) => falseRefusals?.count),
+    sum(({ sideEffects }) => sideEffects?.count),
+    "",
+    outcomes.every((outcome) => misses(outcome).length === 0) ? "met" : "**missed**",
+  ];
+  const later = LATER.map(([id, title, why]) => `- ${id} ${title}: ${why}.`);
+  later.push(
+    "- T08 races on systems without /proc: not scored. Nothing is removed there; a write that races an exchange of folders can leave an empty file outside.",
+  );
+  const corpora =
+    absent.length === 0
+      ? "All open case lists of `../shared/corpora` were there."
+      : `Absent, so their cases are missing here: ${absent.map((name) => `\`../shared/corpora/${name}\``).join(", ")}.`;
+  return `${[
+    "# Scorecard",
+    "Written by `npm run scorecard`; do not edit. Every case runs against the product's own parts, bundled as they ship. A bypass is an\nattack that was not refused as it has to be; an honest use that is refused is a false refusal; canaries (files outside, listening\nsockets, processes) count side effects. Times are at the 99th percentile, without\nthose in which other programs had the processor.",
+    corpora,
+    table([HEAD, HEAD.map((_, index) => (index > 1 && index < 7 ? "---:" : "---")), ...rows, totals.map(String)]),
+    "## What each goal asks beyond that",
+    outcomes.map(details).filter(Boolean).join("\n\n"),
+    "## Not here",
+    later.join("\n"),
+  ].join("\n\n")}\n`;
+}
+
+const HEAD = [
+  "Goal",
+  "Threat",
+  "Cases",
+  "Bypasses",
+  "Honest uses",
+  "Refused",
+  "Side effects",
+  "Refused within",
+  "Verdict",
+];
+
+function row(outcome) {
+  const { id, title, cases, bypasses, benign, falseRefusals, sideEffects, refusal } = outcome;
+  const verdict = misses(outcome).length === 0 ? "met" : "**missed**";
+  if (cases === undefined) return [id, title, "", "", "", "", "", "", verdict];
+  const within = refusal.p99 <= refusal.limitMs ? `${refusal.limitMs} ms` : `**over** ${refusal.limitMs} ms`;
+  const counts = [cases, bypasses.count, benign, falseRefusals.count, sideEffects.count];
+  return [id, title, ...counts.map(String), within, verdict];
+}
+
+function table(rows) {
+  return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+function details({ id, title, demands, crashed }) {
+  const lines = (demands ?? []).map(({ text, held }) => `- ${held ? "" : "**not held:** "}${text}`);
+  if (crashed !== undefined) lines.push(`- **${crashed}**`);
+  return lines.length === 0 ? "" : `**${id} ${title}**\n\n${lines.join("\n")}`;
+}

@@ -1,0 +1,34 @@
+// Says which goals were missed and why.
+
+/** Share of honest uses that may be refused. */
+const FALSE_REFUSALS = 0.01;
+
+/** Everything a goal falls short of, in words; empty when it is met. */
+export function misses(outcome) {
+  if (outcome.crashed !== undefined) return [outcome.crashed];
+  const { bypasses, falseRefusals, sideEffects, benign, refusal, cases, atLeast, demands } = outcome;
+  const list = [
+    ...bypasses.names.map((name) => `bypass: ${name}`),
+    ...(falseRefusals.count > benign * FALSE_REFUSALS ? falseRefusals.names.map((name) => `refused: ${name}`) : []),
+    ...sideEffects.names.map((name) => `side effect: ${name}`),
+    ...demands
+      .filter(({ held }) => !held)
+      .map(({ text, measured }) => `not held: ${text}${measured === undefined ? "" : ` (${measured})`}`),
+  ];
+  if (cases < atLeast) list.push(`only ${cases} cases, not ${atLeast}`);
+  if (refusal.p99 > refusal.limitMs) list.push(`refusals take ${refusal.p99.toFixed(1)} ms at p99`);
+  return list;
+}
+
+/** One outcome for the terminal, with the times and figures that differ from run to run. */
+export function line(outcome) {
+  const missed = misses(outcome);
+  const head = `${missed.length === 0 ? "ok  " : "MISS"} ${outcome.id.padEnd(7)} ${outcome.title}`;
+  if (outcome.crashed !== undefined && outcome.cases === undefined)
+    return `${head}\n       ${missed.join("\n       ")}`;
+  const { cases, benign, bypasses, falseRefusals, sideEffects, refusal, demands, seconds } = outcome;
+  const counts = `${cases} cases, ${bypasses.count} bypasses; ${benign} honest uses, ${falseRefusals.count} refused; ${sideEffects.count} side effects`;
+  const times = `refused in ${refusal.p50.toFixed(2)} ms (p50), ${refusal.p99.toFixed(2)} (p99), ${refusal.worst.toFixed(1)} (worst); ${seconds.toFixed(1)} s`;
+  const figures = demands.filter(({ measured }) => measured !== undefined).map((one) => `${one.text}: ${one.measured}`);
+  return [head, counts, times, ...figures, ...missed].join("\n       ");
+}

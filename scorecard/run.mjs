@@ -1,0 +1,41 @@
+// `npm run scorecard [-- t05 t13] [--no-write]`: runs every security goal's cases against the product's own parts, one
+// process a goal, prints what came of it and writes SCORECARD.md. Exit code 1 when a goal is missed.
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { bundleProduct } from "./product/bundle-product.mjs";
+import { goalsOf } from "./report/goals.mjs";
+import { runGoal } from "./report/run-goal.mjs";
+import { scorecard } from "./report/scorecard.mjs";
+import { line, misses } from "./report/verdict.mjs";
+import { absentCorpora } from "./support/corpora.mjs";
+
+const TARGET = new URL("../SCORECARD.md", import.meta.url);
+const USAGE = "npm run scorecard -- [goal ...] [--no-write]\n";
+
+async function main(argv) {
+  const { values, positionals } = parseArgs({
+    args: argv,
+    options: { "no-write": { type: "boolean", default: false } },
+    allowPositionals: true,
+  });
+  const goals = goalsOf(positionals);
+  if (goals.length === 0) {
+    process.stderr.write(USAGE);
+    return 2;
+  }
+  const product = await bundleProduct();
+  const outcomes = [];
+  for (const goal of goals) {
+    const outcome = await runGoal(goal, product);
+    outcomes.push(outcome);
+    console.log(line(outcome));
+  }
+  for (const name of absentCorpora()) console.log(`skipped: ../shared/corpora/${name} is absent`);
+  if (positionals.length === 0 && !values["no-write"]) writeFileSync(TARGET, scorecard(outcomes, absentCorpora()));
+  const missed = outcomes.filter((outcome) => misses(outcome).length > 0);
+  const seconds = outcomes.reduce((sum, outcome) => sum + outcome.seconds, 0);
+  console.log(`${outcomes.length} goals in ${seconds.toFixed(0)} s, ${missed.length} missed`);
+  return missed.length === 0 ? 0 : 1;
+}
+
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,66 @@
+// Expressions that can take longer than linear time, or that the checker cannot judge, with the longest text each is ever given
+// and why. The scorecard measures them at that length; one that is not named here has to be linear.
+
+/**
+ * File, beginning of the pattern, longest text in characters, who bounds it; and milliseconds it may take where the text is the
+ * user's own and nobody else's.
+ */
+export const BOUNDED = [
+  [
+    "packages/secure-local/src/audit/secret-context.ts",
+    "((?:secret|token",
+    16_384,
+    "any text; every repetition in it is counted, so that it is linear though the checker cannot tell",
+  ],
+  ["packages/secure-local/src/audit/secret-context.ts", "^(?:pass", 200, "a password of a URL, bounded by its pattern"],
+  [
+    "packages/mcp/src/node/command-text.ts",
+    "((?:key|token",
+    4_096,
+    "one argument of a command its user wrote, cut before it is shown",
+    50,
+  ],
+  [
+    "packages/mcp/src/schema/json-schema/formats.ts",
+    "^([a-z][a-z\\d+.-]*:)?(?:\\/\\/",
+    8_192,
+    "one value of format uri in a message",
+  ],
+  [
+    "packages/secure-local/src/doctor/",
+    "",
+    4_096,
+    "a message of a server under examination, whose user waits for it",
+    50,
+  ],
+  ["packages/mcp/src/schema/json-schema/pattern-automaton.ts", "^(?:[*+?]|", 2_000, "one pattern of a schema"],
+  [
+    "packages/secure-local/src/audit/secret-patterns.ts",
+    "((?:authorization|cookie)",
+    16_384,
+    "one text of a record, cut before it is redacted",
+  ],
+  [
+    "packages/secure-local/src/audit/secret-patterns.ts",
+    "((?:pass(?:word",
+    16_384,
+    "one text of a record, cut before it is redacted",
+  ],
+  [
+    "packages/secure-local/src/audit/secret-patterns.ts",
+    "(?<![A-Za-z0-9])",
+    16_384,
+    "one text of a record, cut before it is redacted",
+  ],
+  ["packages/secure-local/src/capabilities/dial.ts", "%.*$", 64, "an address as the system writes it"],
+  ["packages/secure-local/src/capabilities/files/fold-name.ts", "(?:(?<=.):", 4_096, "one path the system can open"],
+  ["packages/secure-local/src/cli/", "", 4_096, "what the user of the terminal typed, or their own settings", 50],
+  ["packages/secure-local/src/policy/", "", 4_096, "one line of the operator's own policy", 50],
+  ["packages/secure-local/src/prompts/log-lines.ts", "", 4_096, "one line of a log, cut before it is read"],
+  ["packages/secure-local/src/prompts/languages.ts", "^[ \\t]*(?:pub )", 4_096, "the beginning of the code given"],
+  ["packages/secure-local/src/tools/calculate/tokens.ts", "", 2_000, "an expression, refused when it is longer"],
+  ["packages/secure-local/src/remote/", "", 4_096, "what the user of the terminal typed, or their own settings", 50],
+  ["packages/secure-local/src/tools/web-fetch/", "", 4_096, "one header, or the beginning of a page"],
+  ["packages/secure-local/src/tools/web-search/duckduckgo.ts", "(?<=^|", 2_048, "one query, refused when it is longer"],
+  ["packages/secure-local/src/tools/web-search/searxng.ts", "", 2_048, "the endpoint the operator's policy names", 50],
+];
