@@ -15,7 +15,9 @@ const library = join(dirname(dirname(fileURLToPath(import.meta.url))), "packages
 const folder = join(library, "dist");
 const entries = readdirSync(join(library, "src/entries")).map((file) => file.replace(/\.ts$/, ""));
 
-const CORE = /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|era|endpoint|server)\/|serve\/serve\.ts)/;
+// How clients read and write is no part of the core: no server needs it to start.
+const CORE =
+  /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|serve\/serve\.ts)/;
 
 const build = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(library, `src/entries/${name}.ts`)])),
@@ -29,7 +31,9 @@ const { output } = await build.generate({
   minify: { compress: false, mangle: true, codegen: { removeWhitespace: true } },
   comments: false,
   // What every server loads is one file; what only some load (HTTP, auth) is in files of its own.
-  codeSplitting: { groups: [{ name: "core", test: CORE }] },
+  codeSplitting: {
+    groups: [{ name: "core", test: CORE }],
+  },
   entryFileNames: "[name].js",
   chunkFileNames: "shared-[name].js",
 });

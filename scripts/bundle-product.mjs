@@ -17,7 +17,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { ascii } from "./lib/ascii.mjs";
@@ -27,6 +27,10 @@ const product = join(root, "packages/secure-local");
 const COMMAND = "mcp-secure-local.cjs";
 const MAIN = "main.cjs";
 const LAUNCHER = join(product, "launcher/launcher.cjs");
+/** Runs in threads of its own, so it is an entry of its own. */
+const WORKER = join(product, "launcher/sql-worker.cjs");
+/** Loaded by the thread's libraries from beside the code they are bundled into. */
+const WASM = ["node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm", "libpg-query/wasm/libpg-query.wasm"];
 const LICENSES = "third-party-licenses.txt";
 /** Only found where a person installed it, beside an SDK of their own: bundled it could be another version than the SDK's. */
 const external = ["@opentelemetry/api"];
@@ -35,13 +39,17 @@ const PACKAGE = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 /** The same library as Node's own entry of yaml, as modules instead of CommonJS: a third faster to load. */
 const alias = { yaml: join(root, "node_modules/yaml/browser/index.js") };
 
+/** What serving needs of the library, in one file although the client uses it too: how clients read and write is not in it. */
+const CORE =
+  /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|serve\/serve\.ts)/;
+
 /** The name of a chunk is the package it begins with, so that a stack trace says whose code it was. */
 function chunkName(chunk) {
   const name = PACKAGE.exec(chunk.facadeModuleId ?? "")?.[2] ?? chunk.name;
   return `${name.replace(/[^\w.-]+/g, "-")}.cjs`;
 }
 
-async function bundle(input) {
+async function bundle(input, entryFileNames = MAIN) {
   const build = await rolldown({
     input,
     platform: "node",
@@ -54,15 +62,24 @@ async function bundle(input) {
     },
   });
   const minify = { compress: false, mangle: true, codegen: { removeWhitespace: true } };
-  const options = { format: "cjs", minify, entryFileNames: MAIN, chunkFileNames: chunkName, dynamicImportInCjs: false };
+  const options = {
+    format: "cjs",
+    minify,
+    entryFileNames,
+    chunkFileNames: chunkName,
+    dynamicImportInCjs: false,
+    codeSplitting: { groups: [{ name: "core", test: CORE }] },
+  };
   const { output } = await build.generate(options);
   await build.close();
   return output;
 }
 
 /** The launcher with the bundle's hash written in: code kept for another build is not found. */
-function launcher(main) {
-  const build = createHash("sha256").update(main).digest("hex").slice(0, 16);
+function launcher(files) {
+  const hash = createHash("sha256");
+  for (const [name, text] of files) hash.update(`${name}\n${text}\n`);
+  const build = hash.digest("hex").slice(0, 16);
   return readFileSync(LAUNCHER, "utf8").replace('"development"', JSON.stringify(build));
 }
 
@@ -81,12 +98,23 @@ function licenses(output) {
   return texts.join(`\n${"-".repeat(80)}\n\n`);
 }
 
+/** What authors of plugins import: types, and one function that returns what it is given. */
+function forAuthors() {
+  const types = join(product, "dist/types/plugins/define-plugin.d.ts");
+  if (!existsSync(types)) throw new Error(`${types} is missing, run tsc -b first`);
+  return [
+    ["plugins/define-plugin.d.ts", readFileSync(types, "utf8")],
+    ["plugins/define-plugin.js", "export const definePlugin = (plugin) => plugin;\n"],
+  ];
+}
+
 /** Writes what changed, each file at once by renaming, so that a command that starts meanwhile sees a whole file. */
 function write(folder, files) {
   mkdirSync(folder, { recursive: true });
   for (const [name, text] of files) {
     const path = join(folder, name);
-    if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    if (existsSync(path) && readFileSync(path).equals(Buffer.from(text))) continue;
     writeFileSync(`${path}.new`, text);
     if (name === COMMAND) chmodSync(`${path}.new`, 0o755);
     renameSync(`${path}.new`, path);
@@ -104,6 +132,13 @@ if (!existsSync(input)) {
 }
 const output = await bundle(input);
 const files = new Map(output.map((chunk) => [chunk.fileName, ascii(chunk.code)]));
-files.set(COMMAND, launcher(files.get(MAIN)));
+files.set(COMMAND, launcher(files));
+if (process.argv[2] === undefined) {
+  const worker = await bundle(WORKER, basename(WORKER));
+  output.push(...worker);
+  for (const chunk of worker) files.set(chunk.fileName, ascii(chunk.code));
+  for (const [name, text] of forAuthors()) files.set(name, text);
+  for (const path of WASM) files.set(basename(path), readFileSync(join(root, "node_modules", path)));
+}
 files.set(LICENSES, licenses(output));
 write(folder, files);

@@ -45,7 +45,7 @@ function importsOf(path) {
 }
 
 /** Public subpaths that are for Node by nature. */
-const FOR_NODE = new Set(["./stdio", "./http", "./task-files"]);
+const FOR_NODE = new Set(["./stdio", "./http", "./task-files", "./auth/client/node", "./client/node", "./host/node"]);
 
 /** Everything else runs where there is no Node, as it came out of the build too. */
 function neutral({ place, manifest }) {

@@ -1,0 +1,320 @@
+// What each section and key of a policy means: the words of docs/policy-reference.md that the parser cannot tell.
+//
+// Keys, and what values they take, are asked of the parser itself; one that is missing here, or here and not there, is a fault.
+
+/** For a key: its default, and what it means. */
+const endpoint = {
+  host: ["required", "A host name, an address, or `*.example.com` for every host strictly below example.com."],
+  ports: ["443 where allowed, every port where denied", "The ports that are meant."],
+  description: ["none", "For people; it has no effect."],
+};
+const grammar = {
+  fixed: ["", "This very text."],
+  enum: ["", "One of these texts."],
+  pattern: ["", "A regular expression in RE2's syntax (linear time, no look-around) that the whole text fits."],
+  path: ["", "A path that the filesystem section allows to be read, or written."],
+  integer: ["", "The lowest and the highest value, as in `[1, 100]`."],
+};
+const network = {
+  mode: ["deny_all", "Read because files of mcp-secure-server have it; there is no other mode."],
+  offline: ["false", "`true` refuses every host and address, whatever else is allowed."],
+  allowed_endpoints: ["[]", "What may be reached."],
+  denied_endpoints: ["[]", "What never is; stronger than every permission."],
+  allowed_ranges: [
+    "[]",
+    "Address ranges, as in 10.0.0.0/8, that may be reached at any port that is not blocked. Private addresses have to be named here or as endpoints.",
+  ],
+  blocked_ports: ["[]", "Ports that are never reached."],
+  allow_dns: ["true", "`false` looks no name up, so only addresses can be reached."],
+  dns_allowlist: [
+    "every allowed name",
+    "When present, only these names are looked up. One that is no endpoint may lead into `allowed_ranges`.",
+  ],
+};
+const filesystem = {
+  allowed_paths: ["[]", "Patterns of paths that may be read, listed, written and deleted."],
+  readable_paths: ["[]", "Patterns of paths that may be read and listed."],
+  denied_paths: [
+    "[]",
+    "Patterns of paths that are never reached, compared without regard to case; a folder with all that lies in it.",
+  ],
+  denied_write_paths: ["[]", "Patterns of paths that are never written or deleted, compared without regard to case."],
+  read_only: ["false", "`true` refuses every write and deletion."],
+};
+const names = {
+  allowed: ["[]", "Names, or beginnings followed by `*`."],
+  denied: ["[]", "The same; stronger than `allowed`."],
+};
+
+/** By path; `[]` stands for an item of a list, NAME for a name of your own. */
+export const SECTIONS = {
+  "": {
+    title: "The whole file",
+    about:
+      "One YAML file. Keys that are not listed here are refused, so are aliases, tags and duplicate keys. Paths expand a leading `~` and `${NAME}`; nothing else does.",
+    example: "extends: read-only",
+    keys: {
+      version: ["required", "The version of this format.", 'the text "1.0", in quotes'],
+      extends: [
+        "none",
+        "The presets to build on. Lists of the preset and of the file add up; a single value that a preset sets cannot be set otherwise.",
+        "offline, read-only, developer, or a list of them",
+      ],
+      network: ["nothing is reached", "See below."],
+      filesystem: ["nothing is reached", "See below."],
+      commands: ["nothing is run", "See below."],
+      tools: ["none", "See below."],
+      resources: ["none", "See below."],
+      prompts: ["none", "See below."],
+      audit: ["everything is recorded", "See below."],
+      approvals: ["[]", "See below.", "a list of mappings"],
+      secrets: ["none", "See below.", "a mapping of names to mappings"],
+      databases: ["none", "See below.", "a mapping of names to mappings"],
+      plugins: ["none", "See below."],
+      sandbox: ["required", "See below; a single word is its mode.", "required, none or a mapping"],
+      output: ["cleaned", "See below."],
+    },
+  },
+  network: {
+    about:
+      "What may be reached. A name or address in no list is denied. Plain http is allowed only at endpoints whose port is named.",
+    example:
+      'network:\n  mode: deny_all\n  offline: false\n  allowed_endpoints:\n    - { host: docs.example.com }\n    - { host: "*.example.org", ports: [443, 8443], description: mirrors }\n  denied_endpoints: [{ host: old.example.org }]\n  allowed_ranges: [192.168.7.0/24]\n  blocked_ports: [22]\n  allow_dns: true\n  dns_allowlist: [docs.example.com, "*.example.org"]',
+    keys: network,
+  },
+  "network.allowed_endpoints[]": { about: "One endpoint; those of `denied_endpoints` look the same.", keys: endpoint },
+  filesystem: {
+    about:
+      "Which files may be reached, wherever a path leads once links are followed. Patterns are absolute: `*` and `?` stay inside one name, `**` alone between slashes stands for any number of folders. Keys, `.env` files, `.ssh`, shell start files, client configurations, the policy and the audit log are out of reach whatever stands here.",
+    example:
+      'filesystem:\n  allowed_paths: ["~/project/**"]\n  readable_paths: ["~/notes/**"]\n  denied_paths: ["**/*.pem"]\n  denied_write_paths: ["**/dist/**"]\n  read_only: false',
+    keys: filesystem,
+  },
+  commands: {
+    about: "What `run_command` and plugins may run, always as an argument vector, never through a shell.",
+    example:
+      'commands:\n  blocked: [curl]\n  allowed:\n    - name: history\n      executable: /usr/bin/git\n      sha256: 0f0e0d0c0b0a09080706050403020100ffeeddccbbaa99887766554433221100\n      arguments:\n        - { fixed: log }\n        - { pattern: "[a-z0-9/]+", optional: true }\n        - { path: read, optional: true, repeat: 3 }\n      flags:\n        - --oneline\n        - { flag: --max-count, integer: [1, 100] }\n        - { flag: --format, enum: [short, full] }\n        - { flag: --output, path: write }\n        - { flag: --color, fixed: never }\n        - { flag: --author, pattern: "[A-Za-z ]+" }\n      env: { LANG: C.UTF-8 }\n      working_directory: ~/project\n      timeout: 10\n      network: { allowed_endpoints: [{ host: github.com }] }\n    - name: choose\n      executable: /usr/bin/choose\n      arguments: [{ enum: [a, b] }, { integer: [1, 9] }]',
+    keys: {
+      blocked: [
+        "[]",
+        "Commands that are never run, by their name or the last part of their path; stronger than `allowed`.",
+      ],
+      allowed: ["[]", "Nothing else is run."],
+    },
+  },
+  "commands.allowed[]": {
+    about: "One command and how it may be called.",
+    keys: {
+      name: ["required", "What it is called by."],
+      executable: ["required", "The absolute path of the program.", "an absolute path"],
+      sha256: ["any content", "The program is run only while its bytes have this hash."],
+      arguments: [
+        "none",
+        "What may stand at each position, in order. Text that begins with `-` is refused unless it is spelled out.",
+      ],
+      flags: [
+        "none",
+        "Options that may stand behind the `fixed` arguments at the beginning, each at most once: a text for a switch, a mapping for one with a value.",
+        "a list of flags",
+      ],
+      env: ["empty", "The whole environment of the process.", "a mapping of names to texts"],
+      working_directory: ["an empty folder", "Where it runs.", "an absolute path"],
+      timeout: ["30", "Seconds until it is ended."],
+      network: ["no network", "As the section of that name; its denials hold as well."],
+    },
+  },
+  "commands.allowed[].arguments[]": {
+    about: "One position: exactly one of `fixed`, `enum`, `pattern`, `path` and `integer`.",
+    keys: {
+      ...grammar,
+      repeat: ["1", "The most times it may stand there; only for the last one."],
+      optional: ["false", "Whether it may be missing."],
+    },
+  },
+  "commands.allowed[].flags[]": {
+    about: "One flag with a value, which follows it or stands behind `=`.",
+    keys: { flag: ["required", "The flag with its dashes."], ...grammar },
+  },
+  tools: {
+    about:
+      "Which tools are listed and may be called, and how often and how long. Without `allowed`, the tools that `rate_limits` names are allowed, as in files of mcp-secure-server.",
+    example:
+      'tools:\n  allowed: [calculate, "read_*", web_search]\n  denied: [read_private]\n  rate_limits: { default: 60, web_search: 20 }\n  timeout: 30\n  task_timeout: 600\n  max_output_bytes: 65536\n  web_search: { provider: searxng, endpoint: "http://127.0.0.1:8888/search" }\nnetwork: { allowed_endpoints: [{ host: 127.0.0.1, ports: [8888] }] }',
+    keys: {
+      ...names,
+      rate_limits: ["default: 60", "Calls a minute, by tool; `default` is for all others."],
+      timeout: ["30", "Seconds a call may take."],
+      timeouts: ["default: 30", "The same, by tool."],
+      task_timeout: ["3600", "Seconds a call that became a task may run."],
+      max_output_bytes: ["1048576", "The longest result; the same as `output.max_bytes`."],
+      web_search: ["DuckDuckGo", "Which page answers searches."],
+    },
+  },
+  "tools.web_search": {
+    about: "",
+    keys: {
+      provider: ["duckduckgo", "Who answers."],
+      endpoint: [
+        "the provider's own",
+        "The URL of the search page; SearXNG has none of its own. The network section must allow it.",
+        "an http or https URL",
+      ],
+    },
+  },
+  resources: {
+    about: "Which resources may be read.",
+    example: 'resources:\n  allowed: ["server://info", "file://*"]\n  denied: ["file:///home/ada/private*"]',
+    keys: names,
+  },
+  prompts: {
+    about: "Which prompts may be used.",
+    example:
+      "prompts:\n  allowed: [code_review, analyze_logs]\n  denied: [other]\n  analyze_logs: { log_file: /var/log/app.log }",
+    keys: { ...names, analyze_logs: ["no log", "See below."] },
+  },
+  "prompts.analyze_logs": {
+    about: "",
+    keys: { log_file: ["none", "The log that the prompt embeds.", "an absolute path"] },
+  },
+  approvals: {
+    about:
+      "Which calls a person has to agree to. Every rule that fits counts: the shortest timeout, the narrowest memory, only those who may answer for all of them. No answer is a refusal.",
+    example:
+      'approvals:\n  - approve: destructive\n  - approve: [write_file, "git_*"]\n    when: { path: "/etc/**", mode: "over*", force: true }\n    timeout: 60\n    remember: 10\n    answer_by: [client, terminal]',
+    keys: {},
+  },
+  "approvals[]": {
+    about: "",
+    keys: {
+      approve: [
+        "required",
+        "`destructive` is every tool that does not say that it only reads or destroys nothing.",
+        "destructive, all, or a list of names and beginnings of tools",
+      ],
+      when: [
+        "every call",
+        "Arguments that all have to fit, dots leading into objects. A text that begins with `/`, `~` or `**/` is a pattern of paths; an argument that is no plain absolute path fits it, so that doubt leads to a question. An argument that is absent fits nothing.",
+        "a mapping of arguments to texts with * and ?, numbers, true or false",
+      ],
+      timeout: ["120", "Seconds until no answer is a refusal."],
+      remember: [
+        "none",
+        "How long the same call of the same tool needs no second consent: not at all, while the client is connected, or for so many minutes.",
+      ],
+      answer_by: [
+        "[client, terminal]",
+        "Who may answer: the client's user through elicitation, or the person at a terminal of this machine.",
+      ],
+    },
+  },
+  secrets: {
+    about:
+      "Values that tools and plugins know by name only: they hold a placeholder, and the value goes to its own hosts alone.",
+    example:
+      'secrets:\n  github:\n    from: env:GITHUB_TOKEN\n    hosts: [api.github.com, { host: github.example.com, ports: [8443] }]\n    header: Authorization\n  sales_url: { from: "file:~/.secrets/sales.url", hosts: [] }',
+    keys: {},
+  },
+  "secrets.NAME": {
+    about: "",
+    keys: {
+      from: ["required", "Where the value is read when it is needed."],
+      hosts: [
+        "required",
+        "The only hosts it is sent to: texts (port 443), or `host` and `ports`. `[]` for the secret of a database.",
+        "a list of hosts",
+      ],
+      header: ["any", "The only header it is put in."],
+    },
+  },
+  databases: {
+    about: "What `query_database` and `import_csv` may open.",
+    example:
+      'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
+    keys: {},
+  },
+  "databases.NAME": {
+    about: "Either a `file` or a `secret`.",
+    keys: {
+      file: ["", "An SQLite file.", "an absolute path"],
+      secret: ["", "The name of the secret that holds a `postgresql://` URL."],
+      read_only: ["true", "`import_csv` needs `false`."],
+      row_limit: ["1000", "The most rows of one answer."],
+      timeout: ["10", "Seconds for one statement."],
+    },
+  },
+  plugins: {
+    about: "Which plugins are started. A plugin in the folder that `load` does not name is listed and not started.",
+    example:
+      'plugins:\n  folder: ~/mcp-plugins\n  load:\n    - name: weather\n      sha256: 0f0e0d0c0b0a09080706050403020100ffeeddccbbaa99887766554433221100\n      network: { allowed_endpoints: [{ host: api.weather.example }] }\n      secrets: [weather_key]\n    - name: notes\n      path: /opt/notes\n      enabled: false\n      filesystem: { readable_paths: ["~/notes/**"] }\n      commands: [today]\nsecrets: { weather_key: { from: "env:WEATHER_KEY", hosts: [api.weather.example] } }\ncommands: { allowed: [{ name: today, executable: /bin/date }] }',
+    keys: {
+      folder: ["none", "Where plugins are that have no `path`.", "an absolute path"],
+      load: ["[]", "The plugins to start, and what each may reach."],
+    },
+  },
+  "plugins.load[]": {
+    about: "A plugin reaches what stands here and nothing else; what the policy denies is denied to it as well.",
+    keys: {
+      name: ["required", "The name the plugin gives itself."],
+      path: ["the folder and the name", "Its folder or file.", "an absolute path"],
+      sha256: ["any content", "It is started only while its content has this hash."],
+      enabled: ["true", "`false` keeps the entry and does not start it."],
+      network: ["no network", "As the section of that name."],
+      filesystem: ["no files", "As the section of that name."],
+      commands: ["[]", "Names from `commands.allowed`."],
+      secrets: ["[]", "Names from `secrets`."],
+    },
+  },
+  sandbox: {
+    about: "The wall around plugins and commands. `sandbox: none` is short for `mode: none`.",
+    example:
+      "sandbox:\n  mode: required\n  processes: 32\n  memory_mb: 512\n  cpu_seconds: 30\n  file_mb: 16\n  read_only_paths: [/opt/tools]",
+    keys: {
+      mode: [
+        "required",
+        "`required` starts nothing that cannot be walled in; `none` starts it without a wall, and the audit log shows that.",
+      ],
+      processes: ["64", "The most processes at a time in one sandbox."],
+      memory_mb: ["1024", "MiB of memory for each process."],
+      cpu_seconds: ["60", "Seconds of computing for each process."],
+      file_mb: ["64", "MiB of the longest file it may write."],
+      read_only_paths: ["[]", "Paths seen inside beside the system's own; no patterns.", "a list of absolute paths"],
+    },
+  },
+  output: {
+    about: "What is done to every text before a model reads it.",
+    example: "output:\n  max_bytes: 262144\n  mark_untrusted: true\n  redact_secrets: true\n  hidden_unicode: strip",
+    keys: {
+      max_bytes: ["1048576", "The longest result; the same as `tools.max_output_bytes`."],
+      mark_untrusted: ["false", "Texts from outside are marked as such."],
+      redact_secrets: ["true", "What looks like a key or password is taken out."],
+      hidden_unicode: [
+        "strip",
+        "What becomes of characters that people do not see: taken out, shown as escapes, or the result is refused.",
+      ],
+    },
+  },
+  audit: {
+    about: "Calls, denials and faults are recorded whatever stands here.",
+    example:
+      "audit:\n  log_file: ~/.mcp/audit.log\n  log_level: INFO\n  include: [timestamp, request_id, tool_name, arguments, result_status, execution_time, security_events]\n  rotate_mb: 16\n  checkpoints: { file: /mnt/backup/audit.heads, every_records: 100, every_seconds: 30 }",
+    keys: {
+      log_file: ["in your state folder", "Where the log is.", "an absolute path"],
+      log_level: ["INFO", "How much is recorded of what is not a call, a denial or a fault."],
+      include: [
+        "all",
+        "Which parts a record has.",
+        "a list of timestamp, request_id, tool_name, arguments, result_status, execution_time, security_events",
+      ],
+      rotate_mb: ["64", "MiB after which a new file is begun; the chain goes on in it."],
+      checkpoints: ["none", "Signed heads of the chain in a second place."],
+    },
+  },
+  "audit.checkpoints": {
+    about: "",
+    keys: {
+      file: ["required", "Where they are written, best on another disk or for another owner.", "an absolute path"],
+      every_records: ["1000", "Records between two of them."],
+      every_seconds: ["60", "Seconds between two of them."],
+    },
+  },
+};
