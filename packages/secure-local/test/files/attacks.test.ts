@@ -58,6 +58,8 @@ describe.each(Object.entries(LOOKUPS))("with %s", (_name, lookup) => {
     for (const path of paths) {
       const got = await files.read(path).then(textOf, () => "");
       expect([path, got]).toEqual([path, ""]);
+    }
+    for (const path of paths) {
       await files.write(path, EVIL, { folders: true }).catch(() => undefined);
       await files.remove(path).catch(() => undefined);
     }
