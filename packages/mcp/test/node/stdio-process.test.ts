@@ -171,7 +171,10 @@ describe("a server process", () => {
     const server = new Program("echo-server.mjs");
     server.send({ id: 1, method: "m" });
     await server.answers(1);
+    // Sent before the pipe is closed, the answers would still find room in it.
+    const closed = once(server.child.stdout, "close");
     server.child.stdout.destroy();
+    await closed;
     server.send({ id: 2, method: "m" }, { id: 3, method: "m" });
     expect(await server.exit).toBe(0);
   });
