@@ -14,4 +14,5 @@ export {
   type NodeConnectTarget,
   type NodeHttpConnectOptions,
 } from "../serve/connect-node.js";
+export { sseLink } from "../transport/http-client/sse-link.js";
 export { type HttpLinkOptions, streamableHttpLink } from "../transport/http-client/streamable-http-link.js";

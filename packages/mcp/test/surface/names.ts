@@ -335,6 +335,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "childLink",
     "connect",
     "nodeRequester",
+    "sseLink",
     "streamableHttpLink",
     "type ChildCommand",
     "type CloseTimeouts",

@@ -7,7 +7,7 @@ import { envelope, HANDSHAKE, resultOf, Session, STATELESS } from "./session.js"
 export interface ExamOptions {
   /** A new way to the server for each conversation. */
   readonly link: () => Link;
-  readonly kind: "stdio" | "http" | "memory";
+  readonly kind: "stdio" | "http" | "sse" | "memory";
   /** Where HTTP is spoken, and what is sent with each request. */
   readonly url?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;

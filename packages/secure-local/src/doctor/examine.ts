@@ -77,7 +77,7 @@ function isThere(need: Need, exam: Exam): boolean {
   if (need === "session") return exam.sessions.length > 0;
   if (need === "handshake" || need === "stateless") return exam[need] !== undefined;
   // In memory a server is spoken to as over stdio, except that there is no process.
-  if (need === "stdio") return exam.kind !== "http";
+  if (need === "stdio") return exam.kind === "stdio" || exam.kind === "memory";
   if (need === "http") return exam.kind === "http" && exam.url?.startsWith("http") === true;
   return need in exam.session.capabilities;
 }
@@ -87,7 +87,7 @@ const REASONS: Readonly<Record<Need, string>> = {
   handshake: "it does not speak the revisions that begin with initialize",
   stateless: "it does not speak 2026-07-28",
   stdio: "it is not reached over stdio",
-  http: "it is not reached over HTTP",
+  http: "it is not reached over Streamable HTTP",
   tools: "tools is not declared",
   resources: "resources is not declared",
   prompts: "prompts is not declared",

@@ -1,21 +1,52 @@
 // Makes links to a target, for those who speak without a client.
 import type { Link } from "@secure-local/mcp/client";
-import { childLink, nodeRequester, streamableHttpLink } from "@secure-local/mcp/client/node";
+import { childLink, nodeRequester, sseLink, streamableHttpLink } from "@secure-local/mcp/client/node";
+import { openClient } from "./open-client.js";
 import { personAuthorizer, type Person } from "./person-authorizer.js";
 import type { Target } from "./target.js";
 
-/** A new link for each call. */
-export function targetLink(
-  target: Target,
-  { token, person }: { readonly token?: string | undefined; readonly person: Person },
-): Link {
+/** How a target is reached. */
+export interface TargetWay {
+  readonly kind: "stdio" | "http" | "sse";
+  /** A new link for each call. */
+  readonly link: () => Link;
+}
+
+export interface WayOptions {
+  /** Sent as `Authorization: Bearer` in place of tokens of our own. */
+  readonly token?: string | undefined;
+  readonly person: Person;
+  /** Milliseconds a server behind a URL may take to show which transport it speaks. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A client that connects and leaves finds out whether a URL is one of HTTP+SSE; what it cannot reach counts as Streamable HTTP. */
+export async function wayTo(target: Target, options: WayOptions): Promise<TargetWay> {
   if (target.kind === "command") {
     const { command, args, env, cwd } = target;
-    return childLink({ command, args, env, cwd });
+    return { kind: "stdio", link: () => childLink({ command, args, env, cwd }) };
   }
+  const { token, person } = options;
   const { url } = target;
   const headers = { ...target.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
   const given = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const authorizer = given || !URL.canParse(url) ? undefined : personAuthorizer(url, person);
-  return streamableHttpLink({ url, headers, authorizer, requester: nodeRequester(), ownsRequester: true });
+  const kind = await transportOf(target, options);
+  const make = kind === "sse" ? sseLink : streamableHttpLink;
+  return { kind, link: () => make({ url, headers, authorizer, requester: nodeRequester(), ownsRequester: true }) };
+}
+
+async function transportOf(target: Target, { token, person, timeoutMs }: WayOptions): Promise<"http" | "sse"> {
+  try {
+    const client = await openClient(target, {
+      token,
+      person,
+      ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),
+    });
+    const { transport } = client;
+    await client.close();
+    return transport === "sse" ? "sse" : "http";
+  } catch {
+    return "http";
+  }
 }

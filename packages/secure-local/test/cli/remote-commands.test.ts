@@ -27,8 +27,8 @@ function inHome(...args: string[]): Promise<Ran> {
   return run(args, { home: temporaryFolder() });
 }
 
-/** A server of few tools in this program; its URL. */
-async function served(): Promise<string> {
+/** A server of few tools in this program; its URL. With `sse`, that of its endpoint of 2024-11-05. */
+async function served(sse = false): Promise<string> {
   const server = new Server({ name: "small", version: "1.0.0", report: () => undefined });
   server.tool("wipe", {
     description: "Deletes everything",
@@ -46,9 +46,9 @@ async function served(): Promise<string> {
     arguments: { who: { required: true } },
     run: ({ who }) => `Greet ${who}`,
   });
-  const { url, close } = await serveHttp(server, { port: 0 });
+  const { url, close } = await serveHttp(server, { port: 0, sse });
   closers.push(close);
-  return url;
+  return sse ? new URL("/sse", url).href : url;
 }
 
 describe("a command as target", () => {
@@ -164,6 +164,35 @@ describe("doctor, record and replay", () => {
     expect(await inHome("replay", file, ...TARGET)).toMatchObject({
       code: 0,
       stdout: "1 requests: 1 answered as recorded, 0 otherwise\n",
+    });
+  });
+});
+
+describe("a URL of HTTP+SSE", () => {
+  it("is examined, without what Streamable HTTP would have to do", async () => {
+    const { code, stdout } = await inHome("doctor", "--json", await served(true));
+    const { findings } = JSON.parse(stdout) as { findings: { verdict: string; detail?: string }[] };
+    expect({ code, bad: findings.filter(({ verdict }) => verdict === "fail") }).toEqual({ code: 0, bad: [] });
+    expect(findings).toContainEqual(
+      expect.objectContaining({ verdict: "skipped", detail: "it is not reached over Streamable HTTP" }),
+    );
+  });
+
+  it("is recorded, and gives the same answers when it is played again", async () => {
+    const file = join(temporaryFolder(), "session.jsonl");
+    const params = { protocolVersion: "2024-11-05", capabilities: {}, clientInfo: { name: "t", version: "1" } };
+    const lines = [
+      { jsonrpc: "2.0", id: 1, method: "initialize", params },
+      { jsonrpc: "2.0", method: "notifications/initialized" },
+      { jsonrpc: "2.0", id: 2, method: "resources/read", params: { uri: "small://note" } },
+    ];
+    const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+    const url = await served(true);
+    const recorded = await run(["record", file, url], { home: temporaryFolder(), input });
+    expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('"text":"A note"') as string });
+    expect(await inHome("replay", file, url)).toMatchObject({
+      code: 0,
+      stdout: "2 requests: 2 answered as recorded, 0 otherwise\n",
     });
   });
 });

@@ -1,11 +1,10 @@
 // `mcp-secure-local doctor TARGET`: says what is wrong with a server, and what to do about it.
-import type { Link } from "@secure-local/mcp/client";
 import { shown } from "../../doctor/check.js";
 import { type Diagnosis, examine, type Finding } from "../../doctor/examine.js";
 import type { ExamOptions } from "../../doctor/exam.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Target, targetText } from "../../remote/target.js";
-import { targetLink } from "../../remote/target-link.js";
+import { wayTo } from "../../remote/target-link.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { ExitCode, print, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
@@ -17,7 +16,7 @@ export function doctorCommand(line: CommandLine): Promise<number> {
     const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
     if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
     const answerMs = timeoutMs(line);
-    const options = { ...examOptions(target, line), answerMs };
+    const options = { ...(await examOptions(target, line, answerMs)), answerMs };
     const diagnosis = await examine(options, line.json ? undefined : (finding) => tell(finding));
     if (line.json) print(JSON.stringify({ target: targetText(target), ...diagnosis }, null, 2));
     else print(summary(diagnosis));
@@ -25,11 +24,11 @@ export function doctorCommand(line: CommandLine): Promise<number> {
   });
 }
 
-function examOptions(target: Target, { token }: CommandLine): ExamOptions {
-  const link = (): Link => targetLink(target, { token, person: person() });
-  if (target.kind === "command") return { kind: "stdio", link };
+async function examOptions(target: Target, { token }: CommandLine, timeoutMs?: number): Promise<ExamOptions> {
+  const { kind, link } = await wayTo(target, { token, person: person(), timeoutMs });
+  if (target.kind === "command") return { kind, link };
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return { kind: "http", url: target.url, headers: { ...target.headers, ...authorization }, link };
+  return { kind, url: target.url, headers: { ...target.headers, ...authorization }, link };
 }
 
 /** Only what needs attention is shown: the rest is counted. */

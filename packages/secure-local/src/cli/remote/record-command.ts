@@ -3,7 +3,7 @@ import { recordChild } from "../../recording/record-child.js";
 import { recordLink } from "../../recording/record-link.js";
 import { RecordingFile } from "../../recording/recording.js";
 import { targetText } from "../../remote/target.js";
-import { targetLink } from "../../remote/target-link.js";
+import { wayTo } from "../../remote/target-link.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { ExitCode } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
@@ -22,7 +22,8 @@ export function recordCommand(line: CommandLine): Promise<number> {
     const streams = { input: process.stdin, output: process.stdout };
     try {
       if (target.kind === "command") return await recordChild(target, recording, streams);
-      await recordLink(targetLink(target, { token: line.token, person: person() }), recording, streams);
+      const { link } = await wayTo(target, { token: line.token, person: person() });
+      await recordLink(link(), recording, streams);
       return ExitCode.Ok;
     } finally {
       recording.close();

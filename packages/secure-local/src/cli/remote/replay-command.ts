@@ -4,7 +4,7 @@ import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Entry, readRecording } from "../../recording/recording.js";
 import { type Comparison, replayClient } from "../../recording/replay-client.js";
 import { ReplayServer } from "../../recording/replay-server.js";
-import { targetLink } from "../../remote/target-link.js";
+import { wayTo } from "../../remote/target-link.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { complain, ExitCode, print, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
@@ -22,8 +22,8 @@ export function replayCommand(line: CommandLine): Promise<number> {
     if (words.length === 0 && line.url === undefined) return await asServer(entries, line);
     if (line.strict) throw new UsageError("--strict is for replay without a target");
     const { target } = await findTarget({ ...line, words }, USAGE);
-    const link = targetLink(target, { token: line.token, person: person() });
-    return show(await replayClient(link, entries, timeoutMs(line) ?? ANSWER_MS), line.json);
+    const { link } = await wayTo(target, { token: line.token, person: person() });
+    return show(await replayClient(link(), entries, timeoutMs(line) ?? ANSWER_MS), line.json);
   });
 }
 
