@@ -57,3 +57,15 @@ export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress
 export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
 export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";
+export { answerOne } from "../../packages/secure-local/src/cli/approve-command.js";
+export { digestOfText } from "../../packages/secure-local/src/guard/approvals/desk-message.js";
+export { Grants } from "../../packages/secure-local/src/guard/approvals/grants.js";
+export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
+export { TerminalDesk } from "../../packages/secure-local/src/guard/approvals/terminal-desk.js";
+export {
+  approvingServer,
+  erase,
+  person,
+  retry,
+  yes,
+} from "../../packages/secure-local/test/approvals/approving-server.js";

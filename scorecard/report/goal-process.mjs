@@ -6,5 +6,7 @@ const [file, product] = process.argv.slice(2);
 const parts = await import(pathToFileURL(product).href);
 const { goal, run } = await import(pathToFileURL(file).href);
 const report = new Report(goal);
+// The product's timers keep no process alive, and here is no client that does.
+setInterval(() => undefined, 60_000);
 await run(report, parts);
 process.send(report.outcome(), () => process.exit(0));

@@ -1,11 +1,11 @@
 // The whole product in memory: the server under a policy, a client of its own, and the records each call leaves.
 
 /** `policy` is the text of one; `tools` are further tools. Rates are out of the way unless the policy sets them. */
-export async function session(parts, { policy, tools = [], revision, principal, ...peerOptions }) {
+export async function session(parts, { policy, tools = [], own = [], revision, principal, ...peerOptions }) {
   const text = policy.includes("rate_limits") ? policy : withRates(policy);
   const parsed = await parts.parsePolicy(text, { file: "policy.yaml", environment: process.env });
   const audit = new parts.MemoryAudit();
-  const secure = new parts.SecureServer({ policy: parsed, audit, version: "1.0.0", tools });
+  const secure = new parts.SecureServer({ policy: parsed, audit, version: "1.0.0", tools, own });
   const peer = await parts.connectInMemory(secure.server, { revision, principal, ...peerOptions });
   let seen = 0;
   const take = () => {

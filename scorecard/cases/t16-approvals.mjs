@@ -1,0 +1,130 @@
+// T16: a consent is for one call, of one caller, under one policy, once: everything else that is tried with it runs nothing.
+import { crashes } from "../support/approval-crashes.mjs";
+import {
+  approving,
+  ASK,
+  ASKED,
+  askedOf,
+  KEEP,
+  keep,
+  NO,
+  nothingRan,
+  OTHER_CALLS,
+  outcome,
+  SESSION,
+} from "../support/approving.mjs";
+import { honestConsents } from "../support/honest-consents.mjs";
+import { questionsShown } from "../support/questions-shown.mjs";
+import { nobodyAnswers, terminals } from "../support/silent-people.mjs";
+import { otherCallers, otherPolicies, rememberedNarrowly, tiredPeople } from "../support/worn-consents.mjs";
+
+export const goal = { id: "T16", title: "Approval integrity", atLeast: 370 };
+
+export async function run(report, parts) {
+  await changedCalls(report, parts);
+  await replays(report, parts);
+  await otherCallers(report, parts);
+  await otherPolicies(report, parts);
+  await rememberedNarrowly(report, parts);
+  await tiredPeople(report, parts);
+  await nobodyAnswers(report, parts);
+  await terminals(report, parts);
+  await questionsShown(report, parts);
+  await crashes(report, parts);
+  await honestConsents(report, parts);
+}
+
+/** Approved is one call, sent is another: by the retry of a stateless client, and against a consent that is remembered. */
+async function changedCalls(report, parts) {
+  for (const [what, args] of Object.entries(OTHER_CALLS)) {
+    await report.attack(`approved, then sent with ${what}`, async () => {
+      const server = await approving(parts, ASK);
+      const { peer, asked } = await askedOf(parts, server);
+      const got = await outcome(peer.request("tools/call", parts.retry(asked, parts.yes(), args)));
+      return nothingRan(server, got);
+    });
+    for (const [rules, span] of [
+      [KEEP, "for 10 minutes"],
+      [SESSION, "until this session ends"],
+    ])
+      await report.attack(`remembered ${span}, then sent with ${what}`, async () => {
+        const server = await approving(parts, rules);
+        let answer = keep(span);
+        const peer = await server.connect(parts.person(() => answer));
+        await parts.erase(peer, ASKED);
+        answer = NO;
+        return nothingRan(server, await outcome(parts.erase(peer, args)), 1);
+      });
+  }
+  await report.attack("approved, then sent to another tool", async () => {
+    const server = await approving(parts, "  - { approve: all, timeout: 5 }");
+    const { peer, asked } = await askedOf(parts, server);
+    const params = { ...parts.retry(asked, parts.yes(), ASKED), name: "count" };
+    return nothingRan(server, await outcome(peer.request("tools/call", params)));
+  });
+}
+
+async function replays(report, parts) {
+  const twice = {
+    "the same answer twice": (answer) => [answer, answer],
+    "the same answer ten times at once": (answer) => Array.from({ length: 10 }, () => answer),
+    "yes, then keep": (answer) => [answer, { ...answer, inputResponses: only(answer, keep("for 10 minutes")) }],
+  };
+  for (const [what, requests] of Object.entries(twice))
+    await report.attack(`${what} runs it once`, async () => {
+      const server = await approving(parts, ASK);
+      const { peer, asked } = await askedOf(parts, server);
+      const all = requests(parts.retry(asked, parts.yes(), ASKED));
+      await Promise.all(all.map((params) => outcome(peer.request("tools/call", params))));
+      return server.ran.length === 1 || `ran ${server.ran.length} times`;
+    });
+  const forged = {
+    "no, then yes": async ({ peer, answer }) => {
+      await outcome(peer.request("tools/call", { ...answer, inputResponses: only(answer, NO) }));
+      return peer.request("tools/call", answer);
+    },
+    "an answer without its state": ({ peer, answer: { requestState: _gone, ...rest } }) =>
+      peer.request("tools/call", { ...rest, requestState: "" }),
+    "a state nobody gave": ({ peer, answer }) =>
+      peer.request("tools/call", { ...answer, requestState: "x".repeat(99) }),
+    "a state cut short": ({ peer, answer }) =>
+      peer.request("tools/call", { ...answer, requestState: answer.requestState.slice(0, -1) }),
+    "the state of another call": async ({ peer, answer }) => {
+      const other = await parts.erase(peer, { path: "/srv/b" });
+      return peer.request("tools/call", {
+        ...answer,
+        arguments: { path: "/srv/b" },
+        requestState: other.requestState + "x",
+      });
+    },
+    "an answer to a question that was not put": ({ peer, answer }) =>
+      peer.request("tools/call", { ...answer, inputResponses: { "ask-9": parts.yes() } }),
+    "an answer that says nothing": ({ peer, answer }) => peer.request("tools/call", { ...answer, inputResponses: {} }),
+  };
+  for (let at = 0; at < 24; at += 1)
+    forged[`a state with a wrong character at ${at}`] = ({ peer, answer }) => {
+      const state = answer.requestState;
+      const place = Math.floor((state.length * at) / 24);
+      const wrong = state[place] === "A" ? "B" : "A";
+      return peer.request("tools/call", {
+        ...answer,
+        requestState: state.slice(0, place) + wrong + state.slice(place + 1),
+      });
+    };
+  for (const [what, send] of Object.entries(forged))
+    await report.attack(what, async () => {
+      const server = await approving(parts, ASK);
+      const { peer, asked } = await askedOf(parts, server);
+      const got = await outcome(send({ peer, answer: parts.retry(asked, parts.yes(), ASKED) }));
+      return server.ran.length > 0 ? `ran: ${JSON.stringify(server.ran)}` : got.refused || isAskedAgain(got);
+    });
+}
+
+function only({ inputResponses }, answer) {
+  return Object.fromEntries(Object.keys(inputResponses).map((key) => [key, answer]));
+}
+
+/** A new question is no harm. */
+function isAskedAgain({ answer }) {
+  return answer.resultType === "input_required" || JSON.stringify(answer);
+}
