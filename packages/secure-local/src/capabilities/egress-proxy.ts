@@ -1,4 +1,4 @@
-// The only way out of a sandbox: an HTTP proxy on a Unix socket that dials what the policy allows, at addresses it has checked.
+// The only way out of a sandbox: an HTTP and SOCKS 5 proxy on a Unix socket that dials what the policy allows, at addresses it has checked.
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
@@ -11,6 +11,8 @@ import { type EgressTarget, parseTarget } from "./egress-target.js";
 import { FetchError } from "./fetch-error.js";
 import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
 import { isHandshake, serverNameOf } from "./server-name.js";
+import { openSocksDoor } from "./socks-door.js";
+import { HTTP_TUNNEL, SOCKS_TUNNEL, type TunnelAnswers } from "./tunnel-answers.js";
 
 /** One sandbox's connections at a time: a package manager uses some dozens. */
 const MAX_CONNECTIONS = 128;
@@ -36,6 +38,13 @@ export interface EgressProxyOptions {
   readonly refused?: (endpoint: string, rule: string) => void;
 }
 
+interface Tunnel {
+  readonly inside: Duplex;
+  /** What was sent with the request. */
+  readonly head: Buffer;
+  readonly answers: TunnelAnswers;
+}
+
 export class EgressProxy {
   /** Path of the socket; only this user reaches it. */
   readonly socket: string;
@@ -50,9 +59,16 @@ export class EgressProxy {
     this.#options = options;
     this.#server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: 0 });
     this.#server.maxConnections = MAX_CONNECTIONS;
+    openSocksDoor(
+      this.#server,
+      ({ authority, socket, head }) => void this.#tunnel(authority, { inside: socket, head, answers: SOCKS_TUNNEL }),
+    );
     this.#server.on("connection", (socket) => this.#keep(socket));
     this.#server.on("request", (asked, answer) => void this.#forward(asked, answer));
-    this.#server.on("connect", (asked, socket, head) => void this.#tunnel(asked.url ?? "", socket, head));
+    this.#server.on(
+      "connect",
+      (asked, socket, head) => void this.#tunnel(asked.url ?? "", { inside: socket, head, answers: HTTP_TUNNEL }),
+    );
     this.#server.on("clientError", (_error, socket) => socket.destroy());
   }
 
@@ -78,12 +94,14 @@ export class EgressProxy {
   }
 
   /** CONNECT: bytes pass as they are once the server name in the first of them is the host that was allowed. */
-  async #tunnel(authority: string, inside: Duplex, head: Buffer): Promise<void> {
+  async #tunnel(authority: string, { inside, head, answers }: Tunnel): Promise<void> {
+    let stands = false;
     try {
       const target = parseTarget(`https://${authority}`);
       const outside = await this.#dial(target, inside);
       outside.once("close", () => inside.destroy());
-      inside.write("HTTP/1.1 200 Connection established\r\n\r\n");
+      inside.write(answers.stands);
+      stands = true;
       const hello = await firstRecord(inside, head);
       if (!namesOnly(target, hello))
         throw new FetchError("denied", "The server name is another one than the host.", NAME_RULE);
@@ -91,8 +109,7 @@ export class EgressProxy {
       outside.pipe(inside);
       inside.pipe(outside);
     } catch (error) {
-      const { status, text } = this.#refusal(error, authority);
-      inside.end(`HTTP/1.1 ${status}\r\ncontent-type: text/plain\r\nconnection: close\r\n\r\n${text}\n`);
+      inside.end(answers.refused(error, this.#refusal(error, authority), stands));
     }
   }
 

@@ -1,4 +1,4 @@
-// Runs inside a sandbox that may use the network: offers an HTTP proxy on loopback and leads it to the proxy outside.
+// Runs inside a sandbox that may use the network: offers an HTTP and SOCKS 5 proxy on loopback and leads it to the proxy outside.
 import { Buffer } from "node:buffer";
 import { HANDED_FOLDER } from "./wall.js";
 
@@ -26,9 +26,12 @@ function relay(): void {
   });
   server.listen(0, "127.0.0.1", () => {
     const address = server.address();
-    const proxy = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
+    const place = `127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
     const env: NodeJS.ProcessEnv = { ...process.env, NO_PROXY: "", no_proxy: "", NODE_USE_ENV_PROXY: "1" };
-    for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"]) env[name] = proxy;
+    for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"])
+      env[name] = env[name.toLowerCase()] = `http://${place}`;
+    // Not in ALL_PROXY: some HTTP clients give up at a kind of proxy they were installed without.
+    env["SOCKS_PROXY"] = env["socks_proxy"] = `socks5h://${place}`;
     const child = spawn(executable, args, { stdio: "inherit", env });
     child.on("error", (error) => {
       process.stderr.write(`${executable}: ${error.message}\n`);
