@@ -48,7 +48,8 @@ export function countMembers(text: string, limits: JsonRpcLimits): number | stri
     } else if (role === COLON) {
       if (++colons > limits.members) return `it holds more than ${limits.members} object members`;
     } else if (role === CLOSE) {
-      depth--;
+      // No JSON closes what it has not opened: the parser stops at the same place.
+      if (--depth < 0) break;
     } else {
       if (++values > limits.values) return `it holds more than ${limits.values} values`;
       if (role === OPEN && ++depth > limits.depth) return `it is nested deeper than ${limits.depth} levels`;
