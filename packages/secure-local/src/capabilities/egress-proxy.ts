@@ -1,15 +1,17 @@
 // The only way out of a sandbox: an HTTP and SOCKS 5 proxy on a Unix socket that dials what the policy allows, at addresses it has checked.
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { dial } from "./dial.js";
 import type { DecideEgress } from "./egress-decision.js";
+import { forward, outgoing } from "./egress-forward.js";
 import { type EgressTarget, parseTarget } from "./egress-target.js";
 import { FetchError } from "./fetch-error.js";
 import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
+import type { SecretBroker } from "./secret-broker.js";
 import { isHandshake, serverNameOf } from "./server-name.js";
 import { openSocksDoor } from "./socks-door.js";
 import { HTTP_TUNNEL, SOCKS_TUNNEL, type TunnelAnswers } from "./tunnel-answers.js";
@@ -23,19 +25,22 @@ const IDLE_MS = 5 * 60_000;
 /** A client hello is shorter; what is longer is none. */
 const MAX_HELLO_BYTES = 16_384;
 
-/** Headers that speak of one connection, not of the request. */
-const HOP_BY_HOP = new Set(
-  "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host".split(
-    " ",
-  ),
-);
-
 export interface EgressProxyOptions {
   /** Asked before the name is looked up, and with each of its addresses. */
   readonly decide: DecideEgress;
   readonly resolve?: Resolve;
+  /** Puts values in place of placeholders, in plain requests to hosts that secrets belong to; these leave by https. */
+  readonly secrets?: SecretBroker | undefined;
+  /** Makes connections to addresses that were checked; `dial` when absent. */
+  readonly connect?: typeof dial;
   /** Hears of every refusal: where to, and by which rule. */
   readonly refused?: (endpoint: string, rule: string) => void;
+}
+
+interface Dialled {
+  /** The client; when it leaves, so does the connection. */
+  readonly inside: Duplex;
+  readonly by: "tcp" | "http" | "https";
 }
 
 interface Tunnel {
@@ -98,7 +103,8 @@ export class EgressProxy {
     let stands = false;
     try {
       const target = parseTarget(`https://${authority}`);
-      const outside = await this.#dial(target, inside);
+      if (this.#options.secrets?.owns(target) === true) throw new FetchError("denied", OPAQUE, TUNNEL_RULE);
+      const outside = await this.#dial(target, { inside, by: "tcp" });
       outside.once("close", () => inside.destroy());
       inside.write(answers.stands);
       stands = true;
@@ -119,19 +125,10 @@ export class EgressProxy {
       const target = parseTarget(asked.url ?? "");
       if (target.scheme !== "http")
         throw new FetchError("bad-url", "Over https this proxy only makes tunnels (CONNECT).");
-      const outside = await this.#dial(target, asked.socket);
-      // The host is the one that was judged, whatever the headers say.
-      const headers = { ...endToEnd(asked), host: target.url.host };
-      const { pathname, search } = target.url;
-      const sent = request({ createConnection: () => outside, method: asked.method, path: pathname + search, headers });
-      sent.on("error", () => answer.destroy());
-      answer.on("close", () => outside.destroy());
-      sent.on("response", (got) => {
-        got.on("error", () => answer.destroy());
-        answer.writeHead(got.statusCode ?? 502, endToEnd(got));
-        got.pipe(answer);
-      });
-      asked.pipe(sent);
+      const { secrets } = this.#options;
+      const reached = secrets?.secured(target) ?? target;
+      const out = outgoing(asked, reached, await secrets?.at(reached));
+      forward(asked, answer, await this.#dial(reached, { inside: asked.socket, by: reached.scheme }), out);
     } catch (error) {
       const { status, text } = this.#refusal(error, asked.url ?? "");
       answer
@@ -140,15 +137,16 @@ export class EgressProxy {
     }
   }
 
-  /** A plain connection to an address of the target that may be reached. */
-  async #dial(target: EgressTarget, inside: Duplex): Promise<Socket> {
+  /** A connection to an address of the target that may be reached, with TLS where it is for `https`. */
+  async #dial(target: EgressTarget, { inside, by }: Dialled): Promise<Socket> {
     const gone = new AbortController();
     const leave = (): void => gone.abort(new FetchError("cancelled", "The client went away."));
     inside.once("close", leave);
-    const { decide, resolve = resolveBySystem } = this.#options;
+    const { decide, resolve = resolveBySystem, connect = dial } = this.#options;
     try {
       const addresses = await resolveAllowed(target, decide, resolve);
-      const outside = await dial({ ...target, scheme: "http" }, addresses, gone.signal);
+      const scheme = by === "https" ? "https" : "http";
+      const outside = await connect({ ...target, scheme }, addresses, gone.signal);
       this.#keep(outside);
       const end = (): void => void outside.destroy();
       inside.once("close", end);
@@ -168,6 +166,9 @@ export class EgressProxy {
   }
 }
 
+const OPAQUE =
+  "A secret belongs to this host, and in a tunnel it cannot be put in: ask for http://HOST through this proxy, the request leaves by https.";
+const TUNNEL_RULE = "built-in rule: no tunnel to the host of a secret";
 const NAME_RULE = "built-in rule: a tunnel carries TLS for the host it was asked for";
 
 /** A tunnel to a name carries TLS for that very name; one to a literal address carries TLS without a name. */
@@ -200,16 +201,4 @@ function nextChunk(stream: Duplex): Promise<Buffer | undefined> {
     const end = (): void => settle(undefined);
     stream.on("data", settle).once("close", end).once("end", end).resume();
   });
-}
-
-function endToEnd({ headers }: IncomingMessage): Record<string, string | string[]> {
-  const named = (headers.connection ?? "")
-    .toLowerCase()
-    .split(",")
-    .map((name) => name.trim());
-  const kept: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name)) kept[name] = value;
-  }
-  return kept;
 }

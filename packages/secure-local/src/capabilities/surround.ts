@@ -6,6 +6,7 @@ import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
 import type { OwnFiles } from "./files/file-rules.js";
 import { policyEgress } from "./policy-egress.js";
 import { sandboxReach } from "./sandbox-reach.js";
+import type { SecretBroker } from "./secret-broker.js";
 
 /** Close it when the program has ended. */
 export interface Surroundings {
@@ -20,18 +21,23 @@ export interface SurroundOptions {
   readonly wall: Wall;
   /** Hears of every connection that was refused. */
   readonly refused?: EgressProxyOptions["refused"];
+  /** Puts values in place of the program's placeholders. */
+  readonly secrets?: SecretBroker;
 }
 
 /**
  * All that `policy` allows, as it is now: what a plugin or a command was granted (`grantedPolicy`). Without a wall nothing is
  * proxied, since nothing else would keep a program from its own connections. @throws WallError for what cannot be walled in
  */
-export async function surround(policy: Policy, { own, wall, refused }: SurroundOptions): Promise<Surroundings> {
+export async function surround(
+  policy: Policy,
+  { own, wall, refused, secrets }: SurroundOptions,
+): Promise<Surroundings> {
   const { readOnlyPaths, ...limits } = policy.sandbox;
   const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
   const reach = wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own))];
   const proxied = wall.name !== "none" && reachesOut(policy.network);
-  const options = { decide: policyEgress(() => policy), ...(refused === undefined ? {} : { refused }) };
+  const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;
   return { reach, limits, egress: proxy?.socket, close: async () => proxy?.close() };
 }

@@ -10,8 +10,10 @@ export interface SecretPolicy {
   readonly from: { readonly kind: "env"; readonly name: string } | { readonly kind: "file"; readonly path: string };
   /** `hosts`: the only ones it is sent to; a text (port 443) or `host` and `ports`. May be empty for a database's secret. */
   readonly hosts: HostMatcher;
-  /** `header`: lower case; when given, the only header it is put in. */
+  /** `header`: lower case; when given, the only header it is put in. Without it and without `query` it may be any. */
   readonly header: string | undefined;
+  /** `query`: the parameter of a URL it is put in. */
+  readonly query: string | undefined;
 }
 
 /** One entry of `databases` (ours). */

@@ -17,10 +17,11 @@ export function approvals(rules: readonly ApprovalRule[]): Value {
 }
 
 export function secrets(entries: ReadonlyMap<string, SecretPolicy>): Value {
-  return mapped(entries, ({ from, hosts, header }) => ({
+  return mapped(entries, ({ from, hosts, header, query }) => ({
     from: from.kind === "env" ? `env:${from.name}` : `file:${from.path}`,
     hosts: endpoints(hosts.rules),
     header,
+    query,
   }));
 }
 
@@ -80,6 +81,7 @@ export function plugins({ folder, load }: PluginsPolicy): Value {
     filesystem: filesystem(plugin.filesystem),
     commands: plugin.commands,
     secrets: plugin.secrets,
+    storage_kb: plugin.storageBytes === 0 ? undefined : plugin.storageBytes / 1_024,
   }));
   return { folder, load: loaded };
 }

@@ -21,6 +21,8 @@ export interface PluginGrant {
   readonly commands: readonly string[];
   /** `secrets`: names from `secrets` that it may use. */
   readonly secrets: readonly string[];
+  /** `storage_kb`: KiB it may keep between its starts, default 0: nothing. Here in bytes. */
+  readonly storageBytes: number;
 }
 
 /** Section `plugins` (ours). */

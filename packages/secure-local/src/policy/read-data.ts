@@ -17,6 +17,10 @@ const HEADER: Wanted<string> = {
   read: (value) =>
     typeof value === "string" && /^[!#$%&'*+.^`|~\w-]{1,100}$/.test(value) ? value.toLowerCase() : undefined,
 };
+const PARAMETER: Wanted<string> = {
+  words: "the name of a parameter in a URL, as in appid",
+  read: (value) => (typeof value === "string" && /^[\w.~-]{1,100}$/.test(value) ? value : undefined),
+};
 /** More rows than a model reads. */
 const ROWS = wholeNumber(1, 100_000);
 const DEFAULT_ROWS = 1_000;
@@ -31,8 +35,9 @@ export function readSecrets(section: Section, environment: Environment): Readonl
       item.faults.add(item.place, `${item.path} needs hosts: a list of those it may be sent to; [] for none`);
     const hosts = new HostMatcher(readHosts(item));
     const header = item.value("header", HEADER)?.value;
+    const query = item.value("query", PARAMETER)?.value;
     item.finish();
-    return from && { name, rule: ruleAt("secrets", name, place), from, hosts, header };
+    return from && { name, rule: ruleAt("secrets", name, place), from, hosts, header, query };
   });
 }
 

@@ -7,7 +7,10 @@ import { readNetwork } from "./read-network.js";
 import { readAnyPath } from "./read-path-value.js";
 import { readFilesystem } from "./read-paths.js";
 import { ruleAt } from "./rule.js";
-import { type Section, YES_NO } from "./section.js";
+import { type Section, wholeNumber, YES_NO } from "./section.js";
+
+/** All of it may be read at once. */
+const STORAGE_KB = wholeNumber(0, 65_536);
 
 export function readPlugins(section: Section, environment: Environment): PluginsPolicy {
   const folder = readAnyPath(section, "folder", environment);
@@ -34,6 +37,7 @@ function readPlugin(item: Section, folder: string | undefined, environment: Envi
     filesystem: readFilesystem(item.section("filesystem"), environment),
     commands: (item.list("commands", ENTRY_NAME) ?? []).map(({ value }) => value),
     secrets: (item.list("secrets", ENTRY_NAME) ?? []).map(({ value }) => value),
+    storageBytes: (item.value("storage_kb", STORAGE_KB)?.value ?? 0) * 1_024,
   };
   item.finish();
   const path = own ?? (folder === undefined || name === undefined ? undefined : join(folder, name));

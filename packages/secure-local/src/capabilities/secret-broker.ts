@@ -1,0 +1,131 @@
+// Keeps the values of secrets away from a program that uses them: it gets placeholders, and only requests to a secret's own
+// hosts have them replaced.
+import { randomBytes } from "node:crypto";
+import type { SecretPolicy } from "../policy/data-policy.js";
+import type { EgressEndpoint, EgressTarget } from "./egress-target.js";
+import { parseTarget } from "./egress-target.js";
+import { SecretExchange, type SecretMember } from "./secret-exchange.js";
+import { secretValue } from "./secret-value.js";
+
+/**
+ * Has a value kept out of every text from now on. Returns how it may look in one; nothing when it is too short to be told from
+ * other text, and then it is not sent anywhere.
+ */
+export type LearnSecret = (name: string, value: string) => readonly string[];
+
+export interface SecretBrokerOptions {
+  readonly learn: LearnSecret;
+  /** Where values of `env:NAME` are looked up; `process.env` when absent. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Two secrets would have the same variable. */
+export class SecretError extends Error {
+  override readonly name = "SecretError";
+}
+
+/** Begins the variable that holds a placeholder. */
+const VARIABLE = "SECRET_";
+const PLACEHOLDER_BYTES = 20;
+/** A value that was replaced may still be in an answer; more replacements within one run are somebody's mistake. */
+const KEPT_VALUES = 8;
+/** What a header or a URL can carry. */
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const UNSENDABLE = /[^\x20-\x7e]/;
+
+interface Held {
+  readonly policy: SecretPolicy;
+  readonly placeholder: string;
+  /** Spellings by value, the latest last. */
+  readonly values: Map<string, readonly string[]>;
+}
+
+export class SecretBroker {
+  readonly #held: readonly Held[];
+  readonly #learn: LearnSecret;
+  readonly #environment: Readonly<Record<string, string | undefined>>;
+
+  /** Placeholders are random and this broker's own: those of another mean nothing to it. */
+  constructor(secrets: Iterable<SecretPolicy>, { learn, environment = process.env }: SecretBrokerOptions) {
+    this.#held = [...secrets].map((policy) => ({ policy, placeholder: newPlaceholder(), values: new Map() }));
+    this.#learn = learn;
+    this.#environment = environment;
+  }
+
+  /** By name. */
+  placeholders(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#held.map(({ policy, placeholder }) => [policy.name, placeholder]));
+  }
+
+  /** As variables: `SECRET_` and the name in capitals, with `_` for `-`. @throws SecretError */
+  variables(): Readonly<Record<string, string>> {
+    const variables: Record<string, string> = {};
+    for (const { policy, placeholder } of this.#held) {
+      const variable = VARIABLE + policy.name.toUpperCase().replaceAll("-", "_");
+      if (variable in variables)
+        throw new SecretError(`Two of its secrets would be the variable ${variable}; rename "${policy.name}".`);
+      variables[variable] = placeholder;
+    }
+    return variables;
+  }
+
+  /** Whether a secret may be sent to this endpoint. */
+  owns({ host, port }: Pick<EgressEndpoint, "host" | "port">): boolean {
+    return this.#held.some(({ policy }) => policy.hosts.find(host, port) !== undefined);
+  }
+
+  /** The target by https, when it was asked for in plain text and secrets are sent there; unless it is on this machine. */
+  secured(target: EgressTarget): EgressTarget | undefined {
+    if (target.scheme === "https" || isLoopback(target)) return undefined;
+    const url = new URL(target.url);
+    url.protocol = "https:";
+    const secured = parseTarget(url.href);
+    return this.owns(secured) ? secured : undefined;
+  }
+
+  /** What may happen in one request to this endpoint; undefined when no secret belongs there. Reads the values. */
+  async at(endpoint: EgressEndpoint): Promise<SecretExchange | undefined> {
+    const { host, port } = endpoint;
+    const there = this.#held.filter(({ policy }) => policy.hosts.find(host, port) !== undefined);
+    if (there.length === 0) return undefined;
+    return new SecretExchange(await Promise.all(there.map((held) => this.#member(held, endpoint))));
+  }
+
+  async #member(held: Held, endpoint: EgressEndpoint): Promise<SecretMember> {
+    const { policy, placeholder, values } = held;
+    const { name, header, query } = policy;
+    const text = await secretValue(policy.from, this.#environment);
+    if (text !== undefined && !values.has(text)) {
+      values.set(text, this.#learn(name, text));
+      const [oldest] = values.keys();
+      if (values.size > KEPT_VALUES && oldest !== undefined) values.delete(oldest);
+    }
+    const problem = problemOf(text, { endpoint, from: policy.from, known: values.get(text ?? "")?.length ?? 0 });
+    const value = problem === undefined ? { text: text ?? "" } : { problem };
+    return { name, placeholder, header, query, value, spellings: [...values.values()].flat() };
+  }
+}
+
+interface Circumstances {
+  readonly endpoint: EgressEndpoint;
+  readonly from: SecretPolicy["from"];
+  /** Spellings by which it is found. */
+  readonly known: number;
+}
+
+function problemOf(text: string | undefined, { endpoint, from, known }: Circumstances): string | undefined {
+  if (text === undefined)
+    return `it has no value; the policy takes it from ${from.kind === "env" ? `the variable ${from.name}` : "a file"}`;
+  if (known === 0) return "it is too short to be told from other text";
+  if (UNSENDABLE.test(text)) return "its value has characters that no header can carry";
+  if (endpoint.scheme === "http" && !isLoopback(endpoint)) return "it only goes over https";
+  return undefined;
+}
+
+function isLoopback({ host }: EgressEndpoint): boolean {
+  return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+function newPlaceholder(): string {
+  return `placeholder_${randomBytes(PLACEHOLDER_BYTES).toString("hex")}`;
+}
