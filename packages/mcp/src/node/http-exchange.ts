@@ -3,7 +3,8 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Identity } from "../jsonrpc/identity.js";
 import type { MessagePieces } from "../jsonrpc/carrier.js";
-import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
+import { type BodyRoom, SMALL_BODY } from "./body-room.js";
+import type { BodyFault, BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
 
 /** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
 const LONG_REPLY = 64 * 1024;
@@ -36,10 +37,16 @@ export class NodeExchange implements HttpExchange, HttpStream {
   #chunks: Buffer[] | undefined;
   #bytes = 0;
   readonly #stallMs: number;
+  readonly #room: BodyRoom;
 
-  /** `stallMs`: how long a reader may take nothing of a long reply before its connection is cut. */
-  constructor(request: IncomingMessage, response: ServerResponse, stallMs: number) {
+  /** `stallMs`: how long a reader may take nothing of a long reply before its connection is cut. `room`: for large bodies. */
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { stallMs, room }: { readonly stallMs: number; readonly room: BodyRoom },
+  ) {
     this.#stallMs = stallMs;
+    this.#room = room;
     this.#request = request;
     this.#response = response;
     this.method = request.method ?? "";
@@ -92,6 +99,8 @@ export class NodeExchange implements HttpExchange, HttpStream {
 
   readBody(limit: number, receiver: BodyReceiver): void {
     const request = this.#request;
+    const announced = Number(request.headers["content-length"] ?? 0);
+    if (announced > SMALL_BODY && !this.#claim(announced)) return receiver.bodyFault(this, "no-room");
     request.on("data", (chunk: Buffer) => this.#take(chunk, limit, receiver));
     request.on("end", () => this.#deliver(receiver));
   }
@@ -132,17 +141,33 @@ export class NodeExchange implements HttpExchange, HttpStream {
   }
 
   #take(chunk: Buffer, limit: number, receiver: BodyReceiver): void {
+    const before = this.#bytes;
     this.#bytes += chunk.length;
     if (this.#bytes <= limit) {
+      // One that did not say how long it is gets the room of the longest once it is no small one.
+      const grown = before <= SMALL_BODY && this.#bytes > SMALL_BODY;
+      if (grown && this.#request.headers["content-length"] === undefined && !this.#claim(limit))
+        return this.#refuseBody(receiver, "no-room");
       if (this.#chunks === undefined) this.#chunks = [chunk];
       else this.#chunks.push(chunk);
       return;
     }
+    this.#refuseBody(receiver, "too-long");
+  }
+
+  #refuseBody(receiver: BodyReceiver, fault: BodyFault): void {
     this.#request.removeAllListeners("data");
     this.#request.removeAllListeners("end");
     this.#request.pause();
     this.#chunks = undefined;
-    receiver.bodyFault(this, "too-long");
+    receiver.bodyFault(this, fault);
+  }
+
+  /** Takes room for the body until its reply is over; false when there is none. */
+  #claim(bytes: number): boolean {
+    if (!this.#room.take(bytes)) return false;
+    this.#response.once("close", () => this.#room.give(bytes));
+    return true;
   }
 
   #deliver(receiver: BodyReceiver): void {

@@ -4,6 +4,7 @@ import { createServer as createTlsServer, type ServerOptions as TlsOptions } fro
 import type { AddressInfo, Socket } from "node:net";
 import type { HttpLimits } from "../transport/http/http-limits.js";
 import type { HttpSite } from "../transport/http/http-site.js";
+import { BodyRoom } from "./body-room.js";
 import { comesTooLate, NodeExchange, refuseMalformed } from "./http-exchange.js";
 
 export interface ListenOptions {
@@ -43,6 +44,8 @@ export class HttpListener {
       // The front door does that: after a refusal of Node's own, what follows on the connection would still be served.
       requireHostHeader: false,
     };
+    const { stallMs } = limits;
+    const room = new BodyRoom(limits.bodyBytes);
     const listener: RequestListener = (request, response) => {
       if (comesTooLate(request)) return;
       if (this.#site === undefined || isMalformed(request, limits)) {
@@ -50,7 +53,7 @@ export class HttpListener {
       } else {
         // Node drops what shared a packet with a wish to upgrade: whoever waits for its answer must see an end.
         if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
-        this.#site.handle(new NodeExchange(request, response, limits.stallMs));
+        this.#site.handle(new NodeExchange(request, response, { stallMs, room }));
       }
     };
     this.#server =

@@ -15,6 +15,8 @@ export interface HttpLimits {
   readonly keepAliveMs: number;
   /** Requests outside sessions being served at once; further ones are answered 503. */
   readonly inFlight: number;
+  /** Bytes of request bodies over 64 KiB that are received or served at once; further ones are answered 503. Node only. */
+  readonly bodyBytes: number;
   /** Listen requests open at once on the endpoint. */
   readonly listens: number;
   /** Bytes a connection may hold unsent before notifications nobody waits for are dropped. */
@@ -42,6 +44,8 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   keepAliveMs: 30_000,
   // Four times what one conversation may have open: enough for all clients of one process.
   inFlight: 4_096,
+  // Sixty-four of the longest messages. While it is served a message takes several times its length in memory.
+  bodyBytes: 256 * 1024 * 1024,
   // Each costs a connection and a few kilobytes.
   listens: 10_000,
   // One large answer: enough to keep a connection busy, small enough to multiply by the connections.

@@ -6,6 +6,8 @@ import type { HeaderList, HttpExchange } from "./exchange.js";
 
 export const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
 const NO_HEADERS: HeaderList = [];
+/** Seconds: what is being served now makes room within moments. */
+const SOON: HeaderList = ["retry-after", "1"];
 const CLOSING: HeaderList = ["content-type", "text/plain; charset=utf-8", "connection", "close"];
 
 /** Says no to a request: the status, its headers, and a text for a person. */
@@ -49,4 +51,9 @@ export function refuseAs(exchange: HttpExchange, { status, headers, text = "" }:
 /** Refuses a request without reading its body: the connection ends with the reply. */
 export function turnAway(exchange: HttpExchange, status: number, text: string, headers: HeaderList = NO_HEADERS): void {
   exchange.reply(status, headers.length === 0 ? CLOSING : [...CLOSING, ...headers], text);
+}
+
+/** Refuses a request for whose body there is no room while others are served. */
+export function turnAwayForNow(exchange: HttpExchange): void {
+  turnAway(exchange, 503, "There is no room for so large a request now: try again later", SOON);
 }

@@ -13,7 +13,7 @@ import { HttpSession, type SessionSettings } from "./http-session.js";
 import type { HttpRoute, Permits } from "./http-site.js";
 import { OpeningCarrier } from "./opening-carrier.js";
 import type { Pinger } from "./pinger.js";
-import { refuse, refuseAs, refuseMessage, turnAway } from "./replies.js";
+import { refuse, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "./replies.js";
 import { readEventId, type ResumableStream } from "./resumable-stream.js";
 import { SessionCarrier } from "./session-carrier.js";
 import { newSessionId, SessionTable } from "./session-table.js";
@@ -82,6 +82,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
     if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
+    if (fault === "no-room") return turnAwayForNow(exchange);
     refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"));
   }
 

@@ -12,7 +12,7 @@ import type { SessionLimits } from "../http/http-limits.js";
 import type { HttpConversation, HttpService } from "../http/http-service.js";
 import type { HttpRoute, Permits } from "../http/http-site.js";
 import type { Pinger } from "../http/pinger.js";
-import { refuse, refuseAs, refuseMessage, turnAway } from "../http/replies.js";
+import { refuse, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "../http/replies.js";
 import { newSessionId } from "../http/session-table.js";
 import type { StreamKeeper } from "../http/stream-keeper.js";
 
@@ -97,6 +97,7 @@ export class SseEndpoint implements BodyReceiver {
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
     if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
+    if (fault === "no-room") return turnAwayForNow(exchange);
     refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"), {
       id: null,
     });
