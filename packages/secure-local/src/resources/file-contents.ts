@@ -28,7 +28,7 @@ const BINARY_TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Text where the bytes are valid UTF-8 without zero bytes, otherwise a blob. */
-export function fileContents(uri: string, { path, bytes }: FileContents): ResourceContents {
+export function fileContents(uri: string, { path, bytes }: Pick<FileContents, "path" | "bytes">): ResourceContents {
   const extension = /\.([a-z0-9]{1,8})$/i.exec(path)?.[1]?.toLowerCase() ?? "";
   const text = textOf(bytes);
   if (text !== undefined) return { uri, mimeType: TEXT_TYPES[extension] ?? "text/plain", text };

@@ -1,8 +1,6 @@
 // Files as resources: every allowed file and folder under one `file:` template, with completion and news of changes.
 import {
-  type CompletionReturn,
   type Context,
-  LocalError,
   type ReadReturn,
   type ResourceDefinition,
   type ResourceTemplateDefinition,
@@ -11,6 +9,7 @@ import {
 import { FileError } from "../capabilities/files/file-error.js";
 import type { Files } from "../capabilities/files/files.js";
 import { pathOfUri, uriOfPath } from "../capabilities/files/file-uri.js";
+import { completePath, completing } from "./path-completion.js";
 import { fileContents, FOLDER_TYPE, folderContents } from "./file-contents.js";
 
 export const FILE_TEMPLATE = "file:///{+path}";
@@ -18,8 +17,6 @@ export const FILE_TEMPLATE = "file:///{+path}";
 /** As much as fits into one answer; base64 makes a third more of it. */
 const MAX_BYTES = 750_000;
 const MAX_ENTRIES = 2_000;
-/** As many as one answer to a completion holds. */
-const COMPLETIONS = 100;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
@@ -35,7 +32,7 @@ export function fileTemplate({ files, watch }: FileResourceOptions): ResourceTem
     name: "files",
     title: "Files",
     description: "Files and folders the policy allows, by absolute path; a folder is the list of its entries",
-    complete: { path: (typed, { context }) => completeFor(files, context, typed) },
+    complete: { path: (typed, { context }) => completing(files, context, (allowed) => completePath(allowed, typed)) },
     read: (uri, _variables, ctx) => readUri(files(ctx), uri),
     watch: (uri, changed) => watchUri(watch, uri, changed),
   };
@@ -79,43 +76,4 @@ function watchUri(watch: FileResourceOptions["watch"], uri: string, changed: () 
   } catch {
     return undefined;
   }
-}
-
-/** Where a client cannot be asked for its roots, the policy alone says what is offered: these are names, and no files. */
-async function completeFor(
-  files: FileResourceOptions["files"],
-  context: Context,
-  typed: string,
-): Promise<CompletionReturn> {
-  try {
-    return await completePath(files(context), typed);
-  } catch (error) {
-    if (!(error instanceof LocalError) || error.code !== "CANNOT_ASK") throw error;
-    return completePath(files(), typed);
-  }
-}
-
-/** What can stand at the end of the typed path: entries of the folder typed so far, or the way to the allowed folders. */
-async function completePath(files: Files, typed: string): Promise<CompletionReturn> {
-  const slash = typed.lastIndexOf("/");
-  const [above, begun] = [typed.slice(0, slash + 1), typed.slice(slash + 1).toLowerCase()];
-  const names = await namesIn(files, `/${above}`).catch((error: unknown) => {
-    if (error instanceof FileError) return [];
-    throw error;
-  });
-  const fitting = names.filter((name) => name.toLowerCase().startsWith(begun)).map((name) => above + name);
-  return { values: fitting.slice(0, COMPLETIONS), total: fitting.length };
-}
-
-async function namesIn(files: Files, folder: string): Promise<string[]> {
-  const roots = await files.roots();
-  const ways = roots.filter((root) => root.startsWith(folder) && root !== folder);
-  if (ways.length > 0) return [...new Set(ways.map((root) => nextName(root.slice(folder.length))))];
-  const { entries } = await files.list(folder);
-  return entries.map(({ name, kind }) => (kind === "folder" ? `${name}/` : name));
-}
-
-function nextName(way: string): string {
-  const [first = ""] = way.split("/");
-  return `${first}/`;
 }

@@ -33,6 +33,7 @@ import { webSearch } from "../tools/web-search/web-search.js";
 import { writeFile } from "../tools/write-file/write-file.js";
 import { databaseOffer } from "./database-family.js";
 import { fileOffer } from "./file-family.js";
+import { gitOffer } from "./git-family.js";
 import type { PluginOffer } from "./plugin-offer.js";
 import type { ResourceFamily } from "./resource-family.js";
 
@@ -100,7 +101,7 @@ export function catalogueOf(
       ...offered.resources,
       ...schemas.resources,
     ]),
-    templates: new Map([...offered.templates, ...schemas.templates]),
+    templates: new Map([...offered.templates, ...gitOffer(policy, files), ...schemas.templates]),
   };
 }
 

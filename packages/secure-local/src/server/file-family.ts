@@ -43,7 +43,8 @@ function objection(policy: Policy, uri: string): Decision | undefined {
   }
 }
 
-function rulesOf(policy: Policy): FileRules {
+/** The rules of a policy by names alone, made once for each. */
+export function rulesOf(policy: Policy): FileRules {
   let rules = RULES.get(policy);
   if (rules === undefined) RULES.set(policy, (rules = FileRules.byName(policy)));
   return rules;

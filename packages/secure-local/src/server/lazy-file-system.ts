@@ -42,6 +42,7 @@ function lazyFiles(load: () => Promise<FileSystem>, roots: (() => Promise<readon
   const files = (): Promise<Files> => (made ??= load().then((system) => system.files(roots)));
   return {
     roots: async () => (await files()).roots(),
+    judge: async (path, op) => (await files()).judge(path, op),
     info: async (path) => (await files()).info(path),
     read: async (path, options) => (await files()).read(path, options),
     open: async (path) => (await files()).open(path),

@@ -76,6 +76,8 @@ export interface WalkOptions {
 export interface Files {
   /** The folders everything allowed lies in, as the policy writes them, narrowed by the client's roots. */
   roots(): Promise<readonly string[]>;
+  /** Throws what an operation would throw for the words of a path alone, without a look at the disk. */
+  judge(path: string, op: "read" | "list"): Promise<void>;
   info(path: string): Promise<FileInfo>;
   read(path: string, options?: ReadOptions): Promise<FileContents>;
   open(path: string): Promise<OpenFile>;

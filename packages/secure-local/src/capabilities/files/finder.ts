@@ -36,6 +36,11 @@ export class Finder {
     this.#roots = roots;
   }
 
+  /** Throws unless the rules allow the path by its words. */
+  judge(terms: Terms, given: string, op: FileOperation): void {
+    this.#judge(terms, plainPath(given), { given, op });
+  }
+
   /** What `given` leads to. Close it. */
   async find(terms: Terms, given: string, op: FileOperation): Promise<Found> {
     const { found } = await this.#follow(terms, { given, op, last: true });
@@ -125,7 +130,7 @@ export class Finder {
     return undefined;
   }
 
-  #judge({ rules, client }: Terms, path: string, { given, op }: Wanted): void {
+  #judge({ rules, client }: Terms, path: string, { given, op }: Pick<Wanted, "given" | "op">): void {
     const refusal = rules.judge(path, op);
     if (refusal !== undefined) {
       const { rule, reason } = refusal;

@@ -39,6 +39,10 @@ export class PolicyFiles implements Files {
     return client?.narrow(rules.shown) ?? rules.shown;
   }
 
+  async judge(path: string, op: FileOperation): Promise<void> {
+    this.#finder.judge(await this.#terms(), path, op);
+  }
+
   info(path: string): Promise<FileInfo> {
     // A folder above an allowed pattern may be listed, but holds nothing to read itself.
     return this.#with(path, "list", async (found, { rules }) => {
