@@ -3,6 +3,8 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, basename, resolve } from "node:path";
 import { parseTarget } from "../capabilities/egress-target.js";
+import { isFileUri, pathOfUri } from "../capabilities/files/file-uri.js";
+import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { type ApprovalNeed, approvalNeed } from "../policy/approval-need.js";
 import { decide, type Decision, type FileOperation } from "../policy/decide.js";
@@ -44,7 +46,7 @@ export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: 
 function* stepsOf(policy: Policy, question: PolicyQuestion, around: Surroundings): Iterable<Step> {
   switch (question.kind) {
     case "tool":
-      yield { about: `tool ${question.name}`, decision: decide(policy, { kind: "tool", name: question.name }) };
+      yield toolStep(policy, question.name, around);
       yield* insideCall(policy, question, around);
       return;
     case "prompt":
@@ -52,6 +54,7 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: Surroundings
       return;
     case "resource":
       yield { about: `resource ${question.name}`, decision: decide(policy, { kind: "resource", uri: question.name }) };
+      yield* behindUri(policy, question.name, around);
       return;
     case "fetch":
       yield fetchStep(policy, question.url);
@@ -67,6 +70,17 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: Surroundings
   }
 }
 
+function toolStep(policy: Policy, name: string, around: Surroundings): Step {
+  const decision = decide(policy, { kind: "tool", name });
+  const idle = around.idle(name);
+  if (idle === undefined) return { about: `tool ${name}`, decision };
+  const rule = decision.allowed ? { text: "default deny" } : decision.rule;
+  return {
+    about: `tool ${name}`,
+    decision: { allowed: false, rule, reason: decision.allowed ? idle : `${decision.reason} ${idle}` },
+  };
+}
+
 /** The arguments by which built-in tools name what they reach for. */
 function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, around: Surroundings): Iterable<Step> {
   const op = around.effects(call.name)?.readOnly === true ? "read" : "write";
@@ -75,6 +89,29 @@ function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, ar
     if (name === "url") yield fetchStep(policy, value);
     if (name === "path" || name === "file") yield fileStep(policy, around, { op, path: value });
   }
+}
+
+/** The file or folder a URI stands for; of a repository, the one of that name in its work tree. */
+function* behindUri(policy: Policy, uri: string, around: Surroundings): Iterable<Step> {
+  const template = uri.includes("{");
+  if (template || (!isFileUri(uri) && !isGitUri(uri))) return;
+  try {
+    const path = isFileUri(uri) ? pathOfUri(uri) : pathInRepository(uri);
+    const step = fileStep(policy, around, { op: "read", path });
+    // Folders above allowed files may be listed, as far as that goes.
+    yield step.decision.allowed ? step : fileStep(policy, around, { op: "list", path });
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    yield {
+      about: uri,
+      decision: { allowed: false, rule: { text: "built-in rule: only plain file and git URIs" }, reason },
+    };
+  }
+}
+
+function pathInRepository(uri: string): string {
+  const { repository, path } = gitAddress(uri);
+  return path === "" ? repository : `${followed(repository)}/${path}`;
 }
 
 function fetchStep(policy: Policy, url: string): Step {

@@ -4,13 +4,13 @@ import { reviewPolicy, type Remark } from "../policy/review-policy.js";
 import type { CommandLine } from "./command-line.js";
 import { policyFile } from "./settings.js";
 import { ExitCode, print, styled } from "./terminal.js";
-import { knownTools } from "./surroundings.js";
+import { reviewedTools } from "./surroundings.js";
 
 /** Remarks do not change the exit code. @throws PolicyError with every fault of the file */
 export async function policyCheck(line: CommandLine, named: string | undefined): Promise<number> {
   const file = named ?? policyFile(line);
   const policy = await loadPolicy(file);
-  const remarks = reviewPolicy(policy, [...(await knownTools(policy)).keys()]);
+  const remarks = reviewPolicy(policy, await reviewedTools(policy));
   if (line.json) {
     print(JSON.stringify({ ok: true, file, hash: policy.hash, remarks }, null, 2));
     return ExitCode.Ok;

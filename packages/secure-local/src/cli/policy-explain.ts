@@ -5,7 +5,7 @@ import type { Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/rule.js";
 import type { CommandLine } from "./command-line.js";
 import { judgeQuestion, type Judgement } from "./judge-question.js";
-import { readQuestion } from "./policy-question.js";
+import { readQuestion, readQuestionText } from "./policy-question.js";
 import { policyFile } from "./settings.js";
 import { ExitCode, print, styled } from "./terminal.js";
 import { surroundingsOf } from "./surroundings.js";
@@ -19,10 +19,13 @@ const VERDICTS = {
 
 /** @throws PolicyError, UsageError */
 export async function policyExplain(line: CommandLine): Promise<number> {
-  const question = readQuestion(line.words);
+  const [first = "", ...rest] = line.words;
+  // All of it in one pair of quotes, as it stands in a file of cases.
+  const question = rest.length === 0 && /\s/.test(first.trim()) ? readQuestionText(first) : readQuestion(line.words);
   const policy = await loadPolicy(policyFile(line));
   const judgement = judgeQuestion(policy, question, await surroundingsOf(policy, line));
   print(line.json ? JSON.stringify(jsonOf(policy, judgement), null, 2) : textOf(policy, judgement));
+  if (!line.json) print(styled("dim", byWhich(policyFile(line))));
   return ExitCode.Ok;
 }
 
@@ -38,6 +41,12 @@ function textOf(policy: Policy, { verdict, steps, need }: Judgement): string {
     for (const rule of need.rules) lines.push(`      rule: ${cleanLine(placed(policy, rule))}`);
   }
   return lines.join("\n");
+}
+
+function byWhich(file: string | undefined): string {
+  return file === undefined
+    ? "  by the built-in policy; name another one with --policy FILE"
+    : `  by ${cleanLine(file)}`;
 }
 
 /** The rule with its place, where it has one. */

@@ -10,6 +10,9 @@ import { programVersion } from "./program-version.js";
 import { policyFile } from "./settings.js";
 import { ExitCode, print, styled } from "./terminal.js";
 
+const NONE =
+  "The policy allows no tool that has anything to work on; mcp-secure-local policy check FILE says what is missing.";
+
 export async function toolsCommand(line: CommandLine): Promise<number> {
   if (namesTarget(line, 0)) return (await import("./remote/remote-tools.js")).remoteTools(line);
   if (line.words.length > 0)
@@ -27,7 +30,7 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
     print(JSON.stringify(tools, null, 2));
     return ExitCode.Ok;
   }
-  if (tools.length === 0) print("The policy allows no tool; name some in tools.allowed.");
+  if (tools.length === 0) print(NONE);
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   for (const { name, description, rateLimit, timeoutMs } of tools) {
     const limits = styled("dim", `(${rateLimit} a minute, ${seconds(timeoutMs)} each)`);

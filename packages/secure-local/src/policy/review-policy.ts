@@ -12,13 +12,21 @@ export interface Remark {
   readonly message: string;
 }
 
+/** A tool there is, plugins' aside. */
+export interface KnownTool {
+  readonly name: string;
+  /** What the policy lacks for it to have anything to work on. */
+  readonly lack?: string | undefined;
+}
+
 /** A name no file has: what it fits is fitted by every name. */
 const ANY_NAME = "\u0001";
 
-/** @param tools The names of the tools there are, plugins' aside. */
-export function reviewPolicy(policy: Policy, tools: readonly string[]): Remark[] {
+export function reviewPolicy(policy: Policy, known: readonly KnownTool[]): Remark[] {
+  const tools = known.map(({ name }) => name);
   return [
-    ...nothingUseful(policy, tools),
+    ...nothingUseful(policy, known),
+    ...idleTools(policy, known),
     ...shadowedNames(policy.tools, "tool"),
     ...shadowedNames(policy.resources, "resource"),
     ...shadowedNames(policy.prompts, "prompt"),
@@ -31,12 +39,24 @@ export function reviewPolicy(policy: Policy, tools: readonly string[]): Remark[]
   ];
 }
 
-function nothingUseful(policy: Policy, tools: readonly string[]): Remark[] {
-  const some = tools.some((name) => decide(policy, { kind: "tool", name }).allowed);
-  if (some || policy.plugins.load.size > 0) return [];
+function nothingUseful(policy: Policy, tools: readonly KnownTool[]): Remark[] {
+  const named = tools.filter(({ name }) => decide(policy, { kind: "tool", name }).allowed);
+  if (named.some(({ lack }) => lack === undefined) || policy.plugins.load.size > 0) return [];
+  if (named.length > 0)
+    return [{ message: "no tool the policy allows has anything to work on: a client can do nothing useful" }];
   const others = policy.resources.allowed.rules.length + policy.prompts.allowed.rules.length;
   const what = others === 0 ? "nothing at all" : "no tool";
   return [{ message: `the policy allows ${what}: a client can do nothing useful; name tools in tools.allowed` }];
+}
+
+/** Tools that the file itself names, and that are not listed because they could do nothing. */
+function idleTools({ tools }: Policy, known: readonly KnownTool[]): Remark[] {
+  return known.flatMap(({ name, lack }) => {
+    const found = tools.allowed.findExact(name);
+    const own = found !== undefined && found.preset === undefined && tools.denied.find(name) === undefined;
+    if (lack === undefined || !own) return [];
+    return [{ rule: found, message: `"${name}" is allowed and has nothing to work on. ${lack}` }];
+  });
 }
 
 /** Permissions that a denial takes back whole, and those another permission already gives. */

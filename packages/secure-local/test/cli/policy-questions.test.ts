@@ -46,13 +46,14 @@ describe("what is said of a call", () => {
   const verdict = async (body: string, text: string) => {
     const policy = await parse(body);
     const rules = FileRules.byName(policy);
-    const around: Surroundings = { effects, judge: (path, op) => rules.judge(path, op) };
+    const around: Surroundings = { effects, idle: () => undefined, judge: (path, op) => rules.judge(path, op) };
     const { verdict, steps, need } = judgeQuestion(policy, readQuestionText(text), around);
     return { verdict, rule: need?.rules[0]?.text ?? steps.at(-1)!.decision.rule.text, steps: steps.length };
   };
   const body = `network: { allowed_endpoints: [{ host: a.example }, { host: b.example, ports: [80] }], dns_allowlist: [a.example, c.example], allowed_ranges: ["10.0.0.0/8"] }
 filesystem: { readable_paths: ["/r/**"], allowed_paths: ["/w/**"], denied_paths: [/w/deep] }
 tools: { allowed: [web_fetch, read_file, write_file, run] }
+resources: { allowed: ["file:///*", "git:///*"] }
 approvals: [{ approve: [write_file], when: { path: "/w/keep/**" } }]
 `;
   it.each([
@@ -76,6 +77,16 @@ approvals: [{ approve: [write_file], when: { path: "/w/keep/**" } }]
     ['write_file {"path": "/w/a"}', "allowed", "filesystem.allowed_paths: /w/**"],
     ['write_file {"path": "/w/keep/a"}', "approval", "approvals: write_file"],
     ["unknown_tool", "denied", "default deny"],
+    ["resource file:///r/a", "allowed", "filesystem.readable_paths: /r/**"],
+    ["resource file:///r", "allowed", "filesystem.readable_paths: /r/**"],
+    ["resource file:///r/.env", "denied", "built-in protection of .env*: environment files hold secrets"],
+    ["resource file:///etc/passwd", "denied", "default deny"],
+    ["resource file:///r/%2e%2e", "denied", "built-in rule: no dot segments where a prefix decides"],
+    ["resource git:///r?path=a", "allowed", "filesystem.readable_paths: /r/**"],
+    ["resource git:///r?ref=v1&path=.env", "denied", "built-in protection of .env*: environment files hold secrets"],
+    ["resource git:///w?path=deep/a", "denied", "filesystem.denied_paths: /w/deep"],
+    ["resource git:///r?path=a&path=b", "denied", "built-in rule: only plain file and git URIs"],
+    ["resource db://x/schema", "denied", "default deny"],
     ["run git log", "denied", "default deny"],
   ])("%s: %s by %s", async (text, wanted, rule) => {
     expect(await verdict(body, text)).toMatchObject({ verdict: wanted, rule });
@@ -91,10 +102,12 @@ approvals: [{ approve: [write_file], when: { path: "/w/keep/**" } }]
   });
 });
 
+const known = (names: readonly string[]) => names.map((name) => ({ name }));
+
 describe("a policy that can be used but is not meant", () => {
   const tools = ["web_search", "calculate", "read_file"];
   const remarks = async (body: string): Promise<string[]> =>
-    reviewPolicy(await parse(body), tools).map(({ rule, message }) => `${rule?.line ?? ""} ${message}`);
+    reviewPolicy(await parse(body), known(tools)).map(({ rule, message }) => `${rule?.line ?? ""} ${message}`);
 
   it.each([
     ["", "allows nothing at all"],
@@ -117,6 +130,20 @@ describe("a policy that can be used but is not meant", () => {
     ["sandbox: none", "2 plugins and commands run without a wall"],
     ["output: { redact_secrets: false }", "may see keys"],
   ])("%s", async (body, message) => expect((await remarks(body)).join("\n")).toContain(message));
+
+  it("is one that allows tools with nothing to work on", async () => {
+    const lack = "The policy lets no file be read; add folders.";
+    const policy = await parse("tools: { allowed: [read_file, 'search_*'] }");
+    const idle = [
+      { name: "read_file", lack },
+      { name: "search_text", lack },
+    ];
+    const nothing = "no tool the policy allows has anything to work on: a client can do nothing useful";
+    const one = `"read_file" is allowed and has nothing to work on. ${lack}`;
+    expect(reviewPolicy(policy, idle).map(({ message }) => message)).toEqual([nothing, one]);
+    const some = [...idle, { name: "search_files" }];
+    expect(reviewPolicy(policy, some).map(({ message }) => message)).toEqual([one]);
+  });
 
   it("is not found where all is meant", async () => {
     const good = `tools: { allowed: [calculate, read_file] }
@@ -177,6 +204,6 @@ describe("policy init", () => {
     const policy = await parsePolicy(policyText(usualWishes(preset)), { file: "p.yaml", environment: {} });
     expect(policy.presets).toEqual(preset === undefined ? [] : [preset]);
     expect(decide(policy, { kind: "tool", name: "calculate" }).allowed).toBe(true);
-    expect(reviewPolicy(policy, ["calculate"]).filter(({ rule }) => rule === undefined)).toEqual([]);
+    expect(reviewPolicy(policy, known(["calculate"])).filter(({ rule }) => rule === undefined)).toEqual([]);
   });
 });
