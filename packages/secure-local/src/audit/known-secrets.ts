@@ -15,7 +15,7 @@ let pattern: RegExp | undefined;
 export function rememberSecret(name: string, value: string): boolean {
   const trimmed = value.trim();
   if (trimmed.length < LEAST || names.size >= MAX_SPELLINGS) return false;
-  for (const spelling of spellings(trimmed)) if (!names.has(spelling)) names.set(spelling, name);
+  for (const spelling of spellingsOf(trimmed)) if (!names.has(spelling)) names.set(spelling, name);
   // The longest first: one value may be the beginning of another.
   const sorted = [...names.keys()].sort((a, b) => b.length - a.length);
   pattern = new RegExp(sorted.map(escaped).join("|"), "g");
@@ -29,8 +29,8 @@ export function replaceKnown(text: string): string {
   return pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
 }
 
-/** As it is, in JSON, in a URL, in a form, in Base64 of both alphabets, in hexadecimal. */
-function spellings(value: string): Set<string> {
+/** Spellings of one value: as it is, in JSON, in a URL, in a form, in Base64 of both alphabets, in hexadecimal. */
+export function spellingsOf(value: string): Set<string> {
   const bytes = Buffer.from(value);
   const encoded = encodeURIComponent(value);
   return new Set([

@@ -3,7 +3,7 @@ import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { EgressTarget } from "./egress-target.js";
 import { endToEnd } from "./end-to-end.js";
-import { filteredHeaders, type SecretExchange } from "./secret-exchange.js";
+import type { SecretExchange } from "./secret-exchange.js";
 
 /** What is to be sent: the host is the one that was judged, whatever the headers say. */
 export interface Outgoing {
@@ -51,6 +51,6 @@ function answerFiltered(got: IncomingMessage, answer: ServerResponse, secrets: S
     return;
   }
   const filter = secrets.filter();
-  answer.writeHead(got.statusCode ?? 502, filteredHeaders(kept, filter));
+  answer.writeHead(got.statusCode ?? 502, filter.headers(kept));
   got.pipe(filter.stream()).pipe(answer);
 }

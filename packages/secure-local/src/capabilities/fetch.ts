@@ -9,6 +9,8 @@ import { FetchError } from "./fetch-error.js";
 import { nextHop, type PolicyRequest } from "./redirect.js";
 import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
 import { ACCEPTED_ENCODINGS, readBody } from "./response-body.js";
+import type { SecretBroker } from "./secret-broker.js";
+import type { SecretExchange } from "./secret-exchange.js";
 
 /** An answer that arrived whole. `status` is whatever the server said; names in `headers` are lower case. */
 export interface PolicyResponse {
@@ -30,6 +32,8 @@ export interface FetchOptions {
   readonly timeoutMs?: number;
   readonly maxRedirects?: number;
   readonly resolve?: Resolve;
+  /** Puts values in place of placeholders where they belong, and placeholders in place of values that come back. */
+  readonly secrets?: SecretBroker;
 }
 
 const MAX_BYTES = 2_097_152;
@@ -37,15 +41,17 @@ const TIMEOUT_MS = 15_000;
 const MAX_REDIRECTS = 5;
 
 /** A call under way: what it is bound to, and the one signal that ends it. */
-type Call = Required<FetchOptions> & { readonly decide: DecideEgress; readonly signal: AbortSignal };
+type Call = Settings & { readonly decide: DecideEgress; readonly signal: AbortSignal };
+type Settings = Required<Omit<FetchOptions, "secrets">> & Pick<FetchOptions, "secrets">;
 
 /** Returns a `fetch` bound to a policy. It follows no redirect without asking `decide` again, and ignores proxy variables. */
 export function createFetch(decide: DecideEgress, options: FetchOptions = {}): PolicyFetch {
-  const settings: Required<FetchOptions> = {
+  const settings: Settings = {
     maxBytes: options.maxBytes ?? MAX_BYTES,
     timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
     maxRedirects: options.maxRedirects ?? MAX_REDIRECTS,
     resolve: options.resolve ?? resolveBySystem,
+    ...(options.secrets === undefined ? {} : { secrets: options.secrets }),
   };
   return async (url, request = {}) => {
     request.signal?.throwIfAborted();
@@ -82,27 +88,42 @@ async function send(call: Call, target: EgressTarget, request: PolicyRequest): P
   call.signal.addEventListener("abort", hangUp, { once: true });
   try {
     call.signal.throwIfAborted();
-    const response = await exchange(target, request, socket);
-    const body = await readBody(response, call.maxBytes);
+    const secrets = await call.secrets?.at(target);
+    const response = await exchange(target, request, { socket, secrets });
+    const read = await readBody(response, call.maxBytes);
+    const filter = secrets?.filter();
+    const body = filter?.bytes(read) ?? read;
+    const headers = filter?.headers(response.headers) ?? response.headers;
     const text = (): string => new TextDecoder().decode(body);
-    return { status: response.statusCode ?? 0, url: target.url.href, headers: response.headers, body, text };
+    return { status: response.statusCode ?? 0, url: target.url.href, headers, body, text };
   } finally {
     call.signal.removeEventListener("abort", hangUp);
     socket.destroy();
   }
 }
 
-async function exchange(target: EgressTarget, request: PolicyRequest, socket: Socket): Promise<IncomingMessage> {
+interface Over {
+  readonly socket: Socket;
+  readonly secrets: SecretExchange | undefined;
+}
+
+async function exchange(
+  target: EgressTarget,
+  request: PolicyRequest,
+  { socket, secrets }: Over,
+): Promise<IncomingMessage> {
   const { request: open } = await import("node:http");
   const { pathname, search, host } = target.url;
   const body = request.body === undefined ? undefined : Buffer.from(request.body);
   const length = body === undefined ? {} : { "content-length": String(body.length) };
-  const headers = { ...request.headers, ...length, host, "accept-encoding": ACCEPTED_ENCODINGS, connection: "close" };
+  const own = { ...length, host, "accept-encoding": ACCEPTED_ENCODINGS, connection: "close" };
+  const headers = { ...(secrets?.headers(request.headers ?? {}) ?? request.headers), ...own };
+  const path = secrets?.path(pathname + search) ?? pathname + search;
   return await new Promise((resolve, reject) => {
     const method = request.method ?? "GET";
     const broken = (): void => reject(new FetchError("broken", `${target.host} broke off or does not speak HTTP.`));
     // A connected socket is handed over, so no agent and no proxy has a say.
-    const sent = open({ method, path: pathname + search, headers, createConnection: () => socket });
+    const sent = open({ method, path, headers, createConnection: () => socket });
     sent.once("response", resolve);
     sent.on("error", broken);
     sent.on("close", broken);

@@ -4,7 +4,7 @@ import { FetchError } from "./fetch-error.js";
 
 /** One request of a tool. `host`, `connection` and encodings are set by `fetch`. */
 export interface PolicyRequest {
-  readonly method?: "GET" | "HEAD" | "POST";
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly signal?: AbortSignal;

@@ -4,8 +4,6 @@ import { Buffer } from "node:buffer";
 import { FetchError } from "./fetch-error.js";
 import { SecretFilter } from "./secret-filter.js";
 
-type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
-
 /** A secret of this endpoint. */
 export interface SecretMember {
   readonly name: string;
@@ -81,16 +79,6 @@ export class SecretExchange {
     const members = this.#members.filter(({ query }) => query !== undefined && query === name);
     return fill(pair, members, encodeURIComponent);
   }
-}
-
-/** Header by header. */
-export function filteredHeaders(given: Headers, filter: SecretFilter): Record<string, string | string[]> {
-  const filtered: Record<string, string | string[]> = {};
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    filtered[name] = typeof value === "string" ? filter.text(value) : value.map((each) => filter.text(each));
-  }
-  return filtered;
 }
 
 function fill(text: string, members: readonly SecretMember[], write = (value: string): string => value): string {

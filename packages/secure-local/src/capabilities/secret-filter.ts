@@ -27,6 +27,15 @@ export class SecretFilter {
     return given.replace(this.#pattern, (found) => this.#placeholders.get(found.toLowerCase()) ?? "");
   }
 
+  headers(given: Readonly<Record<string, string | string[] | undefined>>): Record<string, string | string[]> {
+    const filtered: Record<string, string | string[]> = {};
+    for (const [name, value] of Object.entries(given)) {
+      if (value === undefined) continue;
+      filtered[name] = typeof value === "string" ? this.text(value) : value.map((each) => this.text(each));
+    }
+    return filtered;
+  }
+
   bytes(given: Uint8Array): Uint8Array {
     if (this.#pattern === undefined) return given;
     const text = Buffer.from(given.buffer, given.byteOffset, given.length).toString("latin1");

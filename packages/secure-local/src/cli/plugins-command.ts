@@ -9,7 +9,7 @@ import type { PluginHealth } from "../plugins/plugin.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, policyFile } from "./settings.js";
+import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
@@ -36,8 +36,8 @@ export async function pluginsCommand(line: CommandLine): Promise<number> {
 /** Starts them all, as a server would, and says what became of each. */
 async function list(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(policyFile(line));
-  const own = ownPlaces(line);
-  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), own, say: complain });
+  const kept = { own: ownPlaces(line), storage: pluginStorage() };
+  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
   secure.start();
   const wanted = [...policy.plugins.load.values()].filter(({ enabled }) => enabled).length;
   const settled = (): boolean => {

@@ -7,9 +7,9 @@ import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
 import { approveDesk } from "./desks.js";
-import { openAudit } from "./open-audit.js";
+import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, policyFile } from "./settings.js";
+import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
 import { complain, ExitCode } from "./terminal.js";
 
 /** Resolves when the client has gone. @throws PolicyError, AuditError before anything is served */
@@ -23,12 +23,13 @@ export async function serveCommand(line: CommandLine): Promise<number> {
     audit,
     version,
     say,
-    own: ownPlaces(line),
+    own: [...ownPlaces(line), ...logPlaces(line, policy)],
+    storage: pluginStorage(),
     desk: approveDesk(say),
     telemetry: await telemetry(version, say),
   });
   secure.start();
-  const stopFollowing = followPolicyFile(secure, file, say);
+  const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   const serving = await serveStdio(secure.server);
   await serving.closed;
   stopFollowing();

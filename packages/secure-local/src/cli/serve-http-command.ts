@@ -9,13 +9,13 @@ import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
 import { approveDesk } from "./desks.js";
-import { openAudit } from "./open-audit.js";
+import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
 import { listen } from "./serve-http-listen.js";
 import { isLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { keptToken } from "./serve-http-token.js";
 import { serveWelcome } from "./serve-http-welcome.js";
-import { ownPlaces, policyFile, tokenFile } from "./settings.js";
+import { ownPlaces, pluginStorage, policyFile, tokenFile } from "./settings.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 
 /** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */
@@ -32,10 +32,11 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   outliveReaders();
   const audit = await openAudit(line, policy, say);
   const observed = { audit: metrics.listenTo(audit), telemetry: await telemetry(version, say) };
-  const secure = new SecureServer({ policy, version, say, own: ownPlaces(line), desk: approveDesk(say), ...observed });
+  const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], storage: pluginStorage() };
+  const secure = new SecureServer({ policy, version, say, ...kept, desk: approveDesk(say), ...observed });
   const serving = await begin({ settings, token, audit, secure, metrics });
   secure.start();
-  const stopFollowing = followPolicyFile(secure, file, say);
+  const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   announce(settings, serving, token);
   await serving.closed;
   stopFollowing();

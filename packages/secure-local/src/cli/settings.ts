@@ -36,6 +36,11 @@ export function clientTokensFile(environment: Environment = process.env): string
   return environment["MCP_SECURE_LOCAL_CLIENT_TOKENS"] || join(dataFolder(environment), "tokens.json");
 }
 
+/** The folder for what plugins keep between their starts. */
+export function pluginStorage(environment: Environment = process.env): string {
+  return join(dataFolder(environment), "plugins");
+}
+
 /** Everything this program keeps, which no tool may reach. */
 export function ownPlaces(line: Pick<CommandLine, "audit">, environment: Environment = process.env): string[] {
   const log = auditFile(line, undefined, environment);

@@ -15,8 +15,61 @@ export type PluginAnswer =
       readonly isError?: boolean;
     };
 
-/** What a handler is handed for one call. */
+/** One request; the host makes it, so that it may go by https. */
+export interface PluginRequest {
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Milliseconds for everything; 15,000 at most and by default. */
+  readonly timeoutMs?: number;
+}
+
+/** An answer that arrived whole, up to 2 MiB. */
+export interface PluginResponse {
+  readonly status: number;
+  /** Whether `status` is 200 to 299. */
+  readonly ok: boolean;
+  /** Where it came from, after redirects. */
+  readonly url: string;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
+  text(): string;
+  json(): unknown;
+  bytes(): Uint8Array;
+}
+
+/** How a command ended. */
+export interface PluginRunResult {
+  /** Absent when it was ended by a signal or its time was up. */
+  readonly exitCode?: number;
+  readonly signal?: string;
+  readonly timedOut: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether more was written than is returned. */
+  readonly truncated: boolean;
+}
+
+/** What a plugin keeps between its starts; the policy grants it by `storage_kb`. Keys: 1 to 120 bytes, 1,024 of them. */
+export interface PluginStorage {
+  /** Anything JSON has; undefined where nothing is kept. */
+  get(key: string): Promise<unknown>;
+  /** Rejects when there is no room. */
+  set(key: string, value: unknown): Promise<void>;
+  /** Resolves with whether there was something. */
+  delete(key: string): Promise<boolean>;
+  keys(): Promise<readonly string[]>;
+}
+
+/** What a handler is handed for one call. What the policy does not grant rejects with an error that says so. */
 export interface PluginContext {
+  /** Placeholders by the name of the secret. In requests to the secret's own hosts the value takes their place. */
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly storage: PluginStorage;
+  /** A request to a host of its grant. Rejects for what the policy denies; any status is an answer. */
+  fetch(url: string | URL, request?: PluginRequest): Promise<PluginResponse>;
+  /** Runs a command of its grant, with arguments the policy allows, in a sandbox of its own. */
+  run(command: string, args?: readonly string[]): Promise<PluginRunResult>;
   /** Aborted when nobody waits for the answer any more. */
   readonly signal: AbortSignal;
   /** Tells the client how far the call is; `done` must grow. */
@@ -54,6 +107,12 @@ export interface PluginNeeds {
   readonly network?: readonly string[];
   /** Absolute paths it reads, or writes where they begin with `write:`. */
   readonly filesystem?: readonly string[];
+  /** Names of `commands.allowed` in the policy. */
+  readonly commands?: readonly string[];
+  /** Names of `secrets` in the policy. */
+  readonly secrets?: readonly string[];
+  /** Whether it keeps something between its starts. */
+  readonly storage?: boolean;
 }
 
 export interface PluginDefinition {

@@ -5,10 +5,22 @@ import type { Reach, WalledCommand } from "../sandbox/wall.js";
 import type { PluginSource } from "./find-plugin.js";
 import { HOST_PATH, hostFiles } from "./plugin-host-program.js";
 
+/** What it may know of its secrets. */
+export interface Placeholders {
+  /** By the name of the secret. */
+  readonly secrets: Readonly<Record<string, string>>;
+  /** The same as variables. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
 /** Its own folder is seen read-only, what it was granted as granted, and nothing else. */
-export function pluginCommand(source: PluginSource, { reach, limits, egress }: Surroundings): WalledCommand {
+export function pluginCommand(
+  source: PluginSource,
+  { reach, limits, egress }: Surroundings,
+  { secrets, env }: Placeholders,
+): WalledCommand {
   const folder: Reach = { path: source.folder, access: "read" };
-  const common = { limits, egress };
+  const common = { limits, egress, env };
   if (source.kind === "module") {
     const node = nodeReach();
     return {
@@ -16,7 +28,7 @@ export function pluginCommand(source: PluginSource, { reach, limits, egress }: S
       executable: node.path,
       args: [HOST_PATH, source.entry],
       reach: [folder, node, ...reach],
-      handed: hostFiles(),
+      handed: hostFiles(secrets),
     };
   }
   const { executable, args } = source;

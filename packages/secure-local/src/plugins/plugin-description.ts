@@ -26,10 +26,18 @@ export interface DescribedPrompt {
   readonly arguments: Readonly<Record<string, { readonly description?: string; readonly required?: boolean }>>;
 }
 
+export interface DescribedNeeds {
+  readonly network: readonly string[];
+  readonly filesystem: readonly string[];
+  readonly commands: readonly string[];
+  readonly secrets: readonly string[];
+  readonly storage: boolean;
+}
+
 export interface PluginDescription {
   readonly name: string;
   readonly version: string;
-  readonly needs: { readonly network: readonly string[]; readonly filesystem: readonly string[] };
+  readonly needs: DescribedNeeds;
   readonly tools: readonly DescribedTool[];
   readonly resources: readonly DescribedResource[];
   readonly prompts: readonly DescribedPrompt[];
@@ -55,6 +63,9 @@ export function readDescription(given: unknown): PluginDescription {
     needs: {
       network: texts(needs["network"], "needs.network"),
       filesystem: texts(needs["filesystem"], "needs.filesystem"),
+      commands: texts(needs["commands"], "needs.commands"),
+      secrets: texts(needs["secrets"], "needs.secrets"),
+      storage: needs["storage"] === true,
     },
     tools: items(plugin["tools"], "name").map(([key, item]) => tool(key, item)),
     resources: items(plugin["resources"], "uri").map(([uri, item]) => resource(uri, item)),

@@ -1,6 +1,7 @@
 // Runs inside the sandbox of a module plugin: loads the module and answers calls, one JSON line each.
 import { Buffer } from "node:buffer";
 import { HANDED_FOLDER, type Handed } from "../sandbox/wall.js";
+import { type Asking, handlerContext } from "./handler-context.js";
 
 /** Where the host is found inside. */
 export const HOST_PATH: string = `${HANDED_FOLDER}/host.cjs`;
@@ -12,9 +13,11 @@ interface HostedPlugin {
 }
 
 /** The host as a file, and the package `mcp-secure-local/plugin` as modules look for it from anywhere inside. */
-export function hostFiles(): Handed[] {
-  // A module is loaded by a function that stands outside of the one below, where no bundler rewrites it.
-  const program = `"use strict";\n(${host.toString()})((path) => import(path), ${answerCall.toString()});\n`;
+export function hostFiles(secrets: Readonly<Record<string, string>>): Handed[] {
+  const given = JSON.stringify(secrets).replaceAll("<", "\\u003c");
+  // A module is loaded by a function that stands outside of those below, where no bundler rewrites it.
+  const parts = `{ load: (path) => import(path), answer: ${answerCall.toString()}, context: ${handlerContext.toString()}, secrets: ${given} }`;
+  const program = `"use strict";\n(${host.toString()})(${parts});\n`;
   const folder = "/node_modules/mcp-secure-local";
   const description = { name: "mcp-secure-local", type: "module", exports: { "./plugin": "./plugin.js" } };
   return [
@@ -24,24 +27,22 @@ export function hostFiles(): Handed[] {
   ];
 }
 
-interface Conversation {
+interface Conversation extends Asking {
   /** Calls under way. */
   readonly calls: Map<unknown, AbortController>;
-  readonly send: (message: object) => void;
+  readonly context: typeof handlerContext;
 }
 
 /** Resolves with the line that answers; like the host it uses nothing from around it. */
 async function answerCall(
   plugin: HostedPlugin,
   asked: Record<string, unknown>,
-  { calls, send }: Conversation,
+  conversation: Conversation,
 ): Promise<object> {
   const { id, tool, prompt, resource, arguments: args = {} } = asked;
   const call = new AbortController();
-  calls.set(id, call);
-  const progress = (done: number, total?: number, message?: string): void =>
-    send({ id, progress: { done, total, message } });
-  const context = { signal: call.signal, progress };
+  conversation.calls.set(id, call);
+  const context = conversation.context(id, call.signal, conversation);
   try {
     if (typeof tool === "string") return { id, answer: await plugin.tools?.[tool]?.run(args, context) };
     if (typeof prompt === "string") return { id, answer: await plugin.prompts?.[prompt]?.run(args, context) };
@@ -50,12 +51,19 @@ async function answerCall(
     console.error(error);
     return { id, failed: true };
   } finally {
-    calls.delete(id);
+    conversation.calls.delete(id);
   }
 }
 
+interface HostParts {
+  readonly load: (path: string) => Promise<{ readonly default?: HostedPlugin }>;
+  readonly answer: typeof answerCall;
+  readonly context: typeof handlerContext;
+  readonly secrets: Readonly<Record<string, string>>;
+}
+
 /** Uses nothing from around it, since its text is the program. Argument: the path of the module. */
-function host(load: (path: string) => Promise<{ readonly default?: HostedPlugin }>, answer: typeof answerCall): void {
+function host({ load, answer, context, secrets }: HostParts): void {
   const { createInterface } = process.getBuiltinModule("node:readline");
   const { pathToFileURL } = process.getBuiltinModule("node:url");
   const { Console } = process.getBuiltinModule("node:console");
@@ -64,14 +72,15 @@ function host(load: (path: string) => Promise<{ readonly default?: HostedPlugin 
   // What a plugin prints is for its author, and must not look like an answer.
   globalThis.console = new Console(process.stderr);
   process.stdout.write = process.stderr.write.bind(process.stderr);
-  const calls = new Map<unknown, AbortController>();
+  const conversation: Conversation = { calls: new Map(), asks: new Map(), send, secrets, context };
 
   const serve = (plugin: HostedPlugin): void => {
     const lines = createInterface({ input: process.stdin, crlfDelay: Infinity });
     lines.on("line", (line) => {
       const asked = JSON.parse(line) as Record<string, unknown>;
-      if (asked["cancel"] === undefined) void answer(plugin, asked, { calls, send }).then(send);
-      else calls.get(asked["cancel"])?.abort();
+      if (asked["answered"] !== undefined) conversation.asks.get(asked["answered"])?.(asked);
+      else if (asked["cancel"] === undefined) void answer(plugin, asked, conversation).then(send);
+      else conversation.calls.get(asked["cancel"])?.abort();
     });
     lines.on("close", () => process.exit(0));
   };

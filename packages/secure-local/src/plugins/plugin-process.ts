@@ -1,8 +1,9 @@
-// One running process of a plugin: sends it calls, matches its answers to them, and drops what answers none.
+// One running process of a plugin: sends it calls, matches its answers to them, has its asks answered, and drops the rest.
 import type { ChildProcess } from "node:child_process";
 import { endWalled } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
 import { readLines } from "./line-reader.js";
+import { type AnswerAsk, PluginAsks } from "./plugin-asks.js";
 import { PluginError } from "./plugin-error.js";
 
 /** What is asked of a plugin: one of its tools, prompts or resources. */
@@ -38,6 +39,8 @@ export interface ProcessEvents {
   readonly ready: (description: unknown) => void;
   /** Once, when it is gone. */
   readonly ended: (process: PluginProcess) => void;
+  /** Does what it asks for. */
+  readonly asked: AnswerAsk;
 }
 
 export class PluginProcess {
@@ -46,13 +49,15 @@ export class PluginProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   readonly #gone: Promise<void>;
+  readonly #asks: PluginAsks;
   #ids = 0;
   #complaint = "";
   #stray = 0;
 
-  constructor(wall: Wall, child: ChildProcess, { ready, ended }: ProcessEvents) {
+  constructor(wall: Wall, child: ChildProcess, { ready, ended, asked }: ProcessEvents) {
     this.#wall = wall;
     this.#child = child;
+    this.#asks = new PluginAsks({ answer: asked, send: (message) => this.#send(message) });
     child.stdin?.on("error", () => undefined);
     child.stderr?.setEncoding("utf8").on("error", () => undefined);
     child.stderr?.on("data", (text: string) => (this.#complaint = (this.#complaint + text).slice(-MAX_COMPLAINT)));
@@ -61,6 +66,7 @@ export class PluginProcess {
     }
     this.#gone = new Promise((resolve) => {
       const over = (): void => {
+        this.#asks.close();
         for (const { settle } of [...this.#waiting.values()])
           settle(new PluginError("The plugin ended before it answered."));
         ended(this);
@@ -132,6 +138,8 @@ export class PluginProcess {
     const waiting = this.#waiting.get(message?.["id"] as number);
     const progress = message?.["progress"];
     if (message !== undefined && "ready" in message) ready(message["ready"]);
+    else if (message !== undefined && "ask" in message)
+      this.#asks.take(message, this.#waiting.get(message["for"] as number)?.signal);
     else if (message === undefined || waiting === undefined) this.#dropped();
     else if (isProgress(progress))
       waiting.progress?.(progress.done, numberOf(progress.total), textOf(progress.message));

@@ -10,6 +10,8 @@ export interface PluginSetOptions {
   readonly own: readonly string[];
   readonly changed: () => void;
   readonly refused?: NonNullable<PluginOptions["refused"]>;
+  readonly storage?: PluginOptions["storage"];
+  readonly learn: PluginOptions["learn"];
 }
 
 interface Kept {
@@ -57,13 +59,15 @@ export class PluginSet {
   }
 
   #started(policy: Policy, name: string): Plugin {
-    const { own, changed, refused } = this.#options;
+    const { own, changed, refused, storage, learn } = this.#options;
     const grant = policy.plugins.load.get(name)!;
     const current = (): boolean => !this.#closed && this.#kept.get(name)?.plugin === plugin;
     const plugin: Plugin = new Plugin({
       policy,
       grant,
       own,
+      storage,
+      learn,
       changed: () => (current() ? changed() : undefined),
       ...(refused === undefined ? {} : { refused }),
     });

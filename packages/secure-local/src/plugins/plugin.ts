@@ -1,5 +1,6 @@
 // One plugin under supervision: started when it may be, asked, restarted with growing waits, stopped for good.
 import type { Surroundings } from "../capabilities/surround.js";
+import { type LearnSecret, SecretBroker, SecretError } from "../capabilities/secret-broker.js";
 import { surround } from "../capabilities/surround.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import type { PluginGrant } from "../policy/plugins-policy.js";
@@ -9,9 +10,10 @@ import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
 import { findPlugin, type PluginSource } from "./find-plugin.js";
 import { hashPlugin } from "./hash-plugin.js";
-import { pluginCommand } from "./plugin-command.js";
+import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
 import { PluginError } from "./plugin-error.js";
+import { PluginPowers } from "./plugin-powers.js";
 import { type CallOptions, type PluginCall, PluginProcess } from "./plugin-process.js";
 import { RestartPlan } from "./restart-plan.js";
 import { unmetGrants } from "./unmet-grants.js";
@@ -40,8 +42,12 @@ export interface PluginOptions {
   readonly own: readonly string[];
   /** What it offers, or how it is, has changed. */
   readonly changed: () => void;
-  /** A connection of it was refused. */
-  readonly refused?: (plugin: string, endpoint: string, rule: string) => void;
+  /** A connection, or a command, of it was refused. */
+  readonly refused?: (plugin: string, what: string, rule: string) => void;
+  /** Where plugins keep what they may keep; absent: nowhere. */
+  readonly storage?: string | undefined;
+  /** Keeps values of its secrets out of every text. */
+  readonly learn: LearnSecret;
 }
 
 interface Place {
@@ -55,6 +61,9 @@ export class Plugin {
   readonly #options: PluginOptions;
   readonly #granted: Policy;
   readonly #plan = new RestartPlan();
+  readonly #secrets: SecretBroker;
+  #placeholders: Placeholders = { secrets: {}, env: {} };
+  readonly #powers: PluginPowers;
   #state: PluginState = "starting";
   #note = "";
   #starts = 0;
@@ -66,7 +75,12 @@ export class Plugin {
   constructor(options: PluginOptions) {
     this.#options = options;
     this.name = options.grant.name;
-    this.#granted = grantedPolicy(options.policy, options.grant);
+    const { policy, grant, own, storage, learn } = options;
+    const granted = grantedPolicy(policy, grant);
+    this.#granted = granted;
+    this.#secrets = new SecretBroker(granted.secrets.values(), { learn });
+    const refused = (what: string, rule: string): void => options.refused?.(this.name, what, rule);
+    this.#powers = new PluginPowers({ granted, grant, own, storage, secrets: this.#secrets, refused });
   }
 
   /** What it offers, once it has said so; it stays while the plugin is started again. */
@@ -92,8 +106,8 @@ export class Plugin {
       if (source.kind === "executable") this.#accept(source.description);
       if (source.kind === "module" || source.persistent) this.#launch(this.#place);
     } catch (error) {
-      if (!(error instanceof PluginError || error instanceof WallError)) this.#refuse(String(error));
-      else this.#refuse(error.message);
+      const known = error instanceof PluginError || error instanceof WallError || error instanceof SecretError;
+      this.#refuse(known ? error.message : String(error));
     }
   }
 
@@ -121,6 +135,7 @@ export class Plugin {
 
   async #prepare(): Promise<Place> {
     const { grant, own, refused } = this.#options;
+    this.#placeholders = { secrets: this.#secrets.placeholders(), env: this.#secrets.variables() };
     const source = findPlugin(grant.path);
     if (grant.sha256 !== undefined) {
       const actual = hashPlugin(grant.path);
@@ -132,7 +147,11 @@ export class Plugin {
     const wall = await findWall(this.#options.policy.sandbox);
     const tell = refused && ((endpoint: string, rule: string): void => refused(this.name, endpoint, rule));
     const told = tell === undefined ? {} : { refused: tell };
-    return { wall, source, surroundings: await surround(this.#granted, { own, wall, ...told }) };
+    return {
+      wall,
+      source,
+      surroundings: await surround(this.#granted, { own, wall, secrets: this.#secrets, ...told }),
+    };
   }
 
   #launch(place: Place): void {
@@ -143,7 +162,8 @@ export class Plugin {
 
   #spawn({ wall, source, surroundings }: Place, ended: (process: PluginProcess) => void): PluginProcess {
     this.#starts += 1;
-    const child = startWalled(wall, pluginCommand(source, surroundings), ["pipe", "pipe", "pipe"]);
+    const command = pluginCommand(source, surroundings, this.#placeholders);
+    const child = startWalled(wall, command, ["pipe", "pipe", "pipe"]);
     const ready = (said: unknown): void => {
       try {
         this.#accept(readDescription(said));
@@ -152,14 +172,18 @@ export class Plugin {
         this.#refuse(error instanceof PluginError ? error.message : String(error));
       }
     };
-    return new PluginProcess(wall, child, { ready: source.kind === "module" ? ready : () => undefined, ended });
+    const asked = this.#powers.answer.bind(this.#powers);
+    return new PluginProcess(wall, child, { ready: source.kind === "module" ? ready : () => undefined, ended, asked });
   }
 
   /** @throws PluginError for another name than the policy's, and for needs that are not granted */
   #accept(description: PluginDescription): void {
     if (description.name !== this.name)
       throw new PluginError(`It calls itself ${description.name}, the policy ${this.name}; make them the same.`);
-    const [missing] = unmetGrants(this.#granted, description);
+    const [missing] = unmetGrants(
+      { policy: this.#granted, storageBytes: this.#options.grant.storageBytes },
+      description,
+    );
     if (missing !== undefined) throw new PluginError(`It needs ${missing}.`);
     this.#description = description;
     if (this.#place?.source.kind === "executable" && !this.#place.source.persistent) this.#ready();

@@ -6,8 +6,35 @@ import type { PluginDescription } from "./plugin-description.js";
 
 const HTTPS = 443;
 
-/** @param granted The policy the plugin lives under. Each text names one need and the key that grants it. */
-export function unmetGrants(granted: Policy, { name, needs }: Pick<PluginDescription, "name" | "needs">): string[] {
+/** What the plugin lives under. */
+export interface Granted {
+  readonly policy: Policy;
+  readonly storageBytes: number;
+}
+
+/** Each text names one need and the key that grants it. */
+export function unmetGrants(granted: Granted, plugin: Pick<PluginDescription, "name" | "needs">): string[] {
+  return [...unmetReach(granted.policy, plugin), ...unmetPowers(granted, plugin)];
+}
+
+function unmetPowers(
+  { policy, storageBytes }: Granted,
+  { name, needs }: Pick<PluginDescription, "name" | "needs">,
+): string[] {
+  const lacking = (needed: readonly string[], there: ReadonlyMap<string, unknown>): string[] =>
+    needed.filter((each) => !there.has(each));
+  return [
+    ...lacking(needs.commands, policy.commands.allowed).map(
+      (each) => `the command ${each}: add it to commands of ${name} in plugins.load`,
+    ),
+    ...lacking(needs.secrets, policy.secrets).map(
+      (each) => `the secret ${each}: add it to secrets of ${name} in plugins.load`,
+    ),
+    ...(needs.storage && storageBytes === 0 ? [`storage: add storage_kb to ${name} in plugins.load`] : []),
+  ];
+}
+
+function unmetReach(granted: Policy, { name, needs }: Pick<PluginDescription, "name" | "needs">): string[] {
   const missing: string[] = [];
   for (const need of needs.network) {
     const [, host = need, port] = /^(.*?)(?::(\d{1,5}))?$/.exec(need) ?? [];

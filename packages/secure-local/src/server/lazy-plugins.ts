@@ -1,4 +1,5 @@
 // The plugins of the policy, loaded with the first policy that names some: most name none, and all want to start fast.
+import { learnSecret } from "./remember-secrets.js";
 import type { Policy } from "../policy/policy.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
@@ -6,7 +7,7 @@ import type { PluginOffer } from "./plugin-offer.js";
 
 const NOTHING: PluginOffer = { tools: [], prompts: new Map(), resources: new Map() };
 
-export interface LazyPluginsOptions extends PluginSetOptions {
+export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn"> {
   readonly say: (line: string) => void;
 }
 
@@ -47,7 +48,7 @@ export class LazyPlugins {
   async #load(): Promise<PluginSet> {
     const { PluginSet } = await import("../plugins/plugin-set.js");
     const { pluginOffer } = await import("./plugin-offer.js");
-    const set = new PluginSet(this.#options);
+    const set = new PluginSet({ ...this.#options, learn: learnSecret });
     this.#offer = () => pluginOffer(set.plugins(), this.#options.say);
     this.#health = () => set.health();
     return set;

@@ -1,6 +1,6 @@
 // Learns the values of the secrets a policy names, so that no answer and no record ever holds one.
 import { readFileSync, statSync } from "node:fs";
-import { rememberSecret } from "../audit/known-secrets.js";
+import { rememberSecret, spellingsOf } from "../audit/known-secrets.js";
 import type { SecretPolicy } from "../policy/data-policy.js";
 import type { Policy } from "../policy/policy.js";
 
@@ -17,6 +17,11 @@ export function rememberSecrets({ secrets }: Policy, say: (line: string) => void
     if (!learnt[0])
       say(`secrets.${name}: the value is too short to be recognised in texts, so it is not taken out of them`);
   }
+}
+
+/** Has a value known before it is used. Returns how it may be spelt; nothing for one that cannot be kept out of texts. */
+export function learnSecret(name: string, value: string): readonly string[] {
+  return rememberSecret(name, value) ? [...spellingsOf(value)] : [];
 }
 
 function valueOf(from: SecretPolicy["from"]): string | undefined {

@@ -12,7 +12,7 @@ import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js
 import { lazyDatabases } from "./lazy-databases.js";
 import { lazyFetch } from "./lazy-fetch.js";
 import { lazyFileSystem } from "./lazy-file-system.js";
-import { LazyPlugins } from "./lazy-plugins.js";
+import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { lazyRun } from "./lazy-run.js";
 import { Offer } from "./offer.js";
 import { rememberSecrets } from "./remember-secrets.js";
@@ -30,6 +30,8 @@ export interface SecureServerOptions {
   readonly tools?: readonly AnyTool[];
   /** Files and folders of the program's own that no tool may reach, beside the policy and the audit log it names. */
   readonly own?: readonly string[];
+  /** Folder for what plugins keep between their starts; without it they keep nothing. Best one of `own`. */
+  readonly storage?: string;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
   readonly telemetry?: Telemetry | undefined;
   /** Where people are asked for consent whose client cannot ask them; without it such calls are refused. */
@@ -50,21 +52,16 @@ export class SecureServer {
   #started = false;
 
   constructor(options: SecureServerOptions) {
-    const { policy, audit, version, tools = [], telemetry, say = () => undefined } = options;
+    const { policy, audit, version, tools = [], telemetry, own = [], say = () => undefined } = options;
     this.#audit = audit;
     this.#say = say;
     const current = (): Policy => this.#guard.policy;
-    const files = lazyFileSystem(current, options.own ?? []);
-    const databases = lazyDatabases(current, options.own ?? []);
-    const run = lazyRun(current, options.own ?? []);
+    const files = lazyFileSystem(current, own);
+    const databases = lazyDatabases(current, own);
+    const run = lazyRun(current, own);
     const identity = { name: SERVER_NAME, version };
     this.#catalogue = { identity, tools, files, databases, run, listed: () => this.#offer.tools() };
-    this.#plugins = new LazyPlugins({
-      own: options.own ?? [],
-      say,
-      changed: () => this.#pluginsChanged(),
-      refused: (plugin, endpoint, rule) => this.#refusedConnection(plugin, endpoint, rule),
-    });
+    this.#plugins = this.#lazyPlugins({ own, storage: options.storage, say });
     this.server = new Server({
       name: SERVER_NAME,
       version,
@@ -89,6 +86,14 @@ export class SecureServer {
     this.#offer.update(policy, catalogue);
     if (telemetry !== undefined) this.server.use(telemetry.around);
     this.server.use(this.#guard.middleware);
+  }
+
+  #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "say">): LazyPlugins {
+    return new LazyPlugins({
+      ...given,
+      changed: () => this.#pluginsChanged(),
+      refused: (plugin, endpoint, rule) => this.#refusedConnection(plugin, endpoint, rule),
+    });
   }
 
   /** The policy in force. */

@@ -1,0 +1,190 @@
+// Secrets of plugins: the value goes to its own hosts and nowhere else, and comes back from nowhere.
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { pluginFolder } from "../sandbox/plugin-folder.js";
+import { hasWall } from "../sandbox/walls.js";
+import { type ServedPlugins, servePlugins } from "./plugin-server.js";
+import { MODULE, PYTHON, PYTHON_MANIFEST, SHELL, SHELL_MANIFEST } from "./secret-plugins.js";
+
+const VALUE = "Tr0ub4dor+kestrel/9";
+const VARIABLE = "PLUGIN_TEST_SECRET";
+const PLACEHOLDER = /placeholder_[0-9a-f]{40}/;
+const folder = pluginFolder();
+folder.write("mod", { "plugin.mjs": MODULE });
+folder.write("py", { "manifest.yaml": PYTHON_MANIFEST, "main.py": PYTHON });
+folder.write("sh", { "manifest.yaml": SHELL_MANIFEST, "main.sh": SHELL });
+/** What reached the secret's host, and what another one. */
+const got = { own: [] as string[], other: [] as string[] };
+const servers: Server[] = [];
+let served: ServedPlugins | undefined;
+let own = 0;
+let other = 0;
+
+function told(request: IncomingMessage, body: string): string {
+  return JSON.stringify({ url: request.url, headers: request.headers, body });
+}
+
+async function listen(seen: string[]): Promise<number> {
+  const server = createServer((request, response) => {
+    let body = "";
+    request.setEncoding("utf8").on("data", (text: string) => (body += text));
+    request.on("end", () => {
+      seen.push(told(request, body));
+      response.setHeader("x-echo", request.headers.authorization ?? "");
+      if (request.url?.startsWith("/away") === true)
+        return response.writeHead(302, { location: `http://127.0.0.1:${other}/` }).end();
+      // In two pieces, cut in the middle of the value.
+      const text = told(request, body);
+      const middle = text.indexOf("kestrel");
+      response.write(text.slice(0, middle + 3));
+      return setImmediate(() => response.end(text.slice(middle + 3)));
+    });
+  });
+  servers.push(server);
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+function policy(load: string, secret = ""): string {
+  return `
+version: "1.0"
+tools: { allowed: ["mod_*", "py_*", "sh_*", "tun_*"], rate_limits: { default: 1000 } }
+output: { mark_untrusted: false, redact_secrets: false }
+secrets: { api_key: { from: "env:${VARIABLE}", hosts: [{ host: 127.0.0.1, ports: [${own}] }]${secret} } }
+plugins: { folder: ${folder.path}, load: [${load}] }
+`;
+}
+
+function granted(name: string, more = ""): string {
+  return `{ name: ${name}, secrets: [api_key], network: { allowed_endpoints: [{ host: 127.0.0.1, ports: [${own}, ${other}] }] }${more} }`;
+}
+
+beforeAll(async () => {
+  own = await listen(got.own);
+  other = await listen(got.other);
+});
+beforeEach(() => {
+  process.env[VARIABLE] = VALUE;
+  got.own.length = 0;
+  got.other.length = 0;
+});
+afterEach(async () => {
+  await served?.secure.stop();
+  served = undefined;
+});
+afterAll(() => {
+  delete process.env[VARIABLE];
+  for (const server of servers) server.close();
+  folder.remove();
+});
+
+/** The value in no text that a client, the log or the plugin gets, nor its other spellings. */
+function expectNowhere(...texts: readonly unknown[]): void {
+  const all = JSON.stringify([texts, served?.peer.messages, served?.audit.lines, served?.secure.pluginHealth()]);
+  for (const spelling of [VALUE, encodeURIComponent(VALUE), Buffer.from(`ada:${VALUE}`).toString("base64"), "kestrel"])
+    expect(all).not.toContain(spelling);
+}
+
+describe.skipIf(!hasWall())("a secret", () => {
+  test.each([
+    ["JavaScript, by its host", "mod", "mod_send", { headers: { authorization: "Bearer KEY" } }],
+    ["JavaScript, by the proxy", "mod", "mod_proxied", { headers: { authorization: "Bearer KEY" } }],
+    ["Python, by the proxy", "py", "py_send", {}],
+    ["shell, by its host", "sh", "sh_send", {}],
+  ])("of a plugin in %s goes to its own host only", async (_how, name, tool, args) => {
+    served = await servePlugins(policy(granted(name)), [tool]);
+    const answer = await served.call(tool, { url: `http://127.0.0.1:${own}/a`, ...args });
+    expect(got.own).toHaveLength(1);
+    expect(JSON.parse(got.own[0] ?? "")).toMatchObject({ headers: { authorization: `Bearer ${VALUE}` } });
+    // What the host said of it came back as the placeholder.
+    expect(answer).toMatch(PLACEHOLDER);
+    const elsewhere = await served.call(tool, { url: `http://127.0.0.1:${other}/b`, ...args });
+    expect(got.other).toHaveLength(1);
+    expect(got.other[0]).toMatch(/Bearer placeholder_/);
+    expectNowhere(answer, elsewhere);
+  });
+
+  test("is a placeholder in all a plugin sees, another one at each start", async () => {
+    served = await servePlugins(policy(granted("mod")), ["mod_seen"]);
+    const seen = await served.call("mod_seen");
+    expect(seen).toMatch(/SECRET_API_KEY=placeholder_/);
+    expectNowhere(seen, await served.call("mod_crash"));
+    const [first] = PLACEHOLDER.exec(seen) ?? [];
+    await served.secure.stop();
+    served = await servePlugins(policy(granted("mod")), ["mod_seen"]);
+    expect(PLACEHOLDER.exec(await served.call("mod_seen"))?.[0]).not.toBe(first);
+  });
+
+  test("is put in no body, no path, and after a redirect in nothing", async () => {
+    served = await servePlugins(policy(granted("mod")), ["mod_send"]);
+    await served.call("mod_send", { url: `http://127.0.0.1:${own}/KEY?q=KEY`, body: "KEY" });
+    expect(got.own[0]).not.toContain("kestrel");
+    expect(got.own[0]).toMatch(/"url":"\/placeholder_.*"body":"placeholder_/);
+    await served.call("mod_send", { url: `http://127.0.0.1:${own}/away`, headers: { "x-key": "KEY" } });
+    expect(got.own[1]).toContain(VALUE);
+    expect(got.other[0]).not.toMatch(/kestrel|placeholder/);
+  });
+
+  test("goes into the header or the parameter the policy names, and into nothing else", async () => {
+    served = await servePlugins(policy(granted("mod"), ", header: X-Key"), ["mod_send"]);
+    const headers = { authorization: "KEY", "x-key": "KEY" };
+    await served.call("mod_send", { url: `http://127.0.0.1:${own}/?appid=KEY`, headers });
+    const first = JSON.parse(got.own[0] ?? "") as IncomingMessage;
+    expect(first.headers["x-key"]).toBe(VALUE);
+    expect([first.headers.authorization, first.url].join(" ")).not.toContain("kestrel");
+    await served.secure.stop();
+    served = await servePlugins(policy(granted("mod"), ", query: appid"), ["mod_send"]);
+    const answer = await served.call("mod_send", { url: `http://127.0.0.1:${own}/?q=KEY&appid=KEY`, headers });
+    const second = JSON.parse(got.own[1] ?? "") as IncomingMessage;
+    expect(second.url).toMatch(new RegExp(`appid=${encodeURIComponent(VALUE)}$`));
+    expect(second.url?.match(/placeholder_/g)).toHaveLength(1);
+    expect(JSON.stringify(second.headers)).not.toContain("kestrel");
+    expectNowhere(answer);
+  });
+
+  test("is found in what Basic makes of it, on the way out and back", async () => {
+    served = await servePlugins(policy(granted("mod")), ["mod_basic"]);
+    const answer = await served.call("mod_basic", { url: `http://127.0.0.1:${own}/` });
+    expect(got.own[0]).toContain(`Basic ${Buffer.from(`ada:${VALUE}`).toString("base64")}`);
+    expectNowhere(answer);
+  });
+
+  test("without a value is not sent, and the plugin learns why", async () => {
+    delete process.env[VARIABLE];
+    served = await servePlugins(policy(granted("mod")), ["mod_send"]);
+    const sent = { url: `http://127.0.0.1:${own}/`, headers: { authorization: "KEY" } };
+    expect(await served.call("mod_send", sent)).toMatch(/refused: The secret "api_key" is not sent: it has no value/);
+    process.env[VARIABLE] = "short";
+    expect(await served.call("mod_send", sent)).toMatch(/too short/);
+    process.env[VARIABLE] = `${VALUE}\nX-Evil: 1`;
+    expect(await served.call("mod_send", sent)).toMatch(/no header can carry/);
+    expect(got.own).toEqual([]);
+    // It is read when it is needed.
+    process.env[VARIABLE] = VALUE;
+    expect(await served.call("mod_send", sent)).toMatch(/^200 /);
+  });
+
+  test("that was not granted keeps the plugin that needs it from being started", async () => {
+    const without = granted("mod").replace("secrets: [api_key], ", "");
+    served = await servePlugins(policy(without), []);
+    await vi.waitFor(() => expect(served?.secure.pluginHealth()[0]?.state).toBe("refused"), { timeout: 15_000 });
+    expect(served.secure.pluginHealth()[0]?.note).toMatch(/It needs the secret api_key: add it to secrets of mod/);
+  });
+
+  test("keeps its host from being reached by a tunnel, in which nobody could put it in", async () => {
+    const tunnel = `
+import http from "node:http";
+export default { name: "tun", version: "1", tools: { send: { description: "CONNECT", run: ({ to }) => new Promise((resolve) => {
+  const { hostname, port } = new URL(process.env.HTTP_PROXY);
+  http.request({ hostname, port, method: "CONNECT", path: to }).on("connect", (got, socket, head) => { socket.destroy(); resolve(got.statusCode + " " + head); })
+    .on("response", (got) => resolve("" + got.statusCode)).on("error", (error) => resolve(error.code)).end();
+}) } } };`;
+    folder.write("tun", { "plugin.mjs": tunnel });
+    served = await servePlugins(policy(granted("tun")), ["tun_send"]);
+    expect(await served.call("tun_send", { to: `127.0.0.1:${own}` })).toMatch(/^403/);
+    expect(await served.call("tun_send", { to: `127.0.0.1:${other}` })).toMatch(/^200/);
+    expect(served.audit.lines.join("")).toContain("no tunnel to the host of a secret");
+  });
+});
