@@ -69,3 +69,4 @@ export {
   retry,
   yes,
 } from "../../packages/secure-local/test/approvals/approving-server.js";
+export { readResultsPage } from "../../packages/secure-local/src/tools/web-search/duckduckgo-page.js";

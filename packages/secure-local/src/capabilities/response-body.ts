@@ -1,25 +1,37 @@
 // Reads the body of an answer: one content encoding undone, every byte counted before it is kept.
 import type { IncomingMessage } from "node:http";
-import type { Transform } from "node:stream";
+import { PassThrough, type Transform } from "node:stream";
 import { Buffer } from "node:buffer";
 import { FetchError } from "./fetch-error.js";
 
 /** What `fetch` offers in `accept-encoding`, and all it undoes. */
 export const ACCEPTED_ENCODINGS = "gzip, br";
 
-/** Returns at most `maxBytes` bytes as sent and as decoded. @throws FetchError `too-large`, `encoding`, `broken` */
+/** What a body may be decoded to, as a multiple of what was sent; honest pages are a tenth of it. */
+const MAX_RATIO = 100;
+/** Bytes that may be decoded whatever was sent: repetitive pages of this size are honest. */
+const RATIO_FREE = 262_144;
+/** Pieces one body may come in: each costs as much as a hundred bytes. */
+const MAX_PIECES = 100_000;
+
+/**
+ * Returns at most `maxBytes` bytes as sent and as decoded.
+ *
+ * @throws FetchError `too-large`, also for what is decoded to more than a hundred times its size; `encoding`, `broken`
+ */
 export async function readBody(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
   const declared = Number(response.headers["content-length"]);
   if (declared > maxBytes) throw tooLarge(maxBytes);
-  const decoder = await decoderFor(response.headers["content-encoding"]);
+  const decoder = (await decoderFor(response.headers["content-encoding"])) ?? new PassThrough();
+  const sent = counted(response, maxBytes);
+  response.once("error", (error) => decoder.destroy(error));
   const chunks: Buffer[] = [];
   let size = 0;
-  const source = decoder === undefined ? response : counted(response, maxBytes).pipe(decoder);
-  if (decoder !== undefined) response.once("error", (error) => decoder.destroy(error));
   try {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
+    for await (const chunk of response.pipe(decoder) as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > maxBytes) throw tooLarge(maxBytes);
+      if (size > RATIO_FREE && size > sent.bytes * MAX_RATIO) throw bomb();
       chunks.push(chunk);
     }
   } catch (error) {
@@ -30,14 +42,21 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
   return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
 }
 
-/** Bytes on the wire are limited too: a decoder may swallow any amount without giving out one. */
-function counted(response: IncomingMessage, maxBytes: number): IncomingMessage {
-  let size = 0;
+/** Bytes on the wire are limited too: a decoder may swallow any amount without giving out one. So are their pieces. */
+function counted(response: IncomingMessage, maxBytes: number): { readonly bytes: number } {
+  const sent = { bytes: 0 };
+  let pieces = 0;
   response.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > maxBytes) response.destroy(tooLarge(maxBytes));
+    sent.bytes += chunk.length;
+    pieces += 1;
+    if (sent.bytes > maxBytes) response.destroy(tooLarge(maxBytes));
+    else if (pieces > MAX_PIECES) response.destroy(new FetchError("too-large", "The answer comes in too many pieces."));
   });
-  return response;
+  return sent;
+}
+
+function bomb(): FetchError {
+  return new FetchError("too-large", `The answer is decoded to more than ${MAX_RATIO} times its size.`);
 }
 
 async function decoderFor(encoding: string | undefined): Promise<Transform | undefined> {

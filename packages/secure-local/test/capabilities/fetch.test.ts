@@ -8,6 +8,9 @@ import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
 import { createFetch, type FetchOptions } from "../../src/capabilities/fetch.js";
 import type { FetchError } from "../../src/capabilities/fetch-error.js";
 
+/** An answer in chunks of one byte. */
+const PIECES = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(110_000)}`;
+
 const seen: IncomingMessage[] = [];
 let server: Server;
 let port = 0;
@@ -26,6 +29,8 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (pathname === "/gzip") return void send(200, { "content-encoding": "gzip" }, gzipSync("packed"));
   if (pathname === "/br") return void send(200, { "content-encoding": "br" }, brotliCompressSync("packed"));
   if (pathname === "/bomb") return void send(200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(50_000_000)));
+  if (pathname === "/ratio") return void send(200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(300_000)));
+  if (pathname === "/pieces") return void response.socket?.write(PIECES);
   if (pathname === "/twice") return void send(200, { "content-encoding": "gzip, gzip" }, gzipSync(gzipSync("x")));
   if (pathname === "/broken") return void send(200, { "content-encoding": "gzip" }, "no gzip at all");
   if (pathname === "/cut")
@@ -204,6 +209,8 @@ describe("the answer", () => {
       "The answer is larger than 100000 bytes.",
     );
     expect((await failure(named, `${base}/bomb`, { maxBytes: 100_000 })).code).toBe("too-large");
+    expect((await failure(named, `${base}/ratio`)).message).toContain("more than 100 times its size");
+    expect((await failure(named, `${base}/pieces`)).message).toContain("too many pieces");
     await expect(createFetch(named)(`${base}/plain`, { maxBytes: 4 })).rejects.toMatchObject({ code: "too-large" });
   });
 

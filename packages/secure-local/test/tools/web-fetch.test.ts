@@ -84,6 +84,13 @@ describe("pages that mean harm", () => {
     ["end tags without beginnings", `start${open("i", 5_000)}${"</b>".repeat(100_000)}`, /start/],
     ["many links in one block", `start${"<a href=/x>y</a> ".repeat(60_000)}`, /start/],
     ["spaces and breaks", `start${" ".repeat(500_000)}${"<br> ".repeat(100_000)}x`, /start/],
+    [
+      "tags that close nothing under thousands that are open",
+      `start${open("i", 29_000)}${"</b>".repeat(300_000)}`,
+      /^start/,
+    ],
+    ["a wide row over many short ones", `start<table><tr>${open("td", 50)}${"<tr><td>x".repeat(100_000)}`, /^start/],
+    ["an endless text in a link", `start<a href=/x>${"[".repeat(1_000_000)}</a>`, /^start\[\[/],
     ["an attribute without end", `start<p title="${"x".repeat(1_000_000)}`, /^start/],
     ["a comment without end", `start<!-- ${"x-->".slice(0, 1).repeat(1_000_000)}`, /^start/],
   ])("%s", async (_name, html, expected) => {
@@ -132,6 +139,15 @@ describe("web_fetch", () => {
     });
     expect(await said("/binary")).toContain("only HTML, text and JSON");
     expect(await said("/missing")).toBe(`Fetch error: ${origin}/missing answered with status 404.`);
+  });
+
+  it("indents JSON unless that makes much more of it", async () => {
+    pages.set("/deep", { type: "application/json", body: "[".repeat(60) + "]".repeat(60) });
+    pages.set("/deeper", { type: "application/json", body: '["]",'.repeat(5_000) + "1" + "]".repeat(5_000) });
+    pages.set("/escaped", { type: "application/json", body: '{"a\\"[":[1]}' });
+    expect(await said("/deep")).not.toContain("\n  [");
+    expect((await said("/deeper", { max_length: 100_000 })).length).toBeLessThan(31_000);
+    expect(await said("/escaped")).toContain('{\n  "a\\"[": [\n    1\n  ]\n}');
   });
 
   it("says which rule refused, and nothing of what lies behind", async () => {

@@ -8,14 +8,12 @@ export function tableText(rows: readonly (readonly string[])[], inner: boolean):
   // One column, or one row: the table is there for its place on the page.
   if (columns < 2 || filled.length < 2)
     return filled.map((row) => row.filter((cell) => cell !== "").join("  \n")).join("\n\n");
-  const [head = [], ...body] = filled.map((row) => padded(row, columns));
-  return [line(head), line(head.map(() => "---")), ...body.map(line)].join("\n");
-}
-
-function padded(row: readonly string[], columns: number): string[] {
-  return Array.from({ length: columns }, (_, index) => (row[index] ?? "").replace(/\|/g, "\\|"));
+  const [head = [], ...body] = filled;
+  // Only the head has to be complete: thousands of short rows under a wide one would make much of little.
+  const full = Array.from({ length: columns }, (_, index) => head[index] ?? "");
+  return [line(full), line(full.map(() => "---")), ...body.map(line)].join("\n");
 }
 
 function line(cells: readonly string[]): string {
-  return `| ${cells.join(" | ")} |`;
+  return `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
 }

@@ -4,6 +4,8 @@ import { tableText } from "./markdown-table.js";
 const SPACES = /[ \t\r\n\f\v]+/g;
 /** Quotes and lists within each other; deeper ones are shown at this depth. */
 const MAX_PREFIXES = 12;
+/** Characters of a link: longer ones are parts of the page that lead somewhere, shown as what they are. */
+const MAX_LINK_TEXT = 10_000;
 /** Wider tables nobody reads. */
 const MAX_COLUMNS = 40;
 
@@ -67,7 +69,7 @@ export class MarkdownWriter {
 
   link(href: string | undefined): () => void {
     if (href === undefined) return () => undefined;
-    return this.#inline("link", (inner) => `[${inner.replace(/\n/g, " ").replace(/[[\]]/g, "\\$&")}](${href})`);
+    return this.#inline("link", (inner) => linked(inner, href));
   }
 
   code(language: string): () => void {
@@ -220,6 +222,11 @@ export class MarkdownWriter {
           .join("\n"),
     );
   }
+}
+
+function linked(text: string, href: string): string {
+  if (text.length > MAX_LINK_TEXT) return text;
+  return `[${text.replace(/\n/g, " ").replace(/[[\]]/g, "\\$&")}](${href})`;
 }
 
 function longestRun(code: string): number {

@@ -24,11 +24,18 @@ const EMPHASIS: ReadonlyMap<string, string> = new Map([
   ["s", "~~"],
 ]);
 const MAX_URL = 2_000;
+/** Links that are resolved; further ones are shown as their text. Pages of 2 MiB that somebody reads have some thousands. */
+const MAX_LINKS = 20_000;
+
+/** Where a link of the page leads; undefined for what is shown as text. */
+type Resolve = (href: string | undefined) => string | undefined;
 
 /** `base`: what relative links are resolved by; only http(s) and mail links are kept as links. */
 export function toMarkdown(root: PageElement, base: string): string {
   const out = new MarkdownWriter();
-  const steps: Step[] = [begin(root, out, base)];
+  let links = 0;
+  const resolve: Resolve = (href) => (++links > MAX_LINKS ? undefined : absolute(href, base));
+  const steps: Step[] = [begin(root, out, resolve)];
   for (let step = steps.at(-1); step !== undefined; step = steps.at(-1)) {
     const child = step.element.children[step.next];
     step.next += 1;
@@ -36,18 +43,18 @@ export function toMarkdown(root: PageElement, base: string): string {
       steps.pop();
       step.end();
     } else if (typeof child === "string") out.text(child);
-    else steps.push(begin(child, out, base));
+    else steps.push(begin(child, out, resolve));
   }
   return out.finish();
 }
 
-function begin(element: PageElement, out: MarkdownWriter, base: string): Step {
-  return { element, next: 0, end: opened(element, out, base) };
+function begin(element: PageElement, out: MarkdownWriter, resolve: Resolve): Step {
+  return { element, next: 0, end: opened(element, out, resolve) };
 }
 
 const NOTHING = (): void => undefined;
 
-function opened({ name, attributes }: PageElement, out: MarkdownWriter, base: string): () => void {
+function opened({ name, attributes }: PageElement, out: MarkdownWriter, resolve: Resolve): () => void {
   const level = HEADINGS.get(name);
   if (level !== undefined) return out.heading(level);
   const mark = EMPHASIS.get(name);
@@ -57,7 +64,7 @@ function opened({ name, attributes }: PageElement, out: MarkdownWriter, base: st
     case "img":
       return shownImage(attributes["alt"], out);
     case "a":
-      return out.link(absolute(attributes["href"], base));
+      return out.link(resolve(attributes["href"]));
     case "pre":
       return out.preformatted(language(attributes["class"]));
     case "code":

@@ -24,13 +24,18 @@ export interface Page {
 
 /** Elements that nest deeper become part of the one above them: no reader can tell. */
 const MAX_TREE_DEPTH = 256;
-/** The parser searches all open tags for each end tag. Broken pages leave thousands open, none this many. */
+/** Broken pages leave thousands open, none this many. */
 const MAX_OPEN_TAGS = 30_000;
-const MAX_ELEMENTS = 200_000;
+/** A page of 2 MiB with 20 characters an element; larger ones are lists that nobody reads to their end. */
+const MAX_ELEMENTS = 100_000;
+/** The parser gives a text of its own for each entity and each stray `<`; a page of nothing but entities has fewer. */
+const MAX_TEXTS = 500_000;
+/** The parser searches all open tags for each tag that opens or closes nothing: so many looks take a tenth of a second. */
+const MAX_SEARCHED = 50_000_000;
 /** Milliseconds for one page of at most 2 MiB, which takes 100. */
 const MAX_PARSE_MS = 3_000;
-/** Characters parsed before others get a turn. */
-const SLICE = 16_384;
+/** Characters parsed before others get a turn, and before the looks are counted. */
+const SLICE = 4_096;
 const MAX_TITLE = 300;
 /** Nothing in these is text for people. */
 const UNSEEN: ReadonlySet<string> = new Set(
@@ -54,13 +59,15 @@ export async function readPage(html: string, pace: Pace): Promise<Page> {
   for (let at = 0; at < html.length && !builder.full; at += SLICE) {
     await pace.step(at, () => "reading the page");
     if (pace.elapsedMs > MAX_PARSE_MS) builder.full = true;
-    else parser.write(html.slice(at, at + SLICE));
+    else builder.searching(html.slice(at, at + SLICE), (part) => parser.write(part));
   }
   if (!builder.full) parser.end();
   return builder.page();
 }
 
-function element(name: string, attributes: Readonly<Record<string, string>> = {}): PageElement {
+const NO_ATTRIBUTES: Readonly<Record<string, string>> = Object.freeze({});
+
+function element(name: string, attributes = NO_ATTRIBUTES): PageElement {
   return { name, attributes, children: [], textLength: 0, linkLength: 0 };
 }
 
@@ -76,11 +83,25 @@ class TreeBuilder {
   #inTitle = false;
   #links = 0;
   #elements = 0;
+  #texts = 0;
+  /** Tags that opened or closed something, and looks at open tags for those that did not. */
+  #effects = 0;
+  #searched = 0;
   #title = "";
   #base: string | undefined;
 
+  /** Has a part of the page parsed, and counts what that cost. */
+  searching(part: string, parse: (part: string) => void): void {
+    const effects = this.#effects;
+    parse(part);
+    const idle = Math.max(0, tagsIn(part) - (this.#effects - effects));
+    this.#searched += idle * this.#open.length;
+    if (this.#searched > MAX_SEARCHED) this.full = true;
+  }
+
   open(name: string, attributes: Readonly<Record<string, string>>): void {
     if (this.full) return;
+    this.#effects += 1;
     this.#elements += 1;
     if (this.#open.length >= MAX_OPEN_TAGS || this.#elements > MAX_ELEMENTS) this.full = true;
     if (name === "title" && this.#title === "") this.#inTitle = true;
@@ -98,6 +119,7 @@ class TreeBuilder {
 
   text(text: string): void {
     if (this.full) return;
+    if (++this.#texts > MAX_TEXTS) this.full = true;
     if (this.#inTitle) this.#title = (this.#title + text).slice(0, MAX_TITLE);
     if (this.#unseenSince !== undefined || this.#inTitle) return;
     const { children } = this.#path.at(-1) as PageElement;
@@ -113,6 +135,7 @@ class TreeBuilder {
 
   close(name: string): void {
     if (this.full) return;
+    this.#effects += 1;
     if (name === "title") this.#inTitle = false;
     const kept = this.#open.pop();
     if (this.#unseenSince === this.#open.length) this.#unseenSince = undefined;
@@ -138,11 +161,18 @@ function isUnseen(name: string, attributes: Readonly<Record<string, string>>): b
   return HIDDEN_STYLE.test((attributes["style"] ?? "").slice(0, 1_000));
 }
 
-function keptOf(attributes: Readonly<Record<string, string>>): Record<string, string> {
-  const kept: Record<string, string> = {};
+function keptOf(attributes: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  let kept: Record<string, string> | undefined;
   for (const name of KEPT_ATTRIBUTES) {
-    const value = attributes[name];
-    if (value !== undefined) kept[name] = value;
+    const value = Object.hasOwn(attributes, name) ? attributes[name] : undefined;
+    if (value !== undefined) (kept ??= {})[name] = value;
   }
-  return kept;
+  return kept ?? NO_ATTRIBUTES;
+}
+
+/** What looks like the beginning of a tag. */
+function tagsIn(part: string): number {
+  let count = 0;
+  for (let at = part.indexOf("<"); at >= 0; at = part.indexOf("<", at + 1)) count += 1;
+  return count;
 }

@@ -4,6 +4,7 @@ import type { PolicyResponse } from "../../capabilities/fetch.js";
 import { Pace } from "../files/pace.js";
 import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
 import { bodyType, decodeBody } from "./decode-body.js";
+import { indentedJson } from "./indented-json.js";
 import { mainContent } from "./main-content.js";
 import { toMarkdown } from "./markdown.js";
 import { readPage } from "./page-tree.js";
@@ -132,7 +133,7 @@ async function read({ headers, body, url }: PolicyResponse, powers: ToolPowers):
     return { format: "markdown", title: page.title, content, cut: page.cut };
   }
   if (JSON_TYPE.test(mimeType))
-    return { format: "json", title: "", content: pretty(decodeBody(body, type)), cut: false };
+    return { format: "json", title: "", content: indentedJson(decodeBody(body, type)), cut: false };
   if (!TEXT_TYPE.test(mimeType)) return undefined;
   const content = decodeBody(body, type);
   return content.includes("\0") ? undefined : { format: "text", title: "", content, cut: false };
@@ -143,16 +144,6 @@ function baseOf(base: string | undefined, url: string): string {
     return new URL(base ?? "", url).href;
   } catch {
     return url;
-  }
-}
-
-/** Indented where that does not make much more of it. */
-function pretty(text: string): string {
-  try {
-    const indented = JSON.stringify(JSON.parse(text), undefined, 2);
-    return indented.length < text.length * 4 + 1_000 ? indented : text;
-  } catch {
-    return text;
   }
 }
 
