@@ -14,18 +14,28 @@ import { journalledAfter, readJournal } from "./log-journal.js";
 import { lockLog, type LogLock } from "./log-lock.js";
 import { LogSyncer } from "./log-syncer.js";
 import { readTail, type Tail } from "./log-tail.js";
+import { LogWriter } from "./log-writer.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };
+/**
+ * A failed log is tried again after so many milliseconds although nobody calls: whoever watches the server's health sends
+ * no calls to one that is not well, and would never see it get well.
+ */
+const RETRY_MS = 1_000;
 
-export interface AuditLogOptions {
+/** What may be changed while the log is open. */
+export interface LogKeeping {
+  /** Bytes from which on a file is put away and the next one begun; never when absent. */
+  readonly rotateBytes?: number | undefined;
+  /** Told of the last record each time more of them are on the disk, and what to wait for when the log is closed. */
+  readonly checkpoints?: { reached(link: Link): void; close(): Promise<void> } | undefined;
+}
+
+export interface AuditLogOptions extends LogKeeping {
   /** Wait for the disk before a record counts (default true). False is for measurements: a crash then loses records. */
   readonly sync?: boolean;
   /** How files are opened. Tests give one whose operations fail. */
   readonly openFile?: (path: string) => LogFile;
-  /** Bytes from which on a file is put away and the next one begun; never when absent. */
-  readonly rotateBytes?: number;
-  /** Told of the last record each time more of them are on the disk, and what to wait for when the log is closed. */
-  readonly checkpoints?: { reached(link: Link): void; close(): Promise<void> };
   /** Monotonic milliseconds, by which the disk is judged; `performance.now` when absent. */
   readonly now?: () => number;
 }
@@ -33,13 +43,11 @@ export interface AuditLogOptions {
 export class AuditLog implements AuditSink {
   /** The file in use; a numbered neighbour of the one asked for when another server writes that one. */
   readonly file: string;
-  readonly #log: LogFile;
+  readonly #writer: LogWriter;
   readonly #lock: LogLock;
-  readonly #syncer: LogSyncer | undefined;
-  readonly #options: AuditLogOptions;
-  /** The last record that is on the disk, and the size of the file up to it. */
+  #keeping: LogKeeping;
+  /** The last record that is on the disk. */
   #safe: Link;
-  #safeSize: number;
   /** The last record that was handed out. */
   #seq: number;
   #prev: string;
@@ -47,10 +55,7 @@ export class AuditLog implements AuditSink {
   #batch: Batch | undefined;
   #writing: Promise<void> | undefined;
   #failure: AuditError | undefined;
-  /** Bytes of a failed batch (or of a torn line) that may lie behind the safe size. */
-  #debris = 0;
-  /** Bytes cut off since the last record that is safe. */
-  #dropped = 0;
+  #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
   /**
@@ -69,15 +74,19 @@ export class AuditLog implements AuditSink {
       return lockLog(path);
     });
     let log: LogFile | undefined;
+    let audit: AuditLog | undefined;
     try {
       const opened = orAuditError(lock.file, () => (log = (options.openFile ?? openLogFile)(lock.file)));
       const tail = orAuditError(lock.file, () => readTail(opened, lock.file));
-      const audit = new AuditLog(lock, opened, { tail, options });
-      const restored = await audit.#putBack(tail);
-      const damage = damageOf({ tornBytes: tail.tornBytes, restored, head: readHead(audit.file), found: audit.#seq });
-      await Promise.all(damage.map((event) => audit.record(event)));
-      return audit;
+      const made = new AuditLog(lock, opened, { tail, options });
+      audit = made;
+      const restored = await made.#putBack(tail);
+      const damage = damageOf({ tornBytes: tail.tornBytes, restored, head: readHead(made.file), found: made.#seq });
+      await Promise.all(damage.map((event) => made.record(event)));
+      return made;
     } catch (error) {
+      // Nothing may be written to a file that is let go of.
+      if (audit !== undefined) audit.#closed = true;
       log?.close();
       lock.release();
       throw error;
@@ -87,11 +96,10 @@ export class AuditLog implements AuditSink {
   private constructor(lock: LogLock, log: LogFile, start: { tail: Tail; options: AuditLogOptions }) {
     this.file = lock.file;
     this.#lock = lock;
-    this.#log = log;
-    this.#options = start.options;
-    this.#syncer = start.options.sync === false ? undefined : new LogSyncer(log, start.options.now);
+    const syncer = start.options.sync === false ? undefined : new LogSyncer(log, start.options.now);
+    this.#writer = new LogWriter({ ...start.tail, file: lock.file, log, syncer });
+    this.#keeping = start.options;
     this.#safe = start.tail.link;
-    this.#safeSize = start.tail.size;
     this.#seq = start.tail.link.seq;
     this.#prev = start.tail.link.hash;
     this.#headSeq = start.tail.link.seq;
@@ -99,6 +107,13 @@ export class AuditLog implements AuditSink {
 
   get failure(): AuditError | undefined {
     return this.#failure;
+  }
+
+  /** How the log is kept from now on. Resolves when what kept checkpoints before has written its last one. */
+  async keep(keeping: LogKeeping): Promise<void> {
+    const before = this.#keeping;
+    this.#keeping = keeping;
+    if (before.checkpoints !== keeping.checkpoints) await before.checkpoints?.close();
   }
 
   record(event: AuditEvent): Promise<void> {
@@ -115,12 +130,13 @@ export class AuditLog implements AuditSink {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
+    clearTimeout(this.#retry);
     while (this.#batch || this.#writing) await (this.#writing ?? this.#flush());
+    clearTimeout(this.#retry);
     await this.#saveHead();
     try {
-      await this.#options.checkpoints?.close();
-      await this.#syncer?.close();
-      this.#log.close();
+      await this.#keeping.checkpoints?.close();
+      await this.#writer.close();
     } finally {
       this.#lock.release();
     }
@@ -137,7 +153,7 @@ export class AuditLog implements AuditSink {
   #begin(): Batch {
     const batch = newBatch();
     this.#batch = batch;
-    if (this.#failure) this.#append(batch, repaired({ reason: this.#failure.message, bytes: this.#dropped }));
+    if (this.#failure) this.#append(batch, repaired({ reason: this.#failure.message, bytes: this.#writer.dropped }));
     if (!this.#writing) this.#schedule();
     return batch;
   }
@@ -161,20 +177,14 @@ export class AuditLog implements AuditSink {
   async #commit(batch: Batch, last: Link): Promise<void> {
     try {
       const bytes = Buffer.from(batch.text);
-      this.#clearDebris();
-      this.#debris = bytes.length;
-      const written = this.#log.append(bytes);
-      if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
-      const syncing = this.#syncer?.sync(bytes, batch.records);
+      const syncing = this.#writer.write(bytes, batch.records);
       if (syncing !== undefined) await syncing;
       this.#safe = last;
-      this.#safeSize += bytes.length;
-      this.#debris = 0;
-      this.#dropped = 0;
+      this.#writer.kept(bytes.length);
       this.#failure = undefined;
       batch.resolve();
-      this.#options.checkpoints?.reached(last);
-      if (this.#safeSize >= (this.#options.rotateBytes ?? Infinity)) await this.#rotate();
+      this.#keeping.checkpoints?.reached(last);
+      if (this.#writer.size >= (this.#keeping.rotateBytes ?? Infinity)) await this.#rotate();
     } catch (error) {
       this.#fail(batch, error);
     }
@@ -184,9 +194,7 @@ export class AuditLog implements AuditSink {
   /** Begins the next file. While that fails this one grows on, and it is tried again with the next records. */
   async #rotate(): Promise<void> {
     try {
-      await this.#syncer?.settleJournal();
-      this.#log.rotate(archivePath(this.file, this.#safe.seq));
-      this.#safeSize = 0;
+      await this.#writer.rotate(archivePath(this.file, this.#safe.seq));
     } catch {
       // Nothing is lost: the records are where they were.
     }
@@ -203,27 +211,21 @@ export class AuditLog implements AuditSink {
     batch.reject(failure);
     waiting?.reject(failure);
     try {
-      this.#clearDebris();
+      this.#writer.takeBack();
     } catch {
       // Tried again before the next write; until then the log stays failed.
     }
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#tryAgain(), RETRY_MS).unref();
   }
 
-  /** Cuts off what a failed batch left behind, and refuses to touch what somebody else wrote. */
-  #clearDebris(): void {
-    if (this.#log.endsAt(this.#safeSize)) return;
-    const size = this.#log.size();
-    if (size < this.#safeSize || size > this.#safeSize + this.#debris) {
-      const what = `somebody else changed this log (${size} bytes, expected ${this.#safeSize}). Restart the server to check it.`;
-      throw new AuditError("foreign_writer", this.file, what);
-    }
-    this.#log.truncate(this.#safeSize);
-    this.#dropped += size - this.#safeSize;
+  /** Records that the log is whole again, if it is; if not, the next try follows. */
+  #tryAgain(): void {
+    if (this.#failure !== undefined && !this.#closed) this.#batch ??= this.#begin();
   }
 
   /** Appends what the journal has and the log has not. Returns how many records that were. */
   async #putBack(tail: Tail): Promise<number> {
-    this.#debris = tail.tornBytes;
     const { bytes, records, link } = journalledAfter(readJournal(this.file), tail.link);
     if (records === 0) return 0;
     const batch = newBatch();
@@ -238,7 +240,7 @@ export class AuditLog implements AuditSink {
   async #saveHead(): Promise<void> {
     try {
       // A head that knows of more than the log itself holds would accuse an honest log after a power failure.
-      await this.#syncer?.settleJournal();
+      await this.#writer.settle();
       if (this.#safe.seq > 0) writeHead(this.file, this.#safe);
       this.#headSeq = this.#safe.seq;
     } catch {

@@ -17,6 +17,7 @@ export function checkpointKey(keyFile: string): KeyObject {
       throw new Error("others may read it; take their rights away and think of it as known");
     const key = createPrivateKey(fs.readFileSync(keyFile));
     if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
+    keepPublicKey(keyFile, key);
     return key;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -38,6 +39,15 @@ function makeKey(keyFile: string): void {
   } finally {
     fs.rmSync(temporary, { force: true });
   }
-  const publicKey = createPublicKey(fs.readFileSync(keyFile, "utf8")).export({ type: "spki", format: "pem" });
-  fs.writeFileSync(publicKeyPath(keyFile), publicKey);
+}
+
+/** Whoever made the key may have been ended before its public half was whole. */
+function keepPublicKey(keyFile: string, key: KeyObject): void {
+  const path = publicKeyPath(keyFile);
+  const pem = createPublicKey(key).export({ type: "spki", format: "pem" });
+  if (fs.existsSync(path) && fs.readFileSync(path, "utf8") === pem) return;
+  const temporary = `${path}.${process.pid}`;
+  fs.rmSync(temporary, { force: true });
+  fs.writeFileSync(temporary, pem, { mode: 0o644, flag: "wx", flush: true });
+  fs.renameSync(temporary, path);
 }

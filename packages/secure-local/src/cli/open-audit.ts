@@ -1,10 +1,10 @@
 // Opens the audit log as the policy wants it: put away when it is long, with signed checkpoints in a second place.
 import { join } from "node:path";
-import { AuditLog, type AuditLogOptions } from "../audit/audit-log.js";
+import { AuditLog, type LogKeeping } from "../audit/audit-log.js";
 import type { CheckpointWriter } from "../audit/checkpoint-writer.js";
 import type { CheckpointPolicy, Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
-import { auditFile, stateFolder } from "./settings.js";
+import { auditFile, ownPlaces, stateFolder } from "./settings.js";
 
 /** @throws AuditError when the log or the key of its checkpoints cannot be used */
 export async function openAudit(
@@ -12,12 +12,53 @@ export async function openAudit(
   policy: Policy,
   say: (line: string) => void,
 ): Promise<AuditLog> {
-  const { rotateBytes, checkpoints } = policy.audit;
-  const writer = checkpoints && (await checkpointWriter(checkpoints, say));
-  const options: AuditLogOptions = { rotateBytes, ...(writer === undefined ? {} : { checkpoints: writer }) };
-  const log = await AuditLog.open(auditFile(line, policy), options);
-  writer?.begin(log.file);
+  const { keeping, begin } = await keepingOf(policy, say);
+  const log = await AuditLog.open(auditFile(line, policy), keeping);
+  begin(log);
   return log;
+}
+
+/**
+ * Keeps an open log as another policy wants it: from when on it is put away, and its checkpoints. Which file it is written
+ * to is settled when the server starts.
+ *
+ * @throws AuditError when the key of the checkpoints cannot be used; nothing has changed then
+ */
+export function auditKeeper(
+  log: AuditLog,
+  line: Pick<CommandLine, "audit">,
+  { policy: first, say }: { readonly policy: Policy; readonly say: (line: string) => void },
+): (policy: Policy) => Promise<void> {
+  let current = first;
+  return async (policy) => {
+    const [before, after] = [auditFile(line, current), auditFile(line, policy)];
+    if (before !== after) say(`audit.log_file: ${log.file} is written until the next start, and ${after} from then on`);
+    if (!sameKeeping(current, policy)) {
+      const { keeping, begin } = await keepingOf(policy, say);
+      begin(log);
+      await log.keep(keeping);
+    }
+    current = policy;
+  };
+}
+
+function sameKeeping(a: Policy, b: Policy): boolean {
+  const keeping = ({ audit: { rotateBytes, checkpoints } }: Policy): string =>
+    JSON.stringify([rotateBytes, checkpoints]);
+  return keeping(a) === keeping(b);
+}
+
+async function keepingOf(
+  { audit: { rotateBytes, checkpoints } }: Policy,
+  say: (line: string) => void,
+): Promise<{ readonly keeping: LogKeeping; readonly begin: (log: AuditLog) => void }> {
+  const writer = checkpoints && (await checkpointWriter(checkpoints, say));
+  return { keeping: { rotateBytes, checkpoints: writer }, begin: (log) => writer?.begin(log.file) };
+}
+
+/** Where the log of this start lies: it stays out of reach though a later policy names another. */
+export function logPlaces(line: Pick<CommandLine, "audit">, policy: Policy): string[] {
+  return ownPlaces({ audit: auditFile(line, policy) });
 }
 
 /** Where the key of this person's checkpoints is kept; no tool may reach it. */

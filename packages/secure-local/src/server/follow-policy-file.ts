@@ -1,20 +1,24 @@
 // Reads the policy file again when it changes or the process gets SIGHUP.
 import { loadPolicy } from "../policy/load-policy.js";
+import type { Policy } from "../policy/policy.js";
 import type { SecureServer } from "./secure-server.js";
 import { watchFile } from "./watch-file.js";
 
 type Cause = "SIGHUP" | "changed";
 
+export interface FollowOptions {
+  readonly say: (line: string) => void;
+  /** Does what else a new policy asks for, before it is in force. When it rejects, the policy before stays. */
+  readonly adopt?: (policy: Policy) => Promise<void>;
+}
+
 /**
  * A file that cannot be used is told with `say`, recorded, and changes nothing. Causes that come while the file is read lead to one
  * more reading. Returns the function that stops it all.
  */
-export function followPolicyFile(
-  secure: SecureServer,
-  file: string | undefined,
-  say: (line: string) => void,
-): () => void {
-  const reader = new PolicyReader(secure, file, say);
+export function followPolicyFile(secure: SecureServer, file: string | undefined, options: FollowOptions): () => void {
+  const { say } = options;
+  const reader = new PolicyReader(secure, file, options);
   const stopWatching =
     file === undefined ? () => undefined : watchFile(file, { changed: () => reader.read("changed"), say });
   // On Windows the signal means that the console is closing.
@@ -30,16 +34,18 @@ export function followPolicyFile(
 class PolicyReader {
   readonly #secure: SecureServer;
   readonly #file: string | undefined;
-  readonly #say: (line: string) => void;
+  readonly #say: FollowOptions["say"];
+  readonly #adopt: FollowOptions["adopt"];
   #reading = false;
   #again: Cause | undefined;
   /** What was last said to be wrong, so that one faulty file is not told at every touch. */
   #refused = "";
 
-  constructor(secure: SecureServer, file: string | undefined, say: (line: string) => void) {
+  constructor(secure: SecureServer, file: string | undefined, { say, adopt }: FollowOptions) {
     this.#secure = secure;
     this.#file = file;
     this.#say = say;
+    this.#adopt = adopt;
   }
 
   read(cause: Cause): void {
@@ -67,6 +73,7 @@ class PolicyReader {
       const same = policy.hash === this.#secure.policy.hash;
       // Touched, not changed: nobody has to hear of it. A signal is always answered.
       if (same && cause === "changed" && this.#refused === "") return;
+      await this.#adopt?.(policy);
       this.#refused = "";
       this.#secure.reload(policy);
       this.#say(`${cause}: ${file} is in force`);

@@ -1,7 +1,7 @@
 // The writer: group commit, continuation, repair, refusal, and what happens when the disk fails.
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AuditError } from "../../src/audit/audit-error.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { existingLogs } from "../../src/audit/log-lock.js";
@@ -198,6 +198,41 @@ describe("a failing disk", () => {
     await expect(first).rejects.toMatchObject({ code: "io" });
     await expect(second).rejects.toMatchObject({ code: "io" });
     await log.close();
+  });
+
+  it("is tried again by itself, so that it gets well though nobody calls", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const file = logIn(temporaryFolder());
+    const disk = faultyFile();
+    const log = await AuditLog.open(file, { openFile: disk.open });
+    await log.record({ kind: "start" });
+    disk.appends.push(systemError("ENOSPC"), systemError("ENOSPC"));
+    await expect(log.record({ kind: "call.intent" })).rejects.toBeInstanceOf(AuditError);
+    for (let second = 0; second < 2; second++) {
+      expect(log.failure).toBeInstanceOf(AuditError);
+      vi.advanceTimersByTime(1_000);
+      for (let turn = 0; turn < 1_000 && disk.counts.appends < 3 + second; turn++) await new Promise(setImmediate);
+    }
+    await log.close();
+    expect(log.failure).toBeUndefined();
+    expect(records(file).map(({ kind }) => kind)).toEqual(["start", "log.repaired"]);
+  });
+
+  it("writes nothing more to a file that could not be opened", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const file = logIn(temporaryFolder());
+    const first = await AuditLog.open(file);
+    await first.record({ kind: "start" });
+    await first.close();
+    appendFileSync(file, '{"torn');
+    const disk = faultyFile();
+    disk.appends.push(systemError("ENOSPC"));
+    await expect(AuditLog.open(file, { openFile: disk.open })).rejects.toBeInstanceOf(AuditError);
+    vi.advanceTimersByTime(10_000);
+    for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
+    expect(disk.counts.appends).toBe(1);
   });
 
   it("stays failed while the disk fails, at every step, and never loses what was acknowledged", async () => {

@@ -112,3 +112,14 @@ describe("checkpoints", () => {
     expect(() => checkpointKey(keyFile())).toThrow("others may read it");
   });
 });
+
+it("the public half of the key is made again where it is missing or not whole", () => {
+  checkpointKey(keyFile());
+  const whole = fs.readFileSync(publicKeyPath(keyFile()), "utf8");
+  fs.rmSync(publicKeyPath(keyFile()));
+  checkpointKey(keyFile());
+  expect(fs.readFileSync(publicKeyPath(keyFile()), "utf8")).toBe(whole);
+  fs.truncateSync(publicKeyPath(keyFile()), 20);
+  checkpointKey(keyFile());
+  expect(fs.readFileSync(publicKeyPath(keyFile()), "utf8")).toBe(whole);
+});

@@ -131,3 +131,27 @@ describe("a log that is put away", () => {
 function cutLine(file: string): string {
   return `${fs.readFileSync(file, "utf8").trim().split("\n").slice(0, -1).join("\n")}\n`;
 }
+
+it("a log that is open can be told to be put away from another length on, and to have other checkpoints", async () => {
+  const file = folder("kept.log");
+  const log = await AuditLog.open(file);
+  const said: string[] = [];
+  const witness = (name: string): NonNullable<AuditLogOptions["checkpoints"]> => ({
+    reached: ({ seq }) => void said.push(`${name} ${seq}`),
+    close: async () => void said.push(`${name} closed`),
+  });
+  const record = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index++) await log.record({ kind: "call.intent", tool: `t${index}` });
+  };
+  await log.keep({ checkpoints: witness("first") });
+  await record(10);
+  expect(archivesOf(file)).toEqual([]);
+  await log.keep({ rotateBytes: 1_000, checkpoints: witness("second") });
+  await record(10);
+  await log.keep({});
+  await log.close();
+  expect(archivesOf(file).length).toBeGreaterThan(1);
+  expect(said.slice(8, 12)).toEqual(["first 9", "first 10", "first closed", "second 11"]);
+  expect(said.at(-1)).toBe("second closed");
+  expect(await verifyAudit(file)).toMatchObject({ ok: true, records: 20 });
+});

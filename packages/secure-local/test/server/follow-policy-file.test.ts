@@ -31,7 +31,7 @@ async function follow(): Promise<Following> {
   const audit = new MemoryAudit();
   const secure = new SecureServer({ policy: await loadPolicy(file), audit, version: "9.9.9" });
   const waiting = new Set<(line: string) => void>();
-  const stop = followPolicyFile(secure, file, (line) => [...waiting].forEach((each) => each(line)));
+  const stop = followPolicyFile(secure, file, { say: (line) => [...waiting].forEach((each) => each(line)) });
   const said = (text: string): Promise<string> =>
     new Promise((resolve) => {
       const look = (line: string): void => {
