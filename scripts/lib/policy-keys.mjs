@@ -163,7 +163,7 @@ export const SECTIONS = {
   },
   resources: {
     about: "Which resources may be read.",
-    example: 'resources:\n  allowed: ["server://info", "file://*"]\n  denied: ["file:///home/ada/private*"]',
+    example: 'resources:\n  allowed: ["server://info", "file:///*", "git:///*"]\n  denied: ["file:///home/ada/private*"]',
     keys: names,
   },
   prompts: {
@@ -211,7 +211,7 @@ export const SECTIONS = {
     about:
       "Values that tools and plugins know by name only: they hold a placeholder, and the value goes to its own hosts alone.",
     example:
-      'secrets:\n  github:\n    from: env:GITHUB_TOKEN\n    hosts: [api.github.com, { host: github.example.com, ports: [8443] }]\n    header: Authorization\n  sales_url: { from: "file:~/.secrets/sales.url", hosts: [] }',
+      'secrets:\n  github:\n    from: env:GITHUB_TOKEN\n    hosts: [api.github.com, { host: github.example.com, ports: [8443] }]\n    header: Authorization\n  maps: { from: env:MAPS_KEY, hosts: [maps.example.com], query: key }\n  sales_url: { from: "file:~/.secrets/sales.url", hosts: [] }',
     keys: {},
   },
   "secrets.NAME": {

@@ -75,10 +75,10 @@ function toolStep(policy: Policy, name: string, around: Surroundings): Step {
   const idle = around.idle(name);
   if (idle === undefined) return { about: `tool ${name}`, decision };
   const rule = decision.allowed ? { text: "default deny" } : decision.rule;
-  return {
-    about: `tool ${name}`,
-    decision: { allowed: false, rule, reason: decision.allowed ? idle : `${decision.reason} ${idle}` },
-  };
+  // A name nobody has is not to be added to the policy.
+  const alone = decision.allowed || around.effects(name) === undefined;
+  const reason = alone ? idle : `${decision.reason} ${idle}`;
+  return { about: `tool ${name}`, decision: { allowed: false, rule, reason } };
 }
 
 /** The arguments by which built-in tools name what they reach for. */

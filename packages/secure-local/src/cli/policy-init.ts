@@ -1,4 +1,5 @@
 // `mcp-secure-local policy init`: asks what an AI client may do, and writes the policy that allows it.
+import { lstatSync } from "node:fs";
 import { join } from "node:path";
 import { parsePolicy } from "../policy/parse-policy.js";
 import { policyText } from "../policy/policy-text.js";
@@ -8,7 +9,7 @@ import { askInTerminal } from "./ask-in-terminal.js";
 import { askWishes, usualWishes } from "./policy-questions.js";
 import { configFolder } from "./settings.js";
 import { ExitCode, print, styled } from "./terminal.js";
-import { writeNewFile } from "./write-new-file.js";
+import { isThere, writeNewFile } from "./write-new-file.js";
 
 /** @throws UsageError where nobody can be asked, the preset does not exist, or the file does */
 export async function policyInit(line: CommandLine): Promise<number> {
@@ -19,6 +20,7 @@ export async function policyInit(line: CommandLine): Promise<number> {
   if (!line.yes && !(process.stdin.isTTY && process.stdout.isTTY)) {
     throw new UsageError("policy init asks in a terminal; without one: policy init --yes, or --preset NAME --yes");
   }
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw new UsageError(isThere(file));
   const wishes = line.yes ? usualWishes(preset) : await askInTerminal((ask) => askWishes(ask, preset));
   const text = policyText(wishes);
   await parsePolicy(text, { file });

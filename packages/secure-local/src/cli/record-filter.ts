@@ -33,10 +33,19 @@ function testOf(key: string, value: string, now: number): RecordFilter {
     }
     case "decision":
       if (value !== "allowed" && value !== "denied") throw new UsageError(`decision=${value}: write allowed or denied`);
-      return ({ decision }) => (decision as { allowed?: unknown } | undefined)?.allowed === (value === "allowed");
+      return value === "denied" ? isDenied : ({ decision }) => allowedBy(decision) === true;
     default:
       throw new UsageError(`a record has no ${key}; there are ${KEYS.join(", ")}, or a word that must appear`);
   }
+}
+
+/** Before the call, or where an allowed tool reached for what it may not have. */
+function isDenied({ decision, outcome }: LogRecord): boolean {
+  return allowedBy(decision) === false || outcome === "denied";
+}
+
+function allowedBy(decision: unknown): unknown {
+  return (decision as { readonly allowed?: unknown } | undefined)?.allowed;
 }
 
 function containing(word: string): RecordFilter {

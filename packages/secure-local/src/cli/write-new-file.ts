@@ -19,9 +19,14 @@ export function writeNewFile(file: string, text: string): string | undefined {
     return undefined;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return `${file} exists already and is kept; name another file, or remove it first`;
+    if (code === "EEXIST") return isThere(file);
     return `${file} cannot be written (${message}); check the path and its folder`;
   } finally {
     fs.rmSync(draft, { force: true });
   }
+}
+
+/** The line that says so. */
+export function isThere(file: string): string {
+  return `${file} exists already and is kept; name another file, or remove it first`;
 }

@@ -103,10 +103,11 @@ function tools({ preset, readable, writable, search, hosts }: PolicyWishes): str
 
 function others({ preset, readable, writable }: PolicyWishes): string[] {
   const files = readable.length + writable.length > 0;
-  const uris = [...(preset === undefined ? ["server://info"] : []), ...(files ? ["file://*"] : [])];
+  const uris = [...(preset === undefined ? ["server://info"] : []), ...(files ? ["file:///*"] : [])];
   return [
     "resources:",
-    "  # What may be read as a resource; of files only what the filesystem section lets be read.",
+    '  # What may be read as a resource; of files only what the filesystem section lets be read. "git:///*" adds what',
+    "  # repositories there held at their branches, tags and commits.",
     `  allowed: [${uris.map((uri) => JSON.stringify(uri)).join(", ")}]`,
     "",
     "prompts:",

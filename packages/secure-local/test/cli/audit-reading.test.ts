@@ -50,6 +50,12 @@ describe("records", () => {
     [["connection=1"], false],
   ])("fit %j: %s", (words, fits) => expect(recordFilter(words, NOW)(RECORD, LINE)).toBe(fits));
 
+  it("of what an allowed tool was denied are denials too", () => {
+    const [intent, result] = [{ decision: { allowed: true } }, { kind: "call.result", outcome: "denied" }];
+    expect([intent, result].map((record) => recordFilter(["decision=denied"])(record, ""))).toEqual([false, true]);
+    expect([intent, result].map((record) => recordFilter(["decision=allowed"])(record, ""))).toEqual([true, false]);
+  });
+
   it.each(["colour=red", "since=soon", "decision=maybe", "since=99999999d"])("are not asked for by %s", (word) => {
     expect(() => recordFilter([word], NOW)).toThrow(/write|there are|no time/);
   });
