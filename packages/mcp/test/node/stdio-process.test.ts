@@ -171,12 +171,13 @@ describe("a server process", () => {
     const server = new Program("echo-server.mjs");
     server.send({ id: 1, method: "m" });
     await server.answers(1);
-    // Sent before the pipe is closed, the answers would still find room in it.
-    const closed = once(server.child.stdout, "close");
     server.child.stdout.destroy();
-    await closed;
-    server.send({ id: 2, method: "m" }, { id: 3, method: "m" });
-    expect(await server.exit).toBe(0);
+    // What another thread starts meanwhile holds a copy of the pipe until its program is loaded, and the first answers
+    // still find room in it: asked again until nobody is left who could read.
+    const asking = setInterval(() => server.send({ id: 2, method: "m" }), 10);
+    const code = await server.exit;
+    clearInterval(asking);
+    expect(code).toBe(0);
   });
 
   it.skipIf(process.platform === "win32")("ends with its parent, though its input stays open", async () => {
