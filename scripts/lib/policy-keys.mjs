@@ -163,7 +163,8 @@ export const SECTIONS = {
   },
   resources: {
     about: "Which resources may be read.",
-    example: 'resources:\n  allowed: ["server://info", "file:///*", "git:///*"]\n  denied: ["file:///home/ada/private*"]',
+    example:
+      'resources:\n  allowed: ["server://info", "file:///*", "git:///*"]\n  denied: ["file:///home/ada/private*"]',
     keys: names,
   },
   prompts: {
