@@ -39,19 +39,37 @@ const PACKAGE = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 /** The same library as Node's own entry of yaml, as modules instead of CommonJS: a third faster to load. */
 const alias = { yaml: join(root, "node_modules/yaml/browser/index.js") };
 
-/** What serving needs of the library, in one file although the client uses it too: how clients read and write is not in it. */
-const CORE =
-  /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|serve\/serve\.ts)/;
-
 /** The name of a chunk is the package it begins with, so that a stack trace says whose code it was. */
 function chunkName(chunk) {
   const name = PACKAGE.exec(chunk.facadeModuleId ?? "")?.[2] ?? chunk.name;
   return `${name.replace(/[^\w.-]+/g, "-")}.cjs`;
 }
 
+/**
+ * Puts everything the entry imports, and what that imports, into one file. Every start loads all of it, and left alone
+ * the bundler makes a file of each part that some `import()` shares with it: twenty of them cost a millisecond.
+ */
+function startInOneFile() {
+  const wanted = new Set();
+  const plugin = {
+    name: "start-in-one-file",
+    buildEnd() {
+      const open = [...this.getModuleIds()].filter((id) => this.getModuleInfo(id).isEntry);
+      for (let id = open.pop(); id !== undefined; id = open.pop()) {
+        if (wanted.has(id)) continue;
+        wanted.add(id);
+        open.push(...this.getModuleInfo(id).importedIds);
+      }
+    },
+  };
+  return { plugin, group: { name: "start", test: (id) => wanted.has(id) } };
+}
+
 async function bundle(input, entryFileNames = MAIN) {
+  const start = startInOneFile();
   const build = await rolldown({
     input,
+    plugins: [start.plugin],
     platform: "node",
     treeshake: false,
     external,
@@ -68,11 +86,16 @@ async function bundle(input, entryFileNames = MAIN) {
     entryFileNames,
     chunkFileNames: chunkName,
     dynamicImportInCjs: false,
-    codeSplitting: { groups: [{ name: "core", test: CORE }] },
+    codeSplitting: { groups: [start.group] },
   };
   const { output } = await build.generate(options);
   await build.close();
   return output;
+}
+
+/** What the launcher runs: a function of what a CommonJS file is given. */
+function asFunction(code) {
+  return `(function (exports, require, module, __filename, __dirname) {${code}\n})`;
 }
 
 /** The launcher with the bundle's hash written in: code kept for another build is not found. */
@@ -131,7 +154,7 @@ if (!existsSync(input)) {
   process.exit(1);
 }
 const output = await bundle(input);
-const files = new Map(output.map((chunk) => [chunk.fileName, ascii(chunk.code)]));
+const files = new Map(output.map((chunk) => [chunk.fileName, asFunction(ascii(chunk.code))]));
 files.set(COMMAND, launcher(files));
 if (process.argv[2] === undefined) {
   const worker = await bundle(WORKER, basename(WORKER));

@@ -1,7 +1,5 @@
 // The command `mcp-secure-local`: reads its command line and loads only the command that is asked for.
-import { auditCommand } from "./audit-command.js";
 import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
-import { policyCommand } from "./policy-command.js";
 import { programVersion } from "./program-version.js";
 import { serveCommand } from "./serve-command.js";
 import { complain, endWithReader, ExitCode, print } from "./terminal.js";
@@ -21,9 +19,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./remote/doctor-command.js")).doctorCommand,
   plugins: async () => (await import("./plugins-command.js")).pluginsCommand,
   sandbox: async () => (await import("./sandbox-command.js")).sandboxCommand,
-  // These two add next to nothing to what serving loads anyway.
-  policy: async () => policyCommand,
-  audit: async () => auditCommand,
+  policy: async () => (await import("./policy-command.js")).policyCommand,
+  audit: async () => (await import("./audit-command.js")).auditCommand,
 };
 
 async function run(argv: readonly string[]): Promise<number> {

@@ -9,6 +9,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { watch } from "node:fs/promises";
@@ -23,7 +24,7 @@ const folder = join(env.XDG_CACHE_HOME, "mcp-secure-local");
 const RIGHT = { code: 0, stdout: "42\n" };
 
 const kept = (): string[] =>
-  (existsSync(folder) ? readdirSync(folder) : []).filter((name) => /^code-.*\.bin$/.test(name));
+  (existsSync(folder) ? readdirSync(folder) : []).filter((name) => /^code-.*-main\.cjs\.bin$/.test(name));
 const file = (): string => join(folder, kept()[0]!);
 const calculate = (): Promise<Ran> => run(["call", "calculate", "expression=6*7"], { home, env });
 
@@ -60,6 +61,22 @@ describe("the launcher", () => {
       expect(await calculate()).toMatchObject(RIGHT);
     }
     writeFileSync(file(), sound);
+  });
+
+  it("keeps no more than the code of four builds", async () => {
+    const now = Date.now() / 1_000;
+    for (const [age, build] of ["a", "b", "c", "d"].entries()) {
+      for (const name of ["one", "two"]) {
+        const old = join(folder, `code-${build}-v1.0.0-x64-${name}.cjs.bin`);
+        writeFileSync(old, "");
+        utimesSync(old, now - 60 - age, now - 60 - age);
+      }
+    }
+    rmSync(file());
+    await serveUntilKept();
+    const builds = readdirSync(folder).map((name) => name.split("-")[1]);
+    expect(builds.filter((name) => name === "d")).toHaveLength(0);
+    expect(builds.filter((name) => name === "c")).toHaveLength(2);
   });
 
   it("starts without it when others could have written it", async () => {
