@@ -1,4 +1,5 @@
 // What a plugin asks of its host in the middle of its work: reads each ask, has it answered, and never more than a few at a time.
+import { setMaxListeners } from "node:events";
 import { PluginError } from "./plugin-error.js";
 
 type Json = Readonly<Record<string, unknown>>;
@@ -13,6 +14,8 @@ export interface PluginAsksOptions {
 
 /** Asks of one process at a time; an answer may hold megabytes. */
 const MAX_ASKS = 16;
+/** Of one ask. */
+const LISTENERS = 8;
 
 export class PluginAsks {
   readonly #options: PluginAsksOptions;
@@ -21,6 +24,7 @@ export class PluginAsks {
 
   constructor(options: PluginAsksOptions) {
     this.#options = options;
+    setMaxListeners(MAX_ASKS * LISTENERS, this.#gone.signal);
   }
 
   /** @param message The plugin's line; its `ask` is what the answer repeats. `call`: what it asks this for; that may be cancelled. */

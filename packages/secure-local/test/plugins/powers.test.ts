@@ -1,0 +1,203 @@
+// What plugins ask their host for: commands under their own grant, and values that are there at the next start.
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { PluginAsks } from "../../src/plugins/plugin-asks.js";
+import { PluginError } from "../../src/plugins/plugin-error.js";
+import { readFetchAsk } from "../../src/plugins/read-ask.js";
+import { pluginFolder } from "../sandbox/plugin-folder.js";
+import { hasWall } from "../sandbox/walls.js";
+import { type ServedPlugins, servePlugins } from "./plugin-server.js";
+
+const MODULE = `
+import { definePlugin } from "mcp-secure-local/plugin";
+const told = (work) => work.then((value) => JSON.stringify(value) ?? "undefined", (error) => "refused: " + error.message);
+export default definePlugin({
+  name: "mod", version: "1",
+  tools: {
+    run: { description: "Runs", run: ({ command, args }, { run }) => told(run(command, args)) },
+    keep: { description: "Keeps", run: ({ how, key, value }, { storage }) => told(storage[how](key, value)) },
+    both: { description: "Two at once", run: async (_args, { storage, run }) => {
+      await Promise.all([storage.set("a", 1), storage.set("b", 2), run("count", []).catch(() => 0)]);
+      return (await storage.keys()).join(); } },
+  },
+});
+`;
+const PYTHON = `
+import json, sys
+def ask(what):
+    print(json.dumps({"ask": 1, **what}), flush=True)
+    for line in sys.stdin:
+        told = json.loads(line)
+        if told.get("answered") == 1:
+            return told
+for line in sys.stdin:
+    call = json.loads(line)
+    if "tool" in call:
+        told = ask(call["arguments"])
+        print(json.dumps({"id": call["id"], "content": json.dumps(told.get("value", told.get("error")))}), flush=True)
+`;
+const MANIFEST =
+  'name: py\nversion: "1"\nrun: [python3, main.py]\npersistent: true\ntools: { ask: { description: Asks } }\n';
+
+const folder = pluginFolder();
+folder.write("mod", { "plugin.mjs": MODULE });
+folder.write("py", { "manifest.yaml": MANIFEST, "main.py": PYTHON });
+const place = mkdtempSync(join(homedir(), ".plugin-powers-"));
+const storage = join(place, "storage");
+const [mine, others] = [join(place, "mine.txt"), join(place, "others.txt")];
+writeFileSync(mine, "one two three\n");
+writeFileSync(others, "not for plugins\n");
+let served: ServedPlugins | undefined;
+
+async function serve(grant: string, tool: string): Promise<ServedPlugins> {
+  const name = tool.slice(0, tool.indexOf("_"));
+  const text = `
+version: "1.0"
+tools: { allowed: ["mod_*", "py_*"], rate_limits: { default: 1000 } }
+output: { mark_untrusted: false }
+filesystem: { readable_paths: ["${place}/**"] }
+commands: { allowed: [
+  { name: count, executable: /usr/bin/wc, arguments: [{ path: read }], flags: [-w] },
+  { name: environment, executable: /usr/bin/env } ] }
+plugins: { folder: ${folder.path}, load: [{ name: ${name}${grant === "" ? "" : `, ${grant}`} }] }
+`;
+  served = await servePlugins(text, [tool], { storage, own: [storage] });
+  return served;
+}
+
+afterEach(async () => {
+  await served?.secure.stop();
+  served = undefined;
+});
+afterAll(() => {
+  folder.remove();
+  rmSync(place, { recursive: true });
+});
+
+describe.skipIf(!hasWall())("a command", () => {
+  const grant = `commands: [count], filesystem: { readable_paths: ["${mine}"] }`;
+
+  test("is run for a plugin it was granted to, on the files of its grant", async () => {
+    const { call } = await serve(grant, "mod_run");
+    const result = JSON.parse(await call("mod_run", { command: "count", args: ["-w", mine] })) as object;
+    expect(result).toMatchObject({ exitCode: 0, timedOut: false, stdout: `3 ${mine}\n` });
+  });
+
+  test("is run for a program in another language, too", async () => {
+    const { call } = await serve(grant, "py_ask");
+    expect(await call("py_ask", { run: { command: "count", args: [mine] } })).toContain("3");
+  });
+
+  test.each([
+    ["a command of others", "environment", []],
+    ["a command nobody has", "sh", ["-c", "id"]],
+    ["a file of others", "count", [others]],
+    ["a flag that is not allowed", "count", ["--files0-from=/etc/passwd"]],
+  ])("%s is refused and recorded", async (_what, command, args) => {
+    const { call, audit } = await serve(grant, "mod_run");
+    expect(await call("mod_run", { command, args })).toMatch(/^refused: /);
+    expect(audit.lines.filter((line) => line.includes(`"endpoint":"command ${command}"`))).toHaveLength(1);
+  });
+});
+
+describe.skipIf(!hasWall())("storage", () => {
+  test("keeps values from one start to the next, in files of the user alone", async () => {
+    const first = await serve("storage_kb: 4", "mod_keep");
+    expect(await first.call("mod_keep", { how: "set", key: "a/../b", value: { n: [1, "ä"] } })).toBe("undefined");
+    await first.secure.stop();
+    const { call } = await serve("storage_kb: 4", "mod_keep");
+    expect(await call("mod_keep", { how: "get", key: "a/../b" })).toBe('{"n":[1,"ä"]}');
+    expect(await call("mod_keep", { how: "keys" })).toBe('["a/../b"]');
+    const [file = ""] = readdirSync(join(storage, "mod"));
+    expect((statSync(join(storage, "mod", file)).mode & 0o777).toString(8)).toBe("600");
+    expect((statSync(join(storage, "mod")).mode & 0o777).toString(8)).toBe("700");
+    expect(await call("mod_keep", { how: "delete", key: "a/../b" })).toBe("true");
+    expect(await call("mod_keep", { how: "delete", key: "a/../b" })).toBe("false");
+    expect(await call("mod_keep", { how: "get", key: "a/../b" })).toBe("undefined");
+  });
+
+  test("is no other plugin's, and not there without a grant", async () => {
+    const first = await serve("storage_kb: 4", "mod_keep");
+    await first.call("mod_keep", { how: "set", key: "mine", value: 1 });
+    await first.secure.stop();
+    const second = await serve("storage_kb: 4", "py_ask");
+    expect(await second.call("py_ask", { storage: { keys: true } })).toBe("[]");
+    await second.secure.stop();
+    const third = await serve("", "py_ask");
+    expect(await third.call("py_ask", { storage: { keys: true } })).toMatch(/granted no storage: add storage_kb to py/);
+  });
+
+  test("has an end, which is told", async () => {
+    const { call } = await serve("storage_kb: 1", "mod_keep");
+    expect(await call("mod_keep", { how: "set", key: "big", value: "x".repeat(2_000) })).toMatch(
+      /2002 bytes do not fit/,
+    );
+    expect(await call("mod_keep", { how: "set", key: "k".repeat(121), value: 1 })).toMatch(/1 to 120 bytes/);
+    expect(await call("mod_both")).toBe("a,b,mine");
+  });
+});
+
+describe("asks", () => {
+  test("of one process are sixteen at a time; what is not there and what fails is told without its text", async () => {
+    const sent: object[] = [];
+    const ended: AbortSignal[] = [];
+    const answer = (asked: object, signal: AbortSignal): Promise<unknown> => {
+      ended.push(signal);
+      if ("fail" in asked) throw new Error("secret text");
+      return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    };
+    const asks = new PluginAsks({ answer, send: (message) => sent.push(message) });
+    asks.take({ ask: 0, fail: true });
+    await vi.waitFor(() => expect(sent).toEqual([{ answered: 0, error: "The host failed to do it." }]));
+    const call = new AbortController();
+    for (let id = 1; id <= 16; id += 1) asks.take({ ask: id }, id === 1 ? call.signal : undefined);
+    for (const odd of [null, {}, [], undefined]) asks.take({ ask: odd });
+    asks.take({ ask: 17 });
+    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    expect(sent[1]).toMatchObject({ answered: 17, error: expect.stringMatching(/^16 asks are under way/) as string });
+    call.abort(new Error("cancelled"));
+    await vi.waitFor(() => expect(sent[2]).toMatchObject({ answered: 1 }));
+    asks.close();
+    await vi.waitFor(() => expect(sent).toHaveLength(18));
+    expect(ended.slice(1).every(({ aborted }) => aborted)).toBe(true);
+  });
+
+  test.each([
+    [{ fetch: "https://a.test" }],
+    [{ fetch: { url: "https://a.test", method: "CONNECT" } }],
+    [{ fetch: { url: "https://a.test", headers: { "x y": "z" } } }],
+    [{ fetch: { url: "https://a.test", headers: { x: "a\r\nb: c" } } }],
+    [{ fetch: { url: "https://a.test", body: {} } }],
+  ])("for %j are refused", ({ fetch }) => {
+    expect(() => readFetchAsk(fetch)).toThrow(PluginError);
+  });
+
+  test("cannot set what the host writes itself", () => {
+    const headers = {
+      Host: "evil.test",
+      "Transfer-Encoding": "chunked",
+      Connection: "x",
+      "Content-Length": "1",
+      Accept: "a",
+    };
+    expect(readFetchAsk({ url: "https://a.test", headers }).headers).toEqual({ accept: "a" });
+  });
+});
+
+describe.skipIf(!hasWall())("a need", () => {
+  test.each([
+    ["commands: [count]", "the command count: add it to commands of needy"],
+    ["storage: true", "storage: add storage_kb to needy"],
+  ])("of %s that is not granted is told", async (needs, note) => {
+    const body = "run: [python3, main.py]\npersistent: true\ntools: { ask: { description: Asks } }\n";
+    folder.write("needy", {
+      "manifest.yaml": `name: needy\nversion: "1"\nneeds: { ${needs} }\n${body}`,
+      "main.py": PYTHON,
+    });
+    served = await servePlugins(`version: "1.0"\nplugins: { folder: ${folder.path}, load: [{ name: needy }] }\n`, []);
+    await vi.waitFor(() => expect(served?.secure.pluginHealth()[0]?.state).toBe("refused"), { timeout: 15_000 });
+    expect(served.secure.pluginHealth()[0]?.note).toContain(note);
+  });
+});

@@ -1,0 +1,144 @@
+// The parts of secrets that need no process: values found in any pieces, hosts reached by https, two secrets of one name.
+import { once } from "node:events";
+import { createServer } from "node:http";
+import { connect, type AddressInfo } from "node:net";
+import fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
+import { parseTarget } from "../../src/capabilities/egress-target.js";
+import { SecretBroker, SecretError } from "../../src/capabilities/secret-broker.js";
+import { SecretFilter } from "../../src/capabilities/secret-filter.js";
+import type { SecretPolicy } from "../../src/policy/data-policy.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+
+async function secretsOf(text: string): Promise<Iterable<SecretPolicy>> {
+  const policy = await parsePolicy(`version: "1.0"\nsecrets: { ${text} }\n`, { file: "p.yaml", environment: {} });
+  return policy.secrets.values();
+}
+const learn = (_name: string, value: string): readonly string[] => [value];
+
+describe("a filter", () => {
+  const filter = new SecretFilter([
+    ["correct horse", "LONG"],
+    ["correct", "SHORT"],
+    ["häßlich", "UMLAUT"],
+  ]);
+
+  test("finds a value whatever the pieces it comes in, the longest first", async () => {
+    const text = "a correct horse, a CORRECT hors, häßlich; correct horsecorrect horse häßlic correct";
+    const wanted = "a LONG, a SHORT hors, UMLAUT; LONGLONG häßlic SHORT";
+    const cuts = fc.array(fc.integer({ min: 0, max: Buffer.byteLength(text) }), { maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(cuts, async (places) => {
+        const bytes = Buffer.from(text);
+        const stream = filter.stream();
+        const all = [0, ...places.toSorted((a, b) => a - b), bytes.length];
+        for (const [index, at] of all.slice(1).entries()) stream.write(bytes.subarray(all[index], at));
+        stream.end();
+        const got = (await stream.toArray()) as Buffer[];
+        expect(Buffer.concat(got).toString()).toBe(wanted);
+      }),
+      { numRuns: 300 },
+    );
+    expect(Buffer.from(filter.bytes(Buffer.from(text))).toString()).toBe(wanted);
+  });
+
+  test("that looks for nothing leaves everything", async () => {
+    const stream = new SecretFilter([]).stream();
+    stream.end("text");
+    expect(Buffer.concat((await stream.toArray()) as Buffer[]).toString()).toBe("text");
+  });
+});
+
+describe("a broker", () => {
+  test.each([
+    ["http://api.test/x?y=1", "https://api.test/x?y=1"],
+    ["http://api.test:443/", "https://api.test/"],
+    ["http://api.test:8443/", "https://api.test:8443/"],
+    ["http://api.test:8080/", undefined],
+    ["http://other.test/", undefined],
+    ["https://api.test/", undefined],
+    ["http://127.0.0.1:9000/", undefined],
+  ])("has %s leave as %s", async (url, wanted) => {
+    const hosts = "[api.test, { host: api.test, ports: [8443] }, { host: 127.0.0.1, ports: [9000] }]";
+    const broker = new SecretBroker(await secretsOf(`key: { from: "env:X", hosts: ${hosts} }`), { learn });
+    expect(broker.secured(parseTarget(url))?.url.href).toBe(wanted);
+  });
+
+  test("sends nothing in plain text to another machine", async () => {
+    const secrets = await secretsOf('key: { from: "env:X", hosts: [{ host: lan.test, ports: [8080] }] }');
+    const broker = new SecretBroker(secrets, { learn, environment: { X: "a-long-value" } });
+    const exchange = await broker.at(parseTarget("http://lan.test:8080/"));
+    expect(() => exchange?.headers({ "x-key": broker.placeholders()["key"] ?? "" })).toThrow(/only goes over https/);
+  });
+
+  test("refuses two secrets that would be one variable", async () => {
+    const secrets = await secretsOf('a-b: { from: "env:X", hosts: [] }, a_b: { from: "env:Y", hosts: [] }');
+    expect(() => new SecretBroker(secrets, { learn }).variables()).toThrow(SecretError);
+  });
+});
+
+describe("a plain request through the proxy", () => {
+  const seen: string[] = [];
+  const dialled: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.headers.host} ${String(request.headers["x-key"])} ${request.headers.range}`);
+    if (request.url === "/packed") return response.setHeader("content-encoding", "gzip").end("?");
+    return response.setHeader("x-echo", "a-long-value").end("it was a-long-value");
+  });
+  let proxy: EgressProxy;
+  let placeholder = "";
+
+  beforeAll(async () => {
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const secrets = new SecretBroker(await secretsOf('key: { from: "env:X", hosts: [api.test] }'), {
+      learn,
+      environment: { X: "a-long-value" },
+    });
+    placeholder = secrets.placeholders()["key"] ?? "";
+    proxy = await EgressProxy.open({
+      decide: ({ scheme, port: asked }) => ({
+        allowed: scheme === "https" && asked === 443,
+        rule: "test",
+        allowPrivate: true,
+      }),
+      resolve: async () => ["127.0.0.1"],
+      secrets,
+      connect: async ({ scheme, host, port: asked }) => {
+        dialled.push(`${scheme} ${host} ${asked}`);
+        const socket = connect(port, "127.0.0.1");
+        await once(socket, "connect");
+        return socket;
+      },
+    });
+  });
+  afterAll(async () => {
+    await proxy.close();
+    server.close();
+  });
+
+  async function ask(path: string): Promise<string> {
+    const socket = connect(proxy.socket);
+    socket.write(
+      `GET http://api.test${path} HTTP/1.1\r\nHost: api.test\r\nX-Key: ${placeholder}\r\nRange: bytes=0-3\r\nConnection: close\r\n\r\n`,
+    );
+    let text = "";
+    for await (const chunk of socket.setEncoding("latin1")) text += String(chunk);
+    return text;
+  }
+
+  test("to the host of a secret leaves by https, and its answer comes back without the value", async () => {
+    const answer = await ask("/");
+    expect(dialled).toEqual(["https api.test 443"]);
+    // A part of an answer could hold a part of the value.
+    expect(seen).toEqual(["api.test a-long-value undefined"]);
+    expect(answer).not.toContain("a-long-value");
+    expect(answer).toContain(`x-echo: ${placeholder}`);
+    expect(answer).toContain(`it was ${placeholder}`);
+  });
+
+  test("gets no answer that nobody can look into", async () => {
+    expect(await ask("/packed")).toMatch(/^HTTP\/1\.1 502 [^]*compressed although that was not asked for/);
+  });
+});
