@@ -10,7 +10,8 @@ import { namesTarget } from "./remote/names-target.js";
 import { ownTerminalDesk } from "./desks.js";
 import { openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, policyFile } from "./settings.js";
+import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print } from "./terminal.js";
 
 interface Answer {
@@ -24,15 +25,12 @@ export async function callCommand(line: CommandLine): Promise<number> {
   if (name === undefined) throw new UsageError("call needs the name of a tool; mcp-secure-local tools lists them");
   const policy = await loadPolicy(policyFile(line));
   const audit = await openAudit(line, policy, complain);
+  const kept = { own: ownPlaces(line), storage: pluginStorage(), desk: ownTerminalDesk() };
+  const secure = new SecureServer({ policy, audit, version: programVersion(), say: complain, ...kept });
+  // What is built in needs no plugin, and is answered sooner without.
+  const plugins = policy.plugins.load.size > 0 && !secure.tools().some((tool) => tool.name === name);
   try {
-    const secure = new SecureServer({
-      policy,
-      audit,
-      version: programVersion(),
-      say: complain,
-      own: ownPlaces(line),
-      desk: ownTerminalDesk(),
-    });
+    if (plugins) await startPlugins(secure);
     const schema = secure.tools().find((tool) => tool.name === name)?.input;
     const params = { name, arguments: readArguments(given, schema) };
     const peer = await connectInMemory(secure.server, {
@@ -44,6 +42,7 @@ export async function callCommand(line: CommandLine): Promise<number> {
     complain(`mcp-secure-local: ${cleanText(error.message)}`);
     return ExitCode.Tool;
   } finally {
+    if (plugins) await secure.stop();
     await audit.close();
   }
 }

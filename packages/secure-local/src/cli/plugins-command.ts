@@ -1,5 +1,4 @@
 // `mcp-secure-local plugins`: lists the plugins of the policy and how they are, makes new ones, and computes their hashes.
-import { setTimeout as wait } from "node:timers/promises";
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { noAudit } from "../audit/memory-audit.js";
@@ -10,6 +9,7 @@ import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
 import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
@@ -19,10 +19,6 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   new: async (line) => (await import("./new-plugin.js")).newPlugin(line.words),
   hash,
 };
-/** As long as a plugin may take to say what it is, and a little more. */
-const LONGEST_START_MS = 11_000;
-const LOOK_MS = 20;
-
 export async function pluginsCommand(line: CommandLine): Promise<number> {
   const [action = "list", ...words] = line.words;
   if (!Object.hasOwn(ACTIONS, action)) {
@@ -38,13 +34,7 @@ async function list(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(policyFile(line));
   const kept = { own: ownPlaces(line), storage: pluginStorage() };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
-  secure.start();
-  const wanted = [...policy.plugins.load.values()].filter(({ enabled }) => enabled).length;
-  const settled = (): boolean => {
-    const health = secure.pluginHealth();
-    return health.length === wanted && health.every(({ state }) => state !== "starting");
-  };
-  for (let waited = 0; !settled() && waited < LONGEST_START_MS; waited += LOOK_MS) await wait(LOOK_MS);
+  await startPlugins(secure);
   const health = secure.pluginHealth();
   await secure.stop();
   if (line.json) print(JSON.stringify(health, null, 2));

@@ -7,8 +7,9 @@ import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { namesTarget } from "./remote/names-target.js";
 import { programVersion } from "./program-version.js";
-import { policyFile } from "./settings.js";
-import { ExitCode, print, styled } from "./terminal.js";
+import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { startPlugins } from "./started-plugins.js";
+import { complain, ExitCode, print, styled } from "./terminal.js";
 
 const NONE =
   "The policy allows no tool that has anything to work on; mcp-secure-local policy check FILE says what is missing.";
@@ -18,8 +19,12 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
   if (line.words.length > 0)
     throw new UsageError(`tools takes no "${line.words[0]}"; to call a tool: mcp-secure-local call NAME`);
   const policy = await loadPolicy(policyFile(line));
-  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion() });
-  const tools = secure.tools().map(({ name, description, input }) => ({
+  const kept = { own: ownPlaces(line), storage: pluginStorage() };
+  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
+  if (policy.plugins.load.size > 0) await startPlugins(secure);
+  const offered = secure.tools();
+  await secure.stop();
+  const tools = offered.map(({ name, description, input }) => ({
     name,
     description,
     rateLimit: forTool(policy.tools.rateLimits, name),

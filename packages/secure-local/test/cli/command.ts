@@ -17,6 +17,7 @@ export interface RunOptions {
   readonly home: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly input?: string;
+  readonly cwd?: string;
 }
 
 export async function run(args: readonly string[], options: RunOptions): Promise<Ran> {
@@ -30,9 +31,10 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   return { code, ...output };
 }
 
-export function start(args: readonly string[], { home, env = {} }: RunOptions): ChildProcessWithoutNullStreams {
+export function start(args: readonly string[], { home, env = {}, cwd }: RunOptions): ChildProcessWithoutNullStreams {
   const { PATH = "" } = process.env;
   return spawn(process.execPath, [COMMAND, ...args], {
+    cwd,
     env: { PATH, HOME: home, XDG_STATE_HOME: `${home}/state`, ...env },
   });
 }

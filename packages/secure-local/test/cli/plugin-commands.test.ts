@@ -1,0 +1,22 @@
+// A new plugin in the terminal: written, listed, its tools shown and called as a client would call them.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { run } from "./command.js";
+
+it.skipIf(process.platform === "win32")("is written, found by tools, called by call, and on record", async () => {
+  const home = temporaryFolder();
+  const [policy, audit] = [join(home, "policy.yaml"), join(home, "audit.log")];
+  const command = (...args: string[]) => run([...args, "--policy", policy, "--audit", audit], { home });
+  // Beside each other in a folder that was never seen; without a wall, which not every machine has.
+  const text = `version: "1.0"\nsandbox: none\ntools: { allowed: ["hello_*", calculate] }\nplugins: { folder: ${home}, load: [{ name: hello }] }\n`;
+  writeFileSync(policy, text, { mode: 0o600 });
+  expect(await run(["plugins", "new", join(home, "hello"), "sh"], { home })).toMatchObject({ code: 2 });
+  const made = await run(["plugins", "new", "hello", "sh"], { home, cwd: home });
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining("hello_*") as string });
+  expect((await command("tools")).stdout).toMatch(/^hello_greet +Greets/m);
+  expect(await command("call", "hello_greet", "who=Ada")).toMatchObject({ code: 0, stdout: "Hello, Ada!\n" });
+  const records = (await command("audit", "query", "tool=hello_greet", "--json")).stdout.trim().split("\n");
+  expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(["call.intent", "call.result"]);
+});
