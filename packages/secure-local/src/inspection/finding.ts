@@ -1,0 +1,42 @@
+// Describes what an inspection finds, and how serious it is.
+
+/** `hard`: not to be offered. `soft`: to be looked at by a person. */
+export type Tier = "hard" | "soft";
+
+/** What kind of thing it was found in. */
+export type ItemKind = "server" | "tool" | "prompt" | "resource" | "template";
+
+/** One reason to distrust one thing. Equal offerings give equal findings, in the same order. */
+export interface Finding {
+  /** Names the rule for ever, as in `override.instructions`: for reports, and for people who accept it. */
+  readonly id: string;
+  readonly tier: Tier;
+  readonly kind: ItemKind;
+  /** Name of the tool or prompt, URI of the resource, or name of the server. */
+  readonly item: string;
+  /** Where in it: a JSON Pointer (RFC 6901), as in `/inputSchema/properties/note/description`. */
+  readonly at: string;
+  /** One sentence about what the text does. */
+  readonly about: string;
+  /** The words it is about, at most 120 characters, hidden characters written as `\u{…}`. */
+  readonly excerpt: string;
+}
+
+/** What a check finds in one text, before it is known where the text stands. */
+export interface Sign {
+  readonly id: string;
+  readonly tier: Tier;
+  readonly about: string;
+  readonly excerpt: string;
+}
+
+const LONGEST_EXCERPT = 120;
+const UNSEEN = /[^\n\t\p{L}\p{M}\p{N}\p{P}\p{S}\p{Zs}]/gu;
+
+/** The words of a finding, on one line and with nothing in them that acts on its reader. */
+export function excerptOf(text: string): string {
+  const cut = text.slice(0, 4 * LONGEST_EXCERPT);
+  const shown = cut.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+  const line = shown.replace(/\s+/g, " ").trim();
+  return line.length > LONGEST_EXCERPT ? `${line.slice(0, LONGEST_EXCERPT)}…` : line;
+}

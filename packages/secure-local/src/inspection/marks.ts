@@ -1,0 +1,148 @@
+// Checks a text as it came, before it is normalised: characters nobody sees, terminal sequences, marks of other roles, padding.
+import { replaceHidden } from "../guard/cleaning/hidden-characters.js";
+import { mixesScripts } from "./confusables.js";
+import { excerptOf, type Sign, type Tier } from "./finding.js";
+import { roleSigns } from "./role-marks.js";
+
+const LONE_SURROGATES = /\p{Cs}/gu;
+const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}]/u;
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const ESCAPES = /[\x1b\x80-\x84\x86-\x9f]/;
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const CONTROLS = /[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]/;
+/** An honest text has neither: what stands behind so much nothing is meant to be out of sight. */
+const PADDING = /[^\S\n]{160}\s*\S|(?:\n[^\S\n]{0,8}){40}\s*\S/;
+const WORD = /[\p{L}\p{M}]{3,80}/gu;
+
+interface HiddenClass {
+  readonly id: string;
+  readonly about: string;
+  readonly tier: Tier;
+  has(character: string): boolean;
+}
+
+const between = (first: number, last: number) => (character: string) => {
+  const code = character.codePointAt(0) ?? 0;
+  return code >= first && code <= last;
+};
+const oneOf = (characters: string) => (character: string) => characters.includes(character);
+
+/** The first that has it names a character. */
+const HIDDEN_CLASSES: readonly HiddenClass[] = [
+  {
+    id: "hidden.tags",
+    tier: "hard",
+    about: "It holds text in tag characters, which nobody sees.",
+    has: between(0xe0000, 0xe0fff),
+  },
+  {
+    id: "hidden.bidi",
+    tier: "hard",
+    about: "It holds marks that show the text in another order than it is read in.",
+    has: oneOf("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u061c"),
+  },
+  {
+    id: "hidden.marks",
+    tier: "hard",
+    about: "It holds marks of direction that nobody sees.",
+    has: oneOf("\u200e\u200f"),
+  },
+  {
+    id: "hidden.soft",
+    tier: "soft",
+    about: "It holds characters that are usually not seen.",
+    has: oneOf("\u00ad\ufeff\ufe0e\ufe0f\u2028\u2029\u2800"),
+  },
+  {
+    id: "hidden.private-use",
+    tier: "hard",
+    about: "It holds characters that mean nothing to people.",
+    has: (character) => /[\p{Co}\p{Noncharacter_Code_Point}]/u.test(character),
+  },
+  {
+    id: "hidden.zero-width",
+    tier: "hard",
+    about: "It holds characters without width, which nobody sees.",
+    has: () => true,
+  },
+];
+
+const IMAGE_LEAK = /!\[[^\]\n]{0,200}\]\(https?:\/\/[^)\s]{1,300}[?&/=][^)\s]{0,200}[{<[$]/i;
+
+/** @param name Whether the text is a name, of which people expect plain letters. */
+export function readMarks(text: string, { name }: { readonly name: boolean }): Sign[] {
+  const signs = [...hiddenSigns(text), ...controlSigns(text), ...roleSigns(text)];
+  const mixed = [...text.normalize("NFC").matchAll(WORD)].map(([word]) => word).find(mixesScripts);
+  if (mixed !== undefined) {
+    const about = "It mixes letters of different alphabets that look the same.";
+    signs.push({ id: "disguise.letters", tier: "hard", about, excerpt: excerptOf(mixed) });
+  }
+  // oxlint-disable-next-line no-control-regex -- names of plain letters are what is asked for
+  if (name && mixed === undefined && /[^\x20-\x7e]/.test(text))
+    signs.push({
+      id: "names.letters",
+      tier: "soft",
+      about: "Its name holds unusual letters.",
+      excerpt: excerptOf(text),
+    });
+  if (PADDING.test(text))
+    signs.push({
+      id: "hidden.padding",
+      tier: "hard",
+      about: "It moves words out of sight behind blanks or empty lines.",
+      excerpt: excerptOf(text.trim().slice(-LONGEST_TAIL)),
+    });
+  if (IMAGE_LEAK.test(text))
+    signs.push({
+      id: "secrets.image",
+      tier: "hard",
+      about: "It holds an image whose address takes data along.",
+      excerpt: excerptOf(IMAGE_LEAK.exec(text)?.[0] ?? ""),
+    });
+  return signs;
+}
+
+const LONGEST_TAIL = 100;
+
+function hiddenSigns(text: string): Sign[] {
+  const seen = new Map<HiddenClass, string>();
+  const rightToLeft = RIGHT_TO_LEFT.test(text);
+  replaceHidden(text.replaceAll(LONE_SURROGATES, "\uFFFD"), (character) => {
+    const found = HIDDEN_CLASSES.find((each) => each.has(character));
+    // Languages written from right to left need the marks of direction.
+    if (found !== undefined && !(rightToLeft && found.id === "hidden.marks"))
+      seen.set(found, (seen.get(found) ?? "") + character);
+    return "";
+  });
+  return HIDDEN_CLASSES.flatMap((each) => {
+    const characters = seen.get(each);
+    // One mark of how an emoji is drawn, or at the beginning of a file, comes with copying.
+    if (characters === undefined || (each.id === "hidden.soft" && [...characters].length < 3)) return [];
+    const { id, tier, about } = each;
+    return [{ id, tier, about, excerpt: excerptOf(asText(characters)) }];
+  });
+}
+
+/** What tag characters say, and the numbers of all others. */
+function asText(characters: string): string {
+  const said = [...characters].map((character) => {
+    const code = (character.codePointAt(0) ?? 0) - 0xe0000;
+    return code > 0x1f && code < 0x7f ? String.fromCodePoint(code) : character;
+  });
+  return said.join("");
+}
+
+function controlSigns(text: string): Sign[] {
+  if (ESCAPES.test(text))
+    return [
+      {
+        id: "hidden.terminal",
+        tier: "hard",
+        about: "It holds sequences that act on a terminal.",
+        excerpt: excerptOf(text),
+      },
+    ];
+  if (CONTROLS.test(text))
+    return [{ id: "hidden.controls", tier: "soft", about: "It holds control characters.", excerpt: excerptOf(text) }];
+  return [];
+}

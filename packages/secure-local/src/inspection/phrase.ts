@@ -1,0 +1,154 @@
+// Looks for phrases in sentences: sequences of words with room for others between them. Linear in the length of the text.
+import { CLASSES } from "./lexicon.js";
+import { isSensitivePath, isPlainSecretFile } from "./sensitive-paths.js";
+import type { Sentence } from "./words.js";
+
+/**
+ * A phrase as rules write it: words apart from each other by blanks, `a|b` for either, `a+b` for words that belong together, a `*` at the
+ * end for any ending, `$name` for a class of the lexicon, `..N` for up to N words between, `@url`, `@email`, `@secret`, `@mild`,
+ * `@foreign` and `@peer` (names of tools) for words of that kind, `^` for the beginning of a sentence, `@end` for its end or a pause.
+ */
+export type Phrase = string;
+
+/** Where a phrase stands in a sentence: its first word and the one behind its last. */
+export interface Match {
+  readonly start: number;
+  readonly end: number;
+}
+
+interface Step {
+  readonly gap: number;
+  readonly options: readonly Option[];
+}
+
+/** How many words it takes at a place: 0 when it does not fit, -1 when it fits and takes none. */
+type Option = (sentence: Sentence, at: number, names: Names) => number;
+
+/** What the things around a text are called: a word that looks like a name may be one of them. */
+export interface Names {
+  /** Tools beside it, and parameters of its own: naming them is what descriptions do. */
+  readonly own: ReadonlySet<string>;
+  /** Tools of other servers that are no word of a language. */
+  readonly peers: ReadonlySet<string>;
+}
+
+export const NO_NAMES: Names = { own: new Set(), peers: new Set() };
+
+export interface CompiledPhrase {
+  readonly fromStart: boolean;
+  /** Words one of which has to be there for it to begin; undefined when others can begin it too. */
+  readonly first: ReadonlySet<string> | undefined;
+  readonly steps: readonly Step[];
+}
+
+const URL_WORD = /^(?:https?|wss?|ftp):\/\/|^(?:www\.)/;
+const EMAIL_WORD = /^[^@\s]{1,64}@[a-z0-9-]{1,63}\.[a-z0-9.-]{2,}$/;
+/** snake_case that begins with what tools do: parameters are called otherwise. */
+const NAME_WORD =
+  /^(?:get|list|send|read|write|create|delete|update|search|query|fetch|transfer|execute|run|call|post|add|remove|make|set|find|pay|book|upload|download|deploy|move|edit|open|check)_[a-z0-9_]{1,60}$/;
+
+const KINDS: Readonly<Record<string, Option>> = {
+  "@url": (sentence, at) => (URL_WORD.test(word(sentence, at)) ? 1 : 0),
+  "@email": (sentence, at) => (EMAIL_WORD.test(word(sentence, at)) ? 1 : 0),
+  "@secret": (sentence, at) => (isSensitivePath(word(sentence, at)) ? 1 : 0),
+  "@mild": (sentence, at) => (isPlainSecretFile(word(sentence, at)) ? 1 : 0),
+  "@foreign": (sentence, at, names) => (isForeign(sentence, at, names) ? 1 : 0),
+  "@peer": (sentence, at, { own, peers }) => (peers.has(word(sentence, at)) && !own.has(word(sentence, at)) ? 1 : 0),
+  "@end": (sentence, at) =>
+    at >= sentence.length || sentence[at - 1]?.pause === true || AND.has(word(sentence, at)) ? -1 : 0,
+};
+const AND: ReadonlySet<string> = new Set(["and", "then", "or", "but"]);
+
+/** A name that is none of the server's own. */
+function isForeign(sentence: Sentence, at: number, { own, peers }: Names): boolean {
+  const text = word(sentence, at).replace("()", "");
+  return text !== "" && !own.has(text) && (peers.has(text) || NAME_WORD.test(text));
+}
+
+function word(sentence: Sentence, at: number): string {
+  return sentence[at]?.text ?? "";
+}
+
+export function compilePhrase(phrase: Phrase): CompiledPhrase {
+  const steps: Step[] = [];
+  let gap = 0;
+  let fromStart = false;
+  for (const part of phrase.split(" ")) {
+    if (part === "^") fromStart = true;
+    else if (part.startsWith("..")) gap = Number(part.slice(2));
+    else {
+      steps.push({ gap, options: part.split("|").flatMap(optionsOf) });
+      gap = 0;
+    }
+  }
+  return { fromStart, first: firstWords(phrase), steps };
+}
+
+function firstWords(phrase: Phrase): ReadonlySet<string> | undefined {
+  const [first = ""] = phrase.replace("^ ..0 ", "").replace("^ ", "").split(" ");
+  const terms = first
+    .split("|")
+    .flatMap((term) => (term.startsWith("$") ? (CLASSES.get(term.slice(1)) ?? []) : [term]));
+  if (terms.some((term) => term.startsWith("@") || term.endsWith("*"))) return undefined;
+  return new Set(terms.map((term) => term.split("+")[0] ?? ""));
+}
+
+function optionsOf(text: string): Option[] {
+  const kind = KINDS[text];
+  if (kind !== undefined) return [kind];
+  if (text.startsWith("$")) {
+    const members = CLASSES.get(text.slice(1));
+    if (members === undefined) throw new Error(`There is no class ${text}.`);
+    return [wordsOption(members)];
+  }
+  return [wordsOption([text])];
+}
+
+/** Looks single words up, and tries prefixes and longer terms one by one. */
+function wordsOption(terms: readonly string[]): Option {
+  const single = new Set(terms.filter((term) => !term.includes("+") && !term.endsWith("*")));
+  const prefixes = terms.filter((term) => term.endsWith("*")).map((term) => term.slice(0, -1));
+  const longer = new Map<string, string[][]>();
+  for (const term of terms.filter((each) => each.includes("+"))) {
+    const [first = "", ...rest] = term.split("+");
+    longer.set(first, [...(longer.get(first) ?? []), rest]);
+  }
+  return (sentence, at) => {
+    const text = word(sentence, at);
+    if (text === "") return 0;
+    for (const rest of longer.get(text) ?? [])
+      if (rest.every((each, index) => word(sentence, at + 1 + index) === each)) return rest.length + 1;
+    return single.has(text) || prefixes.some((prefix) => text.startsWith(prefix)) ? 1 : 0;
+  };
+}
+
+/** The first place in a sentence where the phrase stands, from the word `from` on. */
+export function findPhrase(
+  { fromStart, steps }: CompiledPhrase,
+  sentence: Sentence,
+  names: Names = NO_NAMES,
+  from = 0,
+): Match | undefined {
+  const last = fromStart ? Math.min(1, sentence.length) : sentence.length;
+  for (let start = from; start < last; start += 1) {
+    const end = endOf(steps, sentence, start, names);
+    if (end !== undefined) return { start, end };
+  }
+  return undefined;
+}
+
+/** Each step takes the nearest word that fits; so a step is never tried twice at a place. */
+function endOf(steps: readonly Step[], sentence: Sentence, start: number, names: Names): number | undefined {
+  let at = start;
+  for (const [index, { gap, options }] of steps.entries()) {
+    const reach = index === 0 ? 0 : gap;
+    let taken = 0;
+    let skipped = 0;
+    for (; skipped <= reach && taken === 0; skipped += 1) {
+      for (const option of options) if ((taken = option(sentence, at + skipped, names)) !== 0) break;
+    }
+    if (taken === 0) return undefined;
+    at += skipped - 1 + Math.max(0, taken);
+  }
+  return at;
+}
