@@ -3,8 +3,11 @@ import type { Readable } from "node:stream";
 
 /** Characters kept of each stream: what a model reads of a command, and then some. */
 const MAX_BYTES = 256 * 1024;
-/** A program that writes more than this is not going to stop: its end is the caller's business. */
-const MAX_TOTAL_BYTES = 64 * 1024 * 1024;
+/**
+ * A program that writes more than this is not going to stop: its end is the caller's business. What is read and not kept
+ * is garbage for a while, so this is also what a flood costs.
+ */
+const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
 
 export class CappedOutput {
   readonly #kept: Buffer[] = [];

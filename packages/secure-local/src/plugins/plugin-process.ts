@@ -2,6 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { endWalled } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
+import { Complaint } from "./complaint.js";
 import { readLines } from "./line-reader.js";
 import { type AnswerAsk, PluginAsks } from "./plugin-asks.js";
 import { PluginError } from "./plugin-error.js";
@@ -23,8 +24,6 @@ export interface CallOptions {
 const MAX_WAITING = 64;
 /** Lines that answer nothing, before the plugin is taken to be broken. */
 const MAX_STRAY = 10_000;
-/** What it wrote to stderr last is kept, for the operator. */
-const MAX_COMPLAINT = 4_096;
 /** Time to end by itself once its input is closed: the server is to be gone within a second of its client. */
 const GRACE_MS = 500;
 
@@ -50,8 +49,8 @@ export class PluginProcess {
   readonly #waiting = new Map<number, Waiting>();
   readonly #gone: Promise<void>;
   readonly #asks: PluginAsks;
+  readonly #complaint: Complaint;
   #ids = 0;
-  #complaint = "";
   #stray = 0;
 
   constructor(wall: Wall, child: ChildProcess, { ready, ended, asked }: ProcessEvents) {
@@ -59,8 +58,7 @@ export class PluginProcess {
     this.#child = child;
     this.#asks = new PluginAsks({ answer: asked, send: (message) => this.#send(message) });
     child.stdin?.on("error", () => undefined);
-    child.stderr?.setEncoding("utf8").on("error", () => undefined);
-    child.stderr?.on("data", (text: string) => (this.#complaint = (this.#complaint + text).slice(-MAX_COMPLAINT)));
+    this.#complaint = new Complaint(child.stderr, { flooded: () => this.kill() });
     if (child.stdout) {
       readLines(child.stdout, { line: (text) => this.#line(text, ready), tooLong: () => this.kill() });
     }
@@ -79,7 +77,7 @@ export class PluginProcess {
 
   /** What it wrote to stderr last. */
   get complaint(): string {
-    return this.#complaint.trim();
+    return this.#complaint.text;
   }
 
   /** Lines it wrote that answered nothing. */
