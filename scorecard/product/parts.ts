@@ -70,3 +70,6 @@ export {
   yes,
 } from "../../packages/secure-local/test/approvals/approving-server.js";
 export { readResultsPage } from "../../packages/secure-local/src/tools/web-search/duckduckgo-page.js";
+export { POSTGRES_HONEST, SQLITE_HONEST } from "../../packages/secure-local/test/databases/honest-queries.js";
+export { CANARY, samplePostgres, sampleSqlite } from "../../packages/secure-local/test/databases/sample-databases.js";
+export { POSTGRES_ATTACKS, SQLITE_ATTACKS } from "../../packages/secure-local/test/databases/sql-attacks.js";

@@ -5,13 +5,6 @@ const LATER = [
   ["T12", "Secrets of the policy", "its cases are not written yet"],
   ["T14", "Tool poisoning, shadowing, toxic flow", "not in scope yet, comes with the gateway to other servers"],
   ["T15", "Rug pull, drift", "not in scope yet, comes with the gateway to other servers"],
-  ["T16", "Approval integrity", "its cases are not written yet (tests: packages/secure-local/test/approvals)"],
-  [
-    "T24",
-    "Decompression bombs, HTML",
-    "its cases are not written yet (tests: packages/secure-local/test/tools/web-fetch.test.ts)",
-  ],
-  ["T25", "SQL read-only", "its cases are not written yet (tests: packages/secure-local/test/databases)"],
 ];
 
 /** The table, what each goal asks beyond it, and what was missing. */

@@ -9,23 +9,14 @@ import { parsePostgresUrl, type PostgresUrl } from "../../src/capabilities/datab
 import { Scram } from "../../src/capabilities/databases/scram.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { POSTGRES_HONEST } from "./honest-queries.js";
+import { CANARY, samplePostgres, type SamplePostgres } from "./sample-databases.js";
 import { POSTGRES_ATTACKS } from "./sql-attacks.js";
 
-const ADMIN = "postgresql://postgres@localhost:5432/postgres";
 const NAME = `mcp_test_${process.pid}`;
 const signal = new AbortController().signal;
 
-const open = async (text: string): Promise<PostgresConnection> => {
-  const url = parsePostgresUrl(text) as PostgresUrl;
-  const socket = connect(url.port, url.host);
-  await new Promise<void>((resolve, reject) => void socket.once("connect", resolve).once("error", reject));
-  return PostgresConnection.open(socket, url);
-};
-const available = await open(ADMIN).then(
-  (connection) => (connection.close(), true),
-  () => false,
-);
-if (!available) {
+const sample = await samplePostgres(NAME);
+if (sample === undefined) {
   if (process.env["CI"])
     throw new Error("These tests need PostgreSQL at localhost:5432 (user postgres, no password); start it.");
   console.warn("Skipped: no PostgreSQL at localhost:5432 (user postgres, no password).");
@@ -43,39 +34,16 @@ const databasesFor = async (
   return new PolicyDatabases(() => policy, { environment: { PG: url } });
 };
 
-describe.skipIf(!available)("PostgreSQL", () => {
-  let admin: PostgresConnection;
+describe.skipIf(sample === undefined)("PostgreSQL", () => {
+  // Where it is undefined nothing below is run.
+  const { url, admin, state, drop } = sample ?? ({} as SamplePostgres);
   let databases: PolicyDatabases;
-  const url = ADMIN.replace(/postgres$/, NAME);
   const query = (sql: string, limit = 100) => databases.query({ sql, limit, signal });
 
   beforeAll(async () => {
-    const first = await open(ADMIN);
-    await first.run(`CREATE DATABASE ${NAME}`);
-    first.close();
-    admin = await open(url);
-    await admin.run(`CREATE TABLE people (id integer PRIMARY KEY, name text, age integer);
-      CREATE SEQUENCE people_seq; CREATE VIEW adults AS SELECT * FROM people WHERE age > 17;
-      CREATE TABLE orders (id integer PRIMARY KEY, person integer REFERENCES people, total double precision, placed text);
-      CREATE FUNCTION evil_function() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN DELETE FROM orders; RETURN 1; END $$;
-      INSERT INTO people VALUES (1, 'Ada', 36), (2, 'Bob', NULL), (3, 'Zoë', 12);
-      INSERT INTO orders VALUES (1, 1, 9.5, '2026-01-02'), (2, 1, 3, '2026-02-03')`);
     databases = await databasesFor(url, ", row_limit: 50");
   });
-  afterAll(async () => {
-    admin.close();
-    const last = await open(ADMIN);
-    await last.run(`DROP DATABASE IF EXISTS ${NAME} WITH (FORCE)`);
-    last.close();
-  });
-
-  /** Everything of the database that statements could have changed. */
-  const state = async (): Promise<unknown> => {
-    const sql = `SELECT (SELECT string_agg(p::text, ';' ORDER BY id) FROM people p), (SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o),
-      (SELECT string_agg(relname || relkind::text, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
-      (SELECT last_value FROM people_seq), (SELECT count(*) FROM pg_largeobject_metadata)`;
-    return (await admin.query(sql, [], 1)).rows;
-  };
+  afterAll(drop);
 
   it(`refuses ${POSTGRES_ATTACKS.length} attacks and changes nothing`, { timeout: 60_000 }, async () => {
     expect(POSTGRES_ATTACKS.length).toBeGreaterThanOrEqual(150);
@@ -90,7 +58,7 @@ describe.skipIf(!available)("PostgreSQL", () => {
     for (const sql of POSTGRES_ATTACKS) await one(sql);
     expect(through).toEqual([]);
     expect(await state()).toEqual(before);
-    expect(existsSync("/tmp/mcp-sql-canary")).toBe(false);
+    expect(existsSync(CANARY)).toBe(false);
   });
 
   it(`answers ${POSTGRES_HONEST.length} honest queries`, { timeout: 60_000 }, async () => {
@@ -101,6 +69,14 @@ describe.skipIf(!available)("PostgreSQL", () => {
     };
     for (const sql of POSTGRES_HONEST) await one(sql);
     expect(refused).toEqual([]);
+  });
+
+  it("says at once that a statement is nested too deeply", async () => {
+    await expect(query(`SELECT ${"1 + ".repeat(4_900)}1`)).rejects.toMatchObject({
+      code: "denied",
+      message: "The statement is nested too deeply.",
+    });
+    expect((await query("SELECT 1")).rows).toEqual([[1]]);
   });
 
   it("writes cells so that nothing is lost or too long", async () => {

@@ -4,7 +4,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { link, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Database } from "node-sqlite3-wasm";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
 import { runTask } from "../../src/capabilities/databases/sql-worker.js";
@@ -12,6 +11,7 @@ import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { queryDatabase } from "../../src/tools/query-database/query-database.js";
 import { powers, wordsOf } from "../tools/powers.js";
 import { SQLITE_HONEST } from "./honest-queries.js";
+import { CANARY, sampleSqlite } from "./sample-databases.js";
 import { SQLITE_ATTACKS } from "./sql-attacks.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
 
@@ -30,13 +30,7 @@ const query = (sql: string, limit = 100, database?: string) => databases.query({
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "sqlite-test-"));
   file = join(folder, "data.db");
-  const database = new Database(file);
-  database.exec(`CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, age INTEGER);
-    CREATE INDEX people_age ON people (age); CREATE VIEW adults AS SELECT * FROM people WHERE age > 17;
-    CREATE TABLE orders (id INTEGER PRIMARY KEY, person INTEGER REFERENCES people, total REAL, placed TEXT);
-    INSERT INTO people VALUES (1, 'Ada', 36), (2, 'Bob', NULL), (3, 'Zoë', 12);
-    INSERT INTO orders VALUES (1, 1, 9.5, '2026-01-02'), (2, 1, 3, '2026-02-03')`);
-  database.close();
+  sampleSqlite(file);
   databases = await databasesFor(`  main: { file: "${file}", row_limit: 50, timeout: 5 }\n`);
 });
 afterAll(async () => {
@@ -56,7 +50,7 @@ describe("SQLite", () => {
       );
     expect(through).toEqual([]);
     expect(digest()).toBe(before);
-    expect(existsSync("/tmp/mcp-sql-canary")).toBe(false);
+    expect(existsSync(CANARY)).toBe(false);
   });
 
   it("has a second wall: SQLite itself says what a statement would do", async () => {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { fileURLToPath } from "node:url";
-import { DatabaseError } from "./database-error.js";
+import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
 
 /** Threads at a time: each may take a processor and half a gigabyte. */
 const MAX_WORKERS = 5;
@@ -41,6 +41,7 @@ export class SqlWorker {
       resourceLimits,
     });
     this.#worker.on("message", (value: unknown) => this.#receive(value));
+    this.#worker.on("messageerror", () => this.#fail(tooDeep()));
     this.#worker.on("error", (error) => this.#fail(broken(error)));
     this.#worker.on("exit", () => this.#fail(broken(undefined)));
   }
@@ -122,6 +123,11 @@ export async function runTask<T>(data: Readonly<Record<string, unknown>>, limits
 function workerFile(): string {
   const places = PLACES.map((place) => fileURLToPath(new URL(place, import.meta.url)));
   return places.find((place) => existsSync(place)) ?? (places[0] as string);
+}
+
+/** Threads hand values over only so deep. */
+function tooDeep(): DatabaseError {
+  return new DatabaseError("denied", "The statement is nested too deeply.", READ_ONLY_RULE);
 }
 
 function timedOut(timeoutMs: number): DatabaseError {

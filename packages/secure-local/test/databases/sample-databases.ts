@@ -1,0 +1,76 @@
+// The tables that honest queries and attacks are tried on, in SQLite and in a PostgreSQL server, and what is in them.
+import { createRequire } from "node:module";
+import { connect } from "node:net";
+import { PostgresConnection } from "../../src/capabilities/databases/postgres-connection.js";
+import { parsePostgresUrl } from "../../src/capabilities/databases/postgres-url.js";
+
+/** Where a server is looked for: as Debian starts one, letting everybody of this machine in. */
+export const ADMIN = "postgresql://postgres@localhost:5432/postgres";
+/** What no statement may make. */
+export const CANARY = "/tmp/mcp-sql-canary";
+
+const ROWS = `INSERT INTO people VALUES (1, 'Ada', 36), (2, 'Bob', NULL), (3, 'Zoë', 12);
+  INSERT INTO orders VALUES (1, 1, 9.5, '2026-01-02'), (2, 1, 3, '2026-02-03')`;
+const POSTGRES = `CREATE TABLE people (id integer PRIMARY KEY, name text, age integer);
+  CREATE SEQUENCE people_seq; CREATE VIEW adults AS SELECT * FROM people WHERE age > 17;
+  CREATE TABLE orders (id integer PRIMARY KEY, person integer REFERENCES people, total double precision, placed text);
+  CREATE FUNCTION evil_function() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN DELETE FROM orders; RETURN 1; END $$;
+  ${ROWS}`;
+/** Everything of the database that statements could have changed. */
+const STATE = `SELECT (SELECT string_agg(p::text, ';' ORDER BY id) FROM people p), (SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o),
+  (SELECT string_agg(relname || relkind::text, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
+  (SELECT last_value FROM people_seq), (SELECT count(*) FROM pg_largeobject_metadata)`;
+
+/** Makes the database file. */
+export function sampleSqlite(file: string): void {
+  // It looks for its WebAssembly beside itself, so no bundle may swallow it.
+  const { Database } = createRequire(import.meta.url)("node-sqlite3-wasm") as typeof import("node-sqlite3-wasm");
+  const database = new Database(file);
+  database.exec(`CREATE TABLE people (id INTEGER PRIMARY KEY, name TEXT, age INTEGER);
+    CREATE INDEX people_age ON people (age); CREATE VIEW adults AS SELECT * FROM people WHERE age > 17;
+    CREATE TABLE orders (id INTEGER PRIMARY KEY, person INTEGER REFERENCES people, total REAL, placed TEXT);
+    ${ROWS}`);
+  database.close();
+}
+
+/** A database of its own on the server at `ADMIN`. */
+export interface SamplePostgres {
+  readonly url: string;
+  /** As the owner, allowed everything. */
+  readonly admin: PostgresConnection;
+  /** Differs as soon as anything was changed. */
+  state(): Promise<string>;
+  /** Takes it away again. */
+  drop(): Promise<void>;
+}
+
+/** Undefined where no server answers. */
+export async function samplePostgres(name: string): Promise<SamplePostgres | undefined> {
+  const first = await openPostgres(ADMIN).catch(() => undefined);
+  if (first === undefined) return undefined;
+  await first.run(`CREATE DATABASE ${name}`);
+  first.close();
+  const url = ADMIN.replace(/postgres$/, name);
+  const admin = await openPostgres(url);
+  await admin.run(POSTGRES);
+  return {
+    url,
+    admin,
+    state: async () => JSON.stringify((await admin.query(STATE, [], 1)).rows),
+    drop: async () => {
+      admin.close();
+      const last = await openPostgres(ADMIN);
+      await last.run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      last.close();
+    },
+  };
+}
+
+/** A connection past every policy. @throws Error when there is none */
+export async function openPostgres(text: string): Promise<PostgresConnection> {
+  const url = parsePostgresUrl(text);
+  if (typeof url === "string") throw new Error(url);
+  const socket = connect(url.port, url.host);
+  await new Promise<void>((resolve, reject) => void socket.once("connect", resolve).once("error", reject));
+  return PostgresConnection.open(socket, url);
+}

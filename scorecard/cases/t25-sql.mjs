@@ -1,0 +1,88 @@
+// T25: statements through `query_database` on an SQLite file and on a real PostgreSQL server: nothing is changed, nothing reached.
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { session, wasDenied, wasRefused, wasServed } from "../support/session.mjs";
+
+export const goal = { id: "T25", title: "SQL read-only", atLeast: 400 };
+/** What takes longer is tried again: it is read in a thread, whose waiting nobody counts. */
+const AGAIN = { again: true, slowMs: 25 };
+
+export async function run(report, parts) {
+  if (existsSync(parts.CANARY)) throw new Error(`${parts.CANARY} is there before anything was tried: remove it`);
+  await sqlite(report, parts);
+  await postgres(report, parts);
+  if (existsSync(parts.CANARY)) report.sideEffect(`${parts.CANARY} was made`);
+}
+
+async function sqlite(report, parts) {
+  const folder = mkdtempSync(join(tmpdir(), "scorecard-sql-"));
+  const file = join(folder, "data.db");
+  parts.sampleSqlite(file);
+  const state = () =>
+    JSON.stringify([readdirSync(folder), createHash("sha256").update(readFileSync(file)).digest("hex")]);
+  const entries = `databases:\n  main: { file: "${file}", timeout: 3 }`;
+  await statements(report, parts, {
+    ...{ name: "SQLite", entries, state },
+    attacks: parts.SQLITE_ATTACKS,
+    honest: parts.SQLITE_HONEST,
+  });
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function postgres(report, parts) {
+  const sample = await parts.samplePostgres(`scorecard_${process.pid}`);
+  if (sample === undefined) {
+    report.demand("a PostgreSQL server at localhost:5432 (user postgres, no password) is there to be tried", false);
+    return;
+  }
+  process.env.SCORECARD_PG = sample.url;
+  const entries = `secrets:
+  pg: { from: "env:SCORECARD_PG", hosts: [{ host: "localhost", ports: [5432] }] }
+databases:
+  main: { secret: pg, timeout: 3 }`;
+  try {
+    await statements(report, parts, {
+      ...{ name: "PostgreSQL", entries, state: sample.state },
+      attacks: parts.POSTGRES_ATTACKS,
+      honest: parts.POSTGRES_HONEST,
+    });
+  } finally {
+    await sample.drop();
+  }
+}
+
+async function statements(report, parts, { name, entries, state, attacks, honest }) {
+  const policy = `version: "1.0"\ntools:\n  allowed: [query_database]\n${entries}\n`;
+  const { call, close } = await session(parts, { policy });
+  const before = await state();
+  for (const sql of attacks) {
+    await report.attack(
+      `${name}: ${sql.slice(0, 200)}`,
+      async () => refused(await call("query_database", { sql })),
+      AGAIN,
+    );
+    const after = await state();
+    if (after !== before) return report.sideEffect(`${name}: ${sql.slice(0, 200)} changed the database`);
+  }
+  for (const sql of honest)
+    await report.benign(`${name}: ${sql}`, async () => wasServed(await call("query_database", { sql })));
+  if ((await state()) !== before) report.sideEffect(`${name}: an honest query changed the database`);
+  const counts = `${attacks.length} attacks and ${honest.length} honest queries`;
+  report.demand(
+    `${name}: at least 150 attacks and 100 honest queries`,
+    attacks.length >= 150 && honest.length >= 100,
+    counts,
+  );
+  await close();
+}
+
+/** Denied by a rule on record, or no statement at all, which is on record as an error. */
+function refused(got) {
+  const told = wasRefused(got);
+  if (told !== true) return told;
+  const results = got.records.filter(({ kind }) => kind === "call.result" || kind === "denied");
+  if (results.length !== 1 && got.answer.error === undefined) return `${results.length} records`;
+  return got.records.some(({ outcome }) => outcome === "denied") ? wasDenied(got) : true;
+}
