@@ -27,8 +27,8 @@ const product = join(root, "packages/secure-local");
 const COMMAND = "mcp-secure-local.cjs";
 const MAIN = "main.cjs";
 const LAUNCHER = join(product, "launcher/launcher.cjs");
-/** Runs in threads of its own, so it is an entry of its own. */
-const WORKER = join(product, "launcher/sql-worker.cjs");
+/** Run in threads of their own, or inside a sandbox, so each is an entry of its own, whole in one file. */
+const ALONE = ["sql-worker.cjs", "strip-types.cjs"].map((name) => join(product, "launcher", name));
 /** Loaded by the thread's libraries from beside the code they are bundled into. */
 const WASM = ["node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm", "libpg-query/wasm/libpg-query.wasm"];
 const LICENSES = "third-party-licenses.txt";
@@ -157,9 +157,11 @@ const output = await bundle(input);
 const files = new Map(output.map((chunk) => [chunk.fileName, asFunction(ascii(chunk.code))]));
 files.set(COMMAND, launcher(files));
 if (process.argv[2] === undefined) {
-  const worker = await bundle(WORKER, basename(WORKER));
-  output.push(...worker);
-  for (const chunk of worker) files.set(chunk.fileName, ascii(chunk.code));
+  for (const path of ALONE) {
+    const alone = await bundle(path, basename(path));
+    output.push(...alone);
+    for (const chunk of alone) files.set(chunk.fileName, ascii(chunk.code));
+  }
   for (const [name, text] of forAuthors()) files.set(name, text);
   for (const path of WASM) files.set(basename(path), readFileSync(join(root, "node_modules", path)));
 }

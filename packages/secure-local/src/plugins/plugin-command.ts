@@ -4,6 +4,7 @@ import { nodeReach } from "../sandbox/relayed.js";
 import type { Reach, WalledCommand } from "../sandbox/wall.js";
 import type { PluginSource } from "./find-plugin.js";
 import { HOST_PATH, hostFiles } from "./plugin-host-program.js";
+import { typeStripper } from "./type-stripper.js";
 
 /** What it may know of its secrets. */
 export interface Placeholders {
@@ -23,11 +24,12 @@ export function pluginCommand(
   const common = { limits, egress, env };
   if (source.kind === "module") {
     const node = nodeReach();
+    const stripper = typeStripper(source.entry);
     return {
       ...common,
       executable: node.path,
-      args: [HOST_PATH, source.entry],
-      reach: [folder, node, ...reach],
+      args: [HOST_PATH, source.entry, ...(stripper === undefined ? [] : [stripper.path])],
+      reach: [folder, node, ...(stripper?.reach ?? []), ...reach],
       handed: hostFiles(secrets),
     };
   }

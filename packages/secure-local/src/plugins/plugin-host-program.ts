@@ -62,7 +62,7 @@ interface HostParts {
   readonly secrets: Readonly<Record<string, string>>;
 }
 
-/** Uses nothing from around it, since its text is the program. Argument: the path of the module. */
+/** Uses nothing from around it, since its text is the program. Arguments: the paths of the module and, where it is TypeScript that Node does not know, of hooks. */
 function host({ load, answer, context, secrets }: HostParts): void {
   const { createInterface } = process.getBuiltinModule("node:readline");
   const { pathToFileURL } = process.getBuiltinModule("node:url");
@@ -85,7 +85,13 @@ function host({ load, answer, context, secrets }: HostParts): void {
     lines.on("close", () => process.exit(0));
   };
 
-  load(pathToFileURL(process.argv[2] ?? "").href)
+  const [, , path = "", hooks] = process.argv;
+  if (hooks !== undefined) {
+    // Its exports have names only for who asks for all of them at once.
+    const text = `import hooks from ${JSON.stringify(pathToFileURL(hooks).href)}; export const load = hooks.load;`;
+    process.getBuiltinModule("node:module").register(`data:text/javascript,${encodeURIComponent(text)}`);
+  }
+  load(pathToFileURL(path).href)
     .then((module) => {
       const plugin = module.default;
       if (plugin === undefined) throw new Error("The module has no default export: export default definePlugin({ … })");
