@@ -41,7 +41,7 @@ async function run(argv: readonly string[]): Promise<number> {
   }
   if (word === undefined) {
     if (line.json) throw new UsageError("--json belongs to a command, as in mcp-secure-local tools --json");
-    print((await import("./welcome.js")).welcome());
+    print((await import("./welcome.js")).welcome(undefined, undefined, line.policy));
     return ExitCode.Ok;
   }
   if (!Object.hasOwn(COMMANDS, word)) {

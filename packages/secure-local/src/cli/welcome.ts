@@ -1,17 +1,26 @@
 // What a person sees who starts the command in a terminal: what it is, and how to connect a client to it.
+import { resolve } from "node:path";
 import { PACKAGE, places, section, SERVER } from "./client-places.js";
 import { styled } from "./terminal.js";
+
+const OWN_POLICY = ' A policy of your own: add "--policy", "FILE" to args.';
 
 /** How a client starts this program. */
 interface Launch {
   readonly command: string;
-  readonly args: readonly string[];
+  readonly args: string[];
 }
 
-/** The text, for the system this runs on. `script` is the file of this program. */
-export function welcome(platform: string = process.platform, script: string = process.argv[1] ?? PACKAGE): string {
+/** The text, for the system this runs on. `script` is the file of this program, `policy` the one it was started with. */
+export function welcome(
+  platform: string = process.platform,
+  script: string = process.argv[1] ?? PACKAGE,
+  policy?: string,
+): string {
   const { desktop, cursor, code } = places(platform);
   const start = launch(platform, script);
+  // A client starts it in a folder of its own.
+  if (policy !== undefined) start.args.push("--policy", resolve(policy));
   const command = [start.command, ...start.args].map(quoted).join(" ");
   const mcpServers = JSON.stringify({ mcpServers: { [SERVER]: start } }, null, 2);
   const servers = JSON.stringify({ servers: { [SERVER]: { type: "stdio", ...start } } }, null, 2);
@@ -34,9 +43,9 @@ export function welcome(platform: string = process.platform, script: string = pr
     section("Try it", "without a client"),
     `${command} tools`,
     `${command} call calculate "expression=2 + 3 * 4"`,
-    `${command} policy show > policy.yaml`,
+    ...(policy === undefined ? [`${command} policy init policy.yaml`] : []),
     "",
-    `If the file has other servers already, add "${SERVER}" to them. A policy of your own: add "--policy", "FILE" to args.`,
+    `If the file has other servers already, add "${SERVER}" to them.${policy === undefined ? OWN_POLICY : ""}`,
     `All commands: ${command} --help`,
   ].join("\n");
 }

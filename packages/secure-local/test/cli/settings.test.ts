@@ -1,4 +1,5 @@
 // Where the program looks for what it needs, and what it tells a person at a terminal.
+import { resolve } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readArguments } from "../../src/cli/call-arguments.js";
 import { auditFile, policyFile, stateFolder } from "../../src/cli/settings.js";
@@ -69,6 +70,10 @@ describe("welcome", () => {
   });
 
   it("names a copy that is not installed by its path", () => {
+    const args = ["/src/dist/x.mjs", "--policy", resolve("policy.yaml")];
+    expect(blocks(welcome("linux", "/src/dist/x.mjs", "policy.yaml"))[0]).toEqual({
+      mcpServers: { "secure-local": { command: "node", args } },
+    });
     expect(blocks(welcome("linux", "/src/dist/x.mjs"))[0]).toEqual({
       mcpServers: { "secure-local": { command: "node", args: ["/src/dist/x.mjs"] } },
     });
