@@ -5,14 +5,17 @@ import type { Excerpt } from "../jsonrpc/transport.js";
 const HEAD_BYTES = 4_096;
 const TAIL_BYTES = 256;
 
-const lossy: TextDecoder = new TextDecoder();
+// Made for the first line that cannot be read: most conversations have none.
+let lossy: TextDecoder | undefined;
+
+function lossyText(bytes: Uint8Array): string {
+  return (lossy ??= new TextDecoder()).decode(bytes);
+}
 
 /** Both ends of a line, for telling whose it is. Bytes that are not UTF-8 become replacement characters. */
 export function excerptOf(line: Uint8Array): Excerpt {
-  const head = lossy.decode(line.subarray(0, HEAD_BYTES));
-  return line.length <= HEAD_BYTES
-    ? { head, tail: undefined }
-    : { head, tail: lossy.decode(line.subarray(-TAIL_BYTES)) };
+  const head = lossyText(line.subarray(0, HEAD_BYTES));
+  return line.length <= HEAD_BYTES ? { head, tail: undefined } : { head, tail: lossyText(line.subarray(-TAIL_BYTES)) };
 }
 
 export class OversizedLine {
@@ -26,7 +29,7 @@ export class OversizedLine {
     const head = new Uint8Array(Math.min(HEAD_BYTES, begun.length + chunk.length));
     head.set(begun.subarray(0, head.length));
     if (begun.length < head.length) head.set(chunk.subarray(0, head.length - begun.length), begun.length);
-    this.#head = lossy.decode(head);
+    this.#head = lossyText(head);
     this.#tail = begun.slice(-TAIL_BYTES);
     this.add(chunk);
   }
@@ -43,7 +46,7 @@ export class OversizedLine {
   }
 
   get excerpt(): Excerpt {
-    return { head: this.#head, tail: lossy.decode(this.#tail) };
+    return { head: this.#head, tail: lossyText(this.#tail) };
   }
 
   /** True while the id may still come, behind the params or the result: so far it looks like a message without one. */

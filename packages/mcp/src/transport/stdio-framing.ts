@@ -27,8 +27,10 @@ const SPACE = 32;
 const BYTE_ORDER_MARK = 0xfeff;
 const BLANK = /^[ \t\r]*$/;
 
-const fatal: TextDecoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const decodeUtf8: Decode = (bytes) => fatal.decode(bytes);
+// Made when it is needed: Node's own transport brings another way to decode, and starts a little sooner without this.
+let fatal: TextDecoder | undefined;
+const decodeUtf8: Decode = (bytes) =>
+  (fatal ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })).decode(bytes);
 
 /**
  * `push` takes a chunk, `next` gives the next line of what was pushed: whoever calls may stop between any two lines and

@@ -95,10 +95,17 @@ export const SECRET_SHAPES: readonly (readonly [issuer: string, shape: string])[
   ["JSON Web Token", "eyJ[\\w-]{10,2000}\\.eyJ[\\w-]{10,8000}(?:\\.[\\w-]{10,1000})?"],
 ];
 
-const SHAPES: string = SECRET_SHAPES.map(([, shape]) => shape).join("|");
-const ANY_SHAPE = new RegExp(`(?<![A-Za-z0-9_])(?:${SHAPES})`, "g");
-/** At a place where another token has just ended, which is as good a beginning as any. */
-const GLUED_SHAPE = new RegExp(SHAPES, "y");
+/** Made when a text has a run that could be one: most starts see none. */
+let patterns: { readonly any: RegExp; readonly glued: RegExp } | undefined;
+
+function shapes(): { readonly any: RegExp; readonly glued: RegExp } {
+  if (patterns === undefined) {
+    const all = SECRET_SHAPES.map(([, shape]) => shape).join("|");
+    // Where another token has just ended is as good a beginning as any.
+    patterns = { any: new RegExp(`(?<![A-Za-z0-9_])(?:${all})`, "g"), glued: new RegExp(all, "y") };
+  }
+  return patterns;
+}
 
 /** The least length of a shape. */
 const LEAST = 20;
@@ -114,8 +121,9 @@ export function replaceShapes(text: string, replacement: string): string {
   for (let from = nextRun(text, 0); from < text.length;) {
     const to = runEnd(text, from);
     const run = text.slice(from, to);
-    ANY_SHAPE.lastIndex = 0;
-    if (ANY_SHAPE.test(run)) {
+    const { any } = shapes();
+    any.lastIndex = 0;
+    if (any.test(run)) {
       out += text.slice(position, from) + withoutTokens(run, replacement);
       position = to;
     }
@@ -127,17 +135,18 @@ export function replaceShapes(text: string, replacement: string): string {
 function withoutTokens(run: string, replacement: string): string {
   let out = "";
   let position = 0;
-  ANY_SHAPE.lastIndex = 0;
-  for (let match = ANY_SHAPE.exec(run); match !== null; match = ANY_SHAPE.exec(run)) {
+  const { any, glued } = shapes();
+  any.lastIndex = 0;
+  for (let match = any.exec(run); match !== null; match = any.exec(run)) {
     out += run.slice(position, match.index);
     position = match.index;
     do {
       out += replacement;
       position += match[0].length;
-      GLUED_SHAPE.lastIndex = position;
-      match = GLUED_SHAPE.exec(run);
+      glued.lastIndex = position;
+      match = glued.exec(run);
     } while (match !== null);
-    ANY_SHAPE.lastIndex = position;
+    any.lastIndex = position;
   }
   return out + run.slice(position);
 }

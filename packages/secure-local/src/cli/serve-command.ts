@@ -3,6 +3,7 @@ import { serveStdio } from "@secure-local/mcp/stdio";
 import type { AuditLog } from "../audit/audit-log.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { telemetry } from "../observe/open-telemetry.js";
+import { LateStart } from "../server/late-start.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
@@ -18,9 +19,10 @@ export async function serveCommand(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(file);
   const audit = await openAudit(line, policy, say);
   const version = programVersion();
+  const late = new LateStart(audit);
   const secure = new SecureServer({
     policy,
-    audit,
+    audit: late,
     version,
     say,
     own: [...ownPlaces(line), ...logPlaces(line, policy)],
@@ -28,9 +30,9 @@ export async function serveCommand(line: CommandLine): Promise<number> {
     desk: approveDesk(say),
     telemetry: await telemetry(version, say),
   });
-  secure.start();
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   const serving = await serveStdio(secure.server);
+  late.after(() => secure.start());
   await serving.closed;
   stopFollowing();
   await secure.stop();

@@ -22,15 +22,10 @@ const RUN = 24;
 const RUNS = /(\\u\{[0-9a-f]+\}|\\u[0-9a-f]{4}|\\[^]|[^\\])\1*/gu;
 /** From so many equal lines on, likewise. */
 const LINE_RUN = 4;
-/** What is not printed as it is: all but ASCII, letters, digits, signs, and up to three marks on a letter. */
-const UNPRINTED =
-  /[^\x20-\x7e\p{L}\p{M}\p{N}\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}|[\p{Zs}\u2800\u{1D159}]|(?<=\p{M}{3})\p{M}/gu;
-const LATIN = /\p{Script=Latin}/u;
-/** Scripts whose letters pass for Latin ones. */
-const LOOK_ALIKES =
-  /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}\p{Script=Deseret}\p{Script=Georgian}]/u;
-const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const MAX_NAMED = 8;
+
+// Patterns with classes of Unicode stand in the functions that use them: making these four takes a millisecond, which
+// at the top of the file every start would wait for.
 
 /** The text of a question; undefined when it would be longer than anybody reads. */
 export function shownCall(call: Shown): string | undefined {
@@ -77,7 +72,10 @@ function quoted(text: string): string {
 
 /** Every character that is not seen, or seen as another, as `\u{…}`. JSON has escaped C0, quotes and backslashes. */
 function printable(text: string): string {
-  return text.replace(UNPRINTED, (character) =>
+  // What is not printed as it is: all but ASCII, letters, digits, signs, and up to three marks on a letter.
+  const unprinted =
+    /[^\x20-\x7e\p{L}\p{M}\p{N}\p{P}\p{S}]|\p{Default_Ignorable_Code_Point}|[\p{Zs}\u2800\u{1D159}]|(?<=\p{M}{3})\p{M}/gu;
+  return text.replace(unprinted, (character) =>
     character === " " ? character : `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
   );
 }
@@ -92,13 +90,17 @@ function shortened(text: string): string {
 
 /** Letters that pass for Latin ones, and letters that are Latin ones in disguise. */
 function warnings(text: string): string[] {
+  const latin = /\p{Script=Latin}/u;
+  // Scripts whose letters pass for Latin ones.
+  const lookAlikes =
+    /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}\p{Script=Coptic}\p{Script=Lisu}\p{Script=Deseret}\p{Script=Georgian}]/u;
   const odd = new Set<string>();
-  for (const [word] of text.matchAll(WORD)) {
-    const mixed = LATIN.test(word);
+  for (const [word] of text.matchAll(/[\p{L}\p{M}\p{N}]+/gu)) {
+    const mixed = latin.test(word);
     for (const letter of word) {
       if (letter < "\u0080") continue;
       const disguised = letter.normalize("NFKC") !== letter && /^[\x20-\x7e]+$/.test(letter.normalize("NFKC"));
-      if (disguised || (LOOK_ALIKES.test(letter) && (mixed || isCopy(word)))) odd.add(letter);
+      if (disguised || (lookAlikes.test(letter) && (mixed || isCopy(word)))) odd.add(letter);
     }
   }
   if (odd.size === 0) return [];

@@ -1,28 +1,23 @@
 // Removes characters that nobody sees but a model reads, and keeps those that written language needs.
+//
+// Patterns with classes of Unicode stand in the functions that use them: making one looks up Unicode's tables, which at
+// the top of the file every start would wait for.
 
 // Default ignorable (tags, joiners, bidi controls, selectors, fillers), format, private use, noncharacters, line and
 // paragraph separators, the null notehead, the blank braille pattern. Node's own Unicode tables decide; the visible signs
 // among the format characters (Arabic year sign and its kin) are excepted below.
-const HIDDEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\u2028\u2029\u{1D159}\u2800]/u;
-const EVERY_HIDDEN = new RegExp(HIDDEN.source, "gu");
+const hidden = (): RegExp =>
+  /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\u2028\u2029\u{1D159}\u2800]/gu;
 
 const VISIBLE_FORMAT = /[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]/u;
-const PICTOGRAPH = /\p{Extended_Pictographic}/u;
-const EMOJI = /[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u;
 const KEYCAP_BASE = /[0-9#*]/;
-/** Letters and marks of the scripts in which a joiner changes how a word is written or read. */
-const JOINING = new RegExp(
-  `(?=[\\p{L}\\p{M}])[${[
-    ["Arabic", "Syriac", "Mandaic", "Nko", "Mongolian", "Phags_Pa", "Adlam", "Hanifi_Rohingya"],
-    ["Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala"],
-    ["Khmer", "Myanmar", "Tibetan", "Balinese", "Javanese", "Meetei_Mayek", "Chakma", "Grantha", "Tirhuta"],
-  ]
-    .flat()
-    .map((script) => `\\p{Script=${script}}`)
-    .join("")}]`,
-  "u",
-);
-const MONGOLIAN = /\p{Script=Mongolian}/u;
+/** Scripts in which a joiner changes how a word is written or read. */
+const JOINING_SCRIPTS = [
+  ["Arabic", "Syriac", "Mandaic", "Nko", "Mongolian", "Phags_Pa", "Adlam", "Hanifi_Rohingya"],
+  ["Devanagari", "Bengali", "Gurmukhi", "Gujarati", "Oriya", "Tamil", "Telugu", "Kannada", "Malayalam", "Sinhala"],
+  ["Khmer", "Myanmar", "Tibetan", "Balinese", "Javanese", "Meetei_Mayek", "Chakma", "Grantha", "Tirhuta"],
+].flat();
+let joining: RegExp | undefined;
 /** The flags that fonts draw: England, Scotland, Wales. Any other tag text would be invisible. */
 const TAG_FLAGS: readonly string[] = ["gbeng", "gbsct", "gbwls"].map(
   (region) => String.fromCodePoint(...[...region].map((letter) => 0xe0000 + letter.charCodeAt(0))) + "\u{E007F}",
@@ -38,11 +33,11 @@ const TAG_FLAGS: readonly string[] = ["gbeng", "gbsct", "gbwls"].map(
  * and U+200D after a letter of a script that joins, Mongolian selectors after Mongolian letters, three flags of tags.
  */
 export function replaceHidden(text: string, instead: (character: string) => string = () => ""): string {
-  EVERY_HIDDEN.lastIndex = 0;
+  const everyHidden = hidden();
   let out = "";
   let position = 0;
   let before = ""; // the last character that was kept, never read from `out`: that would flatten it each time
-  for (let found = EVERY_HIDDEN.exec(text); found !== null; found = EVERY_HIDDEN.exec(text)) {
+  for (let found = everyHidden.exec(text); found !== null; found = everyHidden.exec(text)) {
     const start = found.index;
     if (start > position) {
       out += text.slice(position, start);
@@ -53,7 +48,7 @@ export function replaceHidden(text: string, instead: (character: string) => stri
     out += written;
     if (written !== "") before = kept === "" ? written.slice(-1) : kept;
     position = start + Math.max(kept.length, found[0].length);
-    EVERY_HIDDEN.lastIndex = position;
+    everyHidden.lastIndex = position;
   }
   return position === 0 ? text : out + text.slice(position);
 }
@@ -70,28 +65,39 @@ function replacement(character: string, before: string, text: string, start: num
     case "\uFE0F":
       return selects(before, text, start) ? character : "";
     case "\u200D":
-      return JOINING.test(before) || joinsEmoji(before, text, start) ? character : "";
+      return isJoining(before) || joinsEmoji(before, text, start) ? character : "";
     case "\u200C":
-      return JOINING.test(before) ? character : "";
+      return isJoining(before) ? character : "";
     case "\u180B":
     case "\u180C":
     case "\u180D":
     case "\u180F":
-      return MONGOLIAN.test(before) && JOINING.test(before) ? character : "";
+      return /\p{Script=Mongolian}/u.test(before) && isJoining(before) ? character : "";
     default:
       if (VISIBLE_FORMAT.test(character)) return character;
       return (before === "\u{1F3F4}" && TAG_FLAGS.find((flag) => text.startsWith(flag, start))) || "";
   }
 }
 
+/** Whether the character is a letter or mark of those scripts. */
+function isJoining(character: string): boolean {
+  const scripts = (): string => JOINING_SCRIPTS.map((script) => `\\p{Script=${script}}`).join("");
+  joining ??= new RegExp(`(?=[\\p{L}\\p{M}])[${scripts()}]`, "u");
+  return joining.test(character);
+}
+
+function isPictograph(character: string): boolean {
+  return /\p{Extended_Pictographic}/u.test(character);
+}
+
 function selects(before: string, text: string, start: number): boolean {
-  return PICTOGRAPH.test(before) || (KEYCAP_BASE.test(before) && text[start + 1] === "\u20E3");
+  return isPictograph(before) || (KEYCAP_BASE.test(before) && text[start + 1] === "\u20E3");
 }
 
 function joinsEmoji(before: string, text: string, start: number): boolean {
-  if (before !== "\uFE0F" && !EMOJI.test(before)) return false;
+  if (before !== "\uFE0F" && !/[\p{Extended_Pictographic}\p{Emoji_Modifier}]/u.test(before)) return false;
   const next = text.codePointAt(start + 1);
-  return next !== undefined && PICTOGRAPH.test(String.fromCodePoint(next));
+  return next !== undefined && isPictograph(String.fromCodePoint(next));
 }
 
 function characterBefore(text: string, end: number): string {
