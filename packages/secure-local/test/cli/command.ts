@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-const COMMAND = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
+export const COMMAND = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
 
 export interface Ran {
   readonly code: number | null;
