@@ -1,18 +1,32 @@
 // The wall on Linux: bubblewrap, with a system call filter of our own and limits set from inside.
 import { Buffer } from "node:buffer";
 import { linuxRoot, type LinuxRoot } from "./linux-root.js";
-import { relayed } from "./relayed.js";
+import { KeptBytes } from "./kept-bytes.js";
+import { type Relay, relay, RELAY_PORT } from "./relay.js";
+import { certificateEnvironment, proxyEnvironment } from "./relayed.js";
 import { seccompFilter } from "./seccomp-filter.js";
 import type { Processor } from "./system-calls.js";
-import { BASE_ENVIRONMENT, type Handed, type Launch, type Reach, type Wall, type WalledCommand } from "./wall.js";
+import {
+  BASE_ENVIRONMENT,
+  type Feed,
+  type Handed,
+  type Launch,
+  type Reach,
+  type Wall,
+  type WalledCommand,
+  type WallLimits,
+} from "./wall.js";
 
 /** Where the programs are that make the wall. */
 export interface WallPrograms {
   readonly bwrap: string;
-  /** Seen under the same path inside, so it has to lie in /usr or /bin. */
-  readonly prlimit: string;
-  /** A POSIX shell, likewise. It runs one fixed script and never sees a text of anybody's. */
+  /**
+   * A POSIX shell, seen under the same path inside, so it has to lie in /usr or /bin. It runs one fixed script; what comes from
+   * elsewhere reaches it as arguments only.
+   */
   readonly sh: string;
+  /** Likewise, where there is one. */
+  readonly perl?: string;
 }
 
 /** First file descriptor behind stdin, stdout and stderr. */
@@ -21,8 +35,16 @@ const FIRST_FEED = 3;
  * Tells that it is there, and begins only when it is told to. By then the kernel knows to end the sandbox with this process:
  * whoever is killed before leaves a closed gate, at which the sandbox ends.
  */
-const GATE_SCRIPT = 'echo >&3; read -r go <&3 || exit 1; exec 3<&-; exec "$@"';
-const MIB = 1024 * 1024;
+const GATE = "echo >&3; read -r go <&3 || exit 1; exec 3<&-;";
+/** The relay has no limits of its own: it lives as long as the sandbox, and has to serve whatever passes. */
+const RELAY =
+  'up=$("$1" -e "$2" "$3" "$4" </dev/null 2>/dev/null &); shift 4; ' +
+  '[ "$up" = up ] || { echo "The way out of the sandbox could not be opened." >&2; exit 1; };';
+const RUN = 'exec "$@"';
+const KIB = 1024;
+const MIB = KIB * KIB;
+/** Bytes in a block of `ulimit -f`. */
+const BLOCK = 512;
 /** Open files of one process: enough for a package manager. */
 const OPEN_FILES = 4_096;
 /** /tmp may hold this many files of the longest length. */
@@ -34,70 +56,82 @@ const PLAIN_ID = 1_000;
 export class Bubblewrap implements Wall {
   readonly name = "bubblewrap";
   readonly #programs: WallPrograms;
-  readonly #processor: Processor;
+  readonly #relay: Relay;
   readonly #root: LinuxRoot = linuxRoot();
+  /** What is the same for every command; by whether it may use the network. */
+  readonly #filters: Readonly<Record<"walled" | "connected", KeptBytes>>;
+  readonly #who: readonly Handed[] = who();
+  readonly #namespaces: readonly string[] = namespaces();
 
   constructor(programs: WallPrograms, processor: Processor) {
     this.#programs = programs;
-    this.#processor = processor;
+    this.#relay = relay(programs.perl);
+    this.#filters = {
+      walled: KeptBytes.of(seccompFilter(processor, { unixSockets: false })),
+      connected: KeptBytes.of(seccompFilter(processor, { unixSockets: true })),
+    };
   }
 
-  launch(given: WalledCommand): Launch {
-    const command = relayed(given);
-    const feeds: (Buffer | "gate")[] = ["gate"];
-    const feed = (bytes: Buffer): string => String(FIRST_FEED + feeds.push(bytes) - 1);
-    const filter = feed(seccompFilter(this.#processor, { unixSockets: command.egress !== undefined }));
-    const args = [...namespaces(), "--seccomp", filter, ...this.#files(command, feed), ...environment(command)];
+  launch(command: WalledCommand): Launch {
+    const { egress } = command;
+    const feeds: Feed[] = ["gate"];
+    const feed = (bytes: Feed): string => String(FIRST_FEED + feeds.push(bytes) - 1);
+    const filter = feed(this.#filters[egress === undefined ? "walled" : "connected"]);
+    const args = [...this.#namespaces, "--seccomp", filter, ...this.#files(command, feed), ...environment(command)];
     // Values of the environment would stand in the list of processes, for every user of this machine.
     const list = feed(Buffer.from(`${args.join("\0")}\0`));
+    const { program, text, port } = this.#relay;
+    const out = egress === undefined ? [] : [program, text, egress, port];
+    const script = [GATE, ...(egress === undefined ? [] : [RELAY]), ...limiting(command.limits), RUN].join(" ");
     return {
       file: this.#programs.bwrap,
-      args: ["--args", list, "--", ...this.#gate(), ...this.#limits(command), command.executable, ...command.args],
+      args: ["--args", list, "--", this.#programs.sh, "-c", script, "sh", ...out, command.executable, ...command.args],
       env: {},
       feeds,
     };
   }
 
-  #files(command: WalledCommand, feed: (bytes: Buffer) => string): string[] {
-    const scratch = String(command.limits.fileMb * SCRATCH_FILES * MIB);
-    const handed = command.handed ?? [];
+  #files(
+    { limits, handed = [], reach = [], egress, workingDirectory }: WalledCommand,
+    feed: (bytes: Feed) => string,
+  ): string[] {
+    const scratch = String(limits.fileMb * SCRATCH_FILES * MIB);
+    const seen = egress === undefined ? reach : [...reach, ...this.#relay.reach];
     return [
       ...this.#root.mounts,
       ...["--proc", "/proc", ...this.#root.covers],
       ...["--dev", "/dev", "--size", scratch, "--tmpfs", "/dev/shm"],
       ...["--size", scratch, "--tmpfs", "/tmp", "--dir", WORKING_DIRECTORY],
       // Copied into the root folder, which is made read-only below: cheaper than a mount each.
-      ...who().flatMap(({ path, bytes }) => ["--perms", "0444", "--file", feed(bytes), path]),
+      ...this.#who.flatMap(({ path, bytes }) => ["--perms", "0444", "--file", feed(bytes), path]),
       ...handed.flatMap(({ path, bytes, executable }) => [
         ...["--perms", executable === true ? "0555" : "0444"],
         ...["--ro-bind-data", feed(bytes), path],
       ]),
-      ...[...(command.reach ?? [])].sort(byPath).flatMap(bind),
-      ...(command.egress === undefined ? [] : ["--ro-bind", command.egress, command.egress]),
+      ...[...seen].sort(byPath).flatMap(bind),
+      ...(egress === undefined ? [] : ["--ro-bind", egress, egress]),
       // What is not mounted lies in memory without a limit of its own.
       ...["--remount-ro", "/dev", "--remount-ro", "/"],
-      ...["--chdir", command.workingDirectory ?? WORKING_DIRECTORY],
+      ...["--chdir", workingDirectory ?? WORKING_DIRECTORY],
     ];
   }
+}
 
-  #gate(): string[] {
-    return [this.#programs.sh, "-c", GATE_SCRIPT, "sh"];
-  }
-
-  /** Set inside: the kernel counts processes by namespace, and outside they would be all of this user's. */
-  #limits({ limits: { processes, memoryMb, cpuSeconds, fileMb } }: WalledCommand): string[] {
-    return [
-      this.#programs.prlimit,
-      `--nproc=${processes}`,
-      // Not the address space: Node reserves many times what it uses.
-      `--data=${memoryMb * MIB}`,
-      `--fsize=${fileMb * MIB}`,
-      `--cpu=${cpuSeconds}`,
-      `--nofile=${OPEN_FILES}`,
-      "--core=0",
-      "--",
-    ];
-  }
+/**
+ * Set by the shell inside: the kernel counts processes by namespace, and outside they would be all of this user's. A command that
+ * cannot be limited is not run. Shells do not agree on the letter for processes; POSIX has the units of `-f`.
+ */
+function limiting({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits): string[] {
+  const limits = [
+    `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`,
+    // Not the address space: Node reserves many times what it uses.
+    `ulimit -d ${memoryMb * KIB}`,
+    `ulimit -f ${(fileMb * MIB) / BLOCK}`,
+    `ulimit -t ${cpuSeconds}`,
+    `ulimit -n ${OPEN_FILES}`,
+    "ulimit -c 0",
+  ];
+  return [`${limits.join(" && ")} || exit 1;`];
 }
 
 function namespaces(): string[] {
@@ -115,7 +149,7 @@ function identity(): { readonly uid: number; readonly gid: number } {
 /** The few files of /etc by which programs find out who and where they are. */
 function who(): Handed[] {
   const { uid, gid } = identity();
-  const file = (path: string, text: string): Handed => ({ path, bytes: Buffer.from(text) });
+  const file = (path: string, text: string): Handed => ({ path, bytes: KeptBytes.of(Buffer.from(text)) });
   return [
     file("/etc/passwd", `sandbox:x:${uid}:${gid}::/tmp:/bin/sh\n`),
     file("/etc/group", `sandbox:x:${gid}:\n`),
@@ -124,8 +158,14 @@ function who(): Handed[] {
   ];
 }
 
-function environment({ env }: WalledCommand): string[] {
-  return Object.entries({ ...BASE_ENVIRONMENT, ...env }).flatMap(([name, value]) => ["--setenv", name, value]);
+function environment({ env, egress }: WalledCommand): string[] {
+  const certificates = egress === undefined ? {} : certificateEnvironment();
+  const proxy = egress === undefined ? {} : proxyEnvironment(`127.0.0.1:${RELAY_PORT}`);
+  return Object.entries({ ...BASE_ENVIRONMENT, ...certificates, ...env, ...proxy }).flatMap(([name, value]) => [
+    "--setenv",
+    name,
+    value,
+  ]);
 }
 
 /** A folder before what lies in it; what covers comes last, wherever it lies. */

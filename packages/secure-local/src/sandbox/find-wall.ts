@@ -41,7 +41,6 @@ async function proven(): Promise<Wall> {
   }
   const programs = {
     bwrap: program("bwrap", "bubblewrap"),
-    prlimit: program("prlimit", "util-linux"),
     sh: program("sh", "dash"),
   };
   const wall = new Bubblewrap(programs, process.arch);

@@ -1,7 +1,6 @@
 // No wall at all, for `sandbox: none`: a clean environment is all that is left.
-import type { Buffer } from "node:buffer";
 import { tmpdir } from "node:os";
-import { BASE_ENVIRONMENT, type Launch, type Wall, type WalledCommand, WallError } from "./wall.js";
+import { BASE_ENVIRONMENT, type Feed, type Launch, type Wall, type WalledCommand, WallError } from "./wall.js";
 
 const FIRST_FEED = 3;
 
@@ -9,7 +8,7 @@ export const noWall: Wall = {
   name: "none",
   launch({ executable, args, env, workingDirectory, handed = [], egress }: WalledCommand): Launch {
     if (egress !== undefined) throw new WallError("Without a sandbox nothing is kept to a network of its own.");
-    const feeds: Buffer[] = [];
+    const feeds: Feed[] = [];
     // Handed files become descriptors: a program opens `/dev/fd/3` as it would a file.
     const places = new Map(handed.map(({ path, bytes }) => [path, `/dev/fd/${FIRST_FEED + feeds.push(bytes) - 1}`]));
     const cwd = workingDirectory ?? tmpdir();

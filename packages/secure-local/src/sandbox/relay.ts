@@ -1,20 +1,35 @@
-// Runs inside a sandbox that may use the network: offers an HTTP and SOCKS 5 proxy on loopback and leads it to the proxy outside.
-import { Buffer } from "node:buffer";
-import { HANDED_FOLDER } from "./wall.js";
+// The relay of a sandbox that may use the network: offers the proxy outside, which is a Unix socket, on loopback.
+import { existsSync } from "node:fs";
+import { PERL_RELAY } from "./relay-in-perl.js";
+import { nodeReach } from "./relayed.js";
+import type { Reach } from "./wall.js";
 
-/** Where the relay's program is found inside. */
-export const RELAY_PATH: string = `${HANDED_FOLDER}/relay.cjs`;
+/** Where it listens. A sandbox has a loopback of its own, so nobody else is at this port. */
+export const RELAY_PORT = 3_128;
+const PERL = "/usr/bin/perl";
 
-/** The program as a file: the function below, which therefore uses nothing from around it. */
-export function relayProgram(): Buffer {
-  return Buffer.from(`"use strict";\n(${relay.toString()})();\n`);
+/** Run as `PROGRAM -e TEXT SOCKET PORT`; it says `up` once it listens, and closes its output. */
+export interface Relay {
+  readonly program: string;
+  readonly text: string;
+  readonly port: string;
+  /** What has to be seen inside for it to run. */
+  readonly reach: readonly Reach[];
 }
 
-/** Arguments: the socket of the proxy outside, the program to run, and its arguments. Ends as that program does. */
-function relay(): void {
+/** In Perl where the system has it, else in the Node this runs on. */
+export function relay(perl: string = PERL): Relay {
+  const port = String(RELAY_PORT);
+  if (existsSync(perl)) return { program: perl, text: PERL_RELAY, port, reach: [] };
+  const node = nodeReach();
+  return { program: node.path, text: `(${relayInNode.toString()})();`, port, reach: [node] };
+}
+
+/** Run as text: it uses nothing from around it. */
+function relayInNode(): void {
   const { connect, createServer } = process.getBuiltinModule("node:net");
-  const { spawn } = process.getBuiltinModule("node:child_process");
-  const [, , socket = "", executable = "", ...args] = process.argv;
+  const { closeSync, openSync, writeSync } = process.getBuiltinModule("node:fs");
+  const [, socket = "", port = ""] = process.argv;
   const server = createServer({ allowHalfOpen: true }, (inside) => {
     const outside = connect({ path: socket, allowHalfOpen: true });
     inside.on("error", () => outside.destroy());
@@ -24,19 +39,10 @@ function relay(): void {
     inside.pipe(outside);
     outside.pipe(inside);
   });
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address();
-    const place = `127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
-    const env: NodeJS.ProcessEnv = { ...process.env, NO_PROXY: "", no_proxy: "", NODE_USE_ENV_PROXY: "1" };
-    for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"])
-      env[name] = env[name.toLowerCase()] = `http://${place}`;
-    // Not in ALL_PROXY: some HTTP clients give up at a kind of proxy they were installed without.
-    env["SOCKS_PROXY"] = env["socks_proxy"] = `socks5h://${place}`;
-    const child = spawn(executable, args, { stdio: "inherit", env });
-    child.on("error", (error) => {
-      process.stderr.write(`${executable}: ${error.message}\n`);
-      process.exit(127);
-    });
-    child.on("exit", (code) => process.exit(code ?? 1));
+  server.listen(Number(port), "127.0.0.1", () => {
+    writeSync(1, "up");
+    closeSync(1);
+    // In its place, as no connection may get a number that stands for output.
+    openSync("/dev/null", "w");
   });
 }

@@ -1,33 +1,28 @@
-// Puts the relay in front of a command that may use the network.
+// What is the same for all programs that may use the network: where they find the proxy, the certificates, and Node.
 import { realpathSync } from "node:fs";
-import { RELAY_PATH, relayProgram } from "./relay.js";
-import type { Reach, WalledCommand } from "./wall.js";
+import type { Reach } from "./wall.js";
 
 /** Where a company's own authority is made known to programs; seen inside when it lies with the system's certificates. */
 const CERTIFICATES = ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "PIP_CERT", "CURL_CA_BUNDLE"];
 const CERTIFICATE_FOLDERS = /^\/(?:etc\/ssl\/certs|etc\/pki|usr\/share)\//;
-
-/** The command as it is where it has no network. */
-export function relayed(command: WalledCommand): WalledCommand {
-  const { egress, executable, args, reach = [], handed = [] } = command;
-  if (egress === undefined) return command;
-  const node = nodeReach();
-  return {
-    ...command,
-    executable: node.path,
-    env: { ...certificates(), ...command.env },
-    args: [RELAY_PATH, egress, executable, ...args],
-    reach: [...reach, node],
-    handed: [...handed, { path: RELAY_PATH, bytes: relayProgram() }],
-  };
-}
 
 /** The very Node this program runs on, wherever it was installed. */
 export function nodeReach(): Reach {
   return { path: realpathSync(process.execPath), access: "read" };
 }
 
-function certificates(): Record<string, string> {
+/** By what programs find the proxy. Nothing goes past it: `NO_PROXY` is empty. */
+export function proxyEnvironment(place: string): Record<string, string> {
+  const env: Record<string, string> = { NO_PROXY: "", no_proxy: "", NODE_USE_ENV_PROXY: "1" };
+  for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"])
+    env[name] = env[name.toLowerCase()] = `http://${place}`;
+  // Not in ALL_PROXY: some HTTP clients give up at a kind of proxy they were installed without.
+  env["SOCKS_PROXY"] = env["socks_proxy"] = `socks5h://${place}`;
+  return env;
+}
+
+/** This process's own settings for certificates, as far as they name files that are seen inside. */
+export function certificateEnvironment(): Record<string, string> {
   const set = CERTIFICATES.map((name) => [name, process.env[name] ?? ""] as const);
   return Object.fromEntries(set.filter(([, path]) => CERTIFICATE_FOLDERS.test(path) && !path.includes("/..")));
 }

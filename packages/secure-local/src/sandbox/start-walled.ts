@@ -1,9 +1,11 @@
 // Starts a program behind a wall, and ends it with everything it started.
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import type { Buffer } from "node:buffer";
+import { closeSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { inheritedFiles } from "./inherited-files.js";
-import type { Wall, WalledCommand } from "./wall.js";
+import { KeptBytes } from "./kept-bytes.js";
+import type { Feed, Wall, WalledCommand } from "./wall.js";
 
 /** What becomes of stdin, stdout and stderr. */
 export type Streams = readonly [
@@ -21,20 +23,27 @@ const CLOSED_GATES = new WeakMap<ChildProcess, Duplex>();
 /** Listen to `error` and `exit`: a program that cannot be started tells it there. @throws WallError for what the wall cannot do */
 export function startWalled(wall: Wall, command: WalledCommand, streams: Streams): ChildProcess {
   const { file, args, env, cwd, feeds } = wall.launch(command);
-  const child = spawn(file, args, {
-    stdio: stdioOf(streams, feeds.length),
-    env,
-    cwd: cwd ?? "/",
-    // Without a namespace the process group is what can be ended as a whole.
-    detached: wall.name !== "bubblewrap",
-    windowsHide: true,
-  });
-  for (const [index, feed] of feeds.entries()) {
-    const stream = child.stdio[FIRST_FEED + index] as Duplex | null | undefined;
-    if (feed === "gate") letThrough(child, stream);
-    else hand(stream, feed);
+  const files = feeds.map((feed) => (feed instanceof KeptBytes ? feed.open() : undefined));
+  try {
+    const child = spawn(file, args, {
+      stdio: stdioOf(streams, files),
+      env,
+      cwd: cwd ?? "/",
+      // Without a namespace the process group is what can be ended as a whole.
+      detached: wall.name !== "bubblewrap",
+      windowsHide: true,
+    });
+    for (const [index, feed] of feeds.entries())
+      feedTo(child, child.stdio[FIRST_FEED + index] as Duplex | null | undefined, feed);
+    return child;
+  } finally {
+    for (const fd of files) if (fd !== undefined) closeSync(fd);
   }
-  return child;
+}
+
+function feedTo(child: ChildProcess, stream: Duplex | null | undefined, feed: Feed): void {
+  if (feed === "gate") letThrough(child, stream);
+  else if (!(feed instanceof KeptBytes)) hand(stream, feed);
 }
 
 /**
@@ -56,8 +65,8 @@ export function endWalled(wall: Wall, child: ChildProcess): void {
 }
 
 /** Files this process was started with would be open inside as well; in their places comes the empty device. */
-function stdioOf(streams: Streams, feeds: number): StdioOptions {
-  const stdio: Exclude<StdioOptions, string> = [...streams, ...Array.from({ length: feeds }, () => "pipe" as const)];
+function stdioOf(streams: Streams, files: readonly (number | undefined)[]): StdioOptions {
+  const stdio: Exclude<StdioOptions, string> = [...streams, ...files.map((fd) => fd ?? ("pipe" as const))];
   const { places, empty } = inheritedFiles();
   for (const place of places) {
     while (stdio.length < place) stdio.push("ignore");

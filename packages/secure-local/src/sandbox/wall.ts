@@ -1,5 +1,6 @@
 // What a wall is: a way to start a program that reaches only what it was handed.
 import type { Buffer } from "node:buffer";
+import type { KeptBytes } from "./kept-bytes.js";
 
 /** One file or folder of this machine that is seen inside. */
 export interface Reach {
@@ -14,7 +15,7 @@ export interface Reach {
 /** A file made of bytes, read-only inside. */
 export interface Handed {
   readonly path: string;
-  readonly bytes: Buffer;
+  readonly bytes: Buffer | KeptBytes;
   /** Whether it may be run. */
   readonly executable?: boolean;
 }
@@ -43,6 +44,9 @@ export interface WalledCommand {
   readonly limits: WallLimits;
 }
 
+/** What the wall's program finds under one file descriptor: bytes, or the gate. */
+export type Feed = Buffer | KeptBytes | "gate";
+
 /** How the operating system is asked to start it. */
 export interface Launch {
   readonly file: string;
@@ -50,10 +54,10 @@ export interface Launch {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /**
-   * What the wall's program finds under file descriptors 3, 4, …: bytes, or the gate, where a line tells that the sandbox
-   * stands and dies with this process, and waits for one that lets the command begin.
+   * What is under file descriptors 3, 4, …. At the gate a line tells that the sandbox stands and dies with this process, and
+   * one is waited for that lets the command begin.
    */
-  readonly feeds: readonly (Buffer | "gate")[];
+  readonly feeds: readonly Feed[];
 }
 
 export interface Wall {
