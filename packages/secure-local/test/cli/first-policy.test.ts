@@ -84,7 +84,7 @@ async function givenToClient(home: string): Promise<void> {
   const { tools } = await client.listTools();
   const listed = /policy\.yaml\n([^]*?)```/.exec(PAGE.slice(PAGE.indexOf("$ mcp-secure-local tools")))?.[1] ?? "";
   const names = listed.trim().split("\n");
-  expect(tools.map(({ name }) => name)).toEqual(names.map((line) => line.split(" ")[0]).toSorted());
+  expect(tools.map(({ name }) => name)).toEqual(names.map((line) => line.split(" ")[0] ?? "").toSorted());
   const read = (path: string) => client.callTool({ name: "read_file", arguments: { path } });
   expect(await read(join(home, "notes/plan.txt"))).toMatchObject({ content: [{ text: "buy milk\n" }] });
   expect(await read("/etc/passwd")).toMatchObject({ isError: true });
