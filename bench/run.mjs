@@ -11,6 +11,7 @@ const BENCHES = {
   kill: () => import("./kill.mjs"),
   schema: () => import("./schema.mjs"),
   races: () => import("./races.mjs"),
+  "import-csv": () => import("./import-csv.mjs"),
   sandbox: () => import("./sandbox.mjs"),
   decide: () => import("./decide.mjs"),
   cleaning: () => import("./cleaning.mjs"),
