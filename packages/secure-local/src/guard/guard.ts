@@ -5,6 +5,7 @@ import { RpcError } from "@secure-local/mcp/server";
 import type { AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
+import { Admissions } from "./admissions.js";
 import { cleanAnswer, cleanError } from "./clean-answer.js";
 import { cleanNotices, wantsNotices } from "./clean-notices.js";
 import { ClientLog } from "./client-log.js";
@@ -56,6 +57,7 @@ export class Guard {
   readonly #tools: RateLimits;
   readonly #trail: Trail;
   readonly #log: ClientLog;
+  readonly #admissions = new Admissions();
   readonly #faults = new FaultBook();
   readonly #approvals: Approvals;
   /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals. */
@@ -89,6 +91,11 @@ export class Guard {
   /** Puts another policy in force for every request from now on; those under way keep theirs. */
   swap(policy: Policy): void {
     this.#terms = this.#adopt(policy);
+  }
+
+  /** Takes away what is no longer on offer, once every call that was admitted has begun. */
+  withdraw(take: () => void): void {
+    this.#admissions.withdraw(take);
   }
 
   #adopt(policy: Policy): Terms {
@@ -129,9 +136,11 @@ export class Guard {
     const decision = this.#decide(terms, subject);
     const refused = decision.allowed ? this.#overRate(guarded) : denied(subject, decision);
     if (refused !== undefined) return this.#refuse(guarded, refused);
+    const admission = this.#admissions.enter();
     try {
       await this.#trail.intent(guarded, decision.rule);
     } catch {
+      this.#admissions.leave(admission);
       return answerOf(giveUp(subject, NOT_RECORDED));
     }
     const started = this.#now();
@@ -139,7 +148,9 @@ export class Guard {
     if (wantsNotices(call)) cleanNotices(call, terms.cleaning);
     const deadline = new Deadline(call, terms.time(subject));
     if (this.#approving && subject.kind === "tool") this.#underway.set(call.signal, { guarded, deadline });
-    const ending = call.ended ? NOT_BEGUN : await deadline.run(next);
+    const running = call.ended ? undefined : deadline.run(next);
+    this.#admissions.leave(admission);
+    const ending = running === undefined ? NOT_BEGUN : await running;
     const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
     try {
       await this.#trail.result(guarded, result);

@@ -24,20 +24,32 @@ interface Item {
   register(): Registration;
 }
 
+export interface OfferOptions {
+  readonly powers: SharedPowers;
+  readonly catalogue: Catalogue;
+  /** Asked before each call of a tool is run. */
+  readonly consent: Consent;
+  /** Takes something away once no call needs it that was admitted before. */
+  readonly withdraw: (take: () => void) => void;
+}
+
 /** Handlers look up their tool or prompt when they run, so only a changed listing needs a new registration. */
 export class Offer {
   readonly #server: Server;
   readonly #powers: SharedPowers;
   readonly #consent: Consent;
+  readonly #withdraw: (take: () => void) => void;
   readonly #offered = new Map<string, Offered>();
+  /** No longer on offer, and still there for calls that were admitted before. */
+  readonly #leaving = new Map<string, Registration>();
   #catalogue: Catalogue;
 
-  /** `consent` is asked before each call of a tool is run. */
-  constructor(server: Server, given: { powers: SharedPowers; catalogue: Catalogue; consent: Consent }) {
+  constructor(server: Server, given: OfferOptions) {
     this.#server = server;
     this.#powers = given.powers;
     this.#catalogue = given.catalogue;
     this.#consent = given.consent;
+    this.#withdraw = given.withdraw;
   }
 
   /** Whether there is such a thing, allowed or not. */
@@ -68,7 +80,8 @@ export class Offer {
     for (const [key, { registration }] of this.#offered) {
       if (wanted.has(key)) continue;
       this.#offered.delete(key);
-      registration.remove();
+      this.#leaving.set(key, registration);
+      this.#withdraw(() => this.#take(key, registration));
     }
     for (const item of items) this.#offer(item);
   }
@@ -101,7 +114,15 @@ export class Offer {
     const text = JSON.stringify(listing);
     if (before?.listing === text) return;
     before?.registration.remove();
+    const leaving = this.#leaving.get(key);
+    if (leaving !== undefined) this.#take(key, leaving);
     this.#offered.set(key, { listing: text, registration: register() });
+  }
+
+  /** Removing twice does nothing. */
+  #take(key: string, registration: Registration): void {
+    if (this.#leaving.get(key) === registration) this.#leaving.delete(key);
+    registration.remove();
   }
 
   #registerTool(tool: AnyTool): Registration {

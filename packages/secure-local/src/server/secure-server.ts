@@ -74,7 +74,12 @@ export class SecureServer {
     rememberSecrets(policy, say);
     const catalogue = catalogueOf(policy, this.#catalogue);
     const powers = { fetch: lazyFetch(current), clock: systemClock, files: files.files, databases };
-    this.#offer = new Offer(this.server, { powers, catalogue, consent: (call) => this.#guard.consent(call) });
+    this.#offer = new Offer(this.server, {
+      powers,
+      catalogue,
+      consent: (call) => this.#guard.consent(call),
+      withdraw: (take) => this.#guard.withdraw(take),
+    });
     this.#guard = new Guard({
       policy,
       audit,
