@@ -162,6 +162,15 @@ describe.skipIf(!hasWall())("a command", () => {
     });
   });
 
+  test("whose program was changed after a run is refused, and runs again once it is the same", async () => {
+    const bytes = readFileSync(copy);
+    writeFileSync(copy, Buffer.concat([bytes, Buffer.from("x")]));
+    expect((await refusal("hashed", [join(data, "notes.txt")])).code).toBe("executable");
+    writeFileSync(copy, bytes);
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(await run("hashed", [join(data, "notes.txt")])).toMatchObject({ ...clean, exitCode: 0 });
+  });
+
   test("whose program is missing says so", async () => {
     expect(await run("gone", [])).toMatchObject({ exitCode: 127 });
   });
