@@ -6,7 +6,7 @@ import { parsePolicy } from "../../packages/secure-local/src/policy/parse-policy
 import type { AnyTool } from "../../packages/secure-local/src/server/catalogue.js";
 import { SecureServer } from "../../packages/secure-local/src/server/secure-server.js";
 
-const [log = "", effects = "", mode = "", filler = ""] = process.argv.slice(2);
+const [log = "", effects = ""] = process.argv.slice(2);
 /** Calls of one run; long enough that the log is put away on the way. */
 const CALLS = 8;
 const ROTATE_BYTES = 4_000;
@@ -49,17 +49,6 @@ async function call(): Promise<boolean> {
   return ok;
 }
 
-let degradedMs: number | undefined;
-if (mode === "full") {
-  await call();
-  fill();
-  const from = performance.now();
-  // Records go into what room their block still has; then there is none.
-  for (let tries = 0; tries < 200 && audit.failure === undefined; tries++) await call();
-  degradedMs = performance.now() - from;
-  for (let tries = 0; tries < 5; tries++) await call();
-  fs.rmSync(filler);
-}
 for (let count = 0; count < CALLS; count++) await call();
 await peer.close();
 let closed = "ok";
@@ -68,14 +57,4 @@ try {
 } catch (error) {
   closed = String(error);
 }
-process.stdout.write(`${JSON.stringify({ answers, closed, degradedMs })}\n`);
-
-function fill(): void {
-  const fd = fs.openSync(filler, "w");
-  try {
-    for (const size of [65_536, 4_096, 512, 1]) for (;;) if (fs.writeSync(fd, Buffer.alloc(size)) < size) break;
-  } catch {
-    // Full.
-  }
-  fs.closeSync(fd);
-}
+process.stdout.write(`${JSON.stringify({ answers, closed })}\n`);
