@@ -247,7 +247,7 @@ export const SECTIONS = {
   plugins: {
     about: "Which plugins are started. A plugin in the folder that `load` does not name is listed and not started.",
     example:
-      'plugins:\n  folder: ~/mcp-plugins\n  load:\n    - name: weather\n      sha256: 0f0e0d0c0b0a09080706050403020100ffeeddccbbaa99887766554433221100\n      network: { allowed_endpoints: [{ host: api.weather.example }] }\n      secrets: [weather_key]\n      storage_kb: 256\n    - name: notes\n      path: /opt/notes\n      enabled: false\n      filesystem: { readable_paths: ["~/notes/**"] }\n      commands: [today]\nsecrets: { weather_key: { from: "env:WEATHER_KEY", hosts: [api.weather.example] } }\ncommands: { allowed: [{ name: today, executable: /bin/date }] }',
+      'plugins:\n  folder: ~/mcp-plugins\n  load:\n    - name: weather\n      sha256: 0f0e0d0c0b0a09080706050403020100ffeeddccbbaa99887766554433221100\n      network: { allowed_endpoints: [{ host: api.weather.example }] }\n      secrets: [weather_key]\n      accept: [actions.message]\n      storage_kb: 256\n    - name: notes\n      path: /opt/notes\n      enabled: false\n      filesystem: { readable_paths: ["~/notes/**"] }\n      commands: [today]\nsecrets: { weather_key: { from: "env:WEATHER_KEY", hosts: [api.weather.example] } }\ncommands: { allowed: [{ name: today, executable: /bin/date }] }',
     keys: {
       folder: ["none", "Where plugins are that have no `path`.", "an absolute path"],
       load: ["[]", "The plugins to start, and what each may reach."],
@@ -264,6 +264,11 @@ export const SECTIONS = {
       filesystem: ["no files", "As the section of that name."],
       commands: ["[]", "Names from `commands.allowed`."],
       secrets: ["[]", "Names from `secrets`."],
+      accept: [
+        "[]",
+        "Ids of findings in its descriptions that a person has looked at, as `plugins list` shows them; others that are serious keep a tool from being offered.",
+        "a list of ids",
+      ],
       storage_kb: ["0", "KiB it may keep between its starts."],
     },
   },

@@ -10,6 +10,7 @@ export type AuditKind =
   | "call.result"
   | "denied"
   | "plugins.changed"
+  | "plugins.quarantined"
   | "approval.asked"
   | "approval.given"
   | "approval.denied"

@@ -14,6 +14,7 @@ export const HELP = `mcp-secure-local: safe tools for an AI client, under one po
   mcp-secure-local policy test FILE       whether calls are allowed and denied as a file of cases says
   mcp-secure-local policy import vscode FILE, export vscode: from and to the sandbox block of VS Code
   mcp-secure-local plugins list           the plugins of the policy, and how they are
+  mcp-secure-local plugins lock [NAME]    approve what they offer now; shows what changed before
   mcp-secure-local plugins new NAME [js|ts|python|sh], hash PATH: write a plugin that works; the hash to pin one by
   mcp-secure-local sandbox -- COMMAND …   run a command behind the wall, with what the policy allows
   mcp-secure-local audit verify [FILE]    check that nobody changed the audit log, its full files and checkpoints

@@ -5,6 +5,7 @@ import { noAudit } from "../audit/memory-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { PluginHealth } from "../plugins/plugin.js";
+import type { PluginReview } from "../server/plugin-reviews.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
@@ -17,6 +18,7 @@ type Action = (line: CommandLine) => Promise<number>;
 const ACTIONS: Readonly<Record<string, Action>> = {
   list,
   new: async (line) => (await import("./new-plugin.js")).newPlugin(line.words),
+  lock: async (line) => (await import("./plugins-lock.js")).lockPlugins(line),
   hash,
 };
 export async function pluginsCommand(line: CommandLine): Promise<number> {
@@ -36,20 +38,45 @@ async function list(line: CommandLine): Promise<number> {
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
   await startPlugins(secure);
   const health = secure.pluginHealth();
+  const reviews = secure.pluginReviews();
   await secure.stop();
-  if (line.json) print(JSON.stringify(health, null, 2));
-  else show(health);
-  return health.every(({ state }) => state === "ready") ? ExitCode.Ok : ExitCode.Failed;
+  const listed = health.map((plugin) => ({ ...plugin, ...reviewed(reviews, plugin.name) }));
+  if (line.json) print(JSON.stringify(listed, null, 2));
+  else show(listed);
+  const well = listed.every(({ state, withheld }) => state === "ready" && Object.keys(withheld).length === 0);
+  return well ? ExitCode.Ok : ExitCode.Failed;
 }
 
-function show(health: readonly PluginHealth[]): void {
+type Listed = PluginHealth & ReturnType<typeof reviewed>;
+
+function reviewed(reviews: readonly PluginReview[], name: string) {
+  const review = reviews.find(({ plugin }) => plugin === name);
+  const { findings = [], changes = [], withheld = new Map<string, string>() } = review ?? {};
+  return { findings, changes, withheld: Object.fromEntries(withheld) };
+}
+
+function show(health: readonly Listed[]): void {
   if (health.length === 0) print("The policy loads no plugin; name some in plugins.load.");
-  for (const { name, state, version, tools, note, wall } of health) {
+  for (const { name, state, version, tools, note, wall, ...review } of health) {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
     const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
     if (note !== "") print(`  ${cleanLine(note)}`);
+    showReview(review);
   }
+}
+
+function showReview({ findings, withheld, changes }: Pick<Listed, "findings" | "withheld" | "changes">): void {
+  for (const [item, reason] of Object.entries(withheld))
+    print(`  ${styled("red", "withheld")}  ${cleanLine(item)}: ${cleanLine(reason)}`);
+  for (const { tier, id, kind, item, at, about, excerpt } of findings) {
+    const word = tier === "hard" ? styled("red", "hard") : styled("yellow", "review");
+    print(
+      `  ${word}  ${id}  ${cleanLine(`${kind} ${item} ${at}`)}: ${about}\n    ${styled("dim", cleanLine(excerpt))}`,
+    );
+  }
+  if (changes.length > 0)
+    print("  It is not as it was approved. Read what changed, and approve it: mcp-secure-local plugins lock");
 }
 
 async function hash({ words: [path, ...more] }: CommandLine): Promise<number> {

@@ -21,6 +21,8 @@ export interface PluginGrant {
   readonly commands: readonly string[];
   /** `secrets`: names from `secrets` that it may use. */
   readonly secrets: readonly string[];
+  /** `accept`: rules of the inspection whose findings in this plugin a person has looked at; they no longer count. */
+  readonly accept: readonly string[];
   /** `storage_kb`: KiB it may keep between its starts, default 0: nothing. Here in bytes. */
   readonly storageBytes: number;
 }

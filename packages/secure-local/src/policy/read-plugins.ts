@@ -7,8 +7,12 @@ import { readNetwork } from "./read-network.js";
 import { readAnyPath } from "./read-path-value.js";
 import { readFilesystem } from "./read-paths.js";
 import { ruleAt } from "./rule.js";
-import { type Section, wholeNumber, YES_NO } from "./section.js";
+import { type Section, type Wanted, wholeNumber, YES_NO } from "./section.js";
 
+const RULE_ID: Wanted<string> = {
+  words: "the id of a finding, as plugins list shows it: override.instructions",
+  read: (value) => (typeof value === "string" && /^[a-z-]{2,30}\.[a-z-]{2,40}$/.test(value) ? value : undefined),
+};
 /** All of it may be read at once. */
 const STORAGE_KB = wholeNumber(0, 65_536);
 
@@ -37,6 +41,7 @@ function readPlugin(item: Section, folder: string | undefined, environment: Envi
     filesystem: readFilesystem(item.section("filesystem"), environment),
     commands: (item.list("commands", ENTRY_NAME) ?? []).map(({ value }) => value),
     secrets: (item.list("secrets", ENTRY_NAME) ?? []).map(({ value }) => value),
+    accept: (item.list("accept", RULE_ID) ?? []).map(({ value }) => value),
     storageBytes: (item.value("storage_kb", STORAGE_KB)?.value ?? 0) * 1_024,
   };
   item.finish();

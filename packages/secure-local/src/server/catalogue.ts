@@ -46,6 +46,8 @@ export interface Catalogue {
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
   /** By URI template. */
   readonly templates: ReadonlyMap<string, ResourceFamily>;
+  /** What plugins would offer and may not, by kind and name as in `tool weather_now`, and why. */
+  readonly withheld: ReadonlyMap<string, string>;
 }
 
 export interface CatalogueOptions {
@@ -102,11 +104,21 @@ export function catalogueOf(
       ...schemas.resources,
     ]),
     templates: new Map([...offered.templates, ...gitOffer(policy, files), ...schemas.templates]),
+    withheld: plugins?.withheld ?? new Map<string, string>(),
   };
 }
 
 /** Whether the catalogue has this tool, prompt or resource. */
 export function has(catalogue: Catalogue, kind: SubjectKind, name: string): boolean {
+  return offers(catalogue, kind, name) || catalogue.withheld.has(`${kind} ${name}`);
+}
+
+/** Why something is not offered that is there; undefined when something else of its name is offered. */
+export function withheldReason(catalogue: Catalogue, kind: SubjectKind, name: string): string | undefined {
+  return offers(catalogue, kind, name) ? undefined : catalogue.withheld.get(`${kind} ${name}`);
+}
+
+function offers(catalogue: Catalogue, kind: SubjectKind, name: string): boolean {
   switch (kind) {
     case "tool":
       return catalogue.tools.has(name);

@@ -1,11 +1,13 @@
 // The plugins of the policy, loaded with the first policy that names some: most name none, and all want to start fast.
-import { learnSecret } from "./remember-secrets.js";
+import { replaceKnown } from "../audit/known-secrets.js";
 import type { Policy } from "../policy/policy.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
 import type { PluginOffer } from "./plugin-offer.js";
+import { learnSecret } from "./remember-secrets.js";
+import type { PluginReview } from "./plugin-reviews.js";
 
-const NOTHING: PluginOffer = { tools: [], prompts: new Map(), resources: new Map() };
+const NOTHING: PluginOffer = { withheld: new Map(), tools: [], prompts: new Map(), resources: new Map() };
 
 export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn"> {
   readonly say: (line: string) => void;
@@ -17,6 +19,7 @@ export class LazyPlugins {
   #wanted: Policy | undefined;
   #offer: () => PluginOffer = () => NOTHING;
   #health: () => readonly PluginHealth[] = () => [];
+  #reviews: () => readonly PluginReview[] = () => [];
 
   constructor(options: LazyPluginsOptions) {
     this.#options = options;
@@ -30,6 +33,11 @@ export class LazyPlugins {
   /** How each of them is. */
   health(): readonly PluginHealth[] {
     return this.#health();
+  }
+
+  /** What was found in what each of them offers. */
+  reviews(): readonly PluginReview[] {
+    return this.#reviews();
   }
 
   /** Starts what this policy names, and stops the rest. */
@@ -48,9 +56,13 @@ export class LazyPlugins {
   async #load(): Promise<PluginSet> {
     const { PluginSet } = await import("../plugins/plugin-set.js");
     const { pluginOffer } = await import("./plugin-offer.js");
+    const { PluginReviews } = await import("./plugin-reviews.js");
     const set = new PluginSet({ ...this.#options, learn: learnSecret });
-    this.#offer = () => pluginOffer(set.plugins(), this.#options.say);
-    this.#health = () => set.health();
+    const kept = new PluginReviews();
+    this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));
+    this.#offer = () => pluginOffer(set.plugins(), this.#reviews(), this.#options.say);
+    // What a plugin complains of may hold anything.
+    this.#health = () => set.health().map((each) => ({ ...each, note: replaceKnown(each.note) }));
     return set;
   }
 }

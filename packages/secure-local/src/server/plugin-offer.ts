@@ -10,9 +10,16 @@ import { cleanText } from "../guard/cleaning/clean-text.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import type { Plugin } from "../plugins/plugin.js";
 import { readAnswer, type ReadAnswer } from "../plugins/plugin-answer.js";
-import type { DescribedPrompt, DescribedResource, DescribedTool } from "../plugins/plugin-description.js";
+import type {
+  DescribedPrompt,
+  DescribedResource,
+  DescribedTool,
+  PluginDescription,
+} from "../plugins/plugin-description.js";
 import { PluginError } from "../plugins/plugin-error.js";
 import type { BuiltinTool, ToolAnswer } from "../tools/tool.js";
+import { ownName } from "./plugin-items.js";
+import type { PluginReview } from "./plugin-reviews.js";
 
 type AnyTool = BuiltinTool<never>;
 type AnyPrompt = PromptDefinition<Record<string, { readonly description?: string }>>;
@@ -21,27 +28,41 @@ type AnyPrompt = PromptDefinition<Record<string, { readonly description?: string
 const DESCRIPTION_BYTES = 4_096;
 
 export interface PluginOffer {
+  /** What is not offered, by kind and name, and why. */
+  readonly withheld: ReadonlyMap<string, string>;
   readonly tools: readonly AnyTool[];
   readonly prompts: ReadonlyMap<string, AnyPrompt>;
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
 }
 
-/** What of it is unusable is left out and told. */
-export function pluginOffer(plugins: readonly Plugin[], say: (line: string) => void): PluginOffer {
+/** What of it is unusable is left out and told; what a review withholds is left out as well. */
+export function pluginOffer(
+  plugins: readonly Plugin[],
+  reviews: readonly PluginReview[],
+  say: (line: string) => void,
+): PluginOffer {
+  const withheld = new Map(reviews.flatMap((review) => [...review.withheld]));
   const offered = plugins.flatMap((plugin) =>
-    plugin.description === undefined ? [] : [{ plugin, ...plugin.description }],
+    plugin.description === undefined ? [] : [{ plugin, ...sifted(plugin.description, withheld) }],
   );
   const tools = offered.flatMap(({ plugin, tools }) => tools.map((tool) => toolOf(plugin, tool)));
   return {
+    withheld,
     tools: tools.filter((tool) => isUsable(tool, say)),
     prompts: new Map(offered.flatMap(({ plugin, prompts }) => prompts.map((each) => promptOf(plugin, each)))),
     resources: new Map(offered.flatMap(({ plugin, resources }) => resources.map((each) => resourceOf(plugin, each)))),
   };
 }
 
-/** Names begin with the plugin's, so that none passes for another's or for one of ours. */
-function ownName(plugin: string, name: string): string {
-  return name === plugin || name.startsWith(`${plugin}_`) ? name : `${plugin}_${name}`;
+function sifted(
+  { name: plugin, tools, prompts, resources }: PluginDescription,
+  withheld: ReadonlyMap<string, string>,
+): Pick<PluginDescription, "tools" | "prompts" | "resources"> {
+  return {
+    tools: tools.filter(({ name }) => !withheld.has(`tool ${ownName(plugin, name)}`)),
+    prompts: prompts.filter(({ name }) => !withheld.has(`prompt ${ownName(plugin, name)}`)),
+    resources: resources.filter(({ uri }) => !withheld.has(`resource ${uri}`)),
+  };
 }
 
 function words(text: string | undefined): string | undefined {

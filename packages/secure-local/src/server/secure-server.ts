@@ -15,6 +15,8 @@ import { lazyFileSystem } from "./lazy-file-system.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { lazyRun } from "./lazy-run.js";
 import { Offer } from "./offer.js";
+import type { PluginReview } from "./plugin-reviews.js";
+import { Quarantines } from "./quarantines.js";
 import { rememberSecrets } from "./remember-secrets.js";
 
 export const SERVER_NAME = "mcp-secure-local";
@@ -49,6 +51,7 @@ export class SecureServer {
   readonly #catalogue: CatalogueOptions;
   readonly #plugins: LazyPlugins;
   readonly #say: (line: string) => void;
+  readonly #quarantines = new Quarantines();
   #started = false;
 
   constructor(options: SecureServerOptions) {
@@ -143,6 +146,11 @@ export class SecureServer {
     return this.#plugins.health();
   }
 
+  /** What was found in what each plugin offers, and what is therefore not offered. */
+  pluginReviews(): readonly PluginReview[] {
+    return this.#plugins.reviews();
+  }
+
   /** Resolves when every process started by it is gone. */
   async stop(): Promise<void> {
     this.recordLife("stop");
@@ -169,6 +177,7 @@ export class SecureServer {
     this.#updateOffer();
     const detail = { plugins: this.#plugins.health().map(({ name, state, wall }) => ({ name, state, wall })) };
     this.#record({ kind: "plugins.changed", detail });
+    for (const quarantine of this.#quarantines.news(this.#plugins.reviews())) this.#record(quarantine);
   }
 
   #refusedConnection(plugin: string, endpoint: string, rule: string): void {
@@ -200,7 +209,7 @@ export class SecureServer {
 
 /** Levels that leave out what is neither a call, a denial nor a fault. */
 const QUIET: ReadonlySet<Policy["audit"]["level"]> = new Set(["WARN", "ERROR"]);
-const ALWAYS: ReadonlySet<AuditEvent["kind"]> = new Set(["policy.rejected"]);
+const ALWAYS: ReadonlySet<AuditEvent["kind"]> = new Set(["policy.rejected", "plugins.quarantined"]);
 
 /** That plugins and commands run without a wall has to be on record. */
 function wallOf({ sandbox }: Policy): { readonly sandbox?: "none" } {

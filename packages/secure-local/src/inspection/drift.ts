@@ -1,0 +1,67 @@
+// Compares what was approved with what is offered now, item by item, and says the difference in words.
+import { canonicalJson } from "./canonical-json.js";
+import { excerptOf } from "./finding.js";
+
+/** Items by a name of theirs, such as `tool greet`; each is a JSON value. */
+export type Items = ReadonlyMap<string, unknown>;
+
+export interface Change {
+  readonly item: string;
+  readonly kind: "added" | "changed" | "removed";
+  /** What is different, one place a line: a JSON Pointer, what it was, what it is. At most 20 lines. */
+  readonly lines: readonly string[];
+}
+
+/** More is a new item in all but name. */
+const MAX_LINES = 20;
+
+/** In the order of the items' names. Equal values in another order of keys are no change. */
+export function driftOf(approved: Items, offered: Items): Change[] {
+  const names = [...new Set([...approved.keys(), ...offered.keys()])].sort();
+  return names.flatMap((item): Change[] => {
+    if (!offered.has(item)) return [{ item, kind: "removed", lines: [] }];
+    if (!approved.has(item)) return [{ item, kind: "added", lines: [] }];
+    const [before, after] = [approved.get(item), offered.get(item)];
+    if (canonicalJson(before) === canonicalJson(after)) return [];
+    return [{ item, kind: "changed", lines: differences(before, after) }];
+  });
+}
+
+/** One line for each place in which two values differ. */
+export function differences(before: unknown, after: unknown): string[] {
+  const lines: string[] = [];
+  compare(before, after, { at: "", lines });
+  return lines.length <= MAX_LINES
+    ? lines
+    : [...lines.slice(0, MAX_LINES - 1), `and ${lines.length - MAX_LINES + 1} more places`];
+}
+
+function compare(before: unknown, after: unknown, place: { readonly at: string; readonly lines: string[] }): void {
+  const { at, lines } = place;
+  if (isMapping(before) && isMapping(after)) {
+    for (const key of [...new Set([...Object.keys(before), ...Object.keys(after)])].sort())
+      compare(own(before, key), own(after, key), {
+        at: `${at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`,
+        lines,
+      });
+  } else if (Array.isArray(before) && Array.isArray(after)) {
+    for (let index = 0; index < Math.max(before.length, after.length); index += 1)
+      compare(before[index], after[index], { at: `${at}/${index}`, lines });
+  } else if (textOf(before) !== textOf(after)) lines.push(`${excerptOf(at)}: ${shown(before)} -> ${shown(after)}`);
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function own(mapping: Readonly<Record<string, unknown>>, key: string): unknown {
+  return Object.hasOwn(mapping, key) ? mapping[key] : undefined;
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? "" : canonicalJson(value);
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? "nothing" : excerptOf(textOf(value));
+}

@@ -1,0 +1,112 @@
+// The lock of plugins: what a person approved of each, kept beside the policy. Written whole or not at all, for its owner only.
+import { createHash, randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import { canonicalJson } from "../inspection/canonical-json.js";
+import type { Items } from "../inspection/drift.js";
+
+/** What is locked of one plugin. */
+export interface LockedPlugin {
+  /** By kind and name, and `launch`. */
+  readonly approved: Items;
+  /** Once approved, gone when the lock was written last: what comes back under such a name is approved anew. */
+  readonly removed: Items;
+}
+
+/** By the plugin's name. */
+export type PluginLock = ReadonlyMap<string, LockedPlugin>;
+
+/** A lock that cannot be read; the message says what to do. */
+export class LockError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "LockError";
+  }
+}
+
+/** A hundred plugins with a hundred tools each. */
+const MAX_BYTES = 64 * 1024 * 1024;
+const VERSION = 1;
+
+type Json = Readonly<Record<string, unknown>>;
+
+export function lockFileOf(policyFile: string): string {
+  return `${policyFile}.lock`;
+}
+
+/** Another text as soon as the file is another one. */
+export function lockVersion(file: string): string {
+  const found = fs.statSync(file, { throwIfNoEntry: false });
+  return found === undefined ? "" : `${found.ino} ${found.mtimeMs} ${found.size}`;
+}
+
+/** Undefined where there is none: then nothing is locked. @throws LockError */
+export function readLock(file: string): PluginLock | undefined {
+  let text: string;
+  try {
+    if (fs.statSync(file).size > MAX_BYTES) throw new LockError(`${file} is longer than ${MAX_BYTES} bytes.`);
+    text = fs.readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error instanceof LockError ? error : new LockError(`${file} cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    const read = mapping(JSON.parse(text));
+    if (read["version"] !== VERSION) throw new TypeError("it has another version");
+    const plugins = Object.entries(mapping(read["plugins"]));
+    return new Map(plugins.map(([name, locked]) => [name, lockedPlugin(mapping(locked))]));
+  } catch (error) {
+    const reason = (error as Error).message;
+    throw new LockError(`${file} is damaged (${reason}); look at it, or write it anew: mcp-secure-local plugins lock`);
+  }
+}
+
+/** @throws the system's errors */
+export function writeLock(file: string, lock: PluginLock): void {
+  const plugins = Object.fromEntries(
+    [...lock].map(([name, { approved, removed }]) => [name, { approved: sealed(approved), removed: sealed(removed) }]),
+  );
+  const draft = `${file}.${randomBytes(6).toString("hex")}.new`;
+  const fd = fs.openSync(draft, "wx", 0o600);
+  try {
+    fs.writeFileSync(fd, `${JSON.stringify({ version: VERSION, plugins }, null, 2)}\n`);
+    fs.fsyncSync(fd);
+    fs.renameSync(draft, file);
+  } finally {
+    fs.closeSync(fd);
+    fs.rmSync(draft, { force: true });
+  }
+}
+
+/** SHA-256 over the canonical JSON (RFC 8785) of a value, in hexadecimal. */
+export function itemDigest(value: unknown): string {
+  return createHash("sha256").update(canonicalJson(value)).digest("hex");
+}
+
+/** What is locked once this is approved: what is gone is remembered. */
+export function relocked(before: LockedPlugin | undefined, offered: Items): LockedPlugin {
+  const known = [...(before?.removed ?? []), ...(before?.approved ?? [])];
+  return { approved: offered, removed: new Map(known.filter(([item]) => !offered.has(item))) };
+}
+
+function sealed(items: Items): Json {
+  return Object.fromEntries([...items].map(([item, content]) => [item, { sha256: itemDigest(content), content }]));
+}
+
+function lockedPlugin(locked: Json): LockedPlugin {
+  return { approved: opened(mapping(locked["approved"])), removed: opened(mapping(locked["removed"])) };
+}
+
+function opened(items: Json): Items {
+  return new Map(
+    Object.entries(items).map(([item, value]) => {
+      const { sha256, content } = mapping(value);
+      if (itemDigest(content) !== sha256) throw new TypeError(`the digest of ${item} does not fit`);
+      return [item, content];
+    }),
+  );
+}
+
+function mapping(value: unknown): Json {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  throw new TypeError("it is no mapping where one has to be");
+}

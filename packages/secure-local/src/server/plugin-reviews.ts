@@ -1,0 +1,140 @@
+// Reviews what plugins offer before anybody is offered it: what its texts try to do, and what changed since it was approved.
+import { type Change, driftOf, type Items } from "../inspection/drift.js";
+import type { Finding } from "../inspection/finding.js";
+import { inspectOffering } from "../inspection/inspect.js";
+import type { Peer } from "../inspection/offering.js";
+import type { PluginDescription } from "../plugins/plugin-description.js";
+import type { PluginGrant } from "../policy/plugins-policy.js";
+import type { Policy } from "../policy/policy.js";
+import { itemsOf, offeringOf } from "./plugin-items.js";
+import { launchOf } from "./plugin-launch.js";
+import { type LockedPlugin, lockFileOf, lockVersion, type PluginLock, readLock } from "./plugin-lock.js";
+
+export interface PluginReview {
+  readonly plugin: string;
+  readonly description: PluginDescription;
+  /** Without those the policy accepts. */
+  readonly findings: readonly Finding[];
+  /** What is not as it was approved; empty without a lock. */
+  readonly changes: readonly Change[];
+  /** What is not offered, by kind and name as in `tool weather_now`, and why, in one sentence for the caller. */
+  readonly withheld: ReadonlyMap<string, string>;
+}
+
+interface Described {
+  readonly name: string;
+  readonly description: PluginDescription | undefined;
+}
+
+interface Kept {
+  readonly version: string;
+  readonly review: PluginReview;
+}
+
+interface ReadLock {
+  /** Of the policy and of the lock's file as it was when it was read. */
+  readonly version: string;
+  readonly lock: PluginLock | undefined;
+  readonly fault: string | undefined;
+}
+
+/** Each description is reviewed once under each version of the policy and of the lock. */
+export class PluginReviews {
+  readonly #kept = new WeakMap<PluginDescription, Kept>();
+  #lock: ReadLock | undefined;
+
+  /** The reviews of those that said what they offer. */
+  of(policy: Policy, plugins: readonly Described[]): PluginReview[] {
+    const lock = this.#locked(policy);
+    return plugins.flatMap((plugin) => {
+      const { description } = plugin;
+      const grant = policy.plugins.load.get(plugin.name);
+      if (description === undefined || grant === undefined) return [];
+      const kept = this.#kept.get(description);
+      if (kept?.version === lock.version) return kept.review;
+      const review = reviewOf(grant, { description, peers: peersOf(plugins, plugin.name), lock });
+      this.#kept.set(description, { version: lock.version, review });
+      return review;
+    });
+  }
+
+  #locked(policy: Policy): ReadLock {
+    const version = `${policy.hash} ${policy.file === undefined ? "" : lockVersion(lockFileOf(policy.file))}`;
+    if (this.#lock?.version !== version) this.#lock = { version, ...readPolicyLock(policy) };
+    return this.#lock;
+  }
+}
+
+function reviewOf(
+  grant: PluginGrant,
+  given: { readonly description: PluginDescription; readonly peers: readonly Peer[]; readonly lock: ReadLock },
+): PluginReview {
+  const { description, peers, lock } = given;
+  const accepted = new Set(grant.accept);
+  const findings = inspectOffering(offeringOf(description), peers).filter(({ id }) => !accepted.has(id));
+  const items = itemsOf(description);
+  const changes = lock.lock === undefined ? [] : changesOf(lock.lock.get(grant.name), items, grant);
+  const withheld = new Map<string, string>();
+  for (const item of items.keys()) {
+    const reason = lock.fault ?? reasonFor(item, findings, changes);
+    if (reason !== undefined) withheld.set(item, reason);
+  }
+  return { plugin: grant.name, description, findings, changes, withheld };
+}
+
+/** A lock that cannot be read approves nothing. */
+function readPolicyLock({ file }: Policy): {
+  readonly lock: PluginLock | undefined;
+  readonly fault: string | undefined;
+} {
+  try {
+    return { lock: file === undefined ? undefined : readLock(lockFileOf(file)), fault: undefined };
+  } catch {
+    return { lock: undefined, fault: "the lock of plugins cannot be read, so nobody knows what was approved" };
+  }
+}
+
+/** What differs from the lock: items, and how it is started. */
+export function changesOf(locked: LockedPlugin | undefined, items: Items, grant: PluginGrant): readonly Change[] {
+  const offered = new Map([...items, ["launch", launched(grant)] as const]);
+  if (locked === undefined) return driftOf(new Map(), offered);
+  const removed = new Map([...locked.removed].filter(([item]) => offered.has(item)));
+  const returned = driftOf(removed, offered).filter(({ item }) => removed.has(item));
+  return driftOf(locked.approved, offered).map((change) => {
+    const back = returned.find(({ item }) => item === change.item);
+    if (change.kind !== "added" || !removed.has(change.item)) return change;
+    return { ...change, lines: ["it was approved once, was removed, and is back", ...(back?.lines ?? [])] };
+  });
+}
+
+/** What cannot be found out is unlike anything that was approved. */
+function launched(grant: PluginGrant): unknown {
+  try {
+    return launchOf(grant);
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** A change of the plugin as a whole stands against all of it. */
+function reasonFor(item: string, findings: readonly Finding[], changes: readonly Change[]): string | undefined {
+  const whole = changes.find((change) => change.item === "launch" || change.item === "plugin");
+  const change = changes.find((each) => each.item === item) ?? whole;
+  if (change !== undefined && change.kind !== "removed")
+    return `it is not as it was approved (${change.item} was ${change.kind})`;
+  const found = findings.find(({ tier, kind, item: name }) => tier === "hard" && `${kind} ${name}` === item);
+  return found && `its description looks like an attack on the model (${found.id})`;
+}
+
+function peersOf(plugins: readonly Described[], own: string): Peer[] {
+  return plugins.flatMap(({ name, description }) =>
+    description === undefined || name === own ? [] : [{ server: name, tools: offeredNames(description) }],
+  );
+}
+
+function offeredNames(description: PluginDescription): Peer["tools"] {
+  return offeringOf(description).tools.map(({ name, description: about }) => ({
+    name: String(name),
+    description: typeof about === "string" ? about : undefined,
+  }));
+}
