@@ -73,3 +73,7 @@ export { readResultsPage } from "../../packages/secure-local/src/tools/web-searc
 export { POSTGRES_HONEST, SQLITE_HONEST } from "../../packages/secure-local/test/databases/honest-queries.js";
 export { CANARY, samplePostgres, sampleSqlite } from "../../packages/secure-local/test/databases/sample-databases.js";
 export { POSTGRES_ATTACKS, SQLITE_ATTACKS } from "../../packages/secure-local/test/databases/sql-attacks.js";
+export { telemetry } from "../../packages/secure-local/src/observe/open-telemetry.js";
+export { Metrics } from "../../packages/secure-local/src/observe/metrics.js";
+export { smallSdk } from "../../packages/secure-local/test/observe/small-sdk.js";
+export * as openTelemetry from "@opentelemetry/api";

@@ -14,6 +14,7 @@ let pattern: RegExp | undefined;
 /** Remembers a value. False when it is too short to be told from other text, or there are too many already. */
 export function rememberSecret(name: string, value: string): boolean {
   const trimmed = value.trim();
+  if (names.has(trimmed)) return true;
   if (trimmed.length < LEAST || names.size >= MAX_SPELLINGS) return false;
   for (const spelling of spellingsOf(trimmed)) if (!names.has(spelling)) names.set(spelling, name);
   // The longest first: one value may be the beginning of another.

@@ -1,0 +1,247 @@
+// T12: secrets: a plugin that was granted 200 of them tries to bring each out by twelve ways; none is found in clear anywhere
+// but at its own host, where each arrives.
+import { AsyncLocalStorage } from "node:async_hooks";
+import { createServer } from "node:http";
+import { readdirSync, readFileSync } from "node:fs";
+import { leakingPlugins } from "../support/leaking-plugins.mjs";
+import { listen } from "../support/sockets.mjs";
+
+/** A crash takes the start of a sandbox, and all of them share two processors. */
+export const goal = { id: "T12", title: "Secrets", atLeast: 2_400, refusalMs: 2_000 };
+
+const SECRETS = 200;
+const SINKS = ["stdout", "stderr", "result", "error", "log", "audit", "header", "url", "environ"];
+/** How a host may say back what it was sent. */
+const WAYS = ["plain", "base64", "hex", "url", "json", "split", "upper", "basic", "form"];
+
+export async function run(report, parts) {
+  if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);
+  const secrets = Array.from({ length: SECRETS }, (_, index) => ({ name: `key_${index}`, value: valueOf(index) }));
+  for (const { name, value } of secrets) process.env[variable(name)] = value;
+  const hosts = await openHosts();
+  const plugins = leakingPlugins();
+  const arena = await openArena(parts, { secrets, hosts, plugins });
+  try {
+    for (const [index, secret] of secrets.entries()) await leaks(report, arena, { ...secret, index });
+    await twins(report, arena);
+    report.demand("no process of this machine has a value in its environment or arguments", !inProcesses(secrets));
+    report.demand(
+      "plugins ran behind the wall",
+      arena.secure.pluginHealth().every(({ wall }) => wall === "bubblewrap"),
+    );
+  } finally {
+    await arena.close();
+    hosts.close();
+    plugins.remove();
+    for (const { name } of secrets) delete process.env[variable(name)];
+  }
+}
+
+/** Each sink once, then what a client can do who knows the value. */
+async function leaks(report, arena, { name, value, index }) {
+  const { own, other } = arena.hosts;
+  const how = WAYS[index % WAYS.length];
+  const args = { secret: name, how, own: own.url, other: other.url, by: index % 2 === 0 ? "host" : "proxy" };
+  const tries = {
+    ...Object.fromEntries(SINKS.map((sink) => [sink, () => arena.call("leak_out", { ...args, sink, note: value })])),
+    metric: () => arena.call(`tool_${value}`, {}),
+    trace: () => arena.call("leak_say", { text: value }, { traceparent: value, note: value }),
+    crash: () => arena.call("crash_out", args),
+  };
+  for (const [sink, attempt] of Object.entries(tries)) {
+    const sent = own.seen.length;
+    await report.attack(`${name} by ${sink}, said back as ${how}`, async () => {
+      const text = await arena.told(attempt);
+      const found = spellingsOf(value).find((spelling) => text.includes(spelling));
+      return found === undefined || around(text, found);
+    });
+    if (sink !== "stdout") continue;
+    // Nothing of this is worth anything if the secret does not get where it belongs.
+    const arrived = own.seen
+      .slice(sent)
+      .filter((got) => got.includes(how === "basic" ? basicOf(value) : `Bearer ${value}`));
+    await report.benign(`${name} reaches its host`, () => arrived.length === 1 || own.seen.slice(sent).join("\n"));
+    await report.benign(
+      `${name} reaches its host in its own header`,
+      () => arrived[0]?.includes(`x-key: ${value}`) === true,
+    );
+  }
+}
+
+/** Texts that only look like it stay as they are. */
+async function twins(report, arena) {
+  for (let index = 0; index < SECRETS; index += 1) {
+    const text = `The key ${index} is kept; ${valueOf(index).slice(0, 5)} begins it, and key_${index} is its name.`;
+    await report.benign(text, async () => {
+      const { answer } = await arena.call("leak_say", { text });
+      return answer.content?.[0]?.text === text || JSON.stringify(answer);
+    });
+  }
+}
+
+/** The server with everything that listens to it. */
+async function openArena(parts, { secrets, hosts, plugins }) {
+  const spans = parts.smallSdk(parts.openTelemetry, new AsyncLocalStorage());
+  const said = [];
+  const say = (line) => said.push(line);
+  const memory = new parts.MemoryAudit();
+  const metrics = new parts.Metrics("1.0.0");
+  const policy = await parts.parsePolicy(policyText({ secrets, hosts, plugins }), {
+    file: "policy.yaml",
+    environment: {},
+  });
+  const secure = new parts.SecureServer({
+    policy,
+    audit: metrics.listenTo(memory),
+    version: "1.0.0",
+    telemetry: await parts.telemetry("1.0.0", say),
+    say,
+  });
+  secure.start();
+  while (secure.pluginHealth().some(({ state }) => state === "starting") || secure.tools().length < 3)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  const peer = await parts.connectInMemory(secure.server, { revision: "2025-11-25" });
+  let token = 0;
+  const call = async (name, args, meta = {}) => {
+    const params = { name, arguments: args, _meta: { ...meta, progressToken: (token += 1) } };
+    return { answer: await peer.request("tools/call", params).catch((error) => ({ error, text: error.message })) };
+  };
+  const load = { sessions: 1, streams: 0, connections: 1, bytesIn: 0, bytesOut: 0 };
+  const lists = [memory.lines, spans, said, hosts.other.seen];
+  return {
+    secure,
+    hosts,
+    call,
+    /** All that came out because of `attempt`, what was sent to the server apart. */
+    async told(attempt) {
+      const before = lists.map((list) => list.length);
+      const messages = peer.messages.length;
+      const { answer } = await attempt();
+      const got = peer.messages.slice(messages).filter((message) => !("method" in message && "id" in message));
+      const fresh = lists.map((list, index) => list.slice(before[index]));
+      const text = [JSON.stringify([answer, got, fresh, secure.pluginHealth()]), metrics.text(load, memory)].join("\n");
+      return `${text}\n${text.replaceAll("\\\\", "\\").replaceAll('\\"', '"')}`;
+    },
+    async close() {
+      metrics.close();
+      await peer.close();
+      await secure.stop();
+    },
+  };
+}
+
+function policyText({ secrets, hosts, plugins }) {
+  const port = (url) => new URL(url).port;
+  const reach = `network: { allowed_endpoints: [{ host: 127.0.0.1, ports: [${port(hosts.own.url)}, ${port(hosts.other.url)}] }] }`;
+  const names = secrets.map(({ name }) => name).join(", ");
+  const entries = secrets.map(
+    ({ name }) =>
+      `  ${name}: { from: "env:${variable(name)}", hosts: [{ host: 127.0.0.1, ports: [${port(hosts.own.url)}] }] }`,
+  );
+  return `version: "1.0"
+tools: { allowed: ["leak_*", "crash_*"], rate_limits: { default: 1000000 } }
+output: { mark_untrusted: false, redact_secrets: false }
+secrets:
+${entries.join("\n")}
+plugins:
+  folder: ${plugins.path}
+  load:
+    - { name: leak, ${reach}, secrets: [${names}] }
+    - { name: crash, ${reach}, secrets: [${names}] }
+`;
+}
+
+/** The secrets' own host, which says back what it gets, and another one that keeps what it gets. */
+async function openHosts() {
+  const own = { seen: [], url: "" };
+  const other = { seen: [], url: "" };
+  const servers = [
+    createServer((request, response) => {
+      own.seen.push(`${request.url}\n${linesOf(request)}`);
+      if (request.url === "/away") return response.writeHead(302, { location: `${other.url}?away` }).end();
+      const key = String(request.headers["x-key"] ?? "");
+      const way = request.url.slice(1);
+      response.setHeader("x-echo", [key, String(request.headers.authorization ?? "")]);
+      const bytes = Buffer.from(`${linesOf(request)}\n${written(key, way)}\n`);
+      if (way !== "split") return response.end(bytes);
+      for (const byte of bytes) response.write(Buffer.from([byte]));
+      return response.end();
+    }),
+    createServer((request, response) => {
+      other.seen.push(`${request.url}\n${linesOf(request)}`);
+      response.end("kept");
+    }),
+  ];
+  for (const [index, host] of [own, other].entries())
+    host.url = `http://127.0.0.1:${(await listen(servers[index])).port}/`;
+  return { own, other, close: () => servers.forEach((server) => server.close()) };
+}
+
+const linesOf = ({ headers }) =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join("\n");
+
+function written(key, way) {
+  const bytes = Buffer.from(key);
+  const ways = {
+    base64: () => `${bytes.toString("base64")} ${bytes.toString("base64url")}`,
+    hex: () => `${bytes.toString("hex")} ${bytes.toString("hex").toUpperCase()}`,
+    url: () => encodeURIComponent(key),
+    form: () => new URLSearchParams({ key }).toString(),
+    json: () => JSON.stringify({ key }),
+    upper: () => key.toUpperCase() + key.toLowerCase(),
+  };
+  return (ways[way] ?? (() => key))();
+}
+
+/** Looks for no one else's text by chance; every tenth has what JSON, URLs and headers write otherwise. */
+function valueOf(index) {
+  const core = Buffer.from(`v${index}:${(index * 7_919 + 101) * 104_729}`)
+    .toString("base64")
+    .replaceAll("=", "");
+  return index % 10 === 0 ? `s"${core}\\& ${index}+/%` : `Sk${index}-${core}`;
+}
+
+/** Also in the case that somebody else may have put it in. */
+function spellingsOf(value) {
+  const bytes = Buffer.from(value);
+  const plain = [
+    value,
+    value.toUpperCase(),
+    value.toLowerCase(),
+    encodeURIComponent(value),
+    JSON.stringify(value).slice(1, -1),
+  ];
+  const coded = [bytes.toString("base64"), bytes.toString("base64url"), bytes.toString("hex"), basicOf(value)];
+  return [
+    ...plain,
+    new URLSearchParams({ k: value }).toString().slice(2),
+    ...coded.map((text) => text.replaceAll("=", "")),
+  ];
+}
+
+const basicOf = (value) => Buffer.from(`ada:${value}`).toString("base64").replaceAll("=", "");
+
+const variable = (name) => `SCORECARD_${name.toUpperCase()}`;
+
+/** What every process can be asked, this one's included: it was started without them. */
+function inProcesses(secrets) {
+  const read = (path) => {
+    try {
+      return readFileSync(path, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  const all = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => read(`/proc/${pid}/environ`) + read(`/proc/${pid}/cmdline`))
+    .join("\n");
+  return secrets.some(({ value }) => all.includes(value));
+}
+
+function around(text, found) {
+  const at = text.indexOf(found);
+  return `found as ${found}: …${text.slice(Math.max(0, at - 200), at + 100)}`;
+}
