@@ -1,5 +1,6 @@
 // Runs every check on a server, one after another, and collects what came of each.
 import { type Check, fail, type Need, type Outcome, skipped, type Verdict } from "./check.js";
+import { DESCRIPTION_CHECKS } from "./checks/descriptions.js";
 import { HTTP_CHECKS } from "./checks/http.js";
 import { HANDSHAKE_CHECKS, LAUNCH_CHECKS } from "./checks/launch.js";
 import { MESSAGE_CHECKS, ROUGH_CHECKS } from "./checks/messages.js";
@@ -19,6 +20,7 @@ export const CHECKS: readonly Check[] = [
   ...RESOURCE_CHECKS,
   ...PROMPT_CHECKS,
   ...UTILITY_CHECKS,
+  ...DESCRIPTION_CHECKS,
   ...LIST_CHECKS,
   ...STATELESS_CHECKS,
   ...HTTP_CHECKS,

@@ -1,5 +1,8 @@
 // `mcp-secure-local inspect TARGET`: what a server is, speaks and offers.
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
+import type { Finding } from "../../inspection/finding.js";
+import { inspectOffering } from "../../inspection/inspect.js";
+import type { Offering } from "../../inspection/offering.js";
 import { inspection, type Inspection } from "../../remote/inspection.js";
 import type { CommandLine } from "../command-line.js";
 import { ExitCode, print, styled } from "../terminal.js";
@@ -12,9 +15,28 @@ const USAGE = { usage: "inspect needs one target, as in inspect TARGET", least: 
 export function inspectCommand(line: CommandLine): Promise<number> {
   return withClient(line, USAGE, async ({ client, target }) => {
     const found = await inspection(client, target);
-    print(line.json ? JSON.stringify(found, null, 2) : text(found));
+    const findings = inspectOffering(offeringOf(found));
+    print(line.json ? JSON.stringify({ ...found, findings }, null, 2) : `${text(found)}${findingsText(findings)}`);
     return ExitCode.Ok;
   });
+}
+
+function offeringOf({ server, instructions, tools, prompts, resources, resourceTemplates }: Inspection): Offering {
+  const plain = (items: readonly object[]): Offering["tools"] => items.map((item) => ({ ...item }));
+  return {
+    ...{ server: server.name, instructions, tools: plain(tools), prompts: plain(prompts) },
+    ...{ resources: plain(resources), resourceTemplates: plain(resourceTemplates) },
+  };
+}
+
+/** Empty without any: nothing to say about what is as it should be. */
+function findingsText(findings: readonly Finding[]): string {
+  if (findings.length === 0) return "";
+  const lines = findings.map(({ tier, id, kind, item, at, about, excerpt }) => {
+    const word = tier === "hard" ? styled("red", "hard  ") : styled("yellow", "review");
+    return `  ${word}  ${id}  ${cleanLine(`${kind} ${item} ${at}`)}\n          ${about} ${styled("dim", cleanLine(excerpt))}`;
+  });
+  return `\n\n${styled("bold", "Suspicious texts")} (${findings.length})\n${lines.join("\n")}`;
 }
 
 function text(found: Inspection): string {
