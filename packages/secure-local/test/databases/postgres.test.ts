@@ -154,6 +154,8 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
       Buffer.from("R\0\0\0\x08\0\0\0\x03"),
       Buffer.from("D\x7f\xff\xff\xff", "latin1"),
       Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"),
+      // Asks for a proof, and is content without giving its own.
+      Buffer.from("R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0R\0\0\0\x08\0\0\0\0Z\0\0\0\x05I"),
     ];
     for (const script of scripts) {
       const server: Server = createServer(
@@ -164,7 +166,7 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
       const plain = parsePostgresUrl(`postgresql://u:secret@localhost:${port}/d`) as PostgresUrl;
       const socket = connect(port, "127.0.0.1");
       await expect(PostgresConnection.open(socket, { ...plain, host: "db.test" })).rejects.toThrow(
-        /refuse|too large|protocol/,
+        /refuse|too large|protocol|did not prove/,
       );
       socket.destroy();
       await new Promise((resolve) => server.close(resolve));
@@ -181,6 +183,13 @@ describe("the way in", () => {
       password: "p@ss",
       database: "shop",
       encryption: "unverified",
+      authorities: undefined,
+      binding: "prefer",
+    });
+    expect(parsePostgresUrl("postgresql://me@db.test?sslrootcert=/etc/ca.pem&channel_binding=require")).toMatchObject({
+      encryption: "verified",
+      authorities: "/etc/ca.pem",
+      binding: "require",
     });
     expect(parsePostgresUrl("postgresql://me@db.test")).toMatchObject({ encryption: "verified", database: "me" });
     expect(parsePostgresUrl("postgresql://me@[::1]:6000/x")).toMatchObject({
@@ -195,6 +204,8 @@ describe("the way in", () => {
       "postgresql://db.test/x",
       "postgresql://a@b/x?sslmode=maybe",
       "postgresql://a@b/x?host=/tmp",
+      "postgresql://a@b/x?sslrootcert=ca.pem",
+      "postgresql://a@b/x?channel_binding=maybe",
     ])
       expect(typeof parsePostgresUrl(bad), bad).toBe("string");
   });
@@ -206,5 +217,16 @@ describe("the way in", () => {
     const final = await scram.final(`r=${nonce}server,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096`);
     expect(final).toMatch(/^c=biws,r=.+server,p=[\w+/]{43}=$/);
     expect(() => scram.check("v=AAAA")).toThrow("could not prove");
+    expect(scram.isProven).toBe(false);
+  });
+
+  it("binds the proof to the connection where both can, and tells a server that offers nothing that we could", () => {
+    const endPoint = Buffer.from("certificate");
+    const offered = ["SCRAM-SHA-256-PLUS", "SCRAM-SHA-256"];
+    const bound = new Scram("pencil", endPoint, offered);
+    expect([bound.mechanism, bound.first().slice(0, 24)]).toEqual([offered[0], "p=tls-server-end-point,,"]);
+    expect(new Scram("pencil", endPoint, ["SCRAM-SHA-256"]).first()).toMatch(/^y,,n=,r=/);
+    expect(new Scram("pencil", undefined, offered)).toMatchObject({ mechanism: offered[1], isBound: false });
+    expect(new Scram("pencil", undefined, ["SCRAM-SHA-256-PLUS"]).mechanism).toBeUndefined();
   });
 });

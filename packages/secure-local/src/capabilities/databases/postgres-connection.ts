@@ -1,9 +1,9 @@
 // One connection to a PostgreSQL server: encryption, authentication, and statements one at a time.
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import type { Socket } from "node:net";
 import { DatabaseError } from "./database-error.js";
+import { type Encrypted, encrypted } from "./postgres-encryption.js";
 import { isLoopback, type PostgresUrl } from "./postgres-url.js";
 import { type Frame, frame, FrameReader, int16, int32, textsOf } from "./postgres-wire.js";
 import { Scram } from "./scram.js";
@@ -25,7 +25,6 @@ export interface FoundTexts {
 /** Its own words may name users and databases. */
 const REFUSED_US = "the server refused to let us in";
 const PROTOCOL = 196_608;
-const SSL_REQUEST = 80_877_103;
 const CANCEL_REQUEST = 80_877_102;
 
 export class PostgresConnection {
@@ -42,11 +41,12 @@ export class PostgresConnection {
 
   /** @throws Error whose message holds nothing secret */
   static async open(plain: Socket, url: PostgresUrl): Promise<PostgresConnection> {
-    const socket = await encrypted(plain, url);
+    const link = await encrypted(plain, url);
+    const { socket } = link;
     const connection = new PostgresConnection(socket);
     const names = ["user", url.user, "database", url.database, "client_encoding", "UTF8"];
     socket.write(frame("", PROTOCOL, ...names, "application_name", "mcp-secure-local", Buffer.of(0)));
-    await connection.#authenticate(url, socket !== plain || isLoopback(url.host));
+    await connection.#authenticate(url, link, socket !== plain || isLoopback(url.host));
     return connection;
   }
 
@@ -128,24 +128,29 @@ export class PostgresConnection {
     if (fault !== undefined) throw fault;
   }
 
-  async #authenticate({ user, password }: PostgresUrl, isPrivate: boolean): Promise<void> {
+  async #authenticate(url: PostgresUrl, { endPoint }: Encrypted, isPrivate: boolean): Promise<void> {
+    const { user, password, binding } = url;
     let scram: Scram | undefined;
     await this.#answering(async (kind, body) => {
       if (kind === 10) {
-        if (!textsOf(body, 4).includes("SCRAM-SHA-256")) throw new Error("the server knows no authentication we know");
-        scram = new Scram(password);
+        scram = new Scram(password, binding === "disable" ? undefined : endPoint, textsOf(body, 4));
+        if (scram.mechanism === undefined) throw new Error("the server knows no authentication we know");
+        requireBinding(url, scram);
         const first = scram.first();
-        return frame("p", "SCRAM-SHA-256", int32(first.length), Buffer.from(first));
+        return frame("p", scram.mechanism, int32(first.length), Buffer.from(first));
       }
       if (kind === 11 && scram) return frame("p", Buffer.from(await scram.final(body.toString("utf8", 4))));
       if (kind === 12 && scram) {
         scram.check(body.toString("utf8", 4));
         return undefined;
       }
+      requireBinding(url, scram);
       if ((kind !== 3 && kind !== 5) || !isPrivate)
         throw new Error("the server asks for the password in a way we refuse");
       return frame("p", kind === 3 ? password : `md5${md5(md5(password + user), body.subarray(4, 8))}`);
     });
+    if (scram?.isProven === false) throw new Error("the server did not prove that it knows the password");
+    requireBinding(url, scram);
     await this.#untilReady(() => undefined).catch((error: unknown) => {
       throw error instanceof DatabaseError ? new Error(REFUSED_US) : error;
     });
@@ -165,33 +170,10 @@ export class PostgresConnection {
   }
 }
 
-async function encrypted(socket: Socket, { host, encryption }: PostgresUrl): Promise<Socket> {
-  if (encryption === "none") return socket;
-  socket.write(frame("", SSL_REQUEST));
-  const [answer] = (await onceOrFail(socket, "data")) as [Buffer];
-  if (answer.toString("latin1") !== "S") {
-    if (encryption === "if-offered" && answer.toString("latin1") === "N") return socket;
-    throw new Error("the server offers no encryption");
-  }
-  const tls = await import("node:tls");
-  const { isIP } = await import("node:net");
-  const names = isIP(host) === 0 ? { servername: host } : { host };
-  const secure = tls.connect({ socket, ...names, rejectUnauthorized: encryption === "verified" });
-  await onceOrFail(secure, "secureConnect");
-  return secure;
-}
-
-async function onceOrFail(socket: Socket, event: string): Promise<unknown[]> {
-  const ended = new AbortController();
-  const closed = once(socket, "close", { signal: ended.signal }).then(() => {
-    throw new Error("the server closed the connection");
-  });
-  try {
-    return await Promise.race([once(socket, event, { signal: ended.signal }), closed]);
-  } finally {
-    closed.catch(() => undefined);
-    ended.abort();
-  }
+/** Before anything is shown that somebody in between could make use of. */
+function requireBinding({ binding }: PostgresUrl, scram: Scram | undefined): void {
+  if (binding === "require" && scram?.isBound !== true)
+    throw new Error("the server does not bind the authentication to the encryption");
 }
 
 function md5(text: string, salt: Buffer = Buffer.alloc(0)): string {
