@@ -7,6 +7,7 @@ import type { Ending } from "./deadline.js";
 import { type FaultBook, hidden } from "./fault-book.js";
 import { giveUp, timedOut } from "./refusal.js";
 import type { Guarded, Result } from "./trail.js";
+import { wordedAnswer } from "./worded-answer.js";
 
 /** Where a failed result of a tool names the rule that refused what it tried. */
 export const RULE_META = "mcp-secure-local/rule";
@@ -40,7 +41,10 @@ export function conclude(
   const rule = isError ? ruleBehind(answer) : undefined;
   const failure = rule === undefined ? "error" : "denied";
   const outcome = isError ? failure : answer["resultType"] === "input_required" ? "input_required" : "ok";
-  const told = cleaned(ending.answer, { terms, outside: at.outside && rule === undefined && !fault });
+  const told = cleaned(wordedAnswer(call, ending.answer), {
+    terms,
+    outside: at.outside && rule === undefined && !fault,
+  });
   if (told === undefined) {
     const detail = { rule: HIDDEN_RULE };
     return { told: giveUp(subject, HIDDEN_REFUSED), result: { outcome: "denied", durationMs, fault, detail } };

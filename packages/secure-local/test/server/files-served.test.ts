@@ -35,7 +35,8 @@ describe.each(REVISIONS)("in revision %s", (revision) => {
     const path = t.put("a.txt", "hello");
     const read = await call(peer, "read_file", { path });
     expect(read).toMatchObject({ isError: false });
-    expect((read["content"] as object[])[0]).toEqual({ type: "text", text: "hello" });
+    // An older client, which has no place for data, gets the text once and not the data behind it.
+    expect(read["content"]).toEqual([{ type: "text", text: "hello" }]);
     if (revision > "2025-06") expect(read).toMatchObject({ structuredContent: { path, text: "hello", totalLines: 1 } });
     const denied = await call(peer, "read_file", { path: `${t.outside}/secret.txt` });
     expect(JSON.stringify(denied)).not.toContain(SECRET);

@@ -3,9 +3,16 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { calculate } from "../../src/tools/calculate/calculate.js";
 import { getTimestamp } from "../../src/tools/get-timestamp/get-timestamp.js";
+import type { ToolAnswer } from "../../src/tools/tool.js";
 import { powers } from "./powers.js";
 
-const run = (expression: string) => calculate.run({ expression }, powers());
+/** The text of the value, which its data have to equal; a failure as it is. */
+function run(expression: string): unknown {
+  const answer = calculate.run({ expression }, powers()) as ToolAnswer;
+  if (typeof answer === "string" || "failed" in answer) return answer;
+  expect(String(answer.structured["result"])).toBe(answer.text);
+  return answer.text;
+}
 
 describe("calculate", () => {
   it.each([
@@ -135,6 +142,7 @@ function combine([sign, left, right]: [string, Part, Part]): Part {
 }
 
 it("get_timestamp answers in ISO 8601, UTC", () => {
-  expect(getTimestamp.run({}, powers())).toBe("2026-01-02T03:04:05.678Z");
+  const timestamp = "2026-01-02T03:04:05.678Z";
+  expect(getTimestamp.run({}, powers())).toEqual({ structured: { timestamp }, text: timestamp });
   expect(getTimestamp.input).toEqual({ type: "object", additionalProperties: false });
 });

@@ -9,7 +9,7 @@ import { RequestPacer, SearchBusyError } from "../../src/tools/web-search/reques
 import { shownLink, unwrapLink } from "../../src/tools/web-search/result-link.js";
 import { searxng } from "../../src/tools/web-search/searxng.js";
 import { webSearch } from "../../src/tools/web-search/web-search.js";
-import type { ToolAnswer } from "../../src/tools/tool.js";
+import type { ToolAnswer, ToolData } from "../../src/tools/tool.js";
 import { fakeClock, powers, wordsOf } from "./powers.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 
@@ -34,7 +34,7 @@ const search = async (query: string, options: { provider?: SearchProvider; max_r
 };
 
 /** The numbered lines of an answer. */
-const entries = (answer: ToolAnswer) => (typeof answer === "string" ? answer.match(/^\d+\. .*/gm) : answer);
+const entries = (answer: ToolAnswer) => wordsOf(answer).match(/^\d+\. .*/gm);
 
 describe("web_search", () => {
   it("is described exactly as in the protocol reference", () => {
@@ -54,7 +54,8 @@ describe("web_search", () => {
   });
 
   it("lists five results, redirects unwrapped and advertisements dropped", async () => {
-    expect(await search("MCP protocol")).toBe(
+    const answer = await search("MCP protocol");
+    expect(wordsOf(answer)).toBe(
       [
         "Search results for: MCP protocol",
         "1. Context protocol overview\n   https://docs.example.org/protocol/overview\n   How a client and a server agree on a revision, list tools and call them.",
@@ -64,6 +65,14 @@ describe("web_search", () => {
         "5. Course: agents and their tools, week 3\n   https://example.edu/courses/agents/week-3\n   Slides and exercises about calling tools safely.",
       ].join("\n\n"),
     );
+    expect(answer).toMatchObject({
+      structured: { query: "MCP protocol", provider: "DuckDuckGo", results: { length: 5 }, untrusted: true },
+    });
+    expect((answer as ToolData).structured["results"]).toContainEqual({
+      title: "JSON-RPC 2.0 explained",
+      url: "https://wiki.example.com/JSON-RPC_2.0",
+      snippet: "Requests, notifications and batches, with examples.",
+    });
     expect(service.requests).toMatchObject([{ method: "POST", path: "/html/", query: "MCP protocol" }]);
   });
 
@@ -90,12 +99,12 @@ describe("web_search", () => {
     const answer = await search(query);
     const text = wordsOf(answer);
     expect(text).toEqual(typeof expected === "string" ? expected : expect.stringMatching(expected));
-    expect(typeof answer === "string").toBe(text.startsWith("Search results"));
+    expect("failed" in (answer as object)).toBe(!text.startsWith("Search results"));
   });
 
   it("drops links that lead elsewhere than they say", async () => {
     expect(entries(await search("strange links", { max_results: 20 }))).toEqual(["1. Notes on tool servers"]);
-    expect(await search("a big page")).toContain("1. Context protocol overview");
+    expect(wordsOf(await search("a big page"))).toContain("1. Context protocol overview");
   });
 
   it("says why a search did not reach the service", async () => {
@@ -113,7 +122,7 @@ describe("web_search", () => {
     expect(formQuery('say !g and \\ now "!x"')).toBe('say "!g" and "\\" now "!x"');
     expect(formQuery("wow! a!b")).toBe("wow! a!b");
     expect(formQuery("x".repeat(498) + "👩")).toBe("x".repeat(498));
-    expect(await search("!w cats")).toContain("Search results for: !w cats");
+    expect(wordsOf(await search("!w cats"))).toContain("Search results for: !w cats");
     expect(service.requests[0]?.query).toBe('"!w" cats');
   });
 });
@@ -121,7 +130,7 @@ describe("web_search", () => {
 describe("SearXNG", () => {
   it.each(["", "/", "/search", "/search/"])("is asked for JSON at an endpoint ending in %j", async (suffix) => {
     const provider = searxng({ endpoint: service.searxngUrl + suffix });
-    expect(await search("MCP & more", { provider, max_results: 1 })).toMatch(
+    expect(wordsOf(await search("MCP & more", { provider, max_results: 1 }))).toMatch(
       /^Search results for: MCP & more\n\n1\. Context/,
     );
     expect(service.requests[0]).toMatchObject({ method: "GET", path: "/search", query: "MCP & more" });

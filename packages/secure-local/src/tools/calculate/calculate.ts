@@ -22,6 +22,11 @@ export const calculate: BuiltinTool<{ readonly expression: string }> = {
     },
     required: ["expression"],
   },
+  output: {
+    type: "object",
+    properties: { result: { type: "number", description: "The value, to 15 significant digits" } },
+    required: ["result"],
+  },
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   run({ expression }): ToolAnswer {
     if (expression.trim() === "") return { failed: "Error: expression is required" };
@@ -31,7 +36,8 @@ export const calculate: BuiltinTool<{ readonly expression: string }> = {
     const tokens = tokenize(expression);
     if (tokens === undefined) return { failed: "Error: expression contains invalid characters" };
     try {
-      return printNumber(evaluate(tokens));
+      const result = rounded(evaluate(tokens));
+      return { structured: { result }, text: String(result) };
     } catch (error) {
       if (!(error instanceof ExpressionError)) throw error;
       return { failed: `Error evaluating expression: ${error.message}` };
@@ -39,7 +45,7 @@ export const calculate: BuiltinTool<{ readonly expression: string }> = {
   },
 };
 
-/** Whole numbers as they are, others to 15 significant digits without trailing zeros; exponents from 1e21 and below 1e-6. */
-function printNumber(value: number): string {
-  return String(Number.isInteger(value) ? value + 0 : Number(value.toPrecision(SIGNIFICANT_DIGITS)));
+/** Whole numbers as they are, others to 15 significant digits; as text without trailing zeros, with exponents from 1e21 and below 1e-6. */
+function rounded(value: number): number {
+  return Number.isInteger(value) ? value + 0 : Number(value.toPrecision(SIGNIFICANT_DIGITS));
 }

@@ -9,6 +9,14 @@ export const getTimestamp: BuiltinTool<Record<string, never>> = {
   category: "time",
   aliases: ["now", "clock", "date", "today"],
   input: { type: "object", additionalProperties: false },
+  output: {
+    type: "object",
+    properties: { timestamp: { type: "string", description: "ISO 8601, UTC, milliseconds" } },
+    required: ["timestamp"],
+  },
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-  run: (_args, { clock }) => new Date(clock.now()).toISOString(),
+  run(_args, { clock }) {
+    const timestamp = new Date(clock.now()).toISOString();
+    return { structured: { timestamp }, text: timestamp };
+  },
 };
