@@ -16,6 +16,7 @@ const BENCHES = {
   decide: () => import("./decide.mjs"),
   cleaning: () => import("./cleaning.mjs"),
   faults: () => import("./faults.mjs"),
+  soak: () => import("./soak.mjs"),
 };
 
 const [name, ...options] = process.argv.slice(2);

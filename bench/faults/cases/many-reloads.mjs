@@ -115,6 +115,6 @@ function report({ place, versions, outcomes, seconds, reloads, bad }) {
       inForce === reloads - bad &&
       rate > PER_SECOND * 0.9 &&
       fault === undefined &&
-      used > reloads / 4,
+      used > reloads / 10,
   };
 }

@@ -1,0 +1,82 @@
+// `npm run bench -- soak`: the product over stdio and over HTTP for twenty minutes, mixed calls, one in a hundred a fault.
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { fileURLToPath } from "node:url";
+import { cell, table } from "./measure/markdown.mjs";
+import { FILES } from "./soak/calls.mjs";
+import { HttpLane } from "./soak/http-lane.mjs";
+import { load } from "./soak/load.mjs";
+import { soakPlace } from "./soak/place.mjs";
+import { rowsOf } from "./soak/report.mjs";
+import { StdioLane } from "./soak/stdio-lane.mjs";
+
+const USAGE = `npm run bench -- soak [--minutes 20] [--rate 200] [--warm-up MINUTES]
+  The rate is shared by one server over stdio and one over HTTP. Warm-up: 5 minutes, of a short soak a third.
+`;
+const WARM_UP_MINUTES = 5;
+const PROBE = fileURLToPath(new URL("soak/probe.mjs", import.meta.url));
+/** Garbage is collected by force this often, at least so many times in what counts. */
+const PROBE_EVERY_S = 15;
+const LEAST_PROBES = 20;
+
+/** Returns the exit code: 0, 1 when something grew, drifted or failed, 2 for a wrong command line. */
+export async function main(argv) {
+  const options = readOptions(argv);
+  if (options === undefined) return 2;
+  if (process.platform !== "linux") {
+    process.stdout.write("skipped: what a process holds is read from /proc, which only Linux has\n");
+    return 0;
+  }
+  const outcomes = await Promise.all([StdioLane, HttpLane].map((kind) => soaked(kind, options)));
+  process.stdout.write(`${table(["server", "what", "measured", "wanted", "verdict"], [])}\n`);
+  let passed = true;
+  for (const { name, rows } of outcomes) {
+    for (const { what, measured, limit, passed: holds, certain = true } of rows) {
+      passed &&= holds;
+      const verdict = holds ? (certain ? "pass" : "pass (too short to be sure)") : "MISSED";
+      process.stdout.write(`| ${name} | ${what} | ${measured} | ${limit} | ${verdict} |\n`);
+    }
+  }
+  return passed ? 0 : 1;
+}
+
+async function soaked(Lane, { minutes, rate, warmUp }) {
+  const place = soakPlace(FILES);
+  const probe = join(place.folder, "probe");
+  let lane;
+  try {
+    lane = await Lane.start(place, { node: ["--expose-gc", "--import", PROBE], env: { SOAK_PROBE: probe } });
+    const [from, to] = [warmUp * 60, minutes * 60];
+    const probeEvery = Math.min(PROBE_EVERY_S, (to - from) / LEAST_PROBES);
+    const watched = await load(lane, { place, probe, rate: rate / 2, seconds: to, probeEvery });
+    const exit = await lane.stop();
+    return { name: lane.name, rows: rowsOf(watched, { from, to, rate: rate / 2, exit, fault: place.auditFault() }) };
+  } catch (error) {
+    const measured = `failed: ${cell(error.stack ?? String(error))}`;
+    return { name: Lane.name, rows: [{ what: "the soak itself", measured, limit: "", passed: false }] };
+  } finally {
+    if (lane !== undefined && !lane.hasEnded) await lane.stop();
+    place.remove();
+  }
+}
+
+function readOptions(argv) {
+  try {
+    const { values } = parseArgs({
+      args: argv,
+      options: {
+        minutes: { type: "string", default: "20" },
+        rate: { type: "string", default: "200" },
+        "warm-up": { type: "string" },
+      },
+    });
+    const [minutes, rate] = [Number(values.minutes), Number(values.rate)];
+    const warmUp = values["warm-up"] === undefined ? Math.min(WARM_UP_MINUTES, minutes / 3) : Number(values["warm-up"]);
+    if (!(minutes > 0) || !(rate >= 2) || !(warmUp >= 0) || warmUp >= minutes)
+      throw new Error("--minutes, --rate and --warm-up want numbers, the warm-up less than the whole");
+    return { minutes, rate, warmUp };
+  } catch (error) {
+    process.stderr.write(`${error.message}\n${USAGE}`);
+    return undefined;
+  }
+}
