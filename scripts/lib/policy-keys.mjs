@@ -286,6 +286,11 @@ export const SECTIONS = {
       cpu_seconds: ["60", "Seconds of computing for each process."],
       file_mb: ["64", "MiB of the longest file it may write."],
       read_only_paths: ["[]", "Paths seen inside beside the system's own; no patterns.", "a list of absolute paths"],
+      homes: [
+        "absent: they vanish",
+        "A folder in which each command and plugin has a home of its own, kept from start to start.",
+        "an absolute path",
+      ],
     },
   },
   output: {

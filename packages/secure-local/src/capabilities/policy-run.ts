@@ -52,7 +52,11 @@ async function runOnce(policy: Policy, { name, args, own }: Asked, { signal }: R
   const { reach, handed } = await checkedExecutable(command);
   const files = await filesOf(policy, { command, paths, own });
   // Its files are those named by its arguments, so that of the policy only the network is left.
-  const surroundings = await surround(grantedPolicy(policy, { network: command.network }), { own: [], wall });
+  const surroundings = await surround(grantedPolicy(policy, { network: command.network }), {
+    own: [],
+    wall,
+    owner: ["command", name],
+  });
   const { limits, egress } = surroundings;
   try {
     const walled: WalledCommand = {

@@ -4,6 +4,7 @@ import type { NetworkPolicy } from "../policy/reach-policy.js";
 import type { Wall, WalledCommand } from "../sandbox/wall.js";
 import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
 import type { OwnFiles } from "./files/file-rules.js";
+import { keptHome } from "./kept-home.js";
 import { policyEgress } from "./policy-egress.js";
 import { sandboxReach } from "./sandbox-reach.js";
 import type { SecretBroker } from "./secret-broker.js";
@@ -19,6 +20,8 @@ export interface Surroundings {
 export interface SurroundOptions {
   readonly own: OwnFiles;
   readonly wall: Wall;
+  /** Who it is, where homes are kept (`sandbox.homes`): see `keptHome`. Without it its home vanishes. */
+  readonly owner?: readonly string[];
   /** Hears of every connection that was refused. */
   readonly refused?: EgressProxyOptions["refused"];
   /** Puts values in place of the program's placeholders. */
@@ -31,11 +34,13 @@ export interface SurroundOptions {
  */
 export async function surround(
   policy: Policy,
-  { own, wall, refused, secrets }: SurroundOptions,
+  { own, wall, owner, refused, secrets }: SurroundOptions,
 ): Promise<Surroundings> {
-  const { readOnlyPaths, ...limits } = policy.sandbox;
+  const { readOnlyPaths, homes, ...limits } = policy.sandbox;
   const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
-  const reach = wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own))];
+  const kept = wall.name !== "none" && homes !== undefined && owner !== undefined;
+  const home = kept ? [await keptHome(homes, owner)] : [];
+  const reach = wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own)), ...home];
   const proxied = wall.name !== "none" && reachesOut(policy.network);
   const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;

@@ -1,7 +1,7 @@
 // `mcp-secure-local sandbox -- COMMAND`: runs a command behind the wall, with what the policy allows and nothing else.
 import { constants } from "node:os";
 import { accessSync, constants as modes, realpathSync } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
+import { basename, delimiter, join, resolve } from "node:path";
 import { once } from "node:events";
 import { ownFiles } from "../capabilities/files/own-files.js";
 import { surround, type Surroundings } from "../capabilities/surround.js";
@@ -28,7 +28,8 @@ export async function sandboxCommand(line: CommandLine): Promise<number> {
     if (wall.name === "none")
       complain("mcp-secure-local: the policy says sandbox: none, so there is no wall around this");
     const own = await ownFiles(policy, ownPlaces(line));
-    const surroundings = await surround(policy, { own, wall, refused: tellRefusal });
+    const owner = [basename(executable), ...args];
+    const surroundings = await surround(policy, { own, wall, owner, refused: tellRefusal });
     return await run(wall, { executable, args }, surroundings);
   } catch (error) {
     if (!(error instanceof WallError)) throw error;

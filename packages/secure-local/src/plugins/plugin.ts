@@ -150,7 +150,13 @@ export class Plugin {
     return {
       wall,
       source,
-      surroundings: await surround(this.#granted, { own, wall, secrets: this.#secrets, ...told }),
+      surroundings: await surround(this.#granted, {
+        own,
+        wall,
+        owner: ["plugin", this.name],
+        secrets: this.#secrets,
+        ...told,
+      }),
     };
   }
 

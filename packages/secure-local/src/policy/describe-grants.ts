@@ -94,6 +94,7 @@ export function sandbox(policy: SandboxPolicy): Value {
     cpu_seconds: policy.cpuSeconds,
     file_mb: policy.fileMb,
     read_only_paths: policy.readOnlyPaths,
+    homes: policy.homes,
   };
 }
 

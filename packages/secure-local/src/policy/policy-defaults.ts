@@ -33,4 +33,5 @@ export const DEFAULT_SANDBOX: SandboxPolicy = {
   cpuSeconds: 60,
   fileMb: 64,
   readOnlyPaths: [],
+  homes: undefined,
 };

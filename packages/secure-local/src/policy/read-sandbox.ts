@@ -1,7 +1,7 @@
 // Reads the sections sandbox and output.
 import type { Environment } from "./path-value.js";
 import { DEFAULT_SANDBOX } from "./policy-defaults.js";
-import { readPathList } from "./read-path-value.js";
+import { readAnyPath, readPathList } from "./read-path-value.js";
 import { ruleAt } from "./rule.js";
 import type { OutputPolicy, SandboxPolicy } from "./sandbox-policy.js";
 import { oneOf, type Placed, type Section, wholeNumber, YES_NO } from "./section.js";
@@ -32,6 +32,7 @@ export function readSandbox(root: Section, environment: Environment): SandboxPol
     cpuSeconds: section.value("cpu_seconds", CPU_SECONDS)?.value ?? DEFAULT_SANDBOX.cpuSeconds,
     fileMb: section.value("file_mb", FILE_MB)?.value ?? DEFAULT_SANDBOX.fileMb,
     readOnlyPaths: readPathList(section, "read_only_paths", environment),
+    homes: readAnyPath(section, "homes", environment),
   };
   section.finish();
   return sandbox;

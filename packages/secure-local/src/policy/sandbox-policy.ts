@@ -17,6 +17,8 @@ export interface SandboxPolicy {
   readonly fileMb: number;
   /** `read_only_paths`: absolute paths seen inside beside the system's own; no patterns. */
   readonly readOnlyPaths: readonly string[];
+  /** `homes`: an absolute folder in which each command and plugin has a home of its own, kept from start to start; absent: homes vanish. */
+  readonly homes: string | undefined;
 }
 
 /** What becomes of characters that people do not see. */

@@ -10,6 +10,8 @@ import {
   BASE_ENVIRONMENT,
   type Feed,
   type Handed,
+  KEPT_HOME,
+  KEPT_HOME_ENVIRONMENT,
   type Launch,
   type Reach,
   type Wall,
@@ -158,14 +160,13 @@ function who(): Handed[] {
   ];
 }
 
-function environment({ env, egress }: WalledCommand): string[] {
+function environment({ env, egress, reach = [] }: WalledCommand): string[] {
+  const home = reach.some(({ at }) => at === KEPT_HOME) ? KEPT_HOME_ENVIRONMENT : {};
   const certificates = egress === undefined ? {} : certificateEnvironment();
   const proxy = egress === undefined ? {} : proxyEnvironment(`127.0.0.1:${RELAY_PORT}`);
-  return Object.entries({ ...BASE_ENVIRONMENT, ...certificates, ...env, ...proxy }).flatMap(([name, value]) => [
-    "--setenv",
-    name,
-    value,
-  ]);
+  return Object.entries({ ...BASE_ENVIRONMENT, ...home, ...certificates, ...env, ...proxy }).flatMap(
+    ([name, value]) => ["--setenv", name, value],
+  );
 }
 
 /** A folder before what lies in it; what covers comes last, wherever it lies. */

@@ -1,7 +1,7 @@
 // Starts a program behind a wall, and ends it with everything it started.
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import type { Buffer } from "node:buffer";
-import { closeSync } from "node:fs";
+import { closeSync, readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { inheritedFiles } from "./inherited-files.js";
 import { KeptBytes } from "./kept-bytes.js";
@@ -53,7 +53,7 @@ export function endWalled(wall: Wall, child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   if (wall.name === "bubblewrap") {
     const gate = CLOSED_GATES.get(child);
-    if (gate === undefined) child.kill("SIGKILL");
+    if (gate === undefined) endStanding(child, child.pid);
     else closeForGood(child, gate);
     return;
   }
@@ -85,6 +85,30 @@ function letThrough(child: ChildProcess, gate: Duplex | null | undefined): void 
     gate.end("\n");
   });
   child.once("exit", () => gate.destroy());
+}
+
+/**
+ * The first process inside is ended too: on a busy machine the command runs before that process has asked the kernel to end
+ * with the one outside, and then it would stay.
+ */
+function endStanding(child: ChildProcess, pid: number): void {
+  for (const inside of childrenOf(pid)) {
+    try {
+      process.kill(inside, "SIGKILL");
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  child.kill("SIGKILL");
+}
+
+/** None where the kernel was built without this list; a process that we have not yet been told the end of keeps its number. */
+function childrenOf(pid: number): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
 }
 
 /**

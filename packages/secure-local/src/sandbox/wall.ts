@@ -74,6 +74,16 @@ export class WallError extends Error {
 /** Folder inside in which a sandbox finds what this program hands it. */
 export const HANDED_FOLDER = "/run/mcp-secure-local";
 
+/** Where a home that is kept is seen inside. */
+export const KEPT_HOME = "/home/sandbox";
+
+/** For a program whose home is kept: uv looks for its cache by a name of its own. */
+export const KEPT_HOME_ENVIRONMENT: Readonly<Record<string, string>> = {
+  HOME: KEPT_HOME,
+  XDG_CACHE_HOME: `${KEPT_HOME}/.cache`,
+  UV_CACHE_DIR: `${KEPT_HOME}/.cache/uv`,
+};
+
 /** What every program behind a wall has in its environment. */
 export const BASE_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: "/usr/local/bin:/usr/bin:/bin",
