@@ -53,7 +53,7 @@ export function endWalled(wall: Wall, child: ChildProcess): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   if (wall.name === "bubblewrap") {
     const gate = CLOSED_GATES.get(child);
-    if (gate === undefined) endStanding(child, child.pid);
+    if (gate === undefined) endStanding(child);
     else closeForGood(child, gate);
     return;
   }
@@ -91,8 +91,8 @@ function letThrough(child: ChildProcess, gate: Duplex | null | undefined): void 
  * The first process inside is ended too: on a busy machine the command runs before that process has asked the kernel to end
  * with the one outside, and then it would stay.
  */
-function endStanding(child: ChildProcess, pid: number): void {
-  for (const inside of childrenOf(pid)) {
+function endStanding(child: ChildProcess): void {
+  for (const inside of childrenOf(child.pid)) {
     try {
       process.kill(inside, "SIGKILL");
     } catch {
@@ -103,7 +103,7 @@ function endStanding(child: ChildProcess, pid: number): void {
 }
 
 /** None where the kernel was built without this list; a process that we have not yet been told the end of keeps its number. */
-function childrenOf(pid: number): readonly number[] {
+function childrenOf(pid: number | undefined): readonly number[] {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
   } catch {
@@ -117,7 +117,7 @@ function childrenOf(pid: number): readonly number[] {
  */
 function closeForGood(child: ChildProcess, gate: Duplex): void {
   gate.destroy();
-  const timer = setTimeout(() => child.kill("SIGKILL"), BUILT_MS).unref();
+  const timer = setTimeout(() => endStanding(child), BUILT_MS).unref();
   child.once("exit", () => clearTimeout(timer));
 }
 
