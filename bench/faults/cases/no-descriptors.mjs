@@ -33,8 +33,14 @@ export async function run({ full }) {
       {
         what: `${clients} connections at ${DESCRIPTORS} descriptors`,
         measured: `${opened} held open; ${served} of ${CALLS} calls on an older connection served, write_file ${files.ok ? "done" : "refused"}; ${results} results on record; new client served ${recovered === undefined ? "never" : `after ${recovered.toFixed(0)} ms`}; health ${health.status}; exit ${how}; ${fault ?? "audit verifies"}`,
-        limit: `no crash, all recorded, new client within ${RECOVERY_MS} ms`,
-        passed: served === CALLS && how === 0 && fault === undefined && recovered < RECOVERY_MS && results >= CALLS + 1,
+        limit: `no crash, all recorded, files still written, new client within ${RECOVERY_MS} ms`,
+        passed:
+          served === CALLS &&
+          files.ok &&
+          how === 0 &&
+          fault === undefined &&
+          recovered < RECOVERY_MS &&
+          results >= CALLS + 1,
       },
     ];
   } finally {
