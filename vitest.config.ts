@@ -4,14 +4,18 @@ import { defineConfig } from "vitest/config";
 
 const conditions = ["@secure-local/source", "module", "node", "default"];
 
-// These touch nothing but what they make themselves, so they share the modules of their worker, which are otherwise
-// loaded anew for each file. Whatever measures memory or time, loads much or changes globals stays out.
-const OUT = "bombs|pressure|principals|shared-file|uri-template";
-const SHARING = [
-  "{auth,auth-client,client,endpoint,era,fetch,http,http-client,jsonrpc,protocol}",
-  "{refusals,schema,serve,server,sse,surface,tasks,transcripts,transport}",
-].map((folders) => `packages/mcp/test/${folders}/**/!(${OUT}).test.ts`);
-SHARING.push("packages/secure-local/test/{approvals,capabilities,guard,policy,tools}/**/*.test.ts");
+// Test files share the modules of their worker, which are otherwise loaded and compiled anew for each file: that costs
+// more than most tests do. What stays alone measures memory or time, or replaces a module.
+const ALONE = [
+  "packages/mcp/test/{jsonrpc,schema}/bombs.test.ts",
+  "packages/mcp/test/node/stdio-server.test.ts",
+  "packages/mcp/test/node-client/child-{output,without-proc}.test.ts",
+  "packages/mcp/test/protocol/uri-template.test.ts",
+  "packages/mcp/test/transport/stdio-framing.test.ts",
+  "packages/secure-local/test/audit/redaction.test.ts",
+  "packages/secure-local/test/cleaning/{clean-text,secrets}.test.ts",
+  "packages/secure-local/test/{policy/decide,policy/parse-policy,tools/web-search}.test.ts",
+];
 
 const ALL = [
   "packages/*/test/**/*.test.ts",
@@ -25,8 +29,11 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     projects: [
-      { extends: true, test: { name: "sharing", include: SHARING, isolate: false } },
-      { extends: true, test: { name: "alone", include: ALL, exclude: ["**/node_modules/**", ...SHARING] } },
+      {
+        extends: true,
+        test: { name: "sharing", include: ALL, exclude: ["**/node_modules/**", ...ALONE], isolate: false },
+      },
+      { extends: true, test: { name: "alone", include: ALONE } },
     ],
     environment: "node",
     pool: "threads",

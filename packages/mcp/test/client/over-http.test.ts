@@ -118,7 +118,9 @@ it("cancels a call without a session by hanging up", async () => {
     const client = await connected(url, { revision });
     const controller = new AbortController();
     const call = client.call("wait", {}, { signal: controller.signal });
-    void vi.waitFor(() => expect(started).toHaveBeenCalled()).then(() => controller.abort("enough"));
+    void vi
+      .waitFor(() => expect(started).toHaveBeenCalled(), { timeout: 10_000 })
+      .then(() => controller.abort("enough"));
     await expect(call).rejects.toMatchObject({ code: "CANCELLED" });
     await vi.waitFor(() => expect(stopped).toHaveBeenCalled(), { timeout: 10_000 });
   }

@@ -58,9 +58,7 @@ describe("without a session", () => {
     expect(await take(files, 1)).toEqual([{ kind: "resource", uri: "test://a/b" }]);
     await files.close();
     await tools.close();
-    await vi.waitFor(() =>
-      expect(scripted.methods.filter((method) => method === "notifications/cancelled")).toHaveLength(2),
-    );
+    await expect.poll(() => scripted.methods.filter((method) => method === "notifications/cancelled")).toHaveLength(2);
     await client.close();
   });
 

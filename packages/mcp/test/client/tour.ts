@@ -148,9 +148,12 @@ export const TOUR: Readonly<Record<string, Stop>> = {
       const done = await labor.result();
       const cancelled = await client.callTask("labor");
       await cancelled.cancel();
-      await vi.waitFor(async () => {
-        if ((await cancelled.status()).status !== "cancelled") throw new Error("not yet");
-      });
+      await vi.waitFor(
+        async () => {
+          if ((await cancelled.status()).status !== "cancelled") throw new Error("not yet");
+        },
+        { timeout: 10_000 },
+      );
       const refused = await OK(cancelled.result());
       const plain = await (await client.callTask("plain")).result();
       return {

@@ -5,6 +5,7 @@ import { nodeRequester } from "../../src/node/http-requester.js";
 import { fetchRequester } from "../../src/transport/http-client/fetch-requester.js";
 import type { HttpRequester } from "../../src/transport/http-client/http-requester.js";
 import { gate } from "../http/http-fixture.js";
+import { refusingPort } from "../support/refusing-port.js";
 import { answer, byHand, linkTo, notification, replyJson, type Seen, type TestLink } from "./link-fixture.js";
 import { rawServer } from "./raw-server.js";
 
@@ -169,9 +170,7 @@ describe.each(kinds)("with %s", (kind, requester) => {
     const unknown = (await (await to(silent.url)).ask("tools/call")).error;
     expect(unknown).toMatchObject({ code: "OUTCOME_UNKNOWN" });
     expect(unknown?.message).toContain("may have been served");
-    const gone = silent.url;
-    await silent.close();
-    const { error } = await (await to(gone)).ask("tools/call");
+    const { error } = await (await to(`http://127.0.0.1:${await refusingPort()}/mcp`)).ask("tools/call");
     expect(error).toMatchObject({ code: "UNREACHABLE" });
     expect(error?.message).toContain("ECONNREFUSED");
   });

@@ -12,6 +12,7 @@ import type { HttpReply, HttpRequest, HttpRequester } from "../../src/transport/
 import { start, testServer } from "../http/http-fixture.js";
 import { selfMadeCertificate } from "../support/self-made-certificate.js";
 import { byHand, linkTo } from "./link-fixture.js";
+import { refusingPort } from "../support/refusing-port.js";
 import { rawServer } from "./raw-server.js";
 
 function made(options: NodeRequesterOptions = {}): HttpRequester {
@@ -137,9 +138,7 @@ describe("through a proxy", () => {
   });
 
   it("says that the proxy is not there, and takes none that makes no sense", async () => {
-    const gone = await rawServer(() => undefined);
-    await gone.close();
-    const requester = made({ proxy: new URL(gone.url).origin });
+    const requester = made({ proxy: `http://127.0.0.1:${await refusingPort()}` });
     await expect(get(requester, "https://server.invalid/")).rejects.toMatchObject({ code: "UNREACHABLE" });
     await expect(get(requester, "http://server.invalid/")).rejects.toMatchObject({ code: "UNREACHABLE" });
     expect(() => nodeRequester({ proxy: "socks5://host" })).toThrow("http: or https:");

@@ -23,10 +23,13 @@ const ANSWERING_ALL = {
 
 const PARTS: Readonly<Record<string, (client: Client) => Promise<void>>> = {
   async tools(client) {
-    await vi.waitFor(async () => {
-      const names = (await client.tools().all()).map(({ name }) => name);
-      expect(names).toEqual(expect.arrayContaining(["echo", "get-roots-list", "trigger-sampling-request"]));
-    });
+    await vi.waitFor(
+      async () => {
+        const names = (await client.tools().all()).map(({ name }) => name);
+        expect(names).toEqual(expect.arrayContaining(["echo", "get-roots-list", "trigger-sampling-request"]));
+      },
+      { timeout: 10_000 },
+    );
     expect(texts(await client.call("echo", { message: "hi" }))).toBe("Echo: hi");
     expect(texts(await client.call("get-sum", { a: 1, b: 2 }))).toContain("3");
     expect(await client.call("get-sum", { a: "one" })).toMatchObject({ isError: true });

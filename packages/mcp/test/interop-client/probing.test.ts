@@ -6,6 +6,7 @@ import { createServer as createTcpServer, type Socket } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ConnectError } from "../../src/client/connect-error.js";
 import { connect, type NodeConnectOptions, type NodeConnectTarget } from "../../src/serve/connect-node.js";
+import { refusingPort } from "../support/refusing-port.js";
 import { WHOLE, withClient } from "./cells.js";
 import { listening } from "./servers/listening.mjs";
 
@@ -166,9 +167,7 @@ describe("a URL that says nothing about its revision is reported", () => {
   });
 
   it("as UNREACHABLE when nothing listens", async () => {
-    const { origin, close } = await listening(createServer());
-    await close();
-    expect((await failure(`${origin}/mcp`, OPTIONS)).code).toBe("UNREACHABLE");
+    expect((await failure(`http://127.0.0.1:${await refusingPort()}/mcp`, OPTIONS)).code).toBe("UNREACHABLE");
   });
 });
 

@@ -1,9 +1,10 @@
 // The one way out: what is refused before a connection, what is pinned during one, and how much is read.
 import { Buffer } from "node:buffer";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import { createServer as createTcpServer, type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { refusingPort } from "../../../mcp/test/support/refusing-port.js";
 import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
 import { createFetch, type FetchOptions } from "../../src/capabilities/fetch.js";
 import type { FetchError } from "../../src/capabilities/fetch-error.js";
@@ -142,10 +143,7 @@ describe("before anything is sent", () => {
   });
 
   it("tries the next address of a name when one does not answer", async () => {
-    const closed = createTcpServer();
-    await new Promise<void>((resolve) => closed.listen(0, "127.0.0.1", resolve));
-    const free = (closed.address() as AddressInfo).port;
-    await new Promise((resolve) => closed.close(resolve));
+    const free = await refusingPort();
     const fetch = createFetch(named, { resolve: async () => ["::1", "127.0.0.1"] });
     expect((await fetch(`http://named.example:${port}/plain`)).status).toBe(200);
     const error = await failure(() => ({ allowed: true, rule: "", allowPrivate: true }), `http://127.0.0.1:${free}/`);
