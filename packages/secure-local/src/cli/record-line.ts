@@ -13,7 +13,8 @@ export const TABLE_HEAD: string = row(["time", "kind", "tool", "principal", "out
 export function tableRow(record: LogRecord): string {
   const { time, kind, tool, principal, outcome, decision, detail, duration_ms: duration } = record;
   const { allowed, rule, line } = (decision ?? {}) as { allowed?: boolean; rule?: string; line?: number };
-  const why = rule ?? (detail as { rule?: unknown; reason?: unknown } | undefined)?.rule;
+  const told = (detail ?? {}) as { rule?: unknown; reason?: unknown };
+  const why = rule ?? told.rule ?? told.reason;
   const took = typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
   const place = line === undefined ? "" : ` (line ${line})`;
   const verdict = outcome ?? (allowed === undefined ? "" : allowed ? "allowed" : "denied");
