@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { connect, createServer } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { fileURLToPath } from "node:url";
 import { corpus } from "../support/corpora.mjs";
 import { canProbe, escapes, isOfNetwork } from "../support/escapes.mjs";
 import { hostileUrls } from "../support/hostile-urls.mjs";
@@ -11,6 +12,7 @@ import { listen, watchSockets } from "../support/sockets.mjs";
 export const goal = { id: "T07", title: "Egress of sandboxed processes", atLeast: 250 };
 
 const GOOD = "allowed.test";
+const PROBES = fileURLToPath(new URL("../../packages/secure-local/test/sandbox/egress-probes.py", import.meta.url));
 
 export async function run(report, parts) {
   if (!canProbe(parts)) return report.demand("bubblewrap and python3 are there to be tried", false);
@@ -18,7 +20,23 @@ export async function run(report, parts) {
   for (const [name, why] of Object.entries(held))
     if (isOfNetwork(name)) await report.attack(name, () => why !== null || "it got out");
   if (reached > 0) report.sideEffect(`${reached} connections to the canaries`);
+  await connected(report, parts);
   await proxied(report, parts);
+}
+
+/** From inside a sandbox that may use the network: past its proxy, and more out of it than the policy allows. */
+async function connected(report, { probeEgress }) {
+  const { attacks, uses, reached, lookedUp } = await probeEgress(PROBES);
+  for (const [name, why] of Object.entries(attacks))
+    await report.attack(`inside: ${name}`, () => why !== null || "it got through");
+  for (const [name, worked] of Object.entries(uses)) await report.benign(`inside: ${name}`, () => worked);
+  if (reached > 0) report.sideEffect(`${reached} connections to the canary`);
+  const others = lookedUp.filter((name) => name !== GOOD && name !== "rebound.test");
+  if (others.length > 0) report.sideEffect(`looked up ${others.join(", ")}`);
+  report.demand(
+    "40 attacks and 20 honest uses from inside",
+    Object.keys(attacks).length >= 40 && Object.keys(uses).length >= 20,
+  );
 }
 
 /** A proxy under a decision that names one host, and a canary that sees what comes out of it. */

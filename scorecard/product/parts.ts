@@ -56,6 +56,7 @@ export {
 export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress-proxy.js";
 export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
 export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
+export { probeEgress } from "../../packages/secure-local/test/sandbox/egress-probing.js";
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";
 export { answerOne } from "../../packages/secure-local/src/cli/approve-command.js";
 export { digestOfText } from "../../packages/secure-local/src/guard/approvals/desk-message.js";

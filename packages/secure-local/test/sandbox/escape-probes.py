@@ -69,6 +69,10 @@ listing("home folders", "/home")
 listing("root's home", "/root")
 listing("/sys", "/sys")
 listing("/run", "/run/user")
+writing("the canary", canary)
+writing("the canary through /proc/1/root", "/proc/1/root" + canary)
+writing("beside the canary", os.path.dirname(canary) + "/escaped")
+writing("memory of the outer process", "/proc/%d/mem" % outer_pid)
 writing("/usr", "/usr/escaped")
 writing("a system program", "/usr/bin/env")
 writing("through /bin", "/bin/escaped")
@@ -201,6 +205,9 @@ kernel("perf_event_open", 298, 241, buffer, 0, -1, -1, 0)
 kernel("io_uring_setup", 425, 425, 8, buffer)
 kernel("userfaultfd", 323, 282, 1)
 kernel("open_by_handle_at", 304, 265, -100, buffer, 0)
+kernel("name_to_handle_at", 303, 264, -100, b"/usr", buffer, buffer, 0)
+kernel("fanotify_init", 300, 262, 0, 0)
+kernel("quotactl", 179, 60, 0, b"/dev/vda", 0, buffer)
 kernel("kexec_load", 246, 104, 0, 0, 0, 0)
 kernel("init_module", 175, 105, buffer, 0, b"")
 kernel("reboot", 169, 142, 0xFEE1DEAD, 672274793, 0, 0)
@@ -238,6 +245,22 @@ connecting("by a raw socket", socket.AF_INET, socket.SOCK_RAW, ("1.1.1.1", 0), s
 connecting("to the host of a virtual machine", 40, socket.SOCK_STREAM, (2, 1024))
 connecting("to an abstract Unix socket", socket.AF_UNIX, socket.SOCK_STREAM, "\0" + abstract)
 connecting("to a Unix socket", socket.AF_UNIX, socket.SOCK_STREAM, socket_path)
+
+
+@probe("connect to a Unix socket from a pair")
+def _():
+    # A pair needs no call that is refused; its halves could be pointed elsewhere.
+    for address in (socket_path, "\0" + abstract):
+        one, _ = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+        one.sendto(b"x", address)
+
+
+@probe("sockets that hand over files")
+def _():
+    with socket.socket(fileno=os.dup(0)) as stream:
+        _, control, *_ = stream.recvmsg(1, socket.CMSG_SPACE(64), socket.MSG_DONTWAIT)
+        if not control:
+            raise Held("none came")
 
 
 @probe("send packets")
