@@ -181,7 +181,7 @@ export const SECTIONS = {
     about:
       "Which calls a person has to agree to. Every rule that fits counts: the shortest timeout, the narrowest memory, only those who may answer for all of them. No answer is a refusal.",
     example:
-      'approvals:\n  - approve: destructive\n  - approve: [write_file, "git_*"]\n    when: { path: "/etc/**", mode: "over*", force: true }\n    timeout: 60\n    remember: 10\n    answer_by: [client, terminal]',
+      'approvals:\n  - approve: destructive\n  - approve: tainted\n  - approve: [write_file, "git_*"]\n    when: { path: "/etc/**", mode: "over*", force: true }\n    timeout: 60\n    remember: 10\n    answer_by: [client, terminal]',
     keys: {},
   },
   "approvals[]": {
@@ -189,8 +189,8 @@ export const SECTIONS = {
     keys: {
       approve: [
         "required",
-        "`destructive` is every tool that does not say that it only reads or destroys nothing.",
-        "destructive, all, or a list of names and beginnings of tools",
+        "`destructive` is every tool that does not say that it only reads or destroys nothing; `tainted` every tool that can send something out, once the session has read private data and texts of strangers.",
+        "destructive, tainted, all, or a list of names and beginnings of tools",
       ],
       when: [
         "every call",

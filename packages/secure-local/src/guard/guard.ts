@@ -23,6 +23,7 @@ import { RateLimits } from "./rate-limits.js";
 import { denied, giveUp, limited, NOT_RECORDED, refuse, type Refusal, unknown, WITHHELD } from "./refusal.js";
 import { listenedSubjects, type Subject, subjectOf } from "./subject.js";
 import { type Terms, termsOf } from "./terms.js";
+import { type FlowOf, Taints } from "./taints.js";
 import { type Guarded, Trail } from "./trail.js";
 
 /** A call that takes longer than this share of its time is told to its caller. */
@@ -42,6 +43,8 @@ export interface GuardOptions {
   readonly objection?: Objection;
   /** Whether the texts of this tool come from strangers. Default: they do not. */
   readonly outside?: (tool: string) => boolean;
+  /** What goes through something, with the arguments of a call where they are known. Default: nothing. */
+  readonly flow?: FlowOf;
   /** Where people are asked for consent whose client cannot ask them. Default: nowhere. */
   readonly desk?: ApprovalsOptions["desk"] | undefined;
   /** Monotonic milliseconds; `performance.now` when absent. */
@@ -53,6 +56,7 @@ export class Guard {
   readonly #exists: Exists;
   readonly #objection: Objection;
   readonly #outside: (tool: string) => boolean;
+  readonly #taints: Taints;
   readonly #requests: RateLimits;
   readonly #tools: RateLimits;
   readonly #trail: Trail;
@@ -70,6 +74,7 @@ export class Guard {
     this.#exists = options.exists;
     this.#objection = options.objection ?? (() => undefined);
     this.#outside = options.outside ?? (() => false);
+    this.#taints = new Taints(this.#now, options.flow);
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
     this.#trail = new Trail(options.audit);
@@ -112,7 +117,7 @@ export class Guard {
     const underway = this.#underway.get(call.ctx.signal);
     // Admitted before there were approvals, or not at all: nobody knows by which policy it should be judged.
     if (underway === undefined) return Promise.resolve(UNKNOWN_CALL);
-    return this.#approvals.consent(call, underway);
+    return this.#approvals.consent({ ...call, taint: this.#taints.before(call, underway.guarded) }, underway);
   }
 
   /** Takes the text of an exception whose id a client was given, for that call's record. */
@@ -152,6 +157,7 @@ export class Guard {
     this.#admissions.leave(admission);
     const ending = running === undefined ? NOT_BEGUN : await running;
     const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
+    this.#taints.noteRead(guarded, result);
     try {
       await this.#trail.result(guarded, result);
     } catch {

@@ -8,6 +8,8 @@ export interface ApprovalCall {
   readonly tool: string;
   /** Whether the tool may destroy: it does not say that it only reads, nor that it destroys nothing. */
   readonly destructive: boolean;
+  /** Whether the tool can send something out, and the session has read private data and texts of strangers. Default: no. */
+  readonly tainted?: boolean;
   readonly arguments: unknown;
 }
 
@@ -43,8 +45,9 @@ function span(remember: Remember): number {
   return remember.kind === "none" ? 0 : Infinity;
 }
 
-function names({ approve }: ApprovalRule, { tool, destructive }: ApprovalCall): boolean {
+function names({ approve }: ApprovalRule, { tool, destructive, tainted = false }: ApprovalCall): boolean {
   if (approve === "all") return true;
+  if (approve === "tainted") return tainted;
   return approve === "destructive" ? destructive : approve.find(tool) !== undefined;
 }
 

@@ -26,8 +26,11 @@ export interface ArgumentCondition {
 /** One item of `approvals`. A call needs consent when any item fits it. */
 export interface ApprovalRule {
   readonly rule: Rule;
-  /** `approve`: `destructive` (tools that say they destroy or do not say they do not), `all`, or names and prefixes of tools. */
-  readonly approve: "destructive" | "all" | NameMatcher;
+  /**
+   * `approve`: `destructive` (tools that say they destroy or do not say they do not), `tainted` (tools that can send something out, once
+   * the session has read private data and texts of strangers), `all`, or names and prefixes of tools.
+   */
+  readonly approve: "destructive" | "tainted" | "all" | NameMatcher;
   /** `when`: every condition has to fit; without it every call of those tools is meant. */
   readonly when: readonly ArgumentCondition[];
   /** `timeout` in seconds, default 120, at most 300. Here in milliseconds. No answer in time is a refusal. */

@@ -11,7 +11,7 @@ import { oneOf, secondsUpTo, type Section, type Wanted } from "./section.js";
 const MAX_TIMEOUT_S = 300;
 const DEFAULT_TIMEOUT_S = 120;
 const TIMEOUT = secondsUpTo(MAX_TIMEOUT_S);
-const GROUP = oneOf("destructive", "all");
+const GROUP = oneOf("destructive", "tainted", "all");
 const APPROVER: Wanted<Approver> = oneOf("client", "terminal");
 const MAX_REMEMBERED_MINUTES = 60;
 const REMEMBER: Wanted<Remember> = {

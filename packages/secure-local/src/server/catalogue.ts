@@ -48,6 +48,8 @@ export interface Catalogue {
   readonly templates: ReadonlyMap<string, ResourceFamily>;
   /** What plugins would offer and may not, by kind and name as in `tool weather_now`, and why. */
   readonly withheld: ReadonlyMap<string, string>;
+  /** The plugin behind something, by kind and name. */
+  readonly owners: ReadonlyMap<string, string>;
 }
 
 export interface CatalogueOptions {
@@ -105,6 +107,7 @@ export function catalogueOf(
     ]),
     templates: new Map([...offered.templates, ...gitOffer(policy, files), ...schemas.templates]),
     withheld: plugins?.withheld ?? new Map<string, string>(),
+    owners: plugins?.owners ?? new Map<string, string>(),
   };
 }
 

@@ -7,7 +7,13 @@ import type { PluginOffer } from "./plugin-offer.js";
 import { learnSecret } from "./remember-secrets.js";
 import type { PluginReview } from "./plugin-reviews.js";
 
-const NOTHING: PluginOffer = { withheld: new Map(), tools: [], prompts: new Map(), resources: new Map() };
+const NOTHING: PluginOffer = {
+  withheld: new Map(),
+  owners: new Map(),
+  tools: [],
+  prompts: new Map(),
+  resources: new Map(),
+};
 
 export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn"> {
   readonly say: (line: string) => void;

@@ -1,11 +1,13 @@
 // Keeps what a server has registered equal to what the policy in force allows.
 import type { Registration, Server } from "@secure-local/mcp/server";
 import type { SubjectKind } from "../guard/subject.js";
+import type { Flow } from "../guard/taints.js";
 import { type Decision, decide } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import { type SharedPowers, toolDefinition } from "../tools/tool-definition.js";
 import { type AnyPrompt, type AnyTool, type Catalogue, has } from "./catalogue.js";
 import { cleanListing } from "./clean-listing.js";
+import { type FlowSubject, flowOf } from "./flow-of.js";
 import { objection } from "./objection.js";
 import { unmetNeed } from "./unmet-need.js";
 import { type Consent, withConsent } from "./with-consent.js";
@@ -60,6 +62,11 @@ export class Offer {
   /** What else stands against something whose name the policy allows. */
   objection(policy: Policy, subject: { readonly kind: SubjectKind; readonly name: string }): Decision | undefined {
     return objection(policy, this.#catalogue, subject);
+  }
+
+  /** What goes through something under a policy. */
+  flow(policy: Policy, subject: FlowSubject): Flow {
+    return flowOf(policy, this.#catalogue, subject);
   }
 
   /** Whether what a tool answers was written by strangers. */

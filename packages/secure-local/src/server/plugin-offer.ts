@@ -30,6 +30,8 @@ const DESCRIPTION_BYTES = 4_096;
 export interface PluginOffer {
   /** What is not offered, by kind and name, and why. */
   readonly withheld: ReadonlyMap<string, string>;
+  /** The plugin behind each of what is offered, by kind and name. */
+  readonly owners: ReadonlyMap<string, string>;
   readonly tools: readonly AnyTool[];
   readonly prompts: ReadonlyMap<string, AnyPrompt>;
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
@@ -48,10 +50,21 @@ export function pluginOffer(
   const tools = offered.flatMap(({ plugin, tools }) => tools.map((tool) => toolOf(plugin, tool)));
   return {
     withheld,
+    owners: new Map(offered.flatMap(ownersOf)),
     tools: tools.filter((tool) => isUsable(tool, say)),
     prompts: new Map(offered.flatMap(({ plugin, prompts }) => prompts.map((each) => promptOf(plugin, each)))),
     resources: new Map(offered.flatMap(({ plugin, resources }) => resources.map((each) => resourceOf(plugin, each)))),
   };
+}
+
+type Offered = { readonly plugin: Plugin } & ReturnType<typeof sifted>;
+
+function ownersOf({ plugin: { name: owner }, tools, prompts, resources }: Offered): (readonly [string, string])[] {
+  return [
+    ...tools.map(({ name }) => [`tool ${ownName(owner, name)}`, owner] as const),
+    ...prompts.map(({ name }) => [`prompt ${ownName(owner, name)}`, owner] as const),
+    ...resources.map(({ uri }) => [`resource ${uri}`, owner] as const),
+  ];
 }
 
 function sifted(

@@ -4,7 +4,7 @@ import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import type { Desk } from "../guard/approvals/desk.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { Guard } from "../guard/guard.js";
+import { Guard, type GuardOptions } from "../guard/guard.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
@@ -62,8 +62,8 @@ export class SecureServer {
     const files = lazyFileSystem(current, own);
     const databases = lazyDatabases(current, own);
     const run = lazyRun(current, own);
-    const identity = { name: SERVER_NAME, version };
-    this.#catalogue = { identity, tools, files, databases, run, listed: () => this.#offer.tools() };
+    const listed = (): AnyTool[] => this.#offer.tools();
+    this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, listed };
     this.#plugins = this.#lazyPlugins({ own, storage: options.storage, say });
     this.server = new Server({
       name: SERVER_NAME,
@@ -83,17 +83,20 @@ export class SecureServer {
       consent: (call) => this.#guard.consent(call),
       withdraw: (take) => this.#guard.withdraw(take),
     });
-    this.#guard = new Guard({
-      policy,
-      audit,
-      exists: ({ kind, name }) => this.#offer.exists(kind, name),
-      objection: (under, subject) => this.#offer.objection(under, subject),
-      outside: (tool) => this.#offer.speaksForStrangers(tool),
-      desk: options.desk,
-    });
+    this.#guard = new Guard({ policy, audit, ...this.#offered(), desk: options.desk });
     this.#offer.update(policy, catalogue);
     if (telemetry !== undefined) this.server.use(telemetry.around);
     this.server.use(this.#guard.middleware);
+  }
+
+  /** What the guard asks about what there is. */
+  #offered(): Pick<GuardOptions, "exists" | "objection" | "outside" | "flow"> {
+    return {
+      exists: ({ kind, name }) => this.#offer.exists(kind, name),
+      objection: (under, subject) => this.#offer.objection(under, subject),
+      outside: (tool) => this.#offer.speaksForStrangers(tool),
+      flow: (under, subject) => this.#offer.flow(under, subject),
+    };
   }
 
   #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "say">): LazyPlugins {

@@ -7,6 +7,7 @@ import type { Policy } from "../../policy/policy.js";
 import type { Rule } from "../../policy/rule.js";
 import type { Deadline } from "../deadline.js";
 import { RateLimits } from "../rate-limits.js";
+import { type Taint, withTaint } from "../taints.js";
 import type { Guarded, Trail } from "../trail.js";
 import { askClient, canAskClient } from "./ask-client.js";
 import { callDigest } from "./call-digest.js";
@@ -21,6 +22,8 @@ export interface AskedCall {
   readonly destructive: boolean;
   /** What the handler will get. */
   readonly arguments: unknown;
+  /** What the session has read, where the tool can send it out. */
+  readonly taint?: Taint | undefined;
 }
 
 /** Why a call may not run, for the model and for the record. */
@@ -70,7 +73,7 @@ export class Approvals {
   /** Undefined when the call may run now, once. Never rejects. */
   consent(call: AskedCall, { guarded, deadline }: Underway): Promise<NotApproved | undefined> | undefined {
     const { policy } = guarded.terms;
-    const need = approvalNeed(policy, call);
+    const need = approvalNeed(policy, { ...call, tainted: call.taint !== undefined });
     return need === undefined ? undefined : this.#decide(new Case(call, guarded, need), deadline);
   }
 
@@ -185,13 +188,16 @@ class Case {
     this.guarded = guarded;
     this.need = need;
     this.digest = digestOf(call, guarded);
-    this.shown = shownCall({ tool: call.tool, arguments: call.arguments, principal, rules, timeoutMs, id });
+    const shown = { tool: call.tool, arguments: call.arguments, principal, timeoutMs, id };
+    this.shown = shownCall({ ...shown, rules: rules.map((rule) => withTaint(rule, call.taint)) });
     this.question = { id, text: this.shown ?? "", remember: inWords(need.remember), timeoutMs };
   }
 
   /** What the record says beside what every record of a call says. */
   detail(more: Readonly<Record<string, unknown>>): { readonly rule: Rule; readonly detail: Record<string, unknown> } {
-    return { rule: this.#rule, detail: { question: this.question.id, call: this.digest, ...more } };
+    const { taint } = this.call;
+    const tainted = taint === undefined ? {} : { tainted: taint };
+    return { rule: this.#rule, detail: { question: this.question.id, call: this.digest, ...tainted, ...more } };
   }
 
   refused(reason: string): NotApproved {
