@@ -2,8 +2,9 @@
 import { identify, isAnswerWithoutId } from "../jsonrpc/identify.js";
 import type { Excerpt } from "../jsonrpc/transport.js";
 
-const HEAD_BYTES = 4_096;
-const TAIL_BYTES = 256;
+/** What is kept of either end. */
+export const HEAD_BYTES = 4_096;
+export const TAIL_BYTES = 256;
 
 // Made for the first line that cannot be read: most conversations have none.
 let lossy: TextDecoder | undefined;
@@ -24,7 +25,7 @@ export class OversizedLine {
   readonly #head: string;
   #tail: Uint8Array;
 
-  /** `begun` is what was kept of the line so far, `chunk` what made it too long. */
+  /** `begun` is the line so far, of which only both ends need be there; `chunk` made it too long. */
   constructor(begun: Uint8Array, chunk: Uint8Array) {
     const head = new Uint8Array(Math.min(HEAD_BYTES, begun.length + chunk.length));
     head.set(begun.subarray(0, head.length));

@@ -2,9 +2,15 @@
 
 // Most lines end in the chunk they begin in; this holds what is left of one in the common case.
 const SMALL = 16 * 1024;
+// A line of the usual limit is a handful of these, and no more than one of them is in vain.
+const LARGEST_BLOCK = 1024 * 1024;
 
 export class PartialLine {
-  #bytes: Uint8Array = new Uint8Array(SMALL);
+  // Full ones, before the last. A line that gets too long is never joined, so it costs its limit once and not twice.
+  #blocks: Uint8Array[] = [];
+  #last: Uint8Array = new Uint8Array(SMALL);
+  // Bytes of the last block that are taken.
+  #used = 0;
   #length = 0;
 
   get length(): number {
@@ -12,24 +18,52 @@ export class PartialLine {
   }
 
   append(chunk: Uint8Array): void {
-    const needed = this.#length + chunk.length;
-    if (needed > this.#bytes.length) {
-      // Doubling keeps the copying linear in the length of the line, however small the chunks.
-      const grown = new Uint8Array(Math.max(needed, this.#bytes.length * 2));
-      grown.set(this.#bytes.subarray(0, this.#length));
-      this.#bytes = grown;
+    const room = this.#last.length - this.#used;
+    this.#length += chunk.length;
+    if (chunk.length <= room) {
+      this.#last.set(chunk, this.#used);
+      this.#used += chunk.length;
+      return;
     }
-    this.#bytes.set(chunk, this.#length);
-    this.#length = needed;
+    this.#last.set(chunk.subarray(0, room), this.#used);
+    this.#blocks.push(this.#last);
+    const rest = chunk.subarray(room);
+    // Blocks as long as all before them keep their number small, however small the chunks.
+    this.#last = new Uint8Array(Math.max(rest.length, Math.min(this.#length, LARGEST_BLOCK)));
+    this.#last.set(rest);
+    this.#used = rest.length;
   }
 
-  /** The bytes so far, valid until the next `append`. */
+  /** The bytes so far, valid until the next `append`. They are joined for it, so it is asked for once a line. */
   get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+    if (this.#blocks.length === 0) return this.#last.subarray(0, this.#used);
+    return this.#copied(0, this.#length);
+  }
+
+  /** The first and the last bytes, those between left out. */
+  ends(first: number, last: number): Uint8Array {
+    if (this.#length <= first + last) return this.bytes;
+    const both = new Uint8Array(first + last);
+    both.set(this.#copied(0, first));
+    both.set(this.#copied(this.#length - last, this.#length), first);
+    return both;
   }
 
   clear(): void {
+    this.#blocks = [];
+    this.#used = 0;
     this.#length = 0;
-    if (this.#bytes.length > SMALL) this.#bytes = new Uint8Array(SMALL);
+    if (this.#last.length > SMALL) this.#last = new Uint8Array(SMALL);
+  }
+
+  #copied(from: number, to: number): Uint8Array {
+    const bytes = new Uint8Array(to - from);
+    let at = 0;
+    for (const block of [...this.#blocks, this.#last]) {
+      const [start, end] = [Math.max(from - at, 0), Math.min(to - at, block.length)];
+      if (start < end) bytes.set(block.subarray(start, end), at + start - from);
+      at += block.length;
+    }
+    return bytes;
   }
 }

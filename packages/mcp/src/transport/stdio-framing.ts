@@ -4,7 +4,7 @@ import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { tooLong } from "../jsonrpc/parse.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { Excerpt } from "../jsonrpc/transport.js";
-import { excerptOf, OversizedLine } from "./oversized-line.js";
+import { excerptOf, HEAD_BYTES, OversizedLine, TAIL_BYTES } from "./oversized-line.js";
 import { PartialLine } from "./partial-line.js";
 
 /** Decodes UTF-8, keeping a byte order mark as a character. Throws when the bytes are not UTF-8. */
@@ -101,7 +101,7 @@ export class LineFraming {
       this.#partial.append(bytes);
       return;
     }
-    this.#oversized = new OversizedLine(this.#partial.bytes, bytes);
+    this.#oversized = new OversizedLine(this.#partial.ends(HEAD_BYTES, TAIL_BYTES), bytes);
     this.#partial.clear();
     if (!this.#oversized.undecided) this.#report(this.#oversized);
   }
