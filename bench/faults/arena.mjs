@@ -1,12 +1,24 @@
 // A home of its own for the product under test: policy, log, plugins and files, and what became of them.
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stateEnvironment } from "../stdio/servers.mjs";
 
-export const PRODUCT = fileURLToPath(new URL("../../packages/secure-local/dist/mcp-secure-local.cjs", import.meta.url));
+const PACKAGE = fileURLToPath(new URL("../../packages/secure-local/", import.meta.url));
+let copied;
+
+/** The product's command: a copy, which stays as it is though the repository is built meanwhile. Removed when this process ends. */
+export function product() {
+  if (copied === undefined) {
+    copied = mkdtempSync(join(tmpdir(), "mcp-secure-local-product-"));
+    process.on("exit", () => rmSync(copied, { recursive: true, force: true }));
+    for (const name of ["dist", "package.json"]) cpSync(join(PACKAGE, name), join(copied, name), { recursive: true });
+  }
+  return join(copied, "dist", "mcp-secure-local.cjs");
+}
+
 /** Calls a minute that no case reaches. */
 const UNLIMITED = 1_000_000;
 
@@ -73,7 +85,7 @@ ${body}
 
   /** What `audit verify` says: undefined when it is content. */
   auditFault(log = this.log) {
-    const args = [PRODUCT, "audit", "verify", "--audit", log];
+    const args = [product(), "audit", "verify", "--audit", log];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { env: this.env, encoding: "utf8" });
     return status === 0 ? undefined : `audit verify: ${(stdout + stderr).trim().slice(0, 300)}`;
   }

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { Requests } from "../measure/mcp-requests.mjs";
 import { headerOf, HttpConnection, messageOf } from "../measure/raw-http.mjs";
-import { PRODUCT } from "./arena.mjs";
+import { product } from "./arena.mjs";
 import { callOutcome } from "./stdio-client.mjs";
 
 const START_MS = 20_000;
@@ -12,7 +12,7 @@ const STDERR_CHARS = 20_000;
 /** Starts `serve` on a free port; resolves when it listens. */
 export async function startHttpProduct(place, { wrap = [], node = [], args = [], env = {} } = {}) {
   const options = ["serve", "--port", "0", "--no-auth", "--quiet", "--rate", "1000000", "--policy", place.policy];
-  const [command, ...rest] = [...wrap, process.execPath, ...node, PRODUCT, ...options, ...args];
+  const [command, ...rest] = [...wrap, process.execPath, ...node, product(), ...options, ...args];
   const child = spawn(command, rest, { env: { ...place.env, ...env }, stdio: ["ignore", "ignore", "pipe"] });
   const server = new HttpProduct(child);
   for (const end = performance.now() + START_MS; server.port === undefined; await delay(5)) {

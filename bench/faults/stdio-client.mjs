@@ -1,7 +1,7 @@
 // A client of the product over stdio that asks many things at once and keeps what nobody asked for.
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
-import { PRODUCT } from "./arena.mjs";
+import { product } from "./arena.mjs";
 import { INITIALIZE } from "../measure/raw-client.mjs";
 
 const STDERR_CHARS = 20_000;
@@ -10,7 +10,7 @@ const PATIENCE_MS = 60_000;
 
 /** Starts the product in a place; `wrap` is the command that starts it, `node` are options of Node. */
 export function startProduct(place, { wrap = [], node = [], args = [], env = {}, asks = {} } = {}) {
-  const [command, ...rest] = [...wrap, process.execPath, ...node, PRODUCT, "--policy", place.policy, ...args];
+  const [command, ...rest] = [...wrap, process.execPath, ...node, product(), "--policy", place.policy, ...args];
   const child = spawn(command, rest, { env: { ...place.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
   return new StdioClient(child, asks);
 }

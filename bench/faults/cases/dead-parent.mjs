@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import { main } from "../../kill.mjs";
 import { quantile } from "../../measure/statistics.mjs";
-import { arena, PRODUCT } from "../arena.mjs";
+import { arena, product } from "../arena.mjs";
 
 const ORPHAN_MS = 1_000;
 const PARENT = fileURLToPath(new URL("../parent.mjs", import.meta.url));
@@ -60,7 +60,7 @@ async function withPlugin(runs) {
 /** Resolves when the plugin has answered a call. Inside the wall processes see other folders, so their arguments tell them apart. */
 async function started(place, n) {
   const mark = `${place.folder}`;
-  const parent = spawn(process.execPath, [PARENT, PRODUCT, place.policy], {
+  const parent = spawn(process.execPath, [PARENT, product(), place.policy], {
     env: { ...place.env, FAULTS_RUN: String(n) },
     stdio: ["ignore", "pipe", "inherit"],
   });
