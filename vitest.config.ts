@@ -17,6 +17,9 @@ const ALONE = [
   "packages/secure-local/test/{policy/decide,policy/parse-policy,tools/web-search}.test.ts",
 ];
 
+// A thread cannot go into a folder, which is how folders are held where they have no handles.
+const PROCESSES = ["packages/secure-local/test/files/*.test.ts"];
+
 const ALL = [
   "packages/*/test/**/*.test.ts",
   "scripts/test/**/*.test.ts",
@@ -31,8 +34,14 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "sharing", include: ALL, exclude: ["**/node_modules/**", ...ALONE], isolate: false },
+        test: {
+          name: "sharing",
+          include: ALL,
+          exclude: ["**/node_modules/**", ...ALONE, ...PROCESSES],
+          isolate: false,
+        },
       },
+      { extends: true, test: { name: "processes", include: PROCESSES, pool: "forks", isolate: false } },
       { extends: true, test: { name: "alone", include: ALONE } },
     ],
     environment: "node",

@@ -1,14 +1,5 @@
 // The folder that is attacked, the one beside it that nothing may touch, and what tells the two apart.
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -50,16 +41,10 @@ export function damage({ outside }) {
     const path = join(entry.parentPath, entry.name).slice(outside.length + 1);
     // Where the attacker puts the folder it takes out of the other one.
     if (path.startsWith("taken/")) continue;
-    if (isEmptyBeginning(outside, path)) continue;
     if (!wanted.delete(path)) faults.push(`added ${path}`);
     else if (readFileSync(join(outside, path), "utf8") !== SECRET) faults.push(`changed ${path}`);
   }
   return [...faults, ...[...wanted].map((path) => `removed ${path}`)];
-}
-
-/** Without handles of folders a file can be begun in one that was just exchanged; nothing is written into it. */
-function isEmptyBeginning(outside, path) {
-  return path.includes(".mcp-secure-local-") && statSync(join(outside, path)).size === 0;
 }
 
 function put(path, text) {

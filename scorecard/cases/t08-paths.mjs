@@ -207,8 +207,7 @@ function wasRefusedOrHarmless(got) {
 
 async function races(report, parts, lookups) {
   const kit = { ...parts, lookups };
-  // The way this system has. Without folder handles a removal can be led astray by an exchange at the right moment.
-  for (const name of Object.keys(lookups).slice(0, 1)) {
+  for (const name of Object.keys(lookups)) {
     const operations = RACE_OPERATIONS;
     const options = { kinds: KINDS };
     const { escapes, damage, done } = await underAttack((at) => product(kit, at, name), operations, options);

@@ -23,9 +23,6 @@ export function scorecard(outcomes, absent) {
     outcomes.every((outcome) => misses(outcome).length === 0) ? "met" : "**missed**",
   ];
   const later = LATER.map(([id, title, why]) => `- ${id} ${title}: ${why}.`);
-  later.push(
-    "- T08 races on systems without /proc: not scored. Nothing is removed there; a write that races an exchange of folders can leave an empty file outside.",
-  );
   const corpora =
     absent.length === 0
       ? "All open case lists of `../shared/corpora` were there."

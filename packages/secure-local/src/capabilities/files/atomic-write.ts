@@ -1,16 +1,35 @@
 // Writes a file so that whoever looks sees all of it or what was there before, and a crash leaves one of the two.
-import { constants, lstatSync, renameSync, type Stats, unlinkSync } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fchownSync,
+  fstatSync,
+  fsync,
+  lstatSync,
+  openSync,
+  renameSync,
+  type Stats,
+  unlinkSync,
+  writeFile,
+} from "node:fs";
+import { open } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
+import { promisify } from "node:util";
 import { FileError } from "./file-error.js";
 import type { FoundPlace } from "./finder.js";
+import { inFolder } from "./held-folder.js";
+import type { Found } from "./lookup.js";
+
+const writeTo = promisify(writeFile);
+const syncTo = promisify(fsync);
 
 /** Begins the names of files that are being written; they are shown to nobody. */
 export const UNFINISHED = ".mcp-secure-local-";
 
-export const NEW_FILE: number = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
+const NEW_FILE: number = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 /** What programs give new files; the process's mask takes away what it should. */
-export const NEW_MODE = 0o666;
+const NEW_MODE = 0o666;
 const PERMISSIONS = 0o777;
 
 export interface AtomicWrite {
@@ -29,37 +48,46 @@ export interface AtomicWrite {
 /** Resolves with whether the file is new, once it is safe on disk. */
 export async function writeAtomically(write: AtomicWrite): Promise<boolean> {
   const { place, bytes, signal } = write;
-  const target = `${place.folder.at}/${place.name}`;
-  const before = checked(write, present(target));
-  const unfinished = `${place.folder.at}/${UNFINISHED}${randomBytes(8).toString("hex")}.tmp`;
-  // Until it is whole nobody else may read it: the file it replaces may have been private.
-  const file = await open(unfinished, NEW_FILE, before === undefined ? NEW_MODE : 0o600);
+  const { folder, name } = place;
+  const unfinished = `${UNFINISHED}${randomBytes(8).toString("hex")}.tmp`;
+  const { before, fd } = inFolder(folder, (at) => begun(write, at, unfinished));
   try {
     try {
-      const own = await file.stat();
-      mayGoOn(write, own, unfinished);
-      await file.writeFile(bytes, signal === undefined ? {} : { signal });
-      if (before !== undefined) await keepMode(file, before);
-      await file.sync();
+      write.stillAllowed();
+      await writeTo(fd, bytes, signal === undefined ? {} : { signal });
+      if (before !== undefined) keepMode(fd, before);
+      await syncTo(fd);
       signal?.throwIfAborted();
       // Nothing waits between the last look and the renaming.
-      mayGoOn(write, own, unfinished);
-      checked(write, present(target));
-      renameSync(unfinished, target);
+      write.stillAllowed();
+      inFolder(folder, (at) => {
+        mayGoOn(write, fstatSync(fd), `${at}/${unfinished}`);
+        checked(write, present(`${at}/${name}`));
+        renameSync(`${at}/${unfinished}`, `${at}/${name}`);
+      });
     } finally {
-      await file.close();
+      closeSync(fd);
     }
   } catch (error) {
-    discard(unfinished);
+    discard(folder, unfinished);
     throw error;
   }
-  await syncFolder(place.folder.at);
+  await syncFolder(folder.at);
   return before === undefined;
 }
 
-/** Where folders have no handles, this one may have been exchanged before the file was made in it, or since. */
-function mayGoOn({ stillAllowed, shown }: AtomicWrite, own: Stats, unfinished: string): void {
-  stillAllowed();
+/** Until it is whole nobody else may read it: the file it replaces may have been private. */
+export function begun(
+  write: Pick<AtomicWrite, "mode" | "shown" | "expected" | "place">,
+  at: string,
+  unfinished: string,
+): { readonly before: Stats | undefined; readonly fd: number } {
+  const before = checked(write, present(`${at}/${write.place.name}`));
+  return { before, fd: openSync(`${at}/${unfinished}`, NEW_FILE, before === undefined ? NEW_MODE : 0o600) };
+}
+
+/** What is renamed has to be what was written, and nothing that somebody put in its place. */
+function mayGoOn({ shown }: AtomicWrite, own: Stats, unfinished: string): void {
   const there = present(unfinished);
   if (there?.ino === own.ino && there.dev === own.dev) return;
   throw new FileError("changed", `"${shown}": its folder was exchanged meanwhile; try again.`);
@@ -95,18 +123,23 @@ export function present(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
 }
 
-export async function keepMode(file: FileHandle, { mode, uid, gid }: Stats): Promise<void> {
-  const own = await file.stat();
+export function keepMode(fd: number, { mode, uid, gid }: Stats): void {
+  const own = fstatSync(fd);
   // Only an administrator can give files away; for everybody else the file stays their own.
-  if (own.uid !== uid || own.gid !== gid) await file.chown(uid, gid).catch(() => undefined);
-  await file.chmod(mode & PERMISSIONS);
+  if (own.uid !== uid || own.gid !== gid) attempt(() => fchownSync(fd, uid, gid));
+  fchmodSync(fd, mode & PERMISSIONS);
 }
 
-export function discard(path: string): void {
+/** It may have been renamed, or the folder is gone with it. */
+export function discard(folder: Found, unfinished: string): void {
+  attempt(() => inFolder(folder, (at) => unlinkSync(`${at}/${unfinished}`)));
+}
+
+function attempt(work: () => void): void {
   try {
-    unlinkSync(path);
+    work();
   } catch {
-    // It has been renamed, or the folder is gone with it.
+    // What cannot be done is left as it is.
   }
 }
 

@@ -17,6 +17,7 @@ import type {
   WrittenFile,
 } from "./files.js";
 import type { Finder, FoundPlace, Terms } from "./finder.js";
+import { inFolder } from "./held-folder.js";
 import { listFolder, walkFolder } from "./list-folder.js";
 import type { Found } from "./lookup.js";
 import { infoOf, opened, openFound, readWhole } from "./open-file.js";
@@ -184,7 +185,7 @@ export class PolicyFiles implements Files {
       if (!folders || !missing || above === plainPath(path)) throw error;
       const { folder, name } = await this.#place(terms, above, true);
       try {
-        mkdirSync(`${folder.at}/${name}`);
+        inFolder(folder, (at) => mkdirSync(`${at}/${name}`));
       } catch (problem) {
         if ((problem as { readonly code?: string }).code !== "EEXIST") throw problem;
       } finally {

@@ -1,20 +1,24 @@
 // Changes a large file in a copy beside it that takes its place when it is whole.
-import { constants, readdirSync, renameSync, type Stats } from "node:fs";
+import { closeSync, constants, fsync, readdirSync, renameSync, rmSync, type Stats, write } from "node:fs";
 import { Buffer } from "node:buffer";
 import { randomBytes } from "node:crypto";
-import { type FileHandle, open } from "node:fs/promises";
+import { open } from "node:fs/promises";
+import { promisify } from "node:util";
 import {
   type AtomicWrite,
+  begun,
   checked,
   discard,
   keepMode,
-  NEW_FILE,
-  NEW_MODE,
   present,
   syncFolder,
   UNFINISHED,
 } from "./atomic-write.js";
 import { FileError } from "./file-error.js";
+import { inFolder } from "./held-folder.js";
+
+const syncTo = promisify(fsync);
+const writeAt = promisify(write);
 
 /** Gets the path of the copy under which this process reaches it until the promise settles. */
 export type RebuildWork = (copy: string) => Promise<void>;
@@ -28,34 +32,37 @@ const COPIED_AT_ONCE = 1_048_576;
 const COPY_NAME = new RegExp(`^\\${UNFINISHED}copy-(\\d{1,9})-[0-9a-f]{16}\\.tmp$`);
 
 export async function rebuildFile({ place, shown, signal, stillAllowed, work }: Rebuild): Promise<void> {
-  const folder = place.folder.at;
-  const target = `${folder}/${place.name}`;
-  const before = checked({ mode: "either", shown }, present(target));
-  removeLeftovers(folder);
-  const copy = `${folder}/${UNFINISHED}copy-${process.pid}-${randomBytes(8).toString("hex")}.tmp`;
-  const file = await open(copy, NEW_FILE, before === undefined ? NEW_MODE : 0o600);
+  const { folder, name } = place;
+  const copy = `${UNFINISHED}copy-${process.pid}-${randomBytes(8).toString("hex")}.tmp`;
+  const { before, fd } = inFolder(folder, (at) => {
+    removeLeftovers(at);
+    return begun({ mode: "either", shown, place }, at, copy);
+  });
   try {
     try {
       stillAllowed();
-      if (before !== undefined) await copyInto(file, target, { before, shown, signal });
-      await work(copy);
+      if (before !== undefined) await copyInto(fd, `${folder.at}/${name}`, { before, shown, signal });
+      await work(`${folder.at}/${copy}`);
       signal.throwIfAborted();
-      if (before !== undefined) await keepMode(file, before);
-      await file.sync();
+      if (before !== undefined) keepMode(fd, before);
+      await syncTo(fd);
     } finally {
-      await file.close();
+      closeSync(fd);
     }
     signal.throwIfAborted();
     // Nothing waits between the last look and the renaming.
     stillAllowed();
-    if (before === undefined) checked({ mode: "create", shown }, present(target));
-    else checked({ mode: "replace", shown, expected: before }, present(target));
-    renameSync(copy, target);
+    inFolder(folder, (at) => {
+      const now = present(`${at}/${name}`);
+      if (before === undefined) checked({ mode: "create", shown }, now);
+      else checked({ mode: "replace", shown, expected: before }, now);
+      renameSync(`${at}/${copy}`, `${at}/${name}`);
+    });
   } catch (error) {
-    discard(copy);
+    discard(folder, copy);
     throw error;
   }
-  await syncFolder(folder);
+  await syncFolder(folder.at);
 }
 
 interface Source {
@@ -64,7 +71,7 @@ interface Source {
   readonly signal: AbortSignal;
 }
 
-async function copyInto(file: FileHandle, target: string, { before, shown, signal }: Source): Promise<void> {
+async function copyInto(fd: number, target: string, { before, shown, signal }: Source): Promise<void> {
   const source = await open(target, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
     const { ino, dev } = await source.stat();
@@ -75,7 +82,7 @@ async function copyInto(file: FileHandle, target: string, { before, shown, signa
       signal.throwIfAborted();
       const { bytesRead } = await source.read(bytes, 0, bytes.length, at);
       if (bytesRead === 0) return;
-      await file.write(bytes, 0, bytesRead, at);
+      await writeAt(fd, bytes, 0, bytesRead, at);
       at += bytesRead;
     }
   } finally {
@@ -87,7 +94,7 @@ async function copyInto(file: FileHandle, target: string, { before, shown, signa
 function removeLeftovers(folder: string): void {
   for (const name of readdirSync(folder)) {
     const owner = COPY_NAME.exec(name)?.[1];
-    if (owner !== undefined && !isAlive(Number(owner))) discard(`${folder}/${name}`);
+    if (owner !== undefined && !isAlive(Number(owner))) rmSync(`${folder}/${name}`, { force: true });
   }
 }
 
