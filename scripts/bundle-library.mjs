@@ -17,7 +17,10 @@ const entries = readdirSync(join(library, "src/entries")).map((file) => file.rep
 
 // How clients read and write is no part of the core: no server needs it to start.
 const CORE =
-  /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|serve\/serve\.ts)/;
+  /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|transport\/partial-line\.ts|serve\/serve\.ts)/;
+// What serving over stdio needs besides, which is made of Node: clients and HTTP share parts of it.
+const STDIO =
+  /packages\/mcp\/src\/(?:node\/(?:decode-utf8|guard-stdout|intake-gate|output-queue|parent-watch|process-signals|stdin-reader|stdio-server)|transport\/(?:oversized-line|stdio-framing)|serve\/stdio)\.ts/;
 
 const build = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(library, `src/entries/${name}.ts`)])),
@@ -32,7 +35,10 @@ const { output } = await build.generate({
   comments: false,
   // What every server loads is one file; what only some load (HTTP, auth) is in files of its own.
   codeSplitting: {
-    groups: [{ name: "core", test: CORE }],
+    groups: [
+      { name: "core", test: CORE },
+      { name: "stdio", test: STDIO },
+    ],
   },
   entryFileNames: "[name].js",
   chunkFileNames: "shared-[name].js",

@@ -50,7 +50,8 @@ export function optionalStringMap(
   return undefined;
 }
 
-const URI = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s\p{Cc}<>"{}|\\^`]+$/u;
+// oxlint-disable-next-line no-control-regex -- control characters cannot stand in a URI
+const URI = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s\u0000-\u001f\u007f-\u009f<>"{}|\\^`]+$/u;
 
 /** Whether `text` is an absolute URI by the generic syntax; the scheme's own rules are not looked at. */
 export function isUri(text: string): boolean {

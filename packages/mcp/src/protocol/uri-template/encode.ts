@@ -1,7 +1,7 @@
 // Percent-encoding as URI templates want it.
 
 const BEYOND_UNRESERVED = /[!'()*]/g;
-const LONE_SURROGATE = /\p{Surrogate}/gu;
+const LONE_SURROGATE = /[\ud800-\udfff]/gu;
 const NOT_IN_URI = /(?:[^A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=%]|%(?![0-9A-Fa-f]{2}))+/gu;
 
 /** Encodes everything but unreserved characters. */

@@ -25,7 +25,8 @@ const OPERATORS = "+#./;?&";
 const RESERVED_OPERATORS = "=,!@|";
 const VARIABLE =
   /^((?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2})(?:\.?(?:[A-Za-z0-9_]|%[0-9A-Fa-f]{2}))*)(?:(\*)|:([1-9][0-9]{0,3}))?$/;
-const LITERAL_FAULT = /[\p{Cc} "<>\\^`{|}]|%(?![0-9A-Fa-f]{2})/u;
+// oxlint-disable-next-line no-control-regex -- control characters cannot stand in a URI
+const LITERAL_FAULT = /[\u0000-\u001f\u007f-\u009f "<>\\^`{|}]|%(?![0-9A-Fa-f]{2})/u;
 
 /** Literals are percent-encoded already in what this returns. */
 export function parseTemplate(text: string): (string | Expression)[] {

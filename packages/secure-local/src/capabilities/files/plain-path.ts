@@ -5,7 +5,7 @@ import { FileError } from "./file-error.js";
 /** As most kernels have it. */
 const LONGEST_PATH = 4_096;
 const LONGEST_NAME = 255;
-const LONE_SURROGATE = /\p{Surrogate}/u;
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
 /** What Linux appends to the path of an open file that has no name any more: such a name could not be told from it. */
 const DELETED = / \(deleted\)\/?$/;
 /** Names Windows gives to devices in every folder. */

@@ -8,21 +8,32 @@ interface Sequence {
   readonly rule: string;
 }
 
-const EXACT = new Map<string, Sequence[]>();
-const PREFIXES: { readonly start: string; readonly sequence: Sequence }[] = [];
-const SUFFIXES: { readonly end: string; readonly sequence: Sequence }[] = [];
-
-for (const { reason, names } of PROTECTED_NAMES) {
-  for (const name of names) add(name, `built-in protection of ${name}: ${reason}`);
+/** The protected names, by how a name is compared with them. */
+interface Tables {
+  readonly exact: Map<string, Sequence[]>;
+  readonly prefixes: { readonly start: string; readonly sequence: Sequence }[];
+  readonly suffixes: { readonly end: string; readonly sequence: Sequence }[];
 }
 
-function add(name: string, rule: string): void {
+/** Made for the first path that is looked at: most sessions open no file. */
+let made: Tables | undefined;
+
+function tables(): Tables {
+  if (made !== undefined) return made;
+  made = { exact: new Map(), prefixes: [], suffixes: [] };
+  for (const { reason, names } of PROTECTED_NAMES) {
+    for (const name of names) add(made, name, `built-in protection of ${name}: ${reason}`);
+  }
+  return made;
+}
+
+function add({ exact, prefixes, suffixes }: Tables, name: string, rule: string): void {
   const parts = name.split("/");
   const last = parts.pop() as string;
   const sequence = { above: parts, rule };
-  if (last.endsWith("*")) PREFIXES.push({ start: last.slice(0, -1), sequence });
-  else if (last.startsWith("*")) SUFFIXES.push({ end: last.slice(1), sequence });
-  else EXACT.set(last, [...(EXACT.get(last) ?? []), sequence]);
+  if (last.endsWith("*")) prefixes.push({ start: last.slice(0, -1), sequence });
+  else if (last.startsWith("*")) suffixes.push({ end: last.slice(1), sequence });
+  else exact.set(last, [...(exact.get(last) ?? []), sequence]);
 }
 
 /** The rule that protects an absolute path, or a folder it lies in; undefined when none does. */
@@ -40,10 +51,11 @@ export function protectionOf(path: string): string | undefined {
 
 function ruleAt(folded: readonly string[], index: number): string | undefined {
   const name = folded[index] as string;
+  const { exact, prefixes, suffixes } = tables();
   const fits = ({ above }: Sequence): boolean => above.every((part, i) => folded[index - above.length + i] === part);
-  const exact = EXACT.get(name)?.find(fits);
-  if (exact !== undefined) return exact.rule;
-  for (const { start, sequence } of PREFIXES) if (name.startsWith(start) && fits(sequence)) return sequence.rule;
-  for (const { end, sequence } of SUFFIXES) if (name.endsWith(end) && fits(sequence)) return sequence.rule;
+  const same = exact.get(name)?.find(fits);
+  if (same !== undefined) return same.rule;
+  for (const { start, sequence } of prefixes) if (name.startsWith(start) && fits(sequence)) return sequence.rule;
+  for (const { end, sequence } of suffixes) if (name.endsWith(end) && fits(sequence)) return sequence.rule;
   return undefined;
 }

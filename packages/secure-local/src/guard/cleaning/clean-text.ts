@@ -30,8 +30,9 @@ const LINE_BYTES = 4_096;
 
 // Nearly every text is printable ASCII: one look proves that there is nothing to do.
 const NOT_PLAIN = /[^\t\n\x20-\x7e]/;
-const LONE_SURROGATE = /\p{Cs}/u;
-const ALL_LONE_SURROGATES = /\p{Cs}/gu;
+// Written as a range: a class by its name makes every start look up Unicode's tables.
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
+const ALL_LONE_SURROGATES = /[\ud800-\udfff]/gu;
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const CONTROL = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 const LINE_BREAKS = /\n/g;

@@ -12,7 +12,7 @@ export interface WriteFileArguments {
 }
 
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const LONE_SURROGATE = /\p{Surrogate}/u;
+const LONE_SURROGATE = /[\ud800-\udfff]/u;
 
 export const writeFile: BuiltinTool<WriteFileArguments> = {
   name: "write_file",
