@@ -1,6 +1,5 @@
 // Reads `git:` URIs: which repository, which branch, tag or commit, and which path in it.
 import { FileError } from "../files/file-error.js";
-import { uriOfPath } from "../files/file-uri.js";
 
 export interface GitAddress {
   /** Absolute path of the repository's folder. */
@@ -41,12 +40,6 @@ export function gitAddress(uri: string): GitAddress {
     );
   }
   return { repository: drive(repository.join("/")), ref: members.get("ref") || "HEAD", path };
-}
-
-/** The URI of one path at one ref. */
-export function uriOfAddress({ repository, ref, path }: GitAddress): string {
-  const query = `ref=${encodeURIComponent(ref)}${path === "" ? "" : `&path=${encodeURIComponent(path)}`}`;
-  return `git${uriOfPath(repository).slice("file".length)}?${query}`;
 }
 
 function decoded(text: string, wrong: (why: string) => FileError): string {
