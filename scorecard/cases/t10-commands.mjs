@@ -1,6 +1,7 @@
 // T10: command and argument injection: what the grammar refuses, and what reaches a program as one argument and nothing more.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { countPrograms } from "../support/count-programs.mjs";
 import { corpus } from "../support/corpora.mjs";
 import { risky, injections } from "../support/injections.mjs";
 import { place } from "../support/place.mjs";
@@ -10,7 +11,14 @@ export const goal = { id: "T10", title: "Command and argument injection", atLeas
 
 /** Runs behind the wall take some milliseconds each, so one in so many strings is run. */
 const EVERY = 12;
+/** Commands run under the eyes of the kernel. */
+const TRACED = 1_000;
 const NAMES = ["git", "tar", "find", "sed", "rg", "man", "sort", "ssh", "curl", "env"];
+/** Further programs that can be made to run others; of these only the arguments that do it are tried. */
+const LAUNCHERS = [
+  ...["awk", "xargs", "rsync", "zip", "vim", "less", "perl", "python3", "node", "make", "docker", "nmap", "tcpdump"],
+  ...["watch", "timeout", "nice", "split", "wget", "npm", "pip", "gdb", "strace", "systemctl", "crontab", "cp", "dd"],
+];
 
 export async function run(report, parts) {
   const at = place();
@@ -18,6 +26,7 @@ export async function run(report, parts) {
   const policy = await parts.parsePolicy(policyText(at), { file: "p.yaml", environment: {} });
   await decisions(report, parts, { policy, mark, inside: at.inside });
   if (parts.hasWall()) await runs(report, parts, { policy, mark });
+  if (parts.hasWall()) await counted(report, mark);
   await throughTheProduct(report, parts, { at, mark });
   if (existsSync(mark)) report.sideEffect("a string was run: the mark is there");
   const damage = at.damage();
@@ -27,7 +36,7 @@ export async function run(report, parts) {
 
 /** Ten programs with a word, a number, a file and a switch each; one that says what it is given. */
 function policyText({ inside }) {
-  const strict = NAMES.map(
+  const strict = [...NAMES, ...LAUNCHERS].map(
     (name) => `    - name: ${name}
       executable: /usr/bin/${name}
       flags: ["-v", { flag: "-n", integer: [1, 100] }, { flag: "--word", pattern: "[a-z]+" }]
@@ -66,16 +75,6 @@ async function decisions(report, { decideCommand }, { policy, mark, inside }) {
       await report.attack(`${name} --word=${JSON.stringify(text)}`, refused(name, [`--word=${text}`, "x"]));
       await report.attack(`${name} x ${JSON.stringify(text)}`, refused(name, ["x", text]));
     }
-    for (const args of risky(mark)[name])
-      for (const form of [
-        args,
-        ["x", ...args],
-        ["--", ...args],
-        ["-v", "--", ...args],
-        [args.join(" ")],
-        [args.join("=")],
-      ])
-        await report.attack(`${name} ${JSON.stringify(form)}`, refused(name, form));
     for (const args of [
       ["x", "1", "/etc/passwd"],
       ["x", "1", `${inside}/../outside/secret.txt`],
@@ -109,6 +108,9 @@ async function decisions(report, { decideCommand }, { policy, mark, inside }) {
         () => decideCommand(policy, name, args).allowed || decideCommand(policy, name, args).reason,
       );
   }
+  for (const name of [...NAMES, ...LAUNCHERS])
+    for (const args of risky(mark)[name])
+      for (const form of forms(args)) await report.attack(`${name} ${JSON.stringify(form)}`, refused(name, form));
   for (const name of [
     "rm",
     "sh",
@@ -130,6 +132,11 @@ async function decisions(report, { decideCommand }, { policy, mark, inside }) {
     await report.attack(`the command ${JSON.stringify(name)}`, refused(name, ["x"]));
 }
 
+/** The same arguments as they are, behind others, and made one. */
+function forms(args) {
+  return [args, ["x", ...args], ["--", ...args], ["-v", "--", ...args], [args.join(" ")], [args.join("=")]];
+}
+
 /** What is allowed as a text arrives as that text: one argument, nothing expanded, nothing begun. */
 async function runs(report, { createRun, RunError }, { policy, mark }) {
   const run = createRun(() => policy);
@@ -147,6 +154,21 @@ async function runs(report, { createRun, RunError }, { policy, mark }) {
       `say ${words.join("|")}`,
       async () => (await run("say", words)).stdout === `${words.join(" ")}\n`,
     );
+}
+
+/** What the kernel says was begun: for each command that was allowed the wall, its shell and the program, and nothing else. */
+async function counted(report, mark) {
+  const counts = await countPrograms(process.argv[3], mark, TRACED);
+  if (counts === undefined) return console.warn("skipped: nothing can be traced here (strace)");
+  const { ran, refused, begun } = counts;
+  const total = [...begun.values()].reduce((sum, count) => sum + count, 0);
+  const each = begun.get("bwrap") - 1 === ran && begun.get("sh") - 1 === ran && begun.get("true") === 1;
+  const held = ran + refused === TRACED && ran > TRACED / 2 && each && total === 3 * (ran + 1);
+  report.demand(
+    `${TRACED} hostile arguments of ten programs begin no program beside those that were allowed, by the kernel's count`,
+    held,
+    `${ran} ran, ${refused} refused, ${total} programs begun: ${[...begun].map(([name, count]) => `${name} ${count}`).join(", ")}`,
+  );
 }
 
 async function throughTheProduct(report, parts, { at, mark }) {

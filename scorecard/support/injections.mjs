@@ -133,6 +133,78 @@ export function risky(mark) {
       ["-d", "@/etc/passwd"],
       ["--unix-socket", mark],
     ],
+    ...launchers(mark, run),
     env: [["-S", run], ["-i", "touch", mark], [`--split-string=${run}`], ["--chdir=/"], ["-C", "/"]],
+  };
+}
+
+/** Programs whose whole use can be to run others. */
+function launchers(mark, run) {
+  return {
+    awk: [[`BEGIN{system("${run}")}`], [`BEGIN{"${run}"|getline}`], [`{print > "${mark}"}`], ["-f", mark]],
+    xargs: [
+      ["-a", "list", ...run.split(" ")],
+      ["-I{}", "sh", "-c", "{}"],
+      ["--arg-file=list", "touch", mark],
+    ],
+    rsync: [["-e", `sh -c '${run}'`], [`--rsh=${run}`], [`--rsync-path=${run}`], ["--remove-source-files"]],
+    zip: [["-T", "-TT", run], [`--unzip-command=${run}`], ["-b", "/tmp"]],
+    vim: [["-c", `:!${run}`], [`+!${run}`], ["--cmd", `call system("${run}")`], ["-S", mark], ["-w", mark]],
+    less: [[`+!${run}`], ["-o", mark], ["-k", mark], [`--lesskey-src=${mark}`]],
+    perl: [
+      ["-e", `system "${run}"`],
+      ["-E", run],
+      ["-MPOSIX", "-e", "1"],
+      ["-i.bak", "-pe", "s/a/b/"],
+    ],
+    python3: [
+      ["-c", `import os; os.system("${run}")`],
+      ["-m", "pty"],
+      ["-i", "x"],
+      ["-X", "importtime"],
+    ],
+    node: [["-e", `require("child_process").execSync("${run}")`], ["-r", mark], [`--require=${mark}`], ["--inspect"]],
+    make: [[`--eval=x:;${run}`], ["-f", mark], [`SHELL=${mark}`], ["-C", "/"]],
+    docker: [["-H", "tcp://evil"], ["--host=unix:///x"], ["run", "-v", "/:/m", "x"]],
+    nmap: [["--script", mark], [`--script=${mark}`], ["-oN", mark], ["-iL", "/etc/passwd"]],
+    tcpdump: [
+      ["-z", mark],
+      ["-w", mark],
+      ["-r", "/etc/passwd"],
+      ["-Z", "root"],
+    ],
+    watch: [["-x", "touch", mark], ["--exec", "touch", mark], [run]],
+    timeout: [
+      ["-k", "1", "1", "touch", mark],
+      ["1s", "touch", mark],
+      ["--foreground", "1", run],
+    ],
+    nice: [
+      ["-n", "19", "touch", mark],
+      ["--adjustment=1", "touch", mark],
+    ],
+    split: [[`--filter=${run}`], ["--filter", run, "x"], ["--additional-suffix=/../x"]],
+    wget: [[`--use-askpass=${mark}`], ["-O", mark], [`--post-file=/etc/passwd`], ["-i", "/etc/passwd"], ["-e", "x=y"]],
+    npm: [["exec", "-c", run], ["--script-shell", mark], [`--prefix=/`], ["x", "-y", "evil"]],
+    pip: [["install", "--index-url", "http://evil"], ["--target=/"], [`--log=${mark}`]],
+    gdb: [["-ex", `!${run}`], ["--batch", "-x", mark], ["-nx", "-ex", "python 1"], [`--eval-command=shell ${run}`]],
+    strace: [
+      ["-o", `|${run}`],
+      ["-o", mark, "touch", mark],
+      ["-f", "touch", mark],
+    ],
+    systemctl: [
+      ["link", mark],
+      ["--root=/", "x"],
+      ["-H", "evil"],
+      ["set-environment", "PAGER=x"],
+    ],
+    crontab: [["-e"], ["-"], [mark, "-u", "root"], ["-r"]],
+    cp: [
+      ["--target-directory=/etc", "x"],
+      ["-t", "/etc", "x"],
+      ["--no-preserve=mode", "x", "/etc/x", "y"],
+    ],
+    dd: [[`of=${mark}`], ["if=/etc/passwd"], [`of=${mark}`, "if=/dev/zero"]],
   };
 }
