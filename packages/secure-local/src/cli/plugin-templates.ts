@@ -41,7 +41,14 @@ const TYPING: Readonly<Record<"js" | "ts", ModuleTemplate["typing"]>> = {
   ],
 };
 
+/** Of a test: an older Node runs the plugin in the sandbox all the same. */
+const SKIP_OLDER = `
+// Node itself reads TypeScript from 22.18 on. On an older one try it in the server: mcp-secure-local call
+const skip = process.features.typescript ? false : "this Node reads no TypeScript; 22.18 and later do";
+`;
+
 function moduleFiles(name: string, { file, typing: [before, parameter, after] }: ModuleTemplate): Template {
+  const typed = file.endsWith(".ts");
   const plugin = `// To have types while you write: npm install --save-dev mcp-secure-local
 ${before}{
   name: "${name}",
@@ -59,10 +66,9 @@ ${before}{
   const test = `// Run with: node --test
 import assert from "node:assert/strict";
 import test from "node:test";
-import plugin from "./${file}";
-
-test("greets", () => {
-  assert.equal(plugin.tools.greet.run({ who: "Ada" }), "Hello, Ada!");
+${typed ? SKIP_OLDER : `import plugin from "./${file}";\n`}
+test("greets", ${typed ? "{ skip }, async " : ""}() => {
+${typed ? `  const { default: plugin } = await import("./${file}");\n` : ""}  assert.equal(plugin.tools.greet.run({ who: "Ada" }), "Hello, Ada!");
 });
 `;
   return { files: { [file]: { text: plugin }, "plugin.test.mjs": { text: test } }, test: "node --test" };
