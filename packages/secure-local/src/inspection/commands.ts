@@ -3,43 +3,54 @@ import { excerptOf, type Sign } from "./finding.js";
 
 /** Each is short and anchored on a word; blanks between are bounded. */
 const HARMFUL: readonly RegExp[] = [
-  /\b(?:curl|wget)\b[^\n|;&]{1,200}\|\s{0,3}(?:sudo\s{1,3})?(?:ba|z|da|k)?sh\b/i,
-  /\b(?:curl|wget)\b[^\n|;&]{1,200}\|\s{0,3}(?:python3?|node|perl|ruby)\b/i,
   /\brm\s{1,3}-[a-z]{1,4}\s{1,3}(?:--no-preserve-root\s{1,3})?(?:\/|~|\$HOME|\*|"\$)/i,
-  /\/dev\/(?:tcp|udp)\/[\w.-]{1,100}\/\d{1,5}/i,
+  /\/dev\/(?:tcp|udp)\/[\w.-]{1,100}\/\d/i,
   /\bbash\s{1,3}-i\s{0,3}>&/i,
-  /\b(?:nc|ncat|netcat)\s{1,3}(?:-[a-z]{1,6}\s{1,3}){0,3}[^\n]{0,60}\s-?e\s{1,3}\/bin\//i,
   /\bpowershell(?:\.exe)?\s{1,3}-(?:e|enc|encodedcommand|w\s{1,3}hidden)\b/i,
   /\bchmod\s{1,3}\+x\s{1,3}\/(?:tmp|dev\/shm)\//i,
   /\b(?:mkfifo|mknod)\s{1,3}\/tmp\//i,
-  /\bbase64\s{1,3}(?:-d|--decode)\s{0,3}\|\s{0,3}(?:ba)?sh\b/i,
   /\bos\.system\(|\b__import__\(['"]os|\beval\(atob\(|\bexec\(base64|\bchild_process['"]?\)?\.exec\(/i,
   /\bdd\s{1,3}if=\/dev\/(?:zero|random|urandom)\s{1,3}of=\/dev\//i,
   /:\(\)\s?\{\s?:\|:&\s?\};:/,
   /\$\{jndi:(?:ldap|rmi|dns)/i,
-  /\bcat\s{1,3}(?:~|\/etc|\/root|\/home)[^\n|]{1,100}\|\s{0,3}(?:curl|nc|base64|ncat)\b/i,
-  /\bcurl\b[^\n]{0,200}(?:-d|--data(?:-binary|-raw)?|-F|-T|--upload-file)\s{0,3}["'@=]{0,3}\$?[({<]?[^\n]{0,60}(?:\.ssh|\.env|\.aws|passwd|id_rsa|credentials|printenv|\benv\b)/i,
+];
+/** Harmful where they stand on one line. */
+const TOGETHER: readonly (readonly RegExp[])[] = [
+  [/\b(?:nc|ncat|netcat)\s/i, /\s-?e\s{1,3}\/bin\//i],
+  [/\bcurl\s/i, /\s(?:-d|--data|-F|-T|--upload-file)/, /\.ssh|\.env\b|\.aws|passwd|id_rsa|credentials|printenv/i],
+];
+/** Harmful where the output of the first goes to the second. */
+const PIPES: readonly (readonly [RegExp, RegExp])[] = [
+  [/\b(?:curl|wget)\s/i, /^\s{0,3}(?:sudo\s{1,3})?(?:(?:ba|z|da|k)?sh|python3?|node|perl|ruby)\b/i],
+  [/\bbase64\s{1,3}(?:-d|--decode)/i, /^\s{0,3}(?:ba)?sh\b/i],
+  [/\bcat\s{1,3}(?:~|\/etc|\/root|\/home)/i, /^\s{0,3}(?:curl|nc|base64|ncat)\b/i],
 ];
 const PAGE_CODE: readonly RegExp[] = [
-  /<script[\s>][^\n]{0,300}<\/script/i,
   /\bon(?:error|load|mouseover)\s{0,3}=\s{0,3}["']?[a-z]{2,20}[.(]/i,
   /\bjavascript:\s{0,3}[a-z]{2,20}[.(]/i,
   /['"]\s{0,3}(?:or|and)\s{1,3}['"]?1['"]?\s{0,3}=\s{0,3}['"]?1/i,
   /;\s{0,3}drop\s{1,3}(?:table|database)\s/i,
-  /\bunion\s{1,3}(?:all\s{1,3})?select\s[^\n]{0,100}\bfrom\b/i,
+  /\bunion\s{1,3}(?:all\s{1,3})?select\s/i,
   /\{\{\s{0,3}(?:config|self|request|''|7\s?\*\s?7|lipsum|cycler)\b/i,
+  /<script[\s>]/i,
 ];
 /** Honest texts show commands: to install themselves, or as what they refuse. */
 const SHOWN =
   /\b(?:detect\w{0,4}|block\w{0,3}|reject\w{0,3}|refus\w{1,3}|prevent\w{0,3}|dangerous|den(?:y|ied|ies)|forbid\w{0,5}|scan\w{0,4}|flag\w{0,4}|readme|install(?:s|ed|er|ation|ing)?|documentation|docs|example|e\.g\.|such as|sanitiz\w{1,5}|escap\w{1,4}|protect\w{0,4}|guard\w{0,3}|not? allowed|unsafe|harmful|destructive)\b/i;
 
-/** Whether it holds a command that harms: what was encoded has no reason to. */
+/** A command in it that harms whoever runs it: what was encoded has no reason to hold one. */
 export function harmfulCommand(text: string): string | undefined {
   for (const pattern of HARMFUL) {
     const found = pattern.exec(text);
     if (found !== null) return found[0];
   }
-  return undefined;
+  return text.split("\n").find(isHarmfulLine)?.trim();
+}
+
+function isHarmfulLine(line: string): boolean {
+  if (TOGETHER.some((all) => all.every((pattern) => pattern.test(line)))) return true;
+  const [first = "", ...rest] = line.split("|");
+  return PIPES.some(([source, sink]) => source.test(first) && rest.some((part) => sink.test(part)));
 }
 
 export function readCommands(text: string): Sign[] {

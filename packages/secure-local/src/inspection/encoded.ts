@@ -6,8 +6,8 @@ const MAX_DECODED = 16_384;
 const MAX_RUNS = 50;
 const BASE64 = /[A-Za-z0-9+/_-]{16,16384}={0,2}/g;
 const HEX = /(?:[0-9a-fA-F]{2}[ :]?){10,4096}/g;
-const ESCAPED =
-  /(?:\\x[0-9a-fA-F]{2}|\\u\{?[0-9a-fA-F]{2,6}\}?|%[0-9a-fA-F]{2}|&#\d{2,6};|&#x[0-9a-fA-F]{2,6};){6,2000}/g;
+/** Fewer escapes in a row are an example of one. */
+const LEAST_ESCAPES = 6;
 const ONE_ESCAPED =
   /\\x([0-9a-fA-F]{2})|\\u\{?([0-9a-fA-F]{2,6})\}?|%([0-9a-fA-F]{2})|&#(\d{2,6});|&#x([0-9a-fA-F]{2,6});/g;
 /** Part of a text that counts as readable. */
@@ -21,9 +21,28 @@ export function decodedTexts(text: string): string[] {
     add(found, fromBase64(run));
   }
   for (const [run] of text.matchAll(HEX)) if (found.length < MAX_RUNS) add(found, fromHex(run));
-  for (const [run] of text.matchAll(ESCAPED)) if (found.length < MAX_RUNS) add(found, fromEscapes(run));
+  for (const run of escapedRuns(text)) if (found.length < MAX_RUNS) add(found, fromEscapes(run));
   if (/\brot-?13\b/i.test(text)) found.push(text.replaceAll(/[a-z]/gi, turned));
   return found;
+}
+
+/** Stretches of nothing but escapes. */
+function escapedRuns(text: string): string[] {
+  const runs: string[] = [];
+  let [start, end, count] = [0, -1, 0];
+  const close = (): void => {
+    if (count >= LEAST_ESCAPES) runs.push(text.slice(start, end));
+  };
+  for (const { 0: escape, index } of text.matchAll(ONE_ESCAPED)) {
+    if (index !== end) {
+      close();
+      [start, count] = [index, 0];
+    }
+    end = index + escape.length;
+    count += 1;
+  }
+  close();
+  return runs;
 }
 
 function add(found: string[], decoded: string | undefined): void {
@@ -34,7 +53,7 @@ function fromBase64(run: string): string | undefined {
   // A word or a path is in the same alphabet.
   if (/^[a-z]+$|^[A-Z_]+$|^[a-z_-]+$|^[\d-]+$/.test(run)) return undefined;
   try {
-    const binary = atob(run.replaceAll("-", "+").replaceAll("_", "/").replace(/=+$/, ""));
+    const binary = atob(run.replaceAll("-", "+").replaceAll("_", "/").replaceAll("=", ""));
     return utf8(Uint8Array.from(binary, (character) => character.charCodeAt(0)));
   } catch {
     return undefined;

@@ -1,6 +1,6 @@
 // Inspects all that a server offers, offline and the same way every time: what tries to act on the model that reads it.
 import type { Finding, ItemKind, Sign } from "./finding.js";
-import { readName } from "./names.js";
+import { nameBook, readName } from "./names.js";
 import type { Json, Offering, Peer } from "./offering.js";
 import type { Names } from "./phrase.js";
 import { type PlacedSign, readItem } from "./read-item.js";
@@ -22,17 +22,16 @@ const MATTERS_OF_FORM: ReadonlySet<string> = new Set(["names", "length"]);
 export function inspectOffering(offering: Offering, peers: readonly Peer[] = []): Finding[] {
   const { server, instructions, tools, prompts = [], resources = [], resourceTemplates = [] } = offering;
   const names = namesOf(offering, peers);
-  const toolNames = tools.map(({ name }) => textOf(name));
+  const book = nameBook(tools.map(({ name }) => textOf(name)));
   const read =
     (kind: ItemKind, key: string) =>
     (item: Json): Finding[] =>
       placed(kind, textOf(item[key]), weighed(readItem(item, withParameters(names, item))));
   return [
     ...(instructions === undefined ? [] : read("server", "server")({ server, instructions })),
-    ...tools.flatMap((tool, at) => {
+    ...tools.flatMap((tool) => {
       const own = { name: textOf(tool["name"]), description: textOf(tool["description"]) };
-      const others = toolNames.filter((_, index) => index !== at);
-      const signs = readName(own, others, peers).map((sign) => ({ ...sign, at: "/name" }));
+      const signs = readName(own, book, peers).map((sign) => ({ ...sign, at: "/name" }));
       return [...placed("tool", own.name, signs), ...read("tool", "name")(tool)];
     }),
     ...prompts.flatMap(read("prompt", "name")),

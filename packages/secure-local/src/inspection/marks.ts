@@ -10,8 +10,10 @@ const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Sc
 const ESCAPES = /[\x1b\x80-\x84\x86-\x9f]/;
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const CONTROLS = /[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]/;
+const BLANKS = /\s+/g;
 /** An honest text has neither: what stands behind so much nothing is meant to be out of sight. */
-const PADDING = /[^\S\n]{160}\s*\S|(?:\n[^\S\n]{0,8}){40}\s*\S/;
+const PADDING_BLANKS = 160;
+const PADDING_LINES = 40;
 const WORD = /[\p{L}\p{M}]{3,80}/gu;
 
 interface HiddenClass {
@@ -67,8 +69,6 @@ const HIDDEN_CLASSES: readonly HiddenClass[] = [
   },
 ];
 
-const IMAGE_LEAK = /!\[[^\]\n]{0,200}\]\(https?:\/\/[^)\s]{1,300}[?&/=][^)\s]{0,200}[{<[$]/i;
-
 /** @param name Whether the text is a name, of which people expect plain letters. */
 export function readMarks(text: string, { name }: { readonly name: boolean }): Sign[] {
   const signs = [...hiddenSigns(text), ...controlSigns(text), ...roleSigns(text)];
@@ -85,24 +85,48 @@ export function readMarks(text: string, { name }: { readonly name: boolean }): S
       about: "Its name holds unusual letters.",
       excerpt: excerptOf(text),
     });
-  if (PADDING.test(text))
+  if (isPadded(text))
     signs.push({
       id: "hidden.padding",
       tier: "hard",
       about: "It moves words out of sight behind blanks or empty lines.",
       excerpt: excerptOf(text.trim().slice(-LONGEST_TAIL)),
     });
-  if (IMAGE_LEAK.test(text))
+  const leak = imageLeak(text);
+  if (leak !== undefined)
     signs.push({
       id: "secrets.image",
       tier: "hard",
       about: "It holds an image whose address takes data along.",
-      excerpt: excerptOf(IMAGE_LEAK.exec(text)?.[0] ?? ""),
+      excerpt: excerptOf(leak),
     });
   return signs;
 }
 
 const LONGEST_TAIL = 100;
+
+function isPadded(text: string): boolean {
+  for (const { 0: run, index } of text.matchAll(BLANKS)) {
+    const lines = run.split("\n");
+    const wide = lines.some(({ length }) => length >= PADDING_BLANKS) || lines.length > PADDING_LINES;
+    if (wide && index + run.length < text.length) return true;
+  }
+  return false;
+}
+
+/** Addresses longer than this are not looked through. */
+const LONGEST_ADDRESS = 600;
+
+/** An image of Markdown whose address has a place for data. */
+function imageLeak(text: string): string | undefined {
+  const images = text.split("![").slice(1);
+  return images.find((image) => {
+    const at = image.toLowerCase().indexOf("](http");
+    if (at < 0) return false;
+    const [address = ""] = image.slice(at + 2, at + LONGEST_ADDRESS).split(")");
+    return /[{<[$]/.test(address);
+  });
+}
 
 function hiddenSigns(text: string): Sign[] {
   const seen = new Map<HiddenClass, string>();

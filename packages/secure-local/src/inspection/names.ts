@@ -1,6 +1,6 @@
 // Compares the names of tools with each other and with those of other servers: collisions, look-alikes, imitations.
 import { skeleton } from "./confusables.js";
-import { excerptOf, type Sign } from "./finding.js";
+import { excerptOf, type Sign, type Tier } from "./finding.js";
 import type { Peer } from "./offering.js";
 
 /** Names shorter than this are a letter apart by chance. */
@@ -12,67 +12,66 @@ const IMITATES = 0.75;
 /** Fewer words in common are chance. */
 const LEAST_COMMON = 4;
 
-/** Signs in the name of one tool. `others` are the names of the tools beside it, as often as they are there. */
-export function readName(
-  tool: { readonly name: string; readonly description: string },
-  others: readonly string[],
-  peers: readonly Peer[],
-): Sign[] {
-  const { name } = tool;
-  return [...among(name, others), ...against(tool, peers)];
+/** Names of tools by how they are read, each as often as it is there. */
+export type NameBook = ReadonlyMap<string, readonly string[]>;
+
+export function nameBook(names: Iterable<string>): NameBook {
+  const book = new Map<string, string[]>();
+  for (const name of names) book.set(skeleton(name), [...(book.get(skeleton(name)) ?? []), name]);
+  return book;
 }
 
-function among(name: string, others: readonly string[]): Sign[] {
-  if (others.includes(name))
+/** Signs in the name of one tool, which is itself in `own`. */
+export function readName(
+  tool: { readonly name: string; readonly description: string },
+  own: NameBook,
+  peers: readonly Peer[],
+): Sign[] {
+  return [...among(tool.name, own.get(skeleton(tool.name)) ?? []), ...against(tool, peers)];
+}
+
+/** `readAlike`: all names that are read like this one, itself included. */
+function among(name: string, readAlike: readonly string[]): Sign[] {
+  if (readAlike.filter((each) => each === name).length > 1)
     return [
       { id: "names.collision", tier: "hard", about: "Another tool has the same name.", excerpt: excerptOf(name) },
     ];
-  const twin = others.find((other) => skeleton(other) === skeleton(name) && !isPlural(other, name));
+  const twin = readAlike.find((other) => other !== name && !isPlural(other, name));
   if (twin === undefined) return [];
-  return [
-    {
-      id: "names.look-alike",
-      tier: "hard",
-      about: `Its name looks like ${excerptOf(twin)}.`,
-      excerpt: excerptOf(name),
-    },
-  ];
+  const about = `Its name looks like ${excerptOf(twin)}.`;
+  return [{ id: "names.look-alike", tier: "hard", about, excerpt: excerptOf(name) }];
 }
 
 function against(
   { name, description }: { readonly name: string; readonly description: string },
   peers: readonly Peer[],
 ): Sign[] {
+  const own = skeleton(name);
   return peers.flatMap(({ server, tools }): Sign[] =>
     tools.flatMap((peer): Sign[] => {
-      const about = `${excerptOf(peer.name)} of ${excerptOf(server)}`;
-      if (peer.name === name)
-        return alike(description, peer.description ?? "")
-          ? [
-              {
-                id: "names.imitation",
-                tier: "hard",
-                about: `It has the name and the description of ${about}.`,
-                excerpt: excerptOf(name),
-              },
-            ]
-          : [];
-      if (skeleton(peer.name) === skeleton(name))
-        return [
-          { id: "names.look-alike", tier: "hard", about: `Its name looks like ${about}.`, excerpt: excerptOf(name) },
-        ];
-      const near = Math.min(name.length, peer.name.length) >= SHORTEST_COMPARED && isOneApart(name, peer.name);
-      if (!near || isPlural(name, peer.name)) return [];
-      return [
-        {
-          id: "names.near",
-          tier: "soft",
-          about: `Its name is one letter apart from ${about}.`,
-          excerpt: excerptOf(name),
-        },
-      ];
+      const sign = comparedWith(peer, { name, description, skeleton: own });
+      if (sign === undefined) return [];
+      const { id, tier, does } = sign;
+      const about = `Its name ${does} ${excerptOf(peer.name)} of ${excerptOf(server)}.`;
+      return [{ id, tier, about, excerpt: excerptOf(name) }];
     }),
   );
+}
+
+function comparedWith(
+  peer: Peer["tools"][number],
+  own: { readonly name: string; readonly description: string; readonly skeleton: string },
+): { readonly id: string; readonly tier: Tier; readonly does: string } | undefined {
+  const { name, description } = own;
+  if (peer.name === name) {
+    const imitates = alike(description, peer.description ?? "");
+    return imitates ? { id: "names.imitation", tier: "hard", does: "and its description are those of" } : undefined;
+  }
+  if (skeleton(peer.name) === own.skeleton) return { id: "names.look-alike", tier: "hard", does: "looks like" };
+  const near = Math.min(name.length, peer.name.length) >= SHORTEST_COMPARED && isOneApart(name, peer.name);
+  return near && !isPlural(name, peer.name)
+    ? { id: "names.near", tier: "soft", does: "is one letter apart from" }
+    : undefined;
 }
 
 function isPlural(one: string, other: string): boolean {
@@ -80,7 +79,7 @@ function isPlural(one: string, other: string): boolean {
 }
 
 /** Whether one letter put in, taken out, changed or swapped with the next makes one of the other. */
-export function isOneApart(one: string, other: string): boolean {
+function isOneApart(one: string, other: string): boolean {
   const [short, long] = [one, other]
     .map((each) => each.slice(0, LONGEST_COMPARED).toLowerCase())
     .sort((a, b) => a.length - b.length) as [string, string];

@@ -13,13 +13,13 @@ const LONE_SURROGATES = /\p{Cs}/gu;
 /** Letters one by one, as in `i g n o r e`, and with marks between them. */
 const SPACED = /(?<![\p{L}\p{N}])\p{L}(?:[ .*_-]\p{L}){4,60}(?![\p{L}\p{N}])/gu;
 const BETWEEN = /[ .*_-]/g;
-const LEET_WORD = /[a-z]*[0134578@$][a-z0134578@$]*/g;
+const LEET_WORD = /[a-z0134578@$]+/g;
 const LEET: ReadonlyMap<string, string> = new Map(
   Object.entries({ 0: "o", 1: "i", 3: "e", 4: "a", 5: "s", 7: "t", 8: "b", "@": "a", $: "s" }),
 );
 const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(lt|gt|amp|quot|apos|nbsp));/gi;
 const NAMED: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'", nbsp: " " };
-const COMMENT_IN_WORD = /<!--[^>]{0,40}-->/g;
+const COMMENT_IN_WORD = /<!--[^->]{0,40}-->/g;
 
 /** The first is the text in NFKC and lower case, without hidden characters. Others follow only where they differ. */
 export function readings(text: string): Reading[] {
