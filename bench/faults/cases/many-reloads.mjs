@@ -12,6 +12,7 @@ const BAD_EVERY = 10;
 const LABEL_DIGITS = 12;
 const TOOLS = ["calculate", "get_timestamp"];
 const RELOAD_MS = 5_000;
+const PACE_MS = 20;
 
 export async function run({ full }) {
   const reloads = full ? 1_000 : 150;
@@ -25,7 +26,11 @@ export async function run({ full }) {
     const from = performance.now();
     const calls = keepCalling(client, load);
     let bad = 0;
-    for (let n = 1; n <= reloads; n += 1) bad += (await reloadOnce(client, place, versions, n)) ? 0 : 1;
+    for (let n = 1; n <= reloads; n += 1) {
+      bad += (await reloadOnce(client, place, versions, n)) ? 0 : 1;
+      // Each version is to see some calls, and some are to follow each other at once.
+      if (n % 4 !== 0) await delay(PACE_MS);
+    }
     load.running = false;
     const outcomes = await calls;
     const seconds = (performance.now() - from) / 1_000;
