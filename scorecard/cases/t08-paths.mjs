@@ -11,7 +11,7 @@ import { session, wasDenied, wasRefused, wasServed } from "../support/session.mj
 
 export const goal = { id: "T08", title: "Path traversal, links, special files, races", atLeast: 8_000 };
 
-const RACE_OPERATIONS = 16_000;
+const RACE_OPERATIONS = 12_000;
 const EVIL = new TextEncoder().encode("evil");
 
 export async function run(report, parts) {

@@ -229,7 +229,8 @@ export const SECTIONS = {
     },
   },
   databases: {
-    about: "What `query_database` and `import_csv` may open.",
+    about:
+      "What `query_database` and `import_csv` may open. An entry is itself the permission: its file needs to stand neither in `filesystem.readable_paths` nor in `allowed_paths` and becomes readable to no other tool, and the hosts of its secret need not stand in `network.allowed_endpoints`; what is denied there, and the built-in protections, stay stronger. The tools must be in `tools.allowed`. Schemas are resources (`db://NAME/schema`, `db://NAME/schema/TABLE`): subscribers hear of a changed schema of an SQLite file at once, and of a server's whenever the policy is loaded anew.",
     example:
       'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
     keys: {},
@@ -238,7 +239,10 @@ export const SECTIONS = {
     about: "Either a `file` or a `secret`.",
     keys: {
       file: ["", "An SQLite file.", "an absolute path"],
-      secret: ["", "The name of the secret that holds a `postgresql://` URL."],
+      secret: [
+        "",
+        "The name of the secret that holds a `postgresql://` URL. The URL takes `sslmode`, `sslrootcert` and `channel_binding`.",
+      ],
       read_only: ["true", "`import_csv` needs `false`."],
       row_limit: ["1000", "The most rows of one answer."],
       timeout: ["10", "Seconds for one statement."],

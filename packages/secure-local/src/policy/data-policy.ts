@@ -16,7 +16,7 @@ export interface SecretPolicy {
   readonly query: string | undefined;
 }
 
-/** One entry of `databases` (ours). */
+/** One entry of `databases` (ours). It is itself the permission: what it names is reached by the tools for databases and by no other. */
 export interface DatabasePolicy {
   readonly name: string;
   readonly rule: Rule;

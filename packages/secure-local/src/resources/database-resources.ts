@@ -22,15 +22,20 @@ export function isTableUri(uri: string): boolean {
   return uri === TABLE_TEMPLATE || TABLE_URI.test(uri);
 }
 
+export function schemaUri(name: string): string {
+  return `db://${encodeURIComponent(name)}/schema`;
+}
+
 /** All tables and views of a database. */
 export function schemaResource(name: string, databases: Databases): readonly [string, ResourceDefinition] {
-  const uri = `db://${encodeURIComponent(name)}/schema`;
+  const uri = schemaUri(name);
   const definition: ResourceDefinition = {
     name: `${name} schema`,
     description: `Tables, views and columns of the database ${name}`,
     mimeType: "application/json",
     read: ({ signal }) =>
       answering(async () => contents(uri, { database: name, tables: await databases.schema(name, signal) })),
+    watch: (_uri, changed) => databases.watchSchema(name, undefined, changed),
   };
   return [uri, definition];
 }
@@ -60,10 +65,13 @@ export function tableTemplate(databases: Databases): ResourceTemplateDefinition 
         );
       },
     },
+    watch: (uri, changed) => {
+      const { database, table } = tableOf(uri);
+      return databases.watchSchema(database, table, changed);
+    },
     read: (uri, _variables, { signal }) =>
       answering(async () => {
-        const [, database = "", table = ""] = TABLE_URI.exec(uri) ?? [];
-        const [wanted, named] = [decoded(table), decoded(database)];
+        const { database: named, table: wanted } = tableOf(uri);
         if (!databases.list().some(({ name }) => name === named)) return undefined;
         const found = (await tables(named, signal)).find(({ name }) => name === wanted);
         return found && contents(uri, { database: named, ...found });
@@ -79,6 +87,11 @@ function nothing(error: unknown): readonly SchemaTable[] {
 function fitting(names: readonly string[], typed: string): CompletionReturn {
   const values = names.filter((name) => name.toLowerCase().startsWith(typed.toLowerCase()));
   return { values: values.slice(0, COMPLETIONS), total: values.length };
+}
+
+function tableOf(uri: string): { readonly database: string; readonly table: string } {
+  const [, database = "", table = ""] = TABLE_URI.exec(uri) ?? [];
+  return { database: decoded(database), table: decoded(table) };
 }
 
 function decoded(part: string): string {

@@ -2,7 +2,13 @@
 import type { ResourceDefinition } from "@secure-local/mcp/server";
 import type { Databases } from "../capabilities/databases/databases.js";
 import type { Policy } from "../policy/policy.js";
-import { isTableUri, schemaResource, TABLE_TEMPLATE, tableTemplate } from "../resources/database-resources.js";
+import {
+  isTableUri,
+  schemaResource,
+  schemaUri,
+  TABLE_TEMPLATE,
+  tableTemplate,
+} from "../resources/database-resources.js";
 import type { ResourceFamily } from "./resource-family.js";
 
 export interface DatabaseOffer {
@@ -18,4 +24,11 @@ export function databaseOffer(policy: Policy, databases: Databases | undefined):
     templates: new Map([[TABLE_TEMPLATE, family]]),
     resources: [...policy.databases.keys()].map((name) => schemaResource(name, databases)),
   };
+}
+
+/** Schemas of servers, which nobody can watch: they may be others wherever the policy is. */
+export function unwatchedSchemas(policy: Policy): string[] {
+  return [...policy.databases.values()]
+    .filter(({ store }) => store.kind !== "sqlite")
+    .map(({ name }) => schemaUri(name));
 }

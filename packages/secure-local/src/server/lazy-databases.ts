@@ -12,6 +12,17 @@ export function lazyDatabases(policy: () => Policy, own: readonly string[]): Dat
       [...policy().databases.values()].map(({ name, store, readOnly }) => ({ name, kind: store.kind, readOnly })),
     query: async (options) => (await load()).query(options),
     schema: async (database, signal) => (await load()).schema(database, signal),
+    watchSchema(database, table, changed) {
+      let stop: (() => void) | undefined;
+      let stopped = false;
+      void load().then((databases) => {
+        if (!stopped) stop = databases.watchSchema(database, table, changed);
+      });
+      return () => {
+        stopped = true;
+        stop?.();
+      };
+    },
     importTable: async (options) => (await load()).importTable(options),
   };
 }

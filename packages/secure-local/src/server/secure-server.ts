@@ -9,6 +9,7 @@ import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
+import { unwatchedSchemas } from "./database-family.js";
 import { lazyDatabases } from "./lazy-databases.js";
 import { lazyFetch } from "./lazy-fetch.js";
 import { lazyFileSystem } from "./lazy-file-system.js";
@@ -123,6 +124,7 @@ export class SecureServer {
     this.#guard.swap(policy);
     if (this.#started) this.#plugins.apply(policy);
     this.#updateOffer();
+    for (const uri of unwatchedSchemas(policy)) this.server.resourceUpdated(uri);
     this.#record({
       kind: "policy.loaded",
       detail: { file: policy.file, hash: policy.hash, ...wallOf(policy), tools: this.#toolNames() },

@@ -63,6 +63,11 @@ export interface Databases {
   query(options: QueryOptions): Promise<QueryRows>;
   /** Tables and views of a database, by name. */
   schema(database: string, signal: AbortSignal): Promise<readonly SchemaTable[]>;
+  /**
+   * Calls `changed` when the schema is another one than before, or only what it says of one table; returns what ends that.
+   * SQLite only: of a server nothing is heard.
+   */
+  watchSchema(database: string, table: string | undefined, changed: () => void): () => void;
   /** A new table with all of the rows, or none: until it resolves nobody sees any of it. SQLite only. */
   importTable(options: ImportOptions): Promise<{ readonly database: string }>;
 }

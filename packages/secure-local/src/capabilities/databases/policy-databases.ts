@@ -58,6 +58,16 @@ export class PolicyDatabases implements Databases {
     return (await this.#server()).schema(entry, limits);
   }
 
+  watchSchema(database: string, table: string | undefined, changed: () => void): () => void {
+    const store = this.#policy().databases.get(database)?.store;
+    if (store?.kind !== "sqlite") return () => undefined;
+    const read = async (signal: AbortSignal): Promise<string> => {
+      const tables = await this.schema(database, signal);
+      return JSON.stringify(table === undefined ? tables : (tables.find(({ name }) => name === table) ?? null));
+    };
+    return this.#sqlite.watch(store.file, read, changed);
+  }
+
   async importTable(options: ImportOptions): Promise<{ readonly database: string }> {
     const entry = this.#entry(options.database, isFillable);
     const { name, store, readOnly, rule } = entry;

@@ -11,6 +11,7 @@ import { FileSystem } from "../files/file-system.js";
 import type { Files } from "../files/files.js";
 import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
 import type { Cell, CellValue, ImportOptions, SchemaColumn, SchemaTable } from "./databases.js";
+import { type ReadSchema, SchemaWatch } from "./schema-watch.js";
 import { runTask, SqlWorker, type WorkerLimits } from "./sql-worker.js";
 import { readStatement } from "./sqlite-statement.js";
 import { MAX_ANSWER, MAX_CELL, type StatementLimits } from "./statement-limits.js";
@@ -59,6 +60,16 @@ export class SqliteStore {
       { sql: SCHEMA_SQL, explain: false },
     );
     return tablesOf(rows);
+  }
+
+  /** `read` is asked at once, and whenever something has happened to the file. */
+  watch(file: string, read: ReadSchema, changed: () => void): () => void {
+    const watch = new SchemaWatch(read, changed);
+    const stop = this.#files.watch(file, () => watch.touched());
+    return () => {
+      stop();
+      watch.stop();
+    };
   }
 
   async importTable({ policy, file }: SqliteDatabase, options: ImportOptions): Promise<void> {
