@@ -11,6 +11,7 @@ export type AuditKind =
   | "denied"
   | "plugins.changed"
   | "plugins.quarantined"
+  | "plugin.runs"
   | "approval.asked"
   | "approval.given"
   | "approval.denied"

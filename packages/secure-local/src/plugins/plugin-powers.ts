@@ -8,12 +8,22 @@ import type { Run } from "../capabilities/run.js";
 import { RunError } from "../capabilities/run-error.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
 import { type Storage, StorageError } from "../capabilities/storage.js";
+import { decideCommand } from "../policy/decide-command.js";
 import type { Policy } from "../policy/policy.js";
 import type { PluginGrant } from "../policy/plugins-policy.js";
+import type { Rule } from "../policy/rule.js";
 import { PluginError } from "./plugin-error.js";
 import { readFetchAsk, readRunAsk, readStorageAsk, type StorageAsk } from "./read-ask.js";
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** A command a plugin is about to run, and the rule that allows it. */
+export interface StartedCommand {
+  readonly plugin: string;
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly rule: Rule;
+}
 
 export interface PluginPowersOptions {
   /** The policy the plugin lives under. */
@@ -26,6 +36,8 @@ export interface PluginPowersOptions {
   readonly secrets: SecretBroker;
   /** Something was refused: what, and by which rule. */
   readonly refused: (what: string, rule: string) => void;
+  /** Resolves when it is on record; nothing is run before, or when it rejects. */
+  readonly runs: (started: StartedCommand) => Promise<void>;
 }
 
 export class PluginPowers {
@@ -67,12 +79,25 @@ export class PluginPowers {
   async #ran({ command, args }: { readonly command: string; readonly args: readonly string[] }, signal: AbortSignal) {
     this.#run ??= this.#loadRun();
     const run = await this.#run;
+    await this.#recorded(command, args);
     try {
       return await run(command, args, { signal });
     } catch (error) {
       if (error instanceof RunError && error.rule !== undefined)
         this.#options.refused(`command ${command.slice(0, 64)}`, error.rule);
       throw error;
+    }
+  }
+
+  async #recorded(command: string, args: readonly string[]): Promise<void> {
+    const { granted, grant, runs } = this.#options;
+    const { allowed, rule } = decideCommand(granted, command, args);
+    // What is refused is recorded as that.
+    if (!allowed) return;
+    try {
+      await runs({ plugin: grant.name, command, args, rule });
+    } catch {
+      throw new PluginError("The audit log is unavailable, so nothing is run.");
     }
   }
 

@@ -12,6 +12,7 @@ export interface PluginSetOptions {
   readonly refused?: NonNullable<PluginOptions["refused"]>;
   readonly storage?: PluginOptions["storage"];
   readonly learn: PluginOptions["learn"];
+  readonly runs: PluginOptions["runs"];
 }
 
 interface Kept {
@@ -59,7 +60,7 @@ export class PluginSet {
   }
 
   #started(policy: Policy, name: string): Plugin {
-    const { own, changed, refused, storage, learn } = this.#options;
+    const { own, changed, refused, storage, learn, runs } = this.#options;
     const grant = policy.plugins.load.get(name)!;
     const current = (): boolean => !this.#closed && this.#kept.get(name)?.plugin === plugin;
     const plugin: Plugin = new Plugin({
@@ -68,6 +69,7 @@ export class PluginSet {
       own,
       storage,
       learn,
+      runs,
       changed: () => (current() ? changed() : undefined),
       ...(refused === undefined ? {} : { refused }),
     });

@@ -13,7 +13,7 @@ import { hashPlugin } from "./hash-plugin.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
 import { PluginError } from "./plugin-error.js";
-import { PluginPowers } from "./plugin-powers.js";
+import { PluginPowers, type StartedCommand } from "./plugin-powers.js";
 import { type CallOptions, type PluginCall, PluginProcess } from "./plugin-process.js";
 import { RestartPlan } from "./restart-plan.js";
 import { unmetGrants } from "./unmet-grants.js";
@@ -48,6 +48,8 @@ export interface PluginOptions {
   readonly storage?: string | undefined;
   /** Keeps values of its secrets out of every text. */
   readonly learn: LearnSecret;
+  /** Has a command recorded before it is run. */
+  readonly runs: (started: StartedCommand) => Promise<void>;
 }
 
 interface Place {
@@ -75,12 +77,12 @@ export class Plugin {
   constructor(options: PluginOptions) {
     this.#options = options;
     this.name = options.grant.name;
-    const { policy, grant, own, storage, learn } = options;
+    const { policy, grant, own, storage, learn, runs } = options;
     const granted = grantedPolicy(policy, grant);
     this.#granted = granted;
     this.#secrets = new SecretBroker(granted.secrets.values(), { learn });
     const refused = (what: string, rule: string): void => options.refused?.(this.name, what, rule);
-    this.#powers = new PluginPowers({ granted, grant, own, storage, secrets: this.#secrets, refused });
+    this.#powers = new PluginPowers({ granted, grant, own, storage, secrets: this.#secrets, refused, runs });
   }
 
   /** What it offers, once it has said so; it stays while the plugin is started again. */

@@ -1,7 +1,9 @@
 // The plugins of the policy, loaded with the first policy that names some: most name none, and all want to start fast.
+import type { AuditSink } from "../audit/audit-event.js";
 import { replaceKnown } from "../audit/known-secrets.js";
 import type { Policy } from "../policy/policy.js";
 import type { PluginHealth } from "../plugins/plugin.js";
+import type { StartedCommand } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
 import type { PluginOffer } from "./plugin-offer.js";
 import { learnSecret } from "./remember-secrets.js";
@@ -15,7 +17,8 @@ const NOTHING: PluginOffer = {
   resources: new Map(),
 };
 
-export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn"> {
+export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "runs"> {
+  readonly audit: AuditSink;
   readonly say: (line: string) => void;
 }
 
@@ -59,11 +62,17 @@ export class LazyPlugins {
     await (await this.#set)?.close();
   }
 
+  /** Rejects where nothing can be recorded: then nothing may be run. */
+  #recorded({ plugin, command, args, rule: { text, line } }: StartedCommand): Promise<void> {
+    const decision = { allowed: true, rule: text, line };
+    return this.#options.audit.record({ kind: "plugin.runs", tool: plugin, arguments: { command, args }, decision });
+  }
+
   async #load(): Promise<PluginSet> {
     const { PluginSet } = await import("../plugins/plugin-set.js");
     const { pluginOffer } = await import("./plugin-offer.js");
     const { PluginReviews } = await import("./plugin-reviews.js");
-    const set = new PluginSet({ ...this.#options, learn: learnSecret });
+    const set = new PluginSet({ ...this.#options, learn: learnSecret, runs: (started) => this.#recorded(started) });
     const kept = new PluginReviews();
     this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));
     this.#offer = () => pluginOffer(set.plugins(), this.#reviews(), this.#options.say);

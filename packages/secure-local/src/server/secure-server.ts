@@ -103,6 +103,7 @@ export class SecureServer {
   #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "say">): LazyPlugins {
     return new LazyPlugins({
       ...given,
+      audit: this.#audit,
       changed: () => this.#pluginsChanged(),
       refused: (plugin, endpoint, rule) => this.#refusedConnection(plugin, endpoint, rule),
     });

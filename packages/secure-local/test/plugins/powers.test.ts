@@ -3,6 +3,11 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { SecretBroker } from "../../src/capabilities/secret-broker.js";
+import { grantedPolicy } from "../../src/policy/granted-policy.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import type { PluginGrant } from "../../src/policy/plugins-policy.js";
+import { PluginPowers } from "../../src/plugins/plugin-powers.js";
 import { PluginAsks } from "../../src/plugins/plugin-asks.js";
 import { PluginError } from "../../src/plugins/plugin-error.js";
 import { readFetchAsk } from "../../src/plugins/read-ask.js";
@@ -80,9 +85,13 @@ describe.skipIf(!hasWall())("a command", () => {
   const grant = `commands: [count], filesystem: { readable_paths: ["${mine}"] }`;
 
   test("is run for a plugin it was granted to, on the files of its grant", async () => {
-    const { call } = await serve(grant, "mod_run");
+    const { call, audit } = await serve(grant, "mod_run");
     const result = JSON.parse(await call("mod_run", { command: "count", args: ["-w", mine] })) as object;
     expect(result).toMatchObject({ exitCode: 0, timedOut: false, stdout: `3 ${mine}\n` });
+    const records = audit.records().filter(({ kind }) => kind === "plugin.runs");
+    expect(records).toMatchObject([
+      { tool: "mod", arguments: { command: "count", args: ["-w", mine] }, decision: { allowed: true, line: 7 } },
+    ]);
   });
 
   test("is run for a program in another language, too", async () => {
@@ -172,6 +181,24 @@ describe("asks", () => {
     [{ fetch: { url: "https://a.test", body: {} } }],
   ])("for %j are refused", ({ fetch }) => {
     expect(() => readFetchAsk(fetch)).toThrow(PluginError);
+  });
+
+  test("for a command that cannot be recorded run nothing", async () => {
+    const text =
+      'version: "1.0"\ncommands: { allowed: [{ name: count, executable: /usr/bin/wc }] }\nplugins: { load: [{ name: mod, path: /x, commands: [count] }] }\n';
+    const policy = await parsePolicy(text, { file: "policy.yaml", environment: {} });
+    const grant = [...policy.plugins.load.values()][0] as PluginGrant;
+    const powers = new PluginPowers({
+      granted: grantedPolicy(policy, grant),
+      grant,
+      own: [],
+      storage: undefined,
+      secrets: new SecretBroker([], { learn: () => [] }),
+      refused: () => undefined,
+      runs: () => Promise.reject(new Error("disk full")),
+    });
+    const asked = powers.answer({ run: { command: "count", args: [] } }, new AbortController().signal);
+    await expect(asked).rejects.toThrow(/^The audit log is unavailable, so nothing is run/);
   });
 
   test("cannot set what the host writes itself", () => {
