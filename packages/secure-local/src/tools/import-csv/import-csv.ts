@@ -2,10 +2,7 @@
 import { databaseAnswer } from "../databases/database-answer.js";
 import { fileAnswer } from "../files/file-answer.js";
 import { PATH_OUT, pathSchema } from "../files/file-schemas.js";
-import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
-import { CsvError } from "./csv-parser.js";
-import { CsvSource } from "./csv-source.js";
-import { tableName } from "./table-shape.js";
+import type { BuiltinTool } from "../tool.js";
 
 export interface ImportCsvArguments {
   readonly file: string;
@@ -13,9 +10,6 @@ export interface ImportCsvArguments {
   readonly database?: string;
   readonly replace?: boolean;
 }
-
-/** As much as a copy of the database and the time for it allow. */
-const MAX_FILE_BYTES: number = 2 * 1024 * 1024 * 1024;
 
 export const importCsv: BuiltinTool<ImportCsvArguments> = {
   name: "import_csv",
@@ -63,35 +57,8 @@ export const importCsv: BuiltinTool<ImportCsvArguments> = {
   },
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
   needs: ["readable-files", "fillable-databases"],
-  run: (args, powers) => databaseAnswer(() => fileAnswer(() => csvAnswer(() => imported(args, powers)))),
+  async run(args, powers) {
+    const { importFile } = await import("./import-file.js"); // what reads CSV: most sessions import none
+    return await databaseAnswer(() => fileAnswer(() => importFile(args, powers)));
+  },
 };
-
-async function imported(args: ImportCsvArguments, powers: ToolPowers): Promise<ToolAnswer> {
-  const { databases, files, signal } = powers;
-  const file = await files.open(args.file);
-  try {
-    if (file.size > MAX_FILE_BYTES)
-      return { failed: `"${args.file}" has ${file.size} bytes; at most ${MAX_FILE_BYTES} are imported.` };
-    const source = new CsvSource(file, powers);
-    await source.begin();
-    const { columns } = source;
-    const table = args.table ?? tableName(file.path);
-    const { replace = false, database: wanted } = args;
-    const made = { database: wanted, table, columns, replace, batches: source.batches(), signal };
-    const { database } = await databases.importTable(made);
-    const structured = { database, table, file: file.path, rows: source.rows, columns };
-    const names = columns.map(({ name, type }) => `${name} ${type}`).join(", ");
-    return { structured, text: `Imported ${source.rows} rows into the table "${table}" of ${database} (${names}).` };
-  } finally {
-    file.close();
-  }
-}
-
-async function csvAnswer(work: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
-  try {
-    return await work();
-  } catch (error) {
-    if (error instanceof CsvError) return { failed: `Nothing was imported. ${error.message}` };
-    throw error;
-  }
-}

@@ -1,13 +1,7 @@
 // The tool `search_text`: finds a text or a regular expression in files.
-import { FileError } from "../../capabilities/files/file-error.js";
-import { globTest } from "../../capabilities/files/glob.js";
-import { decodeText } from "../files/decode-text.js";
-import { fileAnswer } from "../files/file-answer.js";
 import { PATH_OUT, pathSchema } from "../files/file-schemas.js";
-import { Pace } from "../files/pace.js";
-import { PASSED_OVER_WORDS, visit } from "../files/search-scope.js";
-import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
-import { expressionTest, type LineTest, literalTest } from "./line-test.js";
+import { PASSED_OVER_WORDS } from "../files/search-scope.js";
+import type { BuiltinTool } from "../tool.js";
 
 export interface SearchTextArguments {
   readonly query: string;
@@ -16,21 +10,6 @@ export interface SearchTextArguments {
   readonly regex?: boolean;
   readonly case_sensitive?: boolean;
   readonly limit?: number;
-}
-
-const DEFAULT_RESULTS = 100;
-/** Larger files are data, not text for people. */
-const MAX_FILE_BYTES: number = 2 * 1024 * 1024;
-const MAX_BYTES: number = 256 * 1024 * 1024;
-/** Milliseconds; what was found until then is the answer. */
-const TIME_LIMIT_MS = 20_000;
-const SHOWN_OF_LINE = 400;
-
-interface Match {
-  readonly path: string;
-  readonly line: number;
-  readonly column: number;
-  readonly text: string;
 }
 
 export const searchText: BuiltinTool<SearchTextArguments> = {
@@ -76,102 +55,7 @@ export const searchText: BuiltinTool<SearchTextArguments> = {
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ["readable-files"],
   async run(args, powers) {
-    const { query, regex = false, case_sensitive: exact = true, include = "**" } = args;
-    const fits = globTest(include);
-    if (typeof fits === "string") return { failed: `The pattern of include cannot be used: ${fits}.` };
-    const test = regex ? await expressionTest(query, exact) : literalTest(query, exact);
-    if (typeof test === "string") return { failed: `The regular expression cannot be used: ${test}.` };
-    return fileAnswer(async () =>
-      tell(await new Search(powers, test, args.limit ?? DEFAULT_RESULTS).run(args.path, fits)),
-    );
+    const { searchFiles } = await import("./text-search.js"); // what searches: most sessions open no file
+    return await searchFiles(args, powers);
   },
 };
-
-/** One search under way. */
-class Search {
-  readonly #powers: ToolPowers;
-  readonly #test: LineTest;
-  readonly #limit: number;
-  readonly #pace: Pace;
-  readonly matches: Match[] = [];
-  files = 0;
-  truncated = false;
-  #bytes = 0;
-
-  constructor(powers: ToolPowers, test: LineTest, limit: number) {
-    this.#powers = powers;
-    this.#test = test;
-    this.#limit = limit;
-    this.#pace = new Pace(powers);
-  }
-
-  async run(path: string | undefined, fits: (path: string) => boolean): Promise<this> {
-    const { files, signal } = this.#powers;
-    const only = path === undefined ? undefined : await files.info(path);
-    if (only?.kind === "file") {
-      await this.#file(only.path);
-      return this;
-    }
-    for await (const { entry, relative } of visit(files, path, signal)) {
-      await this.#step();
-      if (this.truncated) break;
-      if (entry.kind === "file" && entry.size <= MAX_FILE_BYTES && fits(relative)) await this.#file(entry.path);
-    }
-    return this;
-  }
-
-  async #file(path: string): Promise<void> {
-    const { files, signal } = this.#powers;
-    const read = await files.read(path, { maxBytes: MAX_FILE_BYTES, signal }).catch(passedOver);
-    if (read === undefined) return;
-    this.files += 1;
-    this.#bytes += read.size;
-    const decoded = decodeText(read.bytes);
-    if (decoded === undefined) return;
-    let number = 0;
-    for (const line of decoded.text.split("\n")) {
-      number += 1;
-      if (number % LINES_A_STEP === 0 || line.length > LONG_LINE) await this.#step();
-      const at = this.#test(line);
-      if (at >= 0 && !this.truncated)
-        this.#add({ path: read.path, line: number, column: at + 1, text: shown(line, at) });
-      if (this.truncated) return;
-    }
-  }
-
-  #add(match: Match): void {
-    if (this.matches.length === this.#limit) this.truncated = true;
-    else this.matches.push(match);
-  }
-
-  async #step(): Promise<void> {
-    await this.#pace.step(this.files, () => `${this.files} files searched, ${this.matches.length} lines found`);
-    if (this.#bytes > MAX_BYTES || this.#pace.elapsedMs > TIME_LIMIT_MS) this.truncated = true;
-  }
-}
-
-const LINES_A_STEP = 64;
-/** An expression can take tens of milliseconds for such a line. */
-const LONG_LINE = 1_000;
-
-/** What vanished or may not be read is not searched; aborts and faults of ours are no such thing. */
-function passedOver(error: unknown): undefined {
-  if (error instanceof FileError) return undefined;
-  throw error;
-}
-
-/** The part of a line around what was found. */
-function shown(line: string, at: number): string {
-  const text = line.endsWith("\r") ? line.slice(0, -1) : line;
-  if (text.length <= SHOWN_OF_LINE) return text;
-  const start = Math.max(0, Math.min(at - SHOWN_OF_LINE / 4, text.length - SHOWN_OF_LINE));
-  const part = text.slice(start, start + SHOWN_OF_LINE);
-  return `${start > 0 ? "... " : ""}${part}${start + SHOWN_OF_LINE < text.length ? " ..." : ""}`;
-}
-
-function tell({ matches, files, truncated }: Search): ToolAnswer {
-  const lines = matches.map(({ path, line, text }) => `${path}:${line}: ${text}`);
-  if (lines.length === 0) lines.push(`Not found in ${files} files.`);
-  if (truncated) lines.push("[there may be more; narrow the query, include or path]");
-  return { structured: { matches, files, truncated }, text: lines.join("\n") };
-}

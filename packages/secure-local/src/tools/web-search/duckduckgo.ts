@@ -1,6 +1,5 @@
 // Searches with DuckDuckGo's page for browsers without scripts.
 import type { PolicyResponse } from "../../capabilities/fetch.js";
-import { readResultsPage } from "./duckduckgo-page.js";
 import type { SearchOutcome, SearchProvider, SearchRequest, SearchResult } from "./provider.js";
 import { RequestPacer } from "./request-pacer.js";
 import { unwrapLink } from "./result-link.js";
@@ -68,6 +67,7 @@ export function formQuery(query: string): string {
 /** In this order: a refusal may look like anything, and only a page that says so has found nothing. */
 async function readAnswer(answer: PolicyResponse, count: number): Promise<SearchOutcome> {
   if (answer.status !== 200) return { kind: "blocked", reason: `it answered with status ${answer.status}` };
+  const { readResultsPage } = await import("./duckduckgo-page.js"); // most sessions search nothing
   const page = await readResultsPage(answer.text());
   if (page.challenge) return { kind: "blocked", reason: "it asked to prove that a human is searching" };
   if (page.nothingFound) return { kind: "empty" };
