@@ -1,4 +1,5 @@
 // `npm run bench -- soak`: the product over stdio and over HTTP for twenty minutes, mixed calls, one in a hundred a fault.
+import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
@@ -10,8 +11,9 @@ import { soakPlace } from "./soak/place.mjs";
 import { rowsOf } from "./soak/report.mjs";
 import { StdioLane } from "./soak/stdio-lane.mjs";
 
-const USAGE = `npm run bench -- soak [--minutes 20] [--rate 200] [--warm-up MINUTES]
+const USAGE = `npm run bench -- soak [--minutes 20] [--rate 200] [--warm-up MINUTES] [--trace FILE]
   The rate is shared by one server over stdio and one over HTTP. Warm-up: 5 minutes, of a short soak a third.
+  FILE gets what each server held at each look, one line of JSON each.
 `;
 const WARM_UP_MINUTES = 5;
 const PROBE = fileURLToPath(new URL("soak/probe.mjs", import.meta.url));
@@ -40,7 +42,7 @@ export async function main(argv) {
   return passed ? 0 : 1;
 }
 
-async function soaked(Lane, { minutes, rate, warmUp }) {
+async function soaked(Lane, { minutes, rate, warmUp, trace }) {
   const place = soakPlace(FILES);
   const probe = join(place.folder, "probe");
   let lane;
@@ -49,6 +51,8 @@ async function soaked(Lane, { minutes, rate, warmUp }) {
     const [from, to] = [warmUp * 60, minutes * 60];
     const probeEvery = Math.min(PROBE_EVERY_S, (to - from) / LEAST_PROBES);
     const watched = await load(lane, { place, probe, rate: rate / 2, seconds: to, probeEvery });
+    for (const look of trace === undefined ? [] : watched.held)
+      appendFileSync(trace, `${JSON.stringify([lane.name, ...look])}\n`);
     const exit = await lane.stop();
     return { name: lane.name, rows: rowsOf(watched, { from, to, rate: rate / 2, exit, fault: place.auditFault() }) };
   } catch (error) {
@@ -68,13 +72,14 @@ function readOptions(argv) {
         minutes: { type: "string", default: "20" },
         rate: { type: "string", default: "200" },
         "warm-up": { type: "string" },
+        trace: { type: "string" },
       },
     });
     const [minutes, rate] = [Number(values.minutes), Number(values.rate)];
     const warmUp = values["warm-up"] === undefined ? Math.min(WARM_UP_MINUTES, minutes / 3) : Number(values["warm-up"]);
     if (!(minutes > 0) || !(rate >= 2) || !(warmUp >= 0) || warmUp >= minutes)
       throw new Error("--minutes, --rate and --warm-up want numbers, the warm-up less than the whole");
-    return { minutes, rate, warmUp };
+    return { minutes, rate, warmUp, trace: values.trace };
   } catch (error) {
     process.stderr.write(`${error.message}\n${USAGE}`);
     return undefined;

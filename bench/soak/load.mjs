@@ -18,6 +18,8 @@ export class Watched {
   held = [];
   counts = { honest: 0, failed: 0, faults: 0, wronglyServed: 0, held: 0 };
   firstFailure = "";
+  /** Seconds without calls. */
+  rested = 0;
 }
 
 /** Resolves after `seconds` with what was seen; rejects when the server ends. */
@@ -27,9 +29,11 @@ export async function load(lane, { place, probe, rate, seconds, probeEvery }) {
   const now = () => (performance.now() - start) / 1_000;
   const open = new Set();
   let [made, nextResident, nextOther, nextProbe, nextCrash] = [0, 0, 1, probeEvery, CRASH_EVERY_MS / 1_000];
+  /** Seconds in which no calls were made, because the server was looked at. */
+  let rested = 0;
   while (now() < seconds) {
     if (lane.hasEnded) throw new Error(`${lane.name}: the server ended: ${lane.complaints.slice(-500)}`);
-    for (const due = Math.floor(now() * rate); made < due; made += 1) {
+    for (const due = Math.floor((now() - rested) * rate); made < due; made += 1) {
       if (open.size >= MOST_OPEN) watched.counts.held += 1;
       else track(open, one(lane, watched, { n: made, work: place.work, now }));
     }
@@ -48,11 +52,16 @@ export async function load(lane, { place, probe, rate, seconds, probeEvery }) {
     }
     if (now() >= nextProbe) {
       nextProbe += probeEvery;
-      track(open, look(lane, watched, { probe, now }));
+      const from = now();
+      // At rest: what calls under way hold is no leak, and there are more of them whenever the machine is busy.
+      await Promise.all(open);
+      await look(lane, watched, { probe, now });
+      rested += now() - from;
     }
     await delay(TICK_MS);
   }
   await Promise.all(open);
+  watched.rested = rested;
   return watched;
 }
 
