@@ -5,6 +5,7 @@ import type { NamesPolicy, Policy } from "./policy.js";
 import { segments } from "./path-pattern.js";
 import type { FilesystemPolicy, NetworkPolicy } from "./reach-policy.js";
 import type { Rule } from "./rule.js";
+import { uriSpellings } from "./uri-spellings.js";
 
 export type FileOperation = "read" | "write" | "list" | "delete";
 
@@ -68,8 +69,9 @@ function decideName(names: NamesPolicy, name: string, what: "tool" | "prompt" | 
 
 function decideResource(names: NamesPolicy, given: string): Decision {
   const colon = given.indexOf(":");
-  const uri = given.slice(0, colon).toLowerCase() + given.slice(colon);
-  const decision = decideName(names, colon > 0 ? uri : given, "resource");
+  const uri = colon > 0 ? given.slice(0, colon).toLowerCase() + given.slice(colon) : given;
+  const denied = uriSpellings(uri).find((spelling) => names.denied.find(spelling) !== undefined);
+  const decision = decideName(names, denied ?? uri, "resource");
   if (decision.allowed && names.allowed.findExact(uri) === undefined && DOT_SEGMENT.test(uri)) {
     return refusal(NOT_A_URI, `The resource "${given}" has dot segments; ask for it by its plain URI.`);
   }

@@ -101,6 +101,27 @@ describe("names", () => {
     );
   });
 
+  it("of resources hold in every spelling of a URI", async () => {
+    const denied = ["file:///w/private*", "file:///w/my%20own/*", "file:///w/ä*", "db://notes*", "git:///w/old*"];
+    const policy = await parse({ resources: { allowed: ["file:///*", "db://*", "git:///*"], denied } });
+    const uris = [
+      ...["file:///w/private/x", "file:///w/%70rivate/x", "file:///w/pri%76%61te", "FILE:///w//private/x"],
+      ...[
+        "file:////w/private/x",
+        "file:///%77/private/x",
+        "file:///w/my%20own/x",
+        "file:///w/my own/x",
+        "file:///w/m%79 own/x",
+      ],
+      ...["file:///w/%C3%A4/c", "file:///w/ä", "db://n%6ftes/schema", "git:///w/%6fld?ref=x", "git:///w//old?path=a"],
+    ];
+    expect(verdicts(policy, uris.map(resource))).toEqual(uris.map(() => false));
+    const others = ["file:///w/public/x", "file:///w/%2570rivate/x", "db://n%256ftes/schema", "file:///w/%ff"];
+    expect(verdicts(policy, others.map(resource))).toEqual(others.map(() => true));
+    const host = await parse({ resources: { allowed: ["file://*"], denied: ["file:///w/private*"] } });
+    expect(verdicts(host, [resource("file://localhost/w/private/x")])).toEqual([false]);
+  });
+
   it("of resources cannot leave a prefix by dot segments", async () => {
     const policy = await parse({ resources: { allowed: ["logs://app/*"], denied: ["logs://app/private*"] } });
     const uris = [
