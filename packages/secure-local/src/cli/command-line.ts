@@ -104,6 +104,8 @@ const WANTED: ReadonlyMap<string, string> = new Map([
 const SERVE_ONLY: readonly Key[] = ["host", "port", "socket", "rate", "noAuth", "sse", "quiet"];
 /** Options that only commands have which talk to a server, and those commands. */
 const TARGET_ONLY: readonly Key[] = ["config", "url", "revision", "timeout", "token", "headers", "env", "strict"];
+/** Those of them that `sandbox` has, too. */
+const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
 const TARGET_COMMANDS = ["inspect", "doctor", "tools", "call", "read", "prompt", "record", "replay"];
 
 const NO_VALUES = Object.fromEntries([...VALUES.values()].map((key) => [key, undefined])) as Record<Value, undefined>;
@@ -146,7 +148,8 @@ export function refuseForeign(line: CommandLine, command: string | undefined): v
   const serving = command === "serve" ? undefined : optionOf(line, SERVE_ONLY);
   if (serving !== undefined)
     throw new UsageError(`${serving} belongs to serve, as in mcp-secure-local serve ${serving}`);
-  const targeted = TARGET_COMMANDS.includes(command ?? "") ? undefined : optionOf(line, TARGET_ONLY);
+  const foreign = command === "sandbox" ? TARGET_ONLY.filter((key) => !SANDBOX_OPTIONS.includes(key)) : TARGET_ONLY;
+  const targeted = TARGET_COMMANDS.includes(command ?? "") ? undefined : optionOf(line, foreign);
   if (targeted === undefined) return;
   throw new UsageError(`${targeted} belongs to commands that talk to a server: ${TARGET_COMMANDS.join(", ")}`);
 }

@@ -17,6 +17,7 @@ export const HELP = `mcp-secure-local: safe tools for an AI client, under one po
   mcp-secure-local plugins lock [NAME]    approve what they offer now; shows what changed before
   mcp-secure-local plugins new NAME [js|ts|python|sh], hash PATH: write a plugin that works; the hash to pin one by
   mcp-secure-local sandbox -- COMMAND …   run a command behind the wall, with what the policy allows
+  mcp-secure-local sandbox --config FILE NAME   run a server of VS Code's with sandboxEnabled, under its own sandbox block
   mcp-secure-local audit verify [FILE]    check that nobody changed the audit log, its full files and checkpoints
   mcp-secure-local audit query [WORD…]    records: tool=NAME since=24h decision=denied principal=… or words in them
   mcp-secure-local audit tail [WORD…]     the newest records, and each new one as it is written

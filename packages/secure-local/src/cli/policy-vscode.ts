@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
 import { loadPolicy } from "../policy/load-policy.js";
 import { parsePolicy } from "../policy/parse-policy.js";
-import { fromVscode, toVscode, type VscodeSandbox } from "../policy/vscode-sandbox.js";
+import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { policyFile } from "./settings.js";
 import { complain, ExitCode, print } from "./terminal.js";
@@ -64,21 +64,10 @@ function sandboxOf(configuration: unknown, file: string, wanted: string | undefi
     throw new UsageError(`${file} has ${which}${names.length > 1 ? "; name one" : ""}`);
   }
   const sandbox = member(member(servers, name), "sandbox");
-  for (const [part, list] of LISTS) {
-    const value = member(member(sandbox, part), list);
-    const good = value === undefined || (Array.isArray(value) && value.every((each) => typeof each === "string"));
-    if (!good) throw new UsageError(`${file}: ${part}.${list} of "${name}" must be a list of texts`);
-  }
+  const fault = vscodeSandboxFault(sandbox, name);
+  if (fault !== undefined) throw new UsageError(`${file}: ${fault}`);
   return sandbox as VscodeSandbox;
 }
-
-const LISTS = [
-  ["filesystem", "allowWrite"],
-  ["filesystem", "denyRead"],
-  ["filesystem", "denyWrite"],
-  ["network", "allowedDomains"],
-  ["network", "deniedDomains"],
-] as const;
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { ownFiles } from "../capabilities/files/own-files.js";
 import { surround, type Surroundings } from "../capabilities/surround.js";
 import { loadPolicy } from "../policy/load-policy.js";
+import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Reach, type Wall, WallError, type WalledCommand } from "../sandbox/wall.js";
@@ -16,13 +17,19 @@ import { complain, ExitCode } from "./terminal.js";
 /** Seen in every sandbox. */
 const SYSTEM = /^\/(?:usr|bin|sbin|lib\w*|nix\/store)\//;
 
+/** What to run, and under what. */
+interface Errand {
+  readonly executable: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly folder: string;
+  readonly policy: Policy;
+}
+
 /** Resolves to the exit code of the command; what it reads and writes passes as it is. */
 export async function sandboxCommand(line: CommandLine): Promise<number> {
-  const [name, ...args] = line.words;
-  if (name === undefined)
-    throw new UsageError("sandbox needs a command, as in mcp-secure-local sandbox -- npx -y NAME");
-  const executable = executableOf(name);
-  const policy = await loadPolicy(policyFile(line));
+  const errand = line.config === undefined ? await ofCommand(line) : await ofServer(line, line.config);
+  const { policy, executable, args } = errand;
   try {
     const wall = await findWall(policy.sandbox);
     if (wall.name === "none")
@@ -30,7 +37,7 @@ export async function sandboxCommand(line: CommandLine): Promise<number> {
     const own = await ownFiles(policy, ownPlaces(line));
     const owner = [basename(executable), ...args];
     const surroundings = await surround(policy, { own, wall, owner, refused: tellRefusal });
-    return await run(wall, { executable, args }, surroundings);
+    return await run(wall, errand, surroundings);
   } catch (error) {
     if (!(error instanceof WallError)) throw error;
     complain(`mcp-secure-local: ${error.message}`);
@@ -38,14 +45,36 @@ export async function sandboxCommand(line: CommandLine): Promise<number> {
   }
 }
 
+async function ofCommand(line: CommandLine): Promise<Errand> {
+  const [name, ...args] = line.words;
+  if (name === undefined)
+    throw new UsageError("sandbox needs a command, as in mcp-secure-local sandbox -- npx -y NAME");
+  const executable = executableOf(name);
+  const { readVariables } = await import("../remote/target.js");
+  const env = readVariables(line.env);
+  return { executable, args, env, folder: process.cwd(), policy: await loadPolicy(policyFile(line)) };
+}
+
+/** A server of a configuration of VS Code's; its own block is the policy. */
+async function ofServer(line: CommandLine, file: string): Promise<Errand> {
+  const [name, ...rest] = line.words;
+  if (name === undefined || rest.length > 0)
+    throw new UsageError("sandbox --config FILE needs the name of one server in that file");
+  const { vscodeServer } = await import("./vscode-server.js");
+  const { target, policy, notes } = await vscodeServer(name, file);
+  for (const note of notes) complain(`mcp-secure-local: ${note}`);
+  const { command, args, env, cwd = process.cwd() } = target;
+  return { executable: executableOf(command), args, env, folder: cwd, policy };
+}
+
 async function run(
   wall: Wall,
-  { executable, args }: Pick<WalledCommand, "executable" | "args">,
+  { executable, args, env, folder }: Errand,
   { reach, limits, egress, close }: Surroundings,
 ): Promise<number> {
   const all = SYSTEM.test(executable) ? reach : [...reach, programReach(executable)];
-  const workingDirectory = folderInside(process.cwd(), all);
-  const command: WalledCommand = { executable, args, reach: all, limits, egress, workingDirectory };
+  const workingDirectory = folderInside(folder, all);
+  const command: WalledCommand = { executable, args, env, reach: all, limits, egress, workingDirectory };
   try {
     const child = startWalled(wall, command, ["inherit", "inherit", "inherit"]);
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];

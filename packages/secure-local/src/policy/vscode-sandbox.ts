@@ -10,6 +10,33 @@ export interface VscodeSandbox {
   readonly network?: { readonly allowedDomains?: readonly string[]; readonly deniedDomains?: readonly string[] };
 }
 
+const LISTS = [
+  ["filesystem", "allowWrite"],
+  ["filesystem", "denyRead"],
+  ["filesystem", "denyWrite"],
+  ["network", "allowedDomains"],
+  ["network", "deniedDomains"],
+] as const;
+
+/** What is wrong with the block of a server; undefined for a good one. One that is absent is good: nothing is allowed then. */
+export function vscodeSandboxFault(block: unknown, server: string): string | undefined {
+  if (block !== undefined && !isObject(block)) return `sandbox of "${server}" must be a mapping`;
+  for (const [part, list] of LISTS) {
+    const value = member(member(block, part), list);
+    const good = value === undefined || (Array.isArray(value) && value.every((each) => typeof each === "string"));
+    if (!good) return `${part}.${list} of "${server}" must be a list of texts`;
+  }
+  return undefined;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function member(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
 /** What came of it, and sentences about what could not be carried over. */
 export interface Imported {
   readonly policy: Readonly<Record<string, unknown>>;

@@ -153,7 +153,11 @@ async function targetOf(written: ConfigServer, { config, path, around }: Found):
   if (command === undefined) return { kind: "url", url, headers };
   const fromFile = envFile === undefined ? {} : parseEnv(await textOf(resolve(workspace, envFile)));
   const all = { ...(fromFile as Record<string, string>), ...env };
-  return { kind: "command", command, args, env: all, ...(cwd === undefined ? {} : { cwd: resolve(workspace, cwd) }) };
+  const where = cwd === undefined ? {} : { cwd: resolve(workspace, cwd) };
+  const { sandboxEnabled, sandbox } = server.raw;
+  const walled = config.format === "servers" && sandboxEnabled === true;
+  const sandboxed = { name: server.name, file: resolve(path), workspace, sandbox };
+  return { kind: "command", command, args, env: all, ...where, ...(walled ? { sandboxed } : {}) };
 }
 
 function usage(text: string): LocalError {

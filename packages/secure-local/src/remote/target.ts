@@ -8,6 +8,24 @@ export interface CommandTarget {
   /** Variables beside the few a child gets from us. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string | undefined;
+  /** VS Code starts it in a sandbox. */
+  readonly sandboxed?: VscodeServer | undefined;
+}
+
+/**
+ * Variable that names the variables of the process which are the server's: set where this program starts itself to put a server
+ * into its sandbox.
+ */
+export const PASSED_ON = "MCP_SECURE_LOCAL_SANDBOX_ENV";
+
+/** A server of VS Code's that has `sandboxEnabled`. */
+export interface VscodeServer {
+  readonly name: string;
+  /** The configuration it is in. */
+  readonly file: string;
+  readonly workspace: string;
+  /** Its member `sandbox`, as it is. */
+  readonly sandbox: unknown;
 }
 
 export interface UrlTarget {

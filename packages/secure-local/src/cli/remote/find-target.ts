@@ -1,6 +1,6 @@
 // Says which server a command line means: a command after `--`, a URL, or a name from a configuration file.
 import { configuredTarget } from "../../remote/configured-servers.js";
-import { looksLikeUrl, readHeaders, readVariables, type Target } from "../../remote/target.js";
+import { looksLikeUrl, PASSED_ON, readHeaders, readVariables, type Target } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 
 export interface Found {
@@ -20,7 +20,17 @@ export async function findTarget(line: CommandLine, usage: string): Promise<Foun
     throw new UsageError(`${usage}; TARGET is a URL, a name from a configuration file, or -- COMMAND…`);
   if (looksLikeUrl(first)) return { target: urlTarget(line, first), words: rest };
   const given = Object.keys({ ...readVariables(line.env), ...readHeaders(line.headers) });
-  return { target: withOptions(await configuredTarget(first, { file: line.config, given }), line), words: rest };
+  const target = withOptions(await configuredTarget(first, { file: line.config, given }), line);
+  return { target: behindItsWall(target), words: rest };
+}
+
+/** What VS Code starts in a sandbox is started in ours: by this very program, which reads of it in the same file. */
+function behindItsWall(target: Target): Target {
+  if (target.kind === "url" || target.sandboxed === undefined) return target;
+  const { file, name } = target.sandboxed;
+  const env = { ...target.env, [PASSED_ON]: Object.keys(target.env).join(",") };
+  const args = [process.argv[1] ?? "", "sandbox", "--config", file, name];
+  return { kind: "command", command: process.execPath, args, env, cwd: target.cwd };
 }
 
 function commandTarget(line: CommandLine, [command, ...args]: readonly string[]): Found {

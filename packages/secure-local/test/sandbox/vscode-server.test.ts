@@ -1,0 +1,101 @@
+// A server that VS Code starts in a sandbox, started by our command line: its block holds here, too.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { hasWall } from "./walls.js";
+
+const BUNDLE = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
+const folder = mkdtempSync(join(homedir(), ".vscode-test-"));
+const workspace = join(folder, "workspace");
+const file = join(workspace, ".vscode", "mcp.json");
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** Says what it can do. */
+const SERVER = `
+const fs = require("node:fs");
+const tried = (work) => { try { return String(work()); } catch (error) { return error.code ?? error.message; } };
+const probe = (root) => ({
+  source: tried(() => fs.existsSync(root + "/server.cjs")),
+  secret: tried(() => fs.readFileSync(root + "/secret/key", "utf8")),
+  outside: tried(() => fs.readFileSync(root + "/../outside.txt", "utf8")),
+  out: tried(() => fs.writeFileSync(root + "/out/made.txt", "made")),
+  written: tried(() => fs.writeFileSync(root + "/server.cjs", "")),
+  env: process.env.GIVEN + " " + process.env.TOLD, folder: process.cwd() === root, proxy: process.env.HTTPS_PROXY !== undefined,
+});
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const tools = [{ name: "probe", inputSchema: { type: "object" } }];
+  const result = method === "initialize"
+    ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "probing", version: "1" } }
+    : method === "tools/list" ? { tools }
+    : method === "tools/call" ? { content: [{ type: "text", text: JSON.stringify(probe(process.argv[2])) }] } : {};
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
+});`;
+
+function configuration(sandboxEnabled: boolean): string {
+  const sandbox = {
+    filesystem: { allowWrite: ["${workspaceFolder}/out"], denyRead: ["./secret"] },
+    network: { allowedDomains: ["example.com"] },
+  };
+  const args = ["${workspaceFolder}/server.cjs", "${workspaceFolder}"];
+  const server = { command: process.execPath, args, env: { GIVEN: "given" }, sandboxEnabled, sandbox };
+  const wrong = { ...server, sandboxEnabled: true, sandbox: { network: { allowedDomains: "example.com" } } };
+  return JSON.stringify({ servers: { probing: server, wrong } });
+}
+
+beforeAll(() => {
+  for (const name of ["out", "secret", ".vscode"]) mkdirSync(join(workspace, name), { recursive: true });
+  writeFileSync(join(workspace, "secret", "key"), "key");
+  writeFileSync(join(folder, "outside.txt"), "outside");
+});
+
+async function command(...args: readonly string[]): Promise<Record<"stdout" | "stderr", string>> {
+  const child = spawn(process.execPath, [BUNDLE, ...args, "--config", file], {
+    cwd: workspace,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, XDG_CACHE_HOME: join(folder, "cache") },
+  });
+  const said = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (text: string) => (said[name] += text));
+  await once(child, "close");
+  return said;
+}
+
+async function probed(sandboxEnabled: boolean): Promise<unknown> {
+  writeFileSync(join(workspace, "server.cjs"), SERVER);
+  rmSync(join(workspace, "out", "made.txt"), { force: true });
+  writeFileSync(file, configuration(sandboxEnabled));
+  const { stdout, stderr } = await command("call", "probing", "probe", "--env", "TOLD=told");
+  if (!stdout.trimStart().startsWith("{")) throw new Error(stdout + stderr);
+  return JSON.parse(stdout) as unknown;
+}
+
+describe.skipIf(!hasWall())("a server of VS Code's", () => {
+  test("that has sandboxEnabled reads its workspace, writes where it may, and has the way out its block names", async () => {
+    expect(await probed(true)).toEqual({
+      ...{ source: "true", secret: "EACCES", outside: "ENOENT", out: "undefined", written: "EROFS" },
+      ...{ env: "given told", folder: true, proxy: true },
+    });
+    expect(readFileSync(join(workspace, "out", "made.txt"), "utf8")).toBe("made");
+    expect(readFileSync(join(workspace, "server.cjs"), "utf8")).toBe(SERVER);
+  });
+
+  test("that has not is started as it is", async () => {
+    expect(await probed(false)).toMatchObject({ secret: "key", outside: "outside", env: "given told", proxy: false });
+  });
+
+  test("with a block that makes no sense is not started", async () => {
+    writeFileSync(file, configuration(true));
+    expect((await command("call", "wrong", "probe")).stderr).toContain(
+      'network.allowedDomains of "wrong" must be a list',
+    );
+    expect((await command("sandbox", "absent")).stderr).toContain('there is no server "absent"');
+    expect(existsSync(join(workspace, "out"))).toBe(true);
+  });
+});
