@@ -78,3 +78,14 @@ export { telemetry } from "../../packages/secure-local/src/observe/open-telemetr
 export { Metrics } from "../../packages/secure-local/src/observe/metrics.js";
 export { smallSdk } from "../../packages/secure-local/test/observe/small-sdk.js";
 export * as openTelemetry from "@opentelemetry/api";
+export { driftOf } from "../../packages/secure-local/src/inspection/drift.js";
+export { inspectOffering } from "../../packages/secure-local/src/inspection/inspect.js";
+export { launchOf } from "../../packages/secure-local/src/server/plugin-launch.js";
+export {
+  itemDigest,
+  lockFileOf,
+  readLock,
+  relocked,
+  writeLock,
+} from "../../packages/secure-local/src/server/plugin-lock.js";
+export { changesOf } from "../../packages/secure-local/src/server/plugin-reviews.js";

@@ -1,11 +1,7 @@
 // Writes SCORECARD.md: the same text from the same sources, whenever and wherever it is made.
 import { misses } from "./verdict.mjs";
 
-const LATER = [
-  ["T12", "Secrets of the policy", "its cases are not written yet"],
-  ["T14", "Tool poisoning, shadowing, toxic flow", "not in scope yet, comes with the gateway to other servers"],
-  ["T15", "Rug pull, drift", "not in scope yet, comes with the gateway to other servers"],
-];
+const LATER = [["T12", "Secrets of the policy", "its cases are not written yet"]];
 
 /** The table, what each goal asks beyond it, and what was missing. */
 export function scorecard(outcomes, absent) {

@@ -9,7 +9,7 @@ const RIGHT_TO_LEFT = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Sc
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const ESCAPES = /[\x1b\x80-\x84\x86-\x9f]/;
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const CONTROLS = /[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]/;
+const CONTROLS = /[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f\x85]/;
 const BLANKS = /\s+/g;
 /** An honest text has neither: what stands behind so much nothing is meant to be out of sight. */
 const PADDING_BLANKS = 160;
@@ -53,7 +53,7 @@ const HIDDEN_CLASSES: readonly HiddenClass[] = [
     id: "hidden.soft",
     tier: "soft",
     about: "It holds characters that are usually not seen.",
-    has: oneOf("\u00ad\ufeff\ufe0e\ufe0f\u2028\u2029\u2800"),
+    has: oneOf("\u00ad\ufeff\ufe0e\ufe0f"),
   },
   {
     id: "hidden.private-use",
@@ -131,7 +131,9 @@ function imageLeak(text: string): string | undefined {
 function hiddenSigns(text: string): Sign[] {
   const seen = new Map<HiddenClass, string>();
   const rightToLeft = RIGHT_TO_LEFT.test(text);
-  replaceHidden(text.replaceAll(LONE_SURROGATES, "\uFFFD"), (character) => {
+  // A mark of byte order at the beginning comes with copying.
+  const start = text.startsWith("\uFEFF") ? 1 : 0;
+  replaceHidden(text.slice(start).replaceAll(LONE_SURROGATES, "\uFFFD"), (character) => {
     const found = HIDDEN_CLASSES.find((each) => each.has(character));
     // Languages written from right to left need the marks of direction.
     if (found !== undefined && !(rightToLeft && found.id === "hidden.marks"))
@@ -140,8 +142,7 @@ function hiddenSigns(text: string): Sign[] {
   });
   return HIDDEN_CLASSES.flatMap((each) => {
     const characters = seen.get(each);
-    // One mark of how an emoji is drawn, or at the beginning of a file, comes with copying.
-    if (characters === undefined || (each.id === "hidden.soft" && [...characters].length < 3)) return [];
+    if (characters === undefined) return [];
     const { id, tier, about } = each;
     return [{ id, tier, about, excerpt: excerptOf(asText(characters)) }];
   });
@@ -156,6 +157,9 @@ function asText(characters: string): string {
   return said.join("");
 }
 
+/** Cleaning turns these into line breaks and blanks instead of taking them out. */
+const ODD_BLANKS = /[\u2028\u2029\u2800]/;
+
 function controlSigns(text: string): Sign[] {
   if (ESCAPES.test(text))
     return [
@@ -166,7 +170,14 @@ function controlSigns(text: string): Sign[] {
         excerpt: excerptOf(text),
       },
     ];
-  if (CONTROLS.test(text))
-    return [{ id: "hidden.controls", tier: "soft", about: "It holds control characters.", excerpt: excerptOf(text) }];
+  if (CONTROLS.test(text) || ODD_BLANKS.test(text))
+    return [
+      {
+        id: "hidden.controls",
+        tier: "soft",
+        about: "It holds control characters or odd blanks.",
+        excerpt: excerptOf(text),
+      },
+    ];
   return [];
 }

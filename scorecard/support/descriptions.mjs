@@ -1,0 +1,54 @@
+// The descriptions the inspection is tried with: those beside its tests, and labelled collections of others on this machine.
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+
+const OWN = new URL("../../packages/secure-local/test/inspection/", import.meta.url);
+
+/** One a line in the file: name, two colons, description. */
+export function ownDescriptions(file) {
+  return readFileSync(new URL(`${file}.txt`, OWN), "utf8")
+    .split("\n")
+    .filter((line) => line.includes(" :: "))
+    .map((line) => {
+      const at = line.indexOf(" :: ");
+      return { name: line.slice(0, at), description: line.slice(at + 4) };
+    });
+}
+
+/**
+ * Labelled samples of every JSON file below a path: `{ entries: [{ id, label, description | tool, server, peers }] }`. Everything but the
+ * label `malicious` is honest.
+ */
+export function labelledSamples(path) {
+  return jsonFiles(path).flatMap((file) => {
+    const { entries } = parsed(file) ?? {};
+    if (!Array.isArray(entries)) return [];
+    return entries.map(({ id, label, description, tool, server = "server", peers = [] }) => ({
+      file,
+      id,
+      poisoned: label === "malicious",
+      server,
+      tool: tool ?? { name: "tool", description },
+      peers: peers
+        .filter((peer) => peer.server !== server)
+        .map((peer) => ({ server: peer.server, tools: [peer.tool] })),
+      beside: peers.filter((peer) => peer.server === server).map((peer) => peer.tool),
+    }));
+  });
+}
+
+function jsonFiles(path) {
+  if (!statSync(path).isDirectory()) return [path];
+  return readdirSync(path, { recursive: true })
+    .filter((name) => name.endsWith(".json"))
+    .sort()
+    .map((name) => join(path, name));
+}
+
+function parsed(file) {
+  try {
+    return JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
