@@ -1,5 +1,5 @@
 // T06: hostile OAuth metadata: no request to the inside, no credential to anybody but the issuer.
-import { authorize, ISSUER, SERVER, virtualWeb } from "../support/virtual-web.mjs";
+import { authorize, flowAttacks, ISSUER, SERVER, virtualWeb } from "../support/virtual-web.mjs";
 
 export const goal = { id: "T06", title: "SSRF by authorization metadata, keys and challenges", atLeast: 350 };
 
@@ -63,16 +63,11 @@ const STOPS = new Set([
 ]);
 
 export async function run(report, parts) {
-  const attack = (name, world, options) =>
-    report.attack(name, async () => {
-      const web = virtualWeb(world);
-      const { error } = await authorize(parts, web, options);
-      for (const url of web.leaks()) report.sideEffect(`${name}: a credential was sent to ${url}`);
-      for (const url of web.strays()) report.sideEffect(`${name}: ${url} was asked`);
-      if (web.requests.some(({ redirect }) => redirect !== "manual")) return "a request follows redirects by itself";
-      if (error === undefined) return "a token was got";
-      return STOPS.has(error.code) || `${error.code}: ${error.message}`;
-    });
+  const attack = flowAttacks(report, parts, ({ name, web, error }) => {
+    for (const url of web.strays()) report.sideEffect(`${name}: ${url} was asked`);
+    if (web.requests.some(({ redirect }) => redirect !== "manual")) return "a request follows redirects by itself";
+    return STOPS.has(error?.code) || String(error);
+  });
   for (const url of [...BAD_URLS, ...FOREIGN_URLS]) {
     const shown = url.slice(0, 60);
     if (url !== "") await attack(`a challenge to ${shown}`, {}, { challenge: `Bearer resource_metadata="${url}"` });

@@ -1,5 +1,5 @@
 // T19: mix-up of authorization servers, forged answers, pages that are no pages.
-import { authorize, ISSUER, virtualWeb } from "../support/virtual-web.mjs";
+import { authorize, flowAttacks, ISSUER, virtualWeb } from "../support/virtual-web.mjs";
 
 export const goal = { id: "T19", title: "Mix-up of issuers, injected authorization pages", atLeast: 110 };
 
@@ -73,15 +73,11 @@ const COMMANDS = [
 ];
 
 export async function run(report, parts) {
-  const attack = (name, world, options) =>
-    report.attack(name, async () => {
-      const web = virtualWeb(world);
-      const { error } = await authorize(parts, web, options);
-      for (const url of web.leaks()) report.sideEffect(`${name}: a credential was sent to ${url}`);
-      for (const url of web.opened)
-        if (!url.startsWith(`${ISSUER}/authorize?`)) report.sideEffect(`${name}: opened ${url}`);
-      return STOPS.test(String(error?.code)) || (error === undefined ? "a token was got" : String(error));
-    });
+  const attack = flowAttacks(report, parts, ({ name, web, error }) => {
+    for (const url of web.opened)
+      if (!url.startsWith(`${ISSUER}/authorize?`)) report.sideEffect(`${name}: opened ${url}`);
+    return STOPS.test(String(error?.code)) || String(error);
+  });
   for (const [name, callback] of Object.entries(CALLBACKS)) {
     await attack(`the answer with ${name}`, { callback });
     if (name.includes("though promised")) continue;

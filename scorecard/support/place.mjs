@@ -1,40 +1,21 @@
 // A folder that the policy allows, one beside it that must not be touched, and a look at whether it was.
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { parts } from "./loaded-parts.mjs";
 
 /** What lies outside; nothing that comes out may contain it. */
-export const SECRET = "the-secret-outside";
+export const { SECRET } = parts;
 
 export function place() {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "scorecard-")));
-  const [inside, outside] = [join(base, "inside"), join(base, "outside")];
-  for (const folder of [inside, outside, `${inside}-twin`]) {
-    mkdirSync(folder);
-    writeFileSync(join(folder, "secret.txt"), folder === inside ? "nothing secret" : SECRET);
-  }
-  const before = outsideOf(base, inside);
+  const folder = parts.attackedFolder(base);
+  const before = outsideOf(base, folder.inside);
+  const now = () => outsideOf(base, folder.inside);
   return {
-    base,
-    inside,
-    outside,
-    put(name, content = "content") {
-      const path = join(inside, name);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, content);
-      return path;
-    },
+    ...folder,
     /** What changed outside since the beginning, or undefined. */
-    damage: () => (outsideOf(base, inside) === before ? undefined : `outside changed: ${outsideOf(base, inside)}`),
+    damage: () => (now() === before ? undefined : `outside changed: ${now()}`),
     remove: () => rmSync(base, { recursive: true, force: true }),
   };
 }

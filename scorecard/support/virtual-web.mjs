@@ -72,3 +72,18 @@ export async function authorize({ oauth, redirectTo }, web, { challenge, ...opti
     return { error, authorizer };
   }
 }
+
+/**
+ * Attacks on the flow, by name: each has to end without a token and without a credential at anybody but the issuer. `judge`
+ * gets the web and the error and says `true` of an end as it has to be.
+ */
+export function flowAttacks(report, parts, judge) {
+  return (name, world, options) =>
+    report.attack(name, async () => {
+      const web = virtualWeb(world);
+      const { error } = await authorize(parts, web, options);
+      for (const url of web.leaks()) report.sideEffect(`${name}: a credential was sent to ${url}`);
+      const said = judge({ name, web, error });
+      return error === undefined ? "a token was got" : said;
+    });
+}

@@ -48,7 +48,8 @@ export type ToolNeed =
   | "fillable-databases"
   | "commands";
 
-type ObjectSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
+/** What arguments and answers are: JSON objects. */
+export type ObjectSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
 
 export interface BuiltinTool<Args> {
   readonly name: string;

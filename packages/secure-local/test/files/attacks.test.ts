@@ -11,7 +11,8 @@ import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
 import { sampled, soaking } from "../../../mcp/test/support/soak.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 import { HONEST, manyTraversals, PROTECTED, spellings, traversals } from "./attacks.js";
-import { filePolicy, filesIn, SECRET, textOf, tree, type Tree } from "./tree.js";
+import { SECRET } from "./attacked-folder.js";
+import { filePolicy, filesIn, textOf, tree, type Tree } from "./tree.js";
 
 const LOOKUPS = process.platform === "linux" ? { procLookup, portableLookup } : { portableLookup };
 const EVIL = new TextEncoder().encode("evil");

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
 import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
-import { filesIn, SECRET, textOf, tree, type Tree } from "./tree.js";
+import { SECRET } from "./attacked-folder.js";
+import { filesIn, textOf, tree, type Tree } from "./tree.js";
 
 const LOOKUPS = process.platform === "linux" ? { procLookup, portableLookup } : { portableLookup };
 const OPERATIONS = 800;

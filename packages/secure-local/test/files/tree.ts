@@ -1,22 +1,15 @@
 // A folder to work in, one beside it that holds what must never come out, and a file system under a policy of the test's own.
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { FileSystem, type FileSystemOptions } from "../../src/capabilities/files/file-system.js";
 import type { Files } from "../../src/capabilities/files/files.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
+import { type AttackedFolder, attackedFolder, SECRET } from "./attacked-folder.js";
 
-export const SECRET = "the-secret-outside";
-
-export interface Tree {
-  readonly base: string;
-  /** What the policy allows. */
-  readonly inside: string;
-  readonly outside: string;
-  /** Writes a file below `inside`, folders included, and returns its path. */
-  put(name: string, content?: string | Uint8Array): string;
+export interface Tree extends AttackedFolder {
   /** Whether what lies outside is as it was. */
   isUntouched(): boolean;
 }
@@ -25,27 +18,9 @@ export interface Tree {
 export function tree(): Tree {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "files-")));
   onTestFinished(() => rmSync(base, { recursive: true, force: true }));
-  return treeIn(base);
-}
-
-export function treeIn(base: string): Tree {
-  const [inside, outside] = [join(base, "inside"), join(base, "outside")];
-  for (const folder of [inside, outside, `${inside}-twin`]) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "secret.txt"), folder === inside ? "nothing secret" : SECRET);
-  }
-  return {
-    base,
-    inside,
-    outside,
-    put(name, content = "content") {
-      const path = join(inside, name);
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, content);
-      return path;
-    },
-    isUntouched: () => [outside, `${inside}-twin`].every((folder) => read(join(folder, "secret.txt")) === SECRET),
-  };
+  const folder = attackedFolder(base);
+  const secrets = [folder.outside, `${folder.inside}-twin`].map((beside) => join(beside, "secret.txt"));
+  return { ...folder, isUntouched: () => secrets.every((secret) => readFileSync(secret, "utf8") === SECRET) };
 }
 
 /** Allows everything in `inside` but what the denials name; `body` is more of the section `filesystem`. */
@@ -66,8 +41,4 @@ export async function filesIn(
 
 export function textOf({ bytes }: { readonly bytes: Uint8Array }): string {
   return new TextDecoder().decode(bytes);
-}
-
-function read(path: string): string {
-  return readFileSync(path, "utf8");
 }

@@ -6,7 +6,8 @@ import { describe, expect, it } from "vitest";
 import { FileError } from "../../src/capabilities/files/file-error.js";
 import { GitError } from "../../src/capabilities/git/git-error.js";
 import { GitRepository } from "../../src/capabilities/git/git-repository.js";
-import { filesIn, SECRET, tree, type Tree } from "../files/tree.js";
+import { SECRET } from "../files/attacked-folder.js";
+import { filesIn, tree, type Tree } from "../files/tree.js";
 import { delta, MadeRepository, type PackEntry, treeBytes, whole } from "./made-repository.js";
 
 const LIMITS = { maxBytes: 1_000, maxEntries: 10 };

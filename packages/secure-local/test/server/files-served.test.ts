@@ -6,7 +6,8 @@ import { describe, expect, it, vi } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
-import { SECRET, tree, type Tree } from "../files/tree.js";
+import { SECRET } from "../files/attacked-folder.js";
+import { tree, type Tree } from "../files/tree.js";
 
 const REVISIONS = ["2024-11-05", "2025-11-25", "2026-07-28"];
 const TOOLS = ["edit_file", "list_directory", "read_file", "search_files", "search_text", "write_file"];

@@ -5,7 +5,8 @@ import { describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
-import { SECRET, tree, type Tree } from "../files/tree.js";
+import { SECRET } from "../files/attacked-folder.js";
+import { tree, type Tree } from "../files/tree.js";
 import { MadeRepository } from "../git/made-repository.js";
 
 const TEMPLATE = "git:///{+repository}{?ref,path}";

@@ -1,7 +1,7 @@
 // The tool `search_files`: finds files and folders by their names.
 import { globTest } from "../../capabilities/files/glob.js";
 import { fileAnswer } from "../files/file-answer.js";
-import { PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { limitSchema, matchesOut, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import { Pace } from "../files/pace.js";
 import { PASSED_OVER_WORDS, visit } from "../files/search-scope.js";
 import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
@@ -29,27 +29,16 @@ export const searchFiles: BuiltinTool<SearchFilesArguments> = {
       pattern: { type: "string", minLength: 1, maxLength: 1_024, description: "Glob with *, **, ? and {a,b}" },
       path: pathSchema("Folder to search (default: every allowed folder)"),
       kind: { type: "string", enum: ["file", "folder", "any"], default: "any" },
-      limit: { type: "integer", minimum: 1, maximum: 5_000, description: "Most results (default: 200)" },
+      limit: limitSchema("results", { most: 5_000, usual: DEFAULT_RESULTS }),
     },
     required: ["pattern"],
     additionalProperties: false,
   },
-  output: {
-    type: "object",
-    properties: {
-      matches: {
-        type: "array",
-        items: {
-          type: "object",
-          properties: { path: PATH_OUT, kind: { type: "string", enum: ["file", "folder"] }, size: { type: "integer" } },
-          required: ["path", "kind", "size"],
-        },
-      },
-      searched: { type: "integer", description: "Entries looked at" },
-      truncated: { type: "boolean", description: "Whether there may be more" },
-    },
-    required: ["matches", "searched", "truncated"],
-  },
+  output: matchesOut(
+    { path: PATH_OUT, kind: { type: "string", enum: ["file", "folder"] }, size: { type: "integer" } },
+    "searched",
+    "Entries looked at",
+  ),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ["readable-files"],
   async run(args, powers) {

@@ -1,5 +1,5 @@
 // The tool `search_text`: finds a text or a regular expression in files.
-import { PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { limitSchema, matchesOut, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import { PASSED_OVER_WORDS } from "../files/search-scope.js";
 import type { BuiltinTool } from "../tool.js";
 
@@ -26,32 +26,21 @@ export const searchText: BuiltinTool<SearchTextArguments> = {
       include: { type: "string", maxLength: 1_024, description: "Glob of the files to search (e.g., '*.ts')" },
       regex: { type: "boolean", default: false },
       case_sensitive: { type: "boolean", default: true },
-      limit: { type: "integer", minimum: 1, maximum: 2_000, description: "Most matching lines (default: 100)" },
+      limit: limitSchema("matching lines", { most: 2_000, usual: 100 }),
     },
     required: ["query"],
     additionalProperties: false,
   },
-  output: {
-    type: "object",
-    properties: {
-      matches: {
-        type: "array",
-        items: {
-          type: "object",
-          properties: {
-            path: PATH_OUT,
-            line: { type: "integer", minimum: 1 },
-            column: { type: "integer", minimum: 1 },
-            text: { type: "string", description: "The line, cut where it is long" },
-          },
-          required: ["path", "line", "column", "text"],
-        },
-      },
-      files: { type: "integer", description: "Files searched" },
-      truncated: { type: "boolean", description: "Whether there may be more" },
+  output: matchesOut(
+    {
+      path: PATH_OUT,
+      line: { type: "integer", minimum: 1 },
+      column: { type: "integer", minimum: 1 },
+      text: { type: "string", description: "The line, cut where it is long" },
     },
-    required: ["matches", "files", "truncated"],
-  },
+    "files",
+    "Files searched",
+  ),
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ["readable-files"],
   async run(args, powers) {
