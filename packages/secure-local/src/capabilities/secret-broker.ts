@@ -116,7 +116,7 @@ interface Circumstances {
 function problemOf(text: string | undefined, { endpoint, from, known }: Circumstances): string | undefined {
   if (text === undefined)
     return `it has no value; the policy takes it from ${from.kind === "env" ? `the variable ${from.name}` : "a file"}`;
-  if (known === 0) return "it is too short to be told from other text";
+  if (known === 0) return "it is too short to be kept out of texts, or there are too many to keep";
   if (UNSENDABLE.test(text)) return "its value has characters that no header can carry";
   if (endpoint.scheme === "http" && !isLoopback(endpoint)) return "it only goes over https";
   return undefined;

@@ -24,6 +24,8 @@ export interface CallOptions {
 const MAX_WAITING = 64;
 /** Lines that answer nothing, before the plugin is taken to be broken. */
 const MAX_STRAY = 10_000;
+/** Bytes written to it that it has not read: sixteen answers of the largest size. Who asks and never reads gets no further. */
+const MAX_UNREAD = 48 * 1024 * 1024;
 /** Time to end by itself once its input is closed: the server is to be gone within a second of its client. */
 const GRACE_MS = 500;
 
@@ -128,7 +130,10 @@ export class PluginProcess {
   }
 
   #send(message: object): void {
-    if (this.#child.stdin?.writable) this.#child.stdin.write(`${JSON.stringify(message)}\n`);
+    const { stdin } = this.#child;
+    if (!stdin?.writable) return;
+    stdin.write(`${JSON.stringify(message)}\n`);
+    if (stdin.writableLength > MAX_UNREAD) this.kill();
   }
 
   #line(text: string, ready: ProcessEvents["ready"]): void {

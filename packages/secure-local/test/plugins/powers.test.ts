@@ -1,4 +1,5 @@
 // What plugins ask their host for: commands under their own grant, and values that are there at the next start.
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -10,9 +11,12 @@ import type { PluginGrant } from "../../src/policy/plugins-policy.js";
 import { PluginPowers } from "../../src/plugins/plugin-powers.js";
 import { PluginAsks } from "../../src/plugins/plugin-asks.js";
 import { PluginError } from "../../src/plugins/plugin-error.js";
+import { PluginProcess } from "../../src/plugins/plugin-process.js";
 import { readFetchAsk } from "../../src/plugins/read-ask.js";
+import { noWall } from "../../src/sandbox/no-wall.js";
+import { startWalled } from "../../src/sandbox/start-walled.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
-import { hasWall } from "../sandbox/walls.js";
+import { hasWall, LIMITS } from "../sandbox/walls.js";
 import { type ServedPlugins, servePlugins } from "./plugin-server.js";
 
 const MODULE = `
@@ -211,6 +215,22 @@ describe("asks", () => {
     };
     expect(readFetchAsk({ url: "https://a.test", headers }).headers).toEqual({ accept: "a" });
   });
+});
+
+test("a plugin that asks and never reads is ended before its answers fill the memory", async () => {
+  const asks = Array.from({ length: 16 }, (_, ask) => `${JSON.stringify({ ask })}\n`).join("");
+  const script = `process.stdout.write(${JSON.stringify(asks)}); setInterval(() => {}, 1000);`;
+  const command = { executable: process.execPath, args: ["-e", script], limits: LIMITS };
+  const child = startWalled(noWall, command, ["pipe", "pipe", "pipe"]);
+  const page = "x".repeat(4 * 1024 * 1024);
+  const asking = new PluginProcess(noWall, child, {
+    ready: () => undefined,
+    asked: () => Promise.resolve(page),
+    ended: () => undefined,
+  });
+  await once(child, "close");
+  expect(asking.stray).toBe(0);
+  expect(child.signalCode).toBe("SIGKILL");
 });
 
 describe.skipIf(!hasWall())("a need", () => {

@@ -138,6 +138,19 @@ describe("a plain request through the proxy", () => {
     expect(answer).toContain(`it was ${placeholder}`);
   });
 
+  test.each([
+    ["CONNECT", Buffer.from("CONNECT api.test:443 HTTP/1.1\r\n\r\n"), /^HTTP\/1\.1 403 [^]*ask for http:\/\/HOST/],
+    // Greeting, and a request for a name; the answers: no authentication, not allowed (RFC 1928 6).
+    ["SOCKS", Buffer.from([5, 1, 0, 5, 1, 0, 3, 8, ...Buffer.from("api.test"), 1, 187]), /^\x05\x00\x05\x02/],
+  ])("is the only way to the host of a secret: %s is refused", async (_how, bytes, wanted) => {
+    const socket = connect(proxy.socket).setEncoding("latin1");
+    socket.write(bytes);
+    let text = "";
+    for await (const chunk of socket) text += String(chunk);
+    expect(text).toMatch(wanted);
+    expect(dialled).toHaveLength(1);
+  });
+
   test("gets no answer that nobody can look into", async () => {
     expect(await ask("/packed")).toMatch(/^HTTP\/1\.1 502 [^]*compressed although that was not asked for/);
   });
