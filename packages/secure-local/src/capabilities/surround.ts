@@ -5,6 +5,7 @@ import type { Wall, WalledCommand } from "../sandbox/wall.js";
 import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
 import type { OwnFiles } from "./files/file-rules.js";
 import { keptHome } from "./kept-home.js";
+import { LoopbackDoor } from "./loopback-door.js";
 import { policyEgress } from "./policy-egress.js";
 import { sandboxReach } from "./sandbox-reach.js";
 import type { SecretBroker } from "./secret-broker.js";
@@ -44,7 +45,10 @@ export async function surround(
   const proxied = wall.name !== "none" && reachesOut(policy.network);
   const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;
-  return { reach, limits, egress: proxy?.socket, close: async () => proxy?.close() };
+  // Elsewhere than on Linux a sandbox has no loopback of its own.
+  const door = proxy !== undefined && wall.name === "sandbox-exec" ? await LoopbackDoor.open(proxy.socket) : undefined;
+  const close = async (): Promise<void> => void (await Promise.all([door?.close(), proxy?.close()]));
+  return { reach, limits, egress: door?.url ?? proxy?.socket, close };
 }
 
 /** Whether any host or address is allowed. */

@@ -3,15 +3,15 @@ import { Buffer } from "node:buffer";
 import { linuxRoot, type LinuxRoot } from "./linux-root.js";
 import { KeptBytes } from "./kept-bytes.js";
 import { type Relay, relay, RELAY_PORT } from "./relay.js";
-import { certificateEnvironment, proxyEnvironment } from "./relayed.js";
+import { certificateEnvironment, proxyEnvironment, socksEnvironment } from "./relayed.js";
 import { seccompFilter } from "./seccomp-filter.js";
 import type { Processor } from "./system-calls.js";
 import {
   BASE_ENVIRONMENT,
   type Feed,
   type Handed,
+  homeEnvironment,
   KEPT_HOME,
-  KEPT_HOME_ENVIRONMENT,
   type Launch,
   type Reach,
   type Wall,
@@ -161,9 +161,10 @@ function who(): Handed[] {
 }
 
 function environment({ env, egress, reach = [] }: WalledCommand): string[] {
-  const home = reach.some(({ at }) => at === KEPT_HOME) ? KEPT_HOME_ENVIRONMENT : {};
+  const home = reach.some(({ at }) => at === KEPT_HOME) ? homeEnvironment(KEPT_HOME) : {};
   const certificates = egress === undefined ? {} : certificateEnvironment();
-  const proxy = egress === undefined ? {} : proxyEnvironment(`127.0.0.1:${RELAY_PORT}`);
+  const place = `127.0.0.1:${RELAY_PORT}`;
+  const proxy = egress === undefined ? {} : { ...proxyEnvironment(place), ...socksEnvironment(place) };
   return Object.entries({ ...BASE_ENVIRONMENT, ...home, ...certificates, ...env, ...proxy }).flatMap(
     ([name, value]) => ["--setenv", name, value],
   );

@@ -16,9 +16,12 @@ export function proxyEnvironment(place: string): Record<string, string> {
   const env: Record<string, string> = { NO_PROXY: "", no_proxy: "", NODE_USE_ENV_PROXY: "1" };
   for (const name of ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"])
     env[name] = env[name.toLowerCase()] = `http://${place}`;
-  // Not in ALL_PROXY: some HTTP clients give up at a kind of proxy they were installed without.
-  env["SOCKS_PROXY"] = env["socks_proxy"] = `socks5h://${place}`;
   return env;
+}
+
+/** For programs that speak SOCKS alone. Not in ALL_PROXY: some HTTP clients give up at a kind of proxy they were installed without. */
+export function socksEnvironment(place: string): Record<string, string> {
+  return { SOCKS_PROXY: `socks5h://${place}`, socks_proxy: `socks5h://${place}` };
 }
 
 /** This process's own settings for certificates, as far as they name files that are seen inside. */

@@ -39,7 +39,10 @@ export interface WalledCommand {
   readonly workingDirectory?: string | undefined;
   readonly reach?: readonly Reach[];
   readonly handed?: readonly Handed[];
-  /** Path of the Unix socket of an egress proxy; without one there is no network, not even a way to make Unix sockets. */
+  /**
+   * Path of the Unix socket of an egress proxy, for `sandbox-exec` the URL of one on loopback; without one there is no network, not
+   * even a way to make Unix sockets.
+   */
   readonly egress?: string | undefined;
   readonly limits: WallLimits;
 }
@@ -77,12 +80,10 @@ export const HANDED_FOLDER = "/run/mcp-secure-local";
 /** Where a home that is kept is seen inside. */
 export const KEPT_HOME = "/home/sandbox";
 
-/** For a program whose home is kept: uv looks for its cache by a name of its own. */
-export const KEPT_HOME_ENVIRONMENT: Readonly<Record<string, string>> = {
-  HOME: KEPT_HOME,
-  XDG_CACHE_HOME: `${KEPT_HOME}/.cache`,
-  UV_CACHE_DIR: `${KEPT_HOME}/.cache/uv`,
-};
+/** For a program whose home is kept. uv looks for its cache by a name of its own. */
+export function homeEnvironment(folder: string): Record<string, string> {
+  return { HOME: folder, XDG_CACHE_HOME: `${folder}/.cache`, UV_CACHE_DIR: `${folder}/.cache/uv` };
+}
 
 /** What every program behind a wall has in its environment. */
 export const BASE_ENVIRONMENT: Readonly<Record<string, string>> = {

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { findWall } from "../../src/sandbox/find-wall.js";
 import { noWall } from "../../src/sandbox/no-wall.js";
-import { seatbeltProfile } from "../../src/sandbox/sandbox-exec.js";
 import { seccompFilter } from "../../src/sandbox/seccomp-filter.js";
 import { endWalled, startWalled } from "../../src/sandbox/start-walled.js";
 import { hasWall, LIMITS, runWalled } from "./walls.js";
@@ -111,31 +110,5 @@ describe("no wall", () => {
 
   test("has no network of its own to offer", () => {
     expect(() => noWall.launch({ executable: SHELL, args: [], egress: "/x", limits: LIMITS })).toThrow(/network/);
-  });
-});
-
-describe("the profile for macOS", () => {
-  test("denies by default, names what is granted, hides last", () => {
-    const profile = seatbeltProfile({
-      executable: "/opt/tool",
-      reach: [
-        { path: "/data/.env", access: "hidden" },
-        { path: "/data", access: "write" },
-        { path: "/docs", access: "read" },
-      ],
-    });
-    expect(profile.startsWith("(version 1)\n(deny default)\n")).toBe(true);
-    expect(profile).toContain('(allow file-read* file-write* (subpath "/data"))');
-    expect(profile).toContain('(allow file-read* (subpath "/docs"))');
-    expect(profile.indexOf('(deny file* (subpath "/data/.env"))')).toBeGreaterThan(
-      profile.indexOf('(subpath "/data"))'),
-    );
-    expect(profile).toContain("(deny network*)");
-  });
-
-  test("lets no path end its string", () => {
-    const reach = [{ path: '/a") (allow default) ("\\', access: "read" }] as const;
-    expect(seatbeltProfile({ executable: "/x", reach })).toContain('(subpath "/a\\") (allow default) (\\"\\\\"))');
-    expect(() => seatbeltProfile({ executable: "/x\n", reach: [] })).toThrow(/control characters/);
   });
 });
