@@ -20,7 +20,14 @@ import { otherCallers, otherPolicies, rememberedNarrowly, tiredPeople } from "..
 
 export const goal = { id: "T16", title: "Approval integrity", atLeast: 370 };
 
-export async function run(report, parts) {
+/** Questions wait for people and sockets: what takes longer is tried again, since others use the machine. */
+const AGAIN = { again: true, slowMs: 25 };
+
+export async function run(whole, parts) {
+  const report = {
+    attack: (name, ask) => whole.attack(name, ask, AGAIN),
+    benign: (name, ask) => whole.benign(name, ask),
+  };
   await changedCalls(report, parts);
   await replays(report, parts);
   await otherCallers(report, parts);
