@@ -279,7 +279,7 @@ export const SECTIONS = {
   sandbox: {
     about: "The wall around plugins and commands. `sandbox: none` is short for `mode: none`.",
     example:
-      "sandbox:\n  mode: required\n  processes: 32\n  memory_mb: 512\n  cpu_seconds: 30\n  file_mb: 16\n  read_only_paths: [/opt/tools]",
+      "sandbox:\n  mode: required\n  processes: 32\n  memory_mb: 512\n  cpu_seconds: 30\n  file_mb: 16\n  read_only_paths: [/opt/tools]\n  homes: ~/.mcp/homes",
     keys: {
       mode: [
         "required",

@@ -168,8 +168,8 @@ describe("a fault in a new section", () => {
   it.each([
     ["approvals: destructive", "2:12 approvals must be a list"],
     ["approvals: [destructive]", "2:13 approvals[0] must be a mapping"],
-    ["approvals: [{}]", "2:13 approvals[0] needs approve: destructive or all"],
-    ["approvals: [{ approve: some }]", "2:24 approvals[0].approve must be destructive or all"],
+    ["approvals: [{}]", "2:13 approvals[0] needs approve: destructive, tainted or all"],
+    ["approvals: [{ approve: some }]", "2:24 approvals[0].approve must be destructive, tainted or all"],
     ["approvals: [{ approve: [] }]", "2:13 approvals[0].approve is empty"],
     ["approvals: [{ approve: all, timeout: 301 }]", "2:38 approvals[0].timeout must be a number of seconds"],
     ["approvals: [{ approve: all, remember: always }]", "2:39 approvals[0].remember must be none, session"],
