@@ -2,6 +2,7 @@
 import { Call } from "../endpoint/call.js";
 import { type Caller, NO_LOGS } from "../endpoint/caller.js";
 import type { Dispatcher } from "../endpoint/dispatcher.js";
+import { withinGrace } from "../endpoint/grace-time.js";
 import { InFlight } from "../endpoint/in-flight.js";
 import type { Codec } from "../era/codec.js";
 import { claimsStateless, openSession, type Selection, select } from "../era/select.js";
@@ -110,12 +111,7 @@ export class ServerConversation implements PeerHandler {
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
     this.#core.subscribers.endAll(this.peer);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, graceMs);
-    });
-    await Promise.race([this.#inFlight.whenIdle(), late]);
-    clearTimeout(timer);
+    await withinGrace(this.#inFlight.whenIdle(), graceMs);
     this.#inFlight.cancelAll("The connection is closing", this.#dispatcher);
     this.peer.closed();
     if (this.#session?.subscription !== undefined) this.#core.subscribers.remove(this.#session.subscription);
