@@ -42,7 +42,7 @@ export class StorageFolder implements Storage {
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) throw new StorageError("A value is anything that JSON has; undefined is not.");
     await this.#next(async () => {
-      await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER });
+      await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER }).catch(unreachable);
       await this.#haveRoom(nameOf(key), Buffer.byteLength(text));
       await this.#write(path, text);
     });
@@ -131,5 +131,9 @@ async function sizeOf(path: string): Promise<number> {
 
 function ifAbsent(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+  return unreachable(error);
+}
+
+function unreachable(error: unknown): never {
   throw new StorageError(`It cannot be reached (${(error as NodeJS.ErrnoException).code ?? "no reason given"}).`);
 }
