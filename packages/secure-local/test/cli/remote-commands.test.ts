@@ -27,8 +27,8 @@ function inHome(...args: string[]): Promise<Ran> {
   return run(args, { home: temporaryFolder() });
 }
 
-/** A server of few tools in this program; its URL. With `sse`, that of its endpoint of 2024-11-05. */
-async function served(sse = false): Promise<string> {
+/** A server of few tools in this program; its URL. With `sse`, that of its endpoint of 2024-11-05; `honest`: no description acts on terminals. */
+async function served({ sse = false, honest = false } = {}): Promise<string> {
   const server = new Server({ name: "small", version: "1.0.0", report: () => undefined });
   server.tool("wipe", {
     description: "Deletes everything",
@@ -37,7 +37,7 @@ async function served(sse = false): Promise<string> {
   });
   server.tool("break", { description: "Always fails", run: (_args, ctx) => ctx.fail("Nothing works") });
   server.tool("paint", {
-    description: "Colours\u001b[31m the terminal",
+    description: honest ? "Colours the terminal" : "Colours\u001b[31m the terminal",
     run: () => "red\u001b[31m and \u001b]0;title\u0007done",
   });
   server.resource("small://note", { name: "note", read: () => "A note" });
@@ -136,10 +136,11 @@ describe("a name as target", () => {
 
 describe("doctor, record and replay", () => {
   it("exit by what they find", async () => {
-    const { code, stdout } = await inHome("doctor", "--json", await served());
+    const { code, stdout } = await inHome("doctor", "--json", await served({ honest: true }));
     const { counts, findings } = JSON.parse(stdout) as { counts: { fail: number }; findings: object[] };
     expect({ code, fail: counts.fail }).toEqual({ code: 0, fail: 0 });
     expect(findings.length).toBeGreaterThan(40);
+    expect(await inHome("doctor", await served())).toMatchObject({ code: 1 });
   });
 
   it("find nothing wrong with the program itself", async () => {
@@ -170,7 +171,7 @@ describe("doctor, record and replay", () => {
 
 describe("a URL of HTTP+SSE", () => {
   it("is examined, without what Streamable HTTP would have to do", async () => {
-    const { code, stdout } = await inHome("doctor", "--json", await served(true));
+    const { code, stdout } = await inHome("doctor", "--json", await served({ sse: true, honest: true }));
     const { findings } = JSON.parse(stdout) as { findings: { verdict: string; detail?: string }[] };
     expect({ code, bad: findings.filter(({ verdict }) => verdict === "fail") }).toEqual({ code: 0, bad: [] });
     expect(findings).toContainEqual(
@@ -187,7 +188,7 @@ describe("a URL of HTTP+SSE", () => {
       { jsonrpc: "2.0", id: 2, method: "resources/read", params: { uri: "small://note" } },
     ];
     const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-    const url = await served(true);
+    const url = await served({ sse: true });
     const recorded = await run(["record", file, url], { home: temporaryFolder(), input });
     expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('"text":"A note"') as string });
     expect(await inHome("replay", file, url)).toMatchObject({
