@@ -70,6 +70,6 @@ function method({ repetitions, starts }) {
   return [
     `Shown by \`npm run bench -- stdio\`. Each server is its own process, started anew for every run and warmed up before the clock starts; ` +
       `each of the ${repetitions} repetitions (W5: ${starts}) runs every server once, in rotating order. Figures are medians; ratios are medians of the ` +
-      `ratios within a repetition. CPU is read from ${cpuSource()}.`,
+      `ratios within a repetition. CPU is read from ${cpuSource()}. No process is given NODE_EXTRA_CA_CERTS.`,
   ];
 }
