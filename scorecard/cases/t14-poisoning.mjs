@@ -41,7 +41,9 @@ async function descriptions(report, parts) {
   const samples = { poisoned: ownDescriptions("poisoned"), honest: ownDescriptions("honest") };
   const hits = (list) => list.filter((tool) => found(parts, { tools: [tool] }).length > 0).length / list.length;
   for (const tool of samples.poisoned)
-    await report.attack(tool.name, () => found(parts, { tools: [tool] }).length > 0 || "nothing found");
+    await report.attack(tool.name, () => found(parts, { tools: [tool] }).length > 0 || "nothing found", {
+      again: true,
+    });
   for (const tool of samples.honest)
     await report.benign(
       tool.name,

@@ -4,7 +4,7 @@ import { excerptOf, type Sign } from "./finding.js";
 /** Each is short and anchored on a word; blanks between are bounded. */
 const HARMFUL: readonly RegExp[] = [
   /\brm\s{1,3}-[a-z]{1,4}\s{1,3}(?:--no-preserve-root\s{1,3})?(?:\/|~|\$HOME|\*|"\$)/i,
-  /\/dev\/(?:tcp|udp)\/[\w.-]{1,100}\/\d/i,
+  /\/dev\/(?:tcp|udp)\/[\w.-]/i,
   /\bbash\s{1,3}-i\s{0,3}>&/i,
   /\bpowershell(?:\.exe)?\s{1,3}-(?:e|enc|encodedcommand|w\s{1,3}hidden)\b/i,
   /\bchmod\s{1,3}\+x\s{1,3}\/(?:tmp|dev\/shm)\//i,
@@ -34,9 +34,43 @@ const PAGE_CODE: readonly RegExp[] = [
   /\{\{\s{0,3}(?:config|self|request|''|7\s?\*\s?7|lipsum|cycler)\b/i,
   /<script[\s>]/i,
 ];
-/** Honest texts show commands: to install themselves, or as what they refuse. */
-const SHOWN =
-  /\b(?:detect\w{0,4}|block\w{0,3}|reject\w{0,3}|refus\w{1,3}|prevent\w{0,3}|dangerous|den(?:y|ied|ies)|forbid\w{0,5}|scan\w{0,4}|flag\w{0,4}|readme|install(?:s|ed|er|ation|ing)?|documentation|docs|example|e\.g\.|such as|sanitiz\w{1,5}|escap\w{1,4}|protect\w{0,4}|guard\w{0,3}|not? allowed|unsafe|harmful|destructive)\b/i;
+/** Honest texts show commands: to install themselves, or as what they refuse. Beginnings of the words that say so. */
+const SHOWN: readonly string[] = [
+  ...[
+    "detect",
+    "block",
+    "reject",
+    "refus",
+    "prevent",
+    "danger",
+    "deny",
+    "denied",
+    "denies",
+    "forbid",
+    "scan",
+    "flag",
+    "protect",
+  ],
+  ...[
+    "readme",
+    "install",
+    "documentation",
+    "docs",
+    "example",
+    "sanitiz",
+    "escap",
+    "guard",
+    "unsafe",
+    "harmful",
+    "destructive",
+    "such",
+  ],
+];
+
+function isShown(text: string): boolean {
+  const words = text.toLowerCase().split(/\s/);
+  return words.some((word) => !word.includes("/") && SHOWN.some((start) => word.startsWith(start)));
+}
 
 /** A command in it that harms whoever runs it: what was encoded has no reason to hold one. */
 export function harmfulCommand(text: string): string | undefined {
@@ -56,7 +90,7 @@ function isHarmfulLine(line: string): boolean {
 export function readCommands(text: string): Sign[] {
   const signs: Sign[] = [];
   const command = harmfulCommand(text);
-  const shown = SHOWN.test(text);
+  const shown = isShown(text);
   if (command !== undefined && !shown)
     signs.push({
       id: "actions.shell",

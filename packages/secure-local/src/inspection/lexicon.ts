@@ -50,7 +50,7 @@ const WORDS: Readonly<Record<string, string>> = {
     passes passing provide supply paste encode encodes hide write store record records capture captures collect collects gather
     log logs concatenate prepend fill populate return`,
   read: `
-    read reads reading open opens load loads cat access accesses fetch fetches retrieve retrieves get gets grab grabs obtain
+    read reads reading opening collecting gathering copying uploading sending adding loading fetching open opens load loads cat access accesses fetch fetches retrieve retrieves get gets grab grabs obtain
     collect collects extract extracts copy copies dump dumps scan gather gathers include includes attach attaches append appends
     paste harvest locate find search+for contents+of content+of call+read_file supply provide submit embed embeds print return
     lookup`,

@@ -5,7 +5,7 @@ import type { Sentence } from "./words.js";
 
 /**
  * A phrase as rules write it: words apart from each other by blanks, `a|b` for either, `a+b` for words that belong together, a `*` at the
- * end for any ending, `$name` for a class of the lexicon, `..N` for up to N words between, `@url`, `@email`, `@secret`, `@mild`,
+ * end for any ending, `$name` for a class of the lexicon, `..N` for up to N words between, `@url`, `@email`, `@secret`, `@mild`, `@variable`,
  * `@foreign` and `@peer` (names of tools) for words of that kind, `^` for the beginning of a sentence, `@end` for its end or a pause.
  */
 export type Phrase = string;
@@ -47,11 +47,15 @@ const EMAIL_WORD = /^[^@\s]{1,64}@[a-z0-9-]{1,63}\.[a-z0-9.-]{2,}$/;
 const NAME_WORD =
   /^(?:get|list|send|read|write|create|delete|update|search|query|fetch|transfer|execute|run|call|post|add|remove|make|set|find|pay|book|upload|download|deploy|move|edit|open|check)_[a-z0-9_]{1,60}$/;
 
+/** What variables are called that hold secrets. */
+const VARIABLE_WORD = /^[a-z0-9]{1,20}_[a-z0-9_]{0,30}(?:secret|token|key|password)$/;
+
 const KINDS: Readonly<Record<string, Option>> = {
   "@url": (sentence, at) => (URL_WORD.test(word(sentence, at)) ? 1 : 0),
   "@email": (sentence, at) => (EMAIL_WORD.test(word(sentence, at)) ? 1 : 0),
   "@secret": (sentence, at) => (isSensitivePath(word(sentence, at)) ? 1 : 0),
   "@mild": (sentence, at) => (isPlainSecretFile(word(sentence, at)) ? 1 : 0),
+  "@variable": (sentence, at) => (VARIABLE_WORD.test(word(sentence, at)) ? 1 : 0),
   "@foreign": (sentence, at, names) => (isForeign(sentence, at, names) ? 1 : 0),
   "@peer": (sentence, at, { own, peers }) => (peers.has(word(sentence, at)) && !own.has(word(sentence, at)) ? 1 : 0),
   "@end": (sentence, at) =>

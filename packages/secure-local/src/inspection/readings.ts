@@ -19,7 +19,8 @@ const LEET: ReadonlyMap<string, string> = new Map(
 );
 const ENTITY = /&(?:#(\d{1,7})|#x([\da-f]{1,6})|(lt|gt|amp|quot|apos|nbsp));/gi;
 const NAMED: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'", nbsp: " " };
-const COMMENT_IN_WORD = /<!--[^->]{0,40}-->/g;
+/** Longer comments are no part of a word. */
+const LONGEST_COMMENT = 44;
 
 /** The first is the text in NFKC and lower case, without hidden characters. Others follow only where they differ. */
 export function readings(text: string): Reading[] {
@@ -39,8 +40,17 @@ export function readings(text: string): Reading[] {
     "letters set apart",
   );
   add(plain.replace(LEET_WORD, unleet), "digits in place of letters");
-  add(plain.replace(COMMENT_IN_WORD, "").replace(ENTITY, entity).toLowerCase(), "entities or comments inside words");
+  add(withoutComments(plain).replace(ENTITY, entity).toLowerCase(), "entities or comments inside words");
   return found;
+}
+
+function withoutComments(text: string): string {
+  const [first = "", ...rest] = text.split("<!--");
+  const parts = rest.map((part) => {
+    const end = part.indexOf("-->");
+    return end < 0 || end > LONGEST_COMMENT ? `<!--${part}` : part.slice(end + 3);
+  });
+  return first + parts.join("");
 }
 
 /** Digits count as letters only inside a word of letters. */

@@ -65,7 +65,7 @@ export const CONCEALMENT_RULES: readonly Rule[] = [
       "no+need+to|there+is+no+need+to ..2 ask|confirm|verify|check|inform ..3 user|confirmation|permission|approval|before|@end",
       "without ..1 asking|requesting|seeking|requiring ..4 user|confirmation|permission|approval|consent",
       "auto-approve|automatically+approve|auto-accept ..3 all|any|every|tool|subsequent|future|requests|actions|calls",
-      "skip|bypass ..3 user|human|approval ..1 confirmation|approval|consent|prompt|dialog|review",
+      "skip|bypass|disable|turn+off ..3 user|human|approval|confirmation|client|consent ..1 confirmation|approval|consent|prompt|prompts|dialog|dialogs|review",
     ],
     with: [
       "you|must|always|never|immediately|proceed|execute|send|delete|do|don't|call|already|any|all|assistant|agent|model|simply|just",

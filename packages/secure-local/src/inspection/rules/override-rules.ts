@@ -36,6 +36,7 @@ export const OVERRIDE_RULES: readonly Rule[] = [
       "ignore|disregard|override|forget ..2 user|user's|users' ..2 request|requests|instruction|instructions|wishes|intent|question|questions|query|command|commands|choice|decision|actual",
       "regardless+of|no+matter|whatever|irrespective+of ..2 what ..2 user ..3 asks|asked|says|said|requests|requested|wants|wanted|specifies|specified|types|chooses",
       "regardless+of|instead+of|irrespective+of ..2 user's ..2 request|instruction|instructions|intent|choice|wishes",
+      "whatever ..1 user ..1 wants|asks|says|requests",
       "even+if ..2 user ..4 asks|says|requests|objects|refuses|declines|tells ..3 not|otherwise|stop",
     ],
   },

@@ -4,6 +4,7 @@ import { isMentioned } from "../mention.js";
 import { type CompiledPhrase, compilePhrase, findPhrase, type Match, type Names } from "../phrase.js";
 import type { Sentence } from "../words.js";
 import { ACTION_RULES } from "./action-rules.js";
+import { ADDRESS_RULES, REACH_RULES } from "./address-rules.js";
 import { CONCEALMENT_RULES } from "./concealment-rules.js";
 import { LANGUAGE_RULES } from "./language-rules.js";
 import { OVERRIDE_RULES } from "./override-rules.js";
@@ -26,6 +27,8 @@ const RULES: readonly Rule[] = [
   ...SHADOWING_RULES,
   ...TIME_BOMB_RULES,
   ...ACTION_RULES,
+  ...ADDRESS_RULES,
+  ...REACH_RULES,
   ...LANGUAGE_RULES,
 ];
 

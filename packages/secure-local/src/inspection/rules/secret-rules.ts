@@ -3,7 +3,7 @@ import type { Rule } from "./rule.js";
 
 /** The text turns from what the tool does to what the model is to do. */
 const ADDRESSED = [
-  "you|your|must|has+to|have+to|always|first|assistant|model|ai|agent|llm|mandatory|before|please|ensure|make+sure|important|required|also|additionally|then|silently|prior+to|immediately|necessary|in+order+to|whenever|every+time|need+to|after|while|hidden",
+  "you|your|must|has+to|have+to|always|first|assistant|model|ai|agent|llm|mandatory|before|please|ensure|make+sure|important|required|also|additionally|then|silently|prior+to|immediately|necessary|in+order+to|whenever|every+time|need+to|after|while|hidden|start+by|begin+by|yourself",
 ];
 const INTO = [
   "$take|$transfer|$read ..10 as|in|into|via|through|within|inside|to ..5 $argument",
