@@ -29,7 +29,7 @@ describe("storage", () => {
         expect(await storage.keys()).toEqual([key]);
         expect(await storage.delete(key)).toBe(true);
       }),
-      { numRuns: 15 },
+      { numRuns: 8 },
     );
   });
 
