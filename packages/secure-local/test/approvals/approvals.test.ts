@@ -96,9 +96,9 @@ describe("a client that can ask", () => {
         expect(textOf(await peer.request("tools/call", retry(result, yes())))).toContain("nobody answered in time");
       }
     }
-    // Longer than the tool may take, which is 0.2 s.
-    const slow = await approvingServer(DESTRUCTIVE);
-    const peer = await slow.connect(person(() => new Promise((resolve) => setTimeout(() => resolve(yes()), 300))));
+    // Longer than the tool may take.
+    const slow = await approvingServer(DESTRUCTIVE, undefined, 0.5);
+    const peer = await slow.connect(person(() => new Promise((resolve) => setTimeout(() => resolve(yes()), 700))));
     expect(textOf(await erase(peer))).toBe("done");
   });
 });

@@ -23,13 +23,13 @@ export interface Approving {
   connect(options?: MemoryPeerOptions): Promise<MemoryPeer>;
 }
 
-/** Tools `erase` (destructive), `count` (idempotent, not destructive), `look` (reads only). */
-export async function approvingServer(approvals: string, desk?: Desk["ask"]): Promise<Approving> {
+/** Tools `erase` (destructive), `count` (idempotent, not destructive), `look` (reads only), each of which may take `seconds`. */
+export async function approvingServer(approvals: string, desk?: Desk["ask"], seconds = 30): Promise<Approving> {
   const audit = new MemoryAudit();
   const ran: Approving["ran"] = [];
   const questions: Question[] = [];
   const policy = (text: string): ReturnType<typeof parsePolicy> =>
-    parsePolicy(`version: "1.0"\ntools: { allowed: ["*"], timeout: 0.2 }\napprovals:\n${text}\n`, {
+    parsePolicy(`version: "1.0"\ntools: { allowed: ["*"], timeout: ${seconds} }\napprovals:\n${text}\n`, {
       file: "policy.yaml",
     });
   const secure = new SecureServer({
