@@ -1,0 +1,61 @@
+// `plugins lock` writes what was approved, shows what changed since, and writes nothing without a yes.
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type Ran, run } from "./command.js";
+
+const home = mkdtempSync(join(tmpdir(), "plugins-lock-"));
+const policy = join(home, "policy.yaml");
+const lock = `${policy}.lock`;
+
+function describes(description: string): void {
+  const manifest = { name: "weather", run: ["./main.sh"], tools: [{ name: "now", description }] };
+  writeFileSync(join(home, "weather", "manifest.yaml"), JSON.stringify(manifest));
+}
+
+const plugins = (...words: string[]): Promise<Ran> => run(["plugins", ...words, "--policy", policy], { home });
+
+beforeAll(() => {
+  mkdirSync(join(home, "weather"));
+  writeFileSync(join(home, "weather", "main.sh"), "#!/bin/sh\nexit 0\n");
+  chmodSync(join(home, "weather", "main.sh"), 0o755);
+  describes("Returns the weather of a city.");
+  // Nothing of the plugin is run here: its manifest says all there is to say.
+  writeFileSync(
+    policy,
+    `version: "1.0"\ntools: { allowed: ["weather_*"] }\nsandbox: none\nplugins: { folder: ${home}, load: [{ name: weather }] }\n`,
+  );
+});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+it("asks before it writes, and shows what changed", { timeout: 60_000 }, async () => {
+  expect(await plugins("lock")).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") as string });
+  expect(existsSync(lock)).toBe(false);
+  expect(await plugins("lock", "--yes")).toMatchObject({ code: 0 });
+  expect(statSync(lock).mode & 0o777).toBe(0o600);
+  expect(await plugins("lock")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("is as the plugins are") as string,
+  });
+  expect(await plugins("list")).toMatchObject({ code: 0 });
+
+  describes("Returns the weather of a\u200b city.");
+  const listed = await plugins("list");
+  expect(listed).toMatchObject({ code: 1 });
+  expect(listed.stdout).toContain("withheld  tool weather_now: it is not as it was approved");
+  expect(listed.stdout).toContain("hidden.zero-width");
+  const shown = await plugins("lock");
+  expect(shown).toMatchObject({ code: 1 });
+  expect(shown.stdout).toContain(
+    '/description: "Returns the weather of a city." -> "Returns the weather of a\\u{200b} city."',
+  );
+});
+
+it("refuses what is no plugin of the policy", { timeout: 60_000 }, async () => {
+  expect(await plugins("lock", "other")).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("no plugin other") as string,
+  });
+  expect(await plugins("lock", "weather", "more")).toMatchObject({ code: 2 });
+});
