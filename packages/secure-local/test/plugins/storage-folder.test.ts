@@ -21,7 +21,7 @@ afterAll(() => rmSync(place, { recursive: true }));
 describe("storage", () => {
   test("gives back what JSON can hold, under any key that fits", async () => {
     const storage = new StorageFolder(empty(), 64 * KIB);
-    const keys = fc.string({ unit: "binary", minLength: 1, maxLength: 30 }).filter((key) => key.isWellFormed());
+    const keys = fc.string({ unit: "binary", minLength: 1, maxLength: 30 }).filter((key) => !/\p{Cs}/u.test(key));
     await fc.assert(
       fc.asyncProperty(keys, fc.jsonValue(), async (key, value) => {
         await storage.set(key, value as StoredValue);
