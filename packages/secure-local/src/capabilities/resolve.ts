@@ -10,6 +10,8 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /** A name with more answers than this is not worth trying to the end. */
 const MAX_ADDRESSES = 8;
+/** The one rule that another one can be added beside. */
+const DEFAULT_DENY = "default deny";
 const NOT_PUBLIC = "built-in rule: private addresses have to be named";
 
 export const resolveBySystem: Resolve = async (host) => {
@@ -45,7 +47,8 @@ function requireAllowed(target: EgressTarget, { allowed, rule, line }: EgressDec
   if (allowed) return;
   const endpoint = `${target.scheme}://${target.url.host}`;
   const place = line === undefined ? rule : `${rule}, line ${line}`;
-  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${place}).`, place);
+  const remedy = rule === DEFAULT_DENY ? "; add the host to network.allowed_endpoints to allow them" : "";
+  throw new FetchError("denied", `The policy does not allow requests to ${endpoint} (${place})${remedy}.`, place);
 }
 
 async function resolveName(host: string, resolve: Resolve): Promise<readonly string[]> {

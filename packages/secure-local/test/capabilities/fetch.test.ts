@@ -100,7 +100,9 @@ describe("before anything is sent", () => {
     };
     const error = await failure(decide, "https://EXAMPLE.com/a?b");
     expect(asked).toEqual([["example.com", 443, "https"]]);
-    expect(error.message).toBe("The policy does not allow requests to https://example.com (default deny).");
+    expect(error.message).toBe(
+      "The policy does not allow requests to https://example.com (default deny); add the host to network.allowed_endpoints to allow them.",
+    );
   });
 
   it.each([

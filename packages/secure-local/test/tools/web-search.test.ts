@@ -110,7 +110,8 @@ describe("web_search", () => {
   it("says why a search did not reach the service", async () => {
     const denied = createFetch(() => ({ allowed: false, rule: "default deny" }));
     expect(await webSearch(duckDuckGo()).run({ query: "x" }, powers({ fetch: denied }))).toEqual({
-      failed: "Search error: The policy does not allow requests to https://html.duckduckgo.com (default deny).",
+      failed:
+        "Search error: The policy does not allow requests to https://html.duckduckgo.com (default deny); add the host to network.allowed_endpoints to allow them.",
       rule: "default deny",
     });
     const broken = () => Promise.reject(new TypeError("a fault of ours"));
