@@ -85,7 +85,7 @@ describe("a client that can ask", () => {
   });
 
   it("is refused when nobody answers in time, and the time of the tool does not run meanwhile", async () => {
-    const server = await approvingServer("  - { approve: destructive, timeout: 0.05 }");
+    const server = await approvingServer("  - { approve: destructive, timeout: 0.5 }");
     for (const revision of [STATEFUL, STATELESS]) {
       const peer = await server.connect({ ...person(() => new Promise(() => undefined)), revision });
       const result = await erase(peer);
