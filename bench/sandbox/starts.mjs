@@ -4,12 +4,15 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFileSync, realpathSync } from "node:fs";
 import { quantile } from "../measure/statistics.mjs";
+import { cpuTimes } from "./cpu-time.mjs";
 
 /** The goal: at most this much longer than a bare spawn, at the 95th percentile. */
 const MOST_ADDED_MS = 15;
 const PROGRAM = realpathSync("/usr/bin/true");
 const LIMITS = { processes: 64, memoryMb: 1_024, cpuSeconds: 60, fileMb: 64 };
 const SILENT = ["ignore", "ignore", "ignore"];
+/** Starts of each kind whose processor time is counted. */
+const CPU_STARTS = 50;
 /** Turns before those that count: files are read and programs loaded for the first time. */
 const WARM_UP = 5;
 
@@ -24,8 +27,10 @@ export async function starts(kit, wall, count) {
       await work();
       if (turn >= 0) times[index].push(performance.now() - started);
     }
+  const cpu = await cpuTimes(kinds, Math.min(count, CPU_STARTS));
   await proxy.close();
-  return report(kinds, times, count);
+  if (cpu === undefined) console.log("skipped: processor time (no control group can be made here)");
+  return report(kinds, { times, cpu }, count);
 }
 
 function kindsOf({ startWalled, createRun }, wall, { proxy, policy }) {
@@ -60,19 +65,20 @@ commands:
 `;
 }
 
-function report(kinds, times, count) {
+function report(kinds, { times, cpu }, count) {
   const at = (values, share) => quantile(values, share);
   const shown = (ms) => ms.toFixed(1).padStart(6);
   console.log(`${count} starts of each kind, by turns, in ms; added: to the same quantile of the bare spawn`);
-  console.log(`${"".padEnd(26)}   p10    p50    p95    p99   added p50    p95    p99`);
+  console.log(`${"".padEnd(26)}   p10    p50    p95    p99   cpu   added p50    p95    p99   cpu`);
   let good = true;
   for (const [index, { name, judged }] of kinds.entries()) {
     const all = [0.1, 0.5, 0.95, 0.99].map((share) => shown(at(times[index], share))).join(" ");
     const added = [0.5, 0.95, 0.99].map((share) => at(times[index], share) - at(times[0], share));
     const missed = judged === true && added[1] > MOST_ADDED_MS;
     good &&= !missed;
-    const more = index === 0 ? "" : `      ${added.map(shown).join(" ")}`;
-    console.log(`${name.padEnd(26)}${all}${more}${missed ? `  over ${MOST_ADDED_MS} at p95` : ""}`);
+    const used = cpu?.[index] ?? Number.NaN;
+    const more = index === 0 ? "" : `     ${[...added, used - (cpu?.[0] ?? Number.NaN)].map(shown).join(" ")}`;
+    console.log(`${name.padEnd(26)}${all}${shown(used)}${more}${missed ? `  over ${MOST_ADDED_MS} at p95` : ""}`);
   }
   return good;
 }
