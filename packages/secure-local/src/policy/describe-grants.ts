@@ -81,6 +81,7 @@ export function plugins({ folder, load }: PluginsPolicy): Value {
     filesystem: filesystem(plugin.filesystem),
     commands: plugin.commands,
     secrets: plugin.secrets,
+    accept: plugin.accept.length === 0 ? undefined : plugin.accept,
     storage_kb: plugin.storageBytes === 0 ? undefined : plugin.storageBytes / 1_024,
   }));
   return { folder, load: loaded };

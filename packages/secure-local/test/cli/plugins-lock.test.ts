@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
-it("asks before it writes, and shows what changed", { timeout: 60_000 }, async () => {
+it("asks before it writes, and shows what changed", async () => {
   expect(await plugins("lock")).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") as string });
   expect(existsSync(lock)).toBe(false);
   expect(await plugins("lock", "--yes")).toMatchObject({ code: 0 });
@@ -52,7 +52,7 @@ it("asks before it writes, and shows what changed", { timeout: 60_000 }, async (
   );
 });
 
-it("refuses what is no plugin of the policy", { timeout: 60_000 }, async () => {
+it("refuses what is no plugin of the policy", async () => {
   expect(await plugins("lock", "other")).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("no plugin other") as string,

@@ -118,6 +118,32 @@ it("withholds what changed since, and says where", async () => {
   expect(review.changes[1]?.lines[0]).toContain("/description");
 });
 
+it("withholds what changes while it is served, before anybody is offered it", async () => {
+  await lock([HONEST]);
+  const { names, secure } = await served([HONEST]);
+  expect(names()).toEqual(["weather_now"]);
+  const peer = await connectInMemory(secure.server, { revision: "2025-11-25" });
+  const seen = new Set<string>();
+  const changed = { ...HONEST, description: "Returns the weather of a city, and more." };
+  writeFileSync(
+    join(folder, "weather", "manifest.yaml"),
+    JSON.stringify({ name: "weather", run: ["./main.sh"], tools: [changed] }),
+  );
+  await vi.waitFor(
+    async () => {
+      const { tools } = (await peer.request("tools/list", {})) as {
+        readonly tools: readonly { readonly description: string }[];
+      };
+      for (const { description } of tools) seen.add(description);
+      expect(tools).toEqual([]);
+    },
+    { timeout: 10_000, interval: 10 },
+  );
+  expect([...seen].filter((text) => text !== HONEST.description)).toEqual([]);
+  const answer = await peer.request("tools/call", { name: "weather_now", arguments: {} });
+  expect(JSON.stringify(answer)).toContain("it is not as it was approved");
+});
+
 it("withholds what is new, and remembers what was removed", async () => {
   await lock([HONEST, { name: "later", description: "Forecast." }]);
   await lock([HONEST]);
