@@ -78,12 +78,12 @@ async function replays(report, parts) {
     "yes, then keep": (answer) => [answer, { ...answer, inputResponses: only(answer, keep("for 10 minutes")) }],
   };
   for (const [what, requests] of Object.entries(twice))
-    await report.attack(`${what} runs it once`, async () => {
+    await report.attack(`${what} runs it once at most`, async () => {
       const server = await approving(parts, ASK);
       const { peer, asked } = await askedOf(parts, server);
       const all = requests(parts.retry(asked, parts.yes(), ASKED));
       await Promise.all(all.map((params) => outcome(peer.request("tools/call", params))));
-      return server.ran.length === 1 || `ran ${server.ran.length} times`;
+      return server.ran.length <= 1 || `ran ${server.ran.length} times`;
     });
   const forged = {
     "no, then yes": async ({ peer, answer }) => {
