@@ -178,7 +178,7 @@ describe.skipIf(!hasWall())("a secret", () => {
 import http from "node:http";
 export default { name: "tun", version: "1", tools: { send: { description: "CONNECT", run: ({ to }) => new Promise((resolve) => {
   const { hostname, port } = new URL(process.env.HTTP_PROXY);
-  http.request({ hostname, port, method: "CONNECT", path: to }).on("connect", (got, socket, head) => { socket.destroy(); resolve(got.statusCode + " " + head); })
+  http.request({ hostname, port, method: "CONNECT", path: to, agent: new http.Agent() }).on("connect", (got, socket, head) => { socket.destroy(); resolve(got.statusCode + " " + head); })
     .on("response", (got) => resolve("" + got.statusCode)).on("error", (error) => resolve(error.code)).end();
 }) } } };`;
     folder.write("tun", { "plugin.mjs": tunnel });
