@@ -8,10 +8,10 @@ import { fileURLToPath } from "node:url";
 
 const RUNS = fileURLToPath(new URL("traced-runs.mjs", import.meta.url));
 /** A thousand runs take half a minute where nobody else computes. */
-const LIMIT_MS = 180_000;
+const LIMIT_MS = 300_000;
 
 /**
- * `ran` and `refused` commands, and `begun`: how often a program of each name was executed, the runs' own Node left out. Undefined
+ * Rejects when the runs take too long. `ran` and `refused` commands, and `begun`: how often a program of each name was executed, the runs' own Node left out. Undefined
  * where nothing can be traced.
  */
 export async function countPrograms(product, mark, wanted) {
@@ -23,8 +23,9 @@ export async function countPrograms(product, mark, wanted) {
     const timer = setTimeout(() => child.kill("SIGKILL"), LIMIT_MS);
     let said = "";
     child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
-    const [code] = await once(child, "close").catch(() => [undefined]);
+    const [code, signal] = await once(child, "close").catch(() => [undefined]);
     clearTimeout(timer);
+    if (signal === "SIGKILL") throw new Error(`the traced runs took longer than ${LIMIT_MS / 1_000} s`);
     return code === 0 ? { ...JSON.parse(said), begun: begunIn(readFileSync(trace, "utf8")) } : undefined;
   } finally {
     rmSync(folder, { recursive: true });

@@ -55,7 +55,7 @@ async function programAt(path: string): Promise<Known> {
   try {
     const version = await versionOf(file);
     const before = KNOWN.get(path);
-    const known = before?.version === version ? before : await read(file, version);
+    const known = before?.version === version ? before : await read(file, version).catch(unkept);
     KNOWN.delete(path);
     // Not remembered when it changed while it was read.
     if ((await versionOf(file)) === version) KNOWN.set(path, known);
@@ -104,6 +104,11 @@ function seen(executable: string): Reach {
   } catch {
     throw missing();
   }
+}
+
+function unkept(error: unknown): never {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+  throw new RunError("executable", `The program of this command could not be read and kept (${code}).`);
 }
 
 function missing(): RunError {

@@ -2,10 +2,11 @@
 import { once } from "node:events";
 import { existsSync } from "node:fs";
 import type { SandboxPolicy } from "../policy/sandbox-policy.js";
-import { Bubblewrap } from "./bubblewrap.js";
+import { Bubblewrap, type WallPrograms } from "./bubblewrap.js";
 import { noWall } from "./no-wall.js";
 import { SANDBOX_EXEC, sandboxExec } from "./sandbox-exec.js";
 import { endWalled, startWalled } from "./start-walled.js";
+import type { Processor } from "./system-calls.js";
 import { type Wall, WallError, type WallLimits } from "./wall.js";
 
 const FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/bin"];
@@ -43,9 +44,21 @@ async function proven(): Promise<Wall> {
     bwrap: program("bwrap", "bubblewrap"),
     sh: program("sh", "dash"),
   };
-  const wall = new Bubblewrap(programs, process.arch);
+  const wall = build(programs, process.arch);
   await prove(wall);
   return wall;
+}
+
+/** What it keeps for every sandbox is written to the folder for temporary files. */
+function build(programs: WallPrograms, processor: Processor): Wall {
+  try {
+    return new Bubblewrap(programs, processor);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+    throw new WallError(
+      `The sandbox needs a folder for temporary files that can be written (${code}): see TMPDIR. ${OTHERWISE}`,
+    );
+  }
 }
 
 function program(name: string, packageName: string): string {
