@@ -6,6 +6,7 @@ import type { Sentence } from "../words.js";
 import { ACTION_RULES } from "./action-rules.js";
 import { ADDRESS_RULES, REACH_RULES } from "./address-rules.js";
 import { CONCEALMENT_RULES } from "./concealment-rules.js";
+import { readCues } from "./cue-rule.js";
 import { LANGUAGE_RULES } from "./language-rules.js";
 import { OVERRIDE_RULES } from "./override-rules.js";
 import type { Rule } from "./rule.js";
@@ -54,7 +55,9 @@ export function readRules(sentences: readonly Sentence[], names: Names): SpokenS
   const wanted = new Set(always);
   for (const sentence of sentences)
     for (const { text } of sentence) for (const rule of byWord.get(text) ?? []) wanted.add(rule);
-  return rules.flatMap((rule, at) => (wanted.has(at) ? (firstHit(rule, sentences, names) ?? []) : []));
+  const signs = rules.flatMap((rule, at) => (wanted.has(at) ? (firstHit(rule, sentences, names) ?? []) : []));
+  const cues = readCues(sentences);
+  return cues === undefined ? signs : [...signs, cues];
 }
 
 function bookOf(rules: readonly Compiled[]): Book {

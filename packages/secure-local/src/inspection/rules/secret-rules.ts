@@ -75,6 +75,8 @@ export const SECRET_RULES: readonly Rule[] = [
     phrases: [
       "$reveal|$take|$transfer ..4 your ..3 $prompt|$talk|instructions|system|reasoning|memory|tool+list|available+tools",
       "reveal|leak|dump|disclose|divulge|expose|recite|exfiltrate ..5 $prompt|$talk",
+      "real|true|actual|secret ..1 goal|purpose|task|job ..3 to ..2 obtain|steal|collect|get|learn|leak|copy|exfiltrate",
+      "dump|leak|exfiltrate ..2 your|the context|memory|context+window",
       "$take|$transfer|output|return|print ..3 full|entire|whole|complete ..3 $talk|$prompt|conversation|system+prompt ..10 $argument|@url|@email|$far|$attacker|webhook|endpoint|body|response|here|base64|parameter|verbatim|plus|and",
       "the|your full|entire|whole|complete ..2 $talk|$prompt ..4 so+far|verbatim|including|up+to|must|required|between+you|with+the+user|goes+here|as+is",
       "output|print|repeat|recite|quote ..3 $prompt ..6 verbatim|word+for+word|above|before|first|exactly",
