@@ -1,41 +1,48 @@
 // Calls at a steady rate for a while, and looks at the server now and then.
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { residentBytes } from "../measure/process-stats.mjs";
 import { callOf, CRASH_EVERY_MS } from "./calls.mjs";
 
 const TICK_MS = 10;
+/** The warm-up goes so many times as fast: what counts is how often code was run, not for how long. */
+const WARM_FACTOR = 5;
 const RESIDENT_EVERY_S = 1;
 const OTHER_EVERY_S = 2;
 /** Calls under way from which on no more are made: then the server is too slow for the rate, which is told. */
 const MOST_OPEN = 500;
-const PROBE_MS = 5_000;
+const PROBE_MS = 30_000;
 
 /** Everything that was seen of one server. Times are seconds since the start. */
 export class Watched {
   latencies = [];
   resident = [];
   held = [];
+  /** When each snapshot was taken, and its file. */
+  snapshots = [];
   counts = { honest: 0, failed: 0, faults: 0, wronglyServed: 0, held: 0 };
   firstFailure = "";
-  /** Seconds without calls. */
+  /** Seconds without calls since the warm-up. */
   rested = 0;
 }
 
-/** Resolves after `seconds` with what was seen; rejects when the server ends. */
-export async function load(lane, { place, probe, rate, seconds, probeEvery }) {
+/** Warms up, then calls at the rate; resolves `seconds` after the start with what was seen since the warm-up; rejects when the server ends. */
+export async function load(lane, { place, probe, rate, warmUp, seconds, probeEvery, snapshots }) {
   const watched = new Watched();
   const start = performance.now();
   const now = () => (performance.now() - start) / 1_000;
   const open = new Set();
   let [made, nextResident, nextOther, nextProbe, nextCrash] = [0, 0, 1, probeEvery, CRASH_EVERY_MS / 1_000];
-  /** Seconds in which no calls were made, because the server was looked at. */
-  let rested = 0;
+  /** Calls that should have been made, and the time up to which they are counted. */
+  let [due, paidUntil] = [0, now()];
   while (now() < seconds) {
     if (lane.hasEnded) throw new Error(`${lane.name}: the server ended: ${lane.complaints.slice(-500)}`);
-    for (const due = Math.floor((now() - rested) * rate); made < due; made += 1) {
-      if (open.size >= MOST_OPEN) watched.counts.held += 1;
-      else track(open, one(lane, watched, { n: made, work: place.work, now }));
+    const warming = now() < warmUp;
+    due += (now() - paidUntil) * rate * (warming ? WARM_FACTOR : 1);
+    paidUntil = now();
+    for (; made < Math.floor(due); made += 1) {
+      if (open.size < MOST_OPEN) track(open, one(lane, watched, { n: made, work: place.work, now, warming }));
+      else if (!warming) watched.counts.held += 1;
     }
     if (now() >= nextResident) {
       nextResident += RESIDENT_EVERY_S;
@@ -47,7 +54,7 @@ export async function load(lane, { place, probe, rate, seconds, probeEvery }) {
     }
     if (now() >= nextCrash) {
       nextCrash += CRASH_EVERY_MS / 1_000;
-      watched.counts.faults += 1;
+      if (!warming) watched.counts.faults += 1;
       track(open, lane.call(["brittle_crash", {}]));
     }
     if (now() >= nextProbe) {
@@ -55,13 +62,16 @@ export async function load(lane, { place, probe, rate, seconds, probeEvery }) {
       const from = now();
       // At rest: what calls under way hold is no leak, and there are more of them whenever the machine is busy.
       await Promise.all(open);
-      await look(lane, watched, { probe, now });
-      rested += now() - from;
+      // What writing a snapshot takes is given back slowly, so the first one comes early.
+      const wanted = snapshots && watched.snapshots.length === 0 && now() >= warmUp / 2;
+      await look(lane, watched, { probe, now, snapshot: wanted });
+      paidUntil = now();
+      if (!warming) watched.rested += now() - from;
     }
     await delay(TICK_MS);
   }
   await Promise.all(open);
-  watched.rested = rested;
+  if (snapshots) await look(lane, watched, { probe, now, snapshot: true });
   return watched;
 }
 
@@ -70,30 +80,37 @@ function track(open, work) {
   open.add(tracked);
 }
 
-async function one(lane, watched, { n, work, now }) {
-  const { kind, call } = callOf(n, work);
+async function one(lane, watched, { n, work, now, warming }) {
+  const { kind, call } = callOf(n, work, warming);
   if (kind === "honest") {
     const { ok, text, ms } = await lane.call(call);
-    watched.counts.honest += 1;
-    watched.latencies.push([now(), ms]);
+    if (!warming) {
+      watched.counts.honest += 1;
+      watched.latencies.push([now(), ms]);
+    }
     if (ok) return;
     watched.counts.failed += 1;
     watched.firstFailure ||= `${call[0]}: ${text.slice(0, 120)}`;
     return;
   }
-  watched.counts.faults += 1;
+  if (!warming) watched.counts.faults += 1;
   const { ok } = kind === "cancelled" ? await lane.cancelled(call, n) : await lane.call(call);
   if (ok !== (kind === "cancelled")) watched.counts.wronglyServed += 1;
 }
 
 /** Has the server collect its garbage and say what it holds. */
-async function look(lane, watched, { probe, now }) {
+async function look(lane, watched, { probe, now, snapshot }) {
   const before = linesOf(probe).length;
+  if (snapshot) writeFileSync(`${probe}.want`, "");
   process.kill(lane.pid, "SIGUSR2");
   for (const end = performance.now() + PROBE_MS; performance.now() < end; await delay(20)) {
     const lines = linesOf(probe);
     if (lines.length === before) continue;
-    watched.held.push([now(), JSON.parse(lines.at(-1))]);
+    if (snapshot) {
+      const file = `${probe}-${watched.snapshots.length}.heapsnapshot`;
+      renameSync(`${probe}.heapsnapshot`, file);
+      watched.snapshots.push([now(), file]);
+    } else watched.held.push([now(), JSON.parse(lines.at(-1))]);
     return;
   }
 }

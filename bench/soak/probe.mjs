@@ -1,5 +1,7 @@
-// Loaded before the product: at SIGUSR2 it collects garbage and appends what is really held to the file SOAK_PROBE.
-import { appendFileSync, readdirSync } from "node:fs";
+// Loaded before the product: at SIGUSR2 it collects garbage and appends what is really held to the file SOAK_PROBE. Where there
+// is a file of that name and `.want`, it first writes a snapshot of the heap to that of `.heapsnapshot`.
+import { appendFileSync, existsSync, readdirSync, rmSync } from "node:fs";
+import { writeHeapSnapshot } from "node:v8";
 
 let uncaught = 0;
 process.on("uncaughtExceptionMonitor", () => (uncaught += 1));
@@ -7,6 +9,11 @@ process.on("SIGUSR2", () => {
   // The first pass may only mark what weak references free.
   globalThis.gc();
   globalThis.gc();
+  const wish = `${process.env.SOAK_PROBE}.want`;
+  if (existsSync(wish)) {
+    writeHeapSnapshot(`${process.env.SOAK_PROBE}.heapsnapshot`);
+    rmSync(wish);
+  }
   const { rss, heapUsed, external } = process.memoryUsage();
   const kinds = {};
   for (const kind of process.getActiveResourcesInfo()) kinds[kind] = (kinds[kind] ?? 0) + 1;
