@@ -11,6 +11,8 @@ const RESIDENT_EVERY_S = 1;
 const OTHER_EVERY_S = 2;
 /** Calls under way from which on no more are made: then the server is too slow for the rate, which is told. */
 const MOST_OPEN = 500;
+/** The same in the warm-up, which takes what the machine gives: fewer than one plugin may have. */
+const MOST_OPEN_WARM = 40;
 const PROBE_MS = 30_000;
 
 /** Everything that was seen of one server. Times are seconds since the start. */
@@ -41,7 +43,8 @@ export async function load(lane, { place, probe, rate, warmUp, seconds, probeEve
     due += (now() - paidUntil) * rate * (warming ? WARM_FACTOR : 1);
     paidUntil = now();
     for (; made < Math.floor(due); made += 1) {
-      if (open.size < MOST_OPEN) track(open, one(lane, watched, { n: made, work: place.work, now, warming }));
+      if (open.size < (warming ? MOST_OPEN_WARM : MOST_OPEN))
+        track(open, one(lane, watched, { n: made, work: place.work, now, warming }));
       else if (!warming) watched.counts.held += 1;
     }
     if (now() >= nextResident) {
