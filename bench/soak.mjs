@@ -12,7 +12,7 @@ import { rowsOf } from "./soak/report.mjs";
 import { StdioLane } from "./soak/stdio-lane.mjs";
 
 const USAGE = `npm run bench -- soak [--minutes 20] [--rate 200] [--warm-up MINUTES] [--trace FILE] [--snapshots]
-  The rate is shared by one server over stdio and one over HTTP. Warm-up: 5 minutes at five times the rate, of a short soak a third.
+  The rate is shared by one server over stdio and one over HTTP. Warm-up: 5 minutes (of a short soak a third), the first fifth at five times the rate.
   FILE gets what each server held at each look, one line of JSON each.
   Snapshots tell leaks from compiled code, and disturb the resident memory.
 `;

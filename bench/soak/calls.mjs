@@ -2,7 +2,7 @@
 import { join } from "node:path";
 
 export const FILES = 40;
-/** One call of so many is a fault; in the warm-up more are, so that the engine has compiled all of it before anything counts. */
+/** One call of so many is a fault; in the fast part of the warm-up more are, so that the engine has compiled all of it before anything counts. */
 const FAULT_EVERY = 100;
 const WARM_FAULT_EVERY = 8;
 const HONEST = [
@@ -27,8 +27,8 @@ const FAULTS = [
 ];
 
 /** The n-th call: `{ kind, call }`; the kind of an honest one is "honest". */
-export function callOf(n, work, warming) {
-  const every = warming ? WARM_FAULT_EVERY : FAULT_EVERY;
+export function callOf(n, work, fast) {
+  const every = fast ? WARM_FAULT_EVERY : FAULT_EVERY;
   if (n % every === every - 1) return FAULTS[Math.floor(n / every) % FAULTS.length]({ n, work });
   return { kind: "honest", call: HONEST[n % HONEST.length]({ n, work }) };
 }
