@@ -89,9 +89,11 @@ function letThrough(child: ChildProcess, gate: Duplex | null | undefined): void 
 
 /**
  * The first process inside is ended too: on a busy machine the command runs before that process has asked the kernel to end
- * with the one outside, and then it would stay.
+ * with the one outside, and then it would stay. The one outside is held meanwhile: it would note that end, let go of the
+ * number, and end as if nobody had ended it.
  */
 function endStanding(child: ChildProcess): void {
+  child.kill("SIGSTOP");
   for (const inside of childrenOf(child.pid)) {
     try {
       process.kill(inside, "SIGKILL");
