@@ -5,6 +5,7 @@ import { codecFor } from "../../src/era/codecs.js";
 import type { MethodRecord } from "../../src/protocol/method.js";
 import { REVISIONS } from "../../src/protocol/revisions/all.js";
 import { createdTasks, implementation, RESULTS } from "../support/random-protocol.js";
+import { repeated } from "../support/soak.js";
 import { specValidator } from "../support/spec-schema.js";
 
 describe.each(REVISIONS.map((revision) => [revision.date, revision] as const))("%s", (date, revision) => {
@@ -34,7 +35,7 @@ describe.each(REVISIONS.map((revision) => [revision.date, revision] as const))("
         expect(validator.validateServerMessage(written, { requestMethod: method }), text).toEqual([]);
         expect(JSON.stringify(result), "the codec changed its argument").toBe(before);
       }),
-      { numRuns: 150 },
+      { numRuns: repeated(50, 150) },
     );
   });
 });

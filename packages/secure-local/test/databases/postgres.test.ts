@@ -11,6 +11,7 @@ import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { POSTGRES_HONEST } from "./honest-queries.js";
 import { CANARY, samplePostgres, type SamplePostgres } from "./sample-databases.js";
 import { POSTGRES_ATTACKS } from "./sql-attacks.js";
+import { sampled } from "../../../mcp/test/support/soak.js";
 
 const NAME = `mcp_test_${process.pid}`;
 const signal = new AbortController().signal;
@@ -27,9 +28,10 @@ const databasesFor = async (
   entry = "",
   rest = "",
   hosts = '["localhost:5432"]',
+  seconds = 3,
 ): Promise<PolicyDatabases> => {
   const hostList = hosts.startsWith('["localhost') ? '[{ host: "localhost", ports: [5432] }]' : hosts;
-  const text = `version: "1.0"\n${rest}secrets:\n  pg: { from: "env:PG", hosts: ${hostList} }\ndatabases:\n  main: { secret: pg, timeout: 3${entry} }\n`;
+  const text = `version: "1.0"\n${rest}secrets:\n  pg: { from: "env:PG", hosts: ${hostList} }\ndatabases:\n  main: { secret: pg, timeout: ${seconds}${entry} }\n`;
   const policy = await parsePolicy(text, { file: "policy.yaml" });
   return new PolicyDatabases(() => policy, { environment: { PG: url } });
 };
@@ -45,7 +47,7 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
   });
   afterAll(drop);
 
-  it(`refuses ${POSTGRES_ATTACKS.length} attacks and changes nothing`, { timeout: 60_000 }, async () => {
+  it("refuses attacks and changes nothing", { timeout: 60_000 }, async () => {
     expect(POSTGRES_ATTACKS.length).toBeGreaterThanOrEqual(150);
     const before = await state();
     const through: string[] = [];
@@ -55,19 +57,19 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
         () => undefined,
       );
     };
-    for (const sql of POSTGRES_ATTACKS) await one(sql);
+    for (const sql of sampled(POSTGRES_ATTACKS, 4)) await one(sql);
     expect(through).toEqual([]);
     expect(await state()).toEqual(before);
     expect(existsSync(CANARY)).toBe(false);
   });
 
-  it(`answers ${POSTGRES_HONEST.length} honest queries`, { timeout: 60_000 }, async () => {
+  it("answers honest queries", { timeout: 60_000 }, async () => {
     expect(POSTGRES_HONEST.length).toBeGreaterThanOrEqual(100);
     const refused: string[] = [];
     const one = async (sql: string): Promise<void> => {
       await query(sql).catch((error: unknown) => refused.push(`${sql}: ${String(error)}`));
     };
-    for (const sql of POSTGRES_HONEST) await one(sql);
+    for (const sql of sampled(POSTGRES_HONEST, 4)) await one(sql);
     expect(refused).toEqual([]);
   });
 
@@ -110,7 +112,8 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
           1,
         )
       ).rows[0]?.[0];
-    await expect(query(busy)).rejects.toMatchObject({ code: "timeout" });
+    const hurried = await databasesFor(url, "", "", undefined, 1);
+    await expect(hurried.query({ sql: busy, limit: 1, signal })).rejects.toMatchObject({ code: "timeout" });
     const cancel = new AbortController();
     const asked = databases.query({ sql: busy, limit: 1, signal: cancel.signal });
     await expect.poll(running, { timeout: 10_000 }).toBe("1");

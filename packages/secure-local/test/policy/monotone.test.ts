@@ -6,7 +6,7 @@ import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { content, filesystem, network, parse, powers, presets, requests, stricter } from "./generated-policies.js";
 
-const RUNS = repeated(100, 300);
+const RUNS = repeated(40, 300);
 
 function neverMore(before: number[], after: number[]): void {
   expect(after.flatMap((power, index) => (power > before[index]! ? [index] : []))).toEqual([]);

@@ -6,9 +6,10 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
 import { findWall } from "../../src/sandbox/find-wall.js";
 import { endWalled, startWalled } from "../../src/sandbox/start-walled.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { hasWall, LIMITS } from "./walls.js";
 
-const CYCLES = 50;
+const CYCLES = repeated(15, 50);
 const BUNDLE = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
 
 /** How many processes have this in their command line. */
