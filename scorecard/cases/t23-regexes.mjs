@@ -49,10 +49,10 @@ const PUMPS = [
 export async function run(report, parts) {
   const { literals, made } = regularExpressions();
   for (const literal of literals) await judge(report, literal);
-  // Of text are only these: formats, schemas' own patterns (judged before they run), what a user asks the log for, and some made
-  // of constants.
+  // Of text are only these: formats, schemas' own patterns (judged before they run), what a user asks the log for, some made of
+  // constants, and the values of secrets as they are, one or the other.
   const known =
-    /^(?:packages\/mcp\/src\/schema\/json-schema\/(?:formats|pattern)|packages\/secure-local\/src\/(?:policy\/nesting|audit\/(?:secret-context|secret-shapes|known-secrets)|cli\/record-filter|capabilities\/files\/rebuild-file|guard\/cleaning\/[\w-]+))\.ts$/;
+    /^(?:packages\/mcp\/src\/schema\/json-schema\/(?:formats|pattern)|packages\/secure-local\/src\/(?:policy\/nesting|audit\/(?:secret-context|secret-shapes|known-secrets)|cli\/record-filter|capabilities\/secret-filter|capabilities\/files\/rebuild-file|guard\/cleaning\/[\w-]+))\.ts$/;
   for (const { file, text } of made)
     await report.attack(`${file}: ${text.slice(0, 60)}`, () => known.test(file) || "made of text");
   await usersPatterns(report, parts);

@@ -19,12 +19,22 @@ export function regularExpressions() {
       visit(parseAst(source, { lang: "ts" }, path), (node) => {
         if (node.type === "Literal" && node.regex) literals.push({ file, ...node.regex });
         const isMade = node.type === "NewExpression" || node.type === "CallExpression";
-        if (isMade && node.callee?.name === "RegExp") made.push({ file, text: source.slice(node.start, node.end) });
+        if (!isMade || node.callee?.name !== "RegExp") return;
+        const constant = constants(node.arguments);
+        if (constant === undefined) made.push({ file, text: source.slice(node.start, node.end) });
+        else literals.push({ file, ...constant });
       });
     }
   }
   const key = ({ file, pattern, text }) => `${file} ${pattern ?? text}`;
   return { literals: literals.sort((a, b) => (key(a) < key(b) ? -1 : 1)), made };
+}
+
+/** Pattern and flags, where both are written out: then it is as good as a literal. */
+function constants([pattern, flags]) {
+  if (typeof pattern?.value !== "string") return undefined;
+  if (flags === undefined) return { pattern: pattern.value, flags: "" };
+  return typeof flags.value === "string" ? { pattern: pattern.value, flags: flags.value } : undefined;
 }
 
 function visit(node, see) {

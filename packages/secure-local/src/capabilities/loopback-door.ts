@@ -85,9 +85,10 @@ function admit(inside: Socket, wanted: Buffer): Promise<Buffer | undefined> {
 
 /** Exactly one header of that name: two would let two readers read different ones. */
 function knows(head: string, wanted: Buffer): boolean {
-  const given = [...head.matchAll(/\r\nproxy-authorization:[ \t]*([^\r\n]*?)[ \t]*(?=\r\n|$)/gi)].map(
-    ([, text]) => text,
-  );
-  const one = Buffer.from(given.length === 1 ? (given[0] ?? "") : "", "latin1");
+  const given = head
+    .split("\r\n")
+    .slice(1)
+    .flatMap((line) => /^proxy-authorization:(.*)$/i.exec(line)?.[1] ?? []);
+  const one = Buffer.from(given.length === 1 ? (given[0] ?? "").trim() : "", "latin1");
   return one.length === wanted.length && timingSafeEqual(one, wanted);
 }
