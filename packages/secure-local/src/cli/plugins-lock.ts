@@ -37,6 +37,7 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(policyFile(line));
   const { file } = policy;
   if (file === undefined) throw new UsageError("plugins lock needs a policy file that names plugins");
+  if (policy.plugins.load.size === 0) throw new UsageError(`${file} loads no plugin; name some in plugins.load`);
   if (wanted !== undefined && !policy.plugins.load.has(wanted))
     throw new UsageError(`the policy loads no plugin ${wanted}`);
   const before = lockBefore(lockFileOf(file));

@@ -59,3 +59,12 @@ it("refuses what is no plugin of the policy", async () => {
   });
   expect(await plugins("lock", "weather", "more")).toMatchObject({ code: 2 });
 });
+
+it("says so where the policy loads no plugin", async () => {
+  const empty = join(home, "empty.yaml");
+  writeFileSync(empty, 'version: "1.0"\n', { mode: 0o600 });
+  expect(await run(["plugins", "lock", "--policy", empty], { home })).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining("name some in plugins.load") as string,
+  });
+});
