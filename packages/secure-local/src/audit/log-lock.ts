@@ -1,7 +1,8 @@
 // Makes sure that one process writes one log, although several clients start several servers at the same time.
 //
 // Each process puts down a lock file of its own (`<log>.lock-<pid>-<birth>`) and looks for others only afterwards. Of two
-// that come together the later one to look sees the other, so both can lose but never both win. Nobody removes the lock
+// that come together the later one to look sees the other, so both can lose but never both win. Those that lost every name
+// to each other, step by step, wait for a moment of chance each and begin again. Nobody removes the lock
 // of a live process, and a dead one's has a name no other process uses, so there is nothing to race for. Who loses takes
 // the next name (`audit.2.log`), whose chain is as sound as the first one's. Containers that share a folder but not their
 // process numbers must not share a log; the writer's check of the file size catches those that do.
@@ -11,6 +12,10 @@ import { AuditError } from "./audit-error.js";
 
 /** Servers of one person on one machine: one for each client that runs, with room to spare. */
 const MAX_LOGS = 32;
+/** Looking through all names takes a few milliseconds, so whoever wakes this much sooner is done before the other looks. */
+const LONGEST_PAUSE_MS = 40;
+/** Two that began in the same moment have parted after one pause, a dozen of them after a few; then the names are truly taken. */
+const MOST_ROUNDS = 6;
 
 /** A lock that is held. */
 export interface LogLock {
@@ -22,14 +27,22 @@ export interface LogLock {
 /**
  * Takes the first free name: the file itself, then its numbered neighbours.
  *
+ * @param pause Waits for so many milliseconds without returning: nothing is served before there is a log.
  * @throws AuditError (`in_use`) when every name is taken.
  */
-export function lockLog(file: string): LogLock {
-  for (let number = 1; number <= MAX_LOGS; number++) {
-    const lock = tryLock(numberedLog(file, number));
-    if (lock) return lock;
+export function lockLog(file: string, pause: (ms: number) => void = sleep): LogLock {
+  for (let round = 1; round <= MOST_ROUNDS; round++) {
+    for (let number = 1; number <= MAX_LOGS; number++) {
+      const lock = tryLock(numberedLog(file, number));
+      if (lock) return lock;
+    }
+    if (round < MOST_ROUNDS) pause(Math.random() * LONGEST_PAUSE_MS);
   }
   throw new AuditError("in_use", file, `${MAX_LOGS} running servers write beside this log already. Stop some of them.`);
+}
+
+function sleep(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 }
 
 /** The name of the log that the `number`-th server running at the same time writes, counted from 1. */
