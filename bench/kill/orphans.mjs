@@ -79,7 +79,7 @@ async function serverPid(parent) {
   const told = once(parent.stdio[3], "data").then(([chunk]) => Number(chunk));
   const ended = once(parent, "exit").then(() => {
     throw new Error(
-      `the server did not start: ${complaint.split("\n").find((line) => /error/i.test(line)) ?? complaint}`,
+      `the server did not start: ${complaint.split("\n").find((line) => /^\w*Error: /.test(line)) ?? complaint}`,
     );
   });
   ended.catch(() => {}); // it ends, later, in every run
