@@ -1,7 +1,21 @@
 // Writes SCORECARD.md: the same text from the same sources, whenever and wherever it is made.
 import { misses } from "./verdict.mjs";
 
-const LATER = [["T12", "Secrets of the policy", "its cases are not written yet"]];
+/** Threats of the model without a goal of their own here, and where each is held. */
+const ELSEWHERE = [
+  ["T01", "Cross-site requests and rebinding to a local listener", tested("http/front-door.test.ts")],
+  ["T02", "Request smuggling, malformed HTTP", tested("http/wire.test.ts", "http/malformed.test.ts")],
+  ["T03", "Headers that say something else than the body", tested("http/mirrored-headers.test.ts")],
+  ["T17", "Who may call over HTTP", tested("auth")],
+  ["T18", "Confused deputy, tokens passed on", "nothing here passes a caller's request on to another server"],
+  ["T20", "Sessions and handles of others", tested("http/sessions.test.ts", "http/principals.test.ts")],
+  [
+    "T21",
+    "Forged states and cursors",
+    tested("server/seal.test.ts", "server/parking.test.ts", "server/handles.test.ts"),
+  ],
+  ["T32", "Listeners nobody knows of", "no command looks for them yet"],
+];
 
 /** The table, what each goal asks beyond it, and what was missing. */
 export function scorecard(outcomes, absent) {
@@ -18,7 +32,7 @@ export function scorecard(outcomes, absent) {
     "",
     outcomes.every((outcome) => misses(outcome).length === 0) ? "met" : "**missed**",
   ];
-  const later = LATER.map(([id, title, why]) => `- ${id} ${title}: ${why}.`);
+  const elsewhere = ELSEWHERE.filter(([id]) => outcomes.every((outcome) => outcome.id !== id));
   const corpora =
     absent.length === 0
       ? "All open case lists of `../shared/corpora` were there."
@@ -30,9 +44,13 @@ export function scorecard(outcomes, absent) {
     table([HEAD, HEAD.map((_, index) => (index > 1 && index < 7 ? "---:" : "---")), ...rows, totals.map(String)]),
     "## What each goal asks beyond that",
     outcomes.map(details).filter(Boolean).join("\n\n"),
-    "## Not here",
-    later.join("\n"),
+    "## Not scored here",
+    elsewhere.map(([id, title, where]) => `- ${id} ${title}: ${where}.`).join("\n"),
   ].join("\n\n")}\n`;
+}
+
+function tested(...files) {
+  return `tests of the library, ${files.map((file) => `\`packages/mcp/test/${file}\``).join(", ")}`;
 }
 
 const HEAD = [
