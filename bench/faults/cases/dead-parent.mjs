@@ -1,11 +1,10 @@
 // F26: the parent dies. The server is gone within a second, and so is every plugin it had started.
 import { spawn } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { setTimeout as delay } from "node:timers/promises";
 import { main } from "../../kill.mjs";
 import { quantile } from "../../measure/statistics.mjs";
 import { arena, product } from "../arena.mjs";
+import { carriers, settle } from "../leftovers.mjs";
 
 const ORPHAN_MS = 1_000;
 const PARENT = fileURLToPath(new URL("../parent.mjs", import.meta.url));
@@ -38,13 +37,10 @@ async function withPlugin(runs) {
   try {
     for (let n = 0; n < runs; n += 1) {
       const { parent, mark } = await started(place, n);
-      const from = performance.now();
       parent.kill("SIGKILL");
-      while (carriers(mark).length > 0 && performance.now() - from < ORPHAN_MS) await delay(2);
-      const left = carriers(mark);
-      orphans += left.length;
-      for (const pid of left) process.kill(pid, "SIGKILL");
-      times.push(performance.now() - from);
+      const { left, ms } = await settle(() => carriers(mark), ORPHAN_MS);
+      orphans += left;
+      times.push(ms);
     }
   } finally {
     place.remove();
@@ -69,20 +65,4 @@ async function started(place, n) {
     parent.once("exit", () => reject(new Error("the plugin did not answer")));
   });
   return { parent, mark };
-}
-
-/** Processes, but for zombies, whose command line names the arena. */
-function carriers(mark) {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .map(Number)
-    .filter((pid) => {
-      try {
-        const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-        if (stat.slice(stat.lastIndexOf(")") + 2, stat.lastIndexOf(")") + 3) === "Z") return false;
-        return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes(mark);
-      } catch {
-        return false;
-      }
-    });
 }
