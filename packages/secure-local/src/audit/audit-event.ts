@@ -6,6 +6,8 @@ export type AuditKind =
   | "stop"
   | "policy.loaded"
   | "policy.rejected"
+  | "lock.loaded"
+  | "lock.rejected"
   | "call.intent"
   | "call.result"
   | "denied"

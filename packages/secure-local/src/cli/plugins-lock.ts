@@ -54,17 +54,18 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
     lockFileOf(file),
     new Map([...(before ?? []), ...compared.map(({ name, locked }) => [name, locked] as const)]),
   );
-  print(`${lockFileOf(file)} is written: what is not in it is not offered from the next start or policy on.`);
+  print(
+    `${lockFileOf(file)} is written: a running server takes it in a moment and offers nothing of its plugins that is not in it.`,
+  );
   return ExitCode.Ok;
 }
 
-/** A damaged lock is told, and then written anew. */
+/** A damaged lock is told when the plugins are started, and then written anew. */
 function lockBefore(file: string): PluginLock | undefined {
   try {
     return readLock(file);
   } catch (error) {
     if (!(error instanceof LockError)) throw error;
-    complain(`mcp-secure-local: ${error.message}`);
     return new Map();
   }
 }

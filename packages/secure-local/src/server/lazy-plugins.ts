@@ -7,7 +7,9 @@ import type { StartedCommand } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
 import type { PluginOffer } from "./plugin-offer.js";
 import { learnSecret } from "./remember-secrets.js";
+import type { LockNews } from "./kept-lock.js";
 import type { PluginReview } from "./plugin-reviews.js";
+import { watchFile } from "./watch-file.js";
 
 const NOTHING: PluginOffer = {
   withheld: new Map(),
@@ -20,6 +22,8 @@ const NOTHING: PluginOffer = {
 export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "runs"> {
   readonly audit: AuditSink;
   readonly say: (line: string) => void;
+  /** Told what came of the lock's file when that is not as before. */
+  readonly locked: (news: LockNews) => void;
 }
 
 export class LazyPlugins {
@@ -29,6 +33,8 @@ export class LazyPlugins {
   #offer: () => PluginOffer = () => NOTHING;
   #health: () => readonly PluginHealth[] = () => [];
   #reviews: () => readonly PluginReview[] = () => [];
+  #readLock: () => LockNews | undefined = () => undefined;
+  #unwatch: () => void = () => undefined;
 
   constructor(options: LazyPluginsOptions) {
     this.#options = options;
@@ -54,12 +60,28 @@ export class LazyPlugins {
     this.#wanted = policy;
     if (this.#set === undefined && policy.plugins.load.size === 0) return;
     this.#set ??= this.#load();
-    void this.#set.then((set) => set.apply(this.#wanted ?? policy));
+    void this.#set.then((set) => {
+      this.#lockTouched();
+      set.apply(this.#wanted ?? policy);
+    });
   }
 
   /** Resolves when every process of theirs is gone. */
   async close(): Promise<void> {
-    await (await this.#set)?.close();
+    const set = await this.#set;
+    this.#unwatch();
+    await set?.close();
+  }
+
+  /** Whether another lock is in force now. */
+  #relock(): boolean {
+    const news = this.#readLock();
+    if (news !== undefined) this.#options.locked(news);
+    return news?.kind === "lock.loaded";
+  }
+
+  #lockTouched(): void {
+    if (this.#relock()) this.#options.changed();
   }
 
   /** Rejects where nothing can be recorded: then nothing may be run. */
@@ -72,10 +94,24 @@ export class LazyPlugins {
     const { PluginSet } = await import("../plugins/plugin-set.js");
     const { pluginOffer } = await import("./plugin-offer.js");
     const { PluginReviews } = await import("./plugin-reviews.js");
-    const set = new PluginSet({ ...this.#options, learn: learnSecret, runs: (started) => this.#recorded(started) });
+    const { lockFileOf } = await import("./plugin-lock.js");
+    const set = new PluginSet({
+      ...this.#options,
+      // Some file systems do not tell when a file changes.
+      changed: () => {
+        this.#relock();
+        this.#options.changed();
+      },
+      learn: learnSecret,
+      runs: (started) => this.#recorded(started),
+    });
     const kept = new PluginReviews();
     this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));
     this.#offer = () => pluginOffer(set.plugins(), this.#reviews(), this.#options.say);
+    this.#readLock = () => (this.#wanted === undefined ? undefined : kept.relock(this.#wanted));
+    const { file } = this.#wanted ?? {};
+    if (file !== undefined)
+      this.#unwatch = watchFile(lockFileOf(file), { changed: () => this.#lockTouched(), say: this.#options.say });
     // What a plugin complains of may hold anything.
     this.#health = () => set.health().map((each) => ({ ...each, note: replaceKnown(each.note) }));
     return set;

@@ -33,22 +33,25 @@ export function lockFileOf(policyFile: string): string {
   return `${policyFile}.lock`;
 }
 
-/** Another text as soon as the file is another one. */
-export function lockVersion(file: string): string {
-  const found = fs.statSync(file, { throwIfNoEntry: false });
-  return found === undefined ? "" : `${found.ino} ${found.mtimeMs} ${found.size}`;
-}
-
 /** Undefined where there is none: then nothing is locked. @throws LockError */
 export function readLock(file: string): PluginLock | undefined {
-  let text: string;
+  const text = lockText(file);
+  return text === undefined ? undefined : parseLock(file, text);
+}
+
+/** What stands in the file; undefined where there is none. @throws LockError */
+export function lockText(file: string): string | undefined {
   try {
     if (fs.statSync(file).size > MAX_BYTES) throw new LockError(`${file} is longer than ${MAX_BYTES} bytes.`);
-    text = fs.readFileSync(file, "utf8");
+    return fs.readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error instanceof LockError ? error : new LockError(`${file} cannot be read: ${(error as Error).message}`);
+    throw error instanceof LockError ? error : new LockError(`${file} cannot be read: ${(error as Error).message}.`);
   }
+}
+
+/** @throws LockError naming `file` */
+export function parseLock(file: string, text: string): PluginLock {
   try {
     const read = mapping(JSON.parse(text));
     if (read["version"] !== VERSION) throw new TypeError("it has another version");
@@ -56,7 +59,7 @@ export function readLock(file: string): PluginLock | undefined {
     return new Map(plugins.map(([name, locked]) => [name, lockedPlugin(mapping(locked))]));
   } catch (error) {
     const reason = (error as Error).message;
-    throw new LockError(`${file} is damaged (${reason}); look at it, or write it anew: mcp-secure-local plugins lock`);
+    throw new LockError(`${file} is damaged (${reason}); look at it, or write it anew: mcp-secure-local plugins lock.`);
   }
 }
 

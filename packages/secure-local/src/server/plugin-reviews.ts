@@ -6,9 +6,10 @@ import type { Peer } from "../inspection/offering.js";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 import type { PluginGrant } from "../policy/plugins-policy.js";
 import type { Policy } from "../policy/policy.js";
+import { KeptLock, type LockInForce, type LockNews } from "./kept-lock.js";
 import { itemsOf, offeringOf } from "./plugin-items.js";
 import { launchOf } from "./plugin-launch.js";
-import { type LockedPlugin, lockFileOf, lockVersion, type PluginLock, readLock } from "./plugin-lock.js";
+import type { LockedPlugin } from "./plugin-lock.js";
 
 export interface PluginReview {
   readonly plugin: string;
@@ -31,43 +32,36 @@ interface Kept {
   readonly review: PluginReview;
 }
 
-interface ReadLock {
-  /** Of the policy and of the lock's file as it was when it was read. */
-  readonly version: string;
-  readonly lock: PluginLock | undefined;
-  readonly fault: string | undefined;
-}
-
 /** Each description is reviewed once under each version of the policy and of the lock. */
 export class PluginReviews {
   readonly #kept = new WeakMap<PluginDescription, Kept>();
-  #lock: ReadLock | undefined;
+  readonly #lock = new KeptLock();
+
+  /** Has the lock's file read again; see `KeptLock`. */
+  relock(policy: Policy): LockNews | undefined {
+    return this.#lock.read(policy);
+  }
 
   /** The reviews of those that said what they offer. */
   of(policy: Policy, plugins: readonly Described[]): PluginReview[] {
-    const lock = this.#locked(policy);
+    const lock = this.#lock.of(policy);
+    const version = `${policy.hash} ${lock.version}`;
     return plugins.flatMap((plugin) => {
       const { description } = plugin;
       const grant = policy.plugins.load.get(plugin.name);
       if (description === undefined || grant === undefined) return [];
       const kept = this.#kept.get(description);
-      if (kept?.version === lock.version) return kept.review;
+      if (kept?.version === version) return kept.review;
       const review = reviewOf(grant, { description, peers: peersOf(plugins, plugin.name), lock });
-      this.#kept.set(description, { version: lock.version, review });
+      this.#kept.set(description, { version, review });
       return review;
     });
-  }
-
-  #locked(policy: Policy): ReadLock {
-    const version = `${policy.hash} ${policy.file === undefined ? "" : lockVersion(lockFileOf(policy.file))}`;
-    if (this.#lock?.version !== version) this.#lock = { version, ...readPolicyLock(policy) };
-    return this.#lock;
   }
 }
 
 function reviewOf(
   grant: PluginGrant,
-  given: { readonly description: PluginDescription; readonly peers: readonly Peer[]; readonly lock: ReadLock },
+  given: { readonly description: PluginDescription; readonly peers: readonly Peer[]; readonly lock: LockInForce },
 ): PluginReview {
   const { description, peers, lock } = given;
   const accepted = new Set(grant.accept);
@@ -80,18 +74,6 @@ function reviewOf(
     if (reason !== undefined) withheld.set(item, reason);
   }
   return { plugin: grant.name, description, findings, changes, withheld };
-}
-
-/** A lock that cannot be read approves nothing. */
-function readPolicyLock({ file }: Policy): {
-  readonly lock: PluginLock | undefined;
-  readonly fault: string | undefined;
-} {
-  try {
-    return { lock: file === undefined ? undefined : readLock(lockFileOf(file)), fault: undefined };
-  } catch {
-    return { lock: undefined, fault: "the lock of plugins cannot be read, so nobody knows what was approved" };
-  }
 }
 
 /** What differs from the lock: items, and how it is started. */

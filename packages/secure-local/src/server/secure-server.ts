@@ -105,6 +105,10 @@ export class SecureServer {
       ...given,
       audit: this.#audit,
       changed: () => this.#pluginsChanged(),
+      locked: ({ kind, file, text }) => {
+        this.#record({ kind, detail: kind === "lock.loaded" ? { file } : { file, reason: text } });
+        this.#say(cleanLine(text));
+      },
       refused: (plugin, endpoint, rule) => this.#refusedConnection(plugin, endpoint, rule),
     });
   }
@@ -215,7 +219,7 @@ export class SecureServer {
 
 /** Levels that leave out what is neither a call, a denial nor a fault. */
 const QUIET: ReadonlySet<Policy["audit"]["level"]> = new Set(["WARN", "ERROR"]);
-const ALWAYS: ReadonlySet<AuditEvent["kind"]> = new Set(["policy.rejected", "plugins.quarantined"]);
+const ALWAYS: ReadonlySet<AuditEvent["kind"]> = new Set(["policy.rejected", "lock.rejected", "plugins.quarantined"]);
 
 /** That plugins and commands run without a wall has to be on record. */
 function wallOf({ sandbox }: Policy): { readonly sandbox?: "none" } {

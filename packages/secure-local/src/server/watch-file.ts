@@ -35,7 +35,8 @@ export function watchFile(file: string, { changed, say, quietMs = QUIET_MS }: Wa
     say(`${file} cannot be watched (${error instanceof Error ? error.message : String(error)}); send SIGHUP to reload`);
   };
   try {
-    const real = fs.realpathSync(file);
+    // One that is not there yet is seen when it comes.
+    const real = fs.existsSync(file) ? fs.realpathSync(file) : file;
     names.add(basename(real));
     for (const folder of new Set([dirname(file), dirname(real)])) {
       watchers.push(fs.watch(folder, { persistent: false }, touched).on("error", fail));

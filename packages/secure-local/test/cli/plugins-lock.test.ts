@@ -3,7 +3,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeF
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Ran, run } from "./command.js";
+import { RawClient, type Ran, run } from "./command.js";
 
 const home = mkdtempSync(join(tmpdir(), "plugins-lock-"));
 const policy = join(home, "policy.yaml");
@@ -50,6 +50,24 @@ it("asks before it writes, and shows what changed", async () => {
   expect(shown.stdout).toContain(
     '/description: "Returns the weather of a city." -> "Returns the weather of a\\u{200b} city."',
   );
+});
+
+it("takes effect under a server that runs", async () => {
+  describes("Returns the weather of any city.");
+  const client = new RawClient(["--policy", policy], { home });
+  await client.open();
+  const offered = async (): Promise<unknown> =>
+    ((await client.request("tools/list"))["result"] as { tools: unknown }).tools;
+  expect(await offered()).toEqual([]);
+  const changed = client.next(({ method }) => method === "notifications/tools/list_changed");
+  expect(await plugins("lock", "--yes")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("a running server takes it in a moment") as string,
+  });
+  await changed;
+  expect(await offered()).toMatchObject([{ name: "weather_now", description: "Returns the weather of any city." }]);
+  expect(await client.close()).toBe(0);
+  expect(client.stderr).toContain(`${lock} is in force`);
 });
 
 it("refuses what is no plugin of the policy", async () => {

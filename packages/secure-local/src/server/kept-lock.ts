@@ -1,0 +1,77 @@
+// The lock of plugins that is in force: the newest one that could be read.
+import { createHash } from "node:crypto";
+import type { Policy } from "../policy/policy.js";
+import { lockFileOf, lockText, parseLock, type PluginLock } from "./plugin-lock.js";
+
+export interface LockInForce {
+  /** Another text for another lock. */
+  readonly version: string;
+  /** Undefined where there is none: then nothing is compared. */
+  readonly lock: PluginLock | undefined;
+  /** Why nobody knows what was approved; then nothing is offered. */
+  readonly fault: string | undefined;
+}
+
+/** That another lock is in force, or why its file is not. */
+export interface LockNews {
+  readonly kind: "lock.loaded" | "lock.rejected";
+  readonly file: string;
+  /** For the operator: what happened, and what holds now. */
+  readonly text: string;
+}
+
+const NONE: LockInForce = { version: "", lock: undefined, fault: undefined };
+const UNREADABLE: LockInForce = {
+  version: "unreadable",
+  lock: undefined,
+  fault: "the lock of plugins cannot be read, so nobody knows what was approved",
+};
+
+export class KeptLock {
+  #file: string | undefined;
+  #inForce: LockInForce = NONE;
+  /** What was last said to be wrong, so that one faulty file is not told at every touch. */
+  #refused = "";
+
+  /** The lock beside a policy, read now if it never was. */
+  of(policy: Policy): LockInForce {
+    if (policy.file !== undefined && this.#file !== lockFileOf(policy.file)) this.read(policy);
+    return policy.file === undefined ? NONE : this.#inForce;
+  }
+
+  /**
+   * Reads the file as it is now. One that cannot be read leaves the lock before in force, and where there was none approves nothing.
+   * Returns what an operator has to hear: nothing of a first lock that is well, of the same again, of a fault that was told.
+   */
+  read({ file: policyFile }: Policy): LockNews | undefined {
+    if (policyFile === undefined) return undefined;
+    const file = lockFileOf(policyFile);
+    const first = this.#file !== file;
+    this.#file = file;
+    try {
+      return this.#take(file, first);
+    } catch (error) {
+      if (first) this.#inForce = UNREADABLE;
+      const reason = error instanceof Error ? error.message : String(error);
+      if (reason === this.#refused) return undefined;
+      this.#refused = reason;
+      const holds =
+        this.#inForce === UNREADABLE ? "no plugin offers anything" : "what was approved before stays approved";
+      return { kind: "lock.rejected", file, text: `${reason} Until then ${holds}.` };
+    }
+  }
+
+  /** @throws LockError */
+  #take(file: string, first: boolean): LockNews | undefined {
+    const text = lockText(file);
+    const version = text === undefined ? "" : createHash("sha256").update(text).digest("hex");
+    const known = !first && version === this.#inForce.version && this.#refused === "";
+    if (known) return undefined;
+    const lock = text === undefined ? undefined : parseLock(file, text);
+    this.#inForce = { version, lock, fault: undefined };
+    this.#refused = "";
+    if (first) return undefined;
+    const gone = `${file} is gone: nothing that plugins offer is compared with what was approved`;
+    return { kind: "lock.loaded", file, text: lock === undefined ? gone : `${file} is in force` };
+  }
+}
