@@ -10,8 +10,15 @@ const LEAST_CHUNK = 16_384;
 const MOST_CHUNK = 262_144;
 /** Rows looked at to find the types of columns. */
 const SAMPLE_ROWS = 1_000;
-/** Values sent to the database at once. */
+/** Values sent to the database at once; fewer where a hundredth of the file ends, so that what is reported has been sent. */
 const BATCH_VALUES = 20_000;
+
+/** Rows that were read together, and where in the file these bytes begin and end. */
+interface RowChunk {
+  readonly rows: readonly (readonly string[])[];
+  readonly from: number;
+  readonly to: number;
+}
 
 export class CsvSource {
   columns: readonly TableColumn[] = [];
@@ -19,7 +26,7 @@ export class CsvSource {
   readonly #file: OpenFile;
   readonly #powers: Pick<ToolPowers, "progress" | "signal">;
   readonly #chunks: AsyncGenerator<string[][]>;
-  #sample: string[][] = [];
+  #sample: RowChunk = { rows: [], from: 0, to: 0 };
   #parser: CsvParser | undefined;
   #position = 0;
   #percent = 0;
@@ -32,14 +39,15 @@ export class CsvSource {
 
   /** Reads as much as the columns can be told from. @throws CsvError */
   async begin(): Promise<void> {
-    while (this.#sample.length <= SAMPLE_ROWS) {
+    const sample: string[][] = [];
+    while (sample.length <= SAMPLE_ROWS) {
       const { value, done } = await this.#chunks.next();
       if (done === true) break;
-      this.#sample.push(...value);
+      sample.push(...value);
     }
-    const [header, ...rows] = this.#sample;
+    const [header, ...rows] = sample;
     if (header === undefined) throw new CsvError("the file is empty", 1);
-    this.#sample = rows;
+    this.#sample = { rows, from: 0, to: this.#position };
     const types = columnTypes(header.length, rows.slice(0, SAMPLE_ROWS));
     this.columns = columnNames(header).map((name, index) => ({ name, type: types[index] ?? "TEXT" }));
   }
@@ -47,18 +55,29 @@ export class CsvSource {
   /** Values of whole rows. @throws CsvError */
   async *batches(): AsyncGenerator<readonly CellValue[]> {
     let values: CellValue[] = [];
-    for (let rows: string[][] | undefined = this.#sample; rows !== undefined;) {
-      for (const row of rows) {
+    for (let chunk: RowChunk | undefined = this.#sample; chunk !== undefined; chunk = await this.#nextChunk(chunk.to)) {
+      for (const [index, row] of chunk.rows.entries()) {
         this.#add(row, values);
-        if (values.length < BATCH_VALUES) continue;
+        const percent = this.#percentAfter(chunk, index);
+        if (values.length < BATCH_VALUES && percent === this.#percent) continue;
         yield values;
         values = [];
+        await this.#report(percent);
       }
-      await this.#report();
-      const next = await this.#chunks.next();
-      rows = next.done === true ? undefined : next.value;
     }
     if (values.length > 0) yield values;
+    await this.#report(100);
+  }
+
+  async #nextChunk(from: number): Promise<RowChunk | undefined> {
+    const { done, value: rows } = await this.#chunks.next();
+    return done === true ? undefined : { rows, from, to: this.#position };
+  }
+
+  /** Hundredths of the file up to the end of a row: rows that were read together are taken to be equally long. */
+  #percentAfter({ rows, from, to }: RowChunk, index: number): number {
+    const position = from + ((to - from) * (index + 1)) / rows.length;
+    return Math.max(this.#percent, Math.min(100, Math.floor((position * 100) / this.#file.size)));
   }
 
   #add(row: readonly string[], into: CellValue[]): void {
@@ -75,13 +94,12 @@ export class CsvSource {
     this.rows += 1;
   }
 
-  /** Once for each hundredth of the file. */
-  async #report(): Promise<void> {
-    const { size } = this.#file;
-    const percent = Math.floor((this.#position * 100) / Math.max(size, 1));
-    if (percent <= this.#percent) return;
+  /** Once for each hundredth in which a row ends. */
+  async #report(percent: number): Promise<void> {
+    if (percent === this.#percent) return;
     this.#percent = percent;
-    await this.#powers.progress(this.#position, size, `Imported ${this.rows} rows (${percent} %)`);
+    const { size } = this.#file;
+    await this.#powers.progress(Math.ceil((percent * size) / 100), size, `Imported ${this.rows} rows (${percent} %)`);
   }
 
   async *#read(): AsyncGenerator<string[][]> {
