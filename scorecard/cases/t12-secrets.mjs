@@ -1,5 +1,5 @@
-// T12: secrets: a plugin that was granted 200 of them tries to bring each out by twelve ways; none is found in clear anywhere
-// but at its own host, where each arrives.
+// T12: secrets: a plugin that was granted 200 of them tries to bring each out by twelve ways, and to have it put into bodies
+// that it does not belong in; none is found in clear anywhere but at its own host, where each arrives.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { createServer } from "node:http";
 import { readdirSync, readFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { leakingPlugins } from "../support/leaking-plugins.mjs";
 import { listen } from "../support/sockets.mjs";
 
 /** A crash takes the start of a sandbox, and all of them share two processors. */
-export const goal = { id: "T12", title: "Secrets", atLeast: 2_400, refusalMs: 2_000 };
+export const goal = { id: "T12", title: "Secrets", atLeast: 4_400, refusalMs: 2_000 };
 
 const SECRETS = 200;
 const SINKS = ["stdout", "stderr", "result", "error", "log", "audit", "header", "url", "environ"];
@@ -18,11 +18,13 @@ export async function run(report, parts) {
   if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);
   const secrets = Array.from({ length: SECRETS }, (_, index) => ({ name: `key_${index}`, value: valueOf(index) }));
   for (const { name, value } of secrets) process.env[variable(name)] = value;
+  process.env[FOREIGN] = "belongs-to-another-host";
   const hosts = await openHosts();
   const plugins = leakingPlugins();
   const arena = await openArena(parts, { secrets, hosts, plugins });
   try {
     for (const [index, secret] of secrets.entries()) await leaks(report, arena, { ...secret, index });
+    for (const [index, secret] of secrets.entries()) await bodies(report, arena, { ...secret, index });
     await twins(report, arena);
     report.demand("no process of this machine has a value in its environment or arguments", !inProcesses(secrets));
     report.demand(
@@ -34,6 +36,7 @@ export async function run(report, parts) {
     hosts.close();
     plugins.remove();
     for (const { name } of secrets) delete process.env[variable(name)];
+    delete process.env[FOREIGN];
   }
 }
 
@@ -68,6 +71,46 @@ async function leaks(report, arena, { name, value, index }) {
   }
 }
 
+/** What says the secret back, what must not get it, and what must not even be sent. */
+async function bodies(report, arena, { name, value, index }) {
+  const { own, other } = arena.hosts;
+  const how = WAYS[index % WAYS.length];
+  const anywhere = index % 2 === 0;
+  const post = (kind, url, by = index % 3 === 0 ? "proxy" : "host") =>
+    arena.call("leak_post", { secret: `${name}_body`, kind, url, by });
+  const tries = {
+    json: () => post("json", own.url + how, "host"),
+    "json by the proxy": () => post("json", own.url + how, "proxy"),
+    form: () => post("form", own.url + how),
+    text: () => post("text", own.url + how),
+    "json to the host of another secret": () => post("json", other.url),
+    "form to the host of another secret": () => post("form", other.url),
+    "json that is sent on to the host of another secret": () => post("json", `${own.url}on`, "host"),
+    multipart: () => post("multipart", own.url + how),
+    "a body packed or binary": () => post(anywhere ? "packed" : "binary", own.url + how),
+    "a body that is broken or huge": () => post(anywhere ? "huge" : "broken", own.url + how),
+  };
+  const arrives = new Set(["json", "json by the proxy", "form", ...(anywhere ? ["text"] : [])]);
+  for (const [kind, attempt] of Object.entries(tries)) {
+    const sent = own.seen.length;
+    await report.attack(`${name} in ${kind}, said back as ${how}`, async () => {
+      const text = await arena.told(attempt);
+      const found = spellingsOf(value).find((spelling) => text.includes(spelling));
+      if (found !== undefined) return around(text, found);
+      const got = own.seen.slice(sent).join("\n");
+      // The first host may have it before it sends the request on.
+      return arrives.has(kind) || kind.includes("sent on") || !got.includes(value) || around(got, value);
+    });
+    if (!arrives.has(kind)) continue;
+    const [got = "", ...more] = own.seen.slice(sent);
+    const body = got.slice(got.indexOf("\n\n") + 2);
+    await report.benign(`${name} reaches its host in ${kind}`, () => {
+      const lengthFits = got.includes(`content-length: ${Buffer.byteLength(body)}\n`);
+      return (more.length === 0 && lengthFits && secretIn(body) === value) || got;
+    });
+  }
+}
+
 /** Texts that only look like it stay as they are. */
 async function twins(report, arena) {
   for (let index = 0; index < SECRETS; index += 1) {
@@ -98,7 +141,7 @@ async function openArena(parts, { secrets, hosts, plugins }) {
     say,
   });
   secure.start();
-  while (secure.pluginHealth().some(({ state }) => state === "starting") || secure.tools().length < 3)
+  while (secure.pluginHealth().some(({ state }) => state === "starting") || secure.tools().length < 4)
     await new Promise((resolve) => setTimeout(resolve, 10));
   const peer = await parts.connectInMemory(secure.server, { revision: "2025-11-25" });
   let token = 0;
@@ -133,20 +176,22 @@ async function openArena(parts, { secrets, hosts, plugins }) {
 function policyText({ secrets, hosts, plugins }) {
   const port = (url) => new URL(url).port;
   const reach = `network: { allowed_endpoints: [{ host: 127.0.0.1, ports: [${port(hosts.own.url)}, ${port(hosts.other.url)}] }] }`;
-  const names = secrets.map(({ name }) => name).join(", ");
-  const entries = secrets.map(
-    ({ name }) =>
-      `  ${name}: { from: "env:${variable(name)}", hosts: [{ host: 127.0.0.1, ports: [${port(hosts.own.url)}] }] }`,
-  );
+  const names = secrets.map(({ name }) => `${name}, ${name}_body`).join(", ");
+  const own = `hosts: [{ host: 127.0.0.1, ports: [${port(hosts.own.url)}] }]`;
+  const entries = secrets.flatMap(({ name }, index) => [
+    `  ${name}: { from: "env:${variable(name)}", ${own} }`,
+    `  ${name}_body: { from: "env:${variable(name)}", ${own}, body: ${index % 2 === 0 ? '"*"' : "client_secret"} }`,
+  ]);
   return `version: "1.0"
 tools: { allowed: ["leak_*", "crash_*"], rate_limits: { default: 1000000 } }
 output: { mark_untrusted: false, redact_secrets: false }
 secrets:
 ${entries.join("\n")}
+  foreign: { from: "env:${FOREIGN}", hosts: [{ host: 127.0.0.1, ports: [${port(hosts.other.url)}] }], body: "*" }
 plugins:
   folder: ${plugins.path}
   load:
-    - { name: leak, ${reach}, secrets: [${names}] }
+    - { name: leak, ${reach}, secrets: [${names}, foreign] }
     - { name: crash, ${reach}, secrets: [${names}] }
 `;
 }
@@ -156,25 +201,42 @@ async function openHosts() {
   const own = { seen: [], url: "" };
   const other = { seen: [], url: "" };
   const servers = [
-    createServer((request, response) => {
-      own.seen.push(`${request.url}\n${linesOf(request)}`);
+    createServer(async (request, response) => {
+      const body = await textOf(request);
+      own.seen.push(`${request.url}\n${linesOf(request)}\n\n${body}`);
       if (request.url === "/away") return response.writeHead(302, { location: `${other.url}?away` }).end();
-      const key = String(request.headers["x-key"] ?? "");
+      if (request.url === "/on") return response.writeHead(307, { location: `${other.url}?on` }).end();
+      const key = String(request.headers["x-key"] ?? secretIn(body));
       const way = request.url.slice(1);
-      response.setHeader("x-echo", [key, String(request.headers.authorization ?? "")]);
-      const bytes = Buffer.from(`${linesOf(request)}\n${written(key, way)}\n`);
+      response.setHeader("x-echo", [key.replace(/[^ -~]/g, ""), String(request.headers.authorization ?? "")]);
+      const bytes = Buffer.from(`${linesOf(request)}\n${body}\n${written(key, way)}\n`);
       if (way !== "split") return response.end(bytes);
       for (const byte of bytes) response.write(Buffer.from([byte]));
       return response.end();
     }),
-    createServer((request, response) => {
-      other.seen.push(`${request.url}\n${linesOf(request)}`);
+    createServer(async (request, response) => {
+      other.seen.push(`${request.url}\n${linesOf(request)}\n\n${await textOf(request)}`);
       response.end("kept");
     }),
   ];
   for (const [index, host] of [own, other].entries())
     host.url = `http://127.0.0.1:${(await listen(servers[index])).port}/`;
   return { own, other, close: () => servers.forEach((server) => server.close()) };
+}
+
+async function textOf(request) {
+  let text = "";
+  for await (const chunk of request.setEncoding("latin1")) text += chunk;
+  return text;
+}
+
+/** As the services read it that want it in a body. */
+function secretIn(body) {
+  try {
+    return String(JSON.parse(body).client_secret);
+  } catch {
+    return new URLSearchParams(body).get("client_secret") ?? body;
+  }
 }
 
 const linesOf = ({ headers }) =>
@@ -222,6 +284,9 @@ function spellingsOf(value) {
 }
 
 const basicOf = (value) => Buffer.from(`ada:${value}`).toString("base64").replaceAll("=", "");
+
+/** Of the secret that belongs to the other host. */
+const FOREIGN = "SCORECARD_FOREIGN";
 
 const variable = (name) => `SCORECARD_${name.toUpperCase()}`;
 

@@ -212,7 +212,7 @@ export const SECTIONS = {
     about:
       "Values that tools and plugins know by name only: they hold a placeholder, and the value goes to its own hosts alone.",
     example:
-      'secrets:\n  github:\n    from: env:GITHUB_TOKEN\n    hosts: [api.github.com, { host: github.example.com, ports: [8443] }]\n    header: Authorization\n  maps: { from: env:MAPS_KEY, hosts: [maps.example.com], query: key }\n  sales_url: { from: "file:~/.secrets/sales.url", hosts: [] }',
+      'secrets:\n  github:\n    from: env:GITHUB_TOKEN\n    hosts: [api.github.com, { host: github.example.com, ports: [8443] }]\n    header: Authorization\n  maps: { from: env:MAPS_KEY, hosts: [maps.example.com], query: key }\n  login: { from: env:CLIENT_SECRET, hosts: [login.example.com], body: client_secret }\n  sales_url: { from: "file:~/.secrets/sales.url", hosts: [] }',
     keys: {},
   },
   "secrets.NAME": {
@@ -224,8 +224,12 @@ export const SECTIONS = {
         "The only hosts it is sent to: texts (port 443), or `host` and `ports`. `[]` for the secret of a database.",
         "a list of hosts",
       ],
-      header: ["any", "The only header it is put in."],
-      query: ["none", "The parameter of a URL it is put in; without a `header` beside it, the only place."],
+      header: ["any", "The only header it is put in. Any header only where neither `query` nor `body` is given."],
+      query: ["none", "The parameter of a URL it is put in."],
+      body: [
+        "none",
+        "The field of a body it is put in, JSON at any depth or a form. `*`: any field, and a body of plain text. See [secrets of plugins](plugins.md#secrets).",
+      ],
     },
   },
   databases: {

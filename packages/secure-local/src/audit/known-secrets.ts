@@ -34,16 +34,32 @@ export function replaceKnown(text: string): string {
 export function spellingsOf(value: string): Set<string> {
   const bytes = Buffer.from(value);
   const encoded = encodeURIComponent(value);
+  const strict = encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
   return new Set([
     value,
-    JSON.stringify(value).slice(1, -1),
+    ...inJson(value),
     encoded,
     encoded.replaceAll("%20", "+"),
+    strict,
+    strict.replaceAll("%20", "+"),
     bytes.toString("base64").replaceAll("=", ""),
     bytes.toString("base64url"),
     bytes.toString("hex"),
     bytes.toString("hex").toUpperCase(),
   ]);
+}
+
+/** As servers write it by default, in JavaScript, PHP, Python, Go and .NET. */
+function inJson(value: string): readonly string[] {
+  const json = JSON.stringify(value).slice(1, -1);
+  const ascii = json.replace(/[^\x20-\x7e]/g, (mark) => `\\u${hex(mark)}`);
+  const go = json.replace(/[<>&]/g, (mark) => `\\u${hex(mark)}`);
+  const net = ascii.replace(/\\"|[<>&'+`]/g, (mark) => `\\u${hex(mark.slice(-1)).toUpperCase()}`);
+  return [json, json.replaceAll("/", "\\/"), ascii, ascii.replaceAll("/", "\\/"), go, net];
+}
+
+function hex(mark: string): string {
+  return mark.charCodeAt(0).toString(16).padStart(4, "0");
 }
 
 function escaped(text: string): string {

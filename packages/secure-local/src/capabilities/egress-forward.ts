@@ -1,6 +1,7 @@
 // Passes one plain request on over a connection that stands, and its answer back; secrets of its endpoint are put in and out.
 import { type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { GatheredBody } from "./egress-body.js";
 import type { EgressTarget } from "./egress-target.js";
 import { endToEnd } from "./end-to-end.js";
 import type { SecretExchange } from "./secret-exchange.js";
@@ -24,8 +25,16 @@ export function outgoing(asked: IncomingMessage, { url }: EgressTarget, secrets:
   };
 }
 
-export function forward(asked: IncomingMessage, answer: ServerResponse, outside: Socket, out: Outgoing): void {
-  const { path, headers, secrets } = out;
+/** @param body What was read of the body already, and is sent in its place */
+export function forward(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  outside: Socket,
+  out: Outgoing & { readonly body: GatheredBody | undefined },
+): void {
+  const { path, secrets, body } = out;
+  const length = body?.whole === true ? { "content-length": String(body.bytes.length) } : {};
+  const headers = { ...out.headers, ...length };
   const sent = request({ createConnection: () => outside, method: asked.method, path, headers });
   sent.on("error", () => answer.destroy());
   answer.on("close", () => outside.destroy());
@@ -38,6 +47,8 @@ export function forward(asked: IncomingMessage, answer: ServerResponse, outside:
       answerFiltered(got, answer, secrets);
     }
   });
+  if (body?.whole === true) return void sent.end(body.bytes);
+  if (body !== undefined) sent.write(body.bytes);
   asked.pipe(sent);
 }
 

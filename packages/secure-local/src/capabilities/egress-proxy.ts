@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { dial } from "./dial.js";
+import { gatherBody } from "./egress-body.js";
 import type { DecideEgress } from "./egress-decision.js";
 import { forward, outgoing } from "./egress-forward.js";
 import { type EgressTarget, parseTarget } from "./egress-target.js";
@@ -127,8 +128,11 @@ export class EgressProxy {
         throw new FetchError("bad-url", "Over https this proxy only makes tunnels (CONNECT).");
       const { secrets } = this.#options;
       const reached = secrets?.secured(target) ?? target;
-      const out = outgoing(asked, reached, await secrets?.at(reached));
-      forward(asked, answer, await this.#dial(reached, { inside: asked.socket, by: reached.scheme }), out);
+      const exchange = await secrets?.at(reached);
+      const out = outgoing(asked, reached, exchange);
+      const body = exchange === undefined ? undefined : await gatherBody(asked, exchange);
+      const outside = await this.#dial(reached, { inside: asked.socket, by: reached.scheme });
+      forward(asked, answer, outside, { ...out, body });
     } catch (error) {
       const { status, text } = this.#refusal(error, asked.url ?? "");
       answer

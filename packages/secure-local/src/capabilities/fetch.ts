@@ -72,8 +72,11 @@ export function createFetch(decide: DecideEgress, options: FetchOptions = {}): P
 async function follow(call: Call, url: string, first: PolicyRequest): Promise<PolicyResponse> {
   let target = parseTarget(url);
   let request = first;
+  const { origin } = target.url;
+  let strayed = false;
   for (let hops = 0; ; hops += 1) {
-    const answer = await send(call, target, request);
+    strayed ||= target.url.origin !== origin;
+    const answer = await send(call, target, { ...request, strayed });
     const next = request.redirect === "manual" ? undefined : nextHop(target, request, answer);
     if (next === undefined) return answer;
     if (hops === call.maxRedirects) throw new FetchError("redirect", `More than ${hops} redirects.`);
@@ -81,7 +84,10 @@ async function follow(call: Call, url: string, first: PolicyRequest): Promise<Po
   }
 }
 
-async function send(call: Call, target: EgressTarget, request: PolicyRequest): Promise<PolicyResponse> {
+/** `strayed`: a redirect led to another origin, so what the body says is no longer meant for who gets it. */
+type Sent = PolicyRequest & { readonly strayed: boolean };
+
+async function send(call: Call, target: EgressTarget, request: Sent): Promise<PolicyResponse> {
   const addresses = await resolveAllowed(target, call.decide, call.resolve);
   const socket = await dial(target, addresses, call.signal);
   const hangUp = (): void => void socket.destroy();
@@ -107,14 +113,12 @@ interface Over {
   readonly secrets: SecretExchange | undefined;
 }
 
-async function exchange(
-  target: EgressTarget,
-  request: PolicyRequest,
-  { socket, secrets }: Over,
-): Promise<IncomingMessage> {
+async function exchange(target: EgressTarget, request: Sent, { socket, secrets }: Over): Promise<IncomingMessage> {
   const { request: open } = await import("node:http");
   const { pathname, search, host } = target.url;
-  const body = request.body === undefined ? undefined : Buffer.from(request.body);
+  const given = request.body === undefined ? undefined : Buffer.from(request.body);
+  const filled = given !== undefined && !request.strayed && secrets?.body(given, request.headers ?? {});
+  const body = filled || given;
   const length = body === undefined ? {} : { "content-length": String(body.length) };
   const own = { ...length, host, "accept-encoding": ACCEPTED_ENCODINGS, connection: "close" };
   const headers = { ...(secrets?.headers(request.headers ?? {}) ?? request.headers), ...own };

@@ -29,9 +29,9 @@ const VARIABLE = "SECRET_";
 const PLACEHOLDER_BYTES = 20;
 /** A value that was replaced may still be in an answer; more replacements within one run are somebody's mistake. */
 const KEPT_VALUES = 8;
-/** What a header or a URL can carry. */
+/** What is written alike in every charset, and found again in an answer. */
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const UNSENDABLE = /[^\x20-\x7e]/;
+const UNSENDABLE = /[^\t\r\n\x20-\x7e]/;
 
 interface Held {
   readonly policy: SecretPolicy;
@@ -93,7 +93,7 @@ export class SecretBroker {
 
   async #member(held: Held, endpoint: EgressEndpoint): Promise<SecretMember> {
     const { policy, placeholder, values } = held;
-    const { name, header, query } = policy;
+    const { name, header, query, body } = policy;
     const text = await secretValue(policy.from, this.#environment);
     if (text !== undefined && !values.has(text)) {
       values.set(text, this.#learn(name, text));
@@ -102,7 +102,7 @@ export class SecretBroker {
     }
     const problem = problemOf(text, { endpoint, from: policy.from, known: values.get(text ?? "")?.length ?? 0 });
     const value = problem === undefined ? { text: text ?? "" } : { problem };
-    return { name, placeholder, header, query, value, spellings: [...values.values()].flat() };
+    return { name, placeholder, header, query, body, value, spellings: [...values.values()].flat() };
   }
 }
 
@@ -117,7 +117,7 @@ function problemOf(text: string | undefined, { endpoint, from, known }: Circumst
   if (text === undefined)
     return `it has no value; the policy takes it from ${from.kind === "env" ? `the variable ${from.name}` : "a file"}`;
   if (known === 0) return "it is too short to be kept out of texts, or there are too many to keep";
-  if (UNSENDABLE.test(text)) return "its value has characters that no header can carry";
+  if (UNSENDABLE.test(text)) return "its value has characters outside ASCII, or none that anybody sees";
   if (endpoint.scheme === "http" && !isLoopback(endpoint)) return "it only goes over https";
   return undefined;
 }

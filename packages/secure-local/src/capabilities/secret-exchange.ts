@@ -2,16 +2,19 @@
 // placeholders on the way back.
 import { Buffer } from "node:buffer";
 import { FetchError } from "./fetch-error.js";
+import { type BodyKind, bodyKind, decoded, filledBody } from "./secret-body.js";
 import { SecretFilter } from "./secret-filter.js";
 
 /** A secret of this endpoint. */
 export interface SecretMember {
   readonly name: string;
   readonly placeholder: string;
-  /** Lower case; the only header it is put in. Without one and without `query` it is any header. */
+  /** Lower case; the only header it is put in. Without one, `query` and `body` it is any header. */
   readonly header: string | undefined;
   /** The parameter of the URL it is put in. */
   readonly query: string | undefined;
+  /** The field of a body it is put in; `*`: any, and plain text. */
+  readonly body: string | undefined;
   /** The value, or why there is none to send. */
   readonly value: { readonly text: string } | { readonly problem: string };
   /** How values of it look in an answer, those it had before as well. */
@@ -20,6 +23,11 @@ export interface SecretMember {
 
 /** Parts of a body could be asked for so that none of them holds a whole value. */
 const IN_PARTS = new Set(["range", "if-range"]);
+/** Bytes of a body that secrets are put in: messages have less, and each connection of a sandbox may hold one. */
+export const MAX_BODY_BYTES = 262_144;
+/** What a header or a URL can carry. */
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const UNSENDABLE = /[^\x20-\x7e]/;
 const BASIC = /^(basic[ \t]+)([A-Za-z0-9+/]+={0,2})[ \t]*$/i;
 
 export class SecretExchange {
@@ -51,6 +59,35 @@ export class SecretExchange {
     return `${given.slice(0, mark)}?${pairs.map((pair) => this.#pair(pair)).join("&")}`;
   }
 
+  /** Whether a body with these headers is one that secrets are put in. */
+  fills(headers: Readonly<Record<string, string | readonly string[] | undefined>>): boolean {
+    return this.#members.some(({ body }) => body !== undefined) && bodyKind(headers) !== undefined;
+  }
+
+  /**
+   * @param given The body, or more than `MAX_BODY_BYTES` of it: then it stays as it is.
+   * @throws FetchError `denied`, also for a placeholder in a body that is too large, and in JSON that is none
+   */
+  body(given: Buffer, headers: Readonly<Record<string, string | readonly string[] | undefined>>): Buffer {
+    const kind = bodyKind(headers);
+    if (kind === undefined) return given;
+    // One character a byte, so that nothing but placeholders changes; placeholders and values are ASCII.
+    const text = given.toString("latin1");
+    const [first] = this.#members.filter(({ body, placeholder }) => body !== undefined && text.includes(placeholder));
+    if (first === undefined) return given;
+    if (given.length > MAX_BODY_BYTES) throw unsent(first.name, `the body is larger than ${MAX_BODY_BYTES} bytes`);
+    const filled = this.#filledBody(kind, text);
+    if (filled === undefined) throw unsent(first.name, "the body is no JSON, although its content type says so");
+    return filled === text ? given : Buffer.from(filled, "latin1");
+  }
+
+  #filledBody(kind: BodyKind, text: string): string | undefined {
+    return filledBody(kind, text, (part, field, write) => {
+      const members = this.#members.filter(({ body }) => body === "*" || (body !== undefined && body === field));
+      return fill(part, members, write);
+    });
+  }
+
   /** To be asked for when the request is made. */
   filter(): SecretFilter {
     const known = this.#members.flatMap(({ placeholder, spellings }) =>
@@ -60,8 +97,8 @@ export class SecretExchange {
   }
 
   #header(name: string, value: string): string {
-    const members = this.#members.filter(({ header, query }) =>
-      header === undefined ? query === undefined : header === name,
+    const members = this.#members.filter(({ header, query, body }) =>
+      header === undefined ? query === undefined && body === undefined : header === name,
     );
     const [, scheme = "", credentials] = BASIC.exec(value) ?? [];
     if (credentials === undefined) return fill(value, members);
@@ -81,22 +118,22 @@ export class SecretExchange {
   }
 }
 
-function fill(text: string, members: readonly SecretMember[], write = (value: string): string => value): string {
+function fill(text: string, members: readonly SecretMember[], write = inHeader): string {
   let filled = text;
   for (const { name, placeholder, value } of members) {
     if (!filled.includes(placeholder)) continue;
-    if ("problem" in value) {
-      throw new FetchError("denied", `The secret "${name}" is not sent: ${value.problem}.`, `secrets.${name}`);
-    }
+    if ("problem" in value) throw unsent(name, value.problem);
+    if (write === inHeader && UNSENDABLE.test(value.text))
+      throw unsent(name, "its value has characters that no header can carry");
     filled = filled.replaceAll(placeholder, () => write(value.text));
   }
   return filled;
 }
 
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    return text;
-  }
+function inHeader(value: string): string {
+  return value;
+}
+
+function unsent(name: string, why: string): FetchError {
+  return new FetchError("denied", `The secret "${name}" is not sent: ${why}.`, `secrets.${name}`);
 }

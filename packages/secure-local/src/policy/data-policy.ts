@@ -10,10 +10,12 @@ export interface SecretPolicy {
   readonly from: { readonly kind: "env"; readonly name: string } | { readonly kind: "file"; readonly path: string };
   /** `hosts`: the only ones it is sent to; a text (port 443) or `host` and `ports`. May be empty for a database's secret. */
   readonly hosts: HostMatcher;
-  /** `header`: lower case; when given, the only header it is put in. Without it and without `query` it may be any. */
+  /** `header`: lower case; when given, the only header it is put in. Without it, `query` and `body` it may be any. */
   readonly header: string | undefined;
   /** `query`: the parameter of a URL it is put in. */
   readonly query: string | undefined;
+  /** `body`: the field of a JSON or form body it is put in; `*`: any, and a body of plain text. */
+  readonly body: string | undefined;
 }
 
 /** One entry of `databases` (ours). It is itself the permission: what it names is reached by the tools for databases and by no other. */

@@ -17,11 +17,12 @@ export function approvals(rules: readonly ApprovalRule[]): Value {
 }
 
 export function secrets(entries: ReadonlyMap<string, SecretPolicy>): Value {
-  return mapped(entries, ({ from, hosts, header, query }) => ({
+  return mapped(entries, ({ from, hosts, header, query, body }) => ({
     from: from.kind === "env" ? `env:${from.name}` : `file:${from.path}`,
     hosts: endpoints(hosts.rules),
     header,
     query,
+    body,
   }));
 }
 

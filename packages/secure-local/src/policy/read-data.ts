@@ -21,6 +21,10 @@ const PARAMETER: Wanted<string> = {
   words: "the name of a parameter in a URL, as in appid",
   read: (value) => (typeof value === "string" && /^[\w.~-]{1,100}$/.test(value) ? value : undefined),
 };
+const FIELD: Wanted<string> = {
+  words: 'the name of a field, as in client_secret, or "*" for the whole body',
+  read: (value) => (typeof value === "string" && /^(?:[\w.~-]{1,100}|\*)$/.test(value) ? value : undefined),
+};
 /** More rows than a model reads. */
 const ROWS = wholeNumber(1, 100_000);
 const DEFAULT_ROWS = 1_000;
@@ -36,8 +40,9 @@ export function readSecrets(section: Section, environment: Environment): Readonl
     const hosts = new HostMatcher(readHosts(item));
     const header = item.value("header", HEADER)?.value;
     const query = item.value("query", PARAMETER)?.value;
+    const body = item.value("body", FIELD)?.value;
     item.finish();
-    return from && { name, rule: ruleAt("secrets", name, place), from, hosts, header, query };
+    return from && { name, rule: ruleAt("secrets", name, place), from, hosts, header, query, body };
   });
 }
 

@@ -70,6 +70,10 @@ describe("secrets", () => {
       value,
       JSON.stringify(value),
       encodeURIComponent(value),
+      // As PHP, Python and .NET write it.
+      'p@ss \\"w\u00f6rd\\"\\/1+2',
+      'p@ss \\"w\\u00f6rd\\"/1+2',
+      "p@ss \\u0022w\\u00f6rd\\u0022/1\\u002B2",
       bytes.toString("hex"),
       bytes.toString("base64url"),
     ];

@@ -20,12 +20,12 @@ export default definePlugin({
       const authorization = "Basic " + Buffer.from("ada:" + secrets.api_key).toString("base64");
       return (await fetch(url, { headers: { authorization } })).text();
     } },
-    proxied: { description: "By the proxy", run: ({ url, headers = {} }, { secrets }) => new Promise((resolve) => {
+    proxied: { description: "By the proxy", run: ({ url, headers = {}, body }, { secrets }) => new Promise((resolve) => {
       const { hostname, port } = new URL(process.env.HTTP_PROXY);
       const filled = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, value.replace("KEY", secrets.api_key)]));
-      http.get({ hostname, port, path: url, headers: filled, agent: new http.Agent() }, (got) => {
+      http.request({ hostname, port, path: url, method: body ? "POST" : "GET", headers: filled, agent: new http.Agent() }, (got) => {
         let text = ""; got.on("data", (more) => (text += more)).on("end", () => resolve(got.statusCode + " " + JSON.stringify(got.headers) + text));
-      }).on("error", (error) => resolve(error.code));
+      }).on("error", (error) => resolve(error.code)).end(body && body.replace("KEY", secrets.api_key));
     }) },
     seen: { description: "All it knows", run: (_args, { secrets }) => JSON.stringify([secrets, process.env, process.argv,
       readFileSync("/proc/self/environ", "latin1"), readFileSync("/proc/self/cmdline", "latin1"), readFileSync("/proc/1/environ", "latin1")]) },

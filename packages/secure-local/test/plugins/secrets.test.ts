@@ -127,6 +127,24 @@ describe.skipIf(!hasWall())("a secret", () => {
     expect(got.other[0]).not.toMatch(/kestrel|placeholder/);
   });
 
+  test.each(["mod_send", "mod_proxied"])("goes into the field of a body the policy names, by %s", async (tool) => {
+    served = await servePlugins(policy(granted("mod"), ", body: client_secret"), [tool]);
+    const form = { "content-type": "application/x-www-form-urlencoded" };
+    const sent = { headers: form, body: "grant_type=x&client_secret=KEY" };
+    const answer = await served.call(tool, { url: `http://127.0.0.1:${own}/`, ...sent });
+    const first = JSON.parse(got.own[0] ?? "") as { readonly body: string };
+    expect(first.body).toBe(`grant_type=x&client_secret=${encodeURIComponent(VALUE)}`);
+    const json = { headers: { "content-type": "application/json" }, body: '{"client_secret":"KEY"}' };
+    const second = await served.call(tool, { url: `http://127.0.0.1:${own}/`, ...json });
+    expect((JSON.parse(got.own[1] ?? "") as { readonly body: string }).body).toBe(`{"client_secret":"${VALUE}"}`);
+    const elsewhere = await served.call(tool, { url: `http://127.0.0.1:${other}/`, ...sent });
+    expect(got.other[0]).toContain("client_secret=placeholder_");
+    // In a header it belongs only where the policy says so.
+    await served.call(tool, { url: `http://127.0.0.1:${own}/`, headers: { authorization: "KEY" } });
+    expect(got.own[2]).not.toContain("kestrel");
+    expectNowhere(answer, second, elsewhere);
+  });
+
   test("goes into the header or the parameter the policy names, and into nothing else", async () => {
     served = await servePlugins(policy(granted("mod"), ", header: X-Key"), ["mod_send"]);
     const headers = { authorization: "KEY", "x-key": "KEY" };

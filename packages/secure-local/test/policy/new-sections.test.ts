@@ -56,6 +56,8 @@ describe("secrets and databases", () => {
     const policy = await parse(`secrets:
   github: { from: env:GITHUB_TOKEN, hosts: [api.github.com, { host: ghe.example.com, ports: [8443] }], header: Authorization }
   sales_url: { from: "file:~/sales.url", hosts: [] }
+  login: { from: env:LOGIN, hosts: [login.example.com], body: client_secret }
+  hook: { from: env:HOOK, hosts: [hook.example.com], body: "*" }
 databases:
   notes: { file: ~/notes.db, read_only: false, row_limit: 50, timeout: 2 }
   sales: { secret: sales_url }
@@ -63,6 +65,11 @@ databases:
     const github = policy.secrets.get("github")!;
     expect(github).toMatchObject({ from: { kind: "env", name: "GITHUB_TOKEN" }, header: "authorization" });
     expect(github.rule).toMatchObject({ text: "secrets: github", line: 3 });
+    expect(["github", "login", "hook"].map((name) => policy.secrets.get(name)?.body)).toEqual([
+      undefined,
+      "client_secret",
+      "*",
+    ]);
     expect(github.hosts.find("api.github.com", 443)).toBeDefined();
     expect(github.hosts.find("api.github.com", 80)).toBeUndefined();
     expect(github.hosts.find("ghe.example.com", 8443)).toBeDefined();
@@ -186,6 +193,7 @@ describe("a fault in a new section", () => {
     ["secrets: { a: { from: env:A, hosts: ['https://x'] } }", '2:38 secrets.a.hosts: "https://x" is a URL'],
     ["secrets: { a: { from: 'file:b', hosts: [] } }", '2:23 secrets.a.from: "b" is not absolute'],
     ["secrets: { a: { from: env:A, hosts: [], header: 'a b' } }", "2:49 secrets.a.header must be the name of a header"],
+    ["secrets: { a: { from: env:A, hosts: [], body: 'a b' } }", "2:47 secrets.a.body must be the name of a field"],
     ["databases: { a: {} }", "2:17 databases.a needs a file (SQLite) or a secret"],
     ["databases: { a: { file: /a, secret: b } }", "2:17 databases.a needs a file"],
     ["databases: { a: { secret: b } }", '2:14 databases: a names "b", which secrets does not have'],
