@@ -49,15 +49,11 @@ class HttpProduct {
   }
 
   async health() {
-    const connection = new HttpConnection(this.port);
-    try {
-      const { status, body } = await connection.exchange(
-        `GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:${this.port}\r\n\r\n`,
-      );
-      return { status, ...JSON.parse(body) };
-    } finally {
-      connection.destroy();
-    }
+    return JSON.parse(await this.#page("/healthz"));
+  }
+
+  metrics() {
+    return this.#page("/metrics");
   }
 
   /** Ends it by SIGTERM, and by force after a while. */
@@ -67,6 +63,16 @@ class HttpProduct {
     this.child.kill("SIGKILL");
     await this.exited;
     return how;
+  }
+
+  async #page(path) {
+    const connection = new HttpConnection(this.port);
+    try {
+      const { body } = await connection.exchange(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1:${this.port}\r\n\r\n`);
+      return body;
+    } finally {
+      connection.destroy();
+    }
   }
 }
 

@@ -6,6 +6,9 @@ import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { httpOptions } from "../server/http-options.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
+import { memoryLimit } from "../server/http-room.js";
+import { MemoryGate } from "../server/memory-gate.js";
+import { MemoryWatch } from "../server/memory-watch.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
 import { approveDesk } from "./desks.js";
@@ -29,12 +32,22 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const token = settings.auth ? keptToken(tokenFile()) : undefined;
   const version = programVersion();
   const metrics = new Metrics(version);
+  const onRefused = (): void => void (metrics.shed += 1);
+  const gate = new MemoryGate({ watch: new MemoryWatch({ limit: memoryLimit() }), onRefused });
   outliveReaders();
   const audit = await openAudit(line, policy, say);
   const observed = { audit: metrics.listenTo(audit), telemetry: await telemetry(version, say) };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], storage: pluginStorage() };
-  const secure = new SecureServer({ policy, version, say, ...kept, desk: approveDesk(say), ...observed });
-  const serving = await begin({ settings, token, audit, secure, metrics });
+  const secure = new SecureServer({
+    policy,
+    version,
+    say,
+    ...kept,
+    desk: approveDesk(say),
+    ...observed,
+    admit: gate.middleware,
+  });
+  const serving = await begin({ settings, token, audit, secure, metrics, gate });
   secure.start();
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   announce(settings, serving, token);
@@ -53,12 +66,13 @@ interface Parts {
   readonly audit: AuditLog;
   readonly secure: SecureServer;
   readonly metrics: Metrics;
+  readonly gate: MemoryGate;
 }
 
-async function begin({ settings, token, audit, secure, metrics }: Parts): Promise<HttpServing> {
+async function begin({ settings, token, audit, secure, metrics, gate }: Parts): Promise<HttpServing> {
   let serving: HttpServing | undefined;
   const { sse, perSecond } = settings;
-  const options = httpOptions({ sse, perSecond, token, audit, metrics, serving: () => serving! });
+  const options = httpOptions({ sse, perSecond, token, audit, metrics, gate, serving: () => serving! });
   try {
     serving = await listen(secure.server, settings, options);
   } catch (error) {

@@ -22,6 +22,8 @@ export class Metrics {
   readonly #version: string;
   /** Requests that came without a token or with a wrong one. */
   unauthorized = 0;
+  /** Calls that were refused because memory was short. */
+  shed = 0;
 
   constructor(version: string) {
     this.#version = version;
@@ -43,6 +45,7 @@ export class Metrics {
     text.sample(audit.failure === undefined ? 1 : 0);
     this.#calls(text);
     text.metric(`${PREFIX}_unauthorized_total`, "counter", "Requests without a valid token.").sample(this.unauthorized);
+    text.metric(`${PREFIX}_shed_total`, "counter", "Calls refused for now because memory was short.").sample(this.shed);
     writeLoad(text, load);
     this.#watch.write(text);
     return text.toString();

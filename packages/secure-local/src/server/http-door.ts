@@ -1,8 +1,14 @@
 // Lets in over HTTP whoever has the one token of this server, and records who had not.
-import { staticTokenAuthenticator } from "@secure-local/mcp/auth";
+import {
+  type Authenticator,
+  type AuthOutcome,
+  type AuthRequest,
+  staticTokenAuthenticator,
+} from "@secure-local/mcp/auth";
 import type { HttpAuthorization } from "@secure-local/mcp/http";
 import type { AuditSink } from "../audit/audit-event.js";
 import { SlidingWindow } from "../guard/sliding-window.js";
+import type { MemoryGate } from "./memory-gate.js";
 
 /** Who has the token: the person who started the server. Handlers and the audit log know callers by this name. */
 export const OWNER = "owner";
@@ -13,18 +19,40 @@ const RECORDS = 60;
 export interface HttpDoorOptions {
   readonly token: string;
   readonly audit: AuditSink;
-  /** Told of every refusal. */
+  /** Told of every request without the token. */
   readonly onRefused: () => void;
+  /** Asked about whoever has it. */
+  readonly gate: Pick<MemoryGate, "refusal">;
 }
 
-/** Every request that is refused is told to `onRefused`, and so many a minute are one record each in the audit log. */
-export function httpDoor({ token, audit, onRefused }: HttpDoorOptions): HttpAuthorization {
+/** Every request without the token is told to `onRefused`, and so many a minute are one record each in the audit log. */
+export function httpDoor({ token, audit, onRefused, gate }: HttpDoorOptions): HttpAuthorization {
   const window = new SlidingWindow();
   return {
-    authenticator: staticTokenAuthenticator([{ token, principal: OWNER }]),
-    onRefused({ message }, { path }) {
+    authenticator: behind(gate, staticTokenAuthenticator([{ token, principal: OWNER }])),
+    onRefused({ status, message }, { path }) {
+      if (status === NO_ROOM) return;
       onRefused();
       if (window.take(RECORDS, performance.now()) === 0) void record(audit, path, message);
+    },
+  };
+}
+
+/** Of a refusal that has nothing to do with the token. */
+const NO_ROOM = 503;
+
+/** Strangers hear that they are strangers, whatever else there is to say. */
+function behind(gate: HttpDoorOptions["gate"], tokens: Authenticator): Authenticator {
+  const judge = (request: AuthRequest, outcome: AuthOutcome): AuthOutcome => {
+    const refusal = outcome.ok ? gate.refusal(request) : undefined;
+    if (refusal === undefined) return outcome;
+    const { text, ...answer } = refusal;
+    return { ok: false, ...answer, challenge: "", error: "temporarily_unavailable", message: text };
+  };
+  return {
+    authenticate(request) {
+      const outcome = tokens.authenticate(request);
+      return outcome instanceof Promise ? outcome.then((later) => judge(request, later)) : judge(request, outcome);
     },
   };
 }

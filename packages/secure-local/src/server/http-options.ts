@@ -5,6 +5,7 @@ import type { Metrics } from "../observe/metrics.js";
 import { httpDoor } from "./http-door.js";
 import { httpPages } from "./http-pages.js";
 import { httpRoom } from "./http-room.js";
+import type { MemoryGate } from "./memory-gate.js";
 
 /** How many seconds' worth of requests may come at once: a client that starts up lists and reads all it can. */
 const BURST_SECONDS = 10;
@@ -17,19 +18,22 @@ export interface HttpWishes {
   readonly token: string | undefined;
   readonly audit: AuditSink;
   readonly metrics: Metrics;
+  readonly gate: Pick<MemoryGate, "refusal" | "short">;
   readonly serving: () => Pick<HttpServing, "stats">;
 }
 
-export function httpOptions({ sse, perSecond, token, audit, metrics, serving }: HttpWishes): ServeHttpOptions {
+export function httpOptions({ sse, perSecond, token, audit, metrics, gate, serving }: HttpWishes): ServeHttpOptions {
   const onRefused = (): void => void (metrics.unauthorized += 1);
   const load = (): HttpStats => serving().stats();
   return {
     sse,
-    pages: httpPages({ audit, metrics, load }),
+    pages: httpPages({ audit, metrics, load, gate }),
     rate: { perSecond, burst: perSecond * BURST_SECONDS },
     limits: httpRoom(),
     // The library's defaults: who left without a word does not keep its session for half an hour.
     pings: true,
-    ...(token === undefined ? {} : { authorization: httpDoor({ token, audit, onRefused }) }),
+    ...(token === undefined
+      ? { authenticate: (head) => gate.refusal(head) }
+      : { authorization: httpDoor({ token, audit, onRefused, gate }) }),
   };
 }

@@ -38,8 +38,13 @@ export function httpRoom({ memory, openFiles = Infinity }: Machine = thisMachine
 }
 
 function thisMachine(): Machine {
+  return { memory: memoryLimit(), openFiles: openFilesLimit() };
+}
+
+/** Bytes this process may use: what its control group has, or all of the machine's. */
+export function memoryLimit(): number {
   // 0 where nothing is known, and more than there is where there is no limit.
-  return { memory: Math.min(process.constrainedMemory() || Infinity, totalmem()), openFiles: openFilesLimit() };
+  return Math.min(process.constrainedMemory() || Infinity, totalmem());
 }
 
 /** Linux tells; elsewhere nobody is asked, since it would cost a process. */

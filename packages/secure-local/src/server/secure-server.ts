@@ -1,5 +1,5 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
-import { type LoggingLevel, Server } from "@secure-local/mcp/server";
+import { type LoggingLevel, type Middleware, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import type { Desk } from "../guard/approvals/desk.js";
@@ -37,6 +37,8 @@ export interface SecureServerOptions {
   readonly storage?: string;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
   readonly telemetry?: Telemetry | undefined;
+  /** Stands before the guard: holds back calls, or refuses them, that there is no room for. */
+  readonly admit?: Middleware;
   /** Where people are asked for consent whose client cannot ask them; without it such calls are refused. */
   readonly desk?: Desk | undefined;
   /** Told, one line at a time, what only the operator should know. */
@@ -87,6 +89,7 @@ export class SecureServer {
     this.#guard = new Guard({ policy, audit, ...this.#offered(), desk: options.desk });
     this.#offer.update(policy, catalogue);
     if (telemetry !== undefined) this.server.use(telemetry.around);
+    if (options.admit !== undefined) this.server.use(options.admit);
     this.server.use(this.#guard.middleware);
   }
 

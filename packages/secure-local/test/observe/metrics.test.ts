@@ -92,6 +92,7 @@ describe("the text", () => {
     const sink = metrics.listenTo(audit);
     void sink.record(ended("calculate"));
     metrics.unauthorized = 4;
+    metrics.shed = 5;
     const text = metrics.text(LOAD, audit);
     metrics.close();
     for (const line of text.trimEnd().split("\n")) {
@@ -105,6 +106,7 @@ describe("the text", () => {
     expect(text).toContain('_duration_seconds_bucket{method="tools/call",name="calculate",le="+Inf"} 1\n');
     expect(text).toContain("mcp_secure_local_audit_up 1\n");
     expect(text).toContain("mcp_secure_local_unauthorized_total 4\n");
+    expect(text).toContain("mcp_secure_local_shed_total 5\n");
     expect(text).toContain("mcp_secure_local_sessions 2\n");
     expect(text).toContain("mcp_secure_local_sent_bytes_total 2000\n");
     expect(text).toMatch(/^process_resident_memory_bytes \d{7,}$/m);

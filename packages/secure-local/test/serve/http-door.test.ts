@@ -7,7 +7,8 @@ import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import { telemetry } from "../../src/observe/open-telemetry.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { httpOptions } from "../../src/server/http-options.js";
+import { httpOptions, type HttpWishes } from "../../src/server/http-options.js";
+import type { ForNow } from "../../src/server/memory-gate.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { smallSdk } from "../observe/small-sdk.js";
 import { type Reply, send, toolCall } from "./served.js";
@@ -20,7 +21,19 @@ afterEach(() => {
   for (const part of [api.trace, api.propagation, api.context]) part.disable();
 });
 
-async function served(perSecond = 100): Promise<{ url: string; audit: MemoryAudit; metrics: Metrics }> {
+const ROOMY: HttpWishes["gate"] = { short: false, refusal: () => undefined };
+
+interface Wishes {
+  readonly perSecond?: number;
+  readonly token?: string | undefined;
+  readonly gate?: HttpWishes["gate"];
+}
+
+async function served({ perSecond = 100, gate = ROOMY, ...rest }: Wishes = {}): Promise<{
+  url: string;
+  audit: MemoryAudit;
+  metrics: Metrics;
+}> {
   const audit = new MemoryAudit();
   const metrics = new Metrics("1.0.0");
   const policy = await parsePolicy('version: "1.0"\ntools: { allowed: ["calculate"] }\n', { file: "policy.yaml" });
@@ -30,7 +43,8 @@ async function served(perSecond = 100): Promise<{ url: string; audit: MemoryAudi
     version: "1.0.0",
     telemetry: await telemetry("1.0.0", () => undefined),
   });
-  const options = httpOptions({ sse: false, perSecond, token: TOKEN, audit, metrics, serving: () => serving });
+  const token = "token" in rest ? rest.token : TOKEN;
+  const options = httpOptions({ sse: false, perSecond, token, audit, metrics, gate, serving: () => serving });
   expect(options.pings).toBe(true);
   const serving = await serveHttp(secure.server, { ...options, signals: false });
   onTestFinished(async () => {
@@ -76,7 +90,7 @@ describe("the door", () => {
 
 describe("the rate", () => {
   it("holds back who sends too many, whether or not it has the token, and says when to come back", async () => {
-    const { url, audit } = await served(1);
+    const { url, audit } = await served({ perSecond: 1 });
     const flood = (headers: Record<string, string>): Promise<Reply[]> =>
       Promise.all(Array.from({ length: 30 }, () => send(url, toolCall("calculate", ARGS, headers))));
     for (const [headers, usual] of [
@@ -105,6 +119,25 @@ describe("/healthz", () => {
     audit.failure = undefined;
     expect((await send(page)).status).toBe(200);
   });
+});
+
+describe("without memory", () => {
+  const refusal = (): ForNow => ({ status: 503, headers: { "retry-after": "1" }, text: "later" });
+
+  it.each([TOKEN, undefined])(
+    "a call is refused for now, a stranger as ever, and /healthz says so (token %s)",
+    async (token) => {
+      const { url, audit, metrics } = await served({ token, gate: { short: true, refusal } });
+      const reply = await send(url, toolCall("calculate", ARGS, token === undefined ? {} : OWNER));
+      expect([reply.status, reply.headers["retry-after"], reply.text]).toEqual([503, "1", "later"]);
+      expect([audit.lines.length, metrics.unauthorized]).toEqual([0, 0]);
+      expect((await send(url, toolCall("calculate", ARGS))).status).toBe(token === undefined ? 503 : 401);
+      expect(await send(new URL("/healthz", url).href)).toMatchObject({
+        status: 503,
+        text: '{"status":"degraded","reason":"memory is short"}',
+      });
+    },
+  );
 });
 
 describe("a trace", () => {
