@@ -25,6 +25,8 @@ export interface SecretMember {
 const IN_PARTS = new Set(["range", "if-range"]);
 /** Bytes of a body that secrets are put in: messages have less, and each connection of a sandbox may hold one. */
 export const MAX_BODY_BYTES = 262_144;
+/** Places of one secret in one body or header: a value may be a thousand times as long as its placeholder. */
+const MAX_PLACES = 16;
 /** What a header or a URL can carry. */
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
 const UNSENDABLE = /[^\x20-\x7e]/;
@@ -75,6 +77,7 @@ export class SecretExchange {
     const text = given.toString("latin1");
     const [first] = this.#members.filter(({ body, placeholder }) => body !== undefined && text.includes(placeholder));
     if (first === undefined) return given;
+    for (const { name, placeholder } of this.#members) countPlaces(text, name, placeholder);
     if (given.length > MAX_BODY_BYTES) throw unsent(first.name, `the body is larger than ${MAX_BODY_BYTES} bytes`);
     const filled = this.#filledBody(kind, text);
     if (filled === undefined) throw unsent(first.name, "the body is no JSON, although its content type says so");
@@ -122,12 +125,18 @@ function fill(text: string, members: readonly SecretMember[], write = inHeader):
   let filled = text;
   for (const { name, placeholder, value } of members) {
     if (!filled.includes(placeholder)) continue;
+    countPlaces(filled, name, placeholder);
     if ("problem" in value) throw unsent(name, value.problem);
     if (write === inHeader && UNSENDABLE.test(value.text))
       throw unsent(name, "its value has characters that no header can carry");
     filled = filled.replaceAll(placeholder, () => write(value.text));
   }
   return filled;
+}
+
+function countPlaces(text: string, name: string, placeholder: string): void {
+  if (text.split(placeholder, MAX_PLACES + 2).length > MAX_PLACES + 1)
+    throw unsent(name, `it is asked for in more than ${MAX_PLACES} places`);
 }
 
 function inHeader(value: string): string {

@@ -116,6 +116,12 @@ describe("a body", () => {
     expect(filled(MARK + fits, TEXT, exchange("*", "value"))).toBe(`value${fits}`);
   });
 
+  it("takes a secret sixteen times, and not seventeen", () => {
+    expect(filled(`${MARK} `.repeat(16), TEXT, exchange("*", "value"))).toBe("value ".repeat(16));
+    expect(() => filled(JSON.stringify(Array(17).fill(MARK)), JSON_TYPE)).toThrow(/in more than 16 places/);
+    expect(() => exchange(undefined).headers({ "x-key": MARK.repeat(17) })).toThrow(/in more than 16 places/);
+  });
+
   it("is not sent with a secret that has no value", () => {
     const broken = exchange("*", "", { value: { problem: "it has no value" } });
     expect(() => filled(MARK, TEXT, broken)).toThrow(/it has no value/);
