@@ -35,11 +35,13 @@ export async function run(args: readonly string[], options: RunOptions): Promise
 }
 
 export function start(args: readonly string[], { home, env = {}, cwd }: RunOptions): ChildProcessWithoutNullStreams {
+  return spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...environmentOf(home), ...env } });
+}
+
+/** What the command finds in its environment besides what a test adds. */
+export function environmentOf(home: string): Record<string, string> {
   const { PATH = "" } = process.env;
-  return spawn(process.execPath, [COMMAND, ...args], {
-    cwd,
-    env: { PATH, HOME: home, XDG_STATE_HOME: `${home}/state`, XDG_CACHE_HOME: CACHE, ...env },
-  });
+  return { PATH, HOME: home, XDG_STATE_HOME: `${home}/state`, XDG_CACHE_HOME: CACHE };
 }
 
 /** A client of a served command: raw messages, each answer by its id, everything else in order. */

@@ -1,14 +1,19 @@
-// Every command of the built program: what it prints, and how it exits.
+// Every command: what it prints, and how it exits. Each is run as the built program once at least.
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { type Ran, run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const PACKAGE = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string };
 
-function inHome(...args: string[]): Promise<Ran> {
+function built(...args: string[]): Promise<Ran> {
   return run(args, { home: temporaryFolder() });
+}
+
+function inHome(...args: string[]): Promise<Ran> {
+  return runQuickly(args, { home: temporaryFolder() });
 }
 
 function policyFile(text: string): string {
@@ -19,8 +24,8 @@ function policyFile(text: string): string {
 
 describe("--version and --help", () => {
   it("say what they are asked for", async () => {
-    expect(await inHome("--version")).toEqual({ code: 0, stdout: `${PACKAGE.version}\n`, stderr: "" });
-    const help = await inHome("--help");
+    expect(await built("--version")).toEqual({ code: 0, stdout: `${PACKAGE.version}\n`, stderr: "" });
+    const help = await built("--help");
     expect(help.code).toBe(0);
     for (const word of ["tools", "call", "policy check", "policy show", "audit verify", "--policy"]) {
       expect(help.stdout).toContain(word);
@@ -29,6 +34,8 @@ describe("--version and --help", () => {
 });
 
 describe("a wrong command line", () => {
+  const AS_PROGRAM = "--polcy";
+
   it.each([
     [["--polcy", "x"], 'there is no option --polcy; did you mean "--policy"?'],
     [["--frobnicate"], "there is no option --frobnicate; see mcp-secure-local --help"],
@@ -56,7 +63,7 @@ describe("a wrong command line", () => {
     [["audit"], "audit needs verify"],
     [["audit", "verfy"], 'did you mean "verify"?'],
   ])("%j gets one line on stderr and exit code 2", async (args, message) => {
-    const { code, stdout, stderr } = await inHome(...args);
+    const { code, stdout, stderr } = await (args[0] === AS_PROGRAM ? built : inHome)(...args);
     expect(stderr).toContain(message);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -65,7 +72,7 @@ describe("a wrong command line", () => {
 
 describe("tools", () => {
   it("lists what the policy allows, with limits", async () => {
-    const { code, stdout } = await inHome("tools");
+    const { code, stdout } = await built("tools");
     expect(code).toBe(0);
     expect(stdout).toMatch(/^web_search +Search the web using DuckDuckGo \(20 a minute, 30 s each\)$/m);
     expect(stdout).not.toContain("\u001b");
@@ -75,7 +82,7 @@ describe("tools", () => {
     const env = {
       MCP_SECURE_LOCAL_POLICY: policyFile('version: "1.0"\ntools: { rate_limits: { calculate: 5 }, timeout: 2 }'),
     };
-    const { stdout } = await run(["tools", "--json"], { home: temporaryFolder(), env });
+    const { stdout } = await runQuickly(["tools", "--json"], { home: temporaryFolder(), env });
     expect(JSON.parse(stdout)).toMatchObject([
       { name: "calculate", rateLimit: 5, timeoutMs: 2_000, input: { type: "object" } },
     ]);
@@ -84,13 +91,13 @@ describe("tools", () => {
 
 describe("call", () => {
   it("prints the text of a result", async () => {
-    expect(await inHome("call", "calculate", "expression=2 + 3 * 4")).toEqual({ code: 0, stdout: "14\n", stderr: "" });
+    expect(await built("call", "calculate", "expression=2 + 3 * 4")).toEqual({ code: 0, stdout: "14\n", stderr: "" });
     const json = await inHome("call", "calculate", '{"expression":"2^10"}', "--json");
     expect(JSON.parse(json.stdout)).toMatchObject({ content: [{ type: "text", text: "1024" }] });
   });
 
   it("exits with 5 when the tool fails, gets wrong arguments or does not exist", async () => {
-    const failed = await inHome("call", "calculate", "expression=1/0");
+    const failed = await built("call", "calculate", "expression=1/0");
     expect(failed).toMatchObject({ code: 5, stdout: "", stderr: expect.stringContaining("division by zero") });
     expect(await inHome("call", "calculate")).toMatchObject({ code: 5, stderr: expect.stringContaining("expression") });
     expect(await inHome("call", "nothing")).toMatchObject({
@@ -113,7 +120,7 @@ describe("call", () => {
       expect(statSync(log).mode & 0o777).toBe(0o600);
       expect(statSync(dirname(log)).mode & 0o777).toBe(0o700);
     }
-    expect(await run(["audit", "verify", log], { home })).toMatchObject({
+    expect(await runQuickly(["audit", "verify", log], { home })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("1 records"),
     });
@@ -122,7 +129,7 @@ describe("call", () => {
 
 describe("policy", () => {
   it("checks and shows a policy that reads back the same", async () => {
-    expect(await inHome("policy", "check")).toMatchObject({
+    expect(await built("policy", "check")).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("The built-in policy can be used"),
     });
@@ -139,7 +146,11 @@ describe("policy", () => {
     "with faults stops `%s` with every place on stderr and exit code 2",
     async (command) => {
       const file = policyFile('version: "1.0"\ntolls: {}\ntools:\n  rate_limits: { default: -1 }\n');
-      const { code, stdout, stderr } = await inHome(...command.split(" ").filter(Boolean), "--policy", file);
+      const { code, stdout, stderr } = await (command === "" ? built : inHome)(
+        ...command.split(" ").filter(Boolean),
+        "--policy",
+        file,
+      );
       expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
       expect(stderr).toContain(`${file}:2:1: `);
       expect(stderr).toContain(`${file}:4:`);
@@ -149,7 +160,7 @@ describe("policy", () => {
 
   it("is refused where it is missing, a folder, or writable by everyone", async () => {
     const missing = join(temporaryFolder(), "none.yaml");
-    expect(await inHome("--policy", missing)).toMatchObject({
+    expect(await built("--policy", missing)).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`${missing}:1:1: `),
     });
@@ -165,12 +176,12 @@ describe("audit verify", () => {
   it("passes a sound log and names the first bad line of another", async () => {
     const home = temporaryFolder();
     const log = join(home, "state", "mcp-secure-local", "audit.log");
-    expect(await run(["audit", "verify"], { home })).toMatchObject({
+    expect(await runQuickly(["audit", "verify"], { home })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("no audit log"),
     });
-    await run(["call", "calculate", "expression=1"], { home });
-    expect(await run(["audit", "verify"], { home })).toMatchObject({
+    await runQuickly(["call", "calculate", "expression=1"], { home });
+    expect(await runQuickly(["audit", "verify"], { home })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining("2 records"),
     });
@@ -180,7 +191,7 @@ describe("audit verify", () => {
       code: 1,
       stderr: expect.stringContaining(`${log}:2: `),
     });
-    expect(await run(["audit", "verify", `${log}.x`], { home })).toMatchObject({
+    expect(await runQuickly(["audit", "verify", `${log}.x`], { home })).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("no file"),
     });

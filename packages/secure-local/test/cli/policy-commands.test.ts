@@ -1,9 +1,10 @@
-// The commands that make, explain and test a policy, as the built program runs them.
+// The commands that make, explain and test a policy. Each is run as the built program once at least.
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { type Ran, run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const POLICY = `version: "1.0"
 network:
@@ -22,6 +23,10 @@ function inFolder(text: string, name = "policy.yaml", folder: string = temporary
 }
 
 function policy(...args: string[]): Promise<Ran> {
+  return runQuickly(["policy", ...args], { home: temporaryFolder() });
+}
+
+function built(...args: string[]): Promise<Ran> {
   return run(["policy", ...args], { home: temporaryFolder() });
 }
 
@@ -33,9 +38,9 @@ describe("policy init", () => {
     expect(first).toMatchObject({ code: 0, stdout: expect.stringContaining(`written  ${file}`), stderr: "" });
     expect(readFileSync(file, "utf8")).toContain("extends: read-only");
     if (process.platform !== "win32") expect(statSync(file).mode & 0o777).toBe(0o600);
-    expect(await run(["policy", "check", file], { home })).toMatchObject({ code: 0 });
+    expect(await runQuickly(["policy", "check", file], { home })).toMatchObject({ code: 0 });
     const before = readFileSync(file, "utf8");
-    const second = await run(["policy", "init", file, "--yes"], { home });
+    const second = await runQuickly(["policy", "init", file, "--yes"], { home });
     expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining("exists already and is kept") });
     expect(readFileSync(file, "utf8")).toBe(before);
   });
@@ -43,7 +48,7 @@ describe("policy init", () => {
   it("writes to the folder of settings where no file is named", async () => {
     const home = temporaryFolder();
     const env = { XDG_CONFIG_HOME: join(home, "config") };
-    await run(["policy", "init", "--yes"], { home, env });
+    await runQuickly(["policy", "init", "--yes"], { home, env });
     expect(readFileSync(join(home, "config", "mcp-secure-local", "policy.yaml"), "utf8")).toContain("web_search");
   });
 });
@@ -51,7 +56,7 @@ describe("policy init", () => {
 describe("policy check", () => {
   it("says what is probably not meant", async () => {
     const file = inFolder('version: "1.0"\ntools: { allowed: [calculate], denied: ["*"] }\n');
-    const { code, stdout } = await policy("check", file);
+    const { code, stdout } = await built("check", file);
     expect(code).toBe(0);
     expect(stdout).toContain("note  the policy allows no tool".replace("no tool", "nothing at all"));
     expect(stdout).toContain(`note  ${file}:2:20: "tools.allowed: calculate" never counts`);
@@ -74,8 +79,8 @@ describe("policy explain", () => {
     expect(await explain("read", "/srv/notes/a")).toMatch(/^allowed\n/);
     expect(await explain("write", "/srv/notes/a")).toContain("lets it only be read");
     expect(await explain("read", "/etc/passwd")).toContain("rule: default deny");
-    const json = await explain("calculate", "--json");
-    expect(JSON.parse(json)).toMatchObject({ verdict: "allowed", steps: [{ rule: { line: 7 } }] });
+    const json = await built("explain", "calculate", "--json", "--policy", file);
+    expect(JSON.parse(json.stdout)).toMatchObject({ verdict: "allowed", steps: [{ rule: { line: 7 } }] });
   });
 });
 
@@ -93,7 +98,7 @@ cases:
   it("passes cases that hold", async () => {
     const file = inFolder(cases, "cases.yaml");
     inFolder(POLICY, "policy.yaml", join(file, ".."));
-    expect(await policy("test", file)).toEqual({
+    expect(await built("test", file)).toEqual({
       code: 0,
       stdout: `ok  5 cases of ${file}: all as wanted\n`,
       stderr: "",
@@ -145,7 +150,7 @@ describe("policy import and export", () => {
 
   it("make a policy of a sandbox block, and say what it cannot hold", async () => {
     const file = inFolder(configuration, "mcp.json");
-    const { code, stdout } = await policy("import", "vscode", file);
+    const { code, stdout } = await built("import", "vscode", file);
     expect(code).toBe(0);
     expect(stdout).toContain('# The domain "*" stands for every host');
     const folder = join(file, "..");
@@ -156,7 +161,7 @@ describe("policy import and export", () => {
     expect(await explain("write", join(folder, "tmp", "x"))).toBe("allowed");
     expect(await explain("read", join(folder, "src", "x"))).toBe("denied");
     expect(await explain("fetch", "https://registry.npmjs.org/x")).toBe("allowed");
-    const again = await policy("export", "vscode", saved);
+    const again = await built("export", "vscode", saved);
     expect(JSON.parse(again.stdout)).toMatchObject({
       sandbox: {
         filesystem: { denyRead: [expect.stringContaining(".ssh/**")] },

@@ -1,4 +1,4 @@
-// The built command on other servers: what it prints, and how it exits.
+// The command on other servers: what it prints, and how it exits. Each is run as the built program once at least.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { statSync, writeFileSync } from "node:fs";
@@ -14,6 +14,7 @@ import { recordCommand } from "../../src/cli/remote/record-command.js";
 import { replayCommand } from "../../src/cli/remote/replay-command.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { type Ran, run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const EVERYTHING = fileURLToPath(new URL("../../../../examples/everything/server.mjs", import.meta.url));
 const TARGET = ["--", process.execPath, EVERYTHING];
@@ -24,6 +25,10 @@ afterEach(async () => {
 });
 
 function inHome(...args: string[]): Promise<Ran> {
+  return runQuickly(args, { home: temporaryFolder() });
+}
+
+function built(...args: string[]): Promise<Ran> {
   return run(args, { home: temporaryFolder() });
 }
 
@@ -53,7 +58,7 @@ async function served({ sse = false, honest = false } = {}): Promise<string> {
 
 describe("a command as target", () => {
   it("is inspected", async () => {
-    const { code, stdout, stderr } = await inHome("inspect", "--json", ...TARGET);
+    const { code, stdout, stderr } = await built("inspect", "--json", ...TARGET);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({
       transport: "stdio",
@@ -73,7 +78,7 @@ describe("a command as target", () => {
   });
 
   it("that does not exist cannot be reached; with --json the error is an object", async () => {
-    const { code, stdout, stderr } = await inHome("tools", "--json", "--", "/no/such/program");
+    const { code, stdout, stderr } = await built("tools", "--json", "--", "/no/such/program");
     expect({ code, stdout }).toEqual({ code: 4, stdout: "" });
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: "SPAWN_FAILED", exitCode: 4 } });
   });
@@ -90,9 +95,9 @@ describe("a URL as target", () => {
 
   it("is read, prompted and called", async () => {
     const url = await served();
-    expect(await inHome("read", url, "small://note")).toMatchObject({ code: 0, stdout: "A note\n" });
-    expect(await inHome("prompt", url, "greet", "who=7")).toMatchObject({ code: 0, stdout: "user: Greet 7\n" });
-    expect(await inHome("call", url, "paint")).toMatchObject({ code: 0, stdout: "red and done\n" });
+    expect(await built("read", url, "small://note")).toMatchObject({ code: 0, stdout: "A note\n" });
+    expect(await built("prompt", url, "greet", "who=7")).toMatchObject({ code: 0, stdout: "user: Greet 7\n" });
+    expect(await built("call", url, "paint")).toMatchObject({ code: 0, stdout: "red and done\n" });
   });
 
   it("has failures of its own: tools that fail, and what is not there", async () => {
@@ -117,7 +122,7 @@ describe("a URL as target", () => {
     await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
     closers.push(() => new Promise((resolve) => refusing.close(resolve)));
     const { port } = refusing.address() as AddressInfo;
-    const refused = await inHome("inspect", `http://127.0.0.1:${port}/mcp`, "--token", "wrong");
+    const refused = await built("inspect", `http://127.0.0.1:${port}/mcp`, "--token", "wrong");
     expect(refused).toMatchObject({ code: 3, stdout: "" });
     expect(await inHome("inspect", "http://127.0.0.1:9/mcp")).toMatchObject({ code: 4, stdout: "" });
   });
@@ -127,7 +132,7 @@ describe("a name as target", () => {
   it("is looked up in the file that is given", async () => {
     const file = join(temporaryFolder(), "servers.json");
     writeFileSync(file, JSON.stringify({ mcpServers: { every: { command: process.execPath, args: [EVERYTHING] } } }));
-    const { code, stdout } = await inHome("call", "every", "echo", "text=by name", "--config", file);
+    const { code, stdout } = await built("call", "every", "echo", "text=by name", "--config", file);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "by name\n" });
     const { code: none, stderr } = await inHome("tools", "evry", "--config", file);
     expect({ none, stderr }).toMatchObject({ none: 2, stderr: expect.stringContaining("there are every") as string });
@@ -136,7 +141,7 @@ describe("a name as target", () => {
 
 describe("doctor, record and replay", () => {
   it("exit by what they find", async () => {
-    const { code, stdout } = await inHome("doctor", "--json", await served({ honest: true }));
+    const { code, stdout } = await built("doctor", "--json", await served({ honest: true }));
     const { counts, findings } = JSON.parse(stdout) as { counts: { fail: number }; findings: object[] };
     expect({ code, fail: counts.fail }).toEqual({ code: 0, fail: 0 });
     expect(findings.length).toBeGreaterThan(40);
@@ -147,7 +152,7 @@ describe("doctor, record and replay", () => {
     const program = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
     const audit = join(temporaryFolder(), "audit.log");
     const env = ["--env", `MCP_SECURE_LOCAL_AUDIT=${audit}`];
-    const { code, stdout } = await inHome("doctor", "--json", ...env, "--", process.execPath, program);
+    const { code, stdout } = await built("doctor", "--json", ...env, "--", process.execPath, program);
     const { findings } = JSON.parse(stdout) as { findings: { id: string; verdict: string }[] };
     // How soon it starts is up to the machine.
     const bad = findings.filter(({ id, verdict }) => !["ok", "skipped"].includes(verdict) && id !== "start-time");
@@ -162,7 +167,7 @@ describe("doctor, record and replay", () => {
     expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"everything"') as string });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await run(["replay", file], { home, input })).toEqual({ ...recorded, stderr: "" });
-    expect(await inHome("replay", file, ...TARGET)).toMatchObject({
+    expect(await built("replay", file, ...TARGET)).toMatchObject({
       code: 0,
       stdout: "1 requests: 1 answered as recorded, 0 otherwise\n",
     });

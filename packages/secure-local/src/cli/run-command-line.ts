@@ -1,0 +1,68 @@
+// Runs one command line of `mcp-secure-local`, and loads only the command that is asked for.
+import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
+import { programVersion } from "./program-version.js";
+import { serveCommand } from "./serve-command.js";
+import { complain, endWithReader, ExitCode, print } from "./terminal.js";
+
+type Command = (line: CommandLine) => Promise<number>;
+
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve-http-command.js")).serveHttpCommand,
+  tools: async () => (await import("./tools-command.js")).toolsCommand,
+  call: async () => (await import("./call-command.js")).callCommand,
+  approve: async () => (await import("./approve-command.js")).approveCommand,
+  inspect: async () => (await import("./remote/inspect-command.js")).inspectCommand,
+  read: async () => (await import("./remote/read-command.js")).readCommand,
+  prompt: async () => (await import("./remote/prompt-command.js")).promptCommand,
+  record: async () => (await import("./remote/record-command.js")).recordCommand,
+  replay: async () => (await import("./remote/replay-command.js")).replayCommand,
+  doctor: async () => (await import("./remote/doctor-command.js")).doctorCommand,
+  plugins: async () => (await import("./plugins-command.js")).pluginsCommand,
+  sandbox: async () => (await import("./sandbox-command.js")).sandboxCommand,
+  policy: async () => (await import("./policy-command.js")).policyCommand,
+  audit: async () => (await import("./audit-command.js")).auditCommand,
+};
+
+async function run(argv: readonly string[]): Promise<number> {
+  const line = readCommandLine(argv);
+  const [word, ...words] = line.words;
+  if (!line.help) refuseForeign(line, word);
+  // Serving is what has to be ready at once, so it comes first and needs nothing that is loaded later.
+  const wantsText = line.version || line.help || word !== undefined || line.json;
+  if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);
+  if (word !== "serve" || line.help || line.version) endWithReader();
+  if (line.version) {
+    print(programVersion());
+    return ExitCode.Ok;
+  }
+  if (line.help) {
+    print((await import("./help.js")).HELP);
+    return ExitCode.Ok;
+  }
+  if (word === undefined) {
+    if (line.json) throw new UsageError("--json belongs to a command, as in mcp-secure-local tools --json");
+    print((await import("./welcome.js")).welcome(undefined, undefined, line.policy));
+    return ExitCode.Ok;
+  }
+  if (!Object.hasOwn(COMMANDS, word)) {
+    const near = nearest(word, Object.keys(COMMANDS));
+    throw new UsageError(`there is no command "${word}"${near || "; see mcp-secure-local --help"}`);
+  }
+  const command = await COMMANDS[word]!();
+  return await command({ ...line, words });
+}
+
+/** The exit code. Every error a person can cause ends here as lines on stderr; others keep their stack. */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  try {
+    return await run(argv);
+  } catch (error) {
+    const name = error instanceof Error ? error.name : "";
+    if (error instanceof UsageError) complain(`mcp-secure-local: ${error.message}`);
+    // Each line of a policy error begins with its place in the file.
+    else if (name === "PolicyError") complain((error as Error).message);
+    else if (name === "AuditError" || name === "ServeError") complain(`mcp-secure-local: ${(error as Error).message}`);
+    else complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    return error instanceof UsageError || name === "PolicyError" ? ExitCode.Usage : ExitCode.Failed;
+  }
+}

@@ -1,0 +1,39 @@
+// Runs a command line of the sources in the thread of the test: what it prints and how it exits, without a process.
+import { vi } from "vitest";
+import { runCommandLine } from "../../src/cli/run-command-line.js";
+import { soaking } from "../../../mcp/test/support/soak.js";
+import { COMMAND, environmentOf, type Ran, run, type RunOptions } from "./command.js";
+
+/**
+ * For command lines of which others of the kind are run as processes of the built program; with SOAK=1 all are.
+ * Not for what reads input, waits for signals, serves, or needs a folder of its own.
+ */
+export async function runQuickly(args: readonly string[], options: Pick<RunOptions, "home" | "env">): Promise<Ran> {
+  return soaking ? await run(args, options) : await runInThread(args, options);
+}
+
+async function runInThread(args: readonly string[], { home, env }: RunOptions): Promise<Ran> {
+  const before = { env: process.env, argv: process.argv };
+  const output = { stdout: "", stderr: "" };
+  const spies = (["stdout", "stderr"] as const).map((name) => {
+    const listeners = process[name].listeners("error");
+    const spy = vi.spyOn(process[name], "write").mockImplementation((text) => ((output[name] += String(text)), true));
+    return () => {
+      spy.mockRestore();
+      for (const added of process[name].listeners("error")) {
+        if (!listeners.includes(added)) process[name].off("error", added as () => void);
+      }
+    };
+  });
+  process.argv = [process.execPath, COMMAND, ...args];
+  // The system's own idea of a home cannot be changed for a thread, so every folder is named.
+  const folders = { XDG_CONFIG_HOME: `${home}/.config`, XDG_DATA_HOME: `${home}/.local/share` };
+  process.env = { ...folders, ...environmentOf(home), ...env };
+  try {
+    const code = await runCommandLine(args);
+    return { code, ...output };
+  } finally {
+    Object.assign(process, before);
+    for (const restore of spies) restore();
+  }
+}
