@@ -1,4 +1,4 @@
-// F13: a plugin that computes without a pause holds up nobody but whoever called it.
+// F13: a plugin that computes without a pause holds up nobody but whoever called it, and it is told that it hangs.
 import { setTimeout as delay } from "node:timers/promises";
 import { quantile } from "../../measure/statistics.mjs";
 import { arena } from "../arena.mjs";
@@ -8,11 +8,15 @@ const TIMEOUT_S = 1;
 const EXACT_MS = 100;
 /** What one call of another tool may take while the machine has one core left. */
 const OTHERS_P99_MS = 50;
+/** A second of silence, and one without an answer to a ping. */
+const REPORT_MS = 2_000;
+const REPORT_SLACK_MS = 300;
 const PLUGIN = `
 import { definePlugin } from "mcp-secure-local/plugin";
 export default definePlugin({ name: "busy", version: "1.0.0", tools: { block: { description: "Computes",
   annotations: { readOnlyHint: true }, input: { type: "object", properties: { ms: { type: "integer" } } },
-  run: ({ ms }) => { const end = performance.now() + ms; while (performance.now() < end); return "done"; } } } });
+  run: ({ ms }) => { const end = performance.now() + ms; while (performance.now() < end); return "done"; } },
+  wait: { description: "Waits", annotations: { readOnlyHint: true }, run: () => new Promise(() => undefined) } } });
 `;
 
 export async function run({ full }) {
@@ -24,10 +28,21 @@ export async function run({ full }) {
     await client.initialize();
     await client.listed(["busy_block"]);
     const before = await others(client, 1_000);
+    void client.call("busy_wait"); // slow, but its process gives signs of life
+    await delay(REPORT_MS + REPORT_SLACK_MS);
+    const falseAlarms = reports(client).length;
+    const reported = reportOf(client);
     const blocked = client.call("busy_block", { ms });
     const during = await others(client, ms);
     const { text, ms: took } = await blocked;
     const again = await client.call("busy_block", { ms: 1 });
+    const reportMs = await reported;
+    await delay(REPORT_SLACK_MS);
+    const states = place
+      .records()
+      .filter(({ kind }) => kind === "plugins.changed")
+      .map(({ detail }) => detail.plugins[0].state)
+      .slice(-2);
     const p99 = quantile(during.times, 0.99);
     return [
       {
@@ -35,6 +50,16 @@ export async function run({ full }) {
         measured: `${during.times.length} other calls, ${during.failed} failed, p99 ${p99.toFixed(1)} ms (before ${quantile(before.times, 0.99).toFixed(1)}), longest ${quantile(during.times, 1).toFixed(1)} ms; its caller was told after ${took.toFixed(0)} ms "${text}"; afterwards ${again.ok ? "it answers" : again.text}`,
         limit: `0 failed, p99 < ${OTHERS_P99_MS} ms, told at ${TIMEOUT_S} s +-${EXACT_MS} ms`,
         passed: during.failed === 0 && p99 < OTHERS_P99_MS && Math.abs(took - TIMEOUT_S * 1_000) < EXACT_MS && again.ok,
+      },
+      {
+        what: "what is told of it meanwhile",
+        measured: `the operator after ${reportMs?.toFixed(0) ?? "-"} ms: "${reports(client).join('", "')}"; in the log ${states.join(", ")}; ${falseAlarms} such reports while a call only waited`,
+        limit: `after ${REPORT_MS} ms, then that it is well again; 0 false`,
+        passed:
+          Math.abs(reportMs - REPORT_MS) < REPORT_SLACK_MS &&
+          reports(client).length === 2 &&
+          states.join() === "unresponsive,ready" &&
+          falseAlarms === 0,
       },
     ];
   } finally {
@@ -51,4 +76,19 @@ async function others(client, ms) {
     if (!ok) outcome.failed += 1;
   }
   return outcome;
+}
+
+/** What the operator is told of the plugin's signs of life. */
+function reports({ stderr }) {
+  return stderr.split("\n").filter((line) => /plugin busy: .*signs? of life/.test(line));
+}
+
+/** Milliseconds from now until the first report; undefined when none comes. */
+async function reportOf(client) {
+  const from = performance.now();
+  while (reports(client).length === 0) {
+    if (performance.now() - from > 2 * REPORT_MS) return undefined;
+    await delay(10);
+  }
+  return performance.now() - from;
 }

@@ -47,6 +47,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
     ...observed,
     admit: gate.middleware,
   });
+  metrics.plugins = () => secure.pluginHealth();
   const serving = await begin({ settings, token, audit, secure, metrics, gate });
   secure.start();
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });

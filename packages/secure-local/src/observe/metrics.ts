@@ -24,6 +24,8 @@ export class Metrics {
   unauthorized = 0;
   /** Calls that were refused because memory was short. */
   shed = 0;
+  /** How plugins are, asked when the text is. Names are the policy's. */
+  plugins: () => readonly { readonly name: string; readonly state: string }[] = () => [];
 
   constructor(version: string) {
     this.#version = version;
@@ -47,6 +49,8 @@ export class Metrics {
     text.metric(`${PREFIX}_unauthorized_total`, "counter", "Requests without a valid token.").sample(this.unauthorized);
     text.metric(`${PREFIX}_shed_total`, "counter", "Calls refused for now because memory was short.").sample(this.shed);
     writeLoad(text, load);
+    text.metric(`${PREFIX}_plugin_up`, "gauge", "1 while a plugin is ready and gives signs of life.");
+    for (const { name, state } of this.plugins()) text.sample(state === "ready" ? 1 : 0, { plugin: name });
     this.#watch.write(text);
     return text.toString();
   }

@@ -78,7 +78,8 @@ function host({ load, answer, context, secrets }: HostParts): void {
     const lines = createInterface({ input: process.stdin, crlfDelay: Infinity });
     lines.on("line", (line) => {
       const asked = JSON.parse(line) as Record<string, unknown>;
-      if (asked["answered"] !== undefined) conversation.asks.get(asked["answered"])?.(asked);
+      if (asked["ping"] !== undefined) send({ pong: asked["ping"] });
+      else if (asked["answered"] !== undefined) conversation.asks.get(asked["answered"])?.(asked);
       else if (asked["cancel"] === undefined) void answer(plugin, asked, conversation).then(send);
       else conversation.calls.get(asked["cancel"])?.abort();
     });

@@ -6,6 +6,7 @@ import { Complaint } from "./complaint.js";
 import { readLines } from "./line-reader.js";
 import { type AnswerAsk, PluginAsks } from "./plugin-asks.js";
 import { PluginError } from "./plugin-error.js";
+import { Pulse } from "./pulse.js";
 
 /** What is asked of a plugin: one of its tools, prompts or resources. */
 export interface PluginCall {
@@ -42,6 +43,10 @@ export interface ProcessEvents {
   readonly ended: (process: PluginProcess) => void;
   /** Does what it asks for. */
   readonly asked: AnswerAsk;
+  /** It gives no sign of life although it has something to answer, or gives one again. */
+  readonly pulse?: () => void;
+  /** Whether it answers pings, as a module's host does. Default: it does not. */
+  readonly pings?: boolean;
 }
 
 export class PluginProcess {
@@ -52,13 +57,15 @@ export class PluginProcess {
   readonly #gone: Promise<void>;
   readonly #asks: PluginAsks;
   readonly #complaint: Complaint;
+  readonly #pulse: Pulse;
   #ids = 0;
   #stray = 0;
 
-  constructor(wall: Wall, child: ChildProcess, { ready, ended, asked }: ProcessEvents) {
+  constructor(wall: Wall, child: ChildProcess, { ready, ended, asked, pulse = () => undefined, pings = false }: ProcessEvents) {
     this.#wall = wall;
     this.#child = child;
     this.#asks = new PluginAsks({ answer: asked, send: (message) => this.#send(message) });
+    this.#pulse = new Pulse({ changed: pulse, ping: pings ? () => this.#send({ ping: 1 }) : undefined });
     child.stdin?.on("error", () => undefined);
     this.#complaint = new Complaint(child.stderr, { flooded: () => this.kill() });
     if (child.stdout) {
@@ -67,6 +74,7 @@ export class PluginProcess {
     this.#gone = new Promise((resolve) => {
       const over = (): void => {
         this.#asks.close();
+        this.#pulse.stop();
         for (const { settle } of [...this.#waiting.values()])
           settle(new PluginError("The plugin ended before it answered."));
         ended(this);
@@ -80,6 +88,11 @@ export class PluginProcess {
   /** What it wrote to stderr last. */
   get complaint(): string {
     return this.#complaint.text;
+  }
+
+  /** Whether it gives no sign of life although it has something to answer. */
+  get silent(): boolean {
+    return this.#pulse.silent;
   }
 
   /** Lines it wrote that answered nothing. */
@@ -113,6 +126,7 @@ export class PluginProcess {
       };
       this.#waiting.set(id, { ...options, settle });
       this.#send({ id, ...asked });
+      this.#pulse.sent();
     });
   }
 
@@ -138,6 +152,12 @@ export class PluginProcess {
 
   #line(text: string, ready: ProcessEvents["ready"]): void {
     const message = objectOf(text);
+    const isPong = this.#pulse.pinged && message !== undefined && "pong" in message;
+    if (!isPong) this.#message(message, ready);
+    this.#pulse.heard(this.#waiting.size > 0);
+  }
+
+  #message(message: Json | undefined, ready: ProcessEvents["ready"]): void {
     const waiting = this.#waiting.get(message?.["id"] as number);
     const progress = message?.["progress"];
     if (message !== undefined && "ready" in message) ready(message["ready"]);

@@ -9,6 +9,7 @@ const QUIET_MS = 300;
 export interface PluginSetOptions {
   readonly own: readonly string[];
   readonly changed: () => void;
+  readonly say?: PluginOptions["say"];
   readonly refused?: NonNullable<PluginOptions["refused"]>;
   readonly storage?: PluginOptions["storage"];
   readonly learn: PluginOptions["learn"];
@@ -60,7 +61,7 @@ export class PluginSet {
   }
 
   #started(policy: Policy, name: string): Plugin {
-    const { own, changed, refused, storage, learn, runs } = this.#options;
+    const { own, changed, say, refused, storage, learn, runs } = this.#options;
     const grant = policy.plugins.load.get(name)!;
     const current = (): boolean => !this.#closed && this.#kept.get(name)?.plugin === plugin;
     const plugin: Plugin = new Plugin({
@@ -70,6 +71,7 @@ export class PluginSet {
       storage,
       learn,
       runs,
+      say,
       changed: () => (current() ? changed() : undefined),
       ...(refused === undefined ? {} : { refused }),
     });

@@ -21,7 +21,9 @@ import { unmetGrants } from "./unmet-grants.js";
 /** A process has this long to say what it is. */
 const START_MS = 10_000;
 
-export type PluginState = "starting" | "ready" | "waiting" | "broken" | "refused" | "stopped";
+export type PluginState = "starting" | "ready" | "unresponsive" | "waiting" | "broken" | "refused" | "stopped";
+
+const SILENT = "it has something to answer and gives no sign of life";
 
 /** How a plugin is, for people. */
 export interface PluginHealth {
@@ -42,6 +44,8 @@ export interface PluginOptions {
   readonly own: readonly string[];
   /** What it offers, or how it is, has changed. */
   readonly changed: () => void;
+  /** Told, one line at a time, what only the operator should know. */
+  readonly say?: ((line: string) => void) | undefined;
   /** A connection, or a command, of it was refused. */
   readonly refused?: (plugin: string, what: string, rule: string) => void;
   /** Where plugins keep what they may keep; absent: nowhere. */
@@ -93,9 +97,11 @@ export class Plugin {
   get health(): PluginHealth {
     const { name, description } = this;
     const tools = description?.tools.length ?? 0;
-    const note = this.#note || (this.#process?.complaint ?? "");
+    const silent = this.#state === "ready" && this.#process?.silent === true;
+    const note = this.#note || (silent ? SILENT : (this.#process?.complaint ?? ""));
     const wall = this.#place?.wall.name;
-    return { name, state: this.#state, version: this.#description?.version, tools, starts: this.#starts, note, wall };
+    const state = silent ? "unresponsive" : this.#state;
+    return { name, state, version: this.#description?.version, tools, starts: this.#starts, note, wall };
   }
 
   /** Finds it, and starts it where it has to run to say what it offers. Never rejects. */
@@ -181,7 +187,22 @@ export class Plugin {
       }
     };
     const asked = this.#powers.answer.bind(this.#powers);
-    return new PluginProcess(wall, child, { ready: source.kind === "module" ? ready : () => undefined, ended, asked });
+    const pings = source.kind === "module";
+    const pulse = (): void => this.#pulseChanged(process);
+    const process: PluginProcess = new PluginProcess(wall, child, {
+      ready: pings ? ready : () => undefined,
+      ended,
+      asked,
+      pulse,
+      pings,
+    });
+    return process;
+  }
+
+  #pulseChanged(process: PluginProcess): void {
+    if (process !== this.#process || this.#state !== "ready") return;
+    this.#options.say?.(`plugin ${this.name}: ${process.silent ? SILENT : "it gives signs of life again"}`);
+    this.#options.changed();
   }
 
   /** @throws PluginError for another name than the policy's, and for needs that are not granted */

@@ -93,6 +93,10 @@ describe("the text", () => {
     void sink.record(ended("calculate"));
     metrics.unauthorized = 4;
     metrics.shed = 5;
+    metrics.plugins = () => [
+      { name: "words", state: "ready" },
+      { name: "busy", state: "unresponsive" },
+    ];
     const text = metrics.text(LOAD, audit);
     metrics.close();
     for (const line of text.trimEnd().split("\n")) {
@@ -107,6 +111,7 @@ describe("the text", () => {
     expect(text).toContain("mcp_secure_local_audit_up 1\n");
     expect(text).toContain("mcp_secure_local_unauthorized_total 4\n");
     expect(text).toContain("mcp_secure_local_shed_total 5\n");
+    expect(text).toContain('_plugin_up{plugin="words"} 1\nmcp_secure_local_plugin_up{plugin="busy"} 0\n');
     expect(text).toContain("mcp_secure_local_sessions 2\n");
     expect(text).toContain("mcp_secure_local_sent_bytes_total 2000\n");
     expect(text).toMatch(/^process_resident_memory_bytes \d{7,}$/m);
