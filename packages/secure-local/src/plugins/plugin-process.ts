@@ -61,7 +61,11 @@ export class PluginProcess {
   #ids = 0;
   #stray = 0;
 
-  constructor(wall: Wall, child: ChildProcess, { ready, ended, asked, pulse = () => undefined, pings = false }: ProcessEvents) {
+  constructor(
+    wall: Wall,
+    child: ChildProcess,
+    { ready, ended, asked, pulse = () => undefined, pings = false }: ProcessEvents,
+  ) {
     this.#wall = wall;
     this.#child = child;
     this.#asks = new PluginAsks({ answer: asked, send: (message) => this.#send(message) });

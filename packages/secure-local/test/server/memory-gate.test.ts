@@ -66,8 +66,7 @@ function gated() {
   const begun: Begun[] = [];
   const outcomes: unknown[] = [];
   const call = (method = "tools/call"): void => {
-    const next = (): Promise<Answer> =>
-      new Promise((resolve) => begun.push({ end: () => resolve({ content: [] }) }));
+    const next = (): Promise<Answer> => new Promise((resolve) => begun.push({ end: () => resolve({ content: [] }) }));
     void Promise.resolve(gate.middleware({ method } as Call, next)).then(
       () => outcomes.push("done"),
       (error: unknown) => outcomes.push(error),
