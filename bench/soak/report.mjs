@@ -1,6 +1,6 @@
 // What a soak showed: rows of what was measured, what is allowed, and whether it holds.
 import { cell } from "../measure/markdown.mjs";
-import { heldBytes } from "./snapshot.mjs";
+import { heldObjects, mostGrown } from "./snapshot.mjs";
 import { minima, quarters, slope } from "./series.mjs";
 
 const MB = 2 ** 20;
@@ -16,6 +16,7 @@ const RESIDENT_WINDOW_S = 60;
 const SURE = 2;
 /** Connections that come and go are caught in the middle now and then. */
 const DESCRIPTORS_LIMIT = 4;
+const GROWN_SHOWN = 5;
 
 /** `from` and `to`: the seconds that count. */
 export function rowsOf(watched, { from, to, rate, exit, fault }) {
@@ -72,14 +73,14 @@ function memoryRow(what, { slope: rise, error }, bytes) {
 
 /** Exact: what the program holds at rest, counted in two snapshots. A leak is in here, and compiled code is not. */
 function objectsRow(snapshots) {
-  const objects = snapshots.map(([at, file]) => [at, heldBytes(file)]);
+  const objects = [snapshots[0], ...snapshots.slice(1)].map(([at, file]) => [at, heldObjects(file)]);
   const what = "slope of the program's own objects, from the first to the last snapshot";
   if (objects.length < 2) return { what, measured: `${objects.length} snapshots`, limit: "2", passed: false };
   const [[start, before], [end, after]] = [objects[0], objects.at(-1)];
-  const rise = (after - before) / MB / ((end - start) / HOUR);
+  const rise = (after.bytes - before.bytes) / MB / ((end - start) / HOUR);
   return {
     what,
-    measured: `${rise.toFixed(2)} MB/h (${(before / MB).toFixed(2)} and ${(after / MB).toFixed(2)} MB, ${((end - start) / 60).toFixed(1)} min apart)`,
+    measured: `${rise.toFixed(2)} MB/h (${(before.bytes / MB).toFixed(2)} and ${(after.bytes / MB).toFixed(2)} MB, ${((end - start) / 60).toFixed(1)} min apart; most grown: ${cell(mostGrown(before, after, GROWN_SHOWN))})`,
     limit: `< ${SLOPE_LIMIT} MB/h`,
     passed: rise < SLOPE_LIMIT,
   };
