@@ -59,6 +59,8 @@ export class Call {
   onFailed: (() => void) | undefined;
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */
   ended = false;
+  /** Where it sits among the calls in service: the business of `call-seats.ts`. */
+  seat: number | undefined;
   #controller: AbortController | undefined;
 
   constructor(

@@ -4,7 +4,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Identity } from "../jsonrpc/identity.js";
 import type { MessagePieces } from "../jsonrpc/carrier.js";
 import { type BodyRoom, SMALL_BODY } from "./body-room.js";
-import type { BodyFault, BodyReceiver, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
+import type {
+  BodyFault,
+  BodyReceiver,
+  GoneListener,
+  HeaderList,
+  HttpExchange,
+  HttpStream,
+} from "../transport/http/exchange.js";
 
 /** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
 const LONG_REPLY = 64 * 1024;
@@ -32,7 +39,7 @@ export class NodeExchange implements HttpExchange, HttpStream {
   extra: HeaderList | undefined;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
-  #gone: (() => void) | undefined;
+  #gone: GoneListener | undefined;
   #drain: (() => void) | undefined;
   #chunks: Buffer[] | undefined;
   #bytes = 0;
@@ -68,14 +75,14 @@ export class NodeExchange implements HttpExchange, HttpStream {
     return this.#response.writableLength;
   }
 
-  get onGone(): (() => void) | undefined {
+  get onGone(): GoneListener | undefined {
     return this.#gone;
   }
 
-  set onGone(listener: (() => void) | undefined) {
+  set onGone(listener: GoneListener | undefined) {
     if (this.#gone === undefined) {
       this.#response.on("close", () => {
-        if (!this.#response.writableFinished) this.#gone?.();
+        if (!this.#response.writableFinished) this.#gone?.gone();
       });
     }
     this.#gone = listener;

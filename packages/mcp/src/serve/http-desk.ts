@@ -1,5 +1,6 @@
 // Serves requests outside of conversations: counted, bounded, cancelled with their connection where the era says so.
 import { Call } from "../endpoint/call.js";
+import { CallSeats } from "../endpoint/call-seats.js";
 import type { Caller } from "../endpoint/caller.js";
 import type { RequestMessage } from "../jsonrpc/message.js";
 import { Peer, type PeerHandler } from "../jsonrpc/peer.js";
@@ -23,7 +24,7 @@ export class HttpDesk {
   readonly #role: ServerRole;
   readonly #limits: HttpLimits;
   readonly #peer: Peer;
-  readonly #calls = new Set<Call>();
+  readonly #calls = new CallSeats();
   #listens = 0;
   #idle: (() => void) | undefined;
   readonly #done = (call: Call): void => {
@@ -73,9 +74,9 @@ export class HttpDesk {
 
   /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    for (const call of [...this.#calls]) call.onDrain?.();
+    for (const call of this.#calls.all()) call.onDrain?.();
     if (this.#calls.size > 0) await this.#untilIdle(graceMs);
-    for (const call of [...this.#calls]) this.cancel(call);
+    for (const call of this.#calls.all()) this.cancel(call);
   }
 
   async #untilIdle(graceMs: number): Promise<void> {

@@ -1,4 +1,5 @@
 // The ladder a POST of the stateless era climbs: envelope, headers, version, method, mirrored arguments, then service.
+import type { Call } from "../endpoint/call.js";
 import { NO_LOGS } from "../endpoint/caller.js";
 import { codecFor } from "../era/codecs.js";
 import { claimOf, missingEnvelope, readEnvelope } from "../era/stateless/envelope.js";
@@ -15,6 +16,7 @@ import { META } from "../protocol/meta.js";
 import type { Tool } from "../protocol/tool.js";
 import type { ServerCore } from "../server/core.js";
 import type { AloneCarrier } from "../transport/http/alone-carrier.js";
+import type { GoneListener } from "../transport/http/exchange.js";
 import { busy, type HttpDesk } from "./http-desk.js";
 
 /** Seconds: what keeps a server busy is over soon. */
@@ -58,7 +60,7 @@ export class StatelessLadder {
     const level = logLevel === undefined ? NO_LOGS : levelIndex(logLevel);
     const caller = { codec: codecFor(revision), capabilities, client, logLevel: level };
     const call = this.#desk.serve(message, caller, carrier);
-    if (call !== undefined) carrier.onGone = () => this.#desk.cancel(call);
+    if (call !== undefined) carrier.onGone = new Waited(this.#desk, call);
   }
 
   #paramFault({ method, params }: RequestMessage, carrier: AloneCarrier): RpcError | undefined {
@@ -78,6 +80,21 @@ export class StatelessLadder {
       this.#mirrored.set(tool, mirrored);
     }
     return mirrored;
+  }
+}
+
+/** A call whose client goes away is given up. */
+class Waited implements GoneListener {
+  readonly #desk: HttpDesk;
+  readonly #call: Call;
+
+  constructor(desk: HttpDesk, call: Call) {
+    this.#desk = desk;
+    this.#call = call;
+  }
+
+  gone(): void {
+    this.#desk.cancel(this.#call);
   }
 }
 

@@ -2,7 +2,7 @@
 import type { MessagePieces, OutgoingKind } from "../../jsonrpc/carrier.js";
 import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
 import { event, EVENT_STREAM_HEADERS, EventStream } from "./event-stream.js";
-import type { HeaderList, HttpExchange } from "./exchange.js";
+import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
 import { accepted, JSON_HEADERS } from "./replies.js";
 import { handshakeStatus, statelessStatus } from "./status.js";
 import type { StreamKeeper } from "./stream-keeper.js";
@@ -16,14 +16,14 @@ export function readsStreams(exchange: HttpExchange): boolean {
   return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
 }
 
-export class AloneCarrier implements IdentifiedCarrier {
+export class AloneCarrier implements IdentifiedCarrier, GoneListener {
   readonly kind = "http";
   readonly exchange: HttpExchange;
   /** Set by whoever serves the request in the stateless era, where errors have statuses of their own. */
   stateless = false;
   answered = false;
-  /** Called once when the client goes away before the answer. */
-  onGone: (() => void) | undefined;
+  /** Told once when the client goes away before the answer. */
+  onGone: GoneListener | undefined;
   readonly #answers: Answers;
   readonly #keeper: StreamKeeper;
   #stream: EventStream | undefined;
@@ -78,7 +78,14 @@ export class AloneCarrier implements IdentifiedCarrier {
 
   /** Waits for an answer that did not come at once: from now on a client that goes away is noticed. */
   linger(): void {
-    if (!this.answered) this.exchange.onGone = () => this.#gone();
+    if (!this.answered) this.exchange.onGone = this;
+  }
+
+  /** For the exchange: nobody waits for the answer any more. */
+  gone(): void {
+    this.answered = true;
+    this.onGone?.gone();
+    this.#stream?.gone();
   }
 
   /** Refuses the message with a status of the ladder. */
@@ -103,11 +110,5 @@ export class AloneCarrier implements IdentifiedCarrier {
 
   get #alwaysStreams(): boolean {
     return this.#answers === "sse" && readsStreams(this.exchange);
-  }
-
-  #gone(): void {
-    this.answered = true;
-    this.onGone?.();
-    this.#stream?.gone();
   }
 }

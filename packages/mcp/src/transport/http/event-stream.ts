@@ -95,7 +95,7 @@ export class EventStream implements KeptStream {
   expire(): void {
     if (this.behind) return this.cut();
     this.#stream.end();
-    this.#exchange.onGone?.();
+    this.#exchange.onGone?.gone();
   }
 
   /** The reader is gone: nothing waits for it any more. */

@@ -36,6 +36,14 @@ export interface HttpStream {
   onDrain: (() => void) | undefined;
 }
 
+/**
+ * Has to know of a client that goes away. An object, and no function made for each request: on account of those V8 keeps
+ * every request until the next full collection, which costs a fifth of a call's time.
+ */
+export interface GoneListener {
+  gone(): void;
+}
+
 /** Exactly one of `reply` and `open` is called, once. */
 export interface HttpExchange extends HttpRequestHead {
   /** Who is asking: set by the endpoint once it knows. */
@@ -48,8 +56,8 @@ export interface HttpExchange extends HttpRequestHead {
   readonly over: boolean;
   /** Network address of the other end; undefined where the runtime does not tell. */
   readonly address: string | undefined;
-  /** Called once when the client goes away before the reply was complete. */
-  onGone: (() => void) | undefined;
+  /** Told once when the client goes away before the reply was complete. */
+  onGone: GoneListener | undefined;
   /** Collects the body. The receiver hears nothing of a client that goes away meanwhile. */
   readBody(limit: number, receiver: BodyReceiver): void;
   /** Sends a whole reply. */

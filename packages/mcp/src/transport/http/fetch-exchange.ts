@@ -1,7 +1,7 @@
 // One `Request` as the endpoint's exchange, for runtimes that speak fetch.
 import type { Identity } from "../../jsonrpc/identity.js";
 import type { MessagePieces } from "../../jsonrpc/carrier.js";
-import type { BodyReceiver, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
+import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 
 /** Unread bytes from which a stream's writers wait: what Node's own sockets use. */
 const HIGH_WATER_BYTES = 16 * 1024;
@@ -16,13 +16,13 @@ export class FetchExchange implements HttpExchange, HttpStream {
   identity: Identity | undefined;
   extra: HeaderList | undefined;
   onDrain: (() => void) | undefined;
+  onGone: GoneListener | undefined;
   /** Resolves with the reply. */
   readonly response: Promise<Response>;
   readonly #request: Request;
   readonly #host: string;
   #answer: (response: Response) => void = () => undefined;
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #gone: (() => void) | undefined;
   #over = false;
 
   constructor(request: Request) {
@@ -48,14 +48,6 @@ export class FetchExchange implements HttpExchange, HttpStream {
 
   get buffered(): number {
     return HIGH_WATER_BYTES - (this.#stream?.desiredSize ?? HIGH_WATER_BYTES);
-  }
-
-  get onGone(): (() => void) | undefined {
-    return this.#gone;
-  }
-
-  set onGone(listener: (() => void) | undefined) {
-    this.#gone = listener;
   }
 
   /** Some runtimes leave Host out of the headers: then it stands in the URL. */
@@ -108,14 +100,14 @@ export class FetchExchange implements HttpExchange, HttpStream {
     if (this.#over) return;
     this.#over = true;
     this.#stream?.error(new Error("The stream was cut: its reader took nothing"));
-    this.#gone?.();
+    this.onGone?.gone();
   }
 
   #leave(): void {
     if (this.#over) return;
     this.#over = true;
     if (this.#request.signal.aborted) this.#stream?.error(this.#request.signal.reason);
-    this.#gone?.();
+    this.onGone?.gone();
     // Whoever still waits for a reply to a request that nobody waits for any more.
     this.#answer(new Response(null, { status: 499 }));
   }

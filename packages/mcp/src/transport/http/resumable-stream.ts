@@ -85,10 +85,11 @@ export class ResumableStream {
 
   #accept(exchange: HttpExchange, headers: HeaderList): EventStream {
     const connection = new EventStream(exchange, this.#home.keeper, headers);
-    exchange.onGone = () => {
+    const gone = (): void => {
       connection.gone();
       if (this.#connection === connection) this.#connection = undefined;
     };
+    exchange.onGone = { gone };
     return connection;
   }
 

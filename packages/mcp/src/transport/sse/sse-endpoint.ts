@@ -126,10 +126,11 @@ export class SseEndpoint implements BodyReceiver {
       ping: (timeoutMs) => conversation.ping(timeoutMs),
       end: () => void this.#end(id, 0),
     });
-    exchange.onGone = () => {
+    const gone = (): void => {
       stream.gone();
       void this.#end(id, 0);
     };
+    exchange.onGone = { gone };
     void stream.write(`event: endpoint\ndata: ${this.messages}?sessionId=${id}\n\n`);
   }
 
