@@ -12,7 +12,10 @@ export class Connections {
   #last: Call["caller"] | undefined;
   #lastNumber = 0;
 
+  /** To be asked once for each request. */
   numberOf({ caller }: Call): number {
+    // Nobody asks about this caller again: it needs no entry, which would cost the collector more than the call.
+    if (caller.codec.revision.era === "stateless") return ++this.#count;
     if (this.#last === caller) return this.#lastNumber;
     let number = this.#numbers.get(caller);
     if (number === undefined) this.#numbers.set(caller, (number = ++this.#count));

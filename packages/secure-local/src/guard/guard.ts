@@ -131,7 +131,7 @@ export class Guard {
     const wait = this.#requests.take(call.carrier.principal, "requests", terms.rates.requests);
     if (wait > 0) throw limited("requests", terms.rates.requests, wait).error;
     const subject = subjectOf(call);
-    if (subject !== undefined) return this.#guard({ call, subject, terms }, next);
+    if (subject !== undefined) return this.#guard(this.#trail.begin(call, subject, terms), next);
     return call.method === "subscriptions/listen" ? this.#listen(call, terms, next) : next();
   };
 
@@ -210,7 +210,7 @@ export class Guard {
       if (!this.#exists(subject)) continue;
       const decision = this.#decide(terms, subject);
       if (decision.allowed) continue;
-      return this.#refuse({ call, subject, terms }, denied(subject, decision));
+      return this.#refuse(this.#trail.begin(call, subject, terms), denied(subject, decision));
     }
     return next();
   }

@@ -13,6 +13,8 @@ export interface Guarded {
   readonly call: Call;
   readonly subject: Subject;
   readonly terms: Terms;
+  /** The number of its session, or its own where it belongs to none. */
+  readonly connection: number;
 }
 
 /** How a request ended, as the log names it. */
@@ -24,7 +26,7 @@ export interface Result {
   readonly detail: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** Every method resolves when its record is safe, and rejects when it is not. */
+/** Every method but `begin` resolves when its record is safe, and rejects when it is not. */
 export class Trail {
   readonly #audit: AuditSink;
   readonly #connections = new Connections();
@@ -33,12 +35,17 @@ export class Trail {
     this.#audit = audit;
   }
 
-  intent({ call, subject, terms }: Guarded, { text, line }: Rule): Promise<void> {
+  /** To be called once for each request. */
+  begin(call: Call, subject: Subject, terms: Terms): Guarded {
+    return { call, subject, terms, connection: this.#connections.numberOf(call) };
+  }
+
+  intent({ call, subject, terms, connection }: Guarded, { text, line }: Rule): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "call.intent",
       id: records.id ? call.id : undefined,
-      connection: records.id ? this.#connections.numberOf(call) : undefined,
+      connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
@@ -48,12 +55,12 @@ export class Trail {
     });
   }
 
-  result({ call, subject, terms }: Guarded, { outcome, durationMs, fault, detail }: Result): Promise<void> {
+  result({ call, subject, terms, connection }: Guarded, { outcome, durationMs, fault, detail }: Result): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "call.result",
       id: records.id ? call.id : undefined,
-      connection: records.id ? this.#connections.numberOf(call) : undefined,
+      connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
@@ -68,7 +75,7 @@ export class Trail {
 
   /** What became of a question to a person. */
   approval(
-    { call, subject, terms }: Guarded,
+    { call, subject, terms, connection }: Guarded,
     kind: "approval.asked" | "approval.given" | "approval.denied",
     { rule: { text, line }, detail }: { readonly rule: Rule; readonly detail: Readonly<Record<string, unknown>> },
   ): Promise<void> {
@@ -77,7 +84,7 @@ export class Trail {
     return this.#audit.record({
       kind,
       id: records.id ? call.id : undefined,
-      connection: records.id ? this.#connections.numberOf(call) : undefined,
+      connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
@@ -88,12 +95,12 @@ export class Trail {
     });
   }
 
-  refused({ call, subject, terms }: Guarded, { outcome, rule, line }: Refusal): Promise<void> {
+  refused({ call, subject, terms, connection }: Guarded, { outcome, rule, line }: Refusal): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "denied",
       id: records.id ? call.id : undefined,
-      connection: records.id ? this.#connections.numberOf(call) : undefined,
+      connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
