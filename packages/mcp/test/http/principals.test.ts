@@ -108,7 +108,7 @@ describe("a foreign session", () => {
   });
 });
 
-const CLIENTS = Number(process.env["MCP_HTTP_CLIENTS"] ?? repeated(50, 200));
+const CLIENTS = Number(process.env["MCP_HTTP_CLIENTS"] ?? repeated(20, 200));
 const CALLS = Number(process.env["MCP_HTTP_CALLS"] ?? 10);
 
 it(`${CLIENTS} clients with equal ids hear only what is theirs, one in ten calls cancelled`, async () => {
@@ -150,7 +150,7 @@ it(`${CLIENTS} clients with equal ids hear only what is theirs, one in ten calls
   expect(crossed).toEqual([]);
 });
 
-const DISCONNECTS = Number(process.env["MCP_HTTP_DISCONNECTS"] ?? repeated(100, 300));
+const DISCONNECTS = Number(process.env["MCP_HTTP_DISCONNECTS"] ?? repeated(40, 300));
 
 it(`${DISCONNECTS} disconnects in mid-stream leave nothing running`, async () => {
   const server = new Server({ name: "t", version: "1" });

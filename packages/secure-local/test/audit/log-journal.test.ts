@@ -8,6 +8,7 @@ import { journalledAfter, journalPath, openJournal, readJournal } from "../../sr
 import { openLogFile } from "../../src/audit/log-file.js";
 import { readTail } from "../../src/audit/log-tail.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const GENESIS = { seq: 0, hash: "0".repeat(64) };
@@ -103,7 +104,7 @@ describe("after a crash", () => {
   it("of the power what the log lost is put back, wherever it was cut, and noted", async () => {
     const ends = [...crashed.log.toString("latin1").matchAll(/\n/g)].map(({ index }) => index + 1);
     const synced = ends.at(-1 - journalled) ?? 0;
-    for (let size = synced; size < crashed.log.length; size += 97) {
+    for (let size = synced; size < crashed.log.length; size += repeated(291, 97)) {
       const file = putDown({ ...crashed, log: crashed.log.subarray(0, size) });
       const kept = ends.filter((end) => end <= size).length;
       expect(await verifyAudit(file)).toMatchObject({ ok: true, records: kept, inJournal: records - kept });

@@ -9,6 +9,7 @@ import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { redactOutput } from "../../src/audit/redact-output.js";
 import { SECRET_SHAPES } from "../../src/audit/secret-shapes.js";
 import { cleanText } from "../../src/guard/cleaning/clean-text.js";
+import { codePoint } from "../../../mcp/test/support/code-point.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { plantedSecrets } from "./planted-secrets.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
@@ -100,7 +101,7 @@ describe("secrets", () => {
     const text = fc.array(
       fc.oneof(
         words,
-        fc.string({ unit: "binary" }),
+        fc.string({ unit: codePoint }),
         fc.constantFrom(...plantedSecrets(64, 5).map((each) => each.text)),
       ),
     );
