@@ -59,6 +59,8 @@ const SHOWN: readonly string[] = [
     "example",
     "sanitiz",
     "escap",
+    "remov",
+    "strip",
     "guard",
     "unsafe",
     "harmful",

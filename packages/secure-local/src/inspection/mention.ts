@@ -17,7 +17,7 @@ const FRAMES = [
   "returns|training|example|adversarial ..2 text|texts|prompts|samples|strings @end",
   "documentation|docs|readme|article|articles|changelog|tutorial ..4 explaining|explains|shows|show|lists|notes|describes|says|about|on|with",
   "explains|explaining|describes|describing|teaches ..5 how|why|what|prompt|such|attacks",
-  "whether ..3 a|an|the|some|any ..2 prompt|tool|text|user|message|attacker|description|input|page|document|plugin ..2 tries|asks|attempts|tells|contains|says|wants",
+  "whether ..3 a|an|the|some|any ..2 prompt|tool|text|user|message|mail|email|site|link|file|program|request|attacker|description|input|page|document|plugin ..2 tries|asks|attempts|tells|contains|says|wants",
   "audit|audits|scan|scans|check|checks|search|searches|inspect|inspects|review|reviews|test|tests|watch|watches ..6 for",
   "examples|samples|collection|list ..1 of ..2 attacks|attack|injection|injections|prompts|commands|orders",
   "prevent|prevents|protect|protects|against|guards|defends|blocks ..4 from|against|trying|attempts|injection",

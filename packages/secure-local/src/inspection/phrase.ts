@@ -5,8 +5,8 @@ import type { Sentence } from "./words.js";
 
 /**
  * A phrase as rules write it: words apart from each other by blanks, `a|b` for either, `a+b` for words that belong together, a `*` at the
- * end for any ending, `$name` for a class of the lexicon, `..N` for up to N words between, `@url`, `@email`, `@secret`, `@mild`, `@variable`,
- * `@foreign` and `@peer` (names of tools) for words of that kind, `^` for the beginning of a sentence, `@end` for its end or a pause.
+ * end for any ending, `$name` for a class of the lexicon, `..N` for up to N words between, `@url`, `@email`, `@host`, `@secret`, `@mild`, `@variable`,
+ * `@script`, `@snake`, `@foreign` and `@peer` (names of tools) for words of that kind, `^` for the beginning of a sentence, `@end` for its end or a pause.
  */
 export type Phrase = string;
 
@@ -47,12 +47,22 @@ const EMAIL_WORD = /^[^@\s]{1,64}@[a-z0-9-]{1,63}\.[a-z0-9.-]{2,}$/;
 const NAME_WORD =
   /^(?:get|list|send|read|write|create|delete|update|search|query|fetch|transfer|execute|run|call|post|add|remove|make|set|find|pay|book|upload|download|deploy|move|edit|open|check)_[a-z0-9_]{1,60}$/;
 
+/** An address without a scheme: a number, or a name under a domain that no file's name ends with. */
+const HOST_WORD =
+  /^(?:\d{1,3}(?:\.\d{1,3}){3}|(?:[a-z0-9-]{1,63}\.){1,5}(?:com|net|org|io|example|dev|app|co|xyz|info|biz|cloud|site|online|top|ru|cn|cc|to|me|invalid|test))(?:[:/]|$)/;
+
+const SNAKE_WORD = /^[a-z]{2,30}(?:_[a-z0-9]{1,30}){1,5}$/;
+const SCRIPT_WORD = /[\w-]\.(?:sh|ps1|bat|exe|vbs)$/;
+
 /** What variables are called that hold secrets. */
 const VARIABLE_WORD = /^[a-z0-9]{1,20}_[a-z0-9_]{0,30}(?:secret|token|key|password)$/;
 
 const KINDS: Readonly<Record<string, Option>> = {
   "@url": (sentence, at) => (URL_WORD.test(word(sentence, at)) ? 1 : 0),
   "@email": (sentence, at) => (EMAIL_WORD.test(word(sentence, at)) ? 1 : 0),
+  "@host": (sentence, at) => (HOST_WORD.test(word(sentence, at)) ? 1 : 0),
+  "@snake": (sentence, at, { own }) => (isSnake(word(sentence, at), own) ? 1 : 0),
+  "@script": (sentence, at) => (SCRIPT_WORD.test(word(sentence, at)) ? 1 : 0),
   "@secret": (sentence, at) => (isSensitivePath(word(sentence, at)) ? 1 : 0),
   "@mild": (sentence, at) => (isPlainSecretFile(word(sentence, at)) ? 1 : 0),
   "@variable": (sentence, at) => (VARIABLE_WORD.test(word(sentence, at)) ? 1 : 0),
@@ -62,6 +72,10 @@ const KINDS: Readonly<Record<string, Option>> = {
     at >= sentence.length || sentence[at - 1]?.pause === true || AND.has(word(sentence, at)) ? -1 : 0,
 };
 const AND: ReadonlySet<string> = new Set(["and", "then", "or", "but"]);
+
+function isSnake(text: string, own: ReadonlySet<string>): boolean {
+  return SNAKE_WORD.test(text) && !own.has(text);
+}
 
 /** A name that is none of the server's own. */
 function isForeign(sentence: Sentence, at: number, { own, peers }: Names): boolean {
@@ -139,6 +153,11 @@ export function findPhrase(
     if (end !== undefined) return { start, end };
   }
   return undefined;
+}
+
+/** Whether the phrase stands there, beginning with the word `at`. */
+export function standsAt({ fromStart, steps }: CompiledPhrase, sentence: Sentence, at: number, names: Names): boolean {
+  return !(fromStart && at > 0) && endOf(steps, sentence, at, names) !== undefined;
 }
 
 /** Each step takes the nearest word that fits; so a step is never tried twice at a place. */

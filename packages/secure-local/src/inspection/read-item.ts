@@ -2,13 +2,14 @@
 import { harmfulCommand, readCommands } from "./commands.js";
 import { decodedTexts } from "./encoded.js";
 import { excerptOf, type Sign } from "./finding.js";
+import { readIntents, type Spoken } from "./intents/read-intents.js";
 import { type Leaf, leavesOf } from "./leaves.js";
 import { readMarks } from "./marks.js";
 import { NO_NAMES, type Names } from "./phrase.js";
 import { readings } from "./readings.js";
 import { UNSPACED_ORDERS } from "./rules/language-rules.js";
 import { readRules } from "./rules/read-rules.js";
-import { type Sentence, sentencesOf } from "./words.js";
+import { sentencesOf } from "./words.js";
 
 /** A sign and the place of its text in the item. */
 export interface PlacedSign extends Sign {
@@ -29,14 +30,10 @@ const UNREAD: Sign = {
 export function readItem(item: unknown, names: Names): PlacedSign[] {
   const { leaves, unread } = leavesOf(item);
   const signs: PlacedSign[] = unread ? [{ ...UNREAD, at: "" }] : [];
-  const sentences: Sentence[] = [];
-  const places: string[] = [];
+  const spoken: Spoken[] = [];
   for (const leaf of leaves) {
     const [plain, ...disguised] = readings(proseOf(leaf));
-    for (const sentence of sentencesOf(plain?.text ?? "")) {
-      sentences.push(sentence);
-      places.push(leaf.at);
-    }
+    for (const words of sentencesOf(plain?.text ?? "")) spoken.push({ words, at: leaf.at, name: leaf.name });
     signs.push(...leafSigns(leaf).map((sign) => ({ ...sign, at: leaf.at })));
     for (const { text, disguise = "" } of disguised)
       for (const sign of readRules(sentencesOf(text), names))
@@ -47,7 +44,9 @@ export function readItem(item: unknown, names: Names): PlacedSign[] {
           at: leaf.at,
         });
   }
-  for (const sign of readRules(sentences, names)) signs.push({ ...sign, at: places[sign.sentence] ?? "" });
+  const sentences = spoken.map(({ words }) => words);
+  const heard = [...readRules(sentences, names), readIntents(spoken, names)];
+  for (const sign of heard) if (sign !== undefined) signs.push({ ...sign, at: spoken[sign.sentence]?.at ?? "" });
   return unique(signs);
 }
 

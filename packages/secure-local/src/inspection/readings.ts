@@ -29,7 +29,8 @@ export function readings(text: string): Reading[] {
     .normalize("NFKC")
     .toLowerCase()
     .replaceAll("’", "'")
-    .replaceAll(/[“”„«»]/g, '"');
+    .replaceAll(/[“”„«»]/g, '"')
+    .replaceAll("。", ". ");
   const found: Reading[] = [{ text: plain, disguise: undefined }];
   const add = (reading: string, disguise: string): void => {
     if (found.every((each) => each.text !== reading)) found.push({ text: reading, disguise });

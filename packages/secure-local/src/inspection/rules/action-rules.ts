@@ -39,6 +39,7 @@ export const ACTION_RULES: readonly Rule[] = [
       "if|when you ..2 are ..3 ai|llm|language+model|assistant|agent|chatbot",
       "this ..3 instruction|directive|step|requirement ..2 is ..2 mandatory|non-negotiable|overriding",
     ],
+    unless: ["without|until ..3 user|user's ..4 approval|confirmation|confirmed|approved"],
   },
   {
     id: "actions.hidden-message",

@@ -35,7 +35,11 @@ export const ADDRESS_RULES: readonly Rule[] = [
       "act on|upon ..6 without ..1 question|asking|hesitation|confirmation|checking|review",
       "without ..1 question|hesitation|any+checks ..2 @end",
     ],
-    unless: ["rows|rule|id|branch|key|token|order|invoice|subscription|license|consent|may+be", "account|status"],
+    unless: [
+      "rows|rule|id|branch|key|token|order|invoice|subscription|license|consent|may+be",
+      "account|status",
+      "which ..1 you ..1 can|may",
+    ],
   },
   {
     id: "orders.lie",

@@ -70,5 +70,6 @@ export const CONCEALMENT_RULES: readonly Rule[] = [
     with: [
       "you|must|always|never|immediately|proceed|execute|send|delete|do|don't|call|already|any|all|assistant|agent|model|simply|just",
     ],
+    unless: ["until|unless|wait|waits"],
   },
 ];

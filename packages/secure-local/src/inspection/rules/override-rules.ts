@@ -54,6 +54,7 @@ export const OVERRIDE_RULES: readonly Rule[] = [
       "must|will|shall|should comply with ..2 all|any|every|subsequent|the|these ..3 request|requests|commands|instructions|directives",
       "execute ..3 command|commands|code|script ..2 supplied|provided|contained|found ..6 no+confirmation|without+confirmation|without+asking",
     ],
+    unless: ["$dont ..2 follow|execute|obey|perform|treat|trust|carry+out"],
   },
   {
     id: "override.role",

@@ -72,7 +72,7 @@ export const SHADOWING_RULES: readonly Rule[] = [
     about: "It has the model call another tool that is not one of this server.",
     phrases: [
       "after|before|when|whenever|every+time|each+time ..3 $calling ..2 this|it ..8 must|always|immediately|automatically|should|first|also ..4 $call ..3 @foreign",
-      "must|always|immediately|automatically ..3 call|invoke|execute|trigger ..3 @foreign ..3 first|with|before|afterwards|after|tool|and",
+      "must|always|immediately|automatically ..3 call|invoke|execute|trigger ..3 @peer ..3 first|with|before|afterwards|after|tool|and",
       "call|invoke|use|run ..2 @foreign ..4 with ..6 @url|contents|content|conversation|complete|full",
     ],
     unless: ["deprecated|legacy|obsolete|renamed"],

@@ -1,0 +1,75 @@
+// How orders are kept from the person the model works for.
+import type { Concept, HidingName } from "./concept.js";
+
+/** Ways to hide, or to have the model hide. */
+export const HIDING: Readonly<Record<HidingName, Concept>> = {
+  untold: {
+    phrases: [
+      "hardly|never|not|won't ..2 mind|care|object",
+      "nobody|no+one|none ..3 irritated|bothered|suspicious|worried|alarmed",
+      "in silence",
+      "keep|keeps ..4 to yourself",
+      "rather+than|instead+of|without ..2 showing|mentioning|telling|asking|explaining",
+      "refuse|decline|avoid|evade|deflect ..3 if|when|question|questions|asks",
+      "trouble|bother|burden|worry|alarm|inconvenience|disturb|upset|confuse|distract ..3 user|users|person|human|anyone|them|customer|team|people",
+      "$dont|don't ..1 bring ..3 up",
+      "$dont ..1 draw|call ..2 attention",
+      "$dont ..3 $tell ..4 user|users|human|person|anyone|anybody|operator|customer|them|him|her|people|chat",
+      "$dont|n't|nor ..3 mention|disclose|reveal|announce|acknowledge|hint|bring ..2 this|it|that|these|the|any|either|@end",
+      "without ..3 telling|informing|alerting|notifying|mentioning|saying|warning|bothering|troubling|disturbing|worrying|alarming|involving|consulting|letting",
+      "user|users|human|person|people|keyboard|nobody|anyone|anybody|they|customer ..3 no|not|never|n't|needn't|doesn't|don't|won't|shouldn't|mustn't|can't ..4 know|learn|see|notice|hear|told|informed|aware|find|concern|concerned",
+      "nobody|no+one ..3 know|knows|learn|learns|see|sees|notice|notices|told|informed|hears ..2 about|it|this|that|of|@end",
+      "nobody|no+one ..2 watching|looking",
+      "no ..1 need|reason ..3 to ..2 know|learn|hear|see|tell|mention|inform|announce|explain",
+      "unaware|oblivious",
+      "behind ..2 back",
+    ],
+  },
+  quiet: {
+    words: `silently quietly discreetly secretly covertly invisibly unnoticed discretion discreet stealthily unobtrusively tacitly inconspicuously surreptitiously hush unannounced tacit unseen sly stealth undisclosed white`,
+    phrases: [
+      "hidden|secret ..2 call|step|request|copy|second|upload|task|part",
+      "in the background",
+      "behind the scenes",
+      "under the radar",
+      "on the quiet",
+      "out of sight",
+    ],
+  },
+  lie: {
+    words: `truth lie mislead misreport dishonest falsify fabricate doctor exaggerate understate invent inflate gloss camouflage`,
+    phrases: [
+      "confirm|approve|accept|treat|count|take|regard ..5 as ..1 right|correct|confirmed|approved|given|granted|agreed|done",
+      "vanish|disappear ..2 from",
+      "nudge|steer|push|persuade|convince|talk|lure|pressure ..4 towards|into|to ..2 buying|buy|choose|choosing|switch|pay|click|sign|order",
+      "even when|if|though ..3 data|numbers|facts|results|evidence",
+      "formatted ..4 white",
+      "threaten|threatens|intimidate|insult|blackmail",
+      "present|presents ..4 as ..4 cheapest|best|safest|only|normal|harmless|official",
+      "say|claim|report ..2 that ..3 all|everything|nothing",
+      "comment|comments|commented ..2 out",
+      "pretend|pretends|pretending|feign|fake",
+      "act|behave|proceed|carry+on|continue ..3 as+if|as+though|like",
+      "say|says|answer|reply|claim|respond|state|insist ..2 that ..3 nothing|none|no|not|everything|all",
+      "describe|present|disguise|pass|explain|label|frame|portray|call ..3 as ..3 a|an|part|routine|just|merely",
+      "report|mark|declare|show ..4 as ..3 passing|passed|successful|success|safe|clean|fine|ok|green ..3 even|regardless|whatever|though|if",
+      "if|when|should ..3 asks|asked|ask|wonders|inquires|questioned|challenged ..5 say|deny|answer|reply|tell|claim|respond|blame|insist",
+      "even+if|though ..3 fail|fails|failed|failing",
+    ],
+  },
+  omitted: {
+    phrases: [
+      "passes|pass|skip|skips|gloss|glosses ..1 over",
+      "user|person|they|human ..1 sees|see|gets|reads ..1 only|just",
+      "leave|leaves|leaving|keep|keeps|keeping|left|kept|stay|stays|remain|remains|omit|exclude|hide|drop|strip ..5 out+of|outside|off|from ..4 summary|answer|reply|response|chat|explanation|log|logs|report|conversation|transcript|output|plan|sight|view|message|user|person|history|trace",
+      "not|never|n't|shouldn't|mustn't|nowhere ..3 appear|show|surface|figure|turn ..4 in ..3 answer|explanation|plan|summary|list|reply|output|chat|response|log",
+      "not a|one|another word",
+      "between us|ourselves|you+and",
+      "to|for yourself @end",
+      "nothing|none|no+trace|only ..4 visible|shown|seen|appears|shows",
+      "visible ..2 reply|answer|response",
+      "cover|erase|clear|delete|remove|wipe ..3 tracks|traces|trace|history|evidence|.bash_history",
+      "nervous|alarmed|suspicious|worried|upset|scared|uneasy|disturbed",
+    ],
+  },
+};

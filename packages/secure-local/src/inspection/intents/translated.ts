@@ -1,0 +1,61 @@
+// The vocabulary in the languages most models know as well as English: beginnings of words, and in scripts without blanks the words themselves.
+import type { ConceptName } from "./concept.js";
+
+/** German, French, Spanish, Portuguese, Italian, Dutch, Polish, Turkish, Russian. */
+export const BEGINNINGS: Partial<Record<ConceptName, string>> = {
+  file: `schlüsselbund privatschlüssel clé+privée clés+privées llave+privada llaves+privadas clave+privada claves+privadas chave+privada chaves+privadas
+    chiav+privat privé-sleutel klucz+prywatn anahtarlar закрыт+ключ приват+ключ приватн+ключ ключ+ssh privaten+schlüssel private+schlüssel geheim+schlüssel`,
+  credential: `passwort passwörter kennwort kennwörter zugangsdaten anmeldedaten zugriffsschlüssel geheimnis contraseñ credencial senhas senha credenciais
+    credenzial identifiants mots+de+passe mot+de+passe jeton wachtwoord inloggegevens hasło hasła hasło poświadcze parol şifre парол учётн+данн учетн+данн токен
+    секрет claves clés api-schlüssel`,
+  environment: `umgebungsvariable variables+d'environnement variable+d'environnement variables+de+entorno variáveis+de+ambiente variabili+d'ambiente
+    omgevingsvariabel zmienn+środowisk ortam+değişken переменн+окружен`,
+  talk: `gespräch unterhaltung chatverlauf nachrichtenverlauf conversación conversacion conversa conversazione gesprek rozmow konuşma переписк
+    разговор диалог беседа беседу историю+чата historique+de l'historique historial`,
+  prompt: `systemprompt systemnachricht systemanweisung prompt+système invite+système prompt+del+sistema prompt+do+sistema systeemprompt системн+промпт
+    системн+подсказ`,
+  person: `kreditkarte kontonummer adressbuch kontakte personalausweis carte+bancaire carnet+d'adresses tarjeta+de+crédito contactos número+de+cuenta
+    cartão+de contatos carta+di+credito rubrica kontakty банковск+карт контакт+пользователя паспорт`,
+  read: `lies lese lesen öffne öffnen hole sammle lis lisez récupère récupérez ouvre ouvrez collecte lee leer abre obtén recoge leia abra colete leggi apri
+    raccogli lees haal przeczytaj otwórz oku topla прочитай прочти прочитайте открой собери считай извлеки`,
+  give: `übergib übergebe übergeben füge hänge trage gib schreibe setze joins joignez ajoute ajoutez mets passe inclus pon pasa incluye añade agrega
+    adjunta inclua adicione anexe passa allega includi aggiungi inserisci voeg dołącz wstaw przekaż yaz ekle передай передайте добавь вставь укажи впиши вложи`,
+  send: `schicke schick sende senden leite übermittle lade+hoch envoie envoyez envoyer transmets transfère transférez envía envia enviar reenvía reenvia
+    envie encaminhe invia inoltra manda verstuur stuur wyślij prześlij gönder ilet отправь отправьте отправляй перешли пересылай перешлите отошли`,
+  argument: `feld parameter argument paramètre champ parámetro campo argumento parâmetro parametro veld parametr pole alanı alanına параметр поле аргумент`,
+  untold: `ohne+den+benutzer ohne+den+nutzer nichts+davon nichts+erfahren nicht+erfahren sag+dem+nutzer+nicht verschweige sans+prévenir sans+avertir sans+en+parler
+    sans+le+dire ne+dis+rien n'en+parle sin+avisar sin+decir no+se+lo no+le+digas sem+avisar sem+contar não+diga não+conte senza+avvisar senza+dirlo
+    non+dirlo zonder+te bez+wiedzy nie+mów söyleme haber+vermeden не+сообщай не+говори не+упоминай не+рассказывай без+ведома benutzer+nicht+mit
+    nutzer+nicht+mit nutzer+nichts benutzer+nichts`,
+  quiet: `heimlich unbemerkt stillschweigend secrètement discrètement secretamente silenciosamente em+segredo segretamente di+nascosto stiekem potajemnie
+    gizlice тайно незаметно скрытно втайне молча`,
+  rules: `anweisung vorgabe regeln instruktion richtlinie consigne instruccion instrucción directrices reglas instrução instruções regras istruzion regole
+    direttive instructies aanwijzing regels instrukcj polecenia zasady talimat kural указани инструкц правил команд ограничен`,
+  void: `ignorier vergiss missacht gelten+nicht gilt+nicht hinfällig oublie oubliez ignore+les ignorez tiens+plus+compte ne+tenez olvida ignora ignore+as
+    desconsidere esqueça esqueca dimentica negeer vergeet zignoruj zapomnij yok+say unut dikkate+alma забудь забудьте игнориру отмен недействительн`,
+  pressed: `bevor zuerst immer unbedingt zusätzlich vorher avant d'abord toujours antes siempre primero sempre prima+di voordat altijd zawsze önce прежде
+    сначала всегда обязательно перед`,
+  addressed: `assistent assistant-ki nutzer benutzer anwender l'utilisateur utilisateur usuario usuário utilizador utente gebruiker użytkownik kullanıcı
+    пользовател`,
+};
+
+/** Chinese, Japanese, Korean; a word may stand anywhere. */
+export const UNSPACED: Partial<Record<ConceptName, string>> = {
+  file: "私钥 密钥 私鑰 密鑰 钥匙串 秘密鍵 鍵ファイル 개인키 비밀키 助记词",
+  credential:
+    "密码 密碼 口令 凭证 凭据 憑證 令牌 apiキー パスワード 認証情報 トークン クッキー 비밀번호 암호 자격증명 토큰 api키 cookie apikey api密钥",
+  environment: "环境变量 環境變數 環境変数 환경변수",
+  talk: "对话记录 對話記錄 聊天记录 聊天記錄 对话内容 对话历史 会話履歴 会話の 会話全体 대화 채팅기록",
+  prompt: "系统提示 系統提示 系统指令 システムプロンプト システムメッセージ 시스템프롬프트",
+  person: "通讯录 银行卡 身份证 联系人 個人情報を 連絡先 クレジットカード 연락처 신용카드",
+  read: "读取 讀取 打开 收集 获取 読み取 読み込 読んで 集めて 取得し 읽어 읽고 수집",
+  give: "放进 放入 填入 写入 附在 附上 添加到 作为参数 放到 入れて 含めて 渡して 書き込 添付して 넣어 넣으 포함 첨부 전달",
+  send: "发送到 发送给 发到 发给 上传到 转发 發送到 上傳 抄送 送信して 送って 転送 アップロードして 보내 전송 업로드",
+  argument: "参数 參數 字段 欄位 引数 パラメータ フィールド 인수 매개변수 필드",
+  untold: `不要告诉 不要告知 不要让用户 不要向用户 不告诉用户 无需告知 无需通知 不要提及 不必告诉 瞒着用户 別告訴 不要告訴 知らせない 伝えない 言わない 教えない 気づかれ
+    말하지 알리지 모르게 언급하지`,
+  quiet: "悄悄 偷偷 暗中 秘密地 后台静默 こっそり 密かに ひそかに 몰래 은밀히",
+  rules: "指示 指令 规则 規則 限制 ルール 制限 지시 규칙 제한",
+  void: "忽略 无视 無視 忘记 忘記 不再适用 作废 忘れて 従わない 무시 잊어 따르지",
+  pressed: "首先 必须 必須 总是 每次 调用前 使用前 回答前 まず 必ず 使う前 毎回 먼저 반드시 항상 전에",
+};
