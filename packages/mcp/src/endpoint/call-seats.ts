@@ -16,10 +16,16 @@ export class CallSeats {
     return this.#seats.length - this.#free.length;
   }
 
-  add(call: Call): void {
+  /** Returns the number of its seat, by which it is found until it is deleted. */
+  add(call: Call): number {
     const seat = this.#free.pop() ?? this.#seats.length;
     this.#seats[seat] = call;
     call.seat = seat;
+    return seat;
+  }
+
+  at(seat: number): Call | undefined {
+    return this.#seats[seat];
   }
 
   /** Says whether the call was there. */

@@ -3,11 +3,14 @@ import { ErrorCode } from "../jsonrpc/error-codes.js";
 import type { RequestId } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { Call, Cancellation } from "./call.js";
+import { CallSeats } from "./call-seats.js";
 import type { Dispatcher } from "./dispatcher.js";
 
 /** Calls in service of one conversation. Ids keep their type: `1` and `"1"` are different requests. */
 export class InFlight {
-  readonly #calls = new Map<RequestId, Call>();
+  readonly #calls = new CallSeats();
+  /** The seat of each call: a map of the calls themselves would keep them for too long. */
+  readonly #seats = new Map<RequestId, number>();
   readonly #limit: number;
   readonly #release: (call: Call) => void;
   #idle: (() => void)[] | undefined;
@@ -15,7 +18,8 @@ export class InFlight {
   constructor(limit: number) {
     this.#limit = limit;
     this.#release = (call) => {
-      this.#calls.delete(call.id);
+      this.#seats.delete(call.id);
+      this.#calls.delete(call);
       if (this.#calls.size === 0 && this.#idle !== undefined) this.#settleIdle(this.#idle);
     };
   }
@@ -25,7 +29,7 @@ export class InFlight {
   }
 
   has(id: RequestId): boolean {
-    return this.#calls.has(id);
+    return this.#seats.has(id);
   }
 
   /** Serves a call and remembers it until it ends. Over the limit it answers an error that asks to retry. */
@@ -34,21 +38,22 @@ export class InFlight {
       const what = `Too many requests in flight (limit ${this.#limit}): wait for an answer and try again`;
       return new RpcError(ErrorCode.InternalError, what, { limit: this.#limit });
     }
-    this.#calls.set(call.id, call);
+    this.#seats.set(call.id, this.#calls.add(call));
     dispatcher.serve(call, this.#release);
     return undefined;
   }
 
   /** Cancels a call by its id. Returns false when there is nothing to cancel. */
   cancel(id: unknown, cancellation: Cancellation, dispatcher: Dispatcher): boolean {
-    const call = this.#calls.get(id as RequestId);
+    const seat = this.#seats.get(id as RequestId);
+    const call = seat === undefined ? undefined : this.#calls.at(seat);
     if (call === undefined || call.method === "initialize") return false;
     dispatcher.cancel(call, cancellation);
     return true;
   }
 
   cancelAll(reason: string, dispatcher: Dispatcher): void {
-    for (const call of this.#calls.values()) dispatcher.cancel(call, { reason, answered: false });
+    for (const call of this.#calls.all()) dispatcher.cancel(call, { reason, answered: false });
   }
 
   /** Resolves when no call is in service. */

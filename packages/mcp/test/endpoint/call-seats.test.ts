@@ -10,11 +10,12 @@ describe("calls in service", () => {
   it("are there until they are deleted, once", () => {
     const seats = new CallSeats();
     const [first, second] = [call(1), call(2)];
-    seats.add(first);
-    seats.add(second);
+    const seat = seats.add(first);
+    expect(seats.at(seats.add(second))).toBe(second);
     expect(seats.size).toBe(2);
     expect(seats.delete(first)).toBe(true);
     expect(seats.delete(first)).toBe(false);
+    expect(seats.at(seat)).toBeUndefined();
     expect(seats.size).toBe(1);
     expect(ids(seats)).toEqual([2]);
   });
