@@ -16,6 +16,13 @@ import type {
 /** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
 const LONG_REPLY = 64 * 1024;
 
+/**
+ * What a refused sender may still send and is not read but dropped: ending a connection in the middle of a body takes the reply from
+ * a sender that looks at it afterwards, as most do. So long, and so much: four of the longest messages.
+ */
+const LINGER_MS = 1_000;
+const LINGER_BYTES = 16 * 1024 * 1024;
+
 /** Connections told that they end with a reply: what was sent behind its request is not served any more (RFC 9112 §9.6). */
 const ending = new WeakSet<object>();
 
@@ -43,6 +50,8 @@ export class NodeExchange implements HttpExchange, HttpStream {
   #drain: (() => void) | undefined;
   #chunks: Buffer[] | undefined;
   #bytes = 0;
+  /** The whole reply is written, and its connection ends once the rest of the request has come. */
+  #lingers = false;
   readonly #stallMs: number;
   readonly #room: BodyRoom;
 
@@ -68,7 +77,7 @@ export class NodeExchange implements HttpExchange, HttpStream {
   }
 
   get over(): boolean {
-    return this.#response.writableEnded || this.#response.destroyed;
+    return this.#lingers || this.#response.writableEnded || this.#response.destroyed;
   }
 
   get buffered(): number {
@@ -117,10 +126,30 @@ export class NodeExchange implements HttpExchange, HttpStream {
     const bytes = typeof body === "string" ? Buffer.byteLength(body) : totalBytes(body);
     const length = status === 204 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
-    if (status >= 400 && headers.includes("connection")) ending.add(this.#request.socket);
+    if (status >= 400 && headers.includes("connection")) {
+      ending.add(this.#request.socket);
+      if (typeof body === "string" && !this.#request.complete) return this.#linger(body);
+    }
     if (bytes >= LONG_REPLY) this.#response.setTimeout(this.#stallMs);
     if (typeof body === "string") this.#response.end(body);
     else this.#endWith(body);
+  }
+
+  /** Writes the whole reply, drops what still comes, and only then ends the connection. */
+  #linger(body: string): void {
+    const request = this.#request;
+    this.#lingers = true;
+    if (body === "") this.#response.flushHeaders();
+    else this.#response.write(body);
+    let dropped = 0;
+    const end = (): void => {
+      clearTimeout(timer);
+      this.#response.end();
+    };
+    const timer = setTimeout(end, LINGER_MS).unref();
+    request.on("data", (chunk: Buffer) => (dropped += chunk.length) > LINGER_BYTES && end());
+    request.once("close", end);
+    request.resume();
   }
 
   /** The head of the reply and all pieces leave in one write. */

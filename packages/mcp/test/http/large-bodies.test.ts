@@ -1,6 +1,8 @@
 // Large request bodies share a bounded room: who finds none is told to come again, and nothing is read of the body.
+import { once } from "node:events";
 import { type IncomingMessage, request as httpRequest } from "node:http";
-import { expect, it, onTestFinished } from "vitest";
+import { connect, type Socket } from "node:net";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { Server } from "../../src/server/server.js";
 import { gate, JSON_TYPES, modern, modernHeaders, postModern, start } from "./http-fixture.js";
 
@@ -53,4 +55,50 @@ it("a client that goes away gives its room back", async () => {
   const large = modern("tools/call", { name: "echo", arguments: { text: LARGE } });
   leaving.on("socket", (socket) => socket.on("connect", () => leaving.destroy()));
   await expect.poll(async () => (await postModern(url, large)).status).toBe(200);
+});
+
+/** The status of a POST whose sender sends all of it before it looks at the reply. */
+function posted(url: string, body: Buffer): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(url, { method: "POST", headers: JSON_TYPES, agent: false });
+    request.on("response", (reply: IncomingMessage) => resolve(reply.resume().statusCode)).on("error", reject);
+    request.end(body);
+  });
+}
+
+it("a refused sender gets its reply though it was still sending", async () => {
+  const { url } = await start();
+  const body = Buffer.alloc(5 * 1024 * 1024, "x");
+  const statuses = await Promise.all(Array.from({ length: 8 }, () => posted(url, body)));
+  expect(new Set(statuses)).toEqual(new Set([413]));
+});
+
+/** A connection that has had its refusal, and has sent no more than the head of a long request. */
+async function refused(url: string): Promise<Socket> {
+  const { hostname, port, host } = new URL(url);
+  const socket = connect({ host: hostname, port: Number(port) }).on("error", () => undefined);
+  onTestFinished(() => void socket.destroy());
+  socket.write(
+    `POST /mcp HTTP/1.1\r\nHost: ${host}\r\nContent-Type: application/json\r\nContent-Length: 1000000000\r\n\r\n`,
+  );
+  const [reply] = (await once(socket, "data")) as [Buffer];
+  expect(String(reply)).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close[\s\S]*The body is too long$/i);
+  return socket;
+}
+
+it("a refused sender that neither ends nor stops is cut after a second, or when it has sent too much", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { url } = await start();
+  const idle = await refused(url);
+  const ended = once(idle, "end");
+  vi.advanceTimersByTime(1_000);
+  await ended;
+  const busy = await refused(url);
+  const piece = Buffer.alloc(1024 * 1024);
+  const more = (error?: Error | null): boolean => !(error instanceof Error) && busy.write(piece, more);
+  more();
+  await new Promise((resolve) => busy.once("close", resolve)); // with or without an error
+  expect(busy.bytesWritten).toBeGreaterThan(8 * 1024 * 1024);
+  expect(busy.bytesWritten).toBeLessThan(64 * 1024 * 1024);
 });
