@@ -5,13 +5,14 @@ import { noAudit } from "../audit/memory-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { PluginHealth } from "../plugins/plugin.js";
+import { lastLines } from "../plugins/plugin-end.js";
 import type { PluginReview } from "../server/plugin-reviews.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
 import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
-import { startPlugins } from "./started-plugins.js";
-import { complain, ExitCode, print, styled } from "./terminal.js";
+import { sayBesides, startPlugins } from "./started-plugins.js";
+import { ExitCode, print, styled } from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -35,8 +36,8 @@ export async function pluginsCommand(line: CommandLine): Promise<number> {
 async function list(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(policyFile(line));
   const kept = { own: ownPlaces(line), storage: pluginStorage() };
-  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
-  await startPlugins(secure);
+  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
+  await startPlugins(secure, true);
   const health = secure.pluginHealth();
   const reviews = secure.pluginReviews();
   await secure.stop();
@@ -57,11 +58,12 @@ function reviewed(reviews: readonly PluginReview[], name: string) {
 
 function show(health: readonly Listed[]): void {
   if (health.length === 0) print("The policy loads no plugin; name some in plugins.load.");
-  for (const { name, state, version, tools, note, wall, ...review } of health) {
+  for (const { name, state, version, tools, note, output, wall, ...review } of health) {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
     const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
     if (note !== "") print(`  ${cleanLine(note)}`);
+    for (const line of lastLines(output)) print(styled("dim", `  | ${cleanLine(line)}`));
     showReview(review);
   }
 }

@@ -21,7 +21,7 @@ import { askInTerminal, askYesNo } from "./ask-in-terminal.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
 import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
-import { startPlugins } from "./started-plugins.js";
+import { sayBesides, startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 
 /** One plugin as it is and as it was approved. */
@@ -79,7 +79,7 @@ async function compare(
   }: { readonly line: CommandLine; readonly before: PluginLock | undefined; readonly wanted: string | undefined },
 ): Promise<Compared[]> {
   const kept = { own: ownPlaces(line), storage: pluginStorage() };
-  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
+  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
   await startPlugins(secure);
   const found: Compared[] = [];
   for (const { name, state, note } of secure.pluginHealth()) {

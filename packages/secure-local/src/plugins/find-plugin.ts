@@ -1,5 +1,5 @@
 // Finds out what a plugin is: a module, or an executable with a manifest.
-import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { parse } from "yaml";
 import { PluginError } from "./plugin-error.js";
@@ -25,7 +25,7 @@ const PROGRAM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin"];
 
 /** @throws PluginError saying what is missing */
 export function findPlugin(given: string): PluginSource {
-  if (!existsSync(given)) throw new PluginError(`There is nothing at ${given}.`);
+  if (!existsSync(given)) throw new PluginError(`There is nothing at ${given}; correct its path in plugins.load.`);
   const path = realpathSync(given);
   if (!statSync(path).isDirectory()) {
     if (MODULES.some((name) => extname(name) === extname(path)))
@@ -64,7 +64,9 @@ function parsed(manifest: string): Readonly<Record<string, unknown>> {
     const read: unknown = parse(readFileSync(manifest, "utf8"), { maxAliasCount: 0 });
     if (typeof read === "object" && read !== null) return read as Readonly<Record<string, unknown>>;
   } catch (error) {
-    throw new PluginError(`${manifest}: ${error instanceof Error ? error.message : String(error)}`);
+    // What follows the first line draws the place.
+    const [message] = String(error instanceof Error ? error.message : error).split("\n");
+    throw new PluginError(`${manifest}: ${message}`);
   }
   throw new PluginError(`${manifest} must be a mapping.`);
 }
@@ -74,12 +76,22 @@ function programOf(name: string, folder: string): string {
   if (name === "node") return realpathSync(process.execPath);
   if (name.includes("/")) {
     const path = resolve(folder, name);
-    if (existsSync(path)) return path;
-    throw new PluginError(`There is no program ${path}.`);
+    if (!existsSync(path)) throw new PluginError(`There is no program ${path}; correct run in ${MANIFEST}.`);
+    if (isExecutable(path)) return path;
+    throw new PluginError(`${path} is no program that may be run; make it one: chmod +x ${path}`);
   }
   const found = PROGRAM_FOLDERS.map((each) => join(each, name)).find(existsSync);
   if (found !== undefined) return found;
   throw new PluginError(`There is no program "${name}" in ${PROGRAM_FOLDERS.join(", ")}.`);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Files of the plugin are named as they lie beside the manifest, but it does not run there. */

@@ -3,7 +3,7 @@ import { StringDecoder } from "node:string_decoder";
 import type { Readable } from "node:stream";
 
 /** Characters of one line: a result of the largest size, and what JSON adds to it. */
-const MAX_LINE = 4 * 1024 * 1024;
+export const MAX_LINE: number = 4 * 1024 * 1024;
 
 export interface LineReaderOptions {
   readonly line: (text: string) => void;

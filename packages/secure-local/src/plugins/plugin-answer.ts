@@ -24,7 +24,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 /** @param line The plugin's line: the answer itself or under `answer`, which may be a text alone. @throws PluginError */
 export function readAnswer(line: Json): ReadAnswer {
   if (line["failed"] === true)
-    throw new PluginError("The plugin failed; its own output says why (mcp-secure-local plugins list).");
+    throw new PluginError("The plugin failed. What it complained of is told on the stderr of the server, not here.");
   const answer = "answer" in line ? line["answer"] : line;
   if (typeof answer === "string") return { text: answer, blocks: [], structured: undefined, isError: false };
   if (typeof answer !== "object" || answer === null)

@@ -49,7 +49,7 @@ async function answerCall(
     return { id, answer: await plugin.resources?.[String(resource)]?.read(context) };
   } catch (error) {
     console.error(error);
-    return { id, failed: true };
+    return { id, failed: true, error: String((error as Error | undefined)?.stack ?? error).slice(0, 4_000) };
   } finally {
     conversation.calls.delete(id);
   }
@@ -101,7 +101,7 @@ function host({ load, answer, context, secrets }: HostParts): void {
       serve(plugin);
     })
     .catch((error: unknown) => {
-      console.error(error);
+      console.error("%s cannot be loaded:", path, error);
       process.exit(1);
     });
 }

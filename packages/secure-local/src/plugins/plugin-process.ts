@@ -3,8 +3,9 @@ import type { ChildProcess } from "node:child_process";
 import { endWalled } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
 import { Complaint } from "./complaint.js";
-import { readLines } from "./line-reader.js";
+import { MAX_LINE, readLines } from "./line-reader.js";
 import { type AnswerAsk, PluginAsks } from "./plugin-asks.js";
+import { endText } from "./plugin-end.js";
 import { PluginError } from "./plugin-error.js";
 import { Pulse } from "./pulse.js";
 
@@ -25,6 +26,8 @@ export interface CallOptions {
 const MAX_WAITING = 64;
 /** Lines that answer nothing, before the plugin is taken to be broken. */
 const MAX_STRAY = 10_000;
+/** Characters of the first of them that people are shown. */
+const SHOWN_STRAY = 200;
 /** Bytes written to it that it has not read: sixteen answers of the largest size. Who asks and never reads gets no further. */
 const MAX_UNREAD = 48 * 1024 * 1024;
 /** Time to end by itself once its input is closed: the server is to be gone within a second of its client. */
@@ -60,6 +63,12 @@ export class PluginProcess {
   readonly #pulse: Pulse;
   #ids = 0;
   #stray = 0;
+  #firstStray = "";
+  #heard = false;
+  #unanswered = false;
+  /** Why it was ended from here; empty where that was no fault of its own. */
+  #why: string | undefined;
+  #end: string | undefined;
 
   constructor(
     wall: Wall,
@@ -71,27 +80,58 @@ export class PluginProcess {
     this.#asks = new PluginAsks({ answer: asked, send: (message) => this.#send(message) });
     this.#pulse = new Pulse({ changed: pulse, ping: pings ? () => this.#send({ ping: 1 }) : undefined });
     child.stdin?.on("error", () => undefined);
-    this.#complaint = new Complaint(child.stderr, { flooded: () => this.kill() });
+    this.#complaint = new Complaint(child.stderr, {
+      flooded: () => this.kill("it wrote more to stderr than a log is"),
+    });
     if (child.stdout) {
-      readLines(child.stdout, { line: (text) => this.#line(text, ready), tooLong: () => this.kill() });
+      readLines(child.stdout, {
+        line: (text) => this.#line(text, ready),
+        tooLong: () => this.kill(`it wrote a line of more than ${MAX_LINE / 2 ** 20} MiB to stdout`),
+      });
     }
     this.#gone = new Promise((resolve) => {
       const over = (): void => {
         this.#asks.close();
         this.#pulse.stop();
+        this.#unanswered = this.#waiting.size > 0;
         for (const { settle } of [...this.#waiting.values()])
           settle(new PluginError("The plugin ended before it answered."));
         ended(this);
         resolve();
       };
-      child.once("error", over);
-      child.once("close", over);
+      child.once("error", (error) => {
+        this.#end = `it could not be started (${error.message})`;
+        over();
+      });
+      child.once("close", (code, signal) => {
+        this.#end ??= endText(code, signal);
+        over();
+      });
     });
   }
 
-  /** What it wrote to stderr last. */
-  get complaint(): string {
-    return this.#complaint.text;
+  /** What it wrote to stderr last, and to stdout that was no answer. */
+  get output(): string {
+    const { text } = this.#complaint;
+    if (this.#stray === 0) return text;
+    const first = JSON.stringify(this.#firstStray);
+    return `${text}\nstdout is for answers; lines there that are none: ${this.#stray}, the first: ${first}`.trim();
+  }
+
+  /** Whether it has said anything. */
+  get heard(): boolean {
+    return this.#heard;
+  }
+
+  /** How it ended, once it has; undefined while it runs, and where it was no longer wanted. */
+  get end(): string | undefined {
+    if (this.#why === undefined) return this.#end;
+    return this.#why === "" ? undefined : `${this.#why}, and was ended`;
+  }
+
+  /** Whether it ended before it had answered. */
+  get unanswered(): boolean {
+    return this.#unanswered;
   }
 
   /** Whether it gives no sign of life although it has something to answer. */
@@ -142,8 +182,9 @@ export class PluginProcess {
     clearTimeout(timer);
   }
 
-  /** Ends it and all it started, at once. */
-  kill(): void {
+  /** Ends it and all it started, at once. @param why What it did, in words after "it" */
+  kill(why = ""): void {
+    this.#why ??= this.#end === undefined ? why : undefined;
     endWalled(this.#wall, this.#child);
   }
 
@@ -151,31 +192,33 @@ export class PluginProcess {
     const { stdin } = this.#child;
     if (!stdin?.writable) return;
     stdin.write(`${JSON.stringify(message)}\n`);
-    if (stdin.writableLength > MAX_UNREAD) this.kill();
+    if (stdin.writableLength > MAX_UNREAD) this.kill("it does not read what it asks for");
   }
 
   #line(text: string, ready: ProcessEvents["ready"]): void {
+    this.#heard = true;
     const message = objectOf(text);
     const isPong = this.#pulse.pinged && message !== undefined && "pong" in message;
-    if (!isPong) this.#message(message, ready);
+    if (!isPong) this.#message(message, text, ready);
     this.#pulse.heard(this.#waiting.size > 0);
   }
 
-  #message(message: Json | undefined, ready: ProcessEvents["ready"]): void {
+  #message(message: Json | undefined, text: string, ready: ProcessEvents["ready"]): void {
     const waiting = this.#waiting.get(message?.["id"] as number);
     const progress = message?.["progress"];
     if (message !== undefined && "ready" in message) ready(message["ready"]);
     else if (message !== undefined && "ask" in message)
       this.#asks.take(message, this.#waiting.get(message["for"] as number)?.signal);
-    else if (message === undefined || waiting === undefined) this.#dropped();
+    else if (message === undefined || waiting === undefined) this.#dropped(text);
     else if (isProgress(progress))
       waiting.progress?.(progress.done, numberOf(progress.total), textOf(progress.message));
     else waiting.settle(message);
   }
 
-  #dropped(): void {
+  #dropped(text: string): void {
+    if (this.#stray === 0) this.#firstStray = text.slice(0, SHOWN_STRAY);
     this.#stray += 1;
-    if (this.#stray === MAX_STRAY) this.kill();
+    if (this.#stray === MAX_STRAY) this.kill(`it wrote ${MAX_STRAY} lines to stdout that answer nothing`);
   }
 }
 

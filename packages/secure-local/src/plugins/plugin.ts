@@ -1,18 +1,15 @@
 // One plugin under supervision: started when it may be, asked, restarted with growing waits, stopped for good.
-import type { Surroundings } from "../capabilities/surround.js";
 import { type LearnSecret, SecretBroker, SecretError } from "../capabilities/secret-broker.js";
-import { surround } from "../capabilities/surround.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import type { PluginGrant } from "../policy/plugins-policy.js";
 import type { Policy } from "../policy/policy.js";
-import { findWall } from "../sandbox/find-wall.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
-import { findPlugin, type PluginSource } from "./find-plugin.js";
-import { hashPlugin } from "./hash-plugin.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
+import { reportOf } from "./plugin-end.js";
 import { PluginError } from "./plugin-error.js";
+import { type PluginPlace, preparePlace } from "./plugin-place.js";
 import { PluginPowers, type StartedCommand } from "./plugin-powers.js";
 import { type CallOptions, type PluginCall, PluginProcess } from "./plugin-process.js";
 import { RestartPlan } from "./restart-plan.js";
@@ -32,8 +29,12 @@ export interface PluginHealth {
   readonly version: string | undefined;
   readonly tools: number;
   readonly starts: number;
-  /** Why it is not ready, or what it complained of last. */
+  /** Why it is not ready. */
   readonly note: string;
+  /** What it wrote last that is no answer; of the process before where there is none. */
+  readonly output: string;
+  /** Whether its process has said anything yet; one that has not may still turn out to be broken. */
+  readonly heard: boolean;
   readonly wall: Wall["name"] | undefined;
 }
 
@@ -56,12 +57,6 @@ export interface PluginOptions {
   readonly runs: (started: StartedCommand) => Promise<void>;
 }
 
-interface Place {
-  readonly wall: Wall;
-  readonly source: PluginSource;
-  readonly surroundings: Surroundings;
-}
-
 export class Plugin {
   readonly name: string;
   readonly #options: PluginOptions;
@@ -73,7 +68,10 @@ export class Plugin {
   #state: PluginState = "starting";
   #note = "";
   #starts = 0;
-  #place: Place | undefined;
+  /** What was told last, so that a plugin that falls again and again is told of once. */
+  #told = "";
+  #output = "";
+  #place: PluginPlace | undefined;
   #process: PluginProcess | undefined;
   #description: PluginDescription | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -98,16 +96,21 @@ export class Plugin {
     const { name, description } = this;
     const tools = description?.tools.length ?? 0;
     const silent = this.#state === "ready" && this.#process?.silent === true;
-    const note = this.#note || (silent ? SILENT : (this.#process?.complaint ?? ""));
+    const note = this.#note || (silent ? SILENT : "");
+    const output = this.#process?.output || this.#output;
+    const heard = this.#process?.heard ?? true;
     const wall = this.#place?.wall.name;
     const state = silent ? "unresponsive" : this.#state;
-    return { name, state, version: this.#description?.version, tools, starts: this.#starts, note, wall };
+    const version = this.#description?.version;
+    return { name, state, version, tools, starts: this.#starts, note, output, heard, wall };
   }
 
   /** Finds it, and starts it where it has to run to say what it offers. Never rejects. */
   async start(): Promise<void> {
     try {
-      this.#place ??= await this.#prepare();
+      const { grant, own, refused } = this.#options;
+      this.#placeholders = { secrets: this.#secrets.placeholders(), env: this.#secrets.variables() };
+      this.#place ??= await preparePlace({ grant, granted: this.#granted, own, secrets: this.#secrets, refused });
       // Stopped while its place was prepared.
       if (this.#state === "stopped") return await this.stop();
       const { source } = this.#place;
@@ -123,14 +126,19 @@ export class Plugin {
   async call(asked: PluginCall, options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
     const place = this.#place;
     if (place?.source.kind === "executable" && !place.source.persistent && this.#state === "ready") {
-      const process = this.#spawn(place, () => undefined);
+      const process = this.#spawn(place, (ended) => this.#fell(ended, ended.unanswered ? ended.end : undefined));
       try {
         return await process.call(asked, options);
       } finally {
         process.kill();
       }
     }
-    if (this.#process !== undefined && this.#state === "ready") return await this.#process.call(asked, options);
+    if (this.#process !== undefined && this.#state === "ready") {
+      const answer = await this.#process.call(asked, options);
+      if (answer["failed"] === true)
+        this.#tell("a call of it failed", typeof answer["error"] === "string" ? answer["error"] : "");
+      return answer;
+    }
     throw new PluginError(`The plugin ${this.name} is ${this.#state}${this.#note === "" ? "" : `: ${this.#note}`}`);
   }
 
@@ -141,40 +149,14 @@ export class Plugin {
     await this.#place?.surroundings.close();
   }
 
-  async #prepare(): Promise<Place> {
-    const { grant, own, refused } = this.#options;
-    this.#placeholders = { secrets: this.#secrets.placeholders(), env: this.#secrets.variables() };
-    const source = findPlugin(grant.path);
-    if (grant.sha256 !== undefined) {
-      const actual = hashPlugin(grant.path);
-      if (actual !== grant.sha256)
-        throw new PluginError(
-          `Its content is not the one the policy knows. If it was changed on purpose: sha256: ${actual}`,
-        );
-    }
-    const wall = await findWall(this.#options.policy.sandbox);
-    const tell = refused && ((endpoint: string, rule: string): void => refused(this.name, endpoint, rule));
-    const told = tell === undefined ? {} : { refused: tell };
-    return {
-      wall,
-      source,
-      surroundings: await surround(this.#granted, {
-        own,
-        wall,
-        owner: ["plugin", this.name],
-        secrets: this.#secrets,
-        ...told,
-      }),
-    };
-  }
-
-  #launch(place: Place): void {
-    this.#timer = setTimeout(() => this.#process?.kill(), START_MS);
+  #launch(place: PluginPlace): void {
+    const late = `its module was not loaded within ${START_MS / 1_000} s (what it awaits at its top level has to end)`;
+    this.#timer = setTimeout(() => this.#process?.kill(late), START_MS);
     this.#process = this.#spawn(place, (process) => this.#ended(process));
     if (place.source.kind === "executable") this.#ready();
   }
 
-  #spawn({ wall, source, surroundings }: Place, ended: (process: PluginProcess) => void): PluginProcess {
+  #spawn({ wall, source, surroundings }: PluginPlace, ended: (process: PluginProcess) => void): PluginProcess {
     this.#starts += 1;
     const command = pluginCommand(source, surroundings, this.#placeholders);
     const child = startWalled(wall, command, ["pipe", "pipe", "pipe"]);
@@ -230,7 +212,21 @@ export class Plugin {
     this.#state = "refused";
     this.#note = note;
     this.#process?.kill();
+    this.#tell(`it is not started: ${note}`);
     this.#options.changed();
+  }
+
+  #fell(process: PluginProcess, how: string | undefined): void {
+    this.#output = process.output;
+    if (how !== undefined) this.#tell(how, process.output);
+  }
+
+  #tell(what: string, output = ""): void {
+    const lines = reportOf(this.name, what, output);
+    const text = lines.join("\n");
+    if (text === this.#told) return;
+    this.#told = text;
+    for (const line of lines) this.#options.say?.(line);
   }
 
   #ended(process: PluginProcess): void {
@@ -238,7 +234,9 @@ export class Plugin {
     if (this.#state === "stopped" || this.#state === "refused") return;
     this.#plan.ended(performance.now() - process.started);
     this.#state = this.#plan.broken ? "broken" : "waiting";
-    this.#note = `it ended by itself${process.complaint === "" ? "" : ` (${process.complaint.slice(-300)})`}; next start in ${Math.ceil(this.#plan.waitMs / 1_000)} s`;
+    const how = process.end ?? "it was ended";
+    this.#note = `${how}; next start in ${Math.ceil(this.#plan.waitMs / 1_000)} s`;
+    this.#fell(process, how);
     this.#process = undefined;
     this.#timer = setTimeout(() => void this.start(), this.#plan.waitMs).unref();
     this.#options.changed();

@@ -1,6 +1,7 @@
 // The plugins of the policy, loaded with the first policy that names some: most name none, and all want to start fast.
 import type { AuditSink } from "../audit/audit-event.js";
 import { replaceKnown } from "../audit/known-secrets.js";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Policy } from "../policy/policy.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { StartedCommand } from "../plugins/plugin-powers.js";
@@ -21,7 +22,8 @@ const NOTHING: PluginOffer = {
 
 export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "runs"> {
   readonly audit: AuditSink;
-  readonly say: (line: string) => void;
+  /** `about`: the line tells of a plugin, and the operator may know that in another way. */
+  readonly say: (line: string, about?: "plugin") => void;
   /** Told what came of the lock's file when that is not as before. */
   readonly locked: (news: LockNews) => void;
 }
@@ -102,6 +104,7 @@ export class LazyPlugins {
         this.#relock();
         this.#options.changed();
       },
+      say: (line) => this.#options.say(cleanLine(replaceKnown(line)), "plugin"),
       learn: learnSecret,
       runs: (started) => this.#recorded(started),
     });
@@ -113,7 +116,8 @@ export class LazyPlugins {
     if (file !== undefined)
       this.#unwatch = watchFile(lockFileOf(file), { changed: () => this.#lockTouched(), say: this.#options.say });
     // What a plugin complains of may hold anything.
-    this.#health = () => set.health().map((each) => ({ ...each, note: replaceKnown(each.note) }));
+    this.#health = () =>
+      set.health().map((each) => ({ ...each, note: replaceKnown(each.note), output: replaceKnown(each.output) }));
     return set;
   }
 }

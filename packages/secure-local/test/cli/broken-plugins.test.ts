@@ -1,0 +1,82 @@
+// Plugins that are broken in the ways plugins are: `plugins list` says what happened, where, and what to do; so does a call.
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { endText } from "../../src/plugins/plugin-end.js";
+import { pluginFolder } from "../sandbox/plugin-folder.js";
+import { hasWall } from "../sandbox/walls.js";
+import { type Ran, run } from "./command.js";
+
+const folder = pluginFolder();
+afterAll(() => folder.remove());
+
+const tools = "tools: { go: { description: 'Goes', run: () => { throw new Error('a detail of ours'); } } }";
+const MODULES = {
+  throws: 'import "node:fs";\nthrow new Error("no key in the configuration");\n',
+  syntax: "export default {\n",
+  exits: 'console.log("before the end");\nprocess.exit(7);\n',
+  noise: 'import { writeSync } from "node:fs";\nwriteSync(1, "debug: on\\n");\nprocess.exit(1);\n',
+  other: `export default { name: "another", version: "1", ${tools} };\n`,
+  fails: `export default { name: "fails", version: "1", ${tools} };\n`,
+};
+for (const [name, text] of Object.entries(MODULES)) folder.write(name, { "plugin.mjs": text });
+
+function executable(name: string, run: string, text: string, persistent: boolean): void {
+  const manifest = `name: ${name}\nversion: "1"\nrun: [${run}]\npersistent: ${persistent}\ntools: [{ name: go, description: Goes }]\n`;
+  folder.write(name, { "manifest.yaml": manifest, "main.sh": text });
+}
+executable("falls", "sh, main.sh", "echo falling >&2\nexit 3\n", true);
+executable("garbage", "sh, main.sh", "echo 'not JSON'\necho trouble >&2\nexit 5\n", false);
+executable("closed", "./main.sh", "exit 0\n", true);
+chmodSync(join(folder.path, "closed", "main.sh"), 0o644);
+
+async function ask(plugins: readonly string[], words: readonly string[]): Promise<Ran> {
+  const policy = join(folder.path, `${plugins.join("-")}.yaml`);
+  const load = plugins.map((name) => `{ name: ${name} }`).join(", ");
+  const text = `version: "1.0"\ntools: { allowed: ["*"] }\nplugins: { folder: ${folder.path}, load: [${load}] }\n`;
+  writeFileSync(policy, text, { mode: 0o600 });
+  return await run([...words, "--policy", policy], { home: folder.path });
+}
+
+describe.skipIf(!hasWall())("broken plugins", () => {
+  it("are each told with what they wrote", async () => {
+    const names = ["throws", "syntax", "exits", "noise", "other", "falls", "closed", "gone"];
+    const { code, stdout, stderr } = await ask(names, ["plugins", "list"]);
+    expect(code).toBe(1);
+    expect(stderr).toBe("");
+    const told = (name: string): string => stdout.split(/^(?=\w)/m).find((part) => part.startsWith(`${name}  `)) ?? "";
+    expect(told("throws")).toMatch(
+      /waiting.*\n {2}it ended by itself with code 1; next start in \d s\n {2}\| \S+throws\/plugin\.mjs cannot be loaded: Error: no key in the configuration\n {2}\| +at \S+throws\/plugin\.mjs:2:7\n/,
+    );
+    expect(told("syntax")).toMatch(/syntax\/plugin\.mjs cannot be loaded: SyntaxError/);
+    expect(told("exits")).toMatch(/with code 7; [^]*\| before the end\n/);
+    expect(told("noise")).toContain('stdout is for answers; lines there that are none: 1, the first: "debug: on"');
+    expect(told("other")).toMatch(/refused.*\n {2}It calls itself another, the policy other; make them the same\./);
+    expect(told("falls")).toMatch(/waiting.*\n {2}it ended by itself with code 3; [^]*\| falling\n/);
+    expect(told("closed")).toMatch(
+      /closed\/main\.sh is no program that may be run; make it one: chmod \+x \S+main\.sh\n/,
+    );
+    expect(told("gone")).toMatch(/There is nothing at \S+gone; correct its path in plugins\.load\.\n/);
+  });
+
+  it("say why a call failed to the operator, and only that it did to the client", async () => {
+    const thrown = await ask(["fails"], ["call", "fails_go", "--json"]);
+    expect(thrown.stderr).toMatch(/^plugin fails: a call of it failed\n {2}\| Error: a detail of ours\n/);
+    expect(thrown.stdout).toContain("The plugin failed.");
+    expect(thrown.stdout).not.toContain("a detail of ours");
+    const ended = await ask(["garbage"], ["call", "garbage_go", "--json"]);
+    expect(ended.stderr).toMatch(
+      /^plugin garbage: it ended by itself with code 5\n {2}\| trouble\n {2}\| stdout is for answers; .*"not JSON"\n$/,
+    );
+    expect(ended.stdout).toContain("The plugin ended before it answered.");
+    expect(ended.stdout).not.toContain("trouble");
+  });
+});
+
+it.each([
+  [0, null, "it ended by itself with code 0"],
+  [3, null, "it ended by itself with code 3"],
+  [139, null, "it was ended by SIGSEGV"],
+  [200, null, "it ended by itself with code 200"],
+  [null, "SIGKILL", "it was ended by SIGKILL"],
+] as const)("the end of a process is told: %s %s", (code, signal, text) => expect(endText(code, signal)).toBe(text));
