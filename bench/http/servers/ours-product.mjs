@@ -1,7 +1,11 @@
-// The bench's tools behind the product's whole guard chain and the token of its door. Runs bundled, as the product does.
+// The bench's tools behind the product's whole guard chain, the token of its door and its gate of memory. Runs bundled, as
+// the product does.
 import { parseArgs } from "node:util";
 import { serveHttp } from "@secure-local/mcp/http";
 import { httpDoor } from "../../../packages/secure-local/src/server/http-door.ts";
+import { memoryLimit } from "../../../packages/secure-local/src/server/http-room.ts";
+import { MemoryGate } from "../../../packages/secure-local/src/server/memory-gate.ts";
+import { MemoryWatch } from "../../../packages/secure-local/src/server/memory-watch.ts";
 import { benchProduct } from "../../stdio/servers/product-parts.mjs";
 import { listening } from "./serving.mjs";
 
@@ -11,10 +15,13 @@ const { values } = parseArgs({
 
 // A function, because the bundle is CommonJS and has no await of its own.
 async function main() {
-  const { server, audit } = await benchProduct({ folder: "http", audit: values.audit, policy: values.policy });
+  const onRefused = () => undefined;
+  const gate = new MemoryGate({ watch: new MemoryWatch({ limit: memoryLimit() }), onRefused });
+  const place = { folder: "http", audit: values.audit, policy: values.policy };
+  const { server, audit } = await benchProduct(place, { admit: gate.middleware });
   const serving = await serveHttp(server, {
     answers: values.mode === "sse" ? "sse" : "auto",
-    authorization: httpDoor({ token: process.env.BENCH_TOKEN, audit, onRefused: () => undefined }),
+    authorization: httpDoor({ token: process.env.BENCH_TOKEN, audit, onRefused, gate }),
     // The product's own rate is far above what people send, and far below what a bench does.
     rate: { perSecond: 1_000_000, burst: 4_000_000 },
     pings: true,

@@ -17,11 +17,11 @@ const tool = ({ name, description, inputSchema }, run) => ({
 });
 const tools = [tool(ECHO, ({ text }) => text), tool(ADD, ({ a, b }) => String(a + b))];
 
-/** A server and its log, in a `folder` of its own; `audit` is "synced" or "unsynced". */
-export async function benchProduct({ folder, policy: file, audit: sync }) {
+/** A server and its log, in a `folder` of its own; `audit` is "synced" or "unsynced"; `more` goes to the server as it is. */
+export async function benchProduct({ folder, policy: file, audit: sync }, more = {}) {
   const place = join(process.env.XDG_STATE_HOME, `${folder}-${sync}`);
   mkdirSync(place, { recursive: true });
   const policy = await loadPolicy(file);
   const audit = await AuditLog.open(join(place, "audit.log"), { sync: sync === "synced" });
-  return { server: new SecureServer({ policy, audit, version: "1.0.0", tools }).server, audit };
+  return { server: new SecureServer({ policy, audit, version: "1.0.0", tools, ...more }).server, audit };
 }
