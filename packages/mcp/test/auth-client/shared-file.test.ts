@@ -1,4 +1,4 @@
-// Twelve processes with one token file: however they need a token, the authorization server is asked once.
+// Many processes with one token file: however they need a token, the authorization server is asked once.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { rolldown } from "rolldown";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { repeated } from "../support/soak.js";
 import { type Mock, mockAuthorization } from "./support/mock-authorization.js";
 
-const PROCESSES = 12;
+const PROCESSES = repeated(5, 12);
 const SOURCES = join(import.meta.dirname, "../../src/entries");
 const PROGRAM = join(import.meta.dirname, "fixtures/sharing-process.mjs");
 

@@ -10,6 +10,8 @@ import { gone, openScript, type Recorded, runs, treeCounter } from "./child-fixt
 
 const built = resolve(import.meta.dirname, "../../dist/node/child-link.js");
 const STAY = `setInterval(() => {}, 1e9)`;
+/** Arguments of a shell, whose place a program takes that ignores SIGTERM. */
+const BLIND = `"-c", "trap '' TERM; exec sleep 1000"`;
 const quick = { inputEndMs: 20, terminateMs: 20 };
 
 beforeAll(() => {
@@ -21,7 +23,6 @@ beforeAll(() => {
 function starting(spawns: string, then = STAY): string {
   return `
     const { spawn } = require("node:child_process");
-    const node = process.execPath;
     const own = { detached: true, stdio: "ignore" };
     const children = [${spawns}];
     const report = () => console.log(JSON.stringify({ pids: [process.pid, ...children.map(({ pid }) => pid)] }));
@@ -78,13 +79,11 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
     }
   });
 
-  const BLIND = `"-e", 'process.on("SIGTERM", () => {}); ${STAY}'`;
-
   it.each([
-    ["in the same group", `spawn(node, [${BLIND}], { stdio: "ignore" })`],
-    ["in a session of its own", `spawn(node, [${BLIND}], own)`],
-    ["in a session of its own, without its variables", `spawn(node, [${BLIND}], { ...own, env: {} })`],
-    ["that holds our pipes", `spawn(node, [${BLIND}], { detached: true, stdio: "inherit" })`],
+    ["in the same group", `spawn("/bin/sh", [${BLIND}], { stdio: "ignore" })`],
+    ["in a session of its own", `spawn("/bin/sh", [${BLIND}], own)`],
+    ["in a session of its own, without its variables", `spawn("/bin/sh", [${BLIND}], { ...own, env: {} })`],
+    ["that holds our pipes", `spawn("/bin/sh", [${BLIND}], { detached: true, stdio: "inherit" })`],
     ["in numbers", `...Array.from({ length: 8 }, () => spawn("setsid", ["sleep", "1000"], own))`],
   ])("leaves no grandchild %s", async (_name, spawns) => {
     for (const then of [STAY, `process.stdin.resume()`]) {
@@ -155,8 +154,7 @@ describe.skipIf(process.platform !== "linux")("a child that ends by itself", () 
 });
 
 describe.skipIf(process.platform !== "linux")("when our own process ends without closing", () => {
-  const blind = JSON.stringify(`process.on("SIGTERM", () => {}); ${STAY}`);
-  const stubborn = starting(`spawn(node, ["-e", ${blind}], own)`, `process.on("SIGTERM", () => {}); ${STAY}`);
+  const stubborn = starting(`spawn("/bin/sh", [${BLIND}], own)`, `process.on("SIGTERM", () => {}); ${STAY}`);
 
   /** Ends a process with a child that would stay; resolves, once both are gone, with how it ended. */
   async function endOf(ending: string): Promise<{ code: number | null; signal: string | null }> {

@@ -4,6 +4,7 @@ import { runInNewContext } from "node:vm";
 import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { repeated } from "../support/soak.js";
 import { openScript, type Recorded } from "./child-fixture.js";
 
 /** Bytes of each flood. The whole gigabyte takes some seconds: set FLOOD_BYTES=1073741824 to see it. */
@@ -165,7 +166,7 @@ describe("a flood", () => {
     ["short lines", `"y\\n".repeat(30000)`],
     ["a line without an end", `"y".repeat(65536)`],
     ["a message without an end", `'{"id":1,"result":"'.repeat(3000)`],
-    ["bytes that are not UTF-8", `Buffer.alloc(65536, "\\xff\\n", "latin1")`],
+    ["bytes that are not UTF-8", `Buffer.alloc(65536, "${"\\xff".repeat(repeated(15, 1))}\\n", "latin1")`],
   ])("of %s to standard output ends the child with an error that says so", async (_name, chunk) => {
     const child = await flooded(flood("stdout", chunk));
     expect(child.ends[0]?.code).toBe("LIMIT");

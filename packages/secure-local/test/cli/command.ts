@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 export const COMMAND = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
 
 /** Compiling the command takes a sixth of its start, so its code is kept for the next test and the next run of them. */
-const CACHE = fileURLToPath(new URL("../../../../node_modules/.cache", import.meta.url));
+export const CACHE: string = fileURLToPath(new URL("../../../../node_modules/.cache", import.meta.url));
 
 export interface Ran {
   readonly code: number | null;

@@ -11,6 +11,7 @@ import { importCsv, type ImportCsvArguments } from "../../src/tools/import-csv/i
 import { cellValue, columnNames, columnTypes, tableName } from "../../src/tools/import-csv/table-shape.js";
 import type { ToolPowers } from "../../src/tools/tool.js";
 import { powers, wordsOf } from "../tools/powers.js";
+import "./plain-wasm.js";
 
 const parsed = (text: string, cut: number, delimiter = ","): string[][] => {
   const parser = new CsvParser(delimiter);

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { noPostgres, privatePostgres, type PrivatePostgres } from "./private-postgres.js";
+import "./plain-wasm.js";
 
 const missing = noPostgres();
 if (missing !== undefined) console.warn(`Skipped: ${missing}.`);

@@ -12,6 +12,7 @@ import { POSTGRES_HONEST } from "./honest-queries.js";
 import { CANARY, samplePostgres, type SamplePostgres } from "./sample-databases.js";
 import { POSTGRES_ATTACKS } from "./sql-attacks.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
+import "./plain-wasm.js";
 
 const NAME = `mcp_test_${process.pid}`;
 const signal = new AbortController().signal;

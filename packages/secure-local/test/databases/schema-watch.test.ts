@@ -10,6 +10,7 @@ import { SchemaWatch } from "../../src/capabilities/databases/schema-watch.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { sampleSqlite } from "./sample-databases.js";
+import "./plain-wasm.js";
 
 let folder: string;
 beforeAll(async () => {

@@ -14,6 +14,7 @@ import { SQLITE_HONEST } from "./honest-queries.js";
 import { CANARY, sampleSqlite } from "./sample-databases.js";
 import { SQLITE_ATTACKS } from "./sql-attacks.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
+import "./plain-wasm.js";
 
 let folder: string;
 let file: string;

@@ -4,6 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CACHE } from "../cli/command.js";
 import { pack } from "../../../../scripts/lib/pack-package.mjs";
 import { ChildServer, envelope, type Message } from "../../../mcp/test/dist/child-server.js";
 import { HANDSHAKE, refusesAndServesOn } from "../../../mcp/test/dist/packed-server.js";
@@ -24,6 +25,8 @@ afterAll(() => rm(folder, { recursive: true }));
 const environment = (): NodeJS.ProcessEnv => ({
   PATH: process.env["PATH"],
   HOME: folder,
+  // The code kept for the build is that of the packed one, which is the same.
+  XDG_CACHE_HOME: CACHE,
   MCP_SECURE_LOCAL_AUDIT: join(folder, "audit.log"),
 });
 const start = (...args: string[]): ChildServer =>

@@ -1,13 +1,11 @@
 // The official clients against the built command: each client uses all that its revision has, behind the guard.
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { CLIENTS } from "../../../mcp/test/interop/clients.js";
-import { type OfficialClient, ROOT } from "../../../mcp/test/interop/official-client.js";
+import type { OfficialClient } from "../../../mcp/test/interop/official-client.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { runQuickly } from "../cli/command-in-thread.js";
 import { HELD, type SearchedProduct, searchedProduct, TOOLS } from "./searched-product.js";
-
-const run = promisify(execFile);
 
 describe.each(CLIENTS)("mcp-secure-local with $name", ({ revision, connect }) => {
   let product: SearchedProduct;
@@ -117,8 +115,8 @@ describe.each(CLIENTS)("mcp-secure-local with $name", ({ revision, connect }) =>
 
   it("has kept a log that nobody changed", async () => {
     await client.close();
-    const [command = ""] = product.target.args;
-    const { stdout } = await run(process.execPath, [command, "audit", "verify", product.auditFile], { cwd: ROOT });
+    const { code, stdout } = await runQuickly(["audit", "verify", product.auditFile], { home: temporaryFolder() });
+    expect(code).toBe(0);
     expect(stdout).toMatch(/^ok {2}.*none changed, missing or added/);
     expect(await readFile(product.auditFile, "utf8")).toContain('"web_search"');
   });

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { run } from "../cli/command.js";
+import { runQuickly } from "../cli/command-in-thread.js";
 import { send, Served, toolCall } from "./served.js";
 
 const SUM = toolCall("calculate", { expression: "6 * 7" });
@@ -117,6 +118,8 @@ describe("a place to listen", () => {
     expect(stderr).toMatch(/^mcp-secure-local: this machine has no address 192\.0\.2\.1: .+\n$/);
   });
 
+  const AS_PROGRAM = "here";
+
   it.each([
     [["--port", "x"], '"x" is no port'],
     [["--port", "65536"], '"65536" is no port'],
@@ -125,14 +128,16 @@ describe("a place to listen", () => {
     [["here"], 'serve takes no "here"'],
     [["--prot", "1"], 'there is no option --prot; did you mean "--port"?'],
   ])("%j is refused: %s", async (args, text) => {
-    const { code, stdout, stderr } = await run(["serve", ...args], { home: temporaryFolder() });
+    const { code, stdout, stderr } = await (args[0] === AS_PROGRAM ? run : runQuickly)(["serve", ...args], {
+      home: temporaryFolder(),
+    });
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toContain(text);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
   });
 
   it("belongs to serve alone", async () => {
-    const { code, stderr } = await run(["tools", "--port", "1"], { home: temporaryFolder() });
+    const { code, stderr } = await runQuickly(["tools", "--port", "1"], { home: temporaryFolder() });
     expect({ code, stderr }).toEqual({
       code: 2,
       stderr: "mcp-secure-local: --port belongs to serve, as in mcp-secure-local serve --port\n",

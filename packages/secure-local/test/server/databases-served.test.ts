@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
+import "../databases/plain-wasm.js";
 
 const REVISIONS = ["2024-11-05", "2025-11-25", "2026-07-28"];
 let folder: string;
