@@ -4,6 +4,7 @@ import { type ConfigServer, parseServersConfig } from "../../src/host/config/con
 import { parseJsonTree } from "../../src/host/config/json-tree.js";
 import { updateServer } from "../../src/host/config/update-config.js";
 import { expandServer } from "../../src/host/config/variables.js";
+import { repeated } from "../support/soak.js";
 
 const CLAUDE = `{
   "mcpServers": {
@@ -122,7 +123,7 @@ it("reads JSON exactly as JSON.parse does, trailing commas and members that are 
     "+1",
   ];
   const random = randomNumbers(7);
-  for (let round = 0; round < 10_000; round++) {
+  for (let round = 0; round < repeated(3_000, 10_000); round++) {
     const text = Array.from({ length: 1 + random(8) }, () => parts[random(parts.length)]).join("");
     const [wanted, found] = [outcomeOf(() => JSON.parse(text) as unknown), outcomeOf(() => parseJsonTree(text).value)];
     if (/,\s*[}\]]/.test(text) || found.error?.includes("is there twice")) continue;

@@ -10,7 +10,7 @@ interface Heard {
   readonly retryMs: number | undefined;
 }
 
-function read(chunks: readonly (string | Uint8Array)[], maxBytes = 10_000): Heard {
+function read(chunks: Iterable<string | Uint8Array>, maxBytes = 10_000): Heard {
   const reader = new SseReader(maxBytes);
   const events: unknown[] = [];
   for (const chunk of chunks) {
@@ -18,6 +18,12 @@ function read(chunks: readonly (string | Uint8Array)[], maxBytes = 10_000): Hear
     for (let event = reader.next(); event !== undefined; event = reader.next()) events.push(event);
   }
   return { events, lastId: reader.lastId, retryMs: reader.retryMs };
+}
+
+/** Each byte by itself. */
+function* single(text: string): Generator<Uint8Array> {
+  const bytes = new TextEncoder().encode(text);
+  for (let at = 0; at < bytes.length; at++) yield bytes.subarray(at, at + 1);
 }
 
 const message = (data: string, type = "message"): unknown => ({ type, data });
@@ -93,7 +99,7 @@ describe("an event stream", () => {
 
   it("costs time in proportion to its length, cut into single bytes and with the worst of line ends", () => {
     const text = `${"data: a\n".repeat(50_000)}${"\r".repeat(50_000)}data: ${"b".repeat(500_000)}`;
-    expect(read([...text], 1_000_000).events).toHaveLength(1);
+    expect(read(single(text), 1_000_000).events).toHaveLength(1);
     expect(read([text], 1_000_000).events).toHaveLength(1);
   });
 });

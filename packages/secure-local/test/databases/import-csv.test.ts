@@ -10,8 +10,12 @@ import { CsvError, CsvParser, detectDelimiter } from "../../src/tools/import-csv
 import { importCsv, type ImportCsvArguments } from "../../src/tools/import-csv/import-csv.js";
 import { cellValue, columnNames, columnTypes, tableName } from "../../src/tools/import-csv/table-shape.js";
 import type { ToolPowers } from "../../src/tools/tool.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "../tools/powers.js";
 import "./plain-wasm.js";
+
+/** Many batches of them. */
+const ROWS = repeated(15_000, 60_000);
 
 const parsed = (text: string, cut: number, delimiter = ","): string[][] => {
   const parser = new CsvParser(delimiter);
@@ -133,7 +137,7 @@ describe("import_csv", () => {
   });
 
   it("makes a table with its types, reports each hundredth, and leaves other tables alone", async () => {
-    const lines = Array.from({ length: 60_000 }, (_, index) => `${index},"name, ${index}",${index / 4},`);
+    const lines = Array.from({ length: ROWS }, (_, index) => `${index},"name, ${index}",${index / 4},`);
     await writeFile(join(folder, "data.csv"), `\ufeffid,Full name,value,empty\r\n${lines.join("\r\n")}\r\n`);
     const reports: number[] = [];
     const progress = (done: number, total?: number): Promise<void> => (
@@ -144,7 +148,7 @@ describe("import_csv", () => {
       structured: {
         database: "main",
         table: "data",
-        rows: 60_000,
+        rows: ROWS,
         columns: [
           { name: "id", type: "INTEGER" },
           { name: "Full_name", type: "TEXT" },
@@ -157,7 +161,7 @@ describe("import_csv", () => {
     expect(reports).toEqual([...reports].sort((a, b) => a - b));
     expect(reports.at(-1)).toBe(100);
     expect(await rowsOf("SELECT count(*), sum(id), max(value), min(Full_name) FROM data")).toEqual([
-      [60_000, 1_799_970_000, 14_999.75, "name, 0"],
+      [ROWS, (ROWS * (ROWS - 1)) / 2, (ROWS - 1) / 4, "name, 0"],
     ]);
     expect(wordsOf(await run({}))).toContain('There is a table "data" already.');
     await writeFile(join(folder, "data.csv"), "a;b\n1;2\n");
@@ -168,13 +172,13 @@ describe("import_csv", () => {
 
   it("leaves nothing of what is wrong or cancelled", async () => {
     const before = await rowsOf("SELECT name FROM sqlite_schema ORDER BY 1");
-    const lines = Array.from({ length: 40_000 }, (_, index) => `${index},x`).join("\n");
+    const lines = Array.from({ length: ROWS }, (_, index) => `${index},x`).join("\n");
     for (const [rest, expected] of [
-      ["\n1,2,3", /Nothing was imported\. Line 40002: a row has 3 fields, and the first line 2\./],
-      ['\n"1', /Line 40002: a quotation mark is not closed/],
+      ["\n1,2,3", `Nothing was imported. Line ${ROWS + 2}: a row has 3 fields, and the first line 2.`],
+      ['\n"1', `Line ${ROWS + 2}: a quotation mark is not closed`],
     ] as const) {
       await writeFile(join(folder, "data.csv"), `a,b\n${lines}${rest}`);
-      expect(wordsOf(await run({ table: "wrong" }))).toMatch(expected);
+      expect(wordsOf(await run({ table: "wrong" }))).toContain(expected);
     }
     await writeFile(join(folder, "data.csv"), Buffer.from(`a,b\n${lines}\n\xff`, "latin1"));
     expect(wordsOf(await run({ table: "wrong" }))).toContain("no valid UTF-8");

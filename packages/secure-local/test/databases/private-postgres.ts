@@ -93,17 +93,18 @@ async function setting(port: number, name: string): Promise<string | null | unde
   return rows[0]?.[0];
 }
 
-/** An authority, what it signed for `localhost` (RSA with SHA-256, elliptic curves with SHA-384), and two strangers. */
+/** An authority, what it signed for `localhost` (RSA with SHA-256, elliptic curves with SHA-384), and two strangers, whose keys are of the kind that is made quickly. */
 function certificates(folder: string, run: (command: string, args: readonly string[]) => void): void {
   const openssl = (...args: string[]): void => run("openssl", args);
   const at = (name: string): string => join(folder, name);
   const rsa = ["-newkey", "rsa:2048"];
-  const self = (name: string, subject: string): void =>
+  const ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+  const self = (name: string, subject: string, key = ec): void =>
     openssl(
       "req",
       "-x509",
       "-nodes",
-      ...rsa,
+      ...key,
       "-keyout",
       at(`${name}.key`),
       "-out",
@@ -111,13 +112,13 @@ function certificates(folder: string, run: (command: string, args: readonly stri
       "-subj",
       `/CN=${subject}`,
     );
-  self("ca", "test authority");
+  self("ca", "test authority", rsa);
   self("other", "another authority");
   self("forged", "localhost");
   writeFileSync(at("names"), "subjectAltName=DNS:localhost\n");
   for (const [name, key, hash] of [
     ["rsa", rsa, "-sha256"],
-    ["ec", ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"], "-sha384"],
+    ["ec", ec, "-sha384"],
   ] as const) {
     openssl(
       "req",

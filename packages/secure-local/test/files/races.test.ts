@@ -6,11 +6,12 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
 import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { SECRET } from "./attacked-folder.js";
 import { filesIn, textOf, tree, type Tree } from "./tree.js";
 
 const LOOKUPS = process.platform === "linux" ? { procLookup, portableLookup } : { portableLookup };
-const OPERATIONS = 800;
+const OPERATIONS = repeated(320, 800);
 
 /** Each is one step of an exchange; a step that cannot be made now is left out. */
 function exchanges({ inside, outside }: Tree): (() => void)[] {
