@@ -5,8 +5,9 @@ import { defineConfig } from "vitest/config";
 const conditions = ["@secure-local/source", "module", "node", "default"];
 
 // Test files share the modules of their worker, which are otherwise loaded and compiled anew for each file: that costs
-// more than most tests do. What stays alone measures memory or time, or replaces a module.
+// more than most tests do. What stays alone measures memory or time, counts handles, or replaces a module.
 const ALONE = [
+  "packages/mcp/test/client/over-stdio.test.ts",
   "packages/mcp/test/{jsonrpc,schema}/bombs.test.ts",
   "packages/mcp/test/node/stdio-server.test.ts",
   "packages/mcp/test/node-client/child-{output,without-proc}.test.ts",
@@ -17,15 +18,15 @@ const ALONE = [
   "packages/secure-local/test/{policy/decide,policy/parse-policy,tools/web-search}.test.ts",
 ];
 
-// A thread cannot go into a folder, which is how folders are held where they have no handles.
-const PROCESSES = ["packages/secure-local/test/files/*.test.ts"];
-
 const ALL = [
   "packages/*/test/**/*.test.ts",
   "scripts/test/**/*.test.ts",
   "examples/test/**/*.test.ts",
   "conformance/test/**/*.test.ts",
 ];
+
+// Set by `npm test`, which has compiled the tests. vitest started by itself transforms them through vite instead.
+const compiled = process.env["COMPILED_TESTS"] === "1" ? { runner: "scripts/lib/compiled-test-runner.mjs" } : {};
 
 export default defineConfig({
   resolve: { conditions },
@@ -37,18 +38,22 @@ export default defineConfig({
         test: {
           name: "sharing",
           include: ALL,
-          exclude: ["**/node_modules/**", ...ALONE, ...PROCESSES],
+          exclude: ["**/node_modules/**", ...ALONE],
           isolate: false,
           // By itself: a worker that shares is thrown away as soon as the next file in the queue is not for it. And what
           // is measured is measured before processes are started beside it.
           sequence: { groupOrder: 1 },
         },
       },
-      { extends: true, test: { name: "processes", include: PROCESSES, pool: "forks", isolate: false } },
-      { extends: true, test: { name: "alone", include: ALONE } },
+      // In threads: a process of a worker has pipes of its own.
+      { extends: true, test: { name: "alone", include: ALONE, pool: "threads" } },
     ],
     environment: "node",
-    pool: "threads",
+    ...compiled,
+    // Processes and not threads: a thread cannot go into a folder, which is how folders are held where they have no
+    // handles. And to start a program the system copies the page tables of all that started it: in one process of
+    // several threads that took a fifth of the run.
+    pool: "forks",
     // Many tests wait for processes of their own: two workers more than there are cores keep all of them busy.
     maxWorkers: availableParallelism() + 2,
     // Long enough for a machine that does much else: what hangs is still told, what is slow is not blamed.

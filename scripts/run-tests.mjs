@@ -2,7 +2,8 @@
 // Builds what is stale, then runs the tests; what it does not know goes to vitest (`npm test -- packages/mcp/test/x`).
 //
 // --update-transcripts  rewrite the golden conversations instead of comparing with them
-// --no-build            trust the build that is there
+// --no-build            trust the build that is there; the tests are compiled all the same
+import { compileTests } from "./lib/compile-tests.mjs";
 import { root, run } from "./lib/run-command.mjs";
 
 const OWN = new Set(["--update-transcripts", "--no-build"]);
@@ -23,13 +24,26 @@ async function build() {
   return 0;
 }
 
-async function test() {
+/** What tells vitest.config.ts that the tests are compiled; nothing when they cannot be. */
+async function compile() {
+  try {
+    await compileTests();
+    return { COMPILED_TESTS: "1" };
+  } catch (error) {
+    console.error(`${error.message}\nThe tests cannot be compiled at once: each goes through vite, which is slower.`);
+    return {};
+  }
+}
+
+async function test(compiled) {
   // Nobody beyond loopback is spoken to; and each of the hundreds of programs started would read these first.
   const certificates = { NODE_EXTRA_CA_CERTS: undefined };
   const update = args.includes("--update-transcripts") ? { UPDATE_TRANSCRIPTS: "1" } : {};
   const vitest = [`${root}/node_modules/vitest/vitest.mjs`, "run", ...rest];
-  const { code } = await run(process.execPath, vitest, { inherit: true, env: { ...certificates, ...update } });
+  const env = { ...certificates, ...update, ...compiled };
+  const { code } = await run(process.execPath, vitest, { inherit: true, env });
   return code;
 }
 
-process.exitCode = (args.includes("--no-build") ? 0 : await build()) || (await test());
+const [unbuilt, compiled] = await Promise.all([args.includes("--no-build") ? 0 : build(), compile()]);
+process.exitCode = unbuilt || (await test(compiled));
