@@ -6,6 +6,13 @@ import { type Asking, handlerContext } from "./handler-context.js";
 /** Where the host is found inside. */
 export const HOST_PATH: string = `${HANDED_FOLDER}/host.cjs`;
 
+/** Where modules look last, wherever they lie. */
+const PACKAGE_FOLDER = "/node_modules/mcp-secure-local";
+/** Hooks for where nothing can be handed: the package is made up when it is not installed beside the plugin. */
+const RESOLVER = `export const resolve = (name, context, next) =>
+  name === "mcp-secure-local/plugin" ? next(name, context).catch(() => MADE_UP) : next(name, context);
+const MADE_UP = { url: "data:text/javascript,export const definePlugin = (plugin) => plugin;", shortCircuit: true };`;
+
 interface HostedPlugin {
   readonly tools?: Readonly<Record<string, { run(args: unknown, context: object): unknown }>>;
   readonly resources?: Readonly<Record<string, { read(context: object): unknown }>>;
@@ -16,9 +23,10 @@ interface HostedPlugin {
 export function hostFiles(secrets: Readonly<Record<string, string>>): Handed[] {
   const given = JSON.stringify(secrets).replaceAll("<", "\\u003c");
   // A module is loaded by a function that stands outside of those below, where no bundler rewrites it.
-  const parts = `{ load: (path) => import(path), answer: ${answerCall.toString()}, context: ${handlerContext.toString()}, secrets: ${given} }`;
+  const functions = `load: (path) => import(path), answer: ${answerCall.toString()}, context: ${handlerContext.toString()}`;
+  const parts = `{ ${functions}, secrets: ${given}, resolver: ${JSON.stringify(RESOLVER)} }`;
   const program = `"use strict";\n(${host.toString()})(${parts});\n`;
-  const folder = "/node_modules/mcp-secure-local";
+  const folder = PACKAGE_FOLDER;
   const description = { name: "mcp-secure-local", type: "module", exports: { "./plugin": "./plugin.js" } };
   return [
     { path: HOST_PATH, bytes: Buffer.from(program) },
@@ -60,10 +68,11 @@ interface HostParts {
   readonly answer: typeof answerCall;
   readonly context: typeof handlerContext;
   readonly secrets: Readonly<Record<string, string>>;
+  readonly resolver: string;
 }
 
 /** Uses nothing from around it, since its text is the program. Arguments: the paths of the module and, where it is TypeScript that Node does not know, of hooks. */
-function host({ load, answer, context, secrets }: HostParts): void {
+function host({ load, answer, context, secrets, resolver }: HostParts): void {
   const { createInterface } = process.getBuiltinModule("node:readline");
   const { pathToFileURL } = process.getBuiltinModule("node:url");
   const { Console } = process.getBuiltinModule("node:console");
@@ -86,7 +95,10 @@ function host({ load, answer, context, secrets }: HostParts): void {
     lines.on("close", () => process.exit(0));
   };
 
-  const [, , path = "", hooks] = process.argv;
+  const [, itself = "", path = "", hooks] = process.argv;
+  // Without a wall it has no file of its own, and neither has the package.
+  if (!process.getBuiltinModule("node:fs").existsSync(itself))
+    process.getBuiltinModule("node:module").register(`data:text/javascript,${encodeURIComponent(resolver)}`);
   if (hooks !== undefined) {
     // Its exports have names only for who asks for all of them at once.
     const text = `import hooks from ${JSON.stringify(pathToFileURL(hooks).href)}; export const load = hooks.load;`;

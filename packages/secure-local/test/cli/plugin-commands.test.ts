@@ -1,5 +1,5 @@
 // A new plugin in the terminal: written, listed, its tools shown and called as a client would call them.
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
@@ -19,4 +19,19 @@ it.skipIf(process.platform === "win32")("is written, found by tools, called by c
   expect(await command("call", "hello_greet", "who=Ada")).toMatchObject({ code: 0, stdout: "Hello, Ada!\n" });
   const records = (await command("audit", "query", "tool=hello_greet", "--json")).stdout.trim().split("\n");
   expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(["call.intent", "call.result"]);
+});
+
+it("runs modules without a wall too, the package they import made up where it is not installed", async () => {
+  const home = temporaryFolder();
+  const policy = join(home, "policy.yaml");
+  const text = `version: "1.0"\nsandbox: none\ntools: { allowed: ["says_*"] }\nplugins: { folder: ${home}, load: [{ name: says }] }\n`;
+  writeFileSync(policy, text, { mode: 0o600 });
+  mkdirSync(join(home, "says"));
+  const module = `import { definePlugin } from "mcp-secure-local/plugin";
+const tools = { it: { description: "Says it", run: ({ text }: { text: string }) => \`it is \${text}\` } };
+export default definePlugin({ name: "says", version: "1", tools });
+`;
+  writeFileSync(join(home, "says", "plugin.ts"), module);
+  const ran = await run(["call", "says_it", "text=good", "--policy", policy], { home });
+  expect(ran).toMatchObject({ code: 0, stdout: "it is good\n" });
 });
