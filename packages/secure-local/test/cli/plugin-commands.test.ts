@@ -4,20 +4,26 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 it.skipIf(process.platform === "win32")("is written, found by tools, called by call, and on record", async () => {
   const home = temporaryFolder();
   const [policy, audit] = [join(home, "policy.yaml"), join(home, "audit.log")];
-  const command = (...args: string[]) => run([...args, "--policy", policy, "--audit", audit], { home });
+  const own = ["--policy", policy, "--audit", audit];
   // Beside each other in a folder that was never seen; without a wall, which not every machine has.
   const text = `version: "1.0"\nsandbox: none\ntools: { allowed: ["hello_*", calculate] }\nplugins: { folder: ${home}, load: [{ name: hello }] }\n`;
   writeFileSync(policy, text, { mode: 0o600 });
-  expect(await run(["plugins", "new", join(home, "hello"), "sh"], { home })).toMatchObject({ code: 2 });
+  expect(await runQuickly(["plugins", "new", join(home, "hello"), "sh"], { home })).toMatchObject({ code: 2 });
   const made = await run(["plugins", "new", "hello", "sh"], { home, cwd: home });
   expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining("hello_*") as string });
-  expect((await command("tools")).stdout).toMatch(/^hello_greet +Greets/m);
-  expect(await command("call", "hello_greet", "who=Ada")).toMatchObject({ code: 0, stdout: "Hello, Ada!\n" });
-  const records = (await command("audit", "query", "tool=hello_greet", "--json")).stdout.trim().split("\n");
+  expect((await runQuickly(["tools", ...own], { home })).stdout).toMatch(/^hello_greet +Greets/m);
+  expect(await run(["call", "hello_greet", "who=Ada", ...own], { home })).toMatchObject({
+    code: 0,
+    stdout: "Hello, Ada!\n",
+  });
+  const records = (await run(["audit", "query", "tool=hello_greet", "--json", ...own], { home })).stdout
+    .trim()
+    .split("\n");
   expect(records.map((line) => (JSON.parse(line) as { kind: string }).kind)).toEqual(["call.intent", "call.result"]);
 });
 

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { RawClient, type Ran, run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const home = mkdtempSync(join(tmpdir(), "plugins-lock-"));
 const policy = join(home, "policy.yaml");
@@ -14,7 +15,8 @@ function describes(description: string): void {
   writeFileSync(join(home, "weather", "manifest.yaml"), JSON.stringify(manifest));
 }
 
-const plugins = (...words: string[]): Promise<Ran> => run(["plugins", ...words, "--policy", policy], { home });
+const plugins = (...words: string[]): Promise<Ran> => runQuickly(["plugins", ...words, "--policy", policy], { home });
+const built = (...words: string[]): Promise<Ran> => run(["plugins", ...words, "--policy", policy], { home });
 
 beforeAll(() => {
   mkdirSync(join(home, "weather"));
@@ -30,7 +32,7 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 it("asks before it writes, and shows what changed", async () => {
-  expect(await plugins("lock")).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") as string });
+  expect(await built("lock")).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") as string });
   expect(existsSync(lock)).toBe(false);
   expect(await plugins("lock", "--yes")).toMatchObject({ code: 0 });
   expect(statSync(lock).mode & 0o777).toBe(0o600);
@@ -41,7 +43,7 @@ it("asks before it writes, and shows what changed", async () => {
   expect(await plugins("list")).toMatchObject({ code: 0 });
 
   describes("Returns the weather of a\u200b city.");
-  const listed = await plugins("list");
+  const listed = await built("list");
   expect(listed).toMatchObject({ code: 1 });
   expect(listed.stdout).toContain("withheld  tool weather_now: it is not as it was approved");
   expect(listed.stdout).toContain("hidden.zero-width");
@@ -60,7 +62,7 @@ it("takes effect under a server that runs", async () => {
     ((await client.request("tools/list"))["result"] as { tools: unknown }).tools;
   expect(await offered()).toEqual([]);
   const changed = client.next(({ method }) => method === "notifications/tools/list_changed");
-  expect(await plugins("lock", "--yes")).toMatchObject({
+  expect(await built("lock", "--yes")).toMatchObject({
     code: 0,
     stdout: expect.stringContaining("a running server takes it in a moment") as string,
   });
@@ -81,7 +83,7 @@ it("refuses what is no plugin of the policy", async () => {
 it("says so where the policy loads no plugin", async () => {
   const empty = join(home, "empty.yaml");
   writeFileSync(empty, 'version: "1.0"\n', { mode: 0o600 });
-  expect(await run(["plugins", "lock", "--policy", empty], { home })).toMatchObject({
+  expect(await runQuickly(["plugins", "lock", "--policy", empty], { home })).toMatchObject({
     code: 2,
     stderr: expect.stringContaining("name some in plugins.load") as string,
   });

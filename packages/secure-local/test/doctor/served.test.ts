@@ -73,11 +73,14 @@ describe("over HTTP", () => {
   });
 });
 
+/** Stays when its parent has gone. */
+const STAYING =
+  process.platform === "win32" ? `process.execPath, ["-e", "setInterval(() => {}, 1000)"]` : `"sleep", ["1000"]`;
 const NOISY = `
 console.log("Server started");
 process.stdin.on("end", () => {});
 const keep = setInterval(() => {}, 1000);
-require("node:child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore", detached: true }).unref();
+require("node:child_process").spawn(${STAYING}, { stdio: "ignore", detached: true }).unref();
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method } = JSON.parse(line);
   if (id === undefined) return;

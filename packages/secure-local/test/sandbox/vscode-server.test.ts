@@ -6,6 +6,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { CACHE } from "../cli/command.js";
 import { hasWall } from "./walls.js";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
@@ -58,7 +59,7 @@ async function command(...args: readonly string[]): Promise<Record<"stdout" | "s
   const child = spawn(process.execPath, [BUNDLE, ...args, "--config", file], {
     cwd: workspace,
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, XDG_CACHE_HOME: join(folder, "cache") },
+    env: { ...process.env, XDG_CACHE_HOME: CACHE },
   });
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)
