@@ -73,7 +73,7 @@ function memoryRow(what, { slope: rise, error }, bytes) {
 
 /** Exact: what the program holds at rest, counted in two snapshots. A leak is in here, and compiled code is not. */
 function objectsRow(snapshots) {
-  const objects = [snapshots[0], ...snapshots.slice(1)].map(([at, file]) => [at, heldObjects(file)]);
+  const objects = snapshots.map(([at, file]) => [at, heldObjects(file)]);
   const what = "slope of the program's own objects, from the first to the last snapshot";
   if (objects.length < 2) return { what, measured: `${objects.length} snapshots`, limit: "2", passed: false };
   const [[start, before], [end, after]] = [objects[0], objects.at(-1)];

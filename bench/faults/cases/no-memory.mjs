@@ -19,6 +19,8 @@ const RECOVERY_MS = 5_000;
 /** Of the limit; from 85 % on there is shedding. */
 const [BELOW, ABOVE] = [0.75, 0.88];
 const SHED_CALLS = 40;
+/** How often the product looks at its memory. */
+const LOOK_MS = 100;
 const BALLAST = fileURLToPath(new URL("../ballast.mjs", import.meta.url));
 const SLOW = `
 import { definePlugin } from "mcp-secure-local/plugin";
@@ -123,7 +125,7 @@ async function threshold(place, group) {
     const node = ["--expose-gc", "--import", BALLAST];
     const server = await startHttpProduct(place, { wrap: group.wrap, node, env });
     try {
-      seen.push(await heldAt(server));
+      seen.push(await heldAt(server, share * LIMIT_MB * MB));
     } finally {
       await server.stop();
     }
@@ -148,14 +150,14 @@ async function threshold(place, group) {
   };
 }
 
-async function heldAt(server) {
+async function heldAt(server, ballast) {
   const [slow, other] = [server.client(), server.client()];
   const wait = async () => (await slow.call("slow_wait")).text;
   for (const end = performance.now() + RECOVERY_MS; (await wait()) !== "done"; await delay(20)) {
     if (performance.now() > end) throw new Error("the plugin does not answer");
   }
   const first = wait();
-  await settled(server);
+  await settled(server, (bytes) => bytes >= ballast);
   const share = residentBytes(server.pid) / (LIMIT_MB * MB);
   let shed = 0;
   for (let n = 0; n < SHED_CALLS; n += 1) {
@@ -165,17 +167,20 @@ async function heldAt(server) {
   const { status: health } = await server.health();
   const metric = /^mcp_secure_local_shed_total (\d+)$/m.exec(await server.metrics())?.[1];
   const text = await first;
-  await settled(server);
+  await settled(server, (bytes) => bytes < ballast - LIMIT_MB * MB * 0.1);
   const { ok } = await other.call("calculate", { expression: "2 + 2" });
   const after = { after: ok ? "served" : "refused", healthAfter: (await server.health()).status };
   for (const caller of [slow, other]) caller.close();
   return { share, shed, health, metric, first: text, ...after };
 }
 
-/** Has the server take or let go of its ballast, and waits until it has looked. */
-async function settled(server) {
+/** Has the server take or let go of its ballast, and waits until it has, and until it has looked. */
+async function settled(server, reached) {
   process.kill(server.pid, "SIGUSR2");
-  await delay(500);
+  for (const end = performance.now() + RECOVERY_MS; !reached(residentBytes(server.pid)); await delay(20)) {
+    if (performance.now() > end) throw new Error("the ballast is not as it should be");
+  }
+  await delay(2 * LOOK_MS);
 }
 
 function isForNow({ ok, error, retryAfter }) {

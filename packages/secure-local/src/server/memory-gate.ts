@@ -11,6 +11,10 @@ const MAX_WAITING = 1_024;
 const WAIT_MS = 5_000;
 /** Seconds: what is being served now makes room within moments. */
 const RETRY_SECONDS = 1;
+/** A process that is busy for more than this share of the time between two looks may not have got to what it has begun. */
+const BUSY_SHARE = 0.9;
+/** So many looks at a busy process count as one: it must not stop taking calls for good because some of them last. */
+const BUSY_LOOKS = 10;
 /** Bodies up to here cost no more than the connection they come on. */
 const SMALL_BODY = 64 * 1024;
 const TOO_LITTLE = "The server is short of memory: try again in a second.";
@@ -41,28 +45,34 @@ export interface MemoryGateOptions {
   readonly watch: Pick<MemoryWatch, "room" | "short">;
   /** Told of every refusal. */
   readonly onRefused: () => void;
+  /** Whether there was hardly a pause since it was asked last. */
+  readonly busy?: () => boolean;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
 
 /**
- * A reading of memory says nothing of calls that have just begun, so those count with all that they might take until a
- * look has come after them. One call may always run: memory that stays taken must not end the service.
+ * A reading of memory says nothing of calls that have just begun, so those count with all that they might take until two
+ * looks have come after them. One call may always run: memory that stays taken must not end the service.
  */
 export class MemoryGate {
   readonly #watch: MemoryGateOptions["watch"];
   readonly #onRefused: () => void;
+  readonly #busy: () => boolean;
   readonly #now: () => number;
   readonly #waiting: Waiting[] = [];
   #timer: NodeJS.Timeout | undefined;
   #underWay = 0;
   /** The span of time between two looks that it is now, and calls begun in it and in the one before that still run. */
   #span = 0;
+  #lookedAt = 0;
+  #busyLooks = 0;
   #begunNow = 0;
   #begunBefore = 0;
 
-  constructor({ watch, onRefused, now = () => performance.now() }: MemoryGateOptions) {
+  constructor({ watch, onRefused, busy = busyLoop(), now = () => performance.now() }: MemoryGateOptions) {
     this.#watch = watch;
+    this.#busy = busy;
     this.#onRefused = onRefused;
     this.#now = now;
   }
@@ -119,11 +129,15 @@ export class MemoryGate {
   }
 
   #turnSpan(): void {
-    const span = Math.floor(this.#now() / LOOK_MS);
-    if (span === this.#span) return;
-    this.#begunBefore = span === this.#span + 1 ? this.#begunNow : 0;
+    const passed = this.#now() - this.#lookedAt;
+    if (passed < LOOK_MS) return;
+    this.#lookedAt += passed;
+    this.#busyLooks = this.#busy() ? this.#busyLooks + 1 : 0;
+    if (this.#busyLooks % BUSY_LOOKS > 0) return;
+    const turns = passed >= 2 * LOOK_MS && this.#busyLooks === 0 ? 2 : 1;
+    this.#begunBefore = turns === 1 ? this.#begunNow : 0;
     this.#begunNow = 0;
-    this.#span = span;
+    this.#span += turns;
   }
 
   /** Resolves when it is the call's turn. */
@@ -143,4 +157,14 @@ export class MemoryGate {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
+}
+
+function busyLoop(): () => boolean {
+  let last = performance.eventLoopUtilization();
+  return () => {
+    const now = performance.eventLoopUtilization();
+    const { utilization } = performance.eventLoopUtilization(now, last);
+    last = now;
+    return utilization > BUSY_SHARE;
+  };
 }

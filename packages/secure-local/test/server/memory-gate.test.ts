@@ -59,10 +59,10 @@ interface Begun {
 }
 
 /** A gate, calls that stay under way until they are ended, and what became of those that have an answer. */
-function gated() {
+function gated(busy = false) {
   const { watch, state } = watching();
   let refused = 0;
-  const gate = new MemoryGate({ watch, onRefused: () => void (refused += 1) });
+  const gate = new MemoryGate({ watch, onRefused: () => void (refused += 1), busy: () => busy });
   const begun: Begun[] = [];
   const outcomes: unknown[] = [];
   const call = (method = "tools/call"): void => {
@@ -121,6 +121,26 @@ describe("the gate", () => {
     expect(outcomes).toEqual(Array.from({ length: 10 }, () => "done"));
     await turn(LOOK_MS);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("takes longer to let in more where the process hardly gets to what it has begun", async () => {
+    const { state, begun, call, turn } = gated(true);
+    state.resident = 850 * MB - 100 * MB;
+    for (let n = 0; n < 10; n += 1) call();
+    await turn(19 * LOOK_MS);
+    expect(begun).toHaveLength(3);
+    await turn(2 * LOOK_MS);
+    expect(begun).toHaveLength(6);
+  });
+
+  it("tells by the event loop of its own whether the process is busy", async () => {
+    vi.useRealTimers(); // pretended ones leave the event loop out
+    const { watch } = watching();
+    let time = 0;
+    const { middleware } = new MemoryGate({ watch, onRefused: () => undefined, now: () => time });
+    time = LOOK_MS;
+    const answer: Answer = { content: [] };
+    expect(await middleware({ method: "tools/call" } as Call, () => Promise.resolve(answer))).toBe(answer);
   });
 
   it("refuses for now who has waited for seconds, and whoever comes when too many wait", async () => {
