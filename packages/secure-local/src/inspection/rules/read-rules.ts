@@ -8,6 +8,7 @@ import { ADDRESS_RULES, REACH_RULES } from "./address-rules.js";
 import { CONCEALMENT_RULES } from "./concealment-rules.js";
 import { readCues } from "./cue-rule.js";
 import { LANGUAGE_RULES } from "./language-rules.js";
+import { MALICE_RULES } from "./malice-rules.js";
 import { OVERRIDE_RULES } from "./override-rules.js";
 import type { Rule } from "./rule.js";
 import { SECRET_RULES } from "./secret-rules.js";
@@ -31,6 +32,7 @@ const RULES: readonly Rule[] = [
   ...ADDRESS_RULES,
   ...REACH_RULES,
   ...LANGUAGE_RULES,
+  ...MALICE_RULES,
 ];
 
 /** The rules, and for each word those with a phrase that it can begin. */
