@@ -15,6 +15,11 @@ export function ownDescriptions(file) {
     });
 }
 
+/** Tools whose orders stand in schemas, titles and names. */
+export function ownItems() {
+  return JSON.parse(readFileSync(new URL("poisoned-items.json", OWN), "utf8"));
+}
+
 /**
  * Labelled samples of every JSON file below a path: `{ entries: [{ id, label, description | tool, server, peers }] }`. Everything but the
  * label `malicious` is honest.

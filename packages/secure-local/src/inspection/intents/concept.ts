@@ -24,6 +24,7 @@ export type PressureName =
   | "authority"
   | "pressed"
   | "reason"
+  | "imperative"
   | "addressed"
   | "guarded"
   | "configured"

@@ -32,6 +32,8 @@ interface Foreign {
 const FOREIGN_KEY = 2;
 /** Words of plain letters up to this length are compared whole: English has words that begin like them. */
 const LONGEST_WHOLE = 5;
+/** Of other languages only forms are known that order something. */
+const ORDERED: ReadonlySet<ConceptName> = new Set(["read", "give", "send", "void"]);
 const PLAIN = /^[a-z]*$/;
 const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
@@ -43,6 +45,10 @@ export function conceptsOf(sentence: Sentence, names: Names): ReadonlyMap<Concep
   const stems = sentence.map(({ text }) => stemOf(text));
   const found = new Map<ConceptName, number>();
   const add = (name: ConceptName, at: number): void => void (found.has(name) || found.set(name, at));
+  const addForeign = (name: ConceptName, at: number): void => {
+    add(name, at);
+    if (ORDERED.has(name)) add("imperative", at);
+  };
   for (const [at, { text }] of sentence.entries()) {
     const stem = stems[at] ?? "";
     for (const name of book.single.get(stem) ?? []) add(name, at);
@@ -51,8 +57,9 @@ export function conceptsOf(sentence: Sentence, names: Names): ReadonlyMap<Concep
     for (const [name, phrase] of [...(book.phrases.get(text) ?? []), ...book.anywhere])
       if (!found.has(name) && standsAt(phrase, sentence, at, names)) add(name, at);
     for (const { name, beginnings } of book.foreign.get(text.slice(0, FOREIGN_KEY)) ?? [])
-      if (beginnings.every((each, index) => isForm(sentence[at + index]?.text ?? "", each))) add(name, at);
-    if (UNSPACED_SCRIPT.test(text)) for (const [name, part] of book.unspaced) if (text.includes(part)) add(name, at);
+      if (beginnings.every((each, index) => isForm(sentence[at + index]?.text ?? "", each))) addForeign(name, at);
+    if (UNSPACED_SCRIPT.test(text))
+      for (const [name, part] of book.unspaced) if (text.includes(part)) addForeign(name, at);
   }
   return found;
 }

@@ -9,7 +9,7 @@ export const DEEDS: Readonly<Record<DeedName, Concept>> = {
   },
   give: {
     words: `put pass hand include attach add append insert place supply fill quote mention weave embed encode paste enclose carry bring enter populate
-      prefix concatenate state copy submit give write tuck slip stash disclose reveal surrender provide belong feed tell drop squeeze fold merge insert attach relay-in tack supplement accompany`,
+      prefix concatenate state copy submit give write tuck slip stash disclose reveal surrender provide belong feed tell drop squeeze fold merge insert attach relay-in tack supplement accompany record pour`,
   },
   send: {
     words: `send forward upload post mirror transmit relay email mail push submit deliver bcc cc ship replicate invite leak exfiltrate
@@ -37,8 +37,9 @@ export const DEEDS: Readonly<Record<DeedName, Concept>> = {
   },
   stranger: {
     words: `third-party third+party outsider partner foreign collector attacker stranger elsewhere public+folder public+repository public+channel
-      remote+server sponsor off-site outside+party external+party external+server external+service external+address our+server our+endpoint our+service our+team our+job our+system  contractor counterparty affiliate broker advertiser intake`,
+      remote+server sponsor off-site outside+party external+party external+server external+service external+address our+server our+endpoint our+service our+team our+job our+system  contractor counterparty affiliate broker advertiser intake isp-helpdesk`,
     phrases: [
+      "everybody|everyone|all ..3 contacts|list|address+book",
       "our ..2 team|partner|partners|server|intake|address|account|mailbox|lawyers|support|side|shop",
       "through us",
     ],
@@ -46,6 +47,7 @@ export const DEEDS: Readonly<Record<DeedName, Concept>> = {
   run: {
     words: "execute nohup sudo backdoor listener",
     phrases: [
+      "root|admin ..1 access",
       "force|forces ..3 push|merge|through",
       "carry|carries|carried ..2 out",
       "try ..4 passwords|one+after+another|until",
@@ -66,6 +68,9 @@ export const DEEDS: Readonly<Record<DeedName, Concept>> = {
   destroy: {
     words: `wipe erase destroy chmod uninstall shred revert`,
     phrases: [
+      "drop|drops ..4 schema|table|database|branch|index|named",
+      "unlock|unlocks|open|opens ..3 door|doors|gate|lock|account",
+      "remove|removes|disable ..3 check|checks|guard|warning|warnings|test|tests",
       "turn|turns|switch|switches|take ..1 off|down ..5 vpn|protection|endpoint|proxy|alerts|encryption|backup",
       "stop|kill|end|terminate ..2 any|all|every|whatever",
       "delete|empty|remove|drop|purge|revoke ..3 bucket|folder|directory|database|table|branch|file|files|history|backups|repository|logs|cluster|account|infra|./*|~/*|/*",

@@ -5,6 +5,9 @@ import type { Concept, HidingName } from "./concept.js";
 export const HIDING: Readonly<Record<HidingName, Concept>> = {
   untold: {
     phrases: [
+      "don't|doesn't|need|needs|does|do ..2 not|have|need ..3 informed|told|asked|consulted|notified",
+      "unsaid|untold|unmentioned",
+      "never|not ..1 shown",
       "hardly|never|not|won't ..2 mind|care|object",
       "nobody|no+one|none ..3 irritated|bothered|suspicious|worried|alarmed",
       "in silence",
@@ -39,6 +42,11 @@ export const HIDING: Readonly<Record<HidingName, Concept>> = {
   lie: {
     words: `truth lie mislead misreport dishonest falsify fabricate doctor exaggerate understate invent inflate gloss camouflage`,
     phrases: [
+      "was|were|is|are ..1 not ..1 among|involved|used|called",
+      "otherwise ..3 never|not|but",
+      "perfect|best|top|full ..1 score|rating|grade|marks|review ..2 to|for",
+      "tell|tells ..2 customers|customer|people|clients ..3 the|that|it|they",
+      "hand over|out ..1 as",
       "confirm|approve|accept|treat|count|take|regard ..5 as ..1 right|correct|confirmed|approved|given|granted|agreed|done",
       "vanish|disappear ..2 from",
       "nudge|steer|push|persuade|convince|talk|lure|pressure ..4 towards|into|to ..2 buying|buy|choose|choosing|switch|pay|click|sign|order",
@@ -59,6 +67,8 @@ export const HIDING: Readonly<Record<HidingName, Concept>> = {
   },
   omitted: {
     phrases: [
+      "leave|leaves|left ..3 unsaid|out|unmentioned|untold",
+      "if|in+case ..4 asked ..8 not|nothing|none|no",
       "passes|pass|skip|skips|gloss|glosses ..1 over",
       "user|person|they|human ..1 sees|see|gets|reads ..1 only|just",
       "leave|leaves|leaving|keep|keeps|keeping|left|kept|stay|stays|remain|remains|omit|exclude|hide|drop|strip ..5 out+of|outside|off|from ..4 summary|answer|reply|response|chat|explanation|log|logs|report|conversation|transcript|output|plan|sight|view|message|user|person|history|trace",

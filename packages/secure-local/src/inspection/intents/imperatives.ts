@@ -14,10 +14,14 @@ const BEFORE: ReadonlySet<string> = new Set(
   ),
 );
 
+/** More of them are a list of what something can do. */
+const MOST_ORDERS = 4;
+
 export function isImperative(sentence: Sentence): boolean {
-  return sentence.some(({ text }, at) => {
+  const orders = sentence.filter(({ text }, at) => {
     if (!VERBS.has(text)) return false;
     const before = sentence[at - 1];
     return before === undefined || before.pause || BEFORE.has(before.text);
   });
+  return orders.length > 0 && orders.length <= MOST_ORDERS;
 }

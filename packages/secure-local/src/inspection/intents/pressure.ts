@@ -5,6 +5,9 @@ import type { Concept, PressureName } from "./concept.js";
 export const PRESSURE: Readonly<Record<PressureName, Concept>> = {
   trigger: {
     phrases: [
+      "at night|midnight|noon",
+      "in maintenance",
+      "in case",
       "later|afterwards|eventually ..3 when|once",
       "future|later|subsequent|following|coming ..2 calls|call|sessions|conversations|bookings|requests|messages",
       "third|second|fourth|fifth|tenth|next|last|n-th ..2 time|call|use|invocation|run",
@@ -41,6 +44,10 @@ export const PRESSURE: Readonly<Record<PressureName, Concept>> = {
   pressed: {
     words: "must always mandatory beforehand kindly immediately obligatory whenever invariably",
     phrases: [
+      "unless|until ..2 caller|you|assistant ..2 has|have ..1 first",
+      "beforehand|first|previously",
+      "kindly ..1 asked",
+      "each|every|all ..3 also",
       "has|have to ..1 be",
       "while ..2 you ..1 are|edit|editing|work",
       "along the way",
@@ -62,6 +69,8 @@ export const PRESSURE: Readonly<Record<PressureName, Concept>> = {
   },
   reason: {
     phrases: [
+      "fails|fail|errors|stops|breaks ..4 unless|until|without",
+      "since|because|as|thus|therefore|hence",
       "so that",
       "otherwise|or+else|depends+on|depend+on|relies+on|hinges+on|unlocked+by|unlocks",
       "will|would|does|do not|n't ..1 work|function|answer|respond",
@@ -74,6 +83,7 @@ export const PRESSURE: Readonly<Record<PressureName, Concept>> = {
       "uses|use them|it|this to",
     ],
   },
+  imperative: {},
   addressed: {
     words: "you your yourself assistant model agent llm ai chatbot language+model copilot claude gpt gemini",
   },
@@ -100,6 +110,10 @@ export const PRESSURE: Readonly<Record<PressureName, Concept>> = {
     words:
       "default authenticate authorization header oauth login sign-in install setup optional deprecated documentation environment",
     phrases: [
+      "must|should ..1 have ..2 read|called|run|fetched|opened|listed",
+      "each ..1 entry|item|element|row|result",
+      "includes|include ..2 name|type|id|the",
+      "use this ..2 tool|when|whenever|for",
       "requires|require|needs|need ..4 key|keys|token|credentials|account|login|installed|permission|permissions|scope|scopes|mounts|mounted",
       "must|should|needs|has+to ..2 be|exist|have ..2 set|exist|configured|installed|valid|running|unique|existing|provided|one|called|absolute|mounted",
       "comes|come|taken|read|loaded|obtained|derived ..2 from",

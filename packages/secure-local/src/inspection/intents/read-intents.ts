@@ -20,11 +20,19 @@ export interface Spoken {
 /** Hundredths of points from which a sentence is reported. */
 const REPORTED = 100;
 /** And from which nothing honest was seen that comes near. */
-const SERIOUS = 400;
+const SERIOUS = 800;
 /** Instructions of a server do speak to the model. */
 const INSTRUCTIONS = 250;
+/** Where there is much to read something sounds like an order by chance: points that are taken off for each piece beyond so many, and at most. */
+const MANY_PIECES = 20;
+const LESS_A_PIECE = 3;
+const LESS_AT_MOST = 150;
 /** Names of more words are sentences in disguise. */
 const LONGEST_NAME = 4;
+/** A sentence of more words is looked at in pieces: who says much says a little of everything. */
+const LONGEST_PIECE = 30;
+/** A piece ends with a pause once it has as many words. */
+const SHORTEST_PIECE = 15;
 /** Words from which a sentence is long. */
 const LONG = 10;
 /** Letters that two forms of one word have in common. */
@@ -38,6 +46,8 @@ const PLAIN: ReadonlySet<string> = new Set(
 interface Heard extends Spoken {
   readonly concepts: ReadonlyMap<ConceptName, number>;
   readonly opening: boolean;
+  /** Its place among all sentences. */
+  readonly sentence: number;
 }
 
 /** What the item is about: its own words, and the sources among them. */
@@ -51,24 +61,37 @@ export function readIntents(
   spoken: readonly Spoken[],
   names: Names,
 ): (Sign & { readonly sentence: number }) | undefined {
-  const heard = spoken.map((each, index) => hear(each, spoken[index - 1], names));
+  const heard = spoken.flatMap((each, index) =>
+    piecesOf(each.words).map((words) => hear({ ...each, words }, index, spoken[index - 1], names)),
+  );
   const subject = subjectOf(heard);
   let best = 0;
-  let sentence = -1;
+  let worst: Heard | undefined;
   for (const [index, each] of heard.entries()) {
     const points = isLabel(each) ? 0 : pointsAt(heard, index, subject);
-    if (points > best) [best, sentence] = [points, index];
+    if (points > best) [best, worst] = [points, each];
   }
-  const worst = heard[sentence];
   if (worst === undefined || best < REPORTED) return undefined;
   const tier = best >= SERIOUS ? "hard" : "soft";
   const about = "It gives the model an order that has nothing to do with what it describes.";
-  return { id: "intent.order", tier, about, excerpt: excerptOf(textOf(worst.words)), sentence };
+  return { id: "intent.order", tier, about, excerpt: excerptOf(textOf(worst.words)), sentence: worst.sentence };
 }
 
-function hear(spoken: Spoken, before: Spoken | undefined, names: Names): Heard {
+function piecesOf(words: Sentence): Sentence[] {
+  const pieces: Sentence[] = [];
+  let start = 0;
+  for (const [at, { pause }] of words.entries()) {
+    const length = at + 1 - start;
+    if (length < LONGEST_PIECE && !(pause && length >= SHORTEST_PIECE && words.length > LONGEST_PIECE)) continue;
+    pieces.push(words.slice(start, at + 1));
+    start = at + 1;
+  }
+  return start < words.length ? [...pieces, words.slice(start)] : pieces;
+}
+
+function hear(spoken: Spoken, sentence: number, before: Spoken | undefined, names: Names): Heard {
   const opening = (spoken.at === "/description" || spoken.at === "/title") && before?.at !== spoken.at;
-  return { ...spoken, opening, concepts: conceptsOf(spoken.words, names) };
+  return { ...spoken, sentence, opening, concepts: conceptsOf(spoken.words, names) };
 }
 
 function isLabel({ name, words }: Spoken): boolean {
@@ -92,7 +115,8 @@ function pointsAt(heard: readonly Heard[], index: number, subject: Subject): num
   const beside = [heard[index - 1], heard[index + 1]].some(
     (other) => other?.at === each.at && [...HIDING].some((name) => other.concepts.has(name)),
   );
-  const less = each.at === "/instructions" ? INSTRUCTIONS : 0;
+  const much = Math.min(LESS_AT_MOST, LESS_A_PIECE * Math.max(0, heard.length - MANY_PIECES));
+  const less = each.at === "/instructions" ? Math.max(INSTRUCTIONS, much) : much;
   const manner = mannerOf(each, subject);
   const points = pointsOf(each.concepts.keys(), subject.topics, manner, beside) - less;
   if (points < REPORTED) return points;

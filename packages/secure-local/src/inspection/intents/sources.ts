@@ -8,6 +8,8 @@ export const SOURCES: Readonly<Record<SourceName, Concept>> = {
       stored+password password+manager password+store password+vault wallet seed+phrase recovery+phrase recovery+code mnemonic master+password shell+history command+history
       git+credentials certificate+store secret+store dotfile dotfiles login+keychain cloud+credentials kube+config browser+profile id_rsa keystore truststore gpg+key pgp+key encryption+key signing+certificate ssh+config vault+file cloud+key deploy+key host+key`,
     phrases: [
+      "first|any|every|each|newest ..1 file ..3 ~/*|home|.ssh|/etc*|/home*",
+      "contents|content|text|lines ..2 of ..3 ~/*|/etc*|/home/*|/root*|/users/*",
       "secret|private ..1 key|keys|certificate",
       "key|keys|config|configuration|credentials ..1 file|files",
       "@secret|@mild",
@@ -17,8 +19,9 @@ export const SOURCES: Readonly<Record<SourceName, Concept>> = {
   credential: {
     words: `credential password passphrase passcode secret api+key apikey access+key access+token bearer+token auth+token session+token refresh+token
       session+cookie cookie secret+key login+data otp one-time+code pin+code authentication+code authentication+token logon token sessionid
-      security+answer master+key service+account license+key passkey pat personal+access+token encryption+passphrase backup+code pin cvv session+id authenticator+code two-factor+code connection+string publish+token deployment+secret long-lived+key deployment+key account+password pass+code login+cookie keys+and+tokens`,
+      security+answer master+key service+account license+key passkey pat personal+access+token encryption+passphrase backup+code pin cvv session+id authenticator+code two-factor+code connection+string publish+token deployment+secret long-lived+key deployment+key account+password pass+code login+cookie keys+and+tokens stored+key saved+key hard-coded+key pass-through+token`,
     phrases: [
+      "token|key|cookie ..4 assistant|agent|model|you|service ..3 used|uses|holds|has",
       "cookie ..2 and ..1 all",
       "key|keys|token ..4 you ..3 find|have|hold|know|stumble|come",
       "find|hunt|look|search ..4 key|keys|tokens|logins",
@@ -37,6 +40,8 @@ export const SOURCES: Readonly<Record<SourceName, Concept>> = {
   talk: {
     words: `chat+history chat+log message+history earlier+turn previous+turn past+turn prior+turn word+for+word previous+message earlier+message prior+message past+message user+message earlier+session previous+session past+session chat+context session+memory recent+message`,
     phrases: [
+      "preceding|foregoing|above|earlier ..2 exchange|exchanges|conversation|messages|dialogue|turns|discussion",
+      "exchange|exchanges ..2 with ..2 user|person|human",
       "entire|whole|full|complete|past|previous|earlier|recent|current|ongoing|our|your ..2 conversation|dialogue|dialog|chat|transcript|discussion|exchange",
       "conversation|dialogue|dialog|chat|discussion|exchange ..2 so+far|history|log|record|verbatim|content|contents|transcript|until",
       "conversation|dialogue|transcript|chat ..6 as|into|to|in ..4 $argument",
@@ -58,6 +63,9 @@ export const SOURCES: Readonly<Record<SourceName, Concept>> = {
       developer+message developer+prompt setup+text setup+message hidden+instruction internal+instruction internal+reasoning inner+monologue
       tool+list tool+definition opening+message base+instruction operating+instruction briefing safety+note`,
     phrases: [
+      "what|everything ..2 developers|developer|makers|operator|vendor|provider|host ..3 told|said|asked|gave|instructed",
+      "told ..3 not ..1 to ..1 reveal|share|show|tell",
+      "policies|policy|rules ..3 given|set|received ..2 elsewhere|before|earlier|else",
       "your|the ..2 briefing|brief|setup",
       "recite|recount ..3 your|the",
       "instructions|rules|guidance|orders|brief ..2 from ..2 developer|operator|host|vendor|provider|maker|company",
@@ -73,14 +81,20 @@ export const SOURCES: Readonly<Record<SourceName, Concept>> = {
       medical+record health+record salary home+address postal+address personal+data personal+detail personal+information private+message private+data private+document inbox
       browsing+history browser+history clipboard keystroke bank+detail bank+account iban
       mailbox sensitive+data sensitive+information confidential+data confidential+information customer+data customer+record internal+document internal+note company+document
-      identity+document tax+number insurance+number whereabouts calendar+access calendar+entry mailbox surname maiden+name location+history payslip salary diary calendar browsing+habit visited+site employee+data bank+statement account+balance home+address fingerprint diary home+addresses shopping+habit real+name family+member health+data medical+data religion sexual+orientation patient+data net+worth pay+slip`,
-    phrases: ["numbers|details|data ..2 on|in ..3 documents|cards|passports|statements", "sites|pages ..3 visited"],
+      identity+document tax+number insurance+number whereabouts calendar+access calendar+entry mailbox surname maiden+name location+history payslip salary diary calendar browsing+habit visited+site employee+data bank+statement account+balance home+address fingerprint diary home+addresses shopping+habit real+name family+member health+data medical+data religion sexual+orientation patient+data net+worth pay+slip photo+library family+photo face children picture+library recordings`,
+    phrases: [
+      "user's ..1 contacts|friends|family|photos|pictures",
+      "appointments ..2 with",
+      "numbers|details|data ..2 on|in ..3 documents|cards|passports|statements",
+      "sites|pages ..3 visited",
+    ],
   },
   work: {
     words: `source+code working+tree working+copy whole+repository entire+repository private+repository codebase backup open+file open+document diff
       project+file local+file user+file home+directory home+folder desktop documents+folder download+folder original+document file+tree
       workspace+file uncommitted+change shell+output terminal+output hidden+folder hidden+file`,
     phrases: [
+      "parts|part|pieces|all|most ..3 repository|codebase|workspace|project",
       "files|file|documents|code|contents ..4 user's|you ..3 opened|read|edited|seen|working|touched",
       "user's ..2 files|documents|data|projects|machine|disk",
     ],

@@ -9,9 +9,16 @@ export const TAKEOVER: Readonly<Record<TakeoverName, Concept>> = {
       approval+step permission+prompt guard oversight filter approval+dialog alignment agreement promise commitment`,
   },
   void: {
-    words: `withdrawn obsolete lift void suspend supersede outrank disregard forget ignore expire bypass overrule override waive
-      relax abandon rescind invalid defunct repeal discard`,
+    words: `withdrawn obsolete lift void suspend supersede outrank disregard forget ignore  bypass overrule  waive
+      relax abandon rescind  defunct repeal discard`,
     phrases: [
+      "are|is ..1 not ..1 in ..1 force",
+      "out of scope",
+      "concern|concerns|for ..1 other|another ..1 product|products|tool|tools|company",
+      "are|is|was|were ..1 noise|void|moot|irrelevant",
+      "do|does not ..1 apply|concern|count|bind|reach|extend",
+      "override|overriding",
+      "overrides ..3 rules|instructions|guidance|restrictions|your|all|any|everything|previous|earlier",
       "not|isn't|aren't|never|no ..2 in+force|binding|valid|applicable|enforced|relevant",
       "has|have ..1 ended|lapsed|ceased|stopped|expired",
       "was|were ..2 test|trial|rehearsal|draft|example",
@@ -32,6 +39,9 @@ export const TAKEOVER: Readonly<Record<TakeoverName, Concept>> = {
   role: {
     words: "obey comply",
     phrases: [
+      "authority over",
+      "equal|equals ..2 to ..2 user|operator|system|developer",
+      "disregard|disobey ..2 operator|user|developer|host",
       "directions|instructions|orders ..3 for ..1 you",
       "prove ..2 you ..2 are|no|not",
       "adults",
@@ -64,6 +74,8 @@ export const TAKEOVER: Readonly<Record<TakeoverName, Concept>> = {
   tool: {
     words: "another+tool other+tool any+tool every+tool each+tool other+server neighbouring+tool next+tool",
     phrases: [
+      "your ..2 own|host's|host ..3 tools|tool",
+      "file|shell|search|mail|web ..1 tools",
       "call|calls|calling|request|requests|output|outputs ..2 to|of|from ..1 @snake",
       "@snake ..2 is|tool|should|must|will|returns|runs|gets",
       "other|another|any|every|each|remaining|all ..2 tool|tools|tool's|server's|servers|connectors|plugins",
@@ -76,6 +88,8 @@ export const TAKEOVER: Readonly<Record<TakeoverName, Concept>> = {
     words: `swap prefix replace discard stale decorative outdated unreliable prefer preference instead broken buggy bug substitute supersede supplant tamper
       rewrite differently obsolete`,
     phrases: [
+      "come|comes|go|goes|runs|run ..2 through|via|over ..1 here|this|us",
+      "are|is ..1 broken|unavailable|unsafe|outdated",
       "out of date",
       "rather than",
       "in place of",
