@@ -86,8 +86,11 @@ it("withholds a poisoned tool, keeps the others, and puts it on record", async (
 
 it("offers what the policy accepts, and no more", async () => {
   expect((await served([POISONED], { accept: "[secrets.file]" })).review.withheld.size).toBe(1);
-  const ids = "[secrets.file, secrets.side-channel, secrets.file-into, secrets.credentials]";
-  expect((await served([POISONED], { accept: ids })).names()).toEqual(["weather_add"]);
+  const { findings } = (await served([POISONED])).review;
+  const ids = [...new Set(findings.filter(({ tier }) => tier === "hard").map(({ id }) => id))];
+  expect(ids.length).toBeGreaterThan(1);
+  expect((await served([POISONED], { accept: `[${ids.slice(1).join(", ")}]` })).names()).toEqual([]);
+  expect((await served([POISONED], { accept: `[${ids.join(", ")}]` })).names()).toEqual(["weather_add"]);
 });
 
 it("reports what is only worth a look, and offers it", async () => {
