@@ -5,6 +5,10 @@ import { LOOK_MS, type MemoryWatch } from "./memory-watch.js";
 
 /** What one call may take: the longest file that is read, as bytes, as text and as lines. Most take a thousandth of it. */
 const CALL_BYTES = 32 * 1024 * 1024;
+/** Calls that may always be under way while memory is not short: one that lasts must not hold up all others. */
+const FEW = 2;
+/** So many times as many may be under way as would fit if each took all it might: most wait for something, or take little. */
+const SPREAD = 4;
 /** Calls that wait for others to end: as many as one conversation may have open. */
 const MAX_WAITING = 1_024;
 /** Whoever waited so long does better to ask again. */
@@ -108,9 +112,10 @@ export class MemoryGate {
   }
 
   #hasRoom(): boolean {
-    if (this.#underWay === 0) return true;
+    if (this.#underWay === 0 || (this.#underWay < FEW && !this.#watch.short)) return true;
     this.#turnSpan();
-    return (this.#begunNow + this.#begunBefore + 1) * CALL_BYTES <= this.#watch.room;
+    const fit = this.#watch.room / CALL_BYTES;
+    return this.#begunNow + this.#begunBefore < Math.floor(fit) && this.#underWay < fit * SPREAD;
   }
 
   #begin(): number {

@@ -123,6 +123,16 @@ describe("the gate", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it("has no more under way than four times what might fit, however long they last", async () => {
+    const { state, begun, call, turn, finish } = gated();
+    state.resident = 850 * MB - 100 * MB;
+    for (let n = 0; n < 20; n += 1) call();
+    await turn(4_000);
+    expect(begun).toHaveLength(13); // 100 MB are three calls and an eighth
+    await finish(1);
+    expect(begun).toHaveLength(13);
+  });
+
   it("takes longer to let in more where the process hardly gets to what it has begun", async () => {
     const { state, begun, call, turn } = gated(true);
     state.resident = 850 * MB - 100 * MB;
@@ -146,11 +156,11 @@ describe("the gate", () => {
   it("refuses for now who has waited for seconds, and whoever comes when too many wait", async () => {
     const { state, begun, outcomes, call, turn, refused } = gated();
     state.resident = 840 * MB;
-    for (let n = 0; n < 1_027; n += 1) call();
+    for (let n = 0; n < 1_028; n += 1) call();
     await turn();
-    expect([begun.length, outcomes]).toEqual([1, [FOR_NOW, FOR_NOW]]);
+    expect([begun.length, outcomes]).toEqual([2, [FOR_NOW, FOR_NOW]]);
     await turn(5_100);
-    expect([begun.length, outcomes.length, refused()]).toEqual([1, 1_026, 1_026]);
+    expect([begun.length, outcomes.length, refused()]).toEqual([2, 1_026, 1_026]);
     expect(vi.getTimerCount()).toBe(0);
   });
 
