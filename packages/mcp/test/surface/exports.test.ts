@@ -1,9 +1,10 @@
 // The package gives away the names of `names.ts` and no others.
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { exportedNames } from "../support/module-facts.js";
+import { ENTRIES } from "./entries.js";
 import { SURFACE } from "./names.js";
 
 interface Manifest {
@@ -17,6 +18,7 @@ const subpaths = Object.entries(manifest.exports).filter(([, target]) => typeof 
 
 it("lists every subpath of package.json", () => {
   expect(subpaths.map(([subpath]) => subpath).sort()).toEqual(Object.keys(SURFACE).sort());
+  expect(subpaths.map(([subpath]) => subpath).sort()).toEqual(Object.keys(ENTRIES).sort());
 });
 
 describe.each(subpaths)("%s", (subpath, target) => {
@@ -27,7 +29,7 @@ describe.each(subpaths)("%s", (subpath, target) => {
   });
 
   it("has those that are no types at run time", async () => {
-    const module = (await import(pathToFileURL(join(root, entry)).href)) as object;
+    const module = (await ENTRIES[subpath]?.()) ?? {};
     expect(Object.keys(module).sort()).toEqual(SURFACE[subpath]?.filter((name) => !name.startsWith("type ")));
   });
 
