@@ -28,6 +28,10 @@ const ALL = [
 // Set by `npm test`, which has compiled the tests. vitest started by itself transforms them through vite instead.
 const compiled = process.env["COMPILED_TESTS"] === "1" ? { runner: "scripts/lib/compiled-test-runner.mjs" } : {};
 
+// Most code of a usual run is run a few times: optimising it costs more than it gains, and so does collecting garbage in
+// four more threads of each worker while its three neighbours want the processors. With SOAK=1 loops are long.
+const SHORT_RUN = ["--no-opt", "--single-threaded-gc", "--min-semi-space-size=16", "--semi-space-growth-factor=4"];
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
@@ -40,6 +44,7 @@ export default defineConfig({
           include: ALL,
           exclude: ["**/node_modules/**", ...ALONE],
           isolate: false,
+          execArgv: process.env["SOAK"] === "1" ? [] : SHORT_RUN,
           // By itself: a worker that shares is thrown away as soon as the next file in the queue is not for it. And what
           // is measured is measured before processes are started beside it.
           sequence: { groupOrder: 1 },
