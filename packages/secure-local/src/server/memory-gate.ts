@@ -8,7 +8,9 @@ const CALL_BYTES = 32 * 1024 * 1024;
 /** Calls that may always be under way while memory is not short: one that lasts must not hold up all others. */
 const FEW = 2;
 /** So many times as many may be under way as would fit if each took all it might: most wait for something, or take little. */
-const SPREAD = 4;
+const SPREAD = 16;
+/** With room for so many it does no harm when a busy process has not got to what it has begun. */
+const PLENTY = 64;
 /** Calls that wait for others to end: as many as one conversation may have open. */
 const MAX_WAITING = 1_024;
 /** Whoever waited so long does better to ask again. */
@@ -137,7 +139,8 @@ export class MemoryGate {
     const passed = this.#now() - this.#lookedAt;
     if (passed < LOOK_MS) return;
     this.#lookedAt += passed;
-    this.#busyLooks = this.#busy() ? this.#busyLooks + 1 : 0;
+    const scarce = this.#watch.room < PLENTY * CALL_BYTES;
+    this.#busyLooks = this.#busy() && scarce ? this.#busyLooks + 1 : 0;
     if (this.#busyLooks % BUSY_LOOKS > 0) return;
     const turns = passed >= 2 * LOOK_MS && this.#busyLooks === 0 ? 2 : 1;
     this.#begunBefore = turns === 1 ? this.#begunNow : 0;

@@ -11,13 +11,13 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setInterval", 
 afterEach(() => void vi.useRealTimers());
 
 /** A watch over memory that is whatever `state` says. */
-function watching(): { watch: MemoryWatch; state: { resident: number; heap: number; looks: number } } {
+function watching(limit = LIMIT): { watch: MemoryWatch; state: { resident: number; heap: number; looks: number } } {
   const state = { resident: 0, heap: 0, looks: 0 };
   const read = () => {
     state.looks += 1;
-    return { resident: state.resident, heap: state.heap, heapLimit: 400 * MB };
+    return { resident: state.resident, heap: state.heap, heapLimit: 0.4 * limit };
   };
-  return { watch: new MemoryWatch({ limit: LIMIT, read }), state };
+  return { watch: new MemoryWatch({ limit, read }), state };
 }
 
 describe("the watch", () => {
@@ -59,8 +59,8 @@ interface Begun {
 }
 
 /** A gate, calls that stay under way until they are ended, and what became of those that have an answer. */
-function gated(busy = false) {
-  const { watch, state } = watching();
+function gated(busy = false, limit = LIMIT) {
+  const { watch, state } = watching(limit);
   let refused = 0;
   const gate = new MemoryGate({ watch, onRefused: () => void (refused += 1), busy: () => busy });
   const begun: Begun[] = [];
@@ -123,14 +123,14 @@ describe("the gate", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("has no more under way than four times what might fit, however long they last", async () => {
+  it("has no more under way than sixteen times what might fit, however long they last", async () => {
     const { state, begun, call, turn, finish } = gated();
     state.resident = 850 * MB - 100 * MB;
-    for (let n = 0; n < 20; n += 1) call();
+    for (let n = 0; n < 60; n += 1) call();
     await turn(4_000);
-    expect(begun).toHaveLength(13); // 100 MB are three calls and an eighth
+    expect(begun).toHaveLength(50); // 100 MB are three calls and an eighth
     await finish(1);
-    expect(begun).toHaveLength(13);
+    expect(begun).toHaveLength(50);
   });
 
   it("takes longer to let in more where the process hardly gets to what it has begun", async () => {
@@ -141,6 +141,13 @@ describe("the gate", () => {
     expect(begun).toHaveLength(3);
     await turn(2 * LOOK_MS);
     expect(begun).toHaveLength(6);
+  });
+
+  it("lets in hundreds within a second where there is room for them, busy or not", async () => {
+    const { begun, call, turn } = gated(true, 10_000 * MB);
+    for (let n = 0; n < 500; n += 1) call();
+    await turn(10 * LOOK_MS);
+    expect(begun).toHaveLength(500);
   });
 
   it("tells by the event loop of its own whether the process is busy", async () => {
