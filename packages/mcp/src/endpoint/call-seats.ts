@@ -1,6 +1,9 @@
 // Keeps the calls in service in seats that are taken again, so that nothing holds on to a call that has ended.
 import type { Call } from "./call.js";
 
+/** After the last free seat. */
+const NONE = -1;
+
 /**
  * The calls of one server or conversation; a call is in one of these at most.
  *
@@ -9,37 +12,44 @@ import type { Call } from "./call.js";
  * collection, so that every call is copied into old memory instead of going at once: a fifth of the cost of a busy server.
  */
 export class CallSeats {
-  readonly #seats: (Call | undefined)[] = [];
-  readonly #free: number[] = [];
+  /** A free seat holds the number of the next free one. One to begin with: most conversations never need a second. */
+  readonly #seats: (Call | number)[] = [NONE];
+  #free = 0;
+  #size = 0;
 
   get size(): number {
-    return this.#seats.length - this.#free.length;
+    return this.#size;
   }
 
   /** Returns the number of its seat, by which it is found until it is deleted. */
   add(call: Call): number {
-    const seat = this.#free.pop() ?? this.#seats.length;
+    const seat = this.#free === NONE ? this.#seats.length : this.#free;
+    const next = this.#seats[seat];
+    this.#free = typeof next === "number" ? next : NONE;
     this.#seats[seat] = call;
+    this.#size += 1;
     call.seat = seat;
     return seat;
   }
 
   at(seat: number): Call | undefined {
-    return this.#seats[seat];
+    const call = this.#seats[seat];
+    return typeof call === "number" ? undefined : call;
   }
 
   /** Says whether the call was there. */
   delete(call: Call): boolean {
     const { seat } = call;
     if (seat === undefined) return false;
-    this.#seats[seat] = undefined;
-    this.#free.push(seat);
+    this.#seats[seat] = this.#free;
+    this.#free = seat;
+    this.#size -= 1;
     call.seat = undefined;
     return true;
   }
 
   /** The calls that are there now, in no order. */
   all(): Call[] {
-    return this.#seats.filter((call) => call !== undefined);
+    return this.#seats.filter((call) => typeof call !== "number");
   }
 }
