@@ -1,7 +1,7 @@
 // The lock of plugins that is in force: the newest one that could be read.
 import { createHash } from "node:crypto";
 import type { Policy } from "../policy/policy.js";
-import { lockFileOf, lockText, parseLock, type PluginLock } from "./plugin-lock.js";
+import { LockError, lockFileOf, lockText, parseLock, type PluginLock } from "./plugin-lock.js";
 
 export interface LockInForce {
   /** Another text for another lock. */
@@ -41,6 +41,7 @@ export class KeptLock {
 
   /**
    * Reads the file as it is now. One that cannot be read leaves the lock before in force, and where there was none approves nothing.
+   * One that is gone does so too: what runs is not opened by a deletion, which may be the first half of writing it anew.
    * Returns what an operator has to hear: nothing of a first lock that is well, of the same again, of a fault that was told.
    */
   read({ file: policyFile }: Policy): LockNews | undefined {
@@ -67,11 +68,11 @@ export class KeptLock {
     const version = text === undefined ? "" : createHash("sha256").update(text).digest("hex");
     const known = !first && version === this.#inForce.version && this.#refused === "";
     if (known) return undefined;
+    if (text === undefined && !first && this.#inForce.version !== "")
+      throw new LockError(`${file} is gone; write it anew (mcp-secure-local plugins lock), or start again without it.`);
     const lock = text === undefined ? undefined : parseLock(file, text);
     this.#inForce = { version, lock, fault: undefined };
     this.#refused = "";
-    if (first) return undefined;
-    const gone = `${file} is gone: nothing that plugins offer is compared with what was approved`;
-    return { kind: "lock.loaded", file, text: lock === undefined ? gone : `${file} is in force` };
+    return first || lock === undefined ? undefined : { kind: "lock.loaded", file, text: `${file} is in force` };
   }
 }

@@ -44,9 +44,33 @@ describe("a lock in force", () => {
     // The same again is no news.
     writeLock(file, EMPTY);
     expect(lock.read(policy)).toBeUndefined();
+  });
+
+  it("stays when its file is gone, which is told once, until there is one again", async () => {
+    const { file, policy, lock } = await kept();
+    writeLock(file, EMPTY);
+    expect(lock.read(policy)).toBeUndefined();
+    const before = lock.of(policy);
     rmSync(file);
-    expect(lock.read(policy)).toMatchObject({ kind: "lock.loaded", text: expect.stringContaining("is gone") });
-    expect(lock.of(policy).lock).toBeUndefined();
+    const news = lock.read(policy);
+    expect(news).toMatchObject({ kind: "lock.rejected", file });
+    expect(news?.text).toMatch(/is gone; .* Until then what was approved before stays approved\.$/);
+    expect(lock.read(policy)).toBeUndefined();
+    expect(lock.of(policy)).toBe(before);
+    writeLock(file, EMPTY);
+    expect(lock.read(policy)).toMatchObject({ kind: "lock.loaded" });
+  });
+
+  it("is nothing again when the only file there ever was could not be read and is gone", async () => {
+    const { file, policy, lock } = await kept();
+    expect(lock.read(policy)).toBeUndefined();
+    writeFileSync(file, "{");
+    expect(lock.read(policy)).toMatchObject({ kind: "lock.rejected" });
+    rmSync(file);
+    expect(lock.read(policy)).toBeUndefined();
+    expect(lock.of(policy)).toMatchObject({ lock: undefined, fault: undefined });
+    writeLock(file, EMPTY);
+    expect(lock.read(policy)).toMatchObject({ kind: "lock.loaded" });
   });
 
   it("stays when its file is damaged, which is told once for each fault", async () => {
