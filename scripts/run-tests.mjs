@@ -3,10 +3,15 @@
 //
 // --update-transcripts  rewrite the golden conversations instead of comparing with them
 // --no-build            trust the build that is there; the tests are compiled all the same
+// --costs               print at the end what each file took of the processors (Linux)
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { compileTests } from "./lib/compile-tests.mjs";
 import { root, run } from "./lib/run-command.mjs";
+import { costTable } from "./lib/test-costs.mjs";
 
-const OWN = new Set(["--update-transcripts", "--no-build"]);
+const OWN = new Set(["--update-transcripts", "--no-build", "--costs"]);
 const args = process.argv.slice(2);
 const rest = args.filter((arg) => !OWN.has(arg));
 
@@ -45,5 +50,17 @@ async function test(compiled) {
   return code;
 }
 
+async function testWithCosts(compiled) {
+  const folder = mkdtempSync(join(tmpdir(), "test-costs-"));
+  try {
+    const log = join(folder, "log");
+    const code = await test({ ...compiled, TEST_COSTS: log });
+    console.log(costTable(log));
+    return code;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
 const [unbuilt, compiled] = await Promise.all([args.includes("--no-build") ? 0 : build(), compile()]);
-process.exitCode = unbuilt || (await test(compiled));
+process.exitCode = unbuilt || (await (args.includes("--costs") ? testWithCosts(compiled) : test(compiled)));
