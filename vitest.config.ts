@@ -32,12 +32,7 @@ const compiled = process.env["COMPILED_TESTS"] === "1" ? { runner: "scripts/lib/
 // does collecting garbage in four more threads of each worker while its three neighbours want the processors. With
 // SOAK=1 loops are long. Node 20 has no optimising compiler but the dear one, and takes it later; newer ones do without.
 const LATE_OPTIMISING = process.version.startsWith("v20.") ? "--interrupt-budget=1000000" : "--max-opt=2";
-const SHORT_RUN = [
-  LATE_OPTIMISING,
-  "--single-threaded-gc",
-  "--min-semi-space-size=16",
-  "--semi-space-growth-factor=4",
-];
+const SHORT_RUN = [LATE_OPTIMISING, "--single-threaded-gc", "--min-semi-space-size=16", "--semi-space-growth-factor=4"];
 
 export default defineConfig({
   resolve: { conditions },
