@@ -1,5 +1,6 @@
 // `npm run bench -- soak`: the product over stdio and over HTTP for 35 minutes, mixed calls, one in a hundred a fault.
-import { appendFileSync } from "node:fs";
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
@@ -10,10 +11,12 @@ import { load } from "./soak/load.mjs";
 import { soakPlace } from "./soak/place.mjs";
 import { rowsOf } from "./soak/report.mjs";
 import { StdioLane } from "./soak/stdio-lane.mjs";
+import { yardstick } from "./soak/yardstick.mjs";
 
 const USAGE = `npm run bench -- soak [--minutes 20] [--warm-up MINUTES] [--rate 200] [--trace FILE] [--snapshots]
   Minutes are those that count; the warm-up comes before them: 15 minutes, of a short soak three quarters of what counts. Its
   first fifth runs at five times the rate, or as fast as the machine goes. The rate is shared by one server over stdio and one over HTTP.
+  A bare server that keeps nothing is called beside them: what it drifts by is the machine's part.
   FILE gets what each server held at each look, one line of JSON each.
   Snapshots tell leaks from compiled code and name what grew, and disturb the resident memory.
 `;
@@ -33,7 +36,11 @@ export async function main(argv) {
     process.stdout.write("skipped: what a process holds is read from /proc, which only Linux has\n");
     return 0;
   }
-  const outcomes = await Promise.all([StdioLane, HttpLane].map((kind) => soaked(kind, options)));
+  const place = mkdtempSync(join(homedir(), ".mcp-secure-local-yardstick-"));
+  const bare = yardstick(place, (options.warmUp + options.minutes) * 60).finally(() =>
+    rmSync(place, { recursive: true }),
+  );
+  const outcomes = await Promise.all([StdioLane, HttpLane].map((kind) => soaked(kind, { ...options, bare })));
   process.stdout.write(`${table(["server", "what", "measured", "wanted", "verdict"], [])}\n`);
   let passed = true;
   for (const { name, rows } of outcomes) {
@@ -46,7 +53,7 @@ export async function main(argv) {
   return passed ? 0 : 1;
 }
 
-async function soaked(Lane, { minutes, rate, warmUp, trace, snapshots }) {
+async function soaked(Lane, { minutes, rate, warmUp, trace, snapshots, bare }) {
   const place = soakPlace(FILES);
   const probe = join(place.folder, "probe");
   let lane;
@@ -66,7 +73,8 @@ async function soaked(Lane, { minutes, rate, warmUp, trace, snapshots }) {
     for (const look of trace === undefined ? [] : watched.held)
       appendFileSync(trace, `${JSON.stringify([lane.name, ...look])}\n`);
     const exit = await lane.stop();
-    return { name: lane.name, rows: rowsOf(watched, { from, to, rate: rate / 2, exit, fault: place.auditFault() }) };
+    const beside = { bare: await bare, exit, fault: place.auditFault() };
+    return { name: lane.name, rows: rowsOf(watched, { from, to, rate: rate / 2, ...beside }) };
   } catch (error) {
     const measured = `failed: ${cell(error.stack ?? String(error))}`;
     return { name: Lane.name, rows: [{ what: "the soak itself", measured, limit: "", passed: false }] };

@@ -3,6 +3,7 @@ import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { residentBytes } from "../measure/process-stats.mjs";
 import { callOf, CRASH_EVERY_MS } from "./calls.mjs";
+import { Latencies } from "./series.mjs";
 
 const TICK_MS = 10;
 /**
@@ -21,7 +22,7 @@ const PROBE_MS = 30_000;
 
 /** Everything that was seen of one server. Times are seconds since the start. */
 export class Watched {
-  latencies = [];
+  latencies = new Latencies();
   resident = [];
   held = [];
   /** When each snapshot was taken, and its file. */
@@ -94,7 +95,7 @@ async function one(lane, watched, { n, work, now, warming, fast }) {
     const { ok, text, ms } = await lane.call(call);
     if (!warming) {
       watched.counts.honest += 1;
-      watched.latencies.push([now(), ms]);
+      watched.latencies.add(now(), ms);
     }
     if (ok) return;
     watched.counts.failed += 1;

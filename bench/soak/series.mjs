@@ -22,21 +22,32 @@ export function minima(points, width) {
   return [...windows].map(([index, y]) => [(index + 0.5) * width, y]);
 }
 
-/**
- * Quantiles of the latencies in the first and in the last quarter of the time: the median of those of each window, which
- * a busy moment of the machine does not move. `samples` are `[seconds, ms]`.
- */
-export function quarters(samples, { from, to, window, share }) {
-  const length = (to - from) / 4;
-  const within = (start) => {
-    const each = new Map();
-    for (const [at, ms] of samples) {
-      if (at < start || at >= start + length) continue;
-      const index = Math.floor((at - start) / window);
-      if (!each.has(index)) each.set(index, []);
-      each.get(index).push(ms);
-    }
-    return median([...each.values()].filter((list) => list.length > 10).map((list) => quantile(list, share)));
-  };
-  return { first: within(from), last: within(to - length) };
+/** Long enough for a p99, short enough that a busy moment of the machine spoils few. */
+const WINDOW_S = 10;
+/** A window with fewer says nothing. */
+const LEAST_IN_WINDOW = 10;
+
+/** Latencies kept as bare numbers by the ten seconds they fell into: an object a call would slow down who measures. */
+export class Latencies {
+  #windows = [];
+
+  /** `at` in seconds since the start. */
+  add(at, ms) {
+    (this.#windows[Math.floor(at / WINDOW_S)] ??= []).push(ms);
+  }
+
+  /**
+   * The quantile `share` in the first and in the last quarter of the time from `from` to `to`: the median of those of each
+   * window, which a busy moment of the machine does not move.
+   */
+  quarters({ from, to, share }) {
+    const length = (to - from) / 4;
+    return { first: this.#within(from, from + length, share), last: this.#within(to - length, to, share) };
+  }
+
+  #within(from, to, share) {
+    const windows = this.#windows.slice(Math.floor(from / WINDOW_S), Math.ceil(to / WINDOW_S));
+    const full = windows.filter((list) => list !== undefined && list.length > LEAST_IN_WINDOW);
+    return median(full.map((list) => quantile(list, share)));
+  }
 }
