@@ -4,6 +4,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import * as formats from "ajv-formats";
 import { taskNotificationFaults, taskResultFaults } from "./task-shapes.js";
+import { soaking } from "./soak.js";
 import { type Definitions, definitionsOf, forbidStrangers, mend, type SpecSchema } from "./spec-patches.js";
 
 const FOLDER = new URL("../../../../../shared/spec/", import.meta.url);
@@ -58,6 +59,18 @@ function read(date: string): SpecSchema {
   return JSON.parse(readFileSync(new URL(`${date}.json`, FOLDER), "utf8")) as SpecSchema;
 }
 
+const untouched = new Map<string, Definitions>();
+
+/** The definitions of a revision as they are in the file, read once. */
+function knownTo(date: string): Definitions {
+  const known = untouched.get(date) ?? definitionsOf(read(date));
+  untouched.set(date, known);
+  return known;
+}
+
+/** Most of a judge's cost is its compilation: what is run a few times is not made faster, and good files stay good. */
+const AJV_OPTIONS = { strict: false, allErrors: true, validateSchema: soaking, code: { optimize: soaking } } as const;
+
 type Side = "Server" | "Client";
 
 /** Results by the method of the request they answer; each name is a definition of the schema. */
@@ -107,13 +120,9 @@ class SchemaValidator implements SpecValidator {
     this.#at = "$defs" in schema ? "$defs" : "definitions";
     this.#definitions = definitionsOf(schema);
     mend(this.#definitions);
-    forbidStrangers(
-      this.#definitions,
-      DATES.filter((other) => other !== date).map((other) => definitionsOf(read(other))),
-    );
+    forbidStrangers(this.#definitions, DATES.filter((other) => other !== date).map(knownTo));
     this.#stateless = "DiscoverRequest" in this.#definitions;
-    const options = { strict: false, allErrors: true } as const;
-    this.#ajv = "$defs" in schema ? new Ajv2020(options) : new Ajv(options);
+    this.#ajv = "$defs" in schema ? new Ajv2020(AJV_OPTIONS) : new Ajv(AJV_OPTIONS);
     formats.default.default(this.#ajv);
     this.#ajv.addFormat("byte", isBase64);
     this.#ajv.addSchema(schema, "spec");
