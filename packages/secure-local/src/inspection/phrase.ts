@@ -19,6 +19,10 @@ export interface Match {
 interface Step {
   readonly gap: number;
   readonly options: readonly Option[];
+  /** Words that options begin with: at any other word only the `loose` ones can fit. */
+  readonly starters: ReadonlySet<string>;
+  /** Options that look at more than a whole word. */
+  readonly loose: readonly Option[];
 }
 
 /** How many words it takes at a place: 0 when it does not fit, -1 when it fits and takes none. */
@@ -95,7 +99,7 @@ export function compilePhrase(phrase: Phrase): CompiledPhrase {
     if (part === "^") fromStart = true;
     else if (part.startsWith("..")) gap = Number(part.slice(2));
     else {
-      steps.push({ gap, options: part.split("|").flatMap(optionsOf) });
+      steps.push(stepOf(gap, part.split("|")));
       gap = 0;
     }
   }
@@ -111,15 +115,25 @@ function firstWords(phrase: Phrase): ReadonlySet<string> | undefined {
   return new Set(terms.map((term) => term.split("+")[0] ?? ""));
 }
 
-function optionsOf(text: string): Option[] {
-  const kind = KINDS[text];
-  if (kind !== undefined) return [kind];
-  if (text.startsWith("$")) {
-    const members = CLASSES.get(text.slice(1));
-    if (members === undefined) throw new Error(`There is no class ${text}.`);
-    return [wordsOption(members)];
+function stepOf(gap: number, texts: readonly string[]): Step {
+  const options: Option[] = [];
+  const loose: Option[] = [];
+  const starters = new Set<string>();
+  for (const text of texts) {
+    const terms = KINDS[text] === undefined ? termsOf(text) : [];
+    const option = KINDS[text] ?? wordsOption(terms);
+    options.push(option);
+    if (terms.length === 0 || terms.some((term) => term.endsWith("*"))) loose.push(option);
+    for (const term of terms) starters.add(term.split("+")[0] ?? "");
   }
-  return [wordsOption([text])];
+  return { gap, options, starters, loose };
+}
+
+function termsOf(text: string): readonly string[] {
+  if (!text.startsWith("$")) return [text];
+  const members = CLASSES.get(text.slice(1));
+  if (members === undefined) throw new Error(`There is no class ${text}.`);
+  return members;
 }
 
 /** Looks single words up, and tries prefixes and longer terms one by one. */
@@ -163,15 +177,24 @@ export function standsAt({ fromStart, steps }: CompiledPhrase, sentence: Sentenc
 /** Each step takes the nearest word that fits; so a step is never tried twice at a place. */
 function endOf(steps: readonly Step[], sentence: Sentence, start: number, names: Names): number | undefined {
   let at = start;
-  for (const [index, { gap, options }] of steps.entries()) {
-    const reach = index === 0 ? 0 : gap;
+  for (let index = 0; index < steps.length; index += 1) {
+    const step = steps[index] as Step;
+    const reach = index === 0 ? 0 : step.gap;
     let taken = 0;
     let skipped = 0;
-    for (; skipped <= reach && taken === 0; skipped += 1) {
-      for (const option of options) if ((taken = option(sentence, at + skipped, names)) !== 0) break;
-    }
+    for (; skipped <= reach && taken === 0; skipped += 1) taken = takenBy(step, sentence, at + skipped, names);
     if (taken === 0) return undefined;
     at += skipped - 1 + Math.max(0, taken);
   }
   return at;
+}
+
+/** By the first of its options that fits there. */
+function takenBy({ starters, options, loose }: Step, sentence: Sentence, at: number, names: Names): number {
+  const candidates = starters.has(word(sentence, at)) ? options : loose;
+  for (let index = 0; index < candidates.length; index += 1) {
+    const taken = (candidates[index] as Option)(sentence, at, names);
+    if (taken !== 0) return taken;
+  }
+  return 0;
 }

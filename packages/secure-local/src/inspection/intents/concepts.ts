@@ -54,8 +54,9 @@ export function conceptsOf(sentence: Sentence, names: Names): ReadonlyMap<Concep
     for (const name of book.single.get(stem) ?? []) add(name, at);
     for (const { name, rest } of book.longer.get(stem) ?? [])
       if (rest.every((each, index) => stems[at + 1 + index] === each)) add(name, at);
-    for (const [name, phrase] of [...(book.phrases.get(text) ?? []), ...book.anywhere])
-      if (!found.has(name) && standsAt(phrase, sentence, at, names)) add(name, at);
+    for (const phrases of [book.phrases.get(text) ?? [], book.anywhere])
+      for (const [name, phrase] of phrases)
+        if (!found.has(name) && standsAt(phrase, sentence, at, names)) add(name, at);
     for (const { name, beginnings } of book.foreign.get(text.slice(0, FOREIGN_KEY)) ?? [])
       if (beginnings.every((each, index) => isForm(sentence[at + index]?.text ?? "", each))) addForeign(name, at);
     if (UNSPACED_SCRIPT.test(text))

@@ -96,7 +96,6 @@ function firstHit(rule: Compiled, sentences: readonly Sentence[], names: Names):
 
 function matchOf({ rule, phrases }: Compiled, sentence: Sentence, names: Names): Match | undefined {
   for (const phrase of phrases) {
-    if (phrase.first !== undefined && !sentence.some(({ text }) => phrase.first?.has(text))) continue;
     for (let from = 0; from < sentence.length;) {
       const match = findPhrase(phrase, sentence, names, from);
       if (match === undefined) break;
