@@ -6,18 +6,26 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
+import type { Link } from "@secure-local/mcp/client";
+import { childLink } from "@secure-local/mcp/client/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { memoryLink } from "../../../mcp/src/serve/connect.js";
+import { soaking } from "../../../mcp/test/support/soak.js";
+import { noAudit } from "../../src/audit/memory-audit.js";
 import { type CommandLine, readCommandLine, refuseForeign, UsageError } from "../../src/cli/command-line.js";
 import { inspectCommand } from "../../src/cli/remote/inspect-command.js";
 import { readCommand } from "../../src/cli/remote/read-command.js";
 import { recordCommand } from "../../src/cli/remote/record-command.js";
 import { replayCommand } from "../../src/cli/remote/replay-command.js";
+import { type Diagnosis, examine } from "../../src/doctor/examine.js";
+import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { SecureServer } from "../../src/server/secure-server.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
-import { type Ran, run } from "./command.js";
+import { COMMAND, environmentOf, type Ran, run } from "./command.js";
 import { runQuickly } from "./command-in-thread.js";
 
-const EVERYTHING = fileURLToPath(new URL("../../../../examples/everything/server.mjs", import.meta.url));
-const TARGET = ["--", process.execPath, EVERYTHING];
+const PROGRAM = fileURLToPath(new URL("small-program.mjs", import.meta.url));
+const TARGET = ["--", process.execPath, PROGRAM];
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -56,6 +64,24 @@ async function served({ sse = false, honest = false } = {}): Promise<string> {
   return sse ? new URL("/sse", url).href : url;
 }
 
+async function doctorOnBuilt(): Promise<Pick<Diagnosis, "counts" | "findings">> {
+  const env = ["--env", `MCP_SECURE_LOCAL_AUDIT=${join(temporaryFolder(), "audit.log")}`];
+  const { code, stdout } = await built("doctor", "--json", ...env, "--", process.execPath, COMMAND);
+  expect(code).toBe(0);
+  return JSON.parse(stdout) as Diagnosis;
+}
+
+/** The built program for the two sessions of an examination, and for each further conversation the same server without a process. */
+function ownLinks(): () => Link {
+  const program = { command: process.execPath, args: [COMMAND], env: environmentOf(temporaryFolder()) };
+  let links = 0;
+  return () => {
+    links += 1;
+    if (links <= 2) return childLink(program);
+    return memoryLink(new SecureServer({ policy: builtInPolicy(), audit: noAudit, version: "1.0.0" }).server);
+  };
+}
+
 describe("a command as target", () => {
   it("is inspected", async () => {
     const { code, stdout, stderr } = await built("inspect", "--json", ...TARGET);
@@ -65,7 +91,7 @@ describe("a command as target", () => {
       era: "stateless",
       revision: "2026-07-28",
       offered: expect.arrayContaining(["2024-11-05"]) as string[],
-      server: { name: "everything", version: "1.0.0" },
+      server: { name: "small", version: "1.0.0" },
       capabilities: { tools: {} },
       instructions: expect.any(String) as string,
       prompts: expect.arrayContaining([expect.objectContaining({ name: "greeting" })]) as object[],
@@ -122,7 +148,7 @@ describe("a URL as target", () => {
     await new Promise<void>((resolve) => refusing.listen(0, "127.0.0.1", resolve));
     closers.push(() => new Promise((resolve) => refusing.close(resolve)));
     const { port } = refusing.address() as AddressInfo;
-    const refused = await built("inspect", `http://127.0.0.1:${port}/mcp`, "--token", "wrong");
+    const refused = await inHome("inspect", `http://127.0.0.1:${port}/mcp`, "--token", "wrong");
     expect(refused).toMatchObject({ code: 3, stdout: "" });
     expect(await inHome("inspect", "http://127.0.0.1:9/mcp")).toMatchObject({ code: 4, stdout: "" });
   });
@@ -131,8 +157,8 @@ describe("a URL as target", () => {
 describe("a name as target", () => {
   it("is looked up in the file that is given", async () => {
     const file = join(temporaryFolder(), "servers.json");
-    writeFileSync(file, JSON.stringify({ mcpServers: { every: { command: process.execPath, args: [EVERYTHING] } } }));
-    const { code, stdout } = await built("call", "every", "echo", "text=by name", "--config", file);
+    writeFileSync(file, JSON.stringify({ mcpServers: { every: { command: process.execPath, args: [PROGRAM] } } }));
+    const { code, stdout } = await inHome("call", "every", "echo", "text=by name", "--config", file);
     expect({ code, stdout }).toEqual({ code: 0, stdout: "by name\n" });
     const { code: none, stderr } = await inHome("tools", "evry", "--config", file);
     expect({ none, stderr }).toMatchObject({ none: 2, stderr: expect.stringContaining("there are every") as string });
@@ -149,14 +175,11 @@ describe("doctor, record and replay", () => {
   });
 
   it("find nothing wrong with the program itself", async () => {
-    const program = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
-    const audit = join(temporaryFolder(), "audit.log");
-    const env = ["--env", `MCP_SECURE_LOCAL_AUDIT=${audit}`];
-    const { code, stdout } = await built("doctor", "--json", ...env, "--", process.execPath, program);
-    const { findings } = JSON.parse(stdout) as { findings: { id: string; verdict: string }[] };
+    const { counts, findings } = soaking ? await doctorOnBuilt() : await examine({ kind: "stdio", link: ownLinks() });
     // How soon it starts is up to the machine.
     const bad = findings.filter(({ id, verdict }) => !["ok", "skipped"].includes(verdict) && id !== "start-time");
-    expect({ code, bad }).toEqual({ code: 0, bad: [] });
+    expect({ fail: counts.fail, bad }).toEqual({ fail: 0, bad: [] });
+    expect(findings.length).toBeGreaterThan(40);
   });
 
   it("keep a conversation, and play either side of it", async () => {
@@ -164,10 +187,10 @@ describe("doctor, record and replay", () => {
     const input = `${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } })}\n`;
     const home = temporaryFolder();
     const recorded = await run(["record", file, ...TARGET], { home, input });
-    expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"everything"') as string });
+    expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('"name":"small"') as string });
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(await run(["replay", file], { home, input })).toEqual({ ...recorded, stderr: "" });
-    expect(await built("replay", file, ...TARGET)).toMatchObject({
+    expect(await inHome("replay", file, ...TARGET)).toMatchObject({
       code: 0,
       stdout: "1 requests: 1 answered as recorded, 0 otherwise\n",
     });
