@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import { connect, type NodeConnectTarget } from "../../src/serve/connect-node.js";
+import { soaking } from "../support/soak.js";
 import { ANSWERING, type Feature, use } from "./features.js";
 
 export const HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
@@ -10,8 +11,8 @@ export const STATELESS = "2026-07-28";
 /** Without a pin; the client finds out. */
 export const FOUND = "found out";
 
-/** True in `npm run matrix`: cells that only repeat what another one shows are run as well. */
-export const WHOLE = process.env["MCP_MATRIX"] === "whole";
+/** True in `npm run matrix` and with SOAK=1: cells that only repeat what another one shows are run as well. */
+export const WHOLE = process.env["MCP_MATRIX"] === "whole" || soaking;
 
 export interface Row {
   readonly server: string;
@@ -48,9 +49,12 @@ export function row(about: Row, target: () => NodeConnectTarget | Promise<NodeCo
   });
 }
 
-/** Each pin of a program over stdio costs a process: they are for the whole matrix. */
-export function someOf(revisions: readonly string[]): readonly string[] {
-  return WHOLE ? revisions : [];
+/**
+ * Pins of a row: all of them in the whole matrix, else what no other row shows. Each revision is spoken to every server
+ * over one transport at least; those over stdio cost a process each.
+ */
+export function someOf(revisions: readonly string[], ...usual: readonly string[]): readonly string[] {
+  return WHOLE ? revisions : usual;
 }
 
 /** A program of these tests over stdio. */

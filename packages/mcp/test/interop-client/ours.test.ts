@@ -22,19 +22,19 @@ row({ server, transport: "stdio", kind: "stdio", newest: STATELESS, revisions: s
 
 const alone = allBut("elicitation", "sampling", "roots", "updates", "changes", "logging", "cancelling");
 const MODES = [
-  { transport: "http", kind: "http", options: {}, features: ALL },
-  { transport: "http, streams", kind: "http", options: { answers: "sse" }, features: ALL },
-  { transport: "http, no session", kind: "http", options: { sessions: false }, features: alone },
-  { transport: "sse", kind: "sse", options: { sse: true }, features: ALL },
+  { transport: "http", kind: "http", usual: "2025-06-18", options: {}, features: ALL },
+  { transport: "http, streams", kind: "http", usual: "2025-03-26", options: { answers: "sse" }, features: ALL },
+  { transport: "http, no session", kind: "http", usual: "2025-11-25", options: { sessions: false }, features: alone },
+  { transport: "sse", kind: "sse", usual: "2024-11-05", options: { sse: true }, features: ALL },
 ] as const;
 
-for (const { transport, kind, options, features } of MODES) {
+for (const { transport, kind, usual, options, features } of MODES) {
   let running: HttpServing;
   beforeAll(async () => {
     running = await serveHttp(newServer(), { ...options, port: 0 });
   });
   afterAll(() => running.close());
-  const revisions = kind === "sse" ? HANDSHAKE : BOTH;
+  const revisions = someOf(kind === "sse" ? HANDSHAKE : BOTH, usual);
   const newest = kind === "sse" ? "2025-11-25" : STATELESS;
   row({ server, transport, kind, newest, revisions, features: had(features) }, () =>
     kind === "sse" ? new URL("/sse", running.url) : running.url,

@@ -17,23 +17,31 @@ row({ server, transport: "stdio", kind: "stdio", newest, revisions: someOf(HANDS
 );
 
 const MODES = [
-  { mode: "http", transport: "http", kind: "http", features: ALL },
+  { mode: "http", transport: "http", kind: "http", usual: "2025-03-26", features: ALL },
   // Where answers are single JSON texts, what this server says about a call while it runs is lost.
-  { mode: "http-json", transport: "http, JSON", kind: "http", features: allBut("progress", "logging") },
+  {
+    mode: "http-json",
+    transport: "http, JSON",
+    kind: "http",
+    usual: "2025-06-18",
+    features: allBut("progress", "logging"),
+  },
   {
     mode: "http-alone",
     transport: "http, no session",
     kind: "http",
+    usual: "2025-11-25",
     features: allBut("elicitation", "sampling", "roots", "updates", "changes", "logging"),
   },
-  { mode: "sse", transport: "sse", kind: "sse", features: ALL },
+  { mode: "sse", transport: "sse", kind: "sse", usual: "2024-11-05", features: ALL },
 ] as const;
 
-for (const { mode, transport, kind, features } of MODES) {
+for (const { mode, transport, kind, usual, features } of MODES) {
   let opened: Opened;
   beforeAll(async () => {
     opened = await listen(mode);
   });
   afterAll(() => opened.close());
-  row({ server, transport, kind, newest, revisions: HANDSHAKE, features: had(features) }, () => opened.url);
+  const revisions = someOf(HANDSHAKE, usual);
+  row({ server, transport, kind, newest, revisions, features: had(features) }, () => opened.url);
 }
