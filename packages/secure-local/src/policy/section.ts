@@ -140,11 +140,14 @@ export class Section {
 
   /** Reports the keys that nobody asked for. */
   finish(): void {
+    const known = [...this.#known];
+    const where = this.path === "" ? "a policy" : this.path;
     for (const [key, entry] of this.#tree?.entries ?? []) {
       if (this.#known.has(key)) continue;
-      const where = this.path === "" ? "a policy" : this.path;
-      const hint = didYouMean(key, this.#known) || `; known keys are ${[...this.#known].join(", ")}`;
-      this.faults.add(entry.key, `${where} has no key "${key.slice(0, MAX_SHOWN)}"${hint}`);
+      this.faults.add(entry.key, () => {
+        const hint = didYouMean(key, known) || `; known keys are ${known.join(", ")}`;
+        return `${where} has no key "${key.slice(0, MAX_SHOWN)}"${hint}`;
+      });
     }
   }
 

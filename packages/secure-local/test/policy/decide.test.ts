@@ -277,7 +277,7 @@ describe("more denials and fewer permissions", () => {
     );
   const ALLOWS = /^(?:allowed|dns)/;
 
-  const DENIALS = repeated(40, 300);
+  const DENIALS = repeated(20, 300);
 
   const requests: PolicyRequest[] = [
     ...["a", "b", "ab", "abc", "abcd", "b_c", "z"].flatMap((text): PolicyRequest[] => [

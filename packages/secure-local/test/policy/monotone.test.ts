@@ -6,7 +6,7 @@ import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { content, filesystem, network, parse, powers, presets, requests, stricter } from "./generated-policies.js";
 
-const RUNS = repeated(15, 300);
+const RUNS = repeated(8, 300);
 
 function neverMore(before: number[], after: number[]): void {
   expect(after.flatMap((power, index) => (power > before[index]! ? [index] : []))).toEqual([]);
@@ -72,7 +72,7 @@ describe("over generated policies", () => {
           expect(rule.line !== undefined || /^(?:default deny|built-in)/.test(rule.text)).toBe(true);
         }
       }),
-      { numRuns: repeated(15, 50) },
+      { numRuns: repeated(8, 50) },
     );
   }, 60_000);
 });
