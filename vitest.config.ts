@@ -5,14 +5,8 @@ import { defineConfig } from "vitest/config";
 const conditions = ["@secure-local/source", "module", "node", "default"];
 
 // Test files share the modules of their worker, which are otherwise loaded and compiled anew for each file: that costs
-// more than most tests do. What stays alone measures memory or time, counts handles, or replaces a module.
+// more than most tests do. What stays alone says why.
 const ALONE = [
-  "packages/mcp/test/client/over-stdio.test.ts",
-  "packages/mcp/test/{jsonrpc,schema}/bombs.test.ts",
-  "packages/mcp/test/node/stdio-server.test.ts",
-  "packages/mcp/test/node-client/child-{output,without-proc}.test.ts",
-  "packages/mcp/test/protocol/uri-template.test.ts",
-  "packages/mcp/test/transport/stdio-framing.test.ts",
   // A process knows the secrets of all its files, and replaces them in any text.
   "packages/secure-local/test/audit/redaction.test.ts",
   "packages/secure-local/test/cleaning/secrets.test.ts",
