@@ -103,37 +103,77 @@ export function compilePhrase(phrase: Phrase): CompiledPhrase {
       gap = 0;
     }
   }
-  return { fromStart, first: firstWords(phrase), steps };
+  return { fromStart, first: firstWords(steps), steps };
 }
 
-function firstWords(phrase: Phrase): ReadonlySet<string> | undefined {
-  const [first = ""] = phrase.replace("^ ..0 ", "").replace("^ ", "").split(" ");
-  const terms = first
-    .split("|")
-    .flatMap((term) => (term.startsWith("$") ? (CLASSES.get(term.slice(1)) ?? []) : [term]));
-  if (terms.some((term) => term.startsWith("@") || term.endsWith("*"))) return undefined;
-  return new Set(terms.map((term) => term.split("+")[0] ?? ""));
+function firstWords([first]: readonly Step[]): ReadonlySet<string> | undefined {
+  return first === undefined || first.loose.length > 0 ? undefined : first.starters;
 }
 
 function stepOf(gap: number, texts: readonly string[]): Step {
   const options: Option[] = [];
   const loose: Option[] = [];
-  const starters = new Set<string>();
-  for (const text of texts) {
-    const terms = KINDS[text] === undefined ? termsOf(text) : [];
-    const option = KINDS[text] ?? wordsOption(terms);
+  const groups: Group[] = [];
+  for (const part of inGroups(texts)) {
+    const option = typeof part === "function" ? part : part.option;
     options.push(option);
-    if (terms.length === 0 || terms.some((term) => term.endsWith("*"))) loose.push(option);
-    for (const term of terms) starters.add(term.split("+")[0] ?? "");
+    if (typeof part === "function" || part.loose) loose.push(option);
+    if (typeof part !== "function") groups.push(part);
   }
+  const [only] = groups;
+  const starters = only !== undefined && groups.length === 1 ? only.starters : startersOf(groups);
   return { gap, options, starters, loose };
 }
 
-function termsOf(text: string): readonly string[] {
-  if (!text.startsWith("$")) return [text];
+/** Words either of which will do. */
+interface Group {
+  readonly option: Option;
+  readonly starters: ReadonlySet<string>;
+  /** One of them has an open end. */
+  readonly loose: boolean;
+}
+
+/** What the texts stand for, in their order; whole words beside each other are one group. */
+function inGroups(texts: readonly string[]): (Option | Group)[] {
+  const parts: (Option | Group)[] = [];
+  let words: string[] = [];
+  for (const text of [...texts, ""]) {
+    if (PLAIN_WORD.test(text)) {
+      words.push(text);
+      continue;
+    }
+    if (words.length > 0) parts.push(newGroup(words));
+    words = [];
+    if (text !== "") parts.push(KINDS[text] ?? (text.startsWith("$") ? classGroup(text) : newGroup([text])));
+  }
+  return parts;
+}
+
+const PLAIN_WORD = /^[^@$+*]+$/;
+/** Classes stand in hundreds of phrases, and are the same in all of them. */
+const CLASS_GROUPS: Map<string, Group> = new Map();
+
+function classGroup(text: string): Group {
+  const known = CLASS_GROUPS.get(text);
+  if (known !== undefined) return known;
   const members = CLASSES.get(text.slice(1));
   if (members === undefined) throw new Error(`There is no class ${text}.`);
-  return members;
+  const group = newGroup(members);
+  CLASS_GROUPS.set(text, group);
+  return group;
+}
+
+function newGroup(terms: readonly string[]): Group {
+  if (terms.every((term) => PLAIN_WORD.test(term))) {
+    const starters = new Set(terms);
+    return { option: (sentence, at) => (starters.has(word(sentence, at)) ? 1 : 0), starters, loose: false };
+  }
+  const starters = new Set(terms.map((term) => term.split("+", 1)[0] ?? ""));
+  return { option: wordsOption(terms), starters, loose: terms.some((term) => term.endsWith("*")) };
+}
+
+function startersOf(groups: readonly Group[]): ReadonlySet<string> {
+  return new Set(groups.flatMap(({ starters }) => [...starters]));
 }
 
 /** Looks single words up, and tries prefixes and longer terms one by one. */
