@@ -13,6 +13,9 @@ import type {
   ServerCapabilities,
 } from "@modelcontextprotocol/client";
 import { fileURLToPath } from "node:url";
+import { everythingServer } from "../../../../examples/everything/server.mjs";
+import { soaking } from "../support/soak.js";
+import type { Server } from "../../src/server/server.js";
 import { type Answering, specValidator } from "../support/spec-schema.js";
 
 /** The repository's root folder. */
@@ -22,7 +25,16 @@ export const ROOT: string = fileURLToPath(new URL("../../../../", import.meta.ur
 export interface Target {
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
+  /** Makes the same server in this process; then no program is started. */
+  readonly here?: () => Server;
 }
+
+/** The server with every feature, as the program it is. */
+export const EVERYTHING: Target = { args: ["examples/everything/server.mjs"] };
+/** The same in this process, where a pipe would add nothing to what is tested; with SOAK=1 the program. */
+export const EVERYTHING_HERE: Target = soaking
+  ? EVERYTHING
+  : { ...EVERYTHING, here: () => everythingServer({ limits: { pageSize: 5 }, report: () => undefined }) };
 
 export interface CallOptions {
   readonly onprogress?: (progress: {

@@ -1,10 +1,12 @@
 // The official SDK's first generation as a client; by rewriting its `initialize` it asks for older revisions too.
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import {
   CallToolResultSchema,
   CreateMessageRequestSchema,
   ElicitRequestSchema,
+  type JSONRPCMessage,
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
   PromptListChangedNotificationSchema,
@@ -13,6 +15,7 @@ import {
   ResultSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
+import { HereTransport } from "./here-transport.js";
 import {
   Arrivals,
   CLIENT_CAPABILITIES,
@@ -35,14 +38,7 @@ const NOTIFICATIONS = [
 /** Starts the target and connects to it, asking for `revision`. */
 export async function connectV1(target: Target, revision: string): Promise<OfficialClient> {
   const client = new Client({ name: "official-v1", version: "1.32.2" }, { capabilities: CLIENT_CAPABILITIES });
-  const { args, env } = target;
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [...args],
-    cwd: ROOT,
-    stderr: "pipe",
-    ...(env === undefined ? {} : { env: { ...env } }),
-  });
+  const transport = transportTo(target);
   const tap = new Tap(transport, (message) =>
     message["method"] === "initialize"
       ? { ...message, params: { ...(message["params"] as Params), protocolVersion: revision } }
@@ -58,6 +54,12 @@ export async function connectV1(target: Target, revision: string): Promise<Offic
   client.setRequestHandler(ListRootsRequestSchema, () => official.answers.roots() as never);
   await client.connect(transport);
   return official;
+}
+
+function transportTo({ args, env, here }: Target): Transport {
+  if (here !== undefined) return new HereTransport<JSONRPCMessage>(here());
+  const command = { command: process.execPath, args: [...args], cwd: ROOT, stderr: "pipe" as const };
+  return new StdioClientTransport({ ...command, ...(env === undefined ? {} : { env: { ...env } }) });
 }
 
 function adapt(client: Client, arrived: Arrivals, tap: Tap, revision: string): OfficialClient {

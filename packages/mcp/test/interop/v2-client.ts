@@ -1,6 +1,7 @@
 // The official SDK's second generation as a client, in each of its modes.
-import { Client, type VersionNegotiationMode } from "@modelcontextprotocol/client";
+import { Client, type JSONRPCMessage, type Transport, type VersionNegotiationMode } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { HereTransport } from "./here-transport.js";
 import {
   Arrivals,
   CLIENT_CAPABILITIES,
@@ -38,14 +39,7 @@ export async function connectV2(target: Target, options: V2Options): Promise<Off
       ...(revisions === undefined ? {} : { supportedProtocolVersions: [...revisions] }),
     },
   );
-  const { args, env } = target;
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [...args],
-    cwd: ROOT,
-    stderr: "pipe",
-    ...(env === undefined ? {} : { env: { ...env } }),
-  });
+  const transport = transportTo(target);
   const tap = new Tap(transport);
   const arrived = new Arrivals();
   for (const method of NOTIFICATIONS) {
@@ -63,6 +57,13 @@ export async function connectV2(target: Target, options: V2Options): Promise<Off
 const ANY_RESULT = {
   "~standard": { version: 1, vendor: "test", validate: (value: unknown) => ({ value: value as Params }) },
 } as const;
+
+/** What leads to the target: a program is started when the client connects. */
+export function transportTo({ args, env, here }: Target): Transport {
+  if (here !== undefined) return new HereTransport<JSONRPCMessage>(here());
+  const command = { command: process.execPath, args: [...args], cwd: ROOT, stderr: "pipe" as const };
+  return new StdioClientTransport({ ...command, ...(env === undefined ? {} : { env: { ...env } }) });
+}
 
 function adapt(client: Client, arrived: Arrivals, tap: Tap): OfficialClient {
   const modern = (): boolean => client.getProtocolEra() === "modern";
