@@ -3,8 +3,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { layOut } from "../../../../scripts/lib/lay-out-package.mjs";
 import { pack, subpathsOf } from "../../../../scripts/lib/pack-package.mjs";
 import { run } from "../../../../scripts/lib/run-command.mjs";
+import { sampled, soaking } from "../support/soak.js";
 import { ENTRIES } from "../surface/entries.js";
 import { writeClientPrograms } from "./client-programs.js";
 import { ChildServer, envelope, type Message } from "./child-server.js";
@@ -12,14 +14,23 @@ import { HANDSHAKE, refusesAndServesOn } from "./packed-server.js";
 import { writePrograms } from "./programs.js";
 
 const ELICITATION = { elicitation: {} };
+const NEWEST = "2025-11-25";
+const OLDER = HANDSHAKE.filter((revision) => revision !== NEWEST);
+/** In a usual run those in which the packed server held no conversation yet. */
+const CONNECTED = soaking ? [...HANDSHAKE, "2026-07-28"] : ["2025-03-26", "2025-06-18", "2026-07-28"];
+/** The compiler's own declarations are no work of ours, and its threads and collector cost more than they gain. */
+const TSC = soaking ? [] : ["--skipDefaultLibCheck", "--singleThreaded"];
 
 let folder: string;
 let subpaths: string[];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "packed-library-"));
-  const written = [writePrograms(folder), writeClientPrograms(folder)];
-  const [packed] = await Promise.all([pack("packages/mcp", folder), ...written]);
+  // npm takes longer to pack than all of these tests together.
+  const placed = layOut("packages/mcp", folder);
+  const packed = soaking ? await pack("packages/mcp", folder) : placed;
+  expect(placed.files.toSorted()).toEqual(packed.files.toSorted());
+  await Promise.all([writePrograms(folder), writeClientPrograms(folder)]);
   subpaths = subpathsOf(packed);
 });
 afterAll(() => rm(folder, { recursive: true }));
@@ -42,19 +53,31 @@ describe("the packed library", () => {
   it.each(["neutral.json", "node.json"])(
     "has types that somebody's strict program compiles with (%s)",
     async (project) => {
-      expect(await run("tsc", ["-p", project], { cwd: folder })).toMatchObject({ code: 0, output: "" });
+      const done = await run("tsc", ["-p", project, ...TSC], { cwd: folder, env: { GOGC: "off" } });
+      expect(done).toMatchObject({ code: 0, output: "" });
     },
   );
 
-  it.each(HANDSHAKE)("holds a conversation in %s", async (revision) => {
+  it.each(sampled(OLDER, OLDER.length))("holds a conversation in %s", async (revision) => {
     const server = start();
-    const opened = await server.open(revision, ELICITATION);
-    expect(opened.result).toMatchObject({ protocolVersion: revision, serverInfo: { name: "packed" } });
-    expect((await server.ask("tools/list")).result?.["tools"]).toHaveLength(6);
-    const sum = await server.ask("tools/call", { name: "add", arguments: { a: 2 } });
-    expect(sum.result).toMatchObject({ isError: false, content: [{ type: "text", text: '{"sum":3}' }] });
-    await interview(server, revision >= "2025-06-18");
+    await converse(server, revision);
     expect(server.faults(revision)).toEqual([]);
+    expect(await server.end()).toBe(0);
+  });
+
+  it(`holds a conversation in ${NEWEST}, and checks schemas when tools are registered and when they are called`, async () => {
+    const server = start();
+    await converse(server, NEWEST);
+    const call = async (name: string, args: Message = {}): Promise<Message | undefined> =>
+      (await server.ask("tools/call", { name, arguments: args })).result;
+    const failures = "BAD_TOOL BAD_TOOL invalid-schema network-reference BAD_RESOURCE BAD_SERVER";
+    expect(await call("failures")).toMatchObject({ content: [{ text: failures }] });
+    expect(await call("add", { a: "2" })).toMatchObject({ isError: true });
+    expect(await call("failures", { extra: 1 })).toMatchObject({ isError: true });
+    expect(JSON.stringify(await call("lies"))).not.toContain("a lot");
+    expect(await call("chatty")).toMatchObject({ content: [{ text: "quiet" }] });
+    expect(JSON.stringify(await call("throws"))).not.toContain("hunter2");
+    expect(server.faults(NEWEST)).toEqual([]);
     expect(await server.end()).toBe(0);
   });
 
@@ -84,11 +107,11 @@ describe("the packed library", () => {
   });
 
   it("connects to itself in every revision over every transport", async () => {
-    const { output, code } = await run(process.execPath, ["client.mjs", ...HANDSHAKE, "2026-07-28"], { cwd: folder });
+    const { output, code } = await run(process.execPath, ["client.mjs", ...CONNECTED], { cwd: folder });
     // Nobody can be asked before 2025-06-18.
     const asked = (revision: string): string => (revision < "2025-06-18" ? ".*" : " true");
     const lines = [
-      ...[...HANDSHAKE, "2026-07-28"].map((revision) => `stdio ${revision} 6 {"sum":3}${asked(revision)}`),
+      ...CONNECTED.map((revision) => `stdio ${revision} 6 {"sum":3}${asked(revision)}`),
       "http 2026-07-28 hello",
       "http 2026-07-28 hello",
       "sse 2025-11-25 hello",
@@ -99,23 +122,16 @@ describe("the packed library", () => {
   });
 
   refusesAndServesOn(() => start());
-
-  it("checks schemas when tools are registered and when they are called", async () => {
-    const server = start();
-    await server.open("2025-11-25");
-    const call = async (name: string, args: Message = {}): Promise<Message | undefined> =>
-      (await server.ask("tools/call", { name, arguments: args })).result;
-    const failures = "BAD_TOOL BAD_TOOL invalid-schema network-reference BAD_RESOURCE BAD_SERVER";
-    expect(await call("failures")).toMatchObject({ content: [{ text: failures }] });
-    expect(await call("add", { a: "2" })).toMatchObject({ isError: true });
-    expect(await call("failures", { extra: 1 })).toMatchObject({ isError: true });
-    expect(JSON.stringify(await call("lies"))).not.toContain("a lot");
-    expect(await call("chatty")).toMatchObject({ content: [{ text: "quiet" }] });
-    expect(JSON.stringify(await call("throws"))).not.toContain("hunter2");
-    expect(server.faults("2025-11-25")).toEqual([]);
-    await server.end();
-  });
 });
+
+async function converse(server: ChildServer, revision: string): Promise<void> {
+  const opened = await server.open(revision, ELICITATION);
+  expect(opened.result).toMatchObject({ protocolVersion: revision, serverInfo: { name: "packed" } });
+  expect((await server.ask("tools/list")).result?.["tools"]).toHaveLength(6);
+  const sum = await server.ask("tools/call", { name: "add", arguments: { a: 2 } });
+  expect(sum.result).toMatchObject({ isError: false, content: [{ type: "text", text: '{"sum":3}' }] });
+  await interview(server, revision >= "2025-06-18");
+}
 
 /** Asks the person in revisions that can, and is told what it lacks in those that cannot. */
 async function interview(server: ChildServer, can: boolean): Promise<void> {
