@@ -22,6 +22,7 @@ describe.each(REVISIONS.map((revision) => [revision.date, revision] as const))("
         const written = { jsonrpc: "2.0", id: 1, result: JSON.parse(codec.resultText(record, result, identity)) };
         expect(validator.validateServerMessage(written, { requestMethod: "tools/call" })).toEqual([]);
       }),
+      { numRuns: repeated(20, 100) },
     );
   });
 
@@ -35,7 +36,7 @@ describe.each(REVISIONS.map((revision) => [revision.date, revision] as const))("
         expect(validator.validateServerMessage(written, { requestMethod: method }), text).toEqual([]);
         expect(JSON.stringify(result), "the codec changed its argument").toBe(before);
       }),
-      { numRuns: repeated(50, 150) },
+      { numRuns: repeated(20, 150) },
     );
   });
 });

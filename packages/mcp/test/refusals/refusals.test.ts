@@ -51,12 +51,15 @@ function refusing(): Server {
   return server;
 }
 
+// One for all: a refusal leaves nothing at a server.
+const SERVER = refusing();
+
 describe.each(readdirSync(FOLDER).filter((name) => name.endsWith(".json")))("%s", (file) => {
   const cases = JSON.parse(readFileSync(new URL(file, FOLDER), "utf8")) as readonly Refusal[];
   const played = cases.flatMap((refusal) => statesOf(refusal).map((state) => [refusal.name, state, refusal] as const));
 
   it.each(played)("%s (%s)", async (_name, state, refusal) => {
-    const peer = serveStub(refusing());
+    const peer = serveStub(SERVER);
     if (SESSIONS.includes(state)) {
       peer.send(handshake(0, state));
       await peer.answer(0);

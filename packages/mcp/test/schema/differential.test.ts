@@ -123,21 +123,21 @@ function schemaOf(draft: "2020-12" | "draft-07"): fc.Arbitrary<Record<string, un
 }
 
 const drafts = [
-  { draft: "2020-12", make: () => new Ajv2020({ strict: false, ownProperties: true, logger: false }) },
-  { draft: "draft-07", make: () => new Ajv({ strict: false, ownProperties: true, logger: false }) },
+  { draft: "2020-12", ajv: new Ajv2020({ strict: false, ownProperties: true, logger: false }) },
+  { draft: "draft-07", ajv: new Ajv({ strict: false, ownProperties: true, logger: false }) },
 ] as const;
 
 describe("beside ajv", () => {
   it.each(drafts)(
     "gives the same verdicts in $draft",
-    ({ draft, make }) => {
+    ({ draft, ajv }) => {
       let verdicts = 0;
       let valid = 0;
       const property = fc.property(
         schemaOf(draft),
         fc.array(value, { minLength: 12, maxLength: 12 }),
         (schema, values) => {
-          const theirs = make().compile(schema);
+          const theirs = ajv.compile(schema);
           const ours = compileJsonSchema(schema, { dialect: draft });
           for (const one of values) {
             const expected = theirs(one);

@@ -1,6 +1,7 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { aesSeal } from "../../src/server/seal.js";
+import { repeated } from "../support/soak.js";
 
 const key = (): Uint8Array<ArrayBuffer> => new Uint8Array(randomBytes(32));
 
@@ -17,12 +18,15 @@ describe("aesSeal", () => {
     expect(await seal.seal("same")).not.toBe(await seal.seal("same"));
   });
 
-  it("accepts none of 10,000 states with one bit flipped (M46)", async () => {
+  it("accepts no state with one bit flipped, whichever it is (M46)", async () => {
     const seal = aesSeal();
-    const sealed = await seal.seal(JSON.stringify({ principal: "ada", round: 1, expires: 1e15 }));
-    const forged = Array.from({ length: 10_000 }, () => flipBit(sealed));
-    const opened = await Promise.all(forged.map((each) => seal.open(each)));
-    expect(opened.filter((text) => text !== undefined)).toEqual([]);
+    for (let round = 0; round < repeated(1, 15); round++) {
+      const sealed = await seal.seal(JSON.stringify({ principal: "ada", round, expires: 1e15 }));
+      const forged = withEachBitFlipped(sealed);
+      expect(forged.length).toBeGreaterThan(600);
+      const opened = await Promise.all(forged.map((each) => seal.open(each)));
+      expect(opened.filter((text) => text !== undefined)).toEqual([]);
+    }
   });
 
   it("opens no other spelling of the same bytes, and nothing that is not a seal", async () => {
@@ -62,10 +66,12 @@ describe("aesSeal", () => {
   });
 });
 
-/** Changes one bit of the bytes, so that the spelling stays valid. */
-function flipBit(sealed: string): string {
-  const bytes = Buffer.from(sealed.slice(3), "base64");
-  const at = randomInt(bytes.length);
-  bytes[at] = (bytes[at] as number) ^ (1 << randomInt(8));
-  return `s1.${bytes.toString("base64")}`;
+/** Flips bits of the bytes, so that the spelling stays valid. */
+function withEachBitFlipped(sealed: string): string[] {
+  const whole = Buffer.from(sealed.slice(3), "base64");
+  return Array.from({ length: 8 * whole.length }, (_, bit) => {
+    const bytes = Buffer.from(whole);
+    bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7));
+    return `s1.${bytes.toString("base64")}`;
+  });
 }

@@ -69,7 +69,13 @@ function knownTo(date: string): Definitions {
 }
 
 /** Most of a judge's cost is its compilation: what is run a few times is not made faster, and good files stay good. */
-const AJV_OPTIONS = { strict: false, allErrors: true, validateSchema: soaking, code: { optimize: soaking } } as const;
+const AJV_OPTIONS = {
+  strict: false,
+  allErrors: true,
+  validateSchema: soaking,
+  inlineRefs: soaking,
+  code: { optimize: soaking },
+} as const;
 
 type Side = "Server" | "Client";
 
