@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { SecretBroker } from "../../src/capabilities/secret-broker.js";
 import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
@@ -60,8 +60,9 @@ writeFileSync(mine, "one two three\n");
 writeFileSync(others, "not for plugins\n");
 let served: ServedPlugins | undefined;
 
-async function serve(grant: string, tool: string): Promise<ServedPlugins> {
-  const name = tool.slice(0, tool.indexOf("_"));
+/** By what each plugin is granted; waits for `tools`. */
+async function serve(grants: Readonly<Record<string, string>>, tools: readonly string[]): Promise<ServedPlugins> {
+  const load = Object.entries(grants).map(([name, grant]) => `{ name: ${name}${grant === "" ? "" : `, ${grant}`} }`);
   const text = `
 version: "1.0"
 tools: { allowed: ["mod_*", "py_*"], rate_limits: { default: 1000 } }
@@ -70,9 +71,9 @@ filesystem: { readable_paths: ["${place}/**"] }
 commands: { allowed: [
   { name: count, executable: /usr/bin/wc, arguments: [{ path: read }], flags: [-w] },
   { name: environment, executable: /usr/bin/env } ] }
-plugins: { folder: ${folder.path}, load: [{ name: ${name}${grant === "" ? "" : `, ${grant}`} }] }
+plugins: { folder: ${folder.path}, load: [${load.join(", ")}] }
 `;
-  served = await servePlugins(text, [tool], { storage, own: [storage] });
+  served = await servePlugins(text, tools, { storage, own: [storage] });
   return served;
 }
 
@@ -87,9 +88,16 @@ afterAll(() => {
 
 describe.skipIf(!hasWall())("a command", () => {
   const grant = `commands: [count], filesystem: { readable_paths: ["${mine}"] }`;
+  let all: ServedPlugins;
+
+  beforeAll(async () => {
+    all = await serve({ mod: grant, py: grant }, ["mod_run", "py_ask"]);
+    served = undefined;
+  });
+  afterAll(() => all.secure.stop());
 
   test("is run for a plugin it was granted to, on the files of its grant", async () => {
-    const { call, audit } = await serve(grant, "mod_run");
+    const { call, audit } = all;
     const result = JSON.parse(await call("mod_run", { command: "count", args: ["-w", mine] })) as object;
     expect(result).toMatchObject({ exitCode: 0, timedOut: false, stdout: `3 ${mine}\n` });
     const records = audit.records().filter(({ kind }) => kind === "plugin.runs");
@@ -99,8 +107,7 @@ describe.skipIf(!hasWall())("a command", () => {
   });
 
   test("is run for a program in another language, too", async () => {
-    const { call } = await serve(grant, "py_ask");
-    expect(await call("py_ask", { run: { command: "count", args: [mine] } })).toContain("3");
+    expect(await all.call("py_ask", { run: { command: "count", args: [mine] } })).toContain("3");
   });
 
   test.each([
@@ -109,18 +116,19 @@ describe.skipIf(!hasWall())("a command", () => {
     ["a file of others", "count", [others]],
     ["a flag that is not allowed", "count", ["--files0-from=/etc/passwd"]],
   ])("%s is refused and recorded", async (_what, command, args) => {
-    const { call, audit } = await serve(grant, "mod_run");
-    expect(await call("mod_run", { command, args })).toMatch(/^refused: /);
-    expect(audit.lines.filter((line) => line.includes(`"endpoint":"command ${command}"`))).toHaveLength(1);
+    const before = all.audit.lines.length;
+    expect(await all.call("mod_run", { command, args })).toMatch(/^refused: /);
+    const recorded = all.audit.lines.slice(before);
+    expect(recorded.filter((line) => line.includes(`"endpoint":"command ${command}"`))).toHaveLength(1);
   });
 });
 
 describe.skipIf(!hasWall())("storage", () => {
-  test("keeps values from one start to the next, in files of the user alone", async () => {
-    const first = await serve("storage_kb: 4", "mod_keep");
+  test("keeps values from one start to the next, in files of the user alone, and is no other plugin's", async () => {
+    const first = await serve({ mod: "storage_kb: 4" }, ["mod_keep"]);
     expect(await first.call("mod_keep", { how: "set", key: "a/../b", value: { n: [1, "ä"] } })).toBe("undefined");
     await first.secure.stop();
-    const { call } = await serve("storage_kb: 4", "mod_keep");
+    const { call } = await serve({ mod: "storage_kb: 4", py: "storage_kb: 4" }, ["mod_keep", "py_ask"]);
     expect(await call("mod_keep", { how: "get", key: "a/../b" })).toBe('{"n":[1,"ä"]}');
     expect(await call("mod_keep", { how: "keys" })).toBe('["a/../b"]');
     const [file = ""] = readdirSync(join(storage, "mod"));
@@ -129,21 +137,13 @@ describe.skipIf(!hasWall())("storage", () => {
     expect(await call("mod_keep", { how: "delete", key: "a/../b" })).toBe("true");
     expect(await call("mod_keep", { how: "delete", key: "a/../b" })).toBe("false");
     expect(await call("mod_keep", { how: "get", key: "a/../b" })).toBe("undefined");
+    await call("mod_keep", { how: "set", key: "mine", value: 1 });
+    expect(await call("py_ask", { storage: { keys: true } })).toBe("[]");
   });
 
-  test("is no other plugin's, and not there without a grant", async () => {
-    const first = await serve("storage_kb: 4", "mod_keep");
-    await first.call("mod_keep", { how: "set", key: "mine", value: 1 });
-    await first.secure.stop();
-    const second = await serve("storage_kb: 4", "py_ask");
-    expect(await second.call("py_ask", { storage: { keys: true } })).toBe("[]");
-    await second.secure.stop();
-    const third = await serve("", "py_ask");
-    expect(await third.call("py_ask", { storage: { keys: true } })).toMatch(/granted no storage: add storage_kb to py/);
-  });
-
-  test("has an end, which is told", async () => {
-    const { call } = await serve("storage_kb: 1", "mod_keep");
+  test("is not there without a grant, and has an end, which is told", async () => {
+    const { call } = await serve({ mod: "storage_kb: 1", py: "" }, ["mod_keep", "py_ask"]);
+    expect(await call("py_ask", { storage: { keys: true } })).toMatch(/granted no storage: add storage_kb to py/);
     expect(await call("mod_keep", { how: "set", key: "big", value: "x".repeat(2_000) })).toMatch(
       /2002 bytes do not fit/,
     );

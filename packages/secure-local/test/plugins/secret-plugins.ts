@@ -81,3 +81,12 @@ read -r answer
 text=$(printf %s "$answer" | tr -d '"\\\\')
 printf '{"id":%s,"content":"%s"}\\n' "$id" "$text"
 `;
+
+/** Asks the proxy for a tunnel. */
+export const TUNNEL = `
+import http from "node:http";
+export default { name: "tun", version: "1", tools: { send: { description: "CONNECT", run: ({ to }) => new Promise((resolve) => {
+  const { hostname, port } = new URL(process.env.HTTP_PROXY);
+  http.request({ hostname, port, method: "CONNECT", path: to, agent: new http.Agent() }).on("connect", (got, socket, head) => { socket.destroy(); resolve(got.statusCode + " " + head); })
+    .on("response", (got) => resolve("" + got.statusCode)).on("error", (error) => resolve(error.code)).end();
+}) } } };`;

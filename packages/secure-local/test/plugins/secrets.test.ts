@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { hasWall } from "../sandbox/walls.js";
 import { type ServedPlugins, servePlugins } from "./plugin-server.js";
-import { MODULE, PYTHON, PYTHON_MANIFEST, SHELL, SHELL_MANIFEST } from "./secret-plugins.js";
+import { MODULE, PYTHON, PYTHON_MANIFEST, SHELL, SHELL_MANIFEST, TUNNEL } from "./secret-plugins.js";
 
 const VALUE = "Tr0ub4dor+kestrel/9";
 const VARIABLE = "PLUGIN_TEST_SECRET";
@@ -15,6 +15,7 @@ const folder = pluginFolder();
 folder.write("mod", { "plugin.mjs": MODULE });
 folder.write("py", { "manifest.yaml": PYTHON_MANIFEST, "main.py": PYTHON });
 folder.write("sh", { "manifest.yaml": SHELL_MANIFEST, "main.sh": SHELL });
+folder.write("tun", { "plugin.mjs": TUNNEL });
 /** What reached the secret's host, and what another one. */
 const got = { own: [] as string[], other: [] as string[] };
 const servers: Server[] = [];
@@ -70,10 +71,6 @@ beforeEach(() => {
   got.own.length = 0;
   got.other.length = 0;
 });
-afterEach(async () => {
-  await served?.secure.stop();
-  served = undefined;
-});
 afterAll(() => {
   delete process.env[VARIABLE];
   for (const server of servers) server.close();
@@ -87,62 +84,75 @@ function expectNowhere(...texts: readonly unknown[]): void {
     expect(all).not.toContain(spelling);
 }
 
+async function goesIntoBodies({ call }: ServedPlugins, tool: string): Promise<void> {
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const sent = { headers: form, body: "grant_type=x&client_secret=KEY" };
+  const answer = await call(tool, { url: `http://127.0.0.1:${own}/`, ...sent });
+  const first = JSON.parse(got.own[0] ?? "") as { readonly body: string };
+  expect(first.body).toBe(`grant_type=x&client_secret=${encodeURIComponent(VALUE)}`);
+  const json = { headers: { "content-type": "application/json" }, body: '{"client_secret":"KEY"}' };
+  const second = await call(tool, { url: `http://127.0.0.1:${own}/`, ...json });
+  expect((JSON.parse(got.own[1] ?? "") as { readonly body: string }).body).toBe(`{"client_secret":"${VALUE}"}`);
+  const elsewhere = await call(tool, { url: `http://127.0.0.1:${other}/`, ...sent });
+  expect(got.other[0]).toContain("client_secret=placeholder_");
+  // In a header it belongs only where the policy says so.
+  await call(tool, { url: `http://127.0.0.1:${own}/`, headers: { authorization: "KEY" } });
+  expect(got.own[2]).not.toContain("kestrel");
+  expectNowhere(answer, second, elsewhere);
+}
+
 describe.skipIf(!hasWall())("a secret", () => {
+  /** Every kind of plugin with the secret as most policies grant it. */
+  let all: ServedPlugins;
+
+  beforeAll(async () => {
+    const load = ["mod", "py", "sh", "tun"].map((name) => granted(name)).join(", ");
+    all = await servePlugins(policy(load), ["mod_send", "py_send", "sh_send", "tun_send"]);
+  });
+  beforeEach(() => void (served = all));
+  afterEach(async () => {
+    if (served !== all) await served?.secure.stop();
+  });
+  afterAll(() => all.secure.stop());
+
   test.each([
-    ["JavaScript, by its host", "mod", "mod_send", { headers: { authorization: "Bearer KEY" } }],
-    ["JavaScript, by the proxy", "mod", "mod_proxied", { headers: { authorization: "Bearer KEY" } }],
-    ["Python, by the proxy", "py", "py_send", {}],
-    ["shell, by its host", "sh", "sh_send", {}],
-  ])("of a plugin in %s goes to its own host only", async (_how, name, tool, args) => {
-    served = await servePlugins(policy(granted(name)), [tool]);
-    const answer = await served.call(tool, { url: `http://127.0.0.1:${own}/a`, ...args });
+    ["JavaScript, by its host", "mod_send", { headers: { authorization: "Bearer KEY" } }],
+    ["JavaScript, by the proxy", "mod_proxied", { headers: { authorization: "Bearer KEY" } }],
+    ["Python, by the proxy", "py_send", {}],
+    ["shell, by its host", "sh_send", {}],
+  ])("of a plugin in %s goes to its own host only", async (_how, tool, args) => {
+    const { call } = all;
+    const answer = await call(tool, { url: `http://127.0.0.1:${own}/a`, ...args });
     expect(got.own).toHaveLength(1);
     expect(JSON.parse(got.own[0] ?? "")).toMatchObject({ headers: { authorization: `Bearer ${VALUE}` } });
     // What the host said of it came back as the placeholder.
     expect(answer).toMatch(PLACEHOLDER);
-    const elsewhere = await served.call(tool, { url: `http://127.0.0.1:${other}/b`, ...args });
+    const elsewhere = await call(tool, { url: `http://127.0.0.1:${other}/b`, ...args });
     expect(got.other).toHaveLength(1);
     expect(got.other[0]).toMatch(/Bearer placeholder_/);
     expectNowhere(answer, elsewhere);
   });
 
-  test("is a placeholder in all a plugin sees, another one at each start", async () => {
-    served = await servePlugins(policy(granted("mod")), ["mod_seen"]);
-    const seen = await served.call("mod_seen");
+  test("is a placeholder in all a plugin sees", async () => {
+    const seen = await all.call("mod_seen");
     expect(seen).toMatch(/SECRET_API_KEY=placeholder_/);
-    expectNowhere(seen, await served.call("mod_crash"));
-    const [first] = PLACEHOLDER.exec(seen) ?? [];
-    await served.secure.stop();
-    served = await servePlugins(policy(granted("mod")), ["mod_seen"]);
-    expect(PLACEHOLDER.exec(await served.call("mod_seen"))?.[0]).not.toBe(first);
+    expectNowhere(seen, await all.call("mod_crash"));
   });
 
   test("is put in no body, no path, and after a redirect in nothing", async () => {
-    served = await servePlugins(policy(granted("mod")), ["mod_send"]);
-    await served.call("mod_send", { url: `http://127.0.0.1:${own}/KEY?q=KEY`, body: "KEY" });
+    await all.call("mod_send", { url: `http://127.0.0.1:${own}/KEY?q=KEY`, body: "KEY" });
     expect(got.own[0]).not.toContain("kestrel");
     expect(got.own[0]).toMatch(/"url":"\/placeholder_.*"body":"placeholder_/);
-    await served.call("mod_send", { url: `http://127.0.0.1:${own}/away`, headers: { "x-key": "KEY" } });
+    await all.call("mod_send", { url: `http://127.0.0.1:${own}/away`, headers: { "x-key": "KEY" } });
     expect(got.own[1]).toContain(VALUE);
     expect(got.other[0]).not.toMatch(/kestrel|placeholder/);
   });
 
-  test.each(["mod_send", "mod_proxied"])("goes into the field of a body the policy names, by %s", async (tool) => {
-    served = await servePlugins(policy(granted("mod"), ", body: client_secret"), [tool]);
-    const form = { "content-type": "application/x-www-form-urlencoded" };
-    const sent = { headers: form, body: "grant_type=x&client_secret=KEY" };
-    const answer = await served.call(tool, { url: `http://127.0.0.1:${own}/`, ...sent });
-    const first = JSON.parse(got.own[0] ?? "") as { readonly body: string };
-    expect(first.body).toBe(`grant_type=x&client_secret=${encodeURIComponent(VALUE)}`);
-    const json = { headers: { "content-type": "application/json" }, body: '{"client_secret":"KEY"}' };
-    const second = await served.call(tool, { url: `http://127.0.0.1:${own}/`, ...json });
-    expect((JSON.parse(got.own[1] ?? "") as { readonly body: string }).body).toBe(`{"client_secret":"${VALUE}"}`);
-    const elsewhere = await served.call(tool, { url: `http://127.0.0.1:${other}/`, ...sent });
-    expect(got.other[0]).toContain("client_secret=placeholder_");
-    // In a header it belongs only where the policy says so.
-    await served.call(tool, { url: `http://127.0.0.1:${own}/`, headers: { authorization: "KEY" } });
-    expect(got.own[2]).not.toContain("kestrel");
-    expectNowhere(answer, second, elsewhere);
+  test("goes into the field of a body the policy names, by its host and by the proxy", async () => {
+    served = await servePlugins(policy(granted("mod"), ", body: client_secret"), ["mod_send", "mod_proxied"]);
+    await goesIntoBodies(served, "mod_send");
+    got.own.length = got.other.length = 0;
+    await goesIntoBodies(served, "mod_proxied");
   });
 
   test("goes into the header or the parameter the policy names, and into nothing else", async () => {
@@ -163,8 +173,7 @@ describe.skipIf(!hasWall())("a secret", () => {
   });
 
   test("is found in what Basic makes of it, on the way out and back", async () => {
-    served = await servePlugins(policy(granted("mod")), ["mod_basic"]);
-    const answer = await served.call("mod_basic", { url: `http://127.0.0.1:${own}/` });
+    const answer = await all.call("mod_basic", { url: `http://127.0.0.1:${own}/` });
     expect(got.own[0]).toContain(`Basic ${Buffer.from(`ada:${VALUE}`).toString("base64")}`);
     expectNowhere(answer);
   });
@@ -172,16 +181,21 @@ describe.skipIf(!hasWall())("a secret", () => {
   test("without a value is not sent, and the plugin learns why", async () => {
     delete process.env[VARIABLE];
     served = await servePlugins(policy(granted("mod")), ["mod_send"]);
+    const { call } = served;
     const sent = { url: `http://127.0.0.1:${own}/`, headers: { authorization: "KEY" } };
-    expect(await served.call("mod_send", sent)).toMatch(/refused: The secret "api_key" is not sent: it has no value/);
+    expect(await call("mod_send", sent)).toMatch(/refused: The secret "api_key" is not sent: it has no value/);
     process.env[VARIABLE] = "short";
-    expect(await served.call("mod_send", sent)).toMatch(/too short/);
+    expect(await call("mod_send", sent)).toMatch(/too short/);
     process.env[VARIABLE] = `${VALUE}\nX-Evil: 1`;
-    expect(await served.call("mod_send", sent)).toMatch(/no header can carry/);
+    expect(await call("mod_send", sent)).toMatch(/no header can carry/);
     expect(got.own).toEqual([]);
     // It is read when it is needed.
     process.env[VARIABLE] = VALUE;
-    expect(await served.call("mod_send", sent)).toMatch(/^200 /);
+    expect(await call("mod_send", sent)).toMatch(/^200 /);
+    // A placeholder is another one at each start.
+    const [placeholder = ""] = PLACEHOLDER.exec(await call("mod_seen")) ?? [];
+    expect(placeholder).not.toBe("");
+    expect(await all.call("mod_seen")).not.toContain(placeholder);
   });
 
   test("that was not granted keeps the plugin that needs it from being started", async () => {
@@ -192,17 +206,8 @@ describe.skipIf(!hasWall())("a secret", () => {
   });
 
   test("keeps its host from being reached by a tunnel, in which nobody could put it in", async () => {
-    const tunnel = `
-import http from "node:http";
-export default { name: "tun", version: "1", tools: { send: { description: "CONNECT", run: ({ to }) => new Promise((resolve) => {
-  const { hostname, port } = new URL(process.env.HTTP_PROXY);
-  http.request({ hostname, port, method: "CONNECT", path: to, agent: new http.Agent() }).on("connect", (got, socket, head) => { socket.destroy(); resolve(got.statusCode + " " + head); })
-    .on("response", (got) => resolve("" + got.statusCode)).on("error", (error) => resolve(error.code)).end();
-}) } } };`;
-    folder.write("tun", { "plugin.mjs": tunnel });
-    served = await servePlugins(policy(granted("tun")), ["tun_send"]);
-    expect(await served.call("tun_send", { to: `127.0.0.1:${own}` })).toMatch(/^403/);
-    expect(await served.call("tun_send", { to: `127.0.0.1:${other}` })).toMatch(/^200/);
-    expect(served.audit.lines.join("")).toContain("no tunnel to the host of a secret");
+    expect(await all.call("tun_send", { to: `127.0.0.1:${own}` })).toMatch(/^403/);
+    expect(await all.call("tun_send", { to: `127.0.0.1:${other}` })).toMatch(/^200/);
+    expect(all.audit.lines.join("")).toContain("no tunnel to the host of a secret");
   });
 });

@@ -2,7 +2,7 @@
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { noAudit } from "../../src/audit/memory-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { hashPlugin } from "../../src/plugins/hash-plugin.js";
@@ -14,6 +14,10 @@ const folder = pluginFolder();
 const words = folder.write("words", { "plugin.mjs": MODULE, "data.txt": "its own file" });
 folder.write("counter", { "manifest.yaml": PYTHON_MANIFEST, "main.py": PYTHON });
 folder.write("shout", { "manifest.yaml": SHELL_MANIFEST, "main.sh": SHELL });
+folder.write("flood", {
+  "manifest.yaml": "name: flood\nversion: '1'\nrun: [sh, main.sh]\npersistent: true\ntools: { flood: {} }\n",
+  "main.sh": "read -r line; yes | tr -d '\\n'\n",
+});
 const secret = join(folder.path, "secret.txt");
 writeFileSync(secret, "not for plugins");
 const open: SecureServer[] = [];
@@ -56,18 +60,29 @@ plugins:
   return { secure, peer, call };
 }
 
-afterEach(async () => {
+afterAll(async () => {
   await Promise.all(open.splice(0).map((secure) => secure.stop()));
+  folder.remove();
 });
-afterAll(() => folder.remove());
 
 describe.skipIf(!hasWall())("plugins", () => {
+  let secure: SecureServer;
+  let peer: MemoryPeer;
+  let call: Served["call"];
+
+  beforeAll(async () => {
+    const tools = ["words_shout", "counter_next", "shout", "flood"];
+    ({ secure, peer, call } = await served(
+      "[{ name: words }, { name: counter }, { name: shout }, { name: flood }]",
+      tools,
+    ));
+  });
+  const healthOf = (name: string): string | undefined =>
+    secure.pluginHealth().find((plugin) => plugin.name === name)?.state;
+  /** What the counter answers to the next call. */
+  const nextCount = async (): Promise<string> => String(Number(await call("counter_next", { step: 0 })) + 1);
+
   test("in JavaScript, Python and shell answer calls", async () => {
-    const { peer, call } = await served("[{ name: words }, { name: counter }, { name: shout }]", [
-      "words_shout",
-      "counter_next",
-      "shout",
-    ]);
     expect(await call("words_shout", { text: "quiet" })).toBe("QUIET");
     expect(await Promise.all([1, 2, 3].map(() => call("counter_next", { step: 2 })))).toEqual(["2", "4", "6"]);
     expect(await call("shout")).toMatch(/^[1-9] processes$/);
@@ -80,7 +95,6 @@ describe.skipIf(!hasWall())("plugins", () => {
   });
 
   test("see their own folder, and nothing else of this machine", async () => {
-    const { call } = await served("[{ name: words }]", ["words_read"]);
     expect(await call("words_read", { path: join(words, "data.txt") })).toBe("its own file");
     for (const path of [secret, "/etc/shadow", `/proc/1/root${secret}`]) {
       expect(await call("words_read", { path })).toMatch(/^failed: The plugin failed/);
@@ -88,16 +102,12 @@ describe.skipIf(!hasWall())("plugins", () => {
   });
 
   test("cannot answer for each other, nor for a call that is not theirs", async () => {
-    const { call } = await served("[{ name: words }, { name: counter }]", ["words_noise", "counter_forge"]);
-    expect(await Promise.all([call("words_noise"), call("counter_forge"), call("counter_next")])).toEqual([
-      "said",
-      "mine",
-      "1",
-    ]);
+    const next = await nextCount();
+    const answers = await Promise.all([call("words_noise"), call("counter_forge"), call("counter_next")]);
+    expect(answers).toEqual(["said", "mine", next]);
   });
 
   test("that end are told apart from those that fail, and come back", async () => {
-    const { call } = await served("[{ name: words }]", ["words_crash"]);
     expect(await call("words_crash")).toBe("failed: The plugin ended before it answered.");
     expect(await call("words_shout", { text: "x" })).toMatch(/^failed: The plugin words is (?:waiting|starting): /);
     await vi.waitFor(async () => expect(await call("words_shout", { text: "x" })).toBe("X"), {
@@ -107,19 +117,14 @@ describe.skipIf(!hasWall())("plugins", () => {
   });
 
   test("that write without end are ended, and others do not notice", async () => {
-    folder.write("flood", {
-      "manifest.yaml": "name: flood\nversion: '1'\nrun: [sh, main.sh]\npersistent: true\ntools: { flood: {} }\n",
-      "main.sh": "read -r line; yes | tr -d '\\n'\n",
-    });
-    const { secure, call } = await served("[{ name: flood }, { name: counter }]", ["counter_next"]);
-    await vi.waitFor(() => expect(secure.pluginHealth()[0]?.state).toBe("ready"), { timeout: 10_000, interval: 20 });
+    await vi.waitFor(() => expect(healthOf("flood")).toBe("ready"), { timeout: 10_000, interval: 20 });
+    const next = await nextCount();
     const answers = await Promise.all([call("flood"), call("counter_next")]);
-    expect(answers).toEqual(["failed: The plugin ended before it answered.", "1"]);
+    expect(answers).toEqual(["failed: The plugin ended before it answered.", next]);
   });
 
   test("change their tools when their files change", async () => {
     const other = folder.write("counter", { "manifest.yaml": PYTHON_MANIFEST, "main.py": PYTHON });
-    const { secure } = await served("[{ name: counter }]", ["counter_next"]);
     writeFileSync(join(other, "manifest.yaml"), PYTHON_MANIFEST.replace("name: next", "name: after"));
     const names = (): string[] => secure.tools().map(({ name }) => name);
     await vi.waitFor(() => expect(names()).toContain("counter_after"), { timeout: 10_000, interval: 20 });
@@ -133,9 +138,9 @@ describe.skipIf(!hasWall())("plugins", () => {
     });
     const hash = hashPlugin(words);
     const load = `[{ name: words, sha256: ${hash} }, { name: counter, sha256: ${"ab".repeat(32)} }, { name: greedy }, { name: missing }, { name: alias, path: ${greedy} }]`;
-    const { secure } = await served(load, ["words_shout"]);
+    const pinned = await served(load, ["words_shout"]);
     const notes = (): Record<string, string> =>
-      Object.fromEntries(secure.pluginHealth().map(({ name, state, note }) => [name, `${state}: ${note}`]));
+      Object.fromEntries(pinned.secure.pluginHealth().map(({ name, state, note }) => [name, `${state}: ${note}`]));
     await vi.waitFor(() => expect(Object.values(notes()).filter((note) => note.startsWith("starting"))).toEqual([]), {
       timeout: 15_000,
       interval: 20,
