@@ -15,7 +15,7 @@ import { powers, wordsOf } from "../tools/powers.js";
 import "./plain-wasm.js";
 
 /** Many batches of them. */
-const ROWS = repeated(15_000, 60_000);
+const ROWS = repeated(6_000, 60_000);
 
 const parsed = (text: string, cut: number, delimiter = ","): string[][] => {
   const parser = new CsvParser(delimiter);

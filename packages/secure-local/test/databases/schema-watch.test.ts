@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { SchemaWatch } from "../../src/capabilities/databases/schema-watch.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
@@ -67,22 +67,26 @@ it("tells subscribers of a file's schema and of one table", async () => {
   );
   const secure = new SecureServer({ policy, audit: new MemoryAudit(), version: "1.0.0" });
   const peer = await connectInMemory(secure.server, { revision: "2025-11-25" });
-  const [whole, people] = ["db://main/schema", "db://main/schema/people"];
+  const [whole, people] = ["db://main/schema", "db://main/schema/people"] as const;
   for (const uri of [whole, people]) await peer.request("resources/subscribe", { uri });
   const heard = (): string[] =>
     peer.messages
       .filter(({ method }) => method === "notifications/resources/updated")
       .map(({ params }) => (params as { uri: string }).uri);
-  // When the watching has begun shows in the table that is made until it is told.
+  // What changes before the watching has begun is not told. Each change has schemas read in threads: they are given time.
   let made = 0;
-  await expect
-    .poll(() => (change(`CREATE TABLE extra_${(made += 1)} (a)`), heard()), {
-      interval: 300,
-    })
-    .toContain(whole);
-  await expect
-    .poll(() => (change(`ALTER TABLE people ADD COLUMN town_${(made += 1)} TEXT`), heard()), { interval: 300 })
-    .toContain(people);
+  const changeUntilTold = async (uri: string, sql: (at: number) => string): Promise<void> => {
+    const told = (): void => expect(heard()).toContain(uri);
+    await expect
+      .poll(async () => {
+        change(sql((made += 1)));
+        await vi.waitFor(told, { timeout: 500, interval: 20 }).catch(() => undefined);
+        return heard();
+      })
+      .toContain(uri);
+  };
+  await changeUntilTold(whole, (at) => `CREATE TABLE extra_${at} (a)`);
+  await changeUntilTold(people, (at) => `ALTER TABLE people ADD COLUMN town_${at} TEXT`);
   await peer.close();
 });
 

@@ -98,7 +98,7 @@ describe("SQLite", () => {
 
   it("stops what takes too long, too much, or is cancelled", async () => {
     const endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n";
-    const hurried = await databasesFor(`  main: { file: "${file}", timeout: 1 }\n`);
+    const hurried = await databasesFor(`  main: { file: "${file}", timeout: 0.5 }\n`);
     await expect(hurried.query({ sql: endless, limit: 1, signal })).rejects.toMatchObject({ code: "timeout" });
     await expect(
       hurried.query({ sql: "SELECT length(zeroblob(900000000) || 'x')", limit: 1, signal }),

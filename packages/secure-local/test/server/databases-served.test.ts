@@ -7,9 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
+import { sampled } from "../../../mcp/test/support/soak.js";
 import "../databases/plain-wasm.js";
 
-const REVISIONS = ["2024-11-05", "2025-11-25", "2026-07-28"];
+const REVISIONS = sampled(["2024-11-05", "2025-11-25", "2026-07-28"], 2);
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "databases-served-"));
