@@ -41,9 +41,12 @@ export function socketTransport(socket) {
 function onLines(socket, longest, received) {
   let rest = "";
   socket.setEncoding("utf8").on("data", (text) => {
-    const lines = (rest + text).split("\n");
-    rest = lines.pop();
-    for (const line of lines) received(line);
+    const [end, ...begun] = text.split("\n");
+    rest += end;
+    for (const begin of begun) {
+      received(rest);
+      rest = begin;
+    }
     if (rest.length > longest) socket.destroy();
   });
 }
