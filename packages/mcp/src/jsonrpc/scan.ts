@@ -5,6 +5,8 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 // Characters stepped through behind an escaped quote before the engine searches again.
 const DENSE = 12;
+// Characters that mean nothing, one after another, behind which the engine searches for one that does.
+const SPARSE = 32;
 
 // What a character means outside strings; 0 is nothing. JSON has no character above 127 there, so the table needs no
 // more: what a higher one is taken for does not matter, for the parser refuses the text.
@@ -14,6 +16,7 @@ const COMMA = 3;
 const OPEN = 4;
 const CLOSE = 5;
 const ROLES: Uint8Array = rolesOfCharacters();
+const MEANINGFUL = /["[\]{}:,]/g;
 
 function rolesOfCharacters(): Uint8Array {
   const roles = new Uint8Array(128);
@@ -39,9 +42,16 @@ export function countMembers(text: string, limits: JsonRpcLimits): number | stri
   let depth = 0;
   let colons = 0;
   let values = 0;
+  let idle = 0;
   for (let i = 0; i < length; i++) {
     const role = ROLES[text.charCodeAt(i) & 127] as number;
-    if (role === 0) continue;
+    if (role === 0) {
+      if (++idle <= SPARSE) continue;
+      i = nextMeaning(text, i + 1) - 1;
+      idle = 0;
+      continue;
+    }
+    idle = 0;
     if (role === STRING) {
       i = closingQuote(text, i);
       if (i < 0) break;
@@ -56,6 +66,12 @@ export function countMembers(text: string, limits: JsonRpcLimits): number | stri
     }
   }
   return colons;
+}
+
+/** The index of the next character that means something, or the length of the text. */
+function nextMeaning(text: string, from: number): number {
+  MEANINGFUL.lastIndex = from;
+  return MEANINGFUL.test(text) ? MEANINGFUL.lastIndex - 1 : text.length;
 }
 
 /** The index of the quote that closes the string opened at `opening`, or -1. */

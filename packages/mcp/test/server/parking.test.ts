@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { aesSeal, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { aesSeal, type Seal, Server, type ServerOptions } from "@secure-local/mcp/server";
 import { type Message, serveStub, stateless, turns } from "../support/stub-transport.js";
 
 const CAN = { elicitation: {} };
@@ -56,6 +56,19 @@ async function ask(peer: Peer, name = "ask", n = 1) {
     call(peer, { ...params, inputResponses, requestState, ...more });
 }
 
+/** Opens states in the order they come: by itself the thread pool may be done with a later one first. */
+function inOrder(seal: Seal): Seal {
+  let before: Promise<unknown> = Promise.resolve();
+  return {
+    seal: (text) => seal.seal(text),
+    open(sealed) {
+      const opened = before.then(() => seal.open(sealed));
+      before = opened;
+      return opened;
+    },
+  };
+}
+
 describe("a parked handler", () => {
   it("runs once, whatever the number of its rounds (M44)", async () => {
     const { server, count } = asking();
@@ -96,7 +109,7 @@ describe("a parked handler", () => {
   });
 
   it("gives a used state its answer again, and only to the same answers", async () => {
-    const { server, count } = asking();
+    const { server, count } = asking({ seal: inOrder(aesSeal()) });
     const retry = await ask(serveStub(server));
     const both = await Promise.all([retry(YES), retry(YES), retry(NO)]);
     expect(both.map((answer) => ("error" in answer ? errorOf(answer).code : textOf(answer)))).toEqual([
