@@ -6,6 +6,7 @@ import { endText } from "../../src/plugins/plugin-end.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { hasWall } from "../sandbox/walls.js";
 import { type Ran, run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const folder = pluginFolder();
 afterAll(() => folder.remove());
@@ -30,18 +31,18 @@ executable("garbage", "sh, main.sh", "echo 'not JSON'\necho trouble >&2\nexit 5\
 executable("closed", "./main.sh", "exit 0\n", true);
 chmodSync(join(folder.path, "closed", "main.sh"), 0o644);
 
-async function ask(plugins: readonly string[], words: readonly string[]): Promise<Ran> {
+async function ask(plugins: readonly string[], words: readonly string[], by = runQuickly): Promise<Ran> {
   const policy = join(folder.path, `${plugins.join("-")}.yaml`);
   const load = plugins.map((name) => `{ name: ${name} }`).join(", ");
   const text = `version: "1.0"\ntools: { allowed: ["*"] }\nplugins: { folder: ${folder.path}, load: [${load}] }\n`;
   writeFileSync(policy, text, { mode: 0o600 });
-  return await run([...words, "--policy", policy], { home: folder.path });
+  return await by([...words, "--policy", policy], { home: folder.path });
 }
 
 describe.skipIf(!hasWall())("broken plugins", () => {
   it("are each told with what they wrote", async () => {
     const names = ["throws", "syntax", "exits", "noise", "other", "falls", "closed", "gone"];
-    const { code, stdout, stderr } = await ask(names, ["plugins", "list"]);
+    const { code, stdout, stderr } = await ask(names, ["plugins", "list"], run);
     expect(code).toBe(1);
     expect(stderr).toBe("");
     const told = (name: string): string => stdout.split(/^(?=\w)/m).find((part) => part.startsWith(`${name}  `)) ?? "";

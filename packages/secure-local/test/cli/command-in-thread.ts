@@ -6,14 +6,15 @@ import { COMMAND, environmentOf, type Ran, run, type RunOptions } from "./comman
 
 /**
  * For command lines of which others of the kind are run as processes of the built program; with SOAK=1 all are.
- * Not for what reads input, waits for signals, serves, or needs a folder of its own.
+ * Not for what reads input, waits for signals, or serves.
  */
-export async function runQuickly(args: readonly string[], options: Pick<RunOptions, "home" | "env">): Promise<Ran> {
+export async function runQuickly(args: readonly string[], options: Omit<RunOptions, "input">): Promise<Ran> {
   return soaking ? await run(args, options) : await runInThread(args, options);
 }
 
-async function runInThread(args: readonly string[], { home, env }: RunOptions): Promise<Ran> {
+async function runInThread(args: readonly string[], { home, env, cwd }: RunOptions): Promise<Ran> {
   const before = { env: process.env, argv: process.argv };
+  const folder = process.cwd();
   const output = { stdout: "", stderr: "" };
   const spies = (["stdout", "stderr"] as const).map((name) => {
     const listeners = process[name].listeners("error");
@@ -29,10 +30,13 @@ async function runInThread(args: readonly string[], { home, env }: RunOptions): 
   // The system's own idea of a home cannot be changed for a thread, so every folder is named.
   const folders = { XDG_CONFIG_HOME: `${home}/.config`, XDG_DATA_HOME: `${home}/.local/share` };
   process.env = { ...folders, ...environmentOf(home), ...env };
+  // No thread but a process of its own may do this, and the files of a worker come one after another.
+  if (cwd !== undefined) process.chdir(cwd);
   try {
     const code = await runCommandLine(args);
     return { code, ...output };
   } finally {
+    if (cwd !== undefined) process.chdir(folder);
     Object.assign(process, before);
     for (const restore of spies) restore();
   }

@@ -7,7 +7,8 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { askWishes } from "../../src/cli/policy-questions.js";
 import { policyText } from "../../src/policy/policy-text.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
-import { COMMAND, run } from "./command.js";
+import { COMMAND } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const PAGE = readFileSync(new URL("../../../../docs/first-policy.md", import.meta.url), "utf8");
 const HOME = "/home/ada";
@@ -64,7 +65,7 @@ it("is true of every command, and of an official client that is given its entry"
       writeFileSync(join(cwd, words[2] ?? ""), await initial(printed, home), { mode: 0o600 });
       continue;
     }
-    const { stdout, stderr } = await run(words, { home, cwd });
+    const { stdout, stderr } = await runQuickly(words, { home, cwd });
     expect(`${stdout}${stderr}`, words.join(" ")).toMatch(pattern(printed));
   }
   await givenToClient(home);

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, expect, it } from "vitest";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { hasWall } from "../sandbox/walls.js";
-import { run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const PAGE = readFileSync(new URL("../../../../docs/plugins.md", import.meta.url), "utf8");
 const [, BEGIN = ""] = PAGE.split(/^## /m);
@@ -20,7 +20,7 @@ it.skipIf(!hasWall())("is true of every command", async () => {
   const [shell = "", policy = "", session = ""] = BLOCKS;
   expect(shell).toMatch(/^mkdir -p ~\/plugins && cd ~\/plugins\nmcp-secure-local plugins new weather +#/);
   mkdirSync(cwd);
-  expect(await run(["plugins", "new", "weather"], { home, cwd })).toMatchObject({ code: 0 });
+  expect(await runQuickly(["plugins", "new", "weather"], { home, cwd })).toMatchObject({ code: 0 });
   expect(shell).toContain("(cd weather && node --test)");
   execFileSync(process.execPath, ["--test"], { cwd: join(cwd, "weather"), env: { HOME: home } });
   writeFileSync(join(cwd, "policy.yaml"), policy, { mode: 0o600 });
@@ -28,7 +28,7 @@ it.skipIf(!hasWall())("is true of every command", async () => {
   expect(commands).toHaveLength(2);
   for (const each of commands) {
     const [line = "", ...printed] = each.trimEnd().split("\n");
-    const { stdout, stderr } = await run(line.split(" "), { home, cwd });
+    const { stdout, stderr } = await runQuickly(line.split(" "), { home, cwd });
     expect(`${stdout}${stderr}`.trimEnd(), line).toBe(printed.join("\n").trimEnd());
   }
 });

@@ -32,7 +32,7 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 it("asks before it writes, and shows what changed", async () => {
-  expect(await built("lock")).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") as string });
+  expect(await plugins("lock")).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") as string });
   expect(existsSync(lock)).toBe(false);
   expect(await plugins("lock", "--yes")).toMatchObject({ code: 0 });
   expect(statSync(lock).mode & 0o777).toBe(0o600);
@@ -43,7 +43,7 @@ it("asks before it writes, and shows what changed", async () => {
   expect(await plugins("list")).toMatchObject({ code: 0 });
 
   describes("Returns the weather of a\u200b city.");
-  const listed = await built("list");
+  const listed = await plugins("list");
   expect(listed).toMatchObject({ code: 1 });
   expect(listed.stdout).toContain("withheld  tool weather_now: it is not as it was approved");
   expect(listed.stdout).toContain("hidden.zero-width");

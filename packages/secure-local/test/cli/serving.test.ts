@@ -14,8 +14,15 @@ async function toolsOf(client: RawClient): Promise<string[]> {
   return result.tools.map(({ name }) => name);
 }
 
+/** At SIGHUP, with the built-in policy. */
+async function hasNothingToRead(client: RawClient): Promise<void> {
+  client.child.kill("SIGHUP");
+  await client.complained("the built-in policy is in force");
+  expect(await toolsOf(client)).toHaveLength(3);
+}
+
 describe("a served session", () => {
-  it("offers what the built-in policy allows, and leaves a record that verifies", async () => {
+  it("offers what the built-in policy allows, says at SIGHUP that there is nothing to read, and leaves a record that verifies", async () => {
     const home = temporaryFolder();
     const audit = join(home, "audit.log");
     const client = new RawClient([], { home, env: { MCP_SECURE_LOCAL_AUDIT: audit } });
@@ -25,8 +32,9 @@ describe("a served session", () => {
     expect(sum).toMatchObject({ result: { content: [{ type: "text", text: "42" }] } });
     const denied = await client.request("resources/read", { uri: "file:///etc/passwd" });
     expect(denied).toMatchObject({ error: { code: -32002, data: { uri: "file:///etc/passwd" } } });
-    expect(await client.close()).toBe(0);
     expect(client.stderr).toBe("");
+    if (process.platform !== "win32") await hasNothingToRead(client);
+    expect(await client.close()).toBe(0);
     expect(await verifyAudit(audit)).toMatchObject({ ok: true });
     const kinds = readFileSync(audit, "utf8")
       .trimEnd()
@@ -92,14 +100,5 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
     const record = readFileSync(audit, "utf8");
     expect(record).toContain('"kind":"policy.loaded"');
     expect(record).toContain('"kind":"policy.rejected"');
-  });
-
-  it("with the built-in policy says that there is nothing to read", async () => {
-    const client = new RawClient([], { home: temporaryFolder() });
-    await client.open();
-    client.child.kill("SIGHUP");
-    await client.complained("the built-in policy is in force");
-    expect(await toolsOf(client)).toHaveLength(3);
-    expect(await client.close()).toBe(0);
   });
 });

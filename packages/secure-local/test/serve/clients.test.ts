@@ -1,10 +1,12 @@
 // The official clients against the built command over HTTP, with what it prints for them: the URL and the token.
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Client as V2Client, StreamableHTTPClientTransport as V2Transport } from "@modelcontextprotocol/client";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { beforeEach, describe, expect, it } from "vitest";
-import { temporaryFolder } from "../audit/temporary-folder.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Served } from "./served.js";
 
 const SUM = { name: "calculate", arguments: { expression: "6 * 7" } };
@@ -12,14 +14,19 @@ const RESULT = { content: [{ type: "text", text: "42" }], isError: false };
 const NAMES = ["calculate", "get_timestamp", "web_search"];
 
 describe("an official client", () => {
+  const home = mkdtempSync(join(tmpdir(), "clients-test-"));
   let served: Served;
   let url: URL;
   let requestInit: RequestInit;
 
-  beforeEach(async () => {
-    served = new Served(["--sse"], temporaryFolder());
+  beforeAll(async () => {
+    served = new Served(["--sse"], home, { shared: true });
     url = new URL(await served.ready());
     requestInit = { headers: served.bearer };
+  });
+  afterAll(async () => {
+    expect(await served.end()).toBe(0);
+    rmSync(home, { recursive: true });
   });
 
   it("of the first generation lists and calls over Streamable HTTP", async () => {
@@ -28,7 +35,6 @@ describe("an official client", () => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(NAMES);
     expect(await client.callTool(SUM)).toMatchObject(RESULT);
     await client.close();
-    expect(await served.end()).toBe(0);
   });
 
   it("of the first generation lists and calls over HTTP+SSE", async () => {
@@ -40,7 +46,6 @@ describe("an official client", () => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(NAMES);
     expect(await client.callTool(SUM)).toMatchObject(RESULT);
     await client.close();
-    expect(await served.end()).toBe(0);
   });
 
   it.each([undefined, "auto"] as const)("of the second generation does so, too (mode %s)", async (mode) => {
@@ -50,6 +55,5 @@ describe("an official client", () => {
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(NAMES);
     expect(await client.callTool(SUM)).toMatchObject(RESULT);
     await client.close();
-    expect(await served.end()).toBe(0);
   });
 });

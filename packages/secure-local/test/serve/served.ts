@@ -56,6 +56,12 @@ export function toolCall(name: string, args: object, headers: Readonly<Record<st
   };
 }
 
+export interface ServedOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** For several tests: whoever started it ends it. */
+  readonly shared?: boolean;
+}
+
 /** A server that is ended with its test. */
 export class Served {
   readonly child: ChildProcessWithoutNullStreams;
@@ -64,14 +70,14 @@ export class Served {
   stderr = "";
   readonly #exit: Promise<unknown[]>;
 
-  constructor(args: readonly string[], home: string, env: Readonly<Record<string, string>> = {}) {
+  constructor(args: readonly string[], home: string, { env = {}, shared = false }: ServedOptions = {}) {
     this.home = home;
     const port = args.includes("--socket") || args.includes("--port") ? [] : ["--port", "0"];
     this.child = start(["serve", ...port, ...args], { home, env });
     this.#exit = once(this.child, "close");
     this.child.stdout.setEncoding("utf8").on("data", (text: string) => (this.stdout += text));
     this.child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
-    onTestFinished(() => void this.child.kill("SIGKILL"));
+    if (!shared) onTestFinished(() => void this.child.kill("SIGKILL"));
   }
 
   /** Resolves with the URL it serves at. */

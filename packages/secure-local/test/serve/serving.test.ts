@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
-import { run } from "../cli/command.js";
+import { runQuickly } from "../cli/command-in-thread.js";
 import { send, Served, toolCall } from "./served.js";
 
 const SUM = toolCall("calculate", { expression: "6 * 7" });
@@ -17,6 +17,37 @@ function withHeaders(headers: Readonly<Record<string, string>>): typeof SUM {
 function recordsOf(audit: string): Record<string, unknown>[] {
   const lines = readFileSync(audit, "utf8").trimEnd().split("\n");
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+/** More than --rate says is held back. */
+async function holdsBack(url: string, authorization: string): Promise<void> {
+  const replies = await Promise.all(Array.from({ length: 30 }, () => send(url, withHeaders({ authorization }))));
+  expect(replies[0]?.status).toBe(200);
+  const held = replies.filter(({ status }) => status === 429);
+  expect(held.length).toBeGreaterThan(0);
+  for (const { headers } of held) expect(Number(headers["retry-after"])).toBeGreaterThan(0);
+}
+
+/** What --sse is for. */
+async function hasOlderPaths(served: Served, url: string): Promise<void> {
+  expect(served.stdout).toContain(`${new URL("/sse", url).href}\n`);
+  expect((await send(new URL("/sse", url).href)).status).toBe(401);
+  const controller = new AbortController();
+  const { signal } = controller;
+  const stream = await fetch(new URL("/sse", url), { headers: served.bearer, signal });
+  expect(stream.headers.get("content-type")).toBe("text/event-stream");
+  const { value } = await stream.body!.getReader().read();
+  expect(new TextDecoder().decode(value)).toMatch(/^event: endpoint\ndata: \/messages\?sessionId=/);
+  controller.abort();
+}
+
+/** At SIGHUP the policy is read again. */
+async function readsAgain(served: Served, url: string, policy: string): Promise<void> {
+  expect((await send(url, withHeaders(served.bearer))).text).toContain('"42"');
+  writeFileSync(policy, 'version: "1.0"\ntools: { allowed: ["get_timestamp"] }\n');
+  served.child.kill("SIGHUP");
+  await served.complained("is in force");
+  expect((await send(url, withHeaders(served.bearer))).text).toContain("Denied.");
 }
 
 describe("mcp-secure-local serve", () => {
@@ -55,9 +86,9 @@ describe("mcp-secure-local serve", () => {
     expect(served.stderr + readFileSync(audit, "utf8")).not.toContain(token);
   });
 
-  it("prints what each client needs, with the token that the next start uses again", async () => {
+  it("prints what each client needs, with the token that the next start uses again; serves the paths of 2024-11-05 where asked to", async () => {
     const home = temporaryFolder();
-    const first = new Served([], home);
+    const first = new Served(["--sse"], home);
     const url = await first.ready();
     const { authorization } = first.bearer;
     const blocks = first.stdout.split(/\n\n|\)\n/).filter((part) => part.startsWith("{"));
@@ -70,25 +101,20 @@ describe("mcp-secure-local serve", () => {
     expect(first.stdout).toContain(
       `claude mcp add --transport http secure-local ${url} --header "Authorization: ${authorization}"`,
     );
+    await hasOlderPaths(first, url);
     expect(await first.end()).toBe(0);
-    const second = new Served(["--quiet"], home);
-    expect((await send(await second.ready(), withHeaders({ authorization }))).status).toBe(200);
+    const second = new Served(["--quiet", "--rate", "1"], home);
+    await holdsBack(await second.ready(), authorization);
     expect(second.stdout).toBe("");
     expect(await second.end()).toBe(0);
   });
 
-  it("holds back a caller that sends more than --rate says", async () => {
-    const served = new Served(["--rate", "1"], temporaryFolder());
-    const url = await served.ready();
-    const replies = await Promise.all(Array.from({ length: 30 }, () => send(url, withHeaders(served.bearer))));
-    const held = replies.filter(({ status }) => status === 429);
-    expect(held.length).toBeGreaterThan(0);
-    for (const { headers } of held) expect(Number(headers["retry-after"])).toBeGreaterThan(0);
-    expect(await served.end()).toBe(0);
-  });
-
-  it("tells its health to everybody and its metrics to the owner of the token", async () => {
-    const served = new Served([], temporaryFolder());
+  it("tells its health to everybody, its metrics to the owner of the token, and spans to an SDK that was loaded before it", async () => {
+    const home = temporaryFolder();
+    const policy = join(home, "policy.yaml");
+    writeFileSync(policy, 'version: "1.0"\ntools: { allowed: ["calculate", "web_search"] }\n', { mode: 0o600 });
+    const sdk = new URL("preloaded-sdk.mjs", import.meta.url).href;
+    const served = new Served(["--policy", policy], home, { env: { NODE_OPTIONS: `--import=${sdk}` } });
     const url = await served.ready();
     const page = (path: string): string => new URL(path, url).href;
     expect(await send(page("/healthz"))).toMatchObject({ status: 200, text: '{"status":"ok"}' });
@@ -105,43 +131,8 @@ describe("mcp-secure-local serve", () => {
     expect(text).toMatch(/^mcp_secure_local_received_bytes_total [1-9]\d+$/m);
     expect(text).not.toContain(served.bearer.authorization.slice("Bearer ".length));
     expect((await send(page("/elsewhere"), { headers: served.bearer })).status).toBe(404);
-    await served.end();
-  });
-
-  it.skipIf(process.platform === "win32")("reads the policy again at SIGHUP", async () => {
-    const home = temporaryFolder();
-    const policy = join(home, "policy.yaml");
-    writeFileSync(policy, 'version: "1.0"\ntools: { allowed: ["calculate"] }\n', { mode: 0o600 });
-    const served = new Served(["--policy", policy], home);
-    const url = await served.ready();
-    expect((await send(url, withHeaders(served.bearer))).text).toContain('"42"');
-    writeFileSync(policy, 'version: "1.0"\ntools: { allowed: ["get_timestamp"] }\n');
-    served.child.kill("SIGHUP");
-    await served.complained("is in force");
-    expect((await send(url, withHeaders(served.bearer))).text).toContain("Denied.");
-    await served.end();
-  });
-
-  it("serves the two paths of 2024-11-05 where it is asked to", async () => {
-    const served = new Served(["--sse"], temporaryFolder());
-    const url = await served.ready();
-    expect(served.stdout).toContain(`${new URL("/sse", url).href}\n`);
-    expect((await send(new URL("/sse", url).href)).status).toBe(401);
-    const controller = new AbortController();
-    const { signal } = controller;
-    const stream = await fetch(new URL("/sse", url), { headers: served.bearer, signal });
-    expect(stream.headers.get("content-type")).toBe("text/event-stream");
-    const { value } = await stream.body!.getReader().read();
-    expect(new TextDecoder().decode(value)).toMatch(/^event: endpoint\ndata: \/messages\?sessionId=/);
-    controller.abort();
-    expect(await served.end()).toBe(0);
-  });
-
-  it("makes spans where an SDK was loaded before it", async () => {
-    const sdk = new URL("preloaded-sdk.mjs", import.meta.url).href;
-    const served = new Served([], temporaryFolder(), { NODE_OPTIONS: `--import=${sdk}` });
-    await send(await served.ready(), withHeaders(served.bearer));
     await served.complained("span: tools/call calculate");
+    if (process.platform !== "win32") await readsAgain(served, url, policy);
     expect(await served.end()).toBe(0);
   });
 
@@ -154,7 +145,7 @@ describe("mcp-secure-local serve", () => {
     expect((await send(new URL("/metrics", url).href)).status).toBe(200);
     expect(served.stdout).not.toContain("Bearer");
     await served.end();
-    const open = await run(["serve", "--no-auth", "--host", "0.0.0.0"], { home: temporaryFolder() });
+    const open = await runQuickly(["serve", "--no-auth", "--host", "0.0.0.0"], { home: temporaryFolder() });
     expect(open).toMatchObject({ code: 2, stdout: "" });
     expect(open.stderr).toMatch(/^mcp-secure-local: --no-auth is for this machine alone: .+\n$/);
   });
