@@ -5,6 +5,7 @@ import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { createServer, type AddressInfo } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import type { PostgresConnection } from "../../src/capabilities/databases/postgres-connection.js";
 import { openPostgres } from "./sample-databases.js";
 
 const PLACE = "/usr/lib/postgresql";
@@ -14,9 +15,9 @@ hostssl all clear 127.0.0.1/32 password
 hostssl all trusted 127.0.0.1/32 trust
 hostnossl all plain 127.0.0.1/32 scram-sha-256
 hostnossl all digest 127.0.0.1/32 md5
-hostnossl all admin 127.0.0.1/32 trust
+hostnossl all postgres 127.0.0.1/32 trust
 `;
-const USERS = `CREATE ROLE admin SUPERUSER LOGIN; CREATE ROLE scram LOGIN PASSWORD 'p@ss: wörd'; CREATE ROLE clear LOGIN PASSWORD 'clear';
+const USERS = `CREATE ROLE scram LOGIN PASSWORD 'p@ss: wörd'; CREATE ROLE clear LOGIN PASSWORD 'clear';
   CREATE ROLE trusted LOGIN; CREATE ROLE plain LOGIN PASSWORD 'plain'; SET password_encryption = 'md5'; CREATE ROLE digest LOGIN PASSWORD 'digest'`;
 
 export interface PrivatePostgres {
@@ -53,7 +54,8 @@ export async function privatePostgres(): Promise<PrivatePostgres> {
       stdio: "pipe",
       env: { PATH: process.env["PATH"], HOME: folder },
     });
-  run(join(bin, "initdb"), ["-D", data, "-U", "postgres", "-A", "trust", "--no-sync", "-E", "UTF8", "--locale=C"]);
+  const fresh = ["-U", "postgres", "-A", "trust", "--no-sync", "--wal-segsize=1", "-E", "UTF8", "--locale=C"];
+  run(join(bin, "initdb"), ["-D", data, ...fresh]);
   certificates(folder, run);
   writeFileSync(join(data, "pg_hba.conf"), RULES);
   const port = await freePort();
@@ -67,10 +69,7 @@ export async function privatePostgres(): Promise<PrivatePostgres> {
     );
   settings("rsa");
   const server = spawn(join(bin, "postgres"), ["-D", data], { ...as, cwd: folder, stdio: "ignore" });
-  const psql = (sql: string): void =>
-    run(join(bin, "psql"), ["-h", folder, "-p", String(port), "-U", "postgres", "-qc", sql, "postgres"]);
-  await until(() => (psql("SELECT 1"), true));
-  psql(USERS);
+  await until(async () => (await asAdministrator(port, (connection) => connection.run(USERS)), true));
   return {
     port,
     authority: join(folder, "ca.pem"),
@@ -87,54 +86,47 @@ export async function privatePostgres(): Promise<PrivatePostgres> {
 }
 
 async function setting(port: number, name: string): Promise<string | null | undefined> {
-  const connection = await openPostgres(`postgresql://admin@127.0.0.1:${port}/postgres`);
-  const { rows } = await connection.query("SELECT current_setting($1)", [name], 1);
-  connection.close();
+  const { rows } = await asAdministrator(port, (connection) =>
+    connection.query("SELECT current_setting($1)", [name], 1),
+  );
   return rows[0]?.[0];
 }
 
-/** An authority, what it signed for `localhost` (RSA with SHA-256, elliptic curves with SHA-384), and two strangers, whose keys are of the kind that is made quickly. */
-function certificates(folder: string, run: (command: string, args: readonly string[]) => void): void {
-  const openssl = (...args: string[]): void => run("openssl", args);
-  const at = (name: string): string => join(folder, name);
-  const rsa = ["-newkey", "rsa:2048"];
-  const ec = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
-  const self = (name: string, subject: string, key = ec): void =>
-    openssl(
-      "req",
-      "-x509",
-      "-nodes",
-      ...key,
-      "-keyout",
-      at(`${name}.key`),
-      "-out",
-      at(`${name}.pem`),
-      "-subj",
-      `/CN=${subject}`,
-    );
-  self("ca", "test authority", rsa);
-  self("other", "another authority");
-  self("forged", "localhost");
-  writeFileSync(at("names"), "subjectAltName=DNS:localhost\n");
-  for (const [name, key, hash] of [
-    ["rsa", rsa, "-sha256"],
-    ["ec", ec, "-sha384"],
-  ] as const) {
-    openssl(
-      "req",
-      "-new",
-      "-nodes",
-      ...key,
-      "-keyout",
-      at(`${name}.key`),
-      "-out",
-      at(`${name}.csr`),
-      "-subj",
-      "/CN=localhost",
-    );
-    const signed = ["-CA", at("ca.pem"), "-CAkey", at("ca.key"), "-CAcreateserial", "-extfile", at("names"), hash];
-    openssl("x509", "-req", "-in", at(`${name}.csr`), ...signed, "-out", at(`${name}.pem`));
+async function asAdministrator<T>(port: number, act: (connection: PostgresConnection) => Promise<T>): Promise<T> {
+  const connection = await openPostgres(`postgresql://postgres@127.0.0.1:${port}/postgres`);
+  try {
+    return await act(connection);
+  } finally {
+    connection.close();
   }
+}
+
+/**
+ * An authority, what it signed for `localhost` (RSA with SHA-256, elliptic curves with SHA-384), and two strangers, whose keys
+ * are of the kind that is made quickly. There is one RSA key, of the authority and of one server: it takes as long to make as
+ * all the rest.
+ */
+function certificates(folder: string, run: (command: string, args: readonly string[]) => void): void {
+  const at = (name: string): string => join(folder, name);
+  const request = (name: string, subject: string, ...rest: readonly string[]): void =>
+    run("openssl", ["req", ...rest, "-nodes", "-out", at(name), "-subj", `/CN=${subject}`]);
+  const ec = (name: string): string[] => {
+    const kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1"];
+    return [...kind, "-keyout", at(`${name}.key`)];
+  };
+  request("ca.pem", "test authority", "-x509", "-newkey", "rsa:2048", "-keyout", at("ca.key"));
+  request("other.pem", "another authority", "-x509", ...ec("other"));
+  request("forged.pem", "localhost", "-x509", ...ec("forged"));
+  run("cp", ["-p", at("ca.key"), at("rsa.key")]);
+  request("rsa.csr", "localhost", "-new", "-key", at("rsa.key"));
+  request("ec.csr", "localhost", "-new", ...ec("ec"));
+  writeFileSync(at("names"), "subjectAltName=DNS:localhost\n");
+  const signed = ["-CA", at("ca.pem"), "-CAkey", at("ca.key"), "-CAcreateserial", "-extfile", at("names")];
+  for (const [name, hash] of [
+    ["rsa", "-sha256"],
+    ["ec", "-sha384"],
+  ] as const)
+    run("openssl", ["x509", "-req", "-in", at(`${name}.csr`), ...signed, hash, "-out", at(`${name}.pem`)]);
 }
 
 async function stop(server: ChildProcess, folder: string): Promise<void> {
