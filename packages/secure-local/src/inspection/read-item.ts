@@ -2,7 +2,8 @@
 import { harmfulCommand, readCommands } from "./commands.js";
 import { decodedTexts } from "./encoded.js";
 import { excerptOf, type Sign } from "./finding.js";
-import { readIntents, type Spoken } from "./intents/read-intents.js";
+import type { Spoken } from "./intents/hear-pieces.js";
+import { readIntents } from "./intents/read-intents.js";
 import { type Leaf, leavesOf } from "./leaves.js";
 import { readMarks } from "./marks.js";
 import { NO_NAMES, type Names } from "./phrase.js";

@@ -14,6 +14,8 @@ export interface Manner {
   /** It has no word in common with the name and the opening. */
   readonly away: boolean;
   readonly long: boolean;
+  /** What stands before or behind it says that something is to be hidden. */
+  readonly "hidden beside": boolean;
 }
 
 /** Kinds of words that weigh more beside another kind. A source counts here only where the tool is not about it. */
@@ -44,21 +46,16 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   configured: ["configured"],
 };
 
-/** Points that several signs of an order have together. `topics`: the sources the tool is about by its name and opening. */
-export function pointsOf(
-  concepts: Iterable<ConceptName>,
-  topics: ReadonlySet<ConceptName>,
-  manner: Manner,
-  hiddenBeside: boolean,
-): number {
-  const signs = new Set<string>();
+/** What counts in a sentence, by the names of `POINTS`. `topics`: the sources the tool is about by its name and opening. */
+export function signsOf(concepts: Iterable<ConceptName>, topics: ReadonlySet<ConceptName>, manner: Manner): string[] {
+  const signs = new Set<string>(["base"]);
   for (const name of concepts) signs.add(topics.has(name) ? `${name} as the topic` : name);
   for (const [name, holds] of Object.entries(manner)) if (holds === true) signs.add(name);
   const kinds = Object.keys(KINDS).filter((kind) => KINDS[kind]?.some((member) => signs.has(member)));
-  let points = POINTS["base"] ?? 0;
-  if (hiddenBeside) points += POINTS["hidden beside"] ?? 0;
-  for (const sign of signs) points += POINTS[sign] ?? 0;
-  for (const [index, one] of kinds.entries())
-    for (const other of kinds.slice(index + 1)) points += POINTS[`${one} + ${other}`] ?? 0;
-  return points;
+  return [...signs, ...kinds.flatMap((one, index) => kinds.slice(index + 1).map((other) => `${one} + ${other}`))];
+}
+
+/** Points that signs of an order have together. */
+export function pointsOf(signs: readonly string[]): number {
+  return signs.reduce((points, sign) => points + (POINTS[sign] ?? 0), 0);
 }
