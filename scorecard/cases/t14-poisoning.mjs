@@ -1,7 +1,7 @@
 // T14: descriptions that attack the model that reads them: orders, hidden characters, names that mislead, tools of others; and sessions that
 // read private data and strangers' texts before they send something out.
 import { corpus } from "../support/corpora.mjs";
-import { ownDescriptions, ownItems } from "../support/descriptions.mjs";
+import { honestItems, ownDescriptions, ownItems } from "../support/descriptions.mjs";
 import { session } from "../support/session.mjs";
 
 export const goal = { id: "T14", title: "Tool poisoning, shadowing, toxic flow", atLeast: 500 };
@@ -48,7 +48,7 @@ async function descriptions(report, parts) {
     await report.attack(tool.name, () => found(parts, { tools: [tool] }).length > 0 || "nothing found", {
       again: true,
     });
-  for (const tool of samples.honest)
+  for (const tool of [...samples.honest, ...honestItems()])
     await report.benign(
       tool.name,
       () =>

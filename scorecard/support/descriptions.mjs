@@ -15,6 +15,20 @@ export function ownDescriptions(file) {
     });
 }
 
+/** Honest tools with what their schemas say: below each tool its parameters, set in by two blanks. */
+export function honestItems() {
+  const tools = [];
+  for (const line of readFileSync(new URL("honest-parameters.txt", OWN), "utf8").split("\n")) {
+    const at = line.indexOf(" :: ");
+    const description = line.slice(at + 4);
+    if (at < 0) continue;
+    if (!line.startsWith("  "))
+      tools.push({ name: line.slice(0, at), description, inputSchema: { type: "object", properties: {} } });
+    else tools.at(-1).inputSchema.properties[line.slice(2, at)] = { type: "string", description };
+  }
+  return tools;
+}
+
 /** Tools whose orders stand in schemas, titles and names. */
 export function ownItems() {
   return JSON.parse(readFileSync(new URL("poisoned-items.json", OWN), "utf8"));
