@@ -5,6 +5,7 @@ import { dpopVerifier, type DpopOptions } from "../../src/auth/dpop.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
 import { protectedResource } from "../../src/auth/resource-metadata.js";
 import { memoryReplayStore } from "../../src/auth/replay-table.js";
+import { repeated } from "../support/soak.js";
 import { type DpopClient, newDpopClient, presentWithProof, type ProofChanges, prove } from "./support/dpop-client.js";
 import {
   brief,
@@ -156,9 +157,10 @@ describe("replays", () => {
   it("are refused as long as the proof would be good", async () => {
     const proof = await prove(client, token, { payload: { iat: NOW_SECONDS + 10 } });
     expect(brief(await presentWithProof(authenticator, { token, proof }))).toBe("ok");
-    for (let second = 0; second < 90; second++) {
+    const step = repeated(3, 1);
+    for (let second = 0; second < 90; second += step) {
       expect(brief(await presentWithProof(authenticator, { token, proof }))).toBe(BAD);
-      clock.advance(1);
+      clock.advance(step);
     }
   });
 

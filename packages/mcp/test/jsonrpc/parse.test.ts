@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS, type JsonRpcLimits } from "../../src/jsonrpc/limits.js";
 import { ParseFault } from "../../src/jsonrpc/parse-fault.js";
 import { parseJson } from "../../src/jsonrpc/parse.js";
+import { repeated } from "../support/soak.js";
 
 const limits: JsonRpcLimits = { ...DEFAULT_LIMITS, messageBytes: 1_000, depth: 4, values: 20, members: 10 };
 
@@ -57,7 +58,7 @@ describe("parseJson", () => {
           expect(value).toMatchObject({ code: -32600, message: "Message refused: it has a duplicate key" });
         else expect(value).toEqual(JSON.parse(text));
       }),
-      { numRuns: 2_000 },
+      { numRuns: repeated(500, 2_000) },
     );
   });
 
@@ -75,7 +76,7 @@ describe("parseJson", () => {
         const notJson = value instanceof ParseFault && value.code === -32700;
         expect(notJson).toBe(!valid);
       }),
-      { numRuns: 5_000 },
+      { numRuns: repeated(1_000, 5_000) },
     );
   });
 

@@ -12,7 +12,6 @@ interface Named {
 /** The few members of a parsed statement that are read here. */
 interface Statement {
   readonly type: string;
-  readonly importKind?: "type" | "value";
   readonly exportKind?: "type" | "value";
   readonly source?: { readonly value: string } | null;
   readonly specifiers?: readonly { readonly exported: Named; readonly exportKind?: "type" | "value" }[];
@@ -20,6 +19,16 @@ interface Statement {
 
 function statements(path: string): readonly Statement[] {
   return parseSync(path, readFileSync(path, "utf8")).program.body as unknown as readonly Statement[];
+}
+
+/** What a file loads from where it imports or re-exports. The parser lists it without handing over the whole tree. */
+function sources(path: string): string[] {
+  const text = readFileSync(path, "utf8");
+  const { staticImports, staticExports } = parseSync(path, text).module;
+  const loads = ({ start }: { start: number }): boolean => !/^(?:im|ex)port type\b/.test(text.slice(start, start + 12));
+  const given = staticExports.filter(loads).flatMap(({ entries }) => entries.map(({ moduleRequest }) => moduleRequest));
+  const asked = staticImports.filter(loads).map(({ moduleRequest }) => moduleRequest);
+  return [...asked, ...given].flatMap((request) => (request === null ? [] : [request.value]));
 }
 
 /**
@@ -43,9 +52,9 @@ export function exportedNames(path: string): string[] {
 export function loadedModules(entry: string): string[] {
   const seen = new Set<string>([entry]);
   for (const path of seen) {
-    for (const { source, importKind, exportKind } of statements(path)) {
-      if (!source?.value.startsWith(".") || importKind === "type" || exportKind === "type") continue;
-      seen.add(join(dirname(path), path.endsWith(".ts") ? source.value.replace(/\.js$/, ".ts") : source.value));
+    for (const source of sources(path)) {
+      if (!source.startsWith(".")) continue;
+      seen.add(join(dirname(path), path.endsWith(".ts") ? source.replace(/\.js$/, ".ts") : source));
     }
   }
   return [...seen];
