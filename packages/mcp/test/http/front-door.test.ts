@@ -3,7 +3,7 @@ import { mkdtempSync } from "node:fs";
 import { request as httpRequest } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { Server } from "../../src/server/server.js";
 import {
   call,
@@ -16,18 +16,21 @@ import {
   send,
   session,
   start,
+  startOnce,
   testServer,
 } from "./http-fixture.js";
 
 const MESSAGE = JSON.stringify(modern("tools/call", { name: "count" }));
 const HEADERS = { ...JSON_TYPES, ...modernHeaders(JSON.parse(MESSAGE) as Json) };
 
-/** A server that counts what reaches a handler. */
-function counting(): { server: Server; readonly calls: () => number } {
+/** Of the latest test: what reached a handler. */
+let calls = 0;
+beforeEach(() => (calls = 0));
+
+function counting(): Server {
   const server = new Server({ name: "t", version: "1" });
-  let calls = 0;
   server.tool("count", { run: () => ++calls });
-  return { server, calls: () => calls };
+  return server;
 }
 
 const FOREIGN_HOSTS = [
@@ -85,45 +88,43 @@ const FOREIGN_ORIGINS = [
 const OWN = ["localhost:PORT", "127.0.0.1:PORT", "[::1]:PORT", "LOCALHOST:PORT"];
 
 describe("a loopback endpoint", () => {
+  const served = startOnce(counting());
+
   it.each(FOREIGN_HOSTS)("refuses Host %s", async (host) => {
-    const { server, calls } = counting();
-    const { url } = await start(server);
+    const { url } = served;
     const reply = await send(url, {
       headers: { ...HEADERS, host: host.replace("PORT", new URL(url).port) },
       body: MESSAGE,
     });
     expect(reply.status).toBeGreaterThanOrEqual(400);
     expect(reply.status).toBeLessThan(404);
-    expect(calls()).toBe(0);
+    expect(calls).toBe(0);
   });
 
   it.each(FOREIGN_ORIGINS)("refuses Origin %s for every method", async (origin) => {
-    const { server, calls } = counting();
-    const { url } = await start(server);
+    const { url } = served;
     const named = { ...HEADERS, origin: origin.replace("PORT", new URL(url).port) };
     for (const method of ["POST", "GET", "DELETE", "OPTIONS"]) {
       const reply = await send(url, { method, headers: named, ...(method === "POST" ? { body: MESSAGE } : {}) });
       expect([method, reply.status, reply.headers["access-control-allow-origin"]]).toEqual([method, 403, undefined]);
     }
-    expect(calls()).toBe(0);
+    expect(calls).toBe(0);
   });
 
   it.each(OWN)("lets Host %s and its origin in", async (host) => {
-    const { server, calls } = counting();
-    const { url } = await start(server);
+    const { url } = served;
     const own = host.replace("PORT", new URL(url).port);
     expect((await send(url, { headers: { ...HEADERS, host: own }, body: MESSAGE })).status).toBe(200);
     expect(
       (await send(url, { headers: { ...HEADERS, host: own, origin: `http://${own}` }, body: MESSAGE })).status,
     ).toBe(200);
-    expect(calls()).toBe(2);
+    expect(calls).toBe(2);
   });
 
   it.each(["cross-site", "same-site"])("refuses a browser's %s request without Origin", async (site) => {
-    const { server, calls } = counting();
-    const { url } = await start(server);
+    const { url } = served;
     expect((await send(url, { headers: { ...HEADERS, "sec-fetch-site": site }, body: MESSAGE })).status).toBe(403);
-    expect(calls()).toBe(0);
+    expect(calls).toBe(0);
   });
 
   it.each([
@@ -138,12 +139,11 @@ describe("a loopback endpoint", () => {
     "application/json; charset=utf-16",
     "application/json;charset=latin1",
   ])("refuses content type %s with 415", async (type) => {
-    const { server, calls } = counting();
-    const { url } = await start(server);
+    const { url } = served;
     const { "content-type": _, ...others } = HEADERS;
     const headers = type === undefined ? others : { ...others, "content-type": type };
     expect((await send(url, { headers, body: MESSAGE })).status).toBe(415);
-    expect(calls()).toBe(0);
+    expect(calls).toBe(0);
   });
 
   it.each([
@@ -153,13 +153,12 @@ describe("a loopback endpoint", () => {
     'application/json;charset="UTF-8"',
     "application/json ; x=y",
   ])("takes content type %s", async (type) => {
-    const { server } = counting();
-    const { url } = await start(server);
+    const { url } = served;
     expect((await send(url, { headers: { ...HEADERS, "content-type": type }, body: MESSAGE })).status).toBe(200);
   });
 
   it("refuses a packed body", async () => {
-    const { url } = await start();
+    const { url } = served;
     expect((await send(url, { headers: { ...HEADERS, "content-encoding": "gzip" }, body: MESSAGE })).status).toBe(415);
   });
 });

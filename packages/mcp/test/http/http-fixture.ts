@@ -1,7 +1,7 @@
 // A server over HTTP for tests, and requests to it as scripts make them.
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { serveHttp, type HttpServing, type ServeHttpOptions } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 
@@ -67,9 +67,27 @@ export function testServer(options: { readonly report?: (level: string, message:
 }
 
 export async function start(server: Server = testServer(), options: ServeHttpOptions = {}): Promise<HttpServing> {
-  const serving = await serveHttp(server, { signals: false, limits: { drainMs: 200 }, ...options });
+  const serving = await serve(server, options);
   onTestFinished(() => serving.close());
   return serving;
+}
+
+/** The same once for all tests around it: for those that leave nothing behind which the next would see. */
+export function startOnce(server: Server = testServer(), options: ServeHttpOptions = {}): { readonly url: string } {
+  let serving: HttpServing | undefined;
+  beforeAll(async () => {
+    serving = await serve(server, options);
+  });
+  afterAll(() => serving?.close());
+  return {
+    get url() {
+      return (serving as HttpServing).url;
+    },
+  };
+}
+
+function serve(server: Server, options: ServeHttpOptions): Promise<HttpServing> {
+  return serveHttp(server, { signals: false, limits: { drainMs: 200 }, ...options });
 }
 
 /** One request on a connection of its own; headers go out exactly as given. */

@@ -1,7 +1,7 @@
 // Malformed HTTP: one refusal, then the connection ends, and nothing reaches a handler.
 import { describe, expect, it } from "vitest";
 import { Server } from "../../src/server/server.js";
-import { modern, raw, start, statuses } from "./http-fixture.js";
+import { modern, raw, start, startOnce, statuses } from "./http-fixture.js";
 
 const BODY = JSON.stringify(modern("tools/call", { name: "count" }));
 const LENGTH = `Content-Length: ${BODY.length}`;
@@ -99,11 +99,14 @@ const CASES: [string, string][] = [
 ];
 
 describe("malformed HTTP", () => {
+  const server = new Server({ name: "t", version: "1" });
+  let calls = 0;
+  server.tool("count", { run: () => ++calls });
+  const served = startOnce(server);
+
   it.each(CASES)("%s", async (_, bytes) => {
-    const server = new Server({ name: "t", version: "1" });
-    let calls = 0;
-    server.tool("count", { run: () => ++calls });
-    const { url } = await start(server);
+    calls = 0;
+    const { url } = served;
     const { text, ended } = await raw(url, Buffer.from(bytes.replaceAll("HOST", new URL(url).host), "latin1"));
     const replies = statuses(text);
     expect(replies.length).toBeLessThanOrEqual(1);
@@ -113,9 +116,7 @@ describe("malformed HTTP", () => {
   });
 
   it("well-formed requests of the same kind are served", async () => {
-    const server = new Server({ name: "t", version: "1" });
-    server.tool("count", { run: () => 1 });
-    const { url } = await start(server);
+    const { url } = served;
     const one = `POST /mcp HTTP/1.1\r\nHost: ${new URL(url).host}\r\n${COMMON}\r\n${LENGTH}\r\n\r\n${BODY}`;
     const chunked = `POST /mcp HTTP/1.1\r\nHost: ${new URL(url).host}\r\n${COMMON}\r\nTransfer-Encoding: chunked\r\n\r\n${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
     const { text } = await raw(url, one + chunked + one, { enough: (got) => statuses(got).length === 3 });

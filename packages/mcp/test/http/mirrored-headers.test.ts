@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { mirroredParams } from "../../src/era/stateless/mirrored-params.js";
 import { Server } from "../../src/server/server.js";
-import { type Json, modern, postModern, start } from "./http-fixture.js";
+import { type Json, modern, postModern, startOnce } from "./http-fixture.js";
 
 const base64 = (text: string): string => `=?base64?${Buffer.from(text).toString("base64")}?=`;
 
@@ -104,9 +104,11 @@ const DIFFERS: readonly Case[] = [
   [{ "mcp-param-region": "eu" }, { region: "eu", count: 1 }],
 ];
 
+const served = startOnce();
+
 describe("Mcp-Param headers that fit", () => {
   it.each(FITS)("%j and %j", async (headers, args) => {
-    const { url } = await start();
+    const { url } = served;
     const reply = await postModern(url, modern("tools/call", { name: "region", arguments: args }), headers);
     expect([reply.status, reply.text]).toEqual([200, expect.stringContaining("complete")]);
   });
@@ -114,7 +116,7 @@ describe("Mcp-Param headers that fit", () => {
 
 describe("Mcp-Param headers that differ", () => {
   it.each(DIFFERS)("%j and %j", async (headers, args) => {
-    const { url } = await start();
+    const { url } = served;
     const reply = await postModern(url, modern("tools/call", { name: "region", arguments: args }, {}, 5), headers);
     expect([reply.status, JSON.parse(reply.text)]).toMatchObject([400, { id: 5, error: { code: -32020 } }]);
   });
@@ -145,13 +147,13 @@ const NAMES: readonly [method: string, params: Json, headers: Record<string, str
 
 describe("Mcp-Method and Mcp-Name that differ", () => {
   it.each(NAMES)("%s %j with %j", async (method, params, headers) => {
-    const { url } = await start();
+    const { url } = served;
     const reply = await postModern(url, modern(method, params), headers);
     expect([reply.status, JSON.parse(reply.text)]).toMatchObject([400, { id: 1, error: { code: -32020 } }]);
   });
 
   it("encoded and padded ones that are the same are served", async () => {
-    const { url } = await start();
+    const { url } = served;
     const read = modern("resources/read", { uri: "test://a" });
     expect((await postModern(url, read, { "mcp-name": base64("test://a") })).status).toBe(200);
     expect((await postModern(url, read, { "mcp-name": "  test://a  ", "mcp-method": " resources/read" })).status).toBe(
