@@ -61,11 +61,11 @@ export function existingLogs(file: string): string[] {
 function tryLock(file: string): LogLock | undefined {
   const prefix = `${basename(file)}.lock-`;
   const folder = dirname(file);
-  const own = `${prefix}${process.pid}-${birth(process.pid) ?? "0"}-${Math.random().toString(36).slice(2, 10)}`;
-  const path = join(folder, own);
+  const lock = `${prefix}${process.pid}-${ownBirth() ?? "0"}-${Math.random().toString(36).slice(2, 10)}`;
+  const path = join(folder, lock);
   fs.closeSync(fs.openSync(path, "wx", 0o600));
   for (const name of fs.readdirSync(folder)) {
-    if (name === own || !name.startsWith(prefix)) continue;
+    if (name === lock || !name.startsWith(prefix)) continue;
     if (isHeld(name.slice(prefix.length))) {
       fs.rmSync(path, { force: true });
       return undefined;
@@ -85,8 +85,16 @@ function isHeld(owner: string): boolean {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return false;
   }
   // A number used again by another process is not the one that put the lock down.
-  const now = birth(id);
+  const now = id === process.pid ? ownBirth() : birth(id);
   return now === undefined || born === "0" || now === born;
+}
+
+let own: { readonly birth: string | undefined } | undefined;
+
+/** Asked for at every name that is tried. */
+function ownBirth(): string | undefined {
+  own ??= { birth: birth(process.pid) };
+  return own.birth;
 }
 
 /** When a process was started, where the system tells (Linux); with the pid it names one process. */

@@ -2,19 +2,19 @@
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { lockLog, type LogLock } from "../../src/audit/log-lock.js";
+import { lockLog, numberedLog } from "../../src/audit/log-lock.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
-/** Locks on every name there is. */
-function allOf(file: string): LogLock[] {
-  const held: LogLock[] = [];
-  for (;;) {
-    try {
-      held.push(lockLog(file, () => undefined));
-    } catch {
-      return held;
-    }
-  }
+/** Names a log has. */
+const MOST = 32;
+
+/** Puts down locks of this process on every name there is; their files. */
+function takeAll(file: string): string[] {
+  return Array.from({ length: MOST }, (_, index) => {
+    const lock = `${numberedLog(file, index + 1)}.lock-${process.pid}-0-abcdefgh`;
+    writeFileSync(lock, "");
+    return lock;
+  });
 }
 
 it("gives each the next free name, and a name again that was released", () => {
@@ -33,25 +33,32 @@ it("takes the names of the dead", () => {
   expect(lockLog(file).file).toBe(process.platform === "linux" ? file : file.replace(".log", ".2.log"));
 });
 
+it("gives out as many names as it says", () => {
+  const file = join(temporaryFolder(), "audit.log");
+  for (const lock of takeAll(file).slice(-2)) rmSync(lock);
+  expect([lockLog(file).file, lockLog(file).file]).toEqual([numberedLog(file, MOST - 1), numberedLog(file, MOST)]);
+  expect(() => lockLog(file, () => undefined)).toThrow();
+});
+
 it("begins again when others took every name and let go of one", () => {
   const file = join(temporaryFolder(), "audit.log");
-  const held = allOf(file);
+  const held = takeAll(file);
   const pauses: number[] = [];
   const lock = lockLog(file, (ms) => {
     pauses.push(ms);
-    if (pauses.length === 2) held[4]?.release();
+    if (pauses.length === 2) rmSync(held[4] ?? "");
   });
-  expect(lock.file).toBe(held[4]?.file);
+  expect(lock.file).toBe(numberedLog(file, 5));
   expect(pauses).toHaveLength(2);
 });
 
 it("gives up after a few rounds, and leaves no lock of its own", () => {
   const folder = temporaryFolder();
   const file = join(folder, "audit.log");
-  const held = allOf(file);
+  takeAll(file);
   let pauses = 0;
   expect(() => lockLog(file, () => (pauses += 1))).toThrow("32 running servers write beside this log already");
   expect(pauses).toBe(5);
-  expect(readdirSync(folder)).toHaveLength(held.length);
+  expect(readdirSync(folder)).toHaveLength(MOST);
   rmSync(folder, { recursive: true });
 });

@@ -35,7 +35,7 @@ async function verify(changed: readonly string[], end = "\n"): ReturnType<typeof
 }
 
 const line = fc.integer({ min: 1, max: COUNT });
-const runs = { numRuns: repeated(4, 25) };
+const runs = { numRuns: repeated(2, 25) };
 
 describe("a log of 10,000 records", () => {
   it("is whole as it was written", async () => {

@@ -56,7 +56,7 @@ interface AuditRecord {
   readonly decision?: { readonly allowed: boolean };
 }
 
-const RELOADS = repeated(200, 1_000);
+const RELOADS = repeated(100, 1_000);
 
 describe(`${RELOADS} reloads under calls`, () => {
   it("leave every decision to exactly one version, and a bad file changes nothing", { timeout: 60_000 }, async () => {
