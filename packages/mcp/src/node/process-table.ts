@@ -1,5 +1,5 @@
 // Who runs on this machine, read from /proc: a process is told from a later one of its number by when it started.
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 
 export interface ProcessEntry {
   readonly pid: number;
@@ -20,6 +20,10 @@ const START = 19;
 const NUMBER = /^\d+$/;
 // Entries read before the event loop gets a turn: about a millisecond.
 const SLICE = 64;
+// More than any stat; what is longer comes in pieces.
+const PIECE_BYTES = 4_096;
+// One for all: a look reads hundreds of files, and half of its cost would be a buffer for each of them.
+let piece: Buffer | undefined;
 
 /** Undefined when there is no such process, or no /proc. */
 export function processEntry(pid: number): ProcessEntry | undefined {
@@ -64,9 +68,23 @@ function processNames(): string[] {
 }
 
 function readProc(file: string): string | undefined {
+  let handle: number | undefined;
   try {
-    return readFileSync(file, "latin1");
+    handle = openSync(file, "r");
+    return readAll(handle);
   } catch {
     return undefined;
+  } finally {
+    if (handle !== undefined) closeSync(handle);
+  }
+}
+
+function readAll(handle: number): string {
+  const buffer = (piece ??= Buffer.allocUnsafeSlow(PIECE_BYTES));
+  for (let text = ""; ;) {
+    const length = readSync(handle, buffer);
+    text += buffer.toString("latin1", 0, length);
+    // These files fill what they are given, up to their end.
+    if (length < buffer.length) return text;
   }
 }
