@@ -1,17 +1,18 @@
 // How a child and all it has started are ended, and that nothing is left of them whatever they do about it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ChildTree } from "../../src/node/child-tree.js";
 import { processEntry } from "../../src/node/process-table.js";
-import { gone, openScript, type Recorded, runs, treeCounter } from "./child-fixture.js";
+import { gone, openScript, openShell, type Recorded, runs, treeCounter } from "./child-fixture.js";
 
 const built = resolve(import.meta.dirname, "../../dist/node/child-link.js");
-const STAY = `setInterval(() => {}, 1e9)`;
-/** Arguments of a shell, whose place a program takes that ignores SIGTERM. */
-const BLIND = `"-c", "trap '' TERM; exec sleep 1000"`;
+/** Goes on when its input has ended. */
+const STAY = "exec sleep 1000";
+/** Holds nothing of ours. */
+const QUIET = "</dev/null >/dev/null 2>&1";
 const quick = { inputEndMs: 20, terminateMs: 20 };
 
 beforeAll(() => {
@@ -19,19 +20,28 @@ beforeAll(() => {
     throw new Error("Build first (npm run build): these tests run the built link in other processes");
 });
 
-/** Prints the pids of what it starts, and its own, as one message. */
-function starting(spawns: string, then = STAY): string {
-  return `
-    const { spawn } = require("node:child_process");
-    const own = { detached: true, stdio: "ignore" };
-    const children = [${spawns}];
-    const report = () => console.log(JSON.stringify({ pids: [process.pid, ...children.map(({ pid }) => pid)] }));
-    report();
-    ${then};`;
+/** A script that starts these, which ignore SIGTERM, and prints its own pid and theirs as one message. */
+function starting(spawns: readonly string[], then = STAY): string {
+  const started = spawns.map((spawn) => `${spawn} & pids="$pids,$!"`);
+  return ["exec 3<&0", "trap '' TERM", ...started, "trap - TERM", 'echo "{\\"pids\\":[$$$pids]}"', then].join("\n");
 }
 
+/** The pids, once each is the program it was to become. */
 async function pidsOf(child: Recorded): Promise<number[]> {
-  return (await child.message(0)).pids as number[];
+  const { pids } = (await child.message(0)) as { pids: number[] };
+  for (const pid of pids.slice(1)) {
+    while (runs(pid) && /^(?:sh|setsid|env)$/m.test(nameOf(pid)))
+      await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  return pids;
+}
+
+function nameOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8");
+  } catch {
+    return "";
+  }
 }
 
 describe.skipIf(process.platform !== "linux")("closing", () => {
@@ -45,9 +55,7 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
   });
 
   it("lets it write what it has to, though nobody takes it", async () => {
-    const child = await openScript(
-      `process.stdout.write("{}\\n"); process.stdin.on("end", () => process.stdout.write("{}\\n".repeat(3e6))).resume()`,
-    );
+    const child = await openShell("echo '{}'; cat >/dev/null; yes '{}' | head -n 3000000");
     child.onText = () => new Promise(() => undefined);
     await child.message(0);
     await child.link.close();
@@ -56,7 +64,7 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
   });
 
   it("sends SIGTERM to one that goes on", async () => {
-    const child = await openScript(`process.on("SIGTERM", () => process.exit(7)); console.log("{}"); ${STAY}`, {
+    const child = await openShell("trap 'exit 7' TERM; echo '{}'; sleep 1000 & wait", {
       closeTimeouts: { inputEndMs: 20 },
     });
     await child.message(0);
@@ -68,11 +76,10 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
   });
 
   it("sends SIGKILL to one that ignores SIGTERM, though it is stopped", async () => {
-    for (const way of ["", `process.kill(process.pid, "SIGSTOP")`]) {
-      const child = await openScript(
-        `process.on("SIGTERM", () => {}); console.log(JSON.stringify({ pids: [process.pid] })); ${way}; ${STAY}`,
-        { closeTimeouts: quick },
-      );
+    for (const way of [":", "kill -STOP $$"]) {
+      const child = await openShell(`trap '' TERM; echo "{\\"pids\\":[$$]}"; ${way}; ${STAY}`, {
+        closeTimeouts: quick,
+      });
       const pids = await pidsOf(child);
       await child.link.close();
       expect(pids.filter(runs)).toEqual([]);
@@ -80,14 +87,15 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
   });
 
   it.each([
-    ["in the same group", `spawn("/bin/sh", [${BLIND}], { stdio: "ignore" })`],
-    ["in a session of its own", `spawn("/bin/sh", [${BLIND}], own)`],
-    ["in a session of its own, without its variables", `spawn("/bin/sh", [${BLIND}], { ...own, env: {} })`],
-    ["that holds our pipes", `spawn("/bin/sh", [${BLIND}], { detached: true, stdio: "inherit" })`],
-    ["in numbers", `...Array.from({ length: 8 }, () => spawn("setsid", ["sleep", "1000"], own))`],
+    ["in the same group", [`sleep 1000 ${QUIET}`]],
+    ["in a session of its own", [`setsid sleep 1000 ${QUIET}`]],
+    ["in a session of its own, without its variables", [`setsid env -i sleep 1000 ${QUIET}`]],
+    ["that holds our pipes", ["setsid sleep 1000 <&3"]],
+    // Those that lead a session already start another process to lead its own, and end.
+    ["in numbers", Array.from({ length: 8 }, () => `setsid setsid sleep 1000 ${QUIET}`)],
   ])("leaves no grandchild %s", async (_name, spawns) => {
-    for (const then of [STAY, `process.stdin.resume()`]) {
-      const child = await openScript(starting(spawns, then), { closeTimeouts: quick });
+    for (const then of [STAY, "exec cat >/dev/null"]) {
+      const child = await openShell(starting(spawns, then), { closeTimeouts: quick });
       const pids = await pidsOf(child);
       const left = treeCounter(child);
       expect(pids.length).toBeGreaterThan(1);
@@ -99,9 +107,8 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
 
   it("leaves no daemon whose parents are long gone", async () => {
     // The one in the middle starts another in a new session and ends: only the mark still shows whose it is.
-    const middle = starting(`spawn("sleep", ["1000"], own)`, "process.exit(0)");
-    const start = `require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(middle)}], { detached: true, stdio: "inherit" })`;
-    const child = await openScript(`${start}; process.stdin.resume()`);
+    const middle = `setsid sleep 1000 ${QUIET} & echo "{\\"pids\\":[$$,$!]}"`;
+    const child = await openShell(`setsid /bin/sh -c '${middle}' & exec cat >/dev/null`);
     const [between, daemon] = (await pidsOf(child)) as [number, number];
     await gone(between);
     expect(runs(daemon)).toBe(true);
@@ -112,8 +119,9 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
 
   it("ends one that goes on starting others", async () => {
     const script = "while :; do setsid sleep 1000 & echo '{}'; sleep 0.01; done";
-    const start = `require("child_process").spawn("/bin/sh", ["-c", ${JSON.stringify(script)}], { detached: true, stdio: ["ignore", "inherit", "ignore"] })`;
-    const child = await openScript(`${start}; ${STAY}`, { closeTimeouts: quick });
+    const child = await openShell(`setsid /bin/sh -c "${script}" </dev/null 2>/dev/null & ${STAY}`, {
+      closeTimeouts: quick,
+    });
     await child.message(5);
     const left = treeCounter(child);
     expect(left()).toBeGreaterThan(5);
@@ -123,8 +131,8 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
 
   it("spares processes that are not its own: other trees, and later ones of the same number", async () => {
     const [one, other] = [
-      await openScript(starting(`spawn("sleep", ["1000"], own)`), { closeTimeouts: quick }),
-      await openScript(starting(`spawn("sleep", ["1000"], own)`), { closeTimeouts: quick }),
+      await openShell(starting([`setsid sleep 1000 ${QUIET}`]), { closeTimeouts: quick }),
+      await openShell(starting([`setsid sleep 1000 ${QUIET}`]), { closeTimeouts: quick }),
     ];
     const [ones, others] = [await pidsOf(one), await pidsOf(other)];
     const entry = processEntry(others[1] as number);
@@ -141,12 +149,7 @@ describe.skipIf(process.platform !== "linux")("closing", () => {
 
 describe.skipIf(process.platform !== "linux")("a child that ends by itself", () => {
   it("takes what it has started along", async () => {
-    const child = await openScript(
-      starting(
-        `spawn("sleep", ["1000"], own), spawn("sleep", ["1000"], { stdio: "inherit" })`,
-        "process.exitCode = 4; children.forEach((c) => c.unref())",
-      ),
-    );
+    const child = await openShell(starting([`setsid sleep 1000 ${QUIET}`, "sleep 1000 <&3"], "exit 4"));
     const pids = await pidsOf(child);
     expect((await child.end())?.message).toContain("exited with status 4");
     await gone(...pids);
@@ -154,7 +157,7 @@ describe.skipIf(process.platform !== "linux")("a child that ends by itself", () 
 });
 
 describe.skipIf(process.platform !== "linux")("when our own process ends without closing", () => {
-  const stubborn = starting(`spawn("/bin/sh", [${BLIND}], own)`, `process.on("SIGTERM", () => {}); ${STAY}`);
+  const stubborn = starting([`setsid sleep 1000 ${QUIET}`], `trap '' TERM; ${STAY}`);
 
   /** Ends a process with a child that would stay; resolves, once both are gone, with how it ended. */
   async function endOf(ending: string): Promise<{ code: number | null; signal: string | null }> {
@@ -162,7 +165,7 @@ describe.skipIf(process.platform !== "linux")("when our own process ends without
       import { childLink } from ${JSON.stringify(built)};
       const end = (text) => { console.log(text); setImmediate(() => { ${ending} }); };
       const sink = { receive: end, unreadable() {}, lost() {}, noise() {}, closed() {} };
-      await childLink({ command: process.execPath, args: ["-e", ${JSON.stringify(stubborn)}] }).open(sink);`;
+      await childLink({ command: "/bin/sh", args: ["-c", ${JSON.stringify(stubborn)}] }).open(sink);`;
     const parent = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "pipe", "ignore"],
     });

@@ -23,10 +23,10 @@ process.stdin.setEncoding("utf8").on("data", (chunk) => {
   }
 });`;
 
-const opened: Recorded[] = [];
+const all: Recorded[] = [];
 
 afterEach(async () => {
-  await Promise.all(opened.splice(0).map(({ link }) => link.close()));
+  await Promise.all(all.splice(0).map(({ link }) => link.close()));
 });
 
 export class Recorded implements LinkSink {
@@ -43,7 +43,7 @@ export class Recorded implements LinkSink {
 
   constructor(command: ChildCommand) {
     this.link = childLink(command);
-    opened.push(this);
+    all.push(this);
   }
 
   receive(text: string): void | Promise<void> {
@@ -102,9 +102,18 @@ export function request(id: RequestId, params: object = {}): Outgoing {
 }
 
 /** A link to a program of Node, open. */
-export async function openScript(script: string, options: Partial<ChildCommand> = {}): Promise<Recorded> {
-  const { args = [], ...rest } = options;
-  const recorded = new Recorded({ command: process.execPath, args: ["-e", script, ...args], ...rest });
+export function openScript(script: string, { args = [], ...rest }: Partial<ChildCommand> = {}): Promise<Recorded> {
+  return opened({ command: process.execPath, args: ["-e", script, ...args], ...rest });
+}
+
+/** A link to a script of the shell, open: it starts in a twentieth of the time of a program of Node. */
+export function openShell(script: string, { args = [], ...rest }: Partial<ChildCommand> = {}): Promise<Recorded> {
+  return opened({ command: "/bin/sh", args: ["-c", script, ...args], ...rest });
+}
+
+/** A link that is open. */
+export async function opened(command: ChildCommand): Promise<Recorded> {
+  const recorded = new Recorded(command);
   await recorded.link.open(recorded);
   return recorded;
 }
