@@ -5,12 +5,16 @@ import type { AddressInfo } from "node:net";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusingPort } from "../../../mcp/test/support/refusing-port.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
 import { createFetch, type FetchOptions } from "../../src/capabilities/fetch.js";
 import type { FetchError } from "../../src/capabilities/fetch-error.js";
 
 /** An answer in chunks of one byte. */
 const PIECES = `HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(110_000)}`;
+
+/** Bytes of an answer that comes packed into a thousandth of them. */
+const BOMB = repeated(5_000_000, 50_000_000);
 
 const seen: IncomingMessage[] = [];
 let server: Server;
@@ -29,7 +33,7 @@ function answer(request: IncomingMessage, response: ServerResponse): void {
   if (pathname === "/loop") return void send(302, { location: "/loop" });
   if (pathname === "/gzip") return void send(200, { "content-encoding": "gzip" }, gzipSync("packed"));
   if (pathname === "/br") return void send(200, { "content-encoding": "br" }, brotliCompressSync("packed"));
-  if (pathname === "/bomb") return void send(200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(50_000_000)));
+  if (pathname === "/bomb") return void send(200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(BOMB)));
   if (pathname === "/ratio") return void send(200, { "content-encoding": "gzip" }, gzipSync(Buffer.alloc(300_000)));
   if (pathname === "/pieces") return void response.socket?.write(PIECES);
   if (pathname === "/twice") return void send(200, { "content-encoding": "gzip, gzip" }, gzipSync(gzipSync("x")));

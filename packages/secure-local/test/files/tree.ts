@@ -23,10 +23,18 @@ export function tree(): Tree {
   return { ...folder, isUntouched: () => secrets.every((secret) => readFileSync(secret, "utf8") === SECRET) };
 }
 
+const policies = new Map<string, Promise<Policy>>();
+
 /** Allows everything in `inside` but what the denials name; `body` is more of the section `filesystem`. */
 export function filePolicy({ inside }: Tree, body = ""): Promise<Policy> {
   const text = `version: "1.0"\nfilesystem:\n  allowed_paths: ["${inside}/**"]\n${body}`;
-  return parsePolicy(text, { file: "/nowhere/policy.yaml" });
+  let policy = policies.get(text);
+  if (policy === undefined) {
+    policy = parsePolicy(text, { file: "/nowhere/policy.yaml" });
+    policies.set(text, policy);
+    onTestFinished(() => void policies.delete(text));
+  }
+  return policy;
 }
 
 export async function filesIn(

@@ -5,6 +5,7 @@ import { catalogueOf } from "../../src/server/catalogue.js";
 import { listCategories } from "../../src/tools/list-categories/list-categories.js";
 import { rankTools } from "../../src/tools/search-tools/rank-tools.js";
 import { searchTools, type SearchToolsArguments } from "../../src/tools/search-tools/search-tools.js";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "./powers.js";
 
 const policy = builtInPolicy();
@@ -64,7 +65,7 @@ describe("search_tools", () => {
   });
 
   it("stays quick whatever is asked", () => {
-    const many = Array.from({ length: 1_000 }, (_, index) => ({
+    const many = Array.from({ length: repeated(300, 1_000) }, (_, index) => ({
       ...all[0]!,
       name: `tool_${index}`,
       description: "word ".repeat(2_000),

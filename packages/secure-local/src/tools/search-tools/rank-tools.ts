@@ -22,7 +22,7 @@ export function rankTools(tools: readonly ListedTool[], query: string): ListedTo
 
 function scoreOf(tool: ListedTool, words: readonly string[]): number {
   const { name, title, description, input, aliases = [] } = tool;
-  const parts: readonly (readonly [weight: number, words: readonly string[]])[] = [
+  const listed: readonly (readonly [weight: number, words: readonly string[]])[] = [
     [WEIGHTS.name, wordsOf(name)],
     [WEIGHTS.aliases, aliases.flatMap(wordsOf)],
     [WEIGHTS.title, wordsOf(title)],
@@ -30,24 +30,26 @@ function scoreOf(tool: ListedTool, words: readonly string[]): number {
     [WEIGHTS.arguments, Object.keys((input["properties"] as object | undefined) ?? {}).flatMap(wordsOf)],
     [WEIGHTS.description, wordsOf(description.slice(0, MAX_TEXT))],
   ];
+  const parts = listed.map(([weight, own]) => [weight, new Set(own)] as const);
   return words.reduce((sum, word) => sum + Math.max(0, ...parts.map(([weight, own]) => weight * fit(word, own))), 0);
 }
 
-function fit(word: string, own: readonly string[]): number {
-  if (own.includes(word)) return 1;
-  return word.length > 2 && own.some((one) => one.startsWith(word) || (one.length > 2 && word.startsWith(one)))
-    ? 0.5
-    : 0;
+function fit(word: string, own: ReadonlySet<string>): number {
+  if (own.has(word)) return 1;
+  if (word.length <= 2) return 0;
+  for (const one of own) if (one.startsWith(word) || (one.length > 2 && word.startsWith(one))) return 0.5;
+  return 0;
 }
 
-/** In lower case; the plural of a word is the word. */
+/** In lower case, most of them once; the plural of a word is the word. */
 function wordsOf(text: string): string[] {
-  const words =
+  const words = new Set(
     text
       .normalize("NFKC")
       .toLowerCase()
-      .match(/[\p{L}\p{N}]+/gu) ?? [];
-  return words.filter((word) => !EMPTY.has(word)).map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
+      .match(/[\p{L}\p{N}]+/gu),
+  );
+  return [...words].filter((word) => !EMPTY.has(word)).map((word) => (word.length > 3 ? word.replace(/s$/, "") : word));
 }
 
 const EMPTY: ReadonlySet<string> = new Set("a an and by for from i in is it of on or the to with that this".split(" "));
