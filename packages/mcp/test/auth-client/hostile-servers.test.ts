@@ -6,6 +6,7 @@ import type { FetchLike } from "../../src/auth/fetch-json.js";
 import { oauth, type OAuthOptions } from "../../src/auth/client/oauth.js";
 import { headlessRedirect, redirectTo } from "../../src/auth/client/redirect.js";
 import { call } from "./support/call.js";
+import { directAuthorization } from "./support/direct-authorization.js";
 import { type Json, type Mock, mockAuthorization, type MockOptions } from "./support/mock-authorization.js";
 
 const SECRET = "s3cr3t-of-the-operator";
@@ -79,7 +80,7 @@ const SET_UPS: Record<string, SetUp> = {
 it("has more than thirty set-ups", () => expect(Object.keys(SET_UPS).length).toBeGreaterThan(30));
 
 it.each(Object.entries(SET_UPS))("%s", async (_name, { code, reaches, ...options }) => {
-  const mock = await mockAuthorization(options);
+  const mock = await directAuthorization(options);
   const { error, opened } = await attack(mock);
   expect(error).toMatchObject({ code });
   expect(mock.to("/token")).toEqual([]);
@@ -88,12 +89,13 @@ it.each(Object.entries(SET_UPS))("%s", async (_name, { code, reaches, ...options
 });
 
 it("does not leave its issuer's origin for a slash of difference in the answer", async () => {
-  const mock: Mock = await mockAuthorization();
+  const mock: Mock = await directAuthorization();
   mock.options = { callback: { iss: `${mock.issuer}/` } };
   expect((await attack(mock)).error).toMatchObject({ code: "AUTH_ISSUER" });
   expect(mock.to("/token")).toEqual([]);
 });
 
+// Over the wire, where a fetch would follow by itself if it was not told otherwise.
 it.each([
   ["the resource's metadata", PRM_PATH],
   ["the authorization server's metadata", "/.well-known/oauth-authorization-server"],
@@ -123,7 +125,7 @@ it.each(["http://169.254.169.254/latest", "https://internal.example/prm", "file:
   "fetches nothing where the challenge points: %s",
   async (url) => {
     const headers = { "www-authenticate": `Bearer resource_metadata="${url}"` };
-    const mock = await mockAuthorization({
+    const mock = await directAuthorization({
       intercept: ({ path }) => (path === "/mcp" ? { status: 401, headers } : undefined),
     });
     const { error, fetched } = await attack(mock);
@@ -134,7 +136,7 @@ it.each(["http://169.254.169.254/latest", "https://internal.example/prm", "file:
 
 it("reads no more of a document than any has", async () => {
   const body = `{"issuer":"${"x".repeat(1_000_000)}"}`;
-  const mock = await mockAuthorization({
+  const mock = await directAuthorization({
     intercept: ({ path }) => (path === PRM_PATH ? { status: 200, body } : undefined),
   });
   expect((await attack(mock)).error).toMatchObject({ code: "AUTH_DISCOVERY" });
@@ -142,7 +144,7 @@ it("reads no more of a document than any has", async () => {
 
 it("takes no document that says a thing twice", async () => {
   const body = `{"resource":"http://x","resource":"http://y","authorization_servers":["https://a.example"]}`;
-  const mock = await mockAuthorization({
+  const mock = await directAuthorization({
     intercept: ({ path }) => (path === PRM_PATH ? { status: 200, body } : undefined),
   });
   expect((await attack(mock)).error).toMatchObject({ code: "AUTH_DISCOVERY" });
@@ -167,7 +169,7 @@ it("waits only so long for a document that comes byte by byte", async () => {
 
 it("repeats nothing secret in errors, however the token endpoint sends it back", async () => {
   for (const what of ["code", "code_verifier", "client_secret"]) {
-    const mock = await mockAuthorization({
+    const mock = await directAuthorization({
       metadata: { token_endpoint_auth_methods_supported: ["client_secret_post"], registration_endpoint: undefined },
       tokenAnswer: ({ form }) => ({
         status: 400,
@@ -190,7 +192,7 @@ it.each([
   ["with two issuers", (url: string) => `${url}&iss=https%3A%2F%2Fattacker.example`],
   ["that is a code alone", (url: string) => new URL(url).searchParams.get("code") ?? ""],
 ])("takes no answer %s", async (_what, change) => {
-  const mock = await mockAuthorization();
+  const mock = await directAuthorization();
   const honest = await headlessRedirect().open();
   let before: string | undefined;
   const redirect = redirectTo(honest.uri, async (url) => {

@@ -7,7 +7,8 @@ import { oauth } from "../../src/auth/client/oauth.js";
 import { headlessRedirect } from "../../src/auth/client/redirect.js";
 import { workloadIdentity } from "../../src/auth/client/workload-identity.js";
 import { call } from "./support/call.js";
-import { type Mock, mockAuthorization, type MockOptions, type Seen } from "./support/mock-authorization.js";
+import { directAuthorization } from "./support/direct-authorization.js";
+import type { Mock, MockOptions, Seen } from "./support/mock-authorization.js";
 
 const SECRET = "s3cr3t of the program";
 const methods = (...names: string[]): MockOptions => ({ metadata: { token_endpoint_auth_methods_supported: names } });
@@ -20,7 +21,7 @@ async function jwtFor(audience: string): Promise<string> {
 
 describe("client credentials", () => {
   it("by secret, over Basic", async () => {
-    const mock = await mockAuthorization({ ...methods("client_secret_basic"), challengeScope: "mcp" });
+    const mock = await directAuthorization({ ...methods("client_secret_basic"), challengeScope: "mcp" });
     const { serverUrl, issuer } = mock;
     const authorizer = clientCredentials({ serverUrl, issuer, clientId: "program", clientSecret: SECRET });
     expect((await call(authorizer, serverUrl)).status).toBe(200);
@@ -31,7 +32,7 @@ describe("client credentials", () => {
   });
 
   it("by secret only at the issuer given", async () => {
-    const mock = await mockAuthorization(methods("client_secret_basic"));
+    const mock = await directAuthorization(methods("client_secret_basic"));
     const issuer = "https://as.example";
     const authorizer = clientCredentials({
       serverUrl: mock.serverUrl,
@@ -44,7 +45,7 @@ describe("client credentials", () => {
   });
 
   it("by an assertion for exactly the issuer", async () => {
-    const mock = await mockAuthorization(methods("private_key_jwt"));
+    const mock = await directAuthorization(methods("private_key_jwt"));
     const { privateKey, publicKey } = await generateKeyPair("ES256", { extractable: true });
     const pem = await exportPKCS8(privateKey);
     const authorizer = clientCredentials({ serverUrl: mock.serverUrl, clientId: "program", privateKey: pem });
@@ -58,7 +59,7 @@ describe("client credentials", () => {
 
   it("get a new token whenever one ends, without counting that as trying in vain", async () => {
     let now = Date.now();
-    const mock = await mockAuthorization({ ...methods("client_secret_post"), lifeSeconds: 60 });
+    const mock = await directAuthorization({ ...methods("client_secret_post"), lifeSeconds: 60 });
     const { serverUrl, issuer } = mock;
     const authorizer = clientCredentials({ serverUrl, issuer, clientId: "p", clientSecret: SECRET, now: () => now });
     for (let round = 0; round < 6; round++, now += 61_000) expect((await call(authorizer, serverUrl)).status).toBe(200);
@@ -66,7 +67,7 @@ describe("client credentials", () => {
   });
 
   it("that cannot be read as a key are named without the key", async () => {
-    const mock = await mockAuthorization(methods("private_key_jwt"));
+    const mock = await directAuthorization(methods("private_key_jwt"));
     const authorizer = clientCredentials({
       serverUrl: mock.serverUrl,
       clientId: "program",
@@ -80,14 +81,14 @@ describe("client credentials", () => {
 
 describe("enterprise-managed authorization", () => {
   it("exchanges the ID token at the identity provider and the ID-JAG at the authorization server", async () => {
-    const mock = await mockAuthorization(methods("client_secret_basic"));
+    const mock = await directAuthorization(methods("client_secret_basic"));
     const idJag = await jwtFor(mock.issuer);
     const body = {
       access_token: idJag,
       issued_token_type: "urn:ietf:params:oauth:token-type:id-jag",
       token_type: "N_A",
     };
-    const idp = await mockAuthorization({ tokenAnswer: () => ({ status: 200, body }) });
+    const idp = await directAuthorization({ tokenAnswer: () => ({ status: 200, body }) });
     const { serverUrl, issuer } = mock;
     const identityProvider = { tokenEndpoint: `${idp.as}/token`, clientId: "sso", subjectToken: "id-token" };
     const authorizer = enterpriseManaged({
@@ -115,8 +116,8 @@ describe("enterprise-managed authorization", () => {
   });
 
   it("takes nothing but an ID-JAG from the identity provider, which is told nothing for another issuer", async () => {
-    const mock = await mockAuthorization(methods("client_secret_basic"));
-    const idp = await mockAuthorization();
+    const mock = await directAuthorization(methods("client_secret_basic"));
+    const idp = await directAuthorization();
     const { serverUrl } = mock;
     const identityProvider = { tokenEndpoint: `${idp.as}/token`, clientId: "sso", subjectToken: "id-token" };
     const options = { serverUrl, clientId: "c", clientSecret: SECRET, identityProvider };
@@ -131,7 +132,7 @@ describe("enterprise-managed authorization", () => {
 
 describe("workload identity", () => {
   it("shows the assertion it was given to whom it is for", async () => {
-    const mock = await mockAuthorization({ challengeScope: "mcp" });
+    const mock = await directAuthorization({ challengeScope: "mcp" });
     const assertion = await jwtFor(mock.issuer);
     const authorizer = workloadIdentity({ serverUrl: mock.serverUrl, clientId: "job", assertion });
     expect((await call(authorizer, mock.serverUrl)).status).toBe(200);
@@ -146,7 +147,7 @@ describe("workload identity", () => {
   });
 
   it("shows it to nobody else", async () => {
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     const assertion = await jwtFor("https://as.example");
     const authorizer = workloadIdentity({ serverUrl: mock.serverUrl, clientId: "job", assertion });
     await expect(call(authorizer, mock.serverUrl)).rejects.toMatchObject({ code: "AUTH_ISSUER" });
@@ -154,7 +155,7 @@ describe("workload identity", () => {
   });
 
   it.each(["invalid_grant", "invalid_scope", "unauthorized_client"])("takes %s for an answer", async (error) => {
-    const mock = await mockAuthorization({ tokenAnswer: () => ({ status: 400, body: { error } }) });
+    const mock = await directAuthorization({ tokenAnswer: () => ({ status: 400, body: { error } }) });
     const assertion = await jwtFor(mock.issuer);
     const authorizer = workloadIdentity({ serverUrl: mock.serverUrl, clientId: "job", assertion });
     await expect(call(authorizer, mock.serverUrl)).rejects.toThrow(error);
@@ -168,7 +169,7 @@ describe("tokens bound to a key", () => {
   const proofs = (seen: readonly Seen[]): string[] => seen.map(({ headers }) => headers["dpop"] ?? "none");
 
   it.each([false, true])("carry a fresh proof on every request (nonces: %s)", async (nonces) => {
-    const mock = await mockAuthorization({ scheme: "DPoP", nonces });
+    const mock = await directAuthorization({ scheme: "DPoP", nonces });
     const authorizer = oauth({ serverUrl: mock.serverUrl, clientName: "test", redirect: headlessRedirect() });
     for (let round = 0; round < 3; round++) expect((await call(authorizer, mock.serverUrl)).status).toBe(200);
     const [atToken, atServer] = [proofs(mock.to("/token")), proofs(mock.to("/mcp").slice(1))];
@@ -191,7 +192,7 @@ describe("tokens bound to a key", () => {
   });
 
   it("name the URL without its query", async () => {
-    const mock = await mockAuthorization({ scheme: "DPoP" });
+    const mock = await directAuthorization({ scheme: "DPoP" });
     const authorizer = oauth({ serverUrl: mock.serverUrl, clientName: "test", redirect: headlessRedirect() });
     await call(authorizer, mock.serverUrl);
     const { dpop = "" } = await authorizer.headers({ method: "GET", url: `${mock.serverUrl}?a=b` });
@@ -199,7 +200,7 @@ describe("tokens bound to a key", () => {
   });
 
   it("end a server's wish for ever new nonces", async () => {
-    const mock = await mockAuthorization({ scheme: "DPoP" });
+    const mock = await directAuthorization({ scheme: "DPoP" });
     const authorizer = oauth({ serverUrl: mock.serverUrl, clientName: "test", redirect: headlessRedirect() });
     await call(authorizer, mock.serverUrl);
     let serial = 0;
@@ -218,14 +219,14 @@ describe("tokens bound to a key", () => {
     ["mac", "Bearer", "mac"],
   ] as const)("are not taken for others: %s", async (_what, scheme, type) => {
     const body = { access_token: "stolen-type", token_type: type };
-    const mock = await mockAuthorization({ scheme, tokenAnswer: () => ({ status: 200, body }) });
+    const mock = await directAuthorization({ scheme, tokenAnswer: () => ({ status: 200, body }) });
     const authorizer = oauth({ serverUrl: mock.serverUrl, clientName: "test", redirect: headlessRedirect() });
     await expect(call(authorizer, mock.serverUrl)).rejects.toMatchObject({ code: "AUTH_TOKEN" });
     expect(await authorizer.headers({ method: "POST", url: mock.serverUrl })).toEqual({});
   });
 
   it("are not given up when the server suddenly speaks of Bearer", async () => {
-    const mock = await mockAuthorization({ scheme: "DPoP" });
+    const mock = await directAuthorization({ scheme: "DPoP" });
     const authorizer = oauth({ serverUrl: mock.serverUrl, clientName: "test", redirect: headlessRedirect() });
     await call(authorizer, mock.serverUrl);
     mock.tokens.clear();

@@ -5,7 +5,8 @@ import { oauth, type OAuthOptions } from "../../src/auth/client/oauth.js";
 import { headlessRedirect } from "../../src/auth/client/redirect.js";
 import type { TokenAuthorizer } from "../../src/auth/client/token-authorizer.js";
 import { call } from "./support/call.js";
-import { type Mock, mockAuthorization } from "./support/mock-authorization.js";
+import { directAuthorization } from "./support/direct-authorization.js";
+import type { Mock } from "./support/mock-authorization.js";
 
 const user = (mock: Mock, more: Partial<OAuthOptions> = {}): TokenAuthorizer =>
   oauth({ serverUrl: mock.serverUrl, clientName: "test", redirect: headlessRedirect(), ...more });
@@ -13,7 +14,7 @@ const scopesAsked = (mock: Mock): (string | null)[] => mock.to("/authorize").map
 
 describe("step-up", () => {
   it("asks for what was asked for before and what is needed now", async () => {
-    const mock = await mockAuthorization({
+    const mock = await directAuthorization({
       challengeScope: "mcp:basic",
       prm: { scopes_supported: ["mcp:basic", "mcp:profile"] },
       needs: (method) => (method === "tools/call" ? "mcp:write" : undefined),
@@ -26,7 +27,7 @@ describe("step-up", () => {
   });
 
   it("ends where the token already has the scopes demanded", async () => {
-    const mock = await mockAuthorization({ challengeScope: "mcp:admin", needs: () => "mcp:admin" });
+    const mock = await directAuthorization({ challengeScope: "mcp:admin", needs: () => "mcp:admin" });
     mock.options = {
       ...mock.options,
       tokenAnswer: () => ({ status: 200, body: { access_token: "a", token_type: "bearer" } }),
@@ -38,14 +39,14 @@ describe("step-up", () => {
 
   it("asks the user three times at most, however often scopes change", async () => {
     let demand = 0;
-    const mock = await mockAuthorization({ needs: () => `scope-${demand++}` });
+    const mock = await directAuthorization({ needs: () => `scope-${demand++}` });
     await expect(call(user(mock), mock.serverUrl)).rejects.toMatchObject({ code: "FORBIDDEN" });
     expect(mock.to("/authorize")).toHaveLength(3);
   });
 
   it("asks the user three times at most for a server that refuses every token, and again after a while", async () => {
     let now = Date.now();
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     mock.options = { intercept: ({ path }) => (path === "/mcp" ? { status: 401 } : undefined) };
     const authorizer = user(mock, { now: () => now });
     await expect(call(authorizer, mock.serverUrl)).rejects.toMatchObject({ code: "UNAUTHORIZED" });
@@ -57,7 +58,9 @@ describe("step-up", () => {
   });
 
   it("leaves other 403 answers to the caller", async () => {
-    const mock = await mockAuthorization({ intercept: ({ path }) => (path === "/mcp" ? { status: 403 } : undefined) });
+    const mock = await directAuthorization({
+      intercept: ({ path }) => (path === "/mcp" ? { status: 403 } : undefined),
+    });
     expect(await call(user(mock), mock.serverUrl)).toEqual({ status: 403, tries: 1 });
   });
 });
@@ -65,7 +68,7 @@ describe("step-up", () => {
 describe("refresh", () => {
   it("replaces a token before it ends, once for everybody, and keeps the client", async () => {
     let now = Date.now();
-    const mock = await mockAuthorization({ lifeSeconds: 3600 });
+    const mock = await directAuthorization({ lifeSeconds: 3600 });
     const authorizer = user(mock, { now: () => now });
     await call(authorizer, mock.serverUrl);
     now += 3_590_000;
@@ -79,7 +82,7 @@ describe("refresh", () => {
   });
 
   it("answers a refused token, once for everybody, with the refresh token of the last answer each time", async () => {
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     const authorizer = user(mock);
     for (let round = 0; round < 3; round++) {
       mock.tokens.clear();
@@ -93,7 +96,7 @@ describe("refresh", () => {
   });
 
   it("asks the user again when the refresh token is not taken any more", async () => {
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     const authorizer = user(mock);
     await call(authorizer, mock.serverUrl);
     mock.tokens.clear();
@@ -104,7 +107,7 @@ describe("refresh", () => {
   });
 
   it("registers again at an authorization server that forgot the client", async () => {
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     const authorizer = user(mock);
     await call(authorizer, mock.serverUrl);
     mock.tokens.clear();
@@ -116,7 +119,7 @@ describe("refresh", () => {
 
   it("keeps the tokens when the authorization server is down, and uses a token that still lives", async () => {
     let now = Date.now();
-    const mock = await mockAuthorization({ lifeSeconds: 100 });
+    const mock = await directAuthorization({ lifeSeconds: 100 });
     const authorizer = user(mock, { now: () => now });
     await call(authorizer, mock.serverUrl);
     mock.options = { ...mock.options, tokenAnswer: () => ({ status: 503 }) };
@@ -130,7 +133,7 @@ describe("refresh", () => {
   });
 
   it("is left to whoever has done it already, in another authorizer of the same store", async () => {
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     const store = memoryStore();
     const [one, two] = [user(mock, { store }), user(mock, { store })];
     await call(one, mock.serverUrl);
@@ -142,7 +145,7 @@ describe("refresh", () => {
   });
 
   it("of one token is not repeated for a refusal that arrives late", async () => {
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     const authorizer = user(mock);
     await call(authorizer, mock.serverUrl);
     const old = await authorizer.headers({ method: "POST", url: mock.serverUrl });
@@ -156,9 +159,9 @@ describe("refresh", () => {
 
 describe("another authorization server", () => {
   it("gets nothing the first one gave: the client registers anew (M60)", async () => {
-    const second = await mockAuthorization();
+    const second = await directAuthorization();
     const moved = { yes: false };
-    const first: Mock = await mockAuthorization({
+    const first: Mock = await directAuthorization({
       intercept({ path }) {
         if (!moved.yes || !path.includes("protected-resource")) return undefined;
         return { status: 200, body: { resource: first.serverUrl, authorization_servers: [second.issuer] } };
@@ -180,7 +183,7 @@ describe("another authorization server", () => {
   });
 
   it("that only joins the list does not take over", async () => {
-    const mock = await mockAuthorization();
+    const mock = await directAuthorization();
     const authorizer = user(mock);
     await call(authorizer, mock.serverUrl);
     mock.tokens.clear();
@@ -191,7 +194,7 @@ describe("another authorization server", () => {
 });
 
 it("sends its token to no other origin, and none when asked to forget it", async () => {
-  const mock = await mockAuthorization();
+  const mock = await directAuthorization();
   const store: CredentialStore = memoryStore();
   const authorizer = user(mock, { store });
   await call(authorizer, mock.serverUrl);

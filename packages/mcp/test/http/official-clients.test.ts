@@ -77,7 +77,8 @@ async function v2(url: URL, revision: string, sse: boolean): Promise<Spoken> {
   };
 }
 
-const HANDSHAKE = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const BETWEEN = ["2025-03-26", "2025-06-18"];
+const HANDSHAKE = ["2024-11-05", ...BETWEEN, "2025-11-25"];
 
 const MATRIX = [
   ...HANDSHAKE.map((revision) => ["v1", "http", revision] as const),
@@ -87,13 +88,13 @@ const MATRIX = [
   ...HANDSHAKE.map((revision) => ["v2", "sse", revision] as const),
 ];
 
-/** How POSTs are answered is nothing to HTTP+SSE, and one thing to all revisions that open a session. */
-const ANSWERED = MATRIX.filter(
-  ([, kind, revision]) => soaking || (kind === "http" && !HANDSHAKE.slice(1, 3).includes(revision)),
-);
+/** HTTP+SSE is one thing to all revisions that open a session: in a usual run the first and the last stand for them. */
+const SPOKEN = MATRIX.filter(([, kind, revision]) => soaking || kind === "http" || !BETWEEN.includes(revision));
+/** So it is how POSTs are answered, which is nothing to HTTP+SSE. */
+const ANSWERED = SPOKEN.filter(([, kind, revision]) => soaking || (kind === "http" && !BETWEEN.includes(revision)));
 
 describe.each([
-  ["auto", MATRIX],
+  ["auto", SPOKEN],
   ["sse", ANSWERED],
 ] as const)("answers: %s", (answers, matrix) => {
   it.each(matrix)(

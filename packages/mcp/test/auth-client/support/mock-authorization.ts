@@ -1,6 +1,6 @@
 // An authorization server and a protected MCP server for tests, on one or two origins, honest unless told otherwise.
 import { createHash, randomUUID } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { decodeJwt, decodeProtectedHeader, type JWK } from "jose";
 import { onTestFinished } from "vitest";
@@ -80,8 +80,18 @@ const AS = "/.well-known/oauth-authorization-server";
 const OLD_ENDPOINTS = new Set(["/authorize", "/token", "/register"]);
 const PRM = "/.well-known/oauth-protected-resource";
 
+/** What is sent for a request. */
+export interface Sent {
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly text: string;
+}
+
+/** Puts a server where it can be asked until the test ends, and gives its origin. */
+export type Listen = (answer: (seen: Seen) => Sent, name: Seen["server"]) => Promise<string>;
+
 /** Started on ports of the system's choice, closed with the test. */
-export async function mockAuthorization(options: MockOptions = {}): Promise<Mock> {
+export async function mockAuthorization(options: MockOptions = {}, listen: Listen = onPort): Promise<Mock> {
   const mock: { -readonly [K in keyof Mock]: Mock[K] } = {
     as: "",
     rs: "",
@@ -101,18 +111,25 @@ export async function mockAuthorization(options: MockOptions = {}): Promise<Mock
   const isOwn = (path: string): boolean =>
     path === AS || (together === "" ? OLD_ENDPOINTS.has(path) : path.startsWith(`${together}/`));
   const own = together === undefined ? () => false : isOwn;
-  mock.rs = await listen((seen) => (own(seen.path) ? authorizationServer : resourceServerOf)(seen), mock, "rs");
-  mock.as = options.together === undefined ? await listen(authorizationServer, mock, "as") : mock.rs;
+  const noting = (answer: (seen: Seen) => Answer) => (seen: Seen) => {
+    mock.seen.push(seen);
+    return sentOf(mock.options.intercept?.(seen) ?? answer(seen));
+  };
+  mock.rs = await listen(
+    noting((seen) => (own(seen.path) ? authorizationServer : resourceServerOf)(seen)),
+    "rs",
+  );
+  mock.as = options.together === undefined ? await listen(noting(authorizationServer), "as") : mock.rs;
   mock.issuer = mock.as + (options.tenant ?? "");
   mock.serverUrl = `${mock.rs}/mcp`;
   return mock;
 }
 
-async function listen(answer: (seen: Seen) => Answer, mock: Mock, name: Seen["server"]): Promise<string> {
+const onPort: Listen = async (answer, name) => {
   const server: Server = createServer((request, response) => {
     void readAll(request, name).then((seen) => {
-      mock.seen.push(seen);
-      reply(response, mock.options.intercept?.(seen) ?? answer(seen));
+      const { status, headers, text } = answer(seen);
+      response.writeHead(status, headers).end(text);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -121,28 +138,30 @@ async function listen(answer: (seen: Seen) => Answer, mock: Mock, name: Seen["se
     return new Promise<void>((resolve) => server.close(() => resolve()));
   });
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+};
 
 async function readAll(request: IncomingMessage, server: Seen["server"]): Promise<Seen> {
   let text = "";
   for await (const chunk of request.setEncoding("utf8")) text += chunk as string;
-  const url = new URL(request.url ?? "/", "http://mock");
-  const { method = "" } = request;
-  const headers = request.headers as Record<string, string>;
-  return {
-    server,
-    method,
-    path: url.pathname,
-    query: url.searchParams,
-    headers,
-    text,
-    form: new URLSearchParams(text),
-  };
+  const { method = "", url = "/" } = request;
+  return seenOf(server, { method, url, headers: request.headers as Record<string, string>, text });
 }
 
-function reply(response: ServerResponse, { status, headers, body }: Answer): void {
+interface Asked {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export function seenOf(server: Seen["server"], { method, url, headers, text }: Asked): Seen {
+  const { pathname: path, searchParams: query } = new URL(url, "http://mock");
+  return { server, method, path, query, headers, text, form: new URLSearchParams(text) };
+}
+
+function sentOf({ status, headers, body }: Answer): Sent {
   const text = typeof body === "string" ? body : JSON.stringify(body ?? {});
-  response.writeHead(status, { "content-type": "application/json", ...headers }).end(text);
+  return { status, headers: { "content-type": "application/json", ...headers }, text };
 }
 
 function metadataOf(mock: Mock): Json {
