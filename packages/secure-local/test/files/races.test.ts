@@ -11,7 +11,7 @@ import { SECRET } from "./attacked-folder.js";
 import { filesIn, textOf, tree, type Tree } from "./tree.js";
 
 const LOOKUPS = process.platform === "linux" ? { procLookup, portableLookup } : { portableLookup };
-const OPERATIONS = repeated(320, 800);
+const OPERATIONS = repeated(200, 800);
 
 /** Each is one step of an exchange; a step that cannot be made now is left out. */
 function exchanges({ inside, outside }: Tree): (() => void)[] {
