@@ -1,5 +1,5 @@
 // Hosts with servers in this program; all are closed at the end of a test.
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Dialer } from "../../src/client/connect-options.js";
 import type { HostEvent } from "../../src/host/host-event.js";
 import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/link.js";
@@ -7,15 +7,9 @@ import { memoryLink } from "../../src/serve/connect.js";
 import { Host, type WebHostOptions } from "../../src/serve/host.js";
 import { Server } from "../../src/server/server.js";
 
-const open: { close(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  await Promise.all(open.splice(0).map((host) => host.close()));
-});
-
 /** Closes it at the end of the test. */
 export function kept<T extends { close(): Promise<void> }>(host: T): T {
-  open.push(host);
+  onTestFinished(() => host.close());
   return host;
 }
 

@@ -1,6 +1,6 @@
 // Opens links to small programs and records what they bring; closes them all at the end of a test.
 import { readdirSync } from "node:fs";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { LinkSink, Outgoing } from "../../src/jsonrpc/link.js";
 import type { LocalError } from "../../src/jsonrpc/local-error.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
@@ -23,12 +23,6 @@ process.stdin.setEncoding("utf8").on("data", (chunk) => {
   }
 });`;
 
-const all: Recorded[] = [];
-
-afterEach(async () => {
-  await Promise.all(all.splice(0).map(({ link }) => link.close()));
-});
-
 export class Recorded implements LinkSink {
   readonly link: ReturnType<typeof childLink>;
   readonly texts: string[] = [];
@@ -43,7 +37,7 @@ export class Recorded implements LinkSink {
 
   constructor(command: ChildCommand) {
     this.link = childLink(command);
-    all.push(this);
+    onTestFinished(() => this.link.close());
   }
 
   receive(text: string): void | Promise<void> {

@@ -85,13 +85,18 @@ describe("after a crash", () => {
   let journalled = 0;
 
   beforeAll(async () => {
-    const file = join(temporaryFolder(), "audit.log");
+    let remove: () => void;
+    const file = join(
+      temporaryFolder((removal) => (remove = removal)),
+      "audit.log",
+    );
     const log = await openQuick(file);
     for (let id = 0; id < 30; id++) await log.record({ kind: "call.intent", id });
     crashed = snapshot(file);
     records = kinds(file).length;
     journalled = crashed.journal.toString("latin1").split("\n").length - 1;
     await log.close();
+    return () => remove();
   });
 
   it("of the process nothing is missing and nothing is noted", async () => {

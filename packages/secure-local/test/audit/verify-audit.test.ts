@@ -15,7 +15,11 @@ let head = "";
 let path = "";
 
 beforeAll(async () => {
-  const file = join(temporaryFolder(), "audit.log");
+  let remove: () => void;
+  const file = join(
+    temporaryFolder((removal) => (remove = removal)),
+    "audit.log",
+  );
   const log = await AuditLog.open(file, { sync: false });
   for (let id = 0; id < COUNT; id++) {
     if (id % 5_000 === 4_999)
@@ -25,6 +29,7 @@ beforeAll(async () => {
   await log.close();
   lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
   head = readFileSync(headPath(file), "utf8");
+  return () => remove();
 });
 
 async function verify(changed: readonly string[], end = "\n"): ReturnType<typeof verifyAudit> {
