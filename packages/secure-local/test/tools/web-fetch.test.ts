@@ -9,6 +9,7 @@ import { toMarkdown } from "../../src/tools/web-fetch/markdown.js";
 import { readPage } from "../../src/tools/web-fetch/page-tree.js";
 import { webFetch, type WebFetchArguments } from "../../src/tools/web-fetch/web-fetch.js";
 import { Pace } from "../../src/tools/files/pace.js";
+import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "./powers.js";
 
@@ -32,8 +33,10 @@ afterAll(() => void server.close());
 const fetch = createFetch(() => ({ allowed: true, rule: "test", allowPrivate: true }));
 const run = async (path: string, rest: Partial<WebFetchArguments> = {}) =>
   await webFetch.run({ url: origin + path, ...rest }, powers({ fetch, clock: systemClock }));
+// A page has seconds to be read in, which are this thread's here: others have the processors too.
+const clock = { ...systemClock, elapsed: threadMilliseconds };
 const markdown = async (html: string, main = true) => {
-  const { root } = await readPage(html, new Pace(powers({ clock: systemClock })));
+  const { root } = await readPage(html, new Pace(powers({ clock })));
   return toMarkdown(main ? mainContent(root) : root, "https://site.test/docs/page?x=1");
 };
 
