@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { checkHouse } from "../check-layers/check-house.mjs";
 
 type Files = Record<string, string>;
@@ -51,15 +51,33 @@ afterEach(() => {
 function plant(files: Files): string {
   const root = mkdtempSync(join(tmpdir(), "house-"));
   folders.push(root);
-  for (const [path, text] of Object.entries({ "layers.json": table, ...files })) {
-    mkdirSync(dirname(join(root, path)), { recursive: true });
-    writeFileSync(join(root, path), text);
-  }
+  write(root, { "layers.json": table, ...files });
   return root;
 }
 
+function write(root: string, files: Files): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  }
+}
+
+let house: string;
+beforeAll(() => {
+  house = mkdtempSync(join(tmpdir(), "house-"));
+  write(house, { "layers.json": table, ...clean });
+});
+afterAll(() => rmSync(house, { recursive: true }));
+
+/** In a clean tree that all tests share, which is left as clean as before. */
 function faultsWith(files: Files): string[] {
-  return checkHouse(plant({ ...clean, ...files })).faults;
+  write(house, files);
+  try {
+    return checkHouse(house).faults;
+  } finally {
+    for (const path of Object.keys(files)) rmSync(join(house, path));
+    write(house, Object.fromEntries(Object.entries(clean).filter(([path]) => path in files)));
+  }
 }
 
 /** Each row: what is planted, the file, its text, and what the only fault must say. */
@@ -270,7 +288,7 @@ const faults: [what: string, path: string, text: string, says: RegExp][] = [
 
 describe("check-layers", () => {
   it("passes a clean tree and counts its files", () => {
-    const { faults: found, files } = checkHouse(plant(clean));
+    const { faults: found, files } = checkHouse(house);
     expect(found).toEqual([]);
     expect(files).toBe(9);
   });

@@ -1,15 +1,12 @@
 // A server that VS Code starts in a sandbox, started by our command line: its block holds here, too.
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { CACHE } from "../cli/command.js";
+import { type Ran, run } from "../cli/command.js";
+import { runQuickly } from "../cli/command-in-thread.js";
 import { hasWall } from "./walls.js";
 
-const BUNDLE = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
 const folder = mkdtempSync(join(homedir(), ".vscode-test-"));
 const workspace = join(folder, "workspace");
 const file = join(workspace, ".vscode", "mcp.json");
@@ -55,31 +52,22 @@ beforeAll(() => {
   writeFileSync(join(folder, "outside.txt"), "outside");
 });
 
-async function command(...args: readonly string[]): Promise<Record<"stdout" | "stderr", string>> {
-  const child = spawn(process.execPath, [BUNDLE, ...args, "--config", file], {
-    cwd: workspace,
-    stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, XDG_CACHE_HOME: CACHE },
-  });
-  const said = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", (text: string) => (said[name] += text));
-  await once(child, "close");
-  return said;
+function command(by: typeof run, ...args: readonly string[]): Promise<Ran> {
+  return by([...args, "--config", file], { home: folder, cwd: workspace });
 }
 
-async function probed(sandboxEnabled: boolean): Promise<unknown> {
+async function probed(sandboxEnabled: boolean, by: typeof run): Promise<unknown> {
   writeFileSync(join(workspace, "server.cjs"), SERVER);
   rmSync(join(workspace, "out", "made.txt"), { force: true });
   writeFileSync(file, configuration(sandboxEnabled));
-  const { stdout, stderr } = await command("call", "probing", "probe", "--env", "TOLD=told");
+  const { stdout, stderr } = await command(by, "call", "probing", "probe", "--env", "TOLD=told");
   if (!stdout.trimStart().startsWith("{")) throw new Error(stdout + stderr);
   return JSON.parse(stdout) as unknown;
 }
 
 describe.skipIf(!hasWall())("a server of VS Code's", () => {
   test("that has sandboxEnabled reads its workspace, writes where it may, and has the way out its block names", async () => {
-    expect(await probed(true)).toEqual({
+    expect(await probed(true, run)).toEqual({
       ...{ source: "true", secret: "EACCES", outside: "ENOENT", out: "undefined", written: "EROFS" },
       ...{ env: "given told", folder: true, proxy: true },
     });
@@ -88,15 +76,20 @@ describe.skipIf(!hasWall())("a server of VS Code's", () => {
   });
 
   test("that has not is started as it is", async () => {
-    expect(await probed(false)).toMatchObject({ secret: "key", outside: "outside", env: "given told", proxy: false });
+    expect(await probed(false, runQuickly)).toMatchObject({
+      secret: "key",
+      outside: "outside",
+      env: "given told",
+      proxy: false,
+    });
   });
 
   test("with a block that makes no sense is not started", async () => {
     writeFileSync(file, configuration(true));
-    expect((await command("call", "wrong", "probe")).stderr).toContain(
+    expect((await command(runQuickly, "call", "wrong", "probe")).stderr).toContain(
       'network.allowedDomains of "wrong" must be a list',
     );
-    expect((await command("sandbox", "absent")).stderr).toContain('there is no server "absent"');
+    expect((await command(runQuickly, "sandbox", "absent")).stderr).toContain('there is no server "absent"');
     expect(existsSync(join(workspace, "out"))).toBe(true);
   });
 });
