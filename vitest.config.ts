@@ -40,14 +40,11 @@ export default defineConfig({
           include: ALL,
           exclude: ["**/node_modules/**", ...ALONE],
           isolate: false,
-          execArgv: process.env["SOAK"] === "1" ? [] : SHORT_RUN,
-          // By itself: a worker that shares is thrown away as soon as the next file in the queue is not for it. And what
-          // is measured is measured before processes are started beside it.
+          // By itself: a worker that shares is thrown away as soon as the next file in the queue is not for it.
           sequence: { groupOrder: 1 },
         },
       },
-      // In threads: a process of a worker has pipes of its own.
-      { extends: true, test: { name: "alone", include: ALONE, pool: "threads" } },
+      { extends: true, test: { name: "alone", include: ALONE } },
     ],
     environment: "node",
     ...compiled,
@@ -55,6 +52,7 @@ export default defineConfig({
     // handles. And to start a program the system copies the page tables of all that started it: in one process of
     // several threads that took a fifth of the run.
     pool: "forks",
+    execArgv: process.env["SOAK"] === "1" ? [] : SHORT_RUN,
     // Many tests wait for processes of their own: two workers more than there are cores keep all of them busy.
     maxWorkers: availableParallelism() + 2,
     // Long enough for a machine that does much else: what hangs is still told, what is slow is not blamed.
