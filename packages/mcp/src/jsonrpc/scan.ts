@@ -17,6 +17,7 @@ const OPEN = 4;
 const CLOSE = 5;
 const ROLES: Uint8Array = rolesOfCharacters();
 const MEANINGFUL = /["[\]{}:,]/g;
+const ESCAPES = /(?:\\[^])+/y;
 
 function rolesOfCharacters(): Uint8Array {
   const roles = new Uint8Array(128);
@@ -54,11 +55,12 @@ export function countMembers(text: string, limits: JsonRpcLimits): number | stri
     idle = 0;
     if (role === STRING) {
       i = closingQuote(text, i);
-      if (i < 0) break;
+      // No JSON has a string right behind a string: the parser stops at the same place.
+      if (i < 0 || text.charCodeAt(i + 1) === QUOTE) break;
     } else if (role === COLON) {
       if (++colons > limits.members) return `it holds more than ${limits.members} object members`;
     } else if (role === CLOSE) {
-      // No JSON closes what it has not opened: the parser stops at the same place.
+      // Nor does it close what it has not opened.
       if (--depth < 0) break;
     } else {
       if (++values > limits.values) return `it holds more than ${limits.values} values`;
@@ -88,7 +90,14 @@ export function closingQuote(text: string, opening: number): number {
       if (code === BACKSLASH) from++;
       else if (code === QUOTE) return from;
     }
+    if (text.charCodeAt(from) === BACKSLASH) from = endOfEscapes(text, from);
   }
+}
+
+/** The index behind the escapes that follow each other from here on. */
+function endOfEscapes(text: string, from: number): number {
+  ESCAPES.lastIndex = from;
+  return ESCAPES.test(text) ? ESCAPES.lastIndex : from;
 }
 
 /** Whether an odd number of backslashes, none before `from`, stands before the quote. */

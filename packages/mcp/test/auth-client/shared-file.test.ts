@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
 import { repeated } from "../support/soak.js";
 import { type Mock, mockAuthorization } from "./support/mock-authorization.js";
 
-const PROCESSES = repeated(5, 12);
+const PROCESSES = repeated(3, 12);
 const SOURCES = join(import.meta.dirname, "../../src/entries");
 const PROGRAM = join(import.meta.dirname, "fixtures/sharing-process.mjs");
 

@@ -80,6 +80,26 @@ describe("parseJson", () => {
     );
   });
 
+  it("reads past long runs of spaces, digits and escapes as JSON.parse does, whole or cut off", () => {
+    const space = fc.nat({ max: 70 }).map((length) => " ".repeat(length));
+    const escapes = fc.array(fc.constantFrom('\\"', "\\\\", "\\u0022", "a", "[", ":"), { maxLength: 60 });
+    const item = fc.oneof(
+      escapes.map((parts) => `"${parts.join("")}"`),
+      fc.nat({ max: 60 }).map((zeros) => `1${"0".repeat(zeros)}`),
+    );
+    const items = fc.array(fc.tuple(space, item, space), { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(items, fc.double({ min: 0, max: 0.999, noNaN: true }), (all, part) => {
+        const text = `{${all.map(([before, one, after], at) => `${before}"k${at}":${one}${after}`).join(",")}}`;
+        expect(parseJson(text, DEFAULT_LIMITS)).toEqual(JSON.parse(text));
+        expect(parseJson(text.slice(0, Math.floor(part * text.length)), DEFAULT_LIMITS)).toMatchObject({
+          code: -32700,
+        });
+      }),
+      { numRuns: repeated(200, 2_000) },
+    );
+  });
+
   it.each(['{"__proto__":1}', '{"\\u005f_proto__":1}', '[{"a":{"__proto__":null}}]', '{"__proto__":1,"__proto__":2}'])(
     "refuses the key __proto__ in any spelling: %s",
     (text) =>
