@@ -16,6 +16,8 @@ import { SHADOWING_RULES, TIME_BOMB_RULES } from "./shadowing-rules.js";
 
 interface Compiled {
   readonly rule: Rule;
+  /** Which of the rules it is. */
+  readonly at: number;
   readonly phrases: readonly CompiledPhrase[];
   readonly near: readonly CompiledPhrase[] | undefined;
   readonly with: readonly CompiledPhrase[] | undefined;
@@ -35,12 +37,24 @@ const RULES: readonly Rule[] = [
   ...MALICE_RULES,
 ];
 
-/** The rules, and for each word those with a phrase that it can begin. */
+/** A phrase that a rule has; which one it is decides which rules and phrases come first. */
+interface Opening {
+  readonly at: number;
+  readonly rule: Compiled;
+  readonly phrase: CompiledPhrase;
+}
+
+/** For each word the phrases that it can begin. */
 interface Book {
-  readonly rules: readonly Compiled[];
-  readonly byWord: ReadonlyMap<string, readonly number[]>;
-  /** Rules with a phrase that begins with a kind of word. */
-  readonly always: readonly number[];
+  readonly byWord: ReadonlyMap<string, readonly Opening[]>;
+  /** Those that begin with a kind of word. */
+  readonly always: readonly Opening[];
+}
+
+/** A sentence, and the phrases of one rule that may stand in it. */
+interface Place {
+  readonly index: number;
+  readonly phrases: CompiledPhrase[];
 }
 
 let book: Book | undefined;
@@ -53,29 +67,48 @@ export interface SpokenSign extends Sign {
 /** The signs of each rule that fits, in the order of the rules; each once. */
 export function readRules(sentences: readonly Sentence[], names: Names): SpokenSign[] {
   book ??= bookOf(RULES.map(compileRule));
-  const { rules, byWord, always } = book;
-  const wanted = new Set(always);
-  for (const sentence of sentences)
-    for (const { text } of sentence) for (const rule of byWord.get(text) ?? []) wanted.add(rule);
-  const signs = rules.flatMap((rule, at) => (wanted.has(at) ? (firstHit(rule, sentences, names) ?? []) : []));
+  const places = new Map<Compiled, Place[]>();
+  for (const [index, sentence] of sentences.entries())
+    for (const { rule, phrase } of openingsIn(sentence, book)) {
+      const known = places.get(rule);
+      const last = known?.at(-1);
+      if (known === undefined) places.set(rule, [{ index, phrases: [phrase] }]);
+      else if (last?.index === index) last.phrases.push(phrase);
+      else known.push({ index, phrases: [phrase] });
+    }
+  const inOrder = [...places].sort(([one], [other]) => one.at - other.at);
+  const signs = inOrder.flatMap(([rule, where]) => firstHit(rule, where, sentences, names) ?? []);
   const cues = readCues(sentences);
   return cues === undefined ? signs : [...signs, cues];
 }
 
-function bookOf(rules: readonly Compiled[]): Book {
-  const byWord = new Map<string, number[]>();
-  const always: number[] = [];
-  for (const [at, { phrases }] of rules.entries()) {
-    if (phrases.some(({ first }) => first === undefined)) always.push(at);
-    for (const word of new Set(phrases.flatMap(({ first }) => [...(first ?? [])])))
-      byWord.set(word, [...(byWord.get(word) ?? []), at]);
-  }
-  return { rules, byWord, always };
+/** What may stand in a sentence, in the order of the rules and of their phrases. */
+function openingsIn(sentence: Sentence, { byWord, always }: Book): Opening[] {
+  const found = new Set(always);
+  for (const { text } of sentence) for (const opening of byWord.get(text) ?? []) found.add(opening);
+  return [...found].sort((one, other) => one.at - other.at);
 }
 
-function compileRule(rule: Rule): Compiled {
+function bookOf(rules: readonly Compiled[]): Book {
+  const byWord = new Map<string, Opening[]>();
+  const always: Opening[] = [];
+  const openings = rules.flatMap((rule) => rule.phrases.map((phrase) => ({ rule, phrase })));
+  for (const [at, { rule, phrase }] of openings.entries()) {
+    const opening = { at, rule, phrase };
+    if (phrase.first === undefined) always.push(opening);
+    for (const word of phrase.first ?? []) {
+      const known = byWord.get(word);
+      if (known === undefined) byWord.set(word, [opening]);
+      else known.push(opening);
+    }
+  }
+  return { byWord, always };
+}
+
+function compileRule(rule: Rule, at: number): Compiled {
   return {
     rule,
+    at,
     phrases: rule.phrases.map(compilePhrase),
     near: rule.near?.map(compilePhrase),
     with: rule.with?.map(compilePhrase),
@@ -83,9 +116,15 @@ function compileRule(rule: Rule): Compiled {
   };
 }
 
-function firstHit(rule: Compiled, sentences: readonly Sentence[], names: Names): SpokenSign | undefined {
-  for (const [index, sentence] of sentences.entries()) {
-    const match = matchOf(rule, sentence, names);
+function firstHit(
+  rule: Compiled,
+  places: readonly Place[],
+  sentences: readonly Sentence[],
+  names: Names,
+): SpokenSign | undefined {
+  for (const { index, phrases } of places) {
+    const sentence = sentences[index] ?? [];
+    const match = matchOf(rule, phrases, sentence, names);
     if (match === undefined || !holds(rule, sentences, index, names)) continue;
     const words = sentence.slice(Math.max(0, match.start - 3), match.end + 6).map(({ text }) => text);
     const { id, tier, about } = rule.rule;
@@ -94,7 +133,12 @@ function firstHit(rule: Compiled, sentences: readonly Sentence[], names: Names):
   return undefined;
 }
 
-function matchOf({ rule, phrases }: Compiled, sentence: Sentence, names: Names): Match | undefined {
+function matchOf(
+  { rule }: Compiled,
+  phrases: readonly CompiledPhrase[],
+  sentence: Sentence,
+  names: Names,
+): Match | undefined {
   for (const phrase of phrases) {
     for (let from = 0; from < sentence.length;) {
       const match = findPhrase(phrase, sentence, names, from);
