@@ -26,6 +26,8 @@ const CARRIAGE_RETURN = 13;
 const SPACE = 32;
 const BYTE_ORDER_MARK = 0xfeff;
 const BLANK = /^[ \t\r]*$/;
+// Made once: whoever floods us with bad bytes must not make us write a stack trace for each line.
+const NOT_UTF8 = new RpcError(ErrorCode.ParseError, "Parse error: the message is not UTF-8");
 
 // Made when it is needed: Node's own transport brings another way to decode, and starts a little sooner without this.
 let fatal: TextDecoder | undefined;
@@ -151,8 +153,7 @@ export class LineFraming {
     try {
       this.#add(this.#decode(line));
     } catch {
-      const error = new RpcError(ErrorCode.ParseError, "Parse error: the message is not UTF-8");
-      this.#add(new UnreadableLine(error, excerptOf(line)));
+      this.#add(new UnreadableLine(NOT_UTF8, excerptOf(line)));
     }
   }
 
