@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TREE_VARIABLE } from "../../src/node/child-environment.js";
 import { type ChildCommand, childLink } from "../../src/node/child-link.js";
-import { ECHO, openScript, Recorded, request } from "./child-fixture.js";
+import { ECHO, opened, openScript, openShell, Recorded, request } from "./child-fixture.js";
 
 let folder = "";
 
@@ -43,9 +43,7 @@ describe("a child", () => {
   });
 
   it("may answer in any order, twice, under wrong ids: what carries the messages does not judge them", async () => {
-    const child = await openScript(
-      `for (const id of [2, 2, "x", null]) console.log(JSON.stringify({ id, result: {} }))`,
-    );
+    const child = await openShell(`for id in 2 2 '"x"' null; do echo '{"id":'$id',"result":{}}'; done`);
     await child.end();
     expect(child.texts.map((text) => (JSON.parse(text) as { id: unknown }).id)).toEqual([2, 2, "x", null]);
   });
@@ -58,7 +56,7 @@ describe("a child", () => {
   });
 
   it("makes the sender wait while it does not read, and refuses requests of those who do not", async () => {
-    const child = await openScript(`setTimeout(() => {}, 1e9)`, {
+    const child = await openShell("exec sleep 1000", {
       limits: { highWaterBytes: 500_000, outgoingBytes: 1_000_000 },
       closeTimeouts: { inputEndMs: 1 },
     });
@@ -86,25 +84,26 @@ describe("a child is started", () => {
     expect(names.filter((name) => !allowed.includes(name))).toEqual([]);
     expect(names).toContain("GIVEN");
     expect(names).toContain("PATH");
-    expect(await reported(`process.env.CHILD_LINK_SECRET ?? null`)).toBe(null);
-    expect(await reported(`process.env.CHILD_LINK_SECRET`, { inheritEnv: ["CHILD_LINK_SECRET"] })).toBe("s");
-    expect(await reported(`process.env.CHILD_LINK_SECRET`, { inheritEnv: true })).toBe("s");
+    const secret = async (options: Partial<ChildCommand>): Promise<unknown> =>
+      (await (await openShell('echo "{\\"value\\":\\"${CHILD_LINK_SECRET-none}\\"}"', options)).message(0)).value;
+    expect(await secret({})).toBe("none");
+    expect(await secret({ inheritEnv: ["CHILD_LINK_SECRET"] })).toBe("s");
+    expect(await secret({ inheritEnv: true })).toBe("s");
     delete process.env["CHILD_LINK_SECRET"];
   });
 
   it("in its folder, with its arguments untouched by any shell, with three open files", async () => {
-    expect(await reported(`process.cwd()`, { cwd: folder })).toBe(realpathSync(folder));
     const args = ["a b", "$HOME", "`id`", "; exit 1", "*", '"', ""];
-    expect(await reported(`process.argv.slice(1)`, { args: ["--", ...args] })).toEqual(args);
-    const list = new Recorded({ command: "ls", args: ["/proc/self/fd"] });
-    await list.link.open(list);
+    const both = await reported(`[process.cwd(), process.argv.slice(1)]`, { cwd: folder, args: ["--", ...args] });
+    expect(both).toEqual([realpathSync(folder), args]);
+    const list = await opened({ command: "ls", args: ["/proc/self/fd"] });
     await list.end();
     // The fourth is the folder that is listed. What whoever started us left open at high numbers, Node cannot close.
     expect(list.noises.filter((fd) => Number(fd) < 16)).toEqual(["0", "1", "2", "3"]);
   });
 
   it("in a group of its own", async () => {
-    const child = await openScript(`console.log(JSON.stringify({ value: process.pid })); process.stdin.resume()`);
+    const child = await openShell('echo "{\\"value\\":$$}"; exec cat');
     const { value } = await child.message(0);
     expect(() => process.kill(-(value as number), 0)).not.toThrow();
     expect(child.link.describe()).toContain(`(process ${String(value)})`);
@@ -158,10 +157,9 @@ describe("a child that cannot be started is reported with what to do:", () => {
 
 describe("a child that ends unasked", () => {
   it("is reported with its status and its last 20 lines, controls made visible", async () => {
-    const lines = `Array.from({ length: 30 }, (_, i) => "line " + i).join("\\n")`;
-    const child = await openScript(
-      `process.stderr.write(${lines} + "\\nno \\u001b[31mkey\\u202e", () => process.exit(3))`,
-    );
+    const child = await openShell('exec >&2; seq -f "line %g" 0 29; printf %s "$0"; exit 3', {
+      args: ["no \u001b[31mkey\u202e"],
+    });
     const error = await child.end();
     expect(error?.code).toBe("EXITED");
     expect(error?.message).toMatch(
@@ -175,31 +173,28 @@ describe("a child that ends unasked", () => {
   });
 
   it("is reported when it exits at once, by a signal, or through a shell that found nothing", async () => {
-    const atOnce = await openScript("");
+    const atOnce = await opened({ command: "true" });
     expect((await atOnce.end())?.message).toContain("exited with status 0 (after");
     expect(atOnce.ends[0]?.message).toContain("It wrote nothing to standard error.");
-    const killed = await openScript(`process.kill(process.pid, "SIGKILL")`);
+    const killed = await openShell("kill -KILL $$");
     expect((await killed.end())?.message).toContain("ended by SIGKILL");
-    const shell = new Recorded({ command: "/bin/sh", args: ["-c", "no-such-program-here"] });
-    await shell.link.open(shell);
+    const shell = await openShell("no-such-program-here");
     expect((await shell.end())?.message).toContain(
       "status 127, which says that the program it should run was not found",
     );
   });
 
   it("exits on a message it does not know: what it answered before still arrives", async () => {
-    const child = await openScript(
-      `process.stdin.once("data", () => process.stdout.write('{"id":0,"result":{}}\\n', () => process.exit(1)))`,
-    );
+    const child = await openShell(`read -r _; echo '{"id":0,"result":{}}'; exit 1`);
     void child.request(0);
     await child.end();
     expect(child.texts).toEqual(['{"id":0,"result":{}}']);
   });
 
   it("shows no secret it was given by environment or command line", async () => {
-    const child = await openScript(
-      `console.error(process.env.API_KEY); console.log("key " + process.env.API_KEY);
-       console.log("x".repeat(490) + process.env.API_KEY); console.error("x".repeat(490) + process.env.API_KEY); process.exit(1)`,
+    const child = await openShell(
+      `long=$(head -c 490 /dev/zero | tr '\\0' x)$API_KEY
+       echo $API_KEY >&2; echo key $API_KEY; echo $long; echo $long >&2; exit 1`,
       {
         env: { API_KEY: "hunter2-hunter2" },
         args: ["--", "--token", "sesame-open", "--password=abc123", "https://me:pw@host/"],
@@ -214,12 +209,7 @@ describe("a child that ends unasked", () => {
   it.each(["0<&-", "1>&-"])("ends its part by %s and is ended", async (part) => {
     let report: () => void = () => undefined;
     const closed = new Promise<void>((resolve) => (report = resolve));
-    const child = new Recorded({
-      command: "/bin/sh",
-      args: ["-c", `exec ${part}; echo closed >&2; exec sleep 1000`],
-      stderr: () => report(),
-    });
-    await child.link.open(child);
+    const child = await openShell(`exec ${part}; echo closed >&2; exec sleep 1000`, { stderr: () => report() });
     await closed;
     // A process starting beside this one holds a copy of the pipe for a moment: what is written meanwhile finds room there.
     const writing = setInterval(() => void child.link.send({ text: "{}", kind: "notification" }), 10);

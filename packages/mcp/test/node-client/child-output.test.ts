@@ -5,12 +5,17 @@ import { spawn } from "node:child_process";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { repeated } from "../support/soak.js";
-import { openScript, type Recorded } from "./child-fixture.js";
+import { openScript, openShell, type Recorded } from "./child-fixture.js";
 
 /** Bytes of each flood. The whole gigabyte takes some seconds: set FLOOD_BYTES=1073741824 to see it. */
-const FLOOD_BYTES = Number(process.env["FLOOD_BYTES"] ?? 128 * 1024 * 1024);
+const FLOOD_BYTES = Number(process.env["FLOOD_BYTES"] ?? repeated(80, 128) * 1024 * 1024);
 // What reading may keep at a time, buffers of the system's included: a small part of any flood.
 const MEMORY_BYTES = 64 * 1024 * 1024;
+
+/** Prints a text as it is. */
+const printing = (text: string): Promise<Recorded> => openShell('printf %s "$0"', { args: [text] });
+/** Words of a shell that print so many times the letter x. */
+const xs = (count: number): string => `head -c ${count} /dev/zero | tr '\\0' x`;
 
 const ANSWER = `{"jsonrpc":"2.0","id":1,"result":{}}`;
 
@@ -64,7 +69,7 @@ describe("what is no message", () => {
       "null",
       "at \u001b[2Jend",
     ];
-    const child = await openScript(`process.stdout.write(${JSON.stringify(lines.join("\r\n"))} + "\\n")`);
+    const child = await printing(`${lines.join("\r\n")}\n`);
     const error = await child.end();
     expect(child.texts).toEqual([ANSWER]);
     expect(child.noises).toEqual([
@@ -80,15 +85,13 @@ describe("what is no message", () => {
   });
 
   it("may open with a byte order mark and hold batches", async () => {
-    const child = await openScript(`console.log("\\ufeff" + '${ANSWER}'); console.log('[${ANSWER}]')`);
+    const child = await printing(`\ufeff${ANSWER}\n[${ANSWER}]\n`);
     await child.end();
     expect(child.texts).toEqual([ANSWER, `[${ANSWER}]`]);
   });
 
   it("is cut, and told at a bounded rate", async () => {
-    const child = await openScript(
-      `console.log("x".repeat(100000)); for (let i = 0; i < 5000; i++) console.log("noise", i); console.log('${ANSWER}')`,
-    );
+    const child = await openShell(`${xs(100_000)}; echo; seq -f 'noise %g' 5000; echo '${ANSWER}'`);
     const error = await child.end();
     expect(child.texts).toEqual([ANSWER]);
     expect(child.noises[0]).toMatch(/^x{500}… \(100000 characters\)$/);
@@ -99,18 +102,16 @@ describe("what is no message", () => {
   });
 
   it("half a line at the end is noise, a whole message without a line end is not", async () => {
-    const half = await openScript(`process.stdout.write('${ANSWER.slice(0, -2)}')`);
+    const half = await printing(ANSWER.slice(0, -2));
     await half.end();
     expect([half.texts, half.noises]).toEqual([[], [ANSWER.slice(0, -2)]]);
-    const whole = await openScript(`process.stdout.write('${ANSWER}')`);
+    const whole = await printing(ANSWER);
     await whole.end();
     expect([whole.texts, whole.noises]).toEqual([[ANSWER], []]);
   });
 
   it("bytes that are not UTF-8 are noise, or a fault where they stand in a message", async () => {
-    const child = await openScript(
-      `process.stdout.write(Buffer.from("\\xff\\xfe\\n" + '{"id":7,"result":{"a":"\\xff"}}\\n' + '${ANSWER}\\n', "latin1"))`,
-    );
+    const child = await openShell(`printf '\\377\\376\\n{"id":7,"result":{"a":"\\377"}}\\n${ANSWER}\\n'`);
     await child.end();
     expect(child.texts).toEqual([ANSWER]);
     expect(child.noises).toEqual(["\ufffd\ufffd"]);
@@ -122,14 +123,14 @@ describe("what is no message", () => {
 
 describe("a line that is too long", () => {
   const limits = { messageBytes: 100_000 };
-  const long = `"x".repeat(300000)`;
 
   it("is reported with both its ends, wherever its id stands", async () => {
-    const child = await openScript(
-      `console.log('{"id":1,"result":{"a":"' + ${long} + '"}}');
-       console.log('{"result":{"a":"' + ${long} + '"},"id":2}');
-       console.log('{"method":"m","params":{"a":"' + ${long} + '"},"id":3}');
-       console.log('${ANSWER}')`,
+    const child = await openShell(
+      `long=$(${xs(300_000)})
+       echo '{"id":1,"result":{"a":"'$long'"}}'
+       echo '{"result":{"a":"'$long'"},"id":2}'
+       echo '{"method":"m","params":{"a":"'$long'"},"id":3}'
+       echo '${ANSWER}'`,
       { limits },
     );
     await child.end();
@@ -204,7 +205,7 @@ describe("a flood", () => {
 describe("standard error", () => {
   it("is handed on line by line where asked for", async () => {
     const lines: string[] = [];
-    const child = await openScript(`process.stderr.write("one\\n\\ntwo ä\\n" + "x".repeat(9000) + "\\nlast")`, {
+    const child = await openShell(`exec >&2; printf 'one\\n\\ntwo ä\\n'; ${xs(9_000)}; printf '\\nlast'`, {
       stderr: (line) => lines.push(line),
     });
     await child.end();
@@ -216,8 +217,8 @@ describe("standard error", () => {
     const script = `
       import { childLink } from ${JSON.stringify(resolve(import.meta.dirname, "../../dist/node/child-link.js"))};
       const sink = { receive() {}, unreadable() {}, lost() {}, noise() {}, closed() {} };
-      const args = ["-e", "process.stderr.write('x'.repeat(300000) + 'ä')"];
-      await childLink({ command: process.execPath, args, stderr: "forward" }).open(sink);`;
+      const args = ["-c", ${JSON.stringify(`exec >&2; ${xs(300_000)}; printf ä`)}];
+      await childLink({ command: "/bin/sh", args, stderr: "forward" }).open(sink);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "ignore", "pipe"],
     });
