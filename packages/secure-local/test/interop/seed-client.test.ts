@@ -4,11 +4,11 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { ROOT } from "../../../mcp/test/interop/official-client.js";
 
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
 const SEEDS = join(ROOT, "../shared/seeds");
 const COMMAND = join(ROOT, "packages/secure-local/dist/mcp-secure-local.cjs");
 const here = existsSync(SEEDS);

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { parseTarget } from "../../src/capabilities/egress-target.js";
 import { SecretBroker, SecretError } from "../../src/capabilities/secret-broker.js";
@@ -38,7 +39,7 @@ describe("a filter", () => {
         const got = (await stream.toArray()) as Buffer[];
         expect(Buffer.concat(got).toString()).toBe(wanted);
       }),
-      { numRuns: 300 },
+      { numRuns: repeated(100, 300) },
     );
     expect(Buffer.from(filter.bytes(Buffer.from(text))).toString()).toBe(wanted);
   });

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { repeated } from "../../../mcp/test/support/soak.js";
 import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { readGreeting, readRequest, SocksFault } from "../../src/capabilities/socks-request.js";
@@ -211,10 +212,12 @@ test("a message is read the same at whatever place it is cut", () => {
   expect(readGreeting(Buffer.from([5, 2, 1, 0, 9]))).toEqual({ value: true, size: 4 });
 });
 
+const TURNS = repeated(1_000, 5_000);
+
 test("no bytes make the reader fail otherwise than by a fault", () => {
   let seed = 7;
   const next = (): number => (seed = (seed * 48_271) % 2_147_483_647) & 255;
-  for (let turn = 0; turn < 5_000; turn += 1) {
+  for (let turn = 0; turn < TURNS; turn += 1) {
     const bytes = Buffer.from([5, turn % 3, 0, ...Array.from({ length: turn % 40 }, next)]);
     for (const read of [readGreeting, readRequest]) {
       try {
