@@ -1,5 +1,6 @@
 // A client beside servers that misbehave over stdio: each call ends with an answer or an error that names the fault.
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Client } from "../../src/client/client.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { gone } from "./child-fixture.js";
 
@@ -22,56 +23,74 @@ function server(body: string): { command: string; args: string[]; closeTimeouts:
 }
 
 /** What a call comes to: its text, or the code of its error and what that says. */
+function outcomeOf(client: Client, tool = "x"): Promise<string> {
+  return client.call(tool).then(
+    ({ content }) => JSON.stringify(content),
+    (error: unknown) => `${(error as { code: string }).code}: ${(error as Error).message}`,
+  );
+}
+
+/** The same for the only call to a server. */
 async function called(body: string, timeoutMs = 10_000): Promise<string> {
   const client = await connect(server(body), { timeoutMs, reconnect: false });
-  try {
-    const { content } = await client.call("x");
-    return JSON.stringify(content);
-  } catch (error) {
-    return `${(error as { code: string }).code}: ${(error as Error).message}`;
-  } finally {
-    await client.close();
-  }
+  return outcomeOf(client).finally(() => client.close());
 }
 
 const HUGE = `"x".repeat(5e6)`;
 
+/** After these the server goes on, and so must the client. */
+const GOING_ON: readonly (readonly [string, string, RegExp])[] = [
+  ["answers twice", `answer(result); answer(result);`, /"fine"/],
+  [
+    "answers for others first",
+    `write({ id: "nobody", result: {} }); write({ id: id + 1, result: {} }); answer(result);`,
+    /"fine"/,
+  ],
+  ["prints noise around its answer", `console.log("noise"); answer(result); console.log("{noise");`, /"fine"/],
+  ["answers too much", `answer({ content: [], a: ${HUGE} })`, /^INVALID_RESPONSE: .*longer than 4194304 bytes/],
+  [
+    "answers too much, its id last",
+    `console.log('{"jsonrpc":"2.0","result":{"a":"' + ${HUGE} + '"},"id":' + id + "}")`,
+    /^INVALID_RESPONSE: .*longer/,
+  ],
+  [
+    "answers too deep",
+    `console.log('{"jsonrpc":"2.0","id":' + id + ',"result":{"a":' + "[".repeat(1e6) + "]".repeat(1e6) + "}}")`,
+    /^INVALID_RESPONSE: .*nested deeper/,
+  ],
+  [
+    "answers what is not UTF-8",
+    `process.stdout.write(Buffer.from('{"jsonrpc":"2.0","id":' + id + ',"result":{"a":"\\xff"}}\\n', "latin1"))`,
+    /^INVALID_RESPONSE: .*UTF-8/,
+  ],
+  [
+    "asks too much",
+    `if (error) write({ id: globalThis.first, result: { content: [{ type: "text", text: error.message }] } }); else { globalThis.first = id; write({ id: "q", method: "ping", params: { a: ${HUGE} } }); }`,
+    /"Message refused: it is longer/,
+  ],
+];
+
 describe("a call to a server that", () => {
+  const bodies = GOING_ON.map(([name, body]) => `${JSON.stringify(name)}: () => { ${body} }`);
+  let client: Client;
+  beforeAll(async () => {
+    // What is no call is an answer to a question of the last one.
+    const body = `globalThis.called = params?.name ?? globalThis.called; ({ ${bodies.join()} })[globalThis.called]();`;
+    client = await connect(server(body), { timeoutMs: 10_000, reconnect: false });
+  });
+  afterAll(() => client.close());
+
+  it.each(GOING_ON)("%s", async (name, _body, outcome) => {
+    expect(await outcomeOf(client, name)).toMatch(outcome);
+  });
+
   it.each([
-    ["answers twice", `answer(result); answer(result);`, /"fine"/],
-    [
-      "answers for others first",
-      `write({ id: "nobody", result: {} }); write({ id: id + 1, result: {} }); answer(result);`,
-      /"fine"/,
-    ],
-    ["prints noise around its answer", `console.log("noise"); answer(result); console.log("{noise");`, /"fine"/],
     [
       "ends in the middle of its answer",
       `process.stdout.write('{"jsonrpc":"2.0","id":' + id, () => process.exit(0))`,
       /^EXITED: .*exited with status 0/,
     ],
     ["crashes", `console.error("out of luck"); process.exit(9)`, /^EXITED: .*exited with status 9[^]*out of luck$/],
-    ["answers too much", `answer({ content: [], a: ${HUGE} })`, /^INVALID_RESPONSE: .*longer than 4194304 bytes/],
-    [
-      "answers too much, its id last",
-      `console.log('{"jsonrpc":"2.0","result":{"a":"' + ${HUGE} + '"},"id":' + id + "}")`,
-      /^INVALID_RESPONSE: .*longer/,
-    ],
-    [
-      "answers too deep",
-      `console.log('{"jsonrpc":"2.0","id":' + id + ',"result":{"a":' + "[".repeat(1e6) + "]".repeat(1e6) + "}}")`,
-      /^INVALID_RESPONSE: .*nested deeper/,
-    ],
-    [
-      "answers what is not UTF-8",
-      `process.stdout.write(Buffer.from('{"jsonrpc":"2.0","id":' + id + ',"result":{"a":"\\xff"}}\\n', "latin1"))`,
-      /^INVALID_RESPONSE: .*UTF-8/,
-    ],
-    [
-      "asks too much",
-      `if (error) write({ id: globalThis.first, result: { content: [{ type: "text", text: error.message }] } }); else { globalThis.first = id; write({ id: "q", method: "ping", params: { a: ${HUGE} } }); }`,
-      /"Message refused: it is longer/,
-    ],
     [
       "floods its output instead",
       `const more = () => { while (process.stdout.write("y\\n".repeat(30000))); process.stdout.once("drain", more); }; more();`,
