@@ -7,6 +7,7 @@ import { describe, expect, test, vi } from "vitest";
 import { findWall } from "../../src/sandbox/find-wall.js";
 import { endWalled, startWalled } from "../../src/sandbox/start-walled.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
+import { CACHE } from "../cli/command.js";
 import { hasWall, LIMITS } from "./walls.js";
 
 const CYCLES = repeated(15, 50);
@@ -49,7 +50,8 @@ describe.skipIf(!hasWall())("no process stays", () => {
   test("after the program that started it was killed", async () => {
     const mark = `orphan-${process.pid}-${performance.now()}`;
     const args = [BUNDLE, "sandbox", "--", "/bin/sh", "-c", `(setsid sleep 1000 &); echo here; sleep 1000; : ${mark}`];
-    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const env = { ...process.env, XDG_CACHE_HOME: CACHE };
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], env });
     await once(child.stdout, "data");
     child.kill("SIGKILL");
     // Everything inside holds the pipe.

@@ -17,6 +17,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keptHome } from "../../src/capabilities/kept-home.js";
 import { KEPT_HOME } from "../../src/sandbox/wall.js";
+import { CACHE } from "../cli/command.js";
 import { hasWall } from "./walls.js";
 
 const BUNDLE = fileURLToPath(new URL("../../dist/mcp-secure-local.cjs", import.meta.url));
@@ -47,7 +48,7 @@ async function sandboxed(policy: string, args: readonly string[]): Promise<Recor
   writeFileSync(file, policy, { mode: 0o600 });
   const child = spawn(process.execPath, [BUNDLE, "sandbox", "--policy", file, "--", ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` },
+    env: { ...process.env, XDG_CACHE_HOME: CACHE, PATH: `${folder}${delimiter}${process.env["PATH"] ?? ""}` },
   });
   const said = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)

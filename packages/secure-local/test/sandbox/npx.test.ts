@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test } from "vitest";
 import { soaking } from "../../../mcp/test/support/soak.js";
+import { CACHE } from "../cli/command.js";
 import { hasWall } from "./walls.js";
 
 const REPOSITORY = fileURLToPath(new URL("../../../..", import.meta.url)).replace(/\/$/, "");
@@ -65,6 +66,7 @@ describe.skipIf(!hasWall())("npx -y", () => {
     const command = ["npx", "-y", name];
     const child = spawn(process.execPath, [BUNDLE, "sandbox", "--policy", policy, "--", ...command], {
       cwd,
+      env: { ...process.env, XDG_CACHE_HOME: CACHE },
       stdio: ["pipe", "pipe", "pipe"],
     });
     let complaint = "";
