@@ -5,6 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { resolve } from "node:path";
 import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { repeated } from "../support/soak.js";
 
 const fixtures = resolve(import.meta.dirname, "fixtures");
 const built = resolve(import.meta.dirname, "../../dist/node/stdio-server.js");
@@ -144,7 +145,8 @@ describe("a server process", () => {
     const before = measured ? resident() : 0;
     server.child.stdin.write('{"jsonrpc":"2.0","id":7,"method":"m","params":{"text":"');
     const chunk = Buffer.alloc(1024 * 1024, "x");
-    for (let sent = 0; sent < 64; sent++) {
+    // Twice and more what it may keep.
+    for (let sent = 0; sent < repeated(36, 64); sent++) {
       if (!server.child.stdin.write(chunk)) await new Promise((drained) => server.child.stdin.once("drain", drained));
     }
     server.child.stdin.write('"}}\n');
@@ -161,10 +163,11 @@ describe("a server process", () => {
     server.send({ id: "warm", method: "blob", params: { length: 1_000_000 } });
     await server.answers(1);
     server.child.stdout.pause();
-    server.send(...Array.from({ length: 40 }, (_, id) => ({ id, method: "blob", params: { length: 1_000_000 } })));
+    const ids = Array.from({ length: repeated(12, 40) }, (_, id) => id);
+    server.send(...ids.map((id) => ({ id, method: "blob", params: { length: 1_000_000 } })));
     server.child.stdout.resume();
-    const [, ...answers] = await server.answers(41);
-    expect(answers.map(({ id }) => id)).toEqual(Array.from({ length: 40 }, (_, id) => id));
+    const [, ...answers] = await server.answers(1 + ids.length);
+    expect(answers.map(({ id }) => id)).toEqual(ids);
   });
 
   it("ends when the reader of its answers is gone", async () => {
