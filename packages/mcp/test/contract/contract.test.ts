@@ -1,5 +1,6 @@
 // One list of behaviour, held by every transport in both eras.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { repeated } from "../support/soak.js";
 import type { Message } from "../support/stub-transport.js";
 import { type LinePeer, type Revision, textOf } from "./line-peer.js";
 import { type Open, TRANSPORTS } from "./transports.js";
@@ -59,8 +60,8 @@ describe.each(cases)("$name in $revision", ({ revision, open }) => {
     }
   });
 
-  it("never crosses the ids of 500 interleaved calls, numbers and strings alike (M10)", async () => {
-    const calls = Array.from({ length: 500 }, (_, n) => {
+  it("never crosses the ids of many interleaved calls, numbers and strings alike (M10)", async () => {
+    const calls = Array.from({ length: repeated(150, 500) }, (_, n) => {
       const id = n % 2 === 0 ? 10_000 + n : String(10_000 + n - 1);
       const text = `call ${n}`;
       return peer.tool("later", { turns: (n * 7) % 11, text }, id).then((answer) => {
