@@ -7,6 +7,8 @@ const conditions = ["@secure-local/source", "module", "node", "default"];
 // Test files share the modules of their worker, which are otherwise loaded and compiled anew for each file: that costs
 // more than most tests do. What stays alone says why.
 const ALONE = [
+  // What no text may cost is meant of a server, whose engine optimises as usual.
+  "packages/mcp/test/{jsonrpc,schema}/bombs.test.ts",
   // A process knows the secrets of all its files, and replaces them in any text.
   "packages/secure-local/test/audit/redaction.test.ts",
   "packages/secure-local/test/cleaning/secrets.test.ts",
@@ -40,6 +42,7 @@ export default defineConfig({
           include: ALL,
           exclude: ["**/node_modules/**", ...ALONE],
           isolate: false,
+          execArgv: process.env["SOAK"] === "1" ? [] : SHORT_RUN,
           // By itself: a worker that shares is thrown away as soon as the next file in the queue is not for it.
           sequence: { groupOrder: 1 },
         },
@@ -52,7 +55,6 @@ export default defineConfig({
     // handles. And to start a program the system copies the page tables of all that started it: in one process of
     // several threads that took a fifth of the run.
     pool: "forks",
-    execArgv: process.env["SOAK"] === "1" ? [] : SHORT_RUN,
     // Many tests wait for processes of their own: two workers more than there are cores keep all of them busy.
     maxWorkers: availableParallelism() + 2,
     // Long enough for a machine that does much else: what hangs is still told, what is slow is not blamed.

@@ -1,6 +1,5 @@
 // Sixty texts made to be expensive, each cheap here: in processor time and in memory.
-import { setFlagsFromString } from "node:v8";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
 import { ParseFault } from "../../src/jsonrpc/parse-fault.js";
 import { parseJson } from "../../src/jsonrpc/parse.js";
@@ -34,22 +33,7 @@ function cost(text: string): { milliseconds: number; bytes: number; value: unkno
   return { milliseconds, bytes, value };
 }
 
-// A worker of a usual run may go without the best compiler, which no server does.
-const lesser = process.execArgv.find((flag) => flag.startsWith("--max-opt="));
-
 describe("bombs", () => {
-  beforeAll(() => {
-    if (lesser === undefined) return;
-    setFlagsFromString("--max-opt=999");
-    setFlagsFromString("--turbofan");
-  });
-
-  afterAll(() => {
-    if (lesser === undefined) return;
-    setFlagsFromString(lesser);
-    setFlagsFromString("--no-turbofan");
-  });
-
   beforeAll(() => {
     for (let run = 0; run < 50; run++) parseJson(request(`{"text":"${"x".repeat(1_000)}"}`), DEFAULT_LIMITS);
   });
