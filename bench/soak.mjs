@@ -37,10 +37,14 @@ export async function main(argv) {
     return 0;
   }
   const place = mkdtempSync(join(homedir(), ".mcp-secure-local-yardstick-"));
-  const bare = yardstick(place, (options.warmUp + options.minutes) * 60).finally(() =>
-    rmSync(place, { recursive: true }),
-  );
+  const over = new AbortController();
+  const bare = yardstick(place, (options.warmUp + options.minutes) * 60, over.signal);
+  // A lane that asks for it tells of its failure; until then it must not end the program.
+  bare.catch(() => {});
   const outcomes = await Promise.all([StdioLane, HttpLane].map((kind) => soaked(kind, { ...options, bare })));
+  over.abort();
+  await Promise.allSettled([bare]);
+  rmSync(place, { recursive: true });
   process.stdout.write(`${table(["server", "what", "measured", "wanted", "verdict"], [])}\n`);
   let passed = true;
   for (const { name, rows } of outcomes) {

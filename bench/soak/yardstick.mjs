@@ -12,14 +12,17 @@ const CALLS_A_SECOND = 50;
 /** About as long as a call of a tool. */
 const TEXT = "x".repeat(200);
 
-/** Calls until `seconds` after now; resolves to the `Latencies`, in seconds since now. */
-export async function yardstick(folder, seconds) {
+/**
+ * Calls until `seconds` after now or until nobody wants it any more; resolves to the `Latencies`, in seconds since now.
+ * Rejects when the server ends.
+ */
+export async function yardstick(folder, seconds, signal) {
   const child = spawn(process.execPath, [BARE_SERVER, join(folder, "bare-server.log")], { stdio: "pipe" });
   const client = new StdioClient(child);
   const latencies = new Latencies();
   const start = performance.now();
   const now = () => (performance.now() - start) / 1_000;
-  for (let made = 0; now() < seconds; made += 1) {
+  for (let made = 0; now() < seconds && !signal.aborted; made += 1) {
     const at = now();
     const { ms, gone } = await client.call("work", { n: made, text: TEXT });
     if (gone !== undefined) throw new Error(`the bare server ended: ${client.stderr.slice(-500)}`);
