@@ -1,4 +1,5 @@
 // Keeps the calls in service in seats that are taken again, so that nothing holds on to a call that has ended.
+import type { RequestId } from "../jsonrpc/message.js";
 import type { Call } from "./call.js";
 
 /** After the last free seat. */
@@ -35,6 +36,16 @@ export class CallSeats {
   at(seat: number): Call | undefined {
     const call = this.#seats[seat];
     return typeof call === "number" ? undefined : call;
+  }
+
+  /** The call of this id, sought from seat to seat. */
+  find(id: RequestId): Call | undefined {
+    if (this.#size === 0) return undefined;
+    for (let seat = 0; seat < this.#seats.length; seat++) {
+      const call = this.at(seat);
+      if (call?.id === id) return call;
+    }
+    return undefined;
   }
 
   /** Says whether the call was there. */

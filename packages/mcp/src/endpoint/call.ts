@@ -51,6 +51,8 @@ export class Call {
   progress: OngoingProgress | undefined;
   /** Goes into the `_meta` of whatever the client is asked on the wire for this call: its trace context. */
   questionMeta: JsonObject | undefined;
+  /** Given the params of every notification of this call, returns those that are sent: the place to clean them. */
+  beforeNotify: ((params: object) => object) | undefined;
   /** Called once when the request is cancelled: cheaper than a signal for whoever is the only one to know. */
   onCancel: (() => void) | undefined;
   /** Asks a call that runs for as long as both sides like to end itself with an answer. */
@@ -114,7 +116,7 @@ export class Call {
   /** Sends a notification that belongs to this request, if its revision has it and the request still runs. */
   notify(method: string, params: object): void | Promise<void> {
     if (this.ended || this.cancellation !== undefined) return undefined;
-    const projected = this.caller.codec.notification(method, params);
+    const projected = this.caller.codec.notification(method, this.beforeNotify?.(params) ?? params);
     if (projected === undefined) return undefined;
     return this.carrier.write(notificationText(method, projected), "notification");
   }

@@ -6,11 +6,14 @@ import type { Call, Cancellation } from "./call.js";
 import { CallSeats } from "./call-seats.js";
 import type { Dispatcher } from "./dispatcher.js";
 
+/** Up to so many seats a call is sought in all of them: that is quicker than keeping a table, which V8 makes anew all the time. */
+const FEW_SEATS = 64;
+
 /** Calls in service of one conversation. Ids keep their type: `1` and `"1"` are different requests. */
 export class InFlight {
   readonly #calls = new CallSeats();
-  /** The seat of each call: a map of the calls themselves would keep them for too long. */
-  readonly #seats = new Map<RequestId, number>();
+  /** The seat of each call, where there are many: a map of the calls themselves would keep them for too long. */
+  #seats: Map<RequestId, number> | undefined;
   readonly #limit: number;
   readonly #release: (call: Call) => void;
   #idle: (() => void)[] | undefined;
@@ -18,7 +21,7 @@ export class InFlight {
   constructor(limit: number) {
     this.#limit = limit;
     this.#release = (call) => {
-      this.#seats.delete(call.id);
+      this.#seats?.delete(call.id);
       this.#calls.delete(call);
       if (this.#calls.size === 0 && this.#idle !== undefined) this.#settleIdle(this.#idle);
     };
@@ -29,7 +32,7 @@ export class InFlight {
   }
 
   has(id: RequestId): boolean {
-    return this.#seats.has(id);
+    return this.#find(id) !== undefined;
   }
 
   /** Serves a call and remembers it until it ends. Over the limit it answers an error that asks to retry. */
@@ -38,18 +41,25 @@ export class InFlight {
       const what = `Too many requests in flight (limit ${this.#limit}): wait for an answer and try again`;
       return new RpcError(ErrorCode.InternalError, what, { limit: this.#limit });
     }
-    this.#seats.set(call.id, this.#calls.add(call));
+    const seat = this.#calls.add(call);
+    if (this.#seats !== undefined) this.#seats.set(call.id, seat);
+    else if (seat >= FEW_SEATS) this.#seats = new Map(this.#calls.all().map(({ id, seat: at }) => [id, at as number]));
     dispatcher.serve(call, this.#release);
     return undefined;
   }
 
   /** Cancels a call by its id. Returns false when there is nothing to cancel. */
   cancel(id: unknown, cancellation: Cancellation, dispatcher: Dispatcher): boolean {
-    const seat = this.#seats.get(id as RequestId);
-    const call = seat === undefined ? undefined : this.#calls.at(seat);
+    const call = this.#find(id as RequestId);
     if (call === undefined || call.method === "initialize") return false;
     dispatcher.cancel(call, cancellation);
     return true;
+  }
+
+  #find(id: RequestId): Call | undefined {
+    if (this.#seats === undefined) return this.#calls.find(id);
+    const seat = this.#seats.get(id);
+    return seat === undefined ? undefined : this.#calls.at(seat);
   }
 
   cancelAll(reason: string, dispatcher: Dispatcher): void {

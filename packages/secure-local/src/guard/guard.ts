@@ -7,7 +7,6 @@ import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import { Admissions } from "./admissions.js";
 import { cleanAnswer, cleanError } from "./clean-answer.js";
-import { cleanNotices, wantsNotices } from "./clean-notices.js";
 import { ClientLog } from "./client-log.js";
 import { type Conclusion, conclude } from "./conclusion.js";
 import {
@@ -149,10 +148,10 @@ export class Guard {
       return answerOf(giveUp(subject, NOT_RECORDED));
     }
     const started = this.#now();
-    // Cancelled while its intent was written: then it is not begun.
-    if (wantsNotices(call)) cleanNotices(call, terms.cleaning);
+    call.beforeNotify = terms.cleanNotice;
     const deadline = new Deadline(call, terms.time(subject));
     if (this.#approving && subject.kind === "tool") this.#underway.set(call.signal, { guarded, deadline });
+    // Cancelled while its intent was written: then it is not begun.
     const running = call.ended ? undefined : deadline.run(next);
     this.#admissions.leave(admission);
     const ending = running === undefined ? NOT_BEGUN : await running;

@@ -1,6 +1,7 @@
 // What one policy means for every call, worked out once when it comes into force.
 import { type Decision, decide } from "../policy/decide.js";
 import type { AuditField, Policy } from "../policy/policy.js";
+import { noticeCleaner } from "./clean-notices.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
 import type { Time } from "./deadline.js";
 import { type Rates, ratesOf } from "./rate-limits.js";
@@ -16,6 +17,8 @@ export interface Terms {
   readonly label: string;
   readonly rates: Rates;
   readonly cleaning: CleanLimits;
+  /** Cleans the params of what a call sends before its answer. */
+  readonly cleanNotice: (params: object) => object;
   readonly records: Readonly<Record<"id" | "tool" | "arguments" | "outcome" | "duration" | "decision", boolean>>;
   time(subject: Subject): Time;
   /** What the policy says of something that exists. */
@@ -24,12 +27,14 @@ export interface Terms {
 
 export function termsOf(policy: Policy): Terms {
   const { maxBytes, hiddenUnicode: hidden, redactSecrets: secrets } = policy.output;
+  const cleaning: CleanLimits = { textBytes: maxBytes, resultBytes: maxBytes, hidden, secrets };
   const has = (field: AuditField): boolean => policy.audit.include.has(field);
   return {
     policy,
     label: policy.hash.slice(0, LABEL_DIGITS),
     rates: ratesOf(policy),
-    cleaning: { textBytes: maxBytes, resultBytes: maxBytes, hidden, secrets },
+    cleaning,
+    cleanNotice: noticeCleaner(cleaning),
     records: {
       id: has("request_id"),
       tool: has("tool_name"),

@@ -8,6 +8,7 @@ import { META } from "../../protocol/meta.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
+import { plainToolText } from "../plain-tool-text.js";
 import { projectNotification } from "../project-notification.js";
 import { projectQuestion } from "../project-question.js";
 import { projectResult } from "../project-result.js";
@@ -32,6 +33,8 @@ export class HandshakeCodec implements Codec {
 
   resultText(record: MethodRecord, result: object): string {
     if (record.result === "empty") return "{}";
+    const plain = record.result === "callTool" ? plainToolText(result) : undefined;
+    if (plain !== undefined) return plain;
     if ((result as JsonObject)["resultType"] === "input_required") {
       throw new TypeError(
         `${record.name} answered input_required to a ${this.revision.date} client, which cannot read it`,

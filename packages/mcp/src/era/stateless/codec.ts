@@ -9,6 +9,7 @@ import { META } from "../../protocol/meta.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
+import { plainToolText } from "../plain-tool-text.js";
 import { projectImplementation } from "../project-items.js";
 import { projectNotification } from "../project-notification.js";
 import { projectQuestion } from "../project-question.js";
@@ -36,6 +37,8 @@ export class StatelessCodec implements Codec {
   }
 
   resultText(record: MethodRecord, result: object, identity: Implementation): string {
+    const plain = record.result === "callTool" ? plainToolText(result) : undefined;
+    if (plain !== undefined) return withHead(COMPLETE + this.#metaText(identity), plain);
     const { resultType, ttlMs, cacheScope, _meta } = result as JsonObject;
     if (resultType === "input_required") return JSON.stringify(this.#signed(this.#questions(result), identity));
     let head = resultType === undefined ? COMPLETE : "";

@@ -53,8 +53,9 @@ export class TaskCall extends Call {
   override notify(method: string, params: object): void | Promise<void> {
     if (!this.announced) return super.notify(method, params);
     if (this.ended || this.cancellation !== undefined || !(this.caller instanceof Session)) return undefined;
-    const own = (params as { _meta?: object })._meta;
+    const sent = this.beforeNotify?.(params) ?? params;
+    const own = (sent as { _meta?: object })._meta;
     const _meta = { ...own, [META.relatedTask]: { taskId: this.run.taskId } };
-    return this.caller.subscription?.send(method, { ...params, _meta });
+    return this.caller.subscription?.send(method, { ...sent, _meta });
   }
 }

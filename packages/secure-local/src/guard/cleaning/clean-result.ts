@@ -4,11 +4,16 @@ import { type CleanLimits, cleanText, DEFAULT_CLEAN_LIMITS } from "./clean-text.
 
 /** Deeper than any honest answer, and far from where recursion would overflow the stack; also ends cycles. */
 const MAX_DEPTH = 128;
+/** Bytes of UTF-8 that a UTF-16 unit can become. */
+const MOST_BYTES = 3;
 const TOO_DEEP = `[... nested deeper than ${MAX_DEPTH} levels ...]`;
 
 /** Where a result holds content blocks; elsewhere a field named `data` or `blob` is text like any other. */
 const BLOCK_FIELDS: ReadonlySet<string> = new Set(["content", "contents", "messages"]);
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
+
+/** The protocol's own words for what nearly every result holds: as keys they are clean, and need not be looked at each time. */
+const OWN_KEYS: ReadonlySet<string> = new Set(["content", "type", "text", "isError", "structuredContent"]);
 
 type Json = Record<string, unknown>;
 
@@ -44,7 +49,9 @@ function cleanAny(value: unknown, pass: Pass, depth: number, inBlocks: boolean):
 }
 
 function cleanString(text: string, pass: Pass): string {
-  const cleaned = cleanText(text, { ...pass.limits, textBytes: Math.min(pass.limits.textBytes, pass.left) });
+  const { limits, left } = pass;
+  const short = left < limits.textBytes && text.length * MOST_BYTES > left;
+  const cleaned = cleanText(text, short ? { ...limits, textBytes: left } : limits);
   pass.left -= Buffer.byteLength(cleaned);
   return cleaned;
 }
@@ -66,7 +73,7 @@ function cleanObject(source: Json, pass: Pass, depth: number, inBlocks: boolean)
   for (let index = 0; index < keys.length; index += 1) {
     const key = keys[index] as string;
     const value = source[key];
-    const name = cleanText(key, pass.limits);
+    const name = OWN_KEYS.has(key) ? key : cleanText(key, pass.limits);
     const cleaned =
       inBlocks && isBytes(source, key, value)
         ? value

@@ -1,0 +1,65 @@
+// The short way to write a tool result: it writes what the general serialiser would, or leaves it alone.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { plainToolText } from "../../src/era/plain-tool-text.js";
+import { repeated } from "../support/soak.js";
+
+const text = fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "\u2028", "\ud800", "é", "\u0000") });
+const block = fc.oneof(
+  { weight: 4, arbitrary: text.map((value) => ({ type: "text", text: value })) },
+  text.map((value) => ({ text: value, type: "text" })),
+  text.map((value) => ({ type: "text", text: value, annotations: { priority: 1 } })),
+  fc.constant({ type: "text", text: undefined }),
+  fc.constant({ type: "text", text: 7 }),
+  fc.constant({ type: "image", data: "", mimeType: "image/png" }),
+  fc.constant("text"),
+  fc.constant(null),
+);
+const result = fc.record(
+  {
+    content: fc.oneof(fc.array(block, { maxLength: 2 }), fc.constant(undefined), fc.constant("text")),
+    isError: fc.constantFrom(true, false, undefined, "no"),
+    structuredContent: fc.constantFrom({}, undefined),
+    _meta: fc.constant({ a: 1 }),
+    toJSON: fc.constant(() => ({ content: [] })),
+  },
+  { requiredKeys: [], noNullPrototype: true },
+);
+
+describe("the short way to write a tool result", () => {
+  it("writes what the general way would, or nothing", () => {
+    let written = 0;
+    fc.assert(
+      fc.property(result, (value) => {
+        const short = plainToolText(value);
+        if (short === undefined) return;
+        written++;
+        expect(JSON.parse(short)).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+      { numRuns: repeated(500, 20_000) },
+    );
+    expect(written).toBeGreaterThan(0);
+  });
+
+  it("writes one text as the general way does, to the letter", () => {
+    for (const value of [
+      { content: [{ type: "text", text: 'a "b" \u2028' }], isError: false },
+      { content: [{ type: "text", text: "" }], isError: true },
+      { content: [{ type: "text", text: "\ud800" }] },
+    ])
+      expect(plainToolText(value)).toBe(JSON.stringify(value));
+  });
+
+  it("leaves alone what says for itself how it is written", () => {
+    class Own {
+      readonly content = [{ type: "text", text: "inside" }];
+      toJSON(): object {
+        return { content: [] };
+      }
+    }
+    const inherited: unknown = Object.create({ toJSON: () => "other" }, { type: { value: "text", enumerable: true } });
+    expect(plainToolText(new Own())).toBeUndefined();
+    expect(plainToolText({ content: [inherited] })).toBeUndefined();
+    expect(plainToolText(Object.create(null) as object)).toBeUndefined();
+  });
+});
