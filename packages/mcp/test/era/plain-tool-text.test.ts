@@ -15,16 +15,15 @@ const block = fc.oneof(
   fc.constant("text"),
   fc.constant(null),
 );
-const result = fc.record(
-  {
-    content: fc.oneof(fc.array(block, { maxLength: 2 }), fc.constant(undefined), fc.constant("text")),
-    isError: fc.constantFrom(true, false, undefined, "no"),
-    structuredContent: fc.constantFrom({}, undefined),
-    _meta: fc.constant({ a: 1 }),
-    toJSON: fc.constant(() => ({ content: [] })),
-  },
-  { requiredKeys: [], noNullPrototype: true },
-);
+const member = <T>(arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
+  fc.option(arbitrary, { nil: undefined, freq: 4 });
+const result = fc
+  .tuple(
+    fc.oneof(fc.array(block, { minLength: 1, maxLength: 2 }), fc.constant("text")),
+    member(fc.constantFrom(true, false, "no")),
+    member(fc.constantFrom({ structuredContent: {} }, { _meta: { a: 1 } }, { toJSON: () => ({ content: [] }) })),
+  )
+  .map(([content, isError, more]) => ({ content, ...(isError === undefined ? {} : { isError }), ...more }));
 
 describe("the short way to write a tool result", () => {
   it("writes what the general way would, or nothing", () => {

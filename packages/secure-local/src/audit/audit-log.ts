@@ -3,10 +3,10 @@ import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { AuditError, orAuditError, toAuditError } from "./audit-error.js";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
-import { bodyHash, lineBody, sealedLine, type Link } from "./chain.js";
+import { lineBody, type Link } from "./chain.js";
 import { eventText } from "./event-text.js";
 import { archivePath } from "./log-archive.js";
-import { isFull, newBatch, type Batch } from "./record-batch.js";
+import { RecordBatch } from "./record-batch.js";
 import { openLogFile, type LogFile } from "./log-file.js";
 import { damageOf, repaired } from "./log-damage.js";
 import { HEAD_RECORDS, readHead, writeHead } from "./log-head.js";
@@ -52,7 +52,9 @@ export class AuditLog implements AuditSink {
   #seq: number;
   #prev: string;
   #headSeq: number;
-  #batch: Batch | undefined;
+  #batch: RecordBatch | undefined;
+  /** Memory of the batch written last: fresh memory for each costs as much as what is written into it. */
+  #spare: Buffer | undefined;
   #writing: Promise<void> | undefined;
   #failure: AuditError | undefined;
   #retry: NodeJS.Timeout | undefined;
@@ -119,7 +121,7 @@ export class AuditLog implements AuditSink {
   record(event: AuditEvent): Promise<void> {
     if (this.#closed) return Promise.reject(new AuditError("closed", this.file, "the audit log is closed."));
     const batch = this.#batch ?? this.#begin();
-    if (isFull(batch)) {
+    if (batch.full) {
       const what = `${batch.records} records wait for the disk; no more are taken until it answers.`;
       return Promise.reject(new AuditError("queue_full", this.file, what));
     }
@@ -142,16 +144,14 @@ export class AuditLog implements AuditSink {
     }
   }
 
-  #append(batch: Batch, event: AuditEvent): void {
-    const body = lineBody(this.#seq + 1, this.#prev, eventText(event));
-    this.#prev = bodyHash(body);
+  #append(batch: RecordBatch, event: AuditEvent): void {
+    this.#prev = batch.seal(lineBody(this.#seq + 1, this.#prev, eventText(event)));
     this.#seq++;
-    batch.text += sealedLine(body, this.#prev);
-    batch.records++;
   }
 
-  #begin(): Batch {
-    const batch = newBatch();
+  #begin(): RecordBatch {
+    const batch = new RecordBatch(this.#spare);
+    this.#spare = undefined;
     this.#batch = batch;
     if (this.#failure) this.#append(batch, repaired({ reason: this.#failure.message, bytes: this.#writer.dropped }));
     if (!this.#writing) this.#schedule();
@@ -174,14 +174,15 @@ export class AuditLog implements AuditSink {
     return this.#writing;
   }
 
-  async #commit(batch: Batch, last: Link): Promise<void> {
+  async #commit(batch: RecordBatch, last: Link): Promise<void> {
     try {
-      const bytes = Buffer.from(batch.text);
+      const { bytes } = batch;
       const syncing = this.#writer.write(bytes, batch.records);
       if (syncing !== undefined) await syncing;
       this.#safe = last;
       this.#writer.kept(bytes.length);
       this.#failure = undefined;
+      this.#spare = batch.memory;
       batch.resolve();
       this.#keeping.checkpoints?.reached(last);
       if (this.#writer.size >= (this.#keeping.rotateBytes ?? Infinity)) await this.#rotate();
@@ -201,7 +202,7 @@ export class AuditLog implements AuditSink {
   }
 
   /** Refuses all that waits and goes back to the last safe record: later records must not follow lost ones. */
-  #fail(batch: Batch, error: unknown): void {
+  #fail(batch: RecordBatch, error: unknown): void {
     const failure = toAuditError(error, this.file, NOT_KEPT);
     this.#failure = failure;
     this.#seq = this.#safe.seq;
@@ -228,9 +229,8 @@ export class AuditLog implements AuditSink {
   async #putBack(tail: Tail): Promise<number> {
     const { bytes, records, link } = journalledAfter(readJournal(this.file), tail.link);
     if (records === 0) return 0;
-    const batch = newBatch();
-    batch.text = bytes.toString();
-    batch.records = records;
+    const batch = new RecordBatch();
+    batch.addSealed(bytes, records);
     await Promise.all([batch.done, this.#commit(batch, link)]);
     this.#seq = link.seq;
     this.#prev = link.hash;

@@ -31,9 +31,9 @@ export function bodyHash(body: string | Buffer): string {
   return hash("sha256", body, "hex");
 }
 
-/** The whole line, its newline included. */
-export function sealedLine(body: string, digest: string): string {
-  return `${body},"hash":"${digest}"}\n`;
+/** What ends the line of a body that has this hash, its newline included. */
+export function sealText(digest: string): string {
+  return `,"hash":"${digest}"}\n`;
 }
 
 /** Reads one line (without its newline). Returns its place and the hash it claims to follow, or what is wrong with it. */

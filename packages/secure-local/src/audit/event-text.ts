@@ -3,7 +3,10 @@ import type { AuditEvent } from "./audit-event.js";
 import { MAX_TEXT, redactString, redactValue } from "./redact.js";
 import { mayHoldSecret } from "./secret-patterns.js";
 
-/** JSON escapes C0 itself; these are the other characters that some reader takes for an end of line or a command. */
+/**
+ * JSON escapes C0 itself; these are the other characters that some reader takes for an end of line or a command. All of
+ * them count as what may hold a secret, so that a text that cannot hold one needs no second look.
+ */
 const UNSAFE = /[\u007f-\u009f\u2028\u2029]/;
 const UNSAFE_ALL = /[\u007f-\u009f\u2028\u2029]/g;
 
@@ -49,14 +52,14 @@ function usualText(text: string): string {
 }
 
 function anyText(text: string): string {
-  const clean = text.length > MAX_TEXT || mayHoldSecret(text) ? redactString(text) : text;
-  return safe(JSON.stringify(clean));
+  if (text.length <= MAX_TEXT && !mayHoldSecret(text)) return JSON.stringify(text);
+  return safe(JSON.stringify(redactString(text)));
 }
 
 /** The common value is short, holds no secret and is written as it is; only others are copied, cut and redacted first. */
 function valueText(value: unknown): string {
   const plain = hasLongText(value) ? undefined : json(value);
-  if (plain !== undefined && plain.length <= MAX_TEXT && !mayHoldSecret(plain)) return safe(plain);
+  if (plain !== undefined && plain.length <= MAX_TEXT && !mayHoldSecret(plain)) return plain;
   return safe(json(redactValue(value)) ?? "null");
 }
 

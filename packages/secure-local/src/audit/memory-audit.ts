@@ -1,6 +1,6 @@
 // Sinks without a file: one that remembers every event, one that forgets them, for tests and measurements.
 import type { AuditEvent, AuditSink } from "./audit-event.js";
-import { bodyHash, GENESIS, lineBody, sealedLine } from "./chain.js";
+import { bodyHash, GENESIS, lineBody, sealText } from "./chain.js";
 import { eventText } from "./event-text.js";
 
 const DONE: Promise<void> = Promise.resolve();
@@ -15,7 +15,7 @@ export class MemoryAudit implements AuditSink {
     if (this.failure) return Promise.reject(this.failure);
     const body = lineBody(this.lines.length + 1, this.#prev, eventText(event));
     this.#prev = bodyHash(body);
-    this.lines.push(sealedLine(body, this.#prev));
+    this.lines.push(body + sealText(this.#prev));
     return DONE;
   }
 

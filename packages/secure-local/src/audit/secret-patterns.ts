@@ -8,10 +8,10 @@ export const REDACTED = "[REDACTED]";
 /**
  * True for any text that could hold a secret, and for much that does not: a cheap first look that decides whether the
  * slow, exact walk is needed. Everything the exact rules below can find is found here too (keys that spell a word with
- * separators between its letters excepted); text outside ASCII always takes the walk, because it can spell one.
+ * separators between its letters excepted); text outside printable ASCII always takes the walk, because it can spell one.
  */
 const MAYBE_SECRET =
-  /pass|pwd|secret|token|auth|key|cookie|cred|bearer|basic|jwt|otp|pin"|sid"|mfa|session|signature|-----begin|:\/\/|eyJ|A(?:KI|SI|BI|CC)A|AIza|ya29|[sr]k[-_]|gh[a-z]_|github_|gl[a-z]{2,4}-|xox|xapp-|npm_|pypi-|SG\.|hf_|do[opr]_v1|shp|dapi|AGE-|GOCSPX|ATATT|lin_|\d:AA|SK[0-9a-f]{8}|[\u0080-\uffff]/i;
+  /pass|pwd|secret|token|auth|key|cookie|cred|bearer|basic|jwt|otp|pin"|sid"|mfa|session|signature|-----begin|:\/\/|eyJ|A(?:KI|SI|BI|CC)A|AIza|ya29|[sr]k[-_]|gh[a-z]_|github_|gl[a-z]{2,4}-|xox|xapp-|npm_|pypi-|SG\.|hf_|do[opr]_v1|shp|dapi|AGE-|GOCSPX|ATATT|lin_|\d:AA|SK[0-9a-f]{8}|[\u007f-\uffff]/i;
 
 const SECRET_WORDS =
   /pass(?:word|wd|phrase|code)|pwd|secret|token|authorization|apikey|cookie|credential|privatekey|accesskey|signingkey|encryptionkey|masterkey|sshkey|sessionid|bearer|jwt|signature/;
