@@ -30,9 +30,10 @@ export async function main(argv) {
     console.log("no folder in memory is to be had here: writes wait for the disk");
   }
   const kit = await productFiles();
-  const attacked = await underAttack((place) => product(kit, place, options.lookup), options.operations, options);
+  const told = { ...options, tell: showProgress };
+  const attacked = await underAttack((place) => product(kit, place, options.lookup), options.operations, told);
   show("product", attacked);
-  const control = await underAttack(checkThenOpen, options.control, options);
+  const control = await underAttack(checkThenOpen, options.control, told);
   show("realpath, compare, open (for comparison)", control);
   const ratio = await timeRatio(kit, options);
   const held = attacked.escapes === 0 && attacked.damage.length === 0;
@@ -73,6 +74,10 @@ async function microseconds(work) {
   const started = performance.now();
   for (let count = 0; count < READS_A_ROUND; count += 1) await work();
   return ((performance.now() - started) * 1_000) / READS_A_ROUND;
+}
+
+function showProgress({ operations, done, refused, escapes }) {
+  process.stderr.write(`${done + refused} of ${operations} operations, ${escapes} escapes\n`);
 }
 
 function show(name, { operations, escapes, done, refused, damage: harm, seconds }) {

@@ -12,13 +12,20 @@ const WIDTH = 8;
 /** Reads are half of them; each of the others changes what the next ones find. */
 const MIX = ["read", "write", "read", "list", "read", "delete", "read", "write"];
 
-/** `make` turns the place into the victim. Escapes are counted, and `damage` names what changed outside. */
-export async function underAttack(make, operations, { kinds, folder }) {
+/** How often a run tells how far it is: a million operations take minutes. */
+const TELL_MS = 30_000;
+
+/**
+ * `make` turns the place into the victim. Escapes are counted, and `damage` names what changed outside. `tell` is given
+ * what has come of it so far, every half minute.
+ */
+export async function underAttack(make, operations, { kinds, folder, tell = () => {} }) {
   const place = arena(folder);
   const victim = await make(place);
   const attackers = await Promise.all(kinds.map((kind) => start(kind, place)));
   const outcome = { operations, escapes: 0, done: 0, refused: 0, damage: [], seconds: 0 };
   const started = performance.now();
+  const telling = setInterval(() => tell(outcome), TELL_MS);
   let next = 0;
   const lane = async () => {
     for (let turn = next++; turn < operations; turn = next++) await operate(victim, place, turn, outcome);
@@ -26,6 +33,7 @@ export async function underAttack(make, operations, { kinds, folder }) {
   try {
     await Promise.all(Array.from({ length: WIDTH }, lane));
   } finally {
+    clearInterval(telling);
     await Promise.all(attackers.map(stop));
     victim.close();
     outcome.damage = damage(place);
