@@ -70,6 +70,21 @@ export function countMembers(text: string, limits: JsonRpcLimits): number | stri
   return colons;
 }
 
+/** The number of colons outside strings of a text that is JSON. */
+export function countColons(text: string): number {
+  let colons = 0;
+  for (let i = 0; i < text.length; i++) {
+    const role = ROLES[text.charCodeAt(i) & 127] as number;
+    if (role === COLON) colons++;
+    if (role !== STRING) continue;
+    const opening = i;
+    i = text.indexOf('"', opening + 1);
+    if (text.charCodeAt(i - 1) === BACKSLASH) i = closingQuote(text, opening);
+    if (i < 0) break;
+  }
+  return colons;
+}
+
 /** The index of the next character that means something, or the length of the text. */
 function nextMeaning(text: string, from: number): number {
   MEANINGFUL.lastIndex = from;
