@@ -3,6 +3,7 @@ import { serveStdio } from "@secure-local/mcp/stdio";
 import type { AuditLog } from "../audit/audit-log.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { telemetry } from "../observe/open-telemetry.js";
+import { suitEngine } from "../server/engine.js";
 import { LateStart } from "../server/late-start.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
@@ -31,6 +32,7 @@ export async function serveCommand(line: CommandLine): Promise<number> {
     telemetry: await telemetry(version, say),
   });
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
+  suitEngine();
   const serving = await serveStdio(secure.server);
   late.after(() => secure.start());
   await serving.closed;

@@ -8,6 +8,7 @@ import { httpOptions } from "../server/http-options.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { memoryLimit } from "../server/http-room.js";
 import { MemoryGate } from "../server/memory-gate.js";
+import { suitEngine } from "../server/engine.js";
 import { MemoryWatch } from "../server/memory-watch.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
@@ -48,6 +49,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
     admit: gate.middleware,
   });
   metrics.plugins = () => secure.pluginHealth();
+  suitEngine();
   const serving = await begin({ settings, token, audit, secure, metrics, gate });
   secure.start();
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });

@@ -29,7 +29,27 @@ interface Pass {
  * never writes to it. Of two keys that are equal once cleaned the first stays.
  */
 export function cleanResult<T>(result: T, limits: CleanLimits = DEFAULT_CLEAN_LIMITS): T {
+  const text = onlyText(result);
+  if (text !== undefined && text.length * MOST_BYTES < limits.resultBytes && cleanText(text, limits) === text)
+    return result;
   return cleanAny(result, { limits, left: limits.resultBytes }, 0, true) as T;
+}
+
+/** The text of a result that has nothing else to clean, which most have; undefined for any other. */
+function onlyText(result: unknown): string | undefined {
+  if (!isPlain(result)) return undefined;
+  const { content, isError } = result;
+  for (const key in result) if (key !== "content" && key !== "isError") return undefined;
+  if (!Array.isArray(content) || content.length !== 1) return undefined;
+  if (isError !== undefined && typeof isError !== "boolean") return undefined;
+  const block: unknown = content[0];
+  if (!isPlain(block) || block["type"] !== "text") return undefined;
+  for (const key in block) if (key !== "type" && key !== "text") return undefined;
+  return typeof block["text"] === "string" ? block["text"] : undefined;
+}
+
+function isPlain(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** Returns any JSON value (error data, log data, arguments to be shown) cleaned, as `cleanResult` does. */
