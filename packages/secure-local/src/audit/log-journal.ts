@@ -43,7 +43,7 @@ export async function openJournal(log: string): Promise<Journal> {
   const path = journalPath(log);
   // Pages may go to the disk as they are; through the page cache a sync takes a quarter longer.
   const image = wholePages(JOURNAL_BYTES);
-  const fd = openFilled(path, image);
+  const { fd, durable } = openFilled(path, image);
   try {
     await synced(fd);
     await folderSynced(dirname(path));
@@ -52,7 +52,7 @@ export async function openJournal(log: string): Promise<Journal> {
     fs.rmSync(path, { force: true });
     throw error;
   }
-  return new FileJournal(path, fd, image);
+  return new FileJournal(path, { fd, durable }, image);
 }
 
 /** Memory that can grow begins with a page. It could be otherwise: then writes go through the page cache. */
@@ -61,17 +61,23 @@ function wholePages(length: number): Uint8Array {
   return new Uint8Array(new Growing(length, { maxByteLength: length }));
 }
 
+interface Filled {
+  readonly fd: number;
+  /** A write returns when its bytes are on the disk: that takes less than a sync, which looks for what else there is. */
+  readonly durable: boolean;
+}
+
 /** Not every system and file system writes past the page cache, and what it wants to be aligned how differs. */
-function openFilled(path: string, image: Uint8Array): number {
-  const direct = fs.constants.O_DIRECT ?? 0;
-  if (direct !== 0) {
+function openFilled(path: string, image: Uint8Array): Filled {
+  const { O_DIRECT: direct = 0, O_DSYNC: synced = 0 } = fs.constants;
+  if (direct !== 0 && synced !== 0) {
     try {
-      return fillFile(path, image, direct);
+      return { fd: fillFile(path, image, direct | synced), durable: true };
     } catch {
       // Through the page cache, then.
     }
   }
-  return fillFile(path, image, 0);
+  return { fd: fillFile(path, image, 0), durable: false };
 }
 
 function fillFile(path: string, image: Uint8Array, flag: number): number {
@@ -96,13 +102,15 @@ function writeAll(fd: number, image: Uint8Array, { from, to }: { from: number; t
 class FileJournal implements Journal {
   readonly #path: string;
   readonly #fd: number;
+  readonly #durable: boolean;
   /** What the file holds. */
   readonly #image: Uint8Array;
   #used = 0;
 
-  constructor(path: string, fd: number, image: Uint8Array) {
+  constructor(path: string, { fd, durable }: Filled, image: Uint8Array) {
     this.#path = path;
     this.#fd = fd;
+    this.#durable = durable;
     this.#image = image;
   }
 
@@ -116,7 +124,7 @@ class FileJournal implements Journal {
     // What stands before in the first block is written once more as it is.
     const from = this.#used - (this.#used % BLOCK_BYTES);
     writeAll(this.#fd, this.#image, { from, to: Math.ceil(end / BLOCK_BYTES) * BLOCK_BYTES });
-    fs.fdatasyncSync(this.#fd);
+    if (!this.#durable) fs.fdatasyncSync(this.#fd);
     this.#used = end;
   }
 
