@@ -69,10 +69,11 @@ interface Filled {
 
 /** Not every system and file system writes past the page cache, and what it wants to be aligned how differs. */
 function openFilled(path: string, image: Uint8Array): Filled {
-  const { O_DIRECT: direct = 0, O_DSYNC: synced = 0 } = fs.constants;
-  if (direct !== 0 && synced !== 0) {
+  const direct = fs.constants.O_DIRECT ?? 0;
+  const durable = fs.constants.O_DSYNC ?? 0;
+  if (direct !== 0 && durable !== 0) {
     try {
-      return { fd: fillFile(path, image, direct | synced), durable: true };
+      return { fd: fillFile(path, image, direct | durable), durable: true };
     } catch {
       // Through the page cache, then.
     }
