@@ -56,12 +56,6 @@ export class InFlight {
     return true;
   }
 
-  #find(id: RequestId): Call | undefined {
-    if (this.#seats === undefined) return this.#calls.find(id);
-    const seat = this.#seats.get(id);
-    return seat === undefined ? undefined : this.#calls.at(seat);
-  }
-
   cancelAll(reason: string, dispatcher: Dispatcher): void {
     for (const call of this.#calls.all()) dispatcher.cancel(call, { reason, answered: false });
   }
@@ -70,6 +64,12 @@ export class InFlight {
   whenIdle(): Promise<void> {
     if (this.#calls.size === 0) return Promise.resolve();
     return new Promise((resolve) => (this.#idle ??= []).push(resolve));
+  }
+
+  #find(id: RequestId): Call | undefined {
+    if (this.#seats === undefined) return this.#calls.find(id);
+    const seat = this.#seats.get(id);
+    return seat === undefined ? undefined : this.#calls.at(seat);
   }
 
   #settleIdle(waiting: readonly (() => void)[]): void {

@@ -17,20 +17,17 @@ const SHORT = 4096;
  * Never throws. A key is duplicated exactly when the text has more colons outside strings than the value has keys.
  */
 export function parseJson(text: string, limits: JsonRpcLimits): unknown {
-  if (text.length <= Math.min(SHORT, limits.messageBytes, limits.members, limits.values)) {
-    const value = parseShort(text, limits.depth);
-    if (value !== undefined) return value;
-  }
   if (text.length > limits.messageBytes) return refused(excerpt(text), tooLong(limits));
+  const short = text.length <= Math.min(SHORT, limits.members, limits.values);
+  const early = short ? parsed(text) : undefined;
+  if (short && isSound(text, early, limits.depth)) return early;
   const members = countMembers(text, limits);
   if (typeof members === "string") return refused(excerpt(text), `Message refused: ${members}`);
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    return new ParseFault(ErrorCode.ParseError, `Parse error: the message is not JSON${place(error)}`);
+  const value = short ? early : parsed(text);
+  if (value instanceof Error) {
+    return new ParseFault(ErrorCode.ParseError, `Parse error: the message is not JSON${place(value)}`);
   }
-  const keys = typeof value === "object" && value !== null ? countKeys(value, limits.depth) : 0;
+  const keys = keysOf(value, limits.depth);
   if (keys === members) return value;
   const whole: Excerpt = { head: text, tail: undefined };
   return refused(
@@ -39,21 +36,30 @@ export function parseJson(text: string, limits: JsonRpcLimits): unknown {
   );
 }
 
-/**
- * The value of a text too short to break any limit but that of depth; undefined where something is wrong with it. Mostly
- * it has no more colons than the value has keys: then none of them is in a string, and nothing has to be scanned.
- */
-function parseShort(text: string, depth: number): unknown {
-  let value: unknown;
+/** The value, or the error where the text is not JSON: once, for whoever floods us with such texts pays for one only. */
+function parsed(text: string): unknown {
   try {
-    value = JSON.parse(text);
-  } catch {
-    return undefined;
+    return JSON.parse(text);
+  } catch (error) {
+    return error;
   }
-  const keys = typeof value === "object" && value !== null ? countKeys(value, depth) : 0;
+}
+
+/**
+ * Whether a text too short to break any limit but that of depth breaks no rule. Mostly it has no more colons than the
+ * value has keys: then none of them is in a string, and nothing has to be scanned.
+ */
+function isSound(text: string, value: unknown, depth: number): boolean {
+  if (value instanceof Error) return false;
+  const keys = keysOf(value, depth);
   let left = keys;
   for (let at = text.indexOf(":"); at >= 0 && left >= 0; at = text.indexOf(":", at + 1)) left--;
-  return left === 0 || countColons(text) === keys ? value : undefined;
+  return left === 0 || countColons(text) === keys;
+}
+
+/** All keys of the value, at any depth; less than none where one is forbidden or it is nested too deeply. */
+function keysOf(value: unknown, depth: number): number {
+  return typeof value === "object" && value !== null ? countKeys(value, depth) : 0;
 }
 
 /** The sentence for a message over the size limit, wherever that is noticed. */
@@ -88,8 +94,7 @@ function refused(seen: Excerpt, message: string): ParseFault {
 }
 
 // Engines quote the text in their message; only where it broke off is passed on.
-function place(error: unknown): string {
-  const { message } = error as SyntaxError;
+function place({ message }: Error): string {
   const position = /at position \d+/.exec(message);
   if (position) return ` (${position[0]})`;
   return /end of JSON|Unterminated/.test(message) ? " (it ends too early)" : "";

@@ -374,4 +374,27 @@ describe("while it runs", () => {
     expect(of("notifications/message")).toEqual([{ level: "warning", data: "half", _meta }]);
     expect(of("notifications/tasks/status")).toMatchObject([{ taskId, status: "completed" }]);
   });
+
+  it("sends what middleware makes of its notifications, before it is a task and after", async () => {
+    const server = newServer();
+    server.use((call, next) => {
+      call.beforeNotify = (params) => ({ ...params, data: "cleaned" });
+      return next();
+    });
+    const gate = latch();
+    server.tool("loud", {
+      task: "optional",
+      async run(_args, ctx) {
+        await gate.promise;
+        await ctx.log("warning", "raw");
+      },
+    });
+    const peer = await connectTasks(server, REQUESTED);
+    const taskId = await create(peer, "loud");
+    const whole = peer.request("tools/call", { name: "loud" });
+    gate.resolve();
+    await Promise.all([whole, peer.request("tasks/result", { taskId }), peer.request("ping")]);
+    const logged = peer.messages.filter(({ method }) => method === "notifications/message");
+    expect(logged.map(({ params }) => (params as JsonObject)["data"])).toEqual(["cleaned", "cleaned"]);
+  });
 });

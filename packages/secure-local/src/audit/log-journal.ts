@@ -70,10 +70,10 @@ interface Filled {
 /** Not every system and file system writes past the page cache, and what it wants to be aligned how differs. */
 function openFilled(path: string, image: Uint8Array): Filled {
   const direct = fs.constants.O_DIRECT ?? 0;
-  const durable = fs.constants.O_DSYNC ?? 0;
-  if (direct !== 0 && durable !== 0) {
+  const dsync = fs.constants.O_DSYNC ?? 0;
+  if (direct !== 0 && dsync !== 0) {
     try {
-      return { fd: fillFile(path, image, direct | durable), durable: true };
+      return { fd: fillFile(path, image, direct | dsync), durable: true };
     } catch {
       // Through the page cache, then.
     }

@@ -8,6 +8,7 @@ import { rememberSecret } from "../../src/audit/known-secrets.js";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { redactOutput } from "../../src/audit/redact-output.js";
 import { SECRET_SHAPES } from "../../src/audit/secret-shapes.js";
+import { cleanResult } from "../../src/guard/cleaning/clean-result.js";
 import { cleanText } from "../../src/guard/cleaning/clean-text.js";
 import { codePoint } from "../../../mcp/test/support/code-point.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
@@ -112,6 +113,21 @@ describe("secrets", () => {
       }),
       { numRuns: repeated(100, 300) },
     );
+  });
+
+  it("share the budget of a result with the longer names that stand for them", () => {
+    const value = "zq7Kx9";
+    rememberSecret("n".repeat(100), value);
+    const block = { type: "text", text: value.repeat(30) };
+    const { content } = cleanResult(
+      { content: [block, block, block, block] },
+      { textBytes: 4_000, resultBytes: 4_000 },
+    );
+    const texts = content.map(({ text }) => text);
+    expect(texts.join("")).not.toContain(value);
+    expect(texts[0]).toHaveLength(30 * "[secret ]".length + 30 * 100);
+    // What finds the budget spent is told of in 64 bytes.
+    expect(Buffer.byteLength(texts.join(""))).toBeLessThanOrEqual(4_000 + 3 * 64);
   });
 
   it("take linear time, whatever is almost one", () => {

@@ -4,8 +4,6 @@ import { type CleanLimits, cleanText, DEFAULT_CLEAN_LIMITS } from "./clean-text.
 
 /** Deeper than any honest answer, and far from where recursion would overflow the stack; also ends cycles. */
 const MAX_DEPTH = 128;
-/** Bytes of UTF-8 that a UTF-16 unit can become. */
-const MOST_BYTES = 3;
 const TOO_DEEP = `[... nested deeper than ${MAX_DEPTH} levels ...]`;
 
 /** Where a result holds content blocks; elsewhere a field named `data` or `blob` is text like any other. */
@@ -29,27 +27,7 @@ interface Pass {
  * never writes to it. Of two keys that are equal once cleaned the first stays.
  */
 export function cleanResult<T>(result: T, limits: CleanLimits = DEFAULT_CLEAN_LIMITS): T {
-  const text = onlyText(result);
-  if (text !== undefined && text.length * MOST_BYTES < limits.resultBytes && cleanText(text, limits) === text)
-    return result;
   return cleanAny(result, { limits, left: limits.resultBytes }, 0, true) as T;
-}
-
-/** The text of a result that has nothing else to clean, which most have; undefined for any other. */
-function onlyText(result: unknown): string | undefined {
-  if (!isPlain(result)) return undefined;
-  const { content, isError } = result;
-  for (const key in result) if (key !== "content" && key !== "isError") return undefined;
-  if (!Array.isArray(content) || content.length !== 1) return undefined;
-  if (isError !== undefined && typeof isError !== "boolean") return undefined;
-  const block: unknown = content[0];
-  if (!isPlain(block) || block["type"] !== "text") return undefined;
-  for (const key in block) if (key !== "type" && key !== "text") return undefined;
-  return typeof block["text"] === "string" ? block["text"] : undefined;
-}
-
-function isPlain(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
 /** Returns any JSON value (error data, log data, arguments to be shown) cleaned, as `cleanResult` does. */
@@ -69,9 +47,7 @@ function cleanAny(value: unknown, pass: Pass, depth: number, inBlocks: boolean):
 }
 
 function cleanString(text: string, pass: Pass): string {
-  const { limits, left } = pass;
-  const short = left < limits.textBytes && text.length * MOST_BYTES > left;
-  const cleaned = cleanText(text, short ? { ...limits, textBytes: left } : limits);
+  const cleaned = cleanText(text, pass.limits, Math.min(pass.limits.textBytes, pass.left));
   pass.left -= Buffer.byteLength(cleaned);
   return cleaned;
 }

@@ -52,12 +52,17 @@ export class HiddenTextError extends Error {
  * or shown as `\u{…}` (emoji sequences, flags and the joiners that Persian, Arabic and Indic words need are kept), secrets
  * replaced where the rules say so.
  *
- * The same string comes back when there is nothing to do; cleaning a cleaned text changes nothing.
+ * The same string comes back when there is nothing to do; cleaning a cleaned text changes nothing. `most` stands for the
+ * rules' own `textBytes`: where a budget is shared the rules need no copy for each text.
  *
  * @throws HiddenTextError where the rules refuse hidden characters and there are some.
  */
-export function cleanText(text: string, rules: CleanRules = DEFAULT_CLEAN_LIMITS): string {
-  let cleaned = capBytes(text, rules.textBytes);
+export function cleanText(
+  text: string,
+  rules: CleanRules = DEFAULT_CLEAN_LIMITS,
+  most: number = rules.textBytes,
+): string {
+  let cleaned = capBytes(text, most);
   if (NOT_PLAIN.test(cleaned)) {
     if (LONE_SURROGATE.test(cleaned)) cleaned = cleaned.replace(ALL_LONE_SURROGATES, "\uFFFD");
     if (CONTROL.test(cleaned)) cleaned = stripTerminalSequences(cleaned);
@@ -65,7 +70,7 @@ export function cleanText(text: string, rules: CleanRules = DEFAULT_CLEAN_LIMITS
   }
   const redacted = rules.secrets === true ? redactOutput(cleaned) : replaceKnown(cleaned);
   // What stands for a short secret is longer than it.
-  return redacted === cleaned ? cleaned : capBytes(redacted, rules.textBytes);
+  return redacted === cleaned ? cleaned : capBytes(redacted, most);
 }
 
 function withoutHidden(text: string, hidden: HiddenUnicode = "strip"): string {
