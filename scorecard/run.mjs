@@ -1,21 +1,23 @@
 // `npm run scorecard [-- t05 t13] [--no-write]`: runs every security goal's cases against the product's own parts, one
-// process a goal, prints what came of it and writes SCORECARD.md. Exit code 1 when a goal is missed.
+// process a goal, prints what came of it and writes SCORECARD.md. Exit code 1 when a goal is missed. `--prove` takes each
+// defence that the goals name out of a copy, and exits with 1 when a goal does not notice.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundleProduct } from "./product/bundle-product.mjs";
 import { goalsOf } from "./report/goals.mjs";
+import { prove } from "./report/prove.mjs";
 import { runGoal } from "./report/run-goal.mjs";
 import { scorecard } from "./report/scorecard.mjs";
-import { line, misses } from "./report/verdict.mjs";
+import { kindsLine, line, misses } from "./report/verdict.mjs";
 import { absentCorpora } from "./support/corpora.mjs";
 
 const TARGET = new URL("../SCORECARD.md", import.meta.url);
-const USAGE = "npm run scorecard -- [goal ...] [--no-write]\n";
+const USAGE = "npm run scorecard -- [goal ...] [--no-write | --prove]\n";
 
 async function main(argv) {
   const { values, positionals } = parseArgs({
     args: argv,
-    options: { "no-write": { type: "boolean", default: false } },
+    options: { "no-write": { type: "boolean", default: false }, prove: { type: "boolean", default: false } },
     allowPositionals: true,
   });
   const goals = goalsOf(positionals);
@@ -23,6 +25,7 @@ async function main(argv) {
     process.stderr.write(USAGE);
     return 2;
   }
+  if (values.prove) return (await prove(goals)) === 0 ? 0 : 1;
   const product = await bundleProduct();
   const outcomes = [];
   for (const goal of goals) {
@@ -34,6 +37,7 @@ async function main(argv) {
   if (positionals.length === 0 && !values["no-write"]) writeFileSync(TARGET, scorecard(outcomes, absentCorpora()));
   const missed = outcomes.filter((outcome) => misses(outcome).length > 0);
   const seconds = outcomes.reduce((sum, outcome) => sum + outcome.seconds, 0);
+  console.log(kindsLine(outcomes));
   console.log(`${outcomes.length} goals in ${seconds.toFixed(0)} s, ${missed.length} missed`);
   return missed.length === 0 ? 0 : 1;
 }

@@ -8,6 +8,16 @@ import { session } from "../support/session.mjs";
 
 export const goal = { id: "T28", title: "The policy file itself", atLeast: 600, refusalMs: 200 };
 
+/** Taken out, each makes the goal fail. */
+export const defences = [
+  {
+    name: "a policy that others may write is refused",
+    file: "packages/secure-local/src/policy/load-policy.ts",
+    find: "(status.mode & WRITABLE_BY_OTHERS) !== 0",
+    replace: "(status.mode & WRITABLE_BY_OTHERS) < 0",
+  },
+];
+
 const MONOTONY_RUNS = 300;
 const RELOADS = 1_000;
 const SEED = 20_260_728;

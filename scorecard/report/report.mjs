@@ -7,6 +7,8 @@ const WORTH_A_LOOK_MS = 1;
 const REFUSAL_MS = 50;
 /** From here on a refusal is timed again where the goal asks for that. */
 const SLOW_MS = 5;
+/** Who may have found a kind of attack. */
+const FOUND = new Set(["own", "reader", "attack"]);
 /** Names of failures kept for people; all are counted. */
 const MAX_NAMES = 20;
 
@@ -19,10 +21,22 @@ export class Report {
   #refused = new Failures();
   #effects = new Failures();
   #demands = [];
+  #kinds = new Map();
+  #kind;
 
   /** `goal`: id, title, atLeast (cases without any corpus), refusalMs. */
   constructor(goal) {
     this.#goal = goal;
+  }
+
+  /**
+   * Begins a kind of attack, to which the attacks after it count. `found` says by whom: "own" (by those who built the
+   * defence), "reader" (by somebody who read the source) or "attack" (by somebody who had the product and its pages).
+   */
+  kind(name, { found = "own" } = {}) {
+    if (!FOUND.has(found)) throw new TypeError(`found is "own", "reader" or "attack", not ${JSON.stringify(found)}`);
+    this.#kind = { name, found, cases: 0 };
+    this.#kinds.set(name, this.#kind);
   }
 
   /**
@@ -41,6 +55,7 @@ export class Report {
     }
     this.#times.push(best);
     this.#attacks += 1;
+    if (this.#kind !== undefined) this.#kind.cases += 1;
     if (got !== true) this.#bypasses.add(`${name}: ${show(got)}`);
     return best;
   }
@@ -76,6 +91,7 @@ export class Report {
       sideEffects: this.#effects.outcome(),
       refusal: { p50: at(0.5), p99: at(0.99), worst: at(1), limitMs: this.#goal.refusalMs ?? REFUSAL_MS },
       demands: this.#demands,
+      kinds: [...this.#kinds.values()],
     };
   }
 }

@@ -1,5 +1,5 @@
 // Writes SCORECARD.md: the same text from the same sources, whenever and wherever it is made.
-import { misses } from "./verdict.mjs";
+import { kindsLine, kindsOf, misses } from "./verdict.mjs";
 
 /** Threats of the model without a goal of their own here, and where each is held. */
 const ELSEWHERE = [
@@ -41,6 +41,7 @@ export function scorecard(outcomes, absent) {
     "# Scorecard",
     "Written by `npm run scorecard`; do not edit. Every case runs against the product's own parts, bundled as they ship. A bypass is an\nattack that was not refused as it has to be; an honest use that is refused is a false refusal; canaries (files outside, listening\nsockets, processes) count side effects. Times are at the 99th percentile, without\nthose in which other programs had the processor.",
     corpora,
+    `${kindsLine(outcomes)}.`,
     table([HEAD, HEAD.map((_, index) => (index > 1 && index < 7 ? "---:" : "---")), ...rows, totals.map(String)]),
     "## What each goal asks beyond that",
     outcomes.map(details).filter(Boolean).join("\n\n"),
@@ -78,8 +79,13 @@ function table(rows) {
   return rows.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-function details({ id, title, demands, crashed }) {
-  const lines = (demands ?? []).map(({ text, held }) => `- ${held ? "" : "**not held:** "}${text}`);
+function details(outcome) {
+  const { id, title, demands, crashed } = outcome;
+  const kinds = kindsOf(outcome);
+  const names = (outcome.kinds ?? []).map(({ name }) => name).join("; ");
+  const lines = kinds === "" ? [] : [`- ${kinds}: ${names}`];
+  const held = (demands ?? []).map(({ text, held }) => `- ${held ? "" : "**not held:** "}${text}`);
+  lines.push(...held);
   if (crashed !== undefined) lines.push(`- **${crashed}**`);
   return lines.length === 0 ? "" : `**${id} ${title}**\n\n${lines.join("\n")}`;
 }

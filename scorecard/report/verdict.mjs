@@ -15,6 +15,7 @@ export function misses(outcome) {
       .filter(({ held }) => !held)
       .map(({ text, measured }) => `not held: ${text}${measured === undefined ? "" : ` (${measured})`}`),
   ];
+  for (const { name, cases: count } of outcome.kinds ?? []) if (count === 0) list.push(`no case of the kind: ${name}`);
   if (cases < atLeast) list.push(`only ${cases} cases, not ${atLeast}`);
   if (refusal.p99 > refusal.limitMs) list.push(`refusals take ${refusal.p99.toFixed(1)} ms at p99`);
   return list;
@@ -30,5 +31,20 @@ export function line(outcome) {
   const counts = `${cases} cases, ${bypasses.count} bypasses; ${benign} honest uses, ${falseRefusals.count} refused; ${sideEffects.count} side effects`;
   const times = `refused in ${refusal.p50.toFixed(2)} ms (p50), ${refusal.p99.toFixed(2)} (p99), ${refusal.worst.toFixed(1)} (worst); ${seconds.toFixed(1)} s`;
   const figures = demands.filter(({ measured }) => measured !== undefined).map((one) => `${one.text}: ${one.measured}`);
-  return [head, counts, times, ...figures, ...missed].join("\n       ");
+  const kinds = kindsOf(outcome);
+  return [head, counts, times, ...(kinds === "" ? [] : [kinds]), ...figures, ...missed].join("\n       ");
+}
+
+/** How many kinds of attack there are in all, and how many came from readers and attackers. */
+export function kindsLine(outcomes) {
+  const kinds = outcomes.flatMap((outcome) => outcome.kinds ?? []);
+  const from = (found) => kinds.filter((kind) => kind.found === found).length;
+  return `${kinds.length} named kinds of attack: ${from("reader")} found by readers, ${from("attack")} by attackers, ${from("own")} our own`;
+}
+
+/** The kinds of one goal in words; empty where it names none. */
+export function kindsOf({ kinds = [] }) {
+  if (kinds.length === 0) return "";
+  const strangers = kinds.filter(({ found }) => found !== "own").length;
+  return `${kinds.length} kinds, ${strangers} found by readers or attackers`;
 }
