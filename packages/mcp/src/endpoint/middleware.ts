@@ -5,7 +5,10 @@ import type { Call } from "./call.js";
 /** Serves one method. */
 export type Handler = (call: Call) => MaybePromise<Answer>;
 
-/** Goes on with the request: to the next middleware, at the end to the handler. Call it at most once. */
+/**
+ * Goes on with the request: to the next middleware, at the end to the handler. Throws a TypeError at its second call, so
+ * that nothing runs twice.
+ */
 export type Next = () => Promise<Answer>;
 
 /**
@@ -23,5 +26,15 @@ export function runChain(
 ): MaybePromise<Answer> {
   const middleware = chain[index];
   if (middleware === undefined) return handler(call);
-  return middleware(call, async () => runChain(chain, index + 1, call, handler));
+  let gone = false;
+  return middleware(call, () => {
+    if (gone) throw new TypeError(`next() was called a second time for ${call.method}: the request runs once`);
+    gone = true;
+    return goOn(chain, index + 1, call, handler);
+  });
+}
+
+/** `runChain` as a promise: what it throws is a rejection. */
+async function goOn(chain: readonly Middleware[], index: number, call: Call, handler: Handler): Promise<Answer> {
+  return runChain(chain, index, call, handler);
 }

@@ -47,6 +47,34 @@ describe("middleware", () => {
     expect(await peer.request("tools/call", { name: "greet" })).toMatchObject({ _meta: { "example.com/seen": true } });
   });
 
+  it.each(["in turn", "at once", "kept for later"])("runs nothing a second time (%s)", async (how) => {
+    const reports: unknown[] = [];
+    const runs: string[] = [];
+    let kept: (() => unknown) | undefined;
+    const server = new Server({ name: "s", version: "1", report: (_level, _message, about) => reports.push(about) });
+    server.tool("pay", { run: () => void runs.push("paid") });
+    server.tool("pay-as-task", { task: "required", run: () => void runs.push("paid") });
+    server.use(async (call, next) => {
+      if (call.method !== "tools/call") return next();
+      kept = next;
+      const first = next();
+      if (how === "at once") return next();
+      const answer = await first;
+      return how === "in turn" ? next() : answer;
+    });
+    const peer = await connect(server, { revision: "2025-11-25" });
+    const answer = peer.request("tools/call", { name: "pay" });
+    if (how === "kept for later") expect(await answer).toMatchObject({ isError: false });
+    else await expect(answer).rejects.toMatchObject({ code: -32603 });
+    expect(kept).toThrow("next() was called a second time");
+    expect(runs).toEqual(["paid"]);
+    if (how !== "kept for later")
+      expect(String((reports[0] as { error: unknown }).error)).toContain("next() was called a second time");
+    await peer.request("tools/call", { name: "pay-as-task", task: {} }).catch(() => undefined);
+    await turns(5);
+    expect(runs).toEqual(["paid", "paid"]);
+  });
+
   it("sees every round of a handler that asks (M05)", async () => {
     const rounds: unknown[] = [];
     const server = greeter().use((call, next) => {

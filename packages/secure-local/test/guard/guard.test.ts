@@ -27,6 +27,20 @@ describe("the record", () => {
   });
 });
 
+describe("a middleware that goes on twice", () => {
+  it.each(["around", "within"])("%s the guard runs the tool once", async (where) => {
+    const twice = async (_call: unknown, next: () => Promise<never>): Promise<never> => {
+      await next();
+      return next();
+    };
+    const { audit, begun, connect } = await guardedServer({ [where]: twice });
+    const peer = await connect({ revision: "2026-07-28" });
+    await call(peer, "echo", { text: "x" }).catch(() => undefined);
+    expect(begun).toEqual(["echo"]);
+    expect(audit.records().map(({ kind }) => kind)).toEqual(["call.intent", "call.result"]);
+  });
+});
+
 describe("access", () => {
   it("answers a denied tool with a result that names it and the rule, and records it once", async () => {
     const { audit, begun, connect } = await guardedServer();

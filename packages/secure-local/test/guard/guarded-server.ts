@@ -1,6 +1,6 @@
 // A library server behind the guard, with tools of the test's own, a clock it moves, and an audit log in memory.
 import { type MemoryPeer, type MemoryPeerOptions, connectInMemory } from "@secure-local/mcp/testing";
-import { type Context, Server } from "@secure-local/mcp/server";
+import { type Context, type Middleware, Server } from "@secure-local/mcp/server";
 import type { AuditSink } from "../../src/audit/audit-event.js";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { Guard } from "../../src/guard/guard.js";
@@ -38,7 +38,9 @@ export function policyOf(text: string): Promise<Policy> {
 }
 
 /** Tools `echo`, `slow`, `broken`, `rude`, `ask`, `unnamed`; resources `test://open`, `test://shut`; prompt `greet`. */
-export async function guardedServer(given: { sink?: AuditSink; policy?: string } = {}): Promise<Guarded> {
+export async function guardedServer(
+  given: { sink?: AuditSink; policy?: string; around?: Middleware; within?: Middleware } = {},
+): Promise<Guarded> {
   const audit = new MemoryAudit();
   const clock = { now: 1_000 };
   const begun: string[] = [];
@@ -70,7 +72,7 @@ export async function guardedServer(given: { sink?: AuditSink; policy?: string }
   const policy = await policyOf(given.policy ?? POLICY);
   const exists = ({ name }: { name: string }): boolean => known.has(name);
   const guard = new Guard({ policy, audit: given.sink ?? audit, exists, now: () => clock.now });
-  server.use(guard.middleware);
+  for (const each of [given.around, guard.middleware, given.within]) if (each !== undefined) server.use(each);
   return { server, guard, audit, clock, tools, begun, connect: (options) => connectInMemory(server, options) };
 }
 
