@@ -57,8 +57,8 @@ export class Call {
   onCancel: (() => void) | undefined;
   /** Asks a call that runs for as long as both sides like to end itself with an answer. */
   onDrain: (() => void) | undefined;
-  /** Called once when the request is answered with an error. */
-  onFailed: (() => void) | undefined;
+  /** Called once when the request is answered: with a result, or with an error. */
+  onAnswered: ((succeeded: boolean) => void) | undefined;
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */
   ended = false;
   /** Where it sits among the calls in service: the business of `call-seats.ts`. */

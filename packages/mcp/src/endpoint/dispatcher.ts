@@ -115,6 +115,7 @@ export class Dispatcher {
     call.progress?.finish();
     call.ended = true;
     done(call);
+    call.onAnswered?.(true);
     if (answer instanceof ReadyResult && text.length >= WORTH_ENCODING && this.#sendBytes(call, answer)) return;
     if (text.length >= WORTH_PARTING && call.carrier.writeTexts) {
       call.carrier.writeTexts(successPieces(call.id, text));
@@ -146,7 +147,7 @@ export class Dispatcher {
     done(call);
     const known = error instanceof RpcError ? error : (this.#options.explain(error) ?? this.#unexpected(call, error));
     const object = call.caller.codec.error(known);
-    call.onFailed?.();
+    call.onAnswered?.(false);
     void call.carrier.write(failureText(call.id, object), "response", object.code);
   }
 

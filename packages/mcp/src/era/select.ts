@@ -19,11 +19,14 @@ export type Selection =
 const SESSION: Selection = { kind: "session" };
 const OPENING: Selection = { kind: "opening", codec: codecFor(NEWEST_HANDSHAKE) };
 
+/** Whether there is a session, and whether a new one may take its place: a pipe may come to have another client behind it. */
+export type SessionState = "none" | "replaceable" | "fixed";
+
 /**
  * Judges one request by itself: an envelope claims the stateless era, `initialize` opens a session, and everything else
  * belongs to the session if there is one. `ping` is served at any time; `server/discover` alone pins nothing.
  */
-export function select(message: RequestMessage, hasSession: boolean): Selection {
+export function select(message: RequestMessage, session: SessionState): Selection {
   const claim = claimOf(message.params);
   if (claim !== undefined) {
     const envelope = readEnvelope(claim);
@@ -31,11 +34,11 @@ export function select(message: RequestMessage, hasSession: boolean): Selection 
     return { kind: "stateless", codec: codecFor(envelope.revision), envelope };
   }
   if (message.method === "initialize") {
-    return hasSession
+    return session === "fixed"
       ? refused(new RpcError(ErrorCode.InvalidRequest, "This session is already initialized"))
       : OPENING;
   }
-  if (hasSession) return SESSION;
+  if (session !== "none") return SESSION;
   if (message.method === "ping") return OPENING;
   if (message.method === "server/discover") return refused(missingEnvelope());
   const what = `Server not initialized: call "initialize" before "${message.method}"`;

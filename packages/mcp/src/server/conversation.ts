@@ -5,7 +5,7 @@ import type { Dispatcher } from "../endpoint/dispatcher.js";
 import { withinGrace } from "../endpoint/grace-time.js";
 import { InFlight } from "../endpoint/in-flight.js";
 import type { Codec } from "../era/codec.js";
-import { claimsStateless, openSession, type Selection, select } from "../era/select.js";
+import { claimsStateless, openSession, type Selection, select, type SessionState } from "../era/select.js";
 import type { Carrier } from "../jsonrpc/carrier.js";
 import { ErrorCode } from "../jsonrpc/error-codes.js";
 import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
@@ -36,7 +36,10 @@ export class ServerConversation implements PeerHandler {
   readonly #standing: Carrier | undefined;
   #closing = false;
 
-  /** `standing` takes what belongs to no request; without it that goes where `initialize` came from. */
+  /**
+   * `standing` takes what belongs to no request, of the one session there will be. Without it the connection is a pipe:
+   * that goes where `initialize` came from, and a bridge may give the pipe to one client after another.
+   */
   constructor({ core, dispatcher }: ServerRole, standing?: Carrier) {
     this.#standing = standing;
     this.#core = core;
@@ -55,6 +58,11 @@ export class ServerConversation implements PeerHandler {
     return this.#inFlight.size;
   }
 
+  get #sessionState(): SessionState {
+    if (this.#session === undefined) return "none";
+    return this.#standing === undefined ? "replaceable" : "fixed";
+  }
+
   rules(): WireRules {
     return this.#rules;
   }
@@ -63,7 +71,7 @@ export class ServerConversation implements PeerHandler {
     if (this.#closing)
       return this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, "The server is shutting down"));
     if (this.#inFlight.has(message.id)) return this.#refuseDuplicate(message, carrier);
-    const selection = select(message, this.#session !== undefined);
+    const selection = select(message, this.#sessionState);
     switch (selection.kind) {
       case "session":
         return this.#serve(message, this.#session as Session, carrier);
@@ -114,9 +122,7 @@ export class ServerConversation implements PeerHandler {
     await withinGrace(this.#inFlight.whenIdle(), graceMs);
     this.#inFlight.cancelAll("The connection is closing", this.#dispatcher);
     this.peer.closed();
-    if (this.#session?.subscription !== undefined) this.#core.subscribers.remove(this.#session.subscription);
-    if (this.#core.conversations.delete(this) && this.#session !== undefined)
-      this.#core.sessionEnded(this.#session.end());
+    if (this.#core.conversations.delete(this) && this.#session !== undefined) this.#end(this.#session);
   }
 
   /** Sends an unsolicited log message to the session, if there is one and its level admits it. */
@@ -134,19 +140,39 @@ export class ServerConversation implements PeerHandler {
       const data = { path: fault.path, constraint: fault.constraint };
       return this.#refuse(message, carrier, new RpcError(ErrorCode.InvalidParams, fault.message, data));
     }
-    const session = new Session(openSession(message.params as JsonObject));
+    const session = new Session(openSession(message.params as JsonObject), this.#session);
     if (!this.#core.advertises("logging")) session.logLevel = NO_LOGS;
-    this.#session = session;
-    this.#rules = session.codec.revision.rules;
     session.subscription = this.#core.subscribers.addSession(session, this.peer, this.#standing ?? carrier);
-    this.#serve(message, session, carrier, () => this.#forget(session));
+    this.#take(session);
+    this.#serve(message, session, carrier, (opened) => this.#opened(session, opened));
   }
 
-  /** A handshake that was refused leaves no session: the client may try again. */
-  #forget({ subscription }: Session): void {
-    this.#session = undefined;
-    this.#rules = UNKNOWN_PEER;
+  /** From now on requests belong to this session. Those in service keep the one they came in. */
+  #take(session: Session | undefined): void {
+    this.#session = session;
+    this.#rules = session?.codec.revision.rules ?? UNKNOWN_PEER;
+  }
+
+  /** A handshake that was answered ends the session before it. One that was refused leaves things as they were. */
+  #opened(session: Session, succeeded: boolean): void {
+    const { previous } = session;
+    if (succeeded) {
+      session.previous = undefined;
+      if (previous !== undefined) this.#end(previous);
+      return;
+    }
+    if (this.#session === session) this.#take(previous);
+    else this.#session?.withdraw(session);
+    if (session.subscription !== undefined) this.#core.subscribers.remove(session.subscription);
+  }
+
+  /** Ends a session, and those it was to take the place of. */
+  #end(session: Session): void {
+    const { previous, subscription } = session;
+    session.previous = undefined;
+    if (previous !== undefined) this.#end(previous);
     if (subscription !== undefined) this.#core.subscribers.remove(subscription);
+    this.#core.sessionEnded(session.end());
   }
 
   #serveStateless(message: RequestMessage, selected: StatelessSelection, carrier: Carrier): void {
@@ -158,12 +184,12 @@ export class ServerConversation implements PeerHandler {
     this.#serve(message, caller, carrier);
   }
 
-  #serve(message: RequestMessage, caller: Caller, carrier: Carrier, onFailed?: () => void): void {
+  #serve(message: RequestMessage, caller: Caller, carrier: Carrier, onAnswered?: (succeeded: boolean) => void): void {
     const call = new Call(message, caller, carrier, this.peer);
-    call.onFailed = onFailed;
+    call.onAnswered = onAnswered;
     const refusal = this.#inFlight.serve(call, this.#dispatcher);
     if (refusal === undefined) return;
-    onFailed?.();
+    onAnswered?.(false);
     this.#refuse(message, carrier, refusal);
   }
 

@@ -34,10 +34,20 @@ export class Session implements Caller {
   /** The client's roots until it says that they changed. */
   roots: Promise<readonly Root[]> | undefined;
 
-  constructor(handshake: Handshake) {
+  /** The session whose place this one takes once its handshake is answered. */
+  previous: Session | undefined;
+
+  constructor(handshake: Handshake, previous?: Session) {
+    this.previous = previous;
     this.codec = codecFor(handshake.revision);
     this.capabilities = handshake.capabilities;
     this.client = handshake.client;
+  }
+
+  /** Forgets a session whose place this one, or one before it, was to take: it never came to be. */
+  withdraw(refused: Session): void {
+    if (this.previous === refused) this.previous = refused.previous;
+    else this.previous?.withdraw(refused);
   }
 
   end(): EndedSession {

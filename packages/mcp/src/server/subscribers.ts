@@ -58,8 +58,9 @@ export class Subscribers {
     return this.#listens.get(peer) ?? 0;
   }
 
+  /** Does nothing for a subscription that is over: nobody would ever end the watching. */
   subscribe(subscription: Subscription, uri: string): void {
-    if (subscription.addUri(uri)) this.#attach(uri);
+    if (this.#all.has(subscription) && subscription.addUri(uri)) this.#attach(uri);
   }
 
   unsubscribe(subscription: Subscription, uri: string): void {
