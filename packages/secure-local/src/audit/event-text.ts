@@ -1,14 +1,8 @@
 // Writes an event as the middle of a JSON line: redacted, bounded, and free of everything that could end or forge a line.
 import type { AuditEvent } from "./audit-event.js";
+import { escapeUnseen } from "./escape-unseen.js";
 import { MAX_TEXT, redactString, redactValue } from "./redact.js";
 import { mayHoldSecret } from "./secret-patterns.js";
-
-/**
- * JSON escapes C0 itself; these are the other characters that some reader takes for an end of line or a command. All of
- * them count as what may hold a secret, so that a text that cannot hold one needs no second look.
- */
-const UNSAFE = /[\u007f-\u009f\u2028\u2029]/;
-const UNSAFE_ALL = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. Never throws. */
 export function eventText(event: AuditEvent): string {
@@ -53,14 +47,17 @@ function usualText(text: string): string {
 
 function anyText(text: string): string {
   if (text.length <= MAX_TEXT && !mayHoldSecret(text)) return JSON.stringify(text);
-  return safe(JSON.stringify(redactString(text)));
+  return escapeUnseen(JSON.stringify(redactString(text)));
 }
 
-/** The common value is short, holds no secret and is written as it is; only others are copied, cut and redacted first. */
+/**
+ * The common value is short, holds no secret and is written as it is; only others are copied, cut and redacted first. What
+ * a reader of the log would not see counts as what may hold a secret, so that a plain text needs no second look.
+ */
 function valueText(value: unknown): string {
   const plain = hasLongText(value) ? undefined : json(value);
   if (plain !== undefined && plain.length <= MAX_TEXT && !mayHoldSecret(plain)) return plain;
-  return safe(json(redactValue(value)) ?? "null");
+  return escapeUnseen(json(redactValue(value)) ?? "null");
 }
 
 /** Whether a text right inside the value is longer than a record keeps: a megabyte need not be written to be cut. */
@@ -84,12 +81,4 @@ function json(value: unknown): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function safe(text: string): string {
-  return UNSAFE.test(text) ? text.replace(UNSAFE_ALL, escape) : text;
-}
-
-function escape(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

@@ -12,7 +12,7 @@ import { openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
 import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
-import { complain, ExitCode, print } from "./terminal.js";
+import { complain, ExitCode, print, printJson } from "./terminal.js";
 
 interface Answer {
   readonly content: readonly { readonly type: string; readonly text?: string }[];
@@ -49,7 +49,7 @@ export async function callCommand(line: CommandLine): Promise<number> {
 
 function show(answer: Answer, json: boolean): number {
   const failed = answer.isError === true;
-  if (json) print(JSON.stringify(answer, null, 2));
+  if (json) printJson(answer);
   else {
     const texts = answer.content.map(({ type, text }) => text ?? `[${type}]`).join("\n");
     (failed ? complain : print)(texts);

@@ -34,12 +34,15 @@ export interface CommandLine {
   readonly env: readonly string[];
   /** For `replay`: in the recorded order only. */
   readonly strict: boolean;
+  /** For `record`: what becomes of a recording that is there already. */
+  readonly append: boolean;
+  readonly force: boolean;
   readonly json: boolean;
   readonly help: boolean;
   readonly version: boolean;
 }
 
-type Switch = "json" | "yes" | "help" | "version" | "noAuth" | "sse" | "quiet" | "strict";
+type Switch = "json" | "yes" | "help" | "version" | "noAuth" | "sse" | "quiet" | "strict" | "append" | "force";
 type Value =
   | "policy"
   | "preset"
@@ -67,6 +70,8 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--sse", "sse"],
   ["--quiet", "quiet"],
   ["--strict", "strict"],
+  ["--append", "append"],
+  ["--force", "force"],
 ]);
 const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--policy", "policy"],
@@ -103,7 +108,18 @@ const WANTED: ReadonlyMap<string, string> = new Map([
 /** Options that only `serve` has. */
 const SERVE_ONLY: readonly Key[] = ["host", "port", "socket", "rate", "noAuth", "sse", "quiet"];
 /** Options that only commands have which talk to a server, and those commands. */
-const TARGET_ONLY: readonly Key[] = ["config", "url", "revision", "timeout", "token", "headers", "env", "strict"];
+const TARGET_ONLY: readonly Key[] = [
+  "config",
+  "url",
+  "revision",
+  "timeout",
+  "token",
+  "headers",
+  "env",
+  "strict",
+  "append",
+  "force",
+];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
 const TARGET_COMMANDS = ["inspect", "doctor", "tools", "call", "read", "prompt", "record", "replay"];

@@ -49,6 +49,7 @@ Options
   --env K=V       a variable of the command; --header 'N: v', --token T: sent to the URL
   --url URL       record, replay: the target
   --strict        replay: in the recorded order only
+  --append        record: add to the recording that is there; --force: replace it
   --revision DATE the only revision to speak
   --timeout N     seconds a server may take to answer
   --version       the version of this program

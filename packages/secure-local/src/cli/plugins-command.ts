@@ -12,7 +12,7 @@ import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
 import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
-import { ExitCode, print, styled } from "./terminal.js";
+import { ExitCode, print, printJson, styled } from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -42,7 +42,7 @@ async function list(line: CommandLine): Promise<number> {
   const reviews = secure.pluginReviews();
   await secure.stop();
   const listed = health.map((plugin) => ({ ...plugin, ...reviewed(reviews, plugin.name) }));
-  if (line.json) print(JSON.stringify(listed, null, 2));
+  if (line.json) printJson(listed);
   else show(listed);
   const well = listed.every(({ state, withheld }) => state === "ready" && Object.keys(withheld).length === 0);
   return well ? ExitCode.Ok : ExitCode.Failed;

@@ -3,7 +3,7 @@ import { loadPolicy } from "../policy/load-policy.js";
 import { reviewPolicy, type Remark } from "../policy/review-policy.js";
 import type { CommandLine } from "./command-line.js";
 import { policyFile } from "./settings.js";
-import { ExitCode, print, styled } from "./terminal.js";
+import { ExitCode, print, printJson, styled } from "./terminal.js";
 import { reviewedTools } from "./surroundings.js";
 
 /** Remarks do not change the exit code. @throws PolicyError with every fault of the file */
@@ -12,7 +12,7 @@ export async function policyCheck(line: CommandLine, named: string | undefined):
   const policy = await loadPolicy(file);
   const remarks = reviewPolicy(policy, await reviewedTools(policy));
   if (line.json) {
-    print(JSON.stringify({ ok: true, file, hash: policy.hash, remarks }, null, 2));
+    printJson({ ok: true, file, hash: policy.hash, remarks });
     return ExitCode.Ok;
   }
   const name = file ?? "The built-in policy";

@@ -2,7 +2,7 @@
 import { loadPolicy } from "../policy/load-policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { policyFile } from "./settings.js";
-import { ExitCode, print } from "./terminal.js";
+import { ExitCode, print, printJson } from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -34,7 +34,7 @@ async function show(line: CommandLine): Promise<number> {
   const text = describePolicy(await loadPolicy(named ?? policyFile(line)));
   if (line.json) {
     const { parse } = await import("yaml");
-    print(JSON.stringify(parse(text), null, 2));
+    printJson(parse(text));
   } else {
     print(text.trimEnd());
   }

@@ -7,7 +7,7 @@ import type { CommandLine } from "./command-line.js";
 import { judgeQuestion, type Judgement } from "./judge-question.js";
 import { readQuestion, readQuestionText } from "./policy-question.js";
 import { policyFile } from "./settings.js";
-import { ExitCode, print, styled } from "./terminal.js";
+import { ExitCode, print, printJson, styled } from "./terminal.js";
 import { surroundingsOf } from "./surroundings.js";
 
 const VERDICTS = {
@@ -24,7 +24,8 @@ export async function policyExplain(line: CommandLine): Promise<number> {
   const question = rest.length === 0 && /\s/.test(first.trim()) ? readQuestionText(first) : readQuestion(line.words);
   const policy = await loadPolicy(policyFile(line));
   const judgement = judgeQuestion(policy, question, await surroundingsOf(policy, line));
-  print(line.json ? JSON.stringify(jsonOf(policy, judgement), null, 2) : textOf(policy, judgement));
+  if (line.json) printJson(jsonOf(policy, judgement));
+  else print(textOf(policy, judgement));
   if (!line.json) print(styled("dim", byWhich(policyFile(line))));
   return ExitCode.Ok;
 }

@@ -12,7 +12,7 @@ import { type Judgement, judgeQuestion } from "./judge-question.js";
 import { placed } from "./policy-explain.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
 import { policyFile } from "./settings.js";
-import { complain, ExitCode, print, styled } from "./terminal.js";
+import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** Longest file of cases: some ten thousand. */
@@ -39,7 +39,7 @@ export async function policyTest(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(named ?? policyFile(line));
   const surroundings = await surroundingsOf(policy, line);
   const failures = cases.flatMap((each) => failureOf(policy, each, surroundings) ?? []);
-  if (line.json) print(JSON.stringify({ cases: cases.length, failures }, null, 2));
+  if (line.json) printJson({ cases: cases.length, failures });
   else report(file, cases.length, failures);
   return failures.length === 0 ? ExitCode.Ok : ExitCode.Failed;
 }

@@ -6,7 +6,7 @@ import { parsePolicy } from "../policy/parse-policy.js";
 import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { policyFile } from "./settings.js";
-import { complain, ExitCode, print } from "./terminal.js";
+import { complain, ExitCode, print, printJson } from "./terminal.js";
 
 /** Longest configuration: far beyond what people write. */
 const MAX_BYTES = 1024 * 1024;
@@ -35,7 +35,7 @@ export async function policyExport(line: CommandLine): Promise<number> {
   if (kind !== "vscode" || rest.length > 0)
     throw new UsageError("policy export needs what for, as in policy export vscode [FILE]");
   const { sandbox, notes } = toVscode(await loadPolicy(file ?? policyFile(line)));
-  print(JSON.stringify({ sandboxEnabled: true, sandbox }, null, 2));
+  printJson({ sandboxEnabled: true, sandbox });
   for (const note of notes) complain(`mcp-secure-local: ${note}`);
   return ExitCode.Ok;
 }

@@ -1,11 +1,10 @@
 // Writes a record for a person (one line of a table) or for a program (JSON), harmless to the terminal either way.
+import { escapeUnseen } from "../audit/escape-unseen.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { LogRecord } from "./record-filter.js";
 import { styled } from "./terminal.js";
 
 const WIDTHS = { time: 24, kind: 17, tool: 20, principal: 12, outcome: 14 } as const;
-/** What a terminal or a reader would not show, or obey. JSON allows it as an escape. */
-const UNSEEN = /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\u007f-\u009f\u2028\u2029\u2800]/gu;
 
 export const TABLE_HEAD: string = row(["time", "kind", "tool", "principal", "outcome", "rule"]);
 
@@ -24,11 +23,7 @@ export function tableRow(record: LogRecord): string {
 
 /** The line as it stands in the log, unseen characters as escapes; it says the same to whoever parses it. */
 export function jsonLine(line: string): string {
-  return line.replace(UNSEEN, (character) =>
-    [...Array(character.length).keys()]
-      .map((index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, "0")}`)
-      .join(""),
-  );
+  return escapeUnseen(line);
 }
 
 function row(cells: readonly unknown[]): string {

@@ -1,4 +1,5 @@
 // Runs one command line of `mcp-secure-local`, and loads only the command that is asked for.
+import { escapeUnseen } from "../audit/escape-unseen.js";
 import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
 import { serveCommand } from "./serve-command.js";
@@ -58,11 +59,12 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
     return await run(argv);
   } catch (error) {
     const name = error instanceof Error ? error.name : "";
-    if (error instanceof UsageError) complain(`mcp-secure-local: ${error.message}`);
+    const text = escapeUnseen(error instanceof Error ? error.message : String(error));
     // Each line of a policy error begins with its place in the file.
-    else if (name === "PolicyError") complain((error as Error).message);
-    else if (name === "AuditError" || name === "ServeError") complain(`mcp-secure-local: ${(error as Error).message}`);
-    else complain(error instanceof Error ? (error.stack ?? error.message) : String(error));
+    if (name === "PolicyError") complain(text);
+    else if (error instanceof UsageError || name === "AuditError" || name === "ServeError")
+      complain(`mcp-secure-local: ${text}`);
+    else complain(error instanceof Error && error.stack !== undefined ? escapeUnseen(error.stack) : text);
     return error instanceof UsageError || name === "PolicyError" ? ExitCode.Usage : ExitCode.Failed;
   }
 }

@@ -1,4 +1,5 @@
 // Writes to people: stdout and stderr as plain lines, colours only where a terminal shows them.
+import { escapeUnseen } from "../audit/escape-unseen.js";
 
 export type Stream = "stdout" | "stderr";
 
@@ -30,6 +31,16 @@ export function print(text: string): void {
 
 export function complain(text: string): void {
   process.stderr.write(`${text}\n`);
+}
+
+/** Prints a value as JSON that holds the same and acts on no terminal, whoever wrote what is in it. */
+export function printJson(value: unknown): void {
+  print(escapeUnseen(JSON.stringify(value, null, 2)));
+}
+
+/** The same on stderr, in one line. */
+export function complainJson(value: unknown): void {
+  complain(escapeUnseen(JSON.stringify(value)));
 }
 
 /** A reader that went away (`… | head`) ends the program quietly; nobody is left to tell. */

@@ -9,7 +9,7 @@ import { namesTarget } from "./remote/names-target.js";
 import { programVersion } from "./program-version.js";
 import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
-import { complain, ExitCode, print, styled } from "./terminal.js";
+import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
 const NONE =
   "The policy allows no tool that has anything to work on; mcp-secure-local policy check FILE says what is missing.";
@@ -32,7 +32,7 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
     input,
   }));
   if (line.json) {
-    print(JSON.stringify(tools, null, 2));
+    printJson(tools);
     return ExitCode.Ok;
   }
   if (tools.length === 0) print(NONE);

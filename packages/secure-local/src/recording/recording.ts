@@ -1,6 +1,7 @@
 // The file of a recorded conversation: JSON lines, the first of which says what it is.
-import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
+import * as fs from "node:fs";
 import { LocalError } from "@secure-local/mcp/client/node";
+import { escapeUnseen } from "../audit/escape-unseen.js";
 
 export type Message = Readonly<Record<string, unknown>>;
 export type Side = "client" | "server";
@@ -33,17 +34,21 @@ const LONGEST_LINE = 8 * 1024 * 1024;
 /** Longest recording read. */
 const MOST_BYTES = 256 * 1024 * 1024;
 
+/** What becomes of a recording that is there already. Without a word about it, it stays as it is, and nothing is recorded. */
+export type Existing = "keep" | "append" | "replace";
+
 export class RecordingFile {
   readonly #descriptor: number;
   readonly #startedAt: number = performance.now();
 
-  /** Throws a LocalError USAGE for a file that is there and is no recording: that one is not overwritten. */
-  constructor(path: string, target: string) {
-    refuseOther(path);
+  /** Throws a LocalError USAGE for a file that is there and is no recording, or is one that nobody said may be written to. */
+  constructor(path: string, target: string, existing: Existing = "keep") {
+    this.#descriptor = opened(path);
     try {
-      this.#descriptor = openSync(path, "w", OWNER_ONLY);
+      prepare(this.#descriptor, path, existing);
     } catch (error) {
-      throw new LocalError("USAGE", `${path} cannot be written: ${(error as Error).message}`);
+      fs.closeSync(this.#descriptor);
+      throw error;
     }
     const head: Head = { format: "mcp-recording", version: 1, target, startedAt: new Date().toISOString() };
     this.#write(head);
@@ -56,27 +61,32 @@ export class RecordingFile {
   }
 
   close(): void {
-    closeSync(this.#descriptor);
+    fs.closeSync(this.#descriptor);
   }
 
   #write(line: Head | Entry): void {
-    writeSync(this.#descriptor, `${JSON.stringify(line)}\n`);
+    fs.writeSync(this.#descriptor, `${escapeUnseen(JSON.stringify(line))}\n`);
   }
 }
 
-/** Throws a LocalError USAGE that says which line is no part of a recording. */
-export function readRecording(path: string): Entry[] {
+/** The conversations of a file, of which it holds several when it was added to. Throws a LocalError USAGE that says which line is no part of a recording. */
+export function readSessions(path: string): Entry[][] {
   const lines = textOf(path).split("\n");
-  const [head, ...rest] = lines.map((line, at) =>
-    line.trim() === "" ? undefined : parsedLine(line, `${path}:${at + 1}`),
-  );
-  if (head === undefined || !isHead(head))
-    throw new LocalError("USAGE", `${path} is no recording: make one with record`);
-  return rest.flatMap((entry, at) => {
-    if (entry === undefined) return [];
-    if (isEntry(entry)) return [entry];
-    throw new LocalError("USAGE", `${path}:${at + 2}: an entry has at, from, and message or line`);
-  });
+  const values = lines.map((line, at) => (line.trim() === "" ? undefined : parsedLine(line, `${path}:${at + 1}`)));
+  if (!isHead(values[0])) throw new LocalError("USAGE", `${path} is no recording: make one with record`);
+  const sessions: Entry[][] = [];
+  for (const [at, value] of values.entries()) {
+    if (value === undefined) continue;
+    if (isHead(value)) sessions.push([]);
+    else if (isEntry(value)) sessions.at(-1)?.push(value);
+    else throw new LocalError("USAGE", `${path}:${at + 1}: an entry has at, from, and message or line`);
+  }
+  return sessions;
+}
+
+/** All that is in a file, in its order. Throws as `readSessions` does. */
+export function readRecording(path: string): Entry[] {
+  return readSessions(path).flat();
 }
 
 /** The messages of an entry: several for a batch, none for what is no message. */
@@ -94,23 +104,54 @@ function contentOf(line: string): Pick<Entry, "message" | "line"> {
   }
 }
 
-function refuseOther(path: string): void {
+/** Neither a pipe nor a device under this name is waited for or written to. */
+function opened(path: string): number {
+  const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = fs.constants;
   let descriptor: number;
   try {
-    descriptor = openSync(path, "r");
-  } catch {
-    return;
+    descriptor = fs.openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, OWNER_ONLY);
+  } catch (error) {
+    throw new LocalError("USAGE", `${path} cannot be written: ${(error as Error).message}`);
   }
+  if (fs.fstatSync(descriptor).isFile()) return descriptor;
+  fs.closeSync(descriptor);
+  throw new LocalError("USAGE", `${path} is no regular file: name another one`);
+}
+
+/** Judges and changes the open file, which nobody can exchange any more. */
+function prepare(descriptor: number, path: string, existing: Existing): void {
+  const { size } = fs.fstatSync(descriptor);
   const start = Buffer.alloc(START.length);
-  const length = readSync(descriptor, start, 0, START.length, 0);
-  closeSync(descriptor);
-  if (length === 0 || start.toString() === START) return;
-  throw new LocalError("USAGE", `${path} is there and is no recording: name another file`);
+  const last = Buffer.alloc(1);
+  fs.readSync(descriptor, start, 0, START.length, 0);
+  if (size > 0 && start.toString() !== START)
+    throw new LocalError("USAGE", `${path} is there and is no recording: name another file`);
+  if (size > 0 && existing === "keep")
+    throw new LocalError(
+      "USAGE",
+      `${path} holds a recording already: name another file, or add --append to go on in it, or --force to replace it`,
+    );
+  if (size > 0) fs.readSync(descriptor, last, 0, 1, size - 1);
+  if (size > 0 && existing === "append" && last.toString() !== "\n")
+    throw new LocalError(
+      "USAGE",
+      `${path} ends in the middle of a line: name another file, or replace it with --force`,
+    );
+  try {
+    // It may be an older one that others could read.
+    fs.fchmodSync(descriptor, OWNER_ONLY);
+  } catch (error) {
+    throw new LocalError(
+      "USAGE",
+      `${path} cannot be kept from others (${(error as Error).message}): name another file`,
+    );
+  }
+  if (existing === "replace") fs.ftruncateSync(descriptor, 0);
 }
 
 function textOf(path: string): string {
   try {
-    const bytes = readFileSync(path);
+    const bytes = fs.readFileSync(path);
     if (bytes.length <= MOST_BYTES) return bytes.toString("utf8");
   } catch (error) {
     throw new LocalError("USAGE", `${path} cannot be read: ${(error as Error).message}`);
@@ -127,7 +168,7 @@ function parsedLine(line: string, place: string): unknown {
 }
 
 function isHead(value: unknown): value is Head {
-  const { format, version } = value as Partial<Head>;
+  const { format, version } = (value ?? {}) as Partial<Head>;
   return format === "mcp-recording" && version === 1;
 }
 

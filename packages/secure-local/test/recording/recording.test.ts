@@ -1,12 +1,12 @@
 // Conversations are recorded as they were, and replayed from either side.
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import { differences } from "../../src/recording/differences.js";
 import { recordChild } from "../../src/recording/record-child.js";
 import { recordLink } from "../../src/recording/record-link.js";
-import { type Entry, type Message, readRecording, RecordingFile } from "../../src/recording/recording.js";
+import { type Entry, type Message, readRecording, readSessions, RecordingFile } from "../../src/recording/recording.js";
 import { replayClient } from "../../src/recording/replay-client.js";
 import { ReplayServer } from "../../src/recording/replay-server.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
@@ -58,13 +58,47 @@ describe("record", () => {
     recording.close();
   });
 
-  it("overwrites nothing but recordings", () => {
+  it("overwrites nothing without being told to, and nothing but recordings", () => {
+    const { file, recording } = newRecording();
+    recording.take("client", JSON.stringify(LIST));
+    recording.close();
+    const before = readFileSync(file, "utf8");
+    expect(() => new RecordingFile(file, "again")).toThrow("add --append to go on in it, or --force to replace it");
+    expect(readFileSync(file, "utf8")).toBe(before);
+    new RecordingFile(file, "again", "append").close();
+    expect(readFileSync(file, "utf8").startsWith(before)).toBe(true);
+    expect(readSessions(file).map((entries) => entries.length)).toEqual([1, 0]);
+    new RecordingFile(file, "again", "replace").close();
+    expect(readSessions(file)).toEqual([[]]);
+    for (const existing of ["keep", "append", "replace"] as const) {
+      writeFileSync(file, "my notes");
+      expect(() => new RecordingFile(file, "again", existing)).toThrow("is no recording");
+      expect(readFileSync(file, "utf8")).toBe("my notes");
+    }
+    writeFileSync(file, before.trimEnd());
+    expect(() => new RecordingFile(file, "again", "append")).toThrow("ends in the middle of a line");
+    expect(() => new RecordingFile(temporaryFolder(), "a folder")).toThrow("cannot be written");
+  });
+
+  it("keeps an older recording from others before it writes into it", () => {
     const { file, recording } = newRecording();
     recording.close();
-    new RecordingFile(file, "again").close();
-    writeFileSync(file, "my notes");
-    expect(() => new RecordingFile(file, "again")).toThrow("is no recording");
-    expect(readFileSync(file, "utf8")).toBe("my notes");
+    for (const existing of ["append", "replace"] as const) {
+      chmodSync(file, 0o644);
+      new RecordingFile(file, "again", existing).close();
+      expect(statSync(file).mode & 0o777).toBe(0o600);
+    }
+  });
+
+  it("writes what nobody sees as escapes, and reads it back as it was", () => {
+    const { file, recording } = newRecording();
+    const message = { jsonrpc: "2.0", id: 1, method: "\u202e\u2066\u200b\u009b\u{e0041}" };
+    recording.take("client", JSON.stringify(message));
+    recording.take("server", "\u009d no JSON \u{e0041}");
+    recording.close();
+    expect(readFileSync(file, "utf8")).toMatch(/^[\n\x20-\x7e]*$/);
+    const [one, two] = readRecording(file);
+    expect([one?.message, two?.line]).toEqual([message, "\u009d no JSON \u{e0041}"]);
   });
 
   it("stands between a client on stdio and a link", async () => {

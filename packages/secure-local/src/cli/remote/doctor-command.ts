@@ -6,7 +6,7 @@ import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Target, targetText } from "../../remote/target.js";
 import { wayTo } from "../../remote/target-link.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { ExitCode, print, styled } from "../terminal.js";
+import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
 import { person, timeoutMs } from "./with-client.js";
@@ -18,7 +18,7 @@ export function doctorCommand(line: CommandLine): Promise<number> {
     const answerMs = timeoutMs(line);
     const options = { ...(await examOptions(target, line, answerMs)), answerMs };
     const diagnosis = await examine(options, line.json ? undefined : (finding) => tell(finding));
-    if (line.json) print(JSON.stringify({ target: targetText(target), ...diagnosis }, null, 2));
+    if (line.json) printJson({ target: targetText(target), ...diagnosis });
     else print(summary(diagnosis));
     return diagnosis.counts.fail > 0 ? ExitCode.Failed : ExitCode.Ok;
   });

@@ -1,7 +1,7 @@
 // Tells people why a command that talks to a server failed, and gives the exit code that says it to programs.
 import { LocalError, RpcError } from "@secure-local/mcp/client/node";
 import { cleanText } from "../../guard/cleaning/clean-text.js";
-import { complain, ExitCode } from "../terminal.js";
+import { complain, complainJson, ExitCode } from "../terminal.js";
 
 const UNAUTHORIZED = /^(?:UNAUTHORIZED|FORBIDDEN|AUTH_\w+)$/;
 const UNREACHABLE = new Set(["SPAWN_FAILED", "EXITED", "UNREACHABLE", "HTTP_STATUS", "INCOMPATIBLE", "INVALID_URL"]);
@@ -28,7 +28,7 @@ export async function reportingFailures(json: boolean, work: () => Promise<numbe
     if (exitCode === undefined) throw error;
     const { message } = error as Error;
     const { code, data } = error as { code: string | number; data?: unknown };
-    if (json) complain(JSON.stringify({ error: { code, message, ...(data === undefined ? {} : { data }), exitCode } }));
+    if (json) complainJson({ error: { code, message, ...(data === undefined ? {} : { data }), exitCode } });
     else complain(`mcp-secure-local: ${cleanText(message)}${rpcCode(error)}`);
     return exitCode;
   }

@@ -5,7 +5,7 @@ import { inspectOffering } from "../../inspection/inspect.js";
 import type { Offering } from "../../inspection/offering.js";
 import { inspection, type Inspection } from "../../remote/inspection.js";
 import type { CommandLine } from "../command-line.js";
-import { ExitCode, print, styled } from "../terminal.js";
+import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { listText } from "./list-text.js";
 import { toolEntry } from "./remote-tools.js";
 import { withClient } from "./with-client.js";
@@ -16,7 +16,8 @@ export function inspectCommand(line: CommandLine): Promise<number> {
   return withClient(line, USAGE, async ({ client, target }) => {
     const found = await inspection(client, target);
     const findings = inspectOffering(offeringOf(found));
-    print(line.json ? JSON.stringify({ ...found, findings }, null, 2) : `${text(found)}${findingsText(findings)}`);
+    if (line.json) printJson({ ...found, findings });
+    else print(`${text(found)}${findingsText(findings)}`);
     return ExitCode.Ok;
   });
 }

@@ -1,7 +1,7 @@
 // `mcp-secure-local prompt TARGET NAME [key=value…]`: gets a prompt of any server.
 import { readArguments } from "../call-arguments.js";
 import type { CommandLine } from "../command-line.js";
-import { ExitCode, print, styled } from "../terminal.js";
+import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { blockText } from "./content-text.js";
 import { withClient } from "./with-client.js";
 
@@ -19,7 +19,7 @@ export function promptCommand(line: CommandLine): Promise<number> {
       return [key, written ?? (typeof value === "string" ? value : JSON.stringify(value))];
     });
     const result = await client.prompt(name, Object.fromEntries(values), { signal });
-    if (line.json) print(JSON.stringify(result, null, 2));
+    if (line.json) printJson(result);
     else for (const { role, content } of result.messages) print(`${styled("bold", `${role}:`)} ${blockText(content)}`);
     return ExitCode.Ok;
   });

@@ -1,6 +1,6 @@
 // `mcp-secure-local read TARGET URI`: reads a resource of any server.
 import type { CommandLine } from "../command-line.js";
-import { ExitCode, print } from "../terminal.js";
+import { ExitCode, print, printJson } from "../terminal.js";
 import { contentsText } from "./content-text.js";
 import { withClient } from "./with-client.js";
 
@@ -13,7 +13,7 @@ const USAGE = {
 export function readCommand(line: CommandLine): Promise<number> {
   return withClient(line, USAGE, async ({ client, words: [uri = ""], signal }) => {
     const result = await client.read(uri, undefined, { signal });
-    if (line.json) print(JSON.stringify(result, null, 2));
+    if (line.json) printJson(result);
     else print(result.contents.map(contentsText).join("\n"));
     return ExitCode.Ok;
   });

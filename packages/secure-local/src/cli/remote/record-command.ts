@@ -17,8 +17,11 @@ export function recordCommand(line: CommandLine): Promise<number> {
     const { after = [] } = line;
     const [file, ...words] = line.words;
     if (file === undefined || line.words.length === after.length) throw new UsageError(USAGE);
+    if (line.append && line.force)
+      throw new UsageError("--append adds to a recording and --force replaces it; keep one");
     const { target } = await findTarget({ ...line, words }, USAGE);
-    const recording = new RecordingFile(file, targetText(target));
+    const existing = line.append ? "append" : line.force ? "replace" : "keep";
+    const recording = new RecordingFile(file, targetText(target), existing);
     const streams = { input: process.stdin, output: process.stdout };
     try {
       if (target.kind === "command") return await recordChild(target, recording, streams);

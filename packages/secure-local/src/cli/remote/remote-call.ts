@@ -1,10 +1,11 @@
 // `mcp-secure-local call TARGET NAME [ARGUMENTS]`: calls a tool of any server.
 import type { CallToolResult, Client, Tool } from "@secure-local/mcp/client";
+import { escapeUnseen } from "../../audit/escape-unseen.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { askYesNo } from "../ask-in-terminal.js";
 import { readArguments } from "../call-arguments.js";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
-import { complain, ExitCode, print } from "../terminal.js";
+import { complain, ExitCode, print, printJson } from "../terminal.js";
 import { blockText } from "./content-text.js";
 import { progressLine } from "./progress-line.js";
 import { isInteractive, questioner } from "./questioner.js";
@@ -73,11 +74,12 @@ async function agreed({ name, annotations }: Tool, args: object, line: CommandLi
 
 function show(result: CallToolResult, json: boolean): number {
   const failed = result.isError === true;
-  if (json) print(JSON.stringify(result, null, 2));
+  if (json) printJson(result);
   else {
     const blocks = (result.content ?? []).map(blockText);
     const { structuredContent } = result;
-    if (blocks.length === 0 && structuredContent !== undefined) blocks.push(JSON.stringify(structuredContent, null, 2));
+    if (blocks.length === 0 && structuredContent !== undefined)
+      blocks.push(escapeUnseen(JSON.stringify(structuredContent, null, 2)));
     (failed ? complain : print)(blocks.join("\n"));
   }
   return failed ? ExitCode.Tool : ExitCode.Ok;

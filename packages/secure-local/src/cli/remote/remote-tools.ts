@@ -1,7 +1,7 @@
 // `mcp-secure-local tools TARGET`: lists the tools of any server.
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import type { CommandLine } from "../command-line.js";
-import { ExitCode, print } from "../terminal.js";
+import { ExitCode, print, printJson } from "../terminal.js";
 import { type Entry, listText } from "./list-text.js";
 import { withClient } from "./with-client.js";
 
@@ -10,7 +10,7 @@ const USAGE = { usage: "tools takes one target; to call a tool: call TARGET NAME
 export function remoteTools(line: CommandLine): Promise<number> {
   return withClient(line, USAGE, async ({ client }) => {
     const tools = await client.tools().all();
-    if (line.json) print(JSON.stringify(tools, null, 2));
+    if (line.json) printJson(tools);
     else if (tools.length === 0) print("The server has no tools.");
     else print(listText(tools.map(toolEntry)));
     return ExitCode.Ok;

@@ -1,12 +1,13 @@
 // `mcp-secure-local replay FILE [TARGET]`: acts as the recorded server, or as the recorded client towards a target.
 import { createInterface } from "node:readline";
+import { LocalError } from "@secure-local/mcp/client/node";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import { type Entry, readRecording } from "../../recording/recording.js";
+import { type Entry, readRecording, readSessions } from "../../recording/recording.js";
 import { type Comparison, replayClient } from "../../recording/replay-client.js";
 import { ReplayServer } from "../../recording/replay-server.js";
 import { wayTo } from "../../remote/target-link.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { complain, ExitCode, print, styled } from "../terminal.js";
+import { complain, ExitCode, print, printJson, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
 import { person, timeoutMs } from "./with-client.js";
@@ -18,12 +19,19 @@ export function replayCommand(line: CommandLine): Promise<number> {
   return reportingFailures(line.json, async () => {
     const [file, ...words] = line.words;
     if (file === undefined || line.words.length === line.after?.length) throw new UsageError(USAGE);
-    const entries = readRecording(file);
-    if (words.length === 0 && line.url === undefined) return await asServer(entries, line);
+    if (words.length === 0 && line.url === undefined) return await asServer(readRecording(file), line);
+    const sessions = readSessions(file);
     if (line.strict) throw new UsageError("--strict is for replay without a target");
     const { target } = await findTarget({ ...line, words }, USAGE);
     const { link } = await wayTo(target, { token: line.token, person: person() });
-    return show(await replayClient(link(), entries, timeoutMs(line) ?? ANSWER_MS), line.json);
+    const compared: Comparison[] = [];
+    for (const entries of sessions)
+      compared.push(...(await replayClient(link(), entries, timeoutMs(line) ?? ANSWER_MS)));
+    if (compared.length > 0) return show(compared, line.json);
+    throw new LocalError(
+      "EMPTY",
+      `${file} holds no request, so there is nothing to compare: record a conversation first`,
+    );
   });
 }
 
@@ -39,7 +47,7 @@ async function asServer(entries: readonly Entry[], { strict }: CommandLine): Pro
 
 function show(comparisons: readonly Comparison[], json: boolean): number {
   const changed = comparisons.filter(({ differences }) => differences.length > 0);
-  if (json) print(JSON.stringify(comparisons, null, 2));
+  if (json) printJson(comparisons);
   else {
     for (const { request, differences } of changed) {
       print(`${styled("red", "differs")}  ${styled("bold", cleanLine(request))}`);
