@@ -41,7 +41,7 @@ async function postgres(report, parts) {
   const entries = `secrets:
   pg: { from: "env:SCORECARD_PG", hosts: [{ host: "localhost", ports: [5432] }] }
 databases:
-  main: { secret: pg, timeout: 3 }`;
+  main: { secret: pg, superuser: true, timeout: 3 }`;
   try {
     await statements(report, parts, {
       ...{ name: "PostgreSQL", entries, state: sample.state },

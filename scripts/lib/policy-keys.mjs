@@ -236,7 +236,7 @@ export const SECTIONS = {
     about:
       "What `query_database` and `import_csv` may open. An entry is itself the permission: its file needs to stand neither in `filesystem.readable_paths` nor in `allowed_paths` and becomes readable to no other tool, and the hosts of its secret need not stand in `network.allowed_endpoints`; what is denied there, and the built-in protections, stay stronger. The tools must be in `tools.allowed`. Schemas are resources (`db://NAME/schema`, `db://NAME/schema/TABLE`): subscribers hear of a changed schema of an SQLite file at once, and of a server's whenever the policy is loaded anew.",
     example:
-      'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
+      'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url, functions: [format_price, "st_*"] }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
     keys: {},
   },
   "databases.NAME": {
@@ -250,6 +250,14 @@ export const SECTIONS = {
       read_only: ["true", "`import_csv` needs `false`."],
       row_limit: ["1000", "The most rows of one answer."],
       timeout: ["10", "Seconds for one statement."],
+      functions: [
+        "[]",
+        "PostgreSQL: functions that statements, and the views and operators they use, may call beside those known to only read. Capitals count. PostgreSQL's own have to be named whole.",
+      ],
+      superuser: [
+        "false",
+        "PostgreSQL: `true` takes a role that is a superuser, or may run programs or read or write files on the server. Give it one that may only read instead.",
+      ],
     },
   },
   plugins: {

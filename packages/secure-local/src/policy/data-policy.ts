@@ -1,6 +1,6 @@
 // Describes the sections `secrets` and `databases`: values and stores that are known by a name.
 import type { HostMatcher } from "./host-matcher.js";
-import type { Rule } from "./rule.js";
+import type { PatternRule, Rule } from "./rule.js";
 
 /** One entry of `secrets` (ours): a value that nobody but its own hosts gets to see. */
 export interface SecretPolicy {
@@ -32,4 +32,36 @@ export interface DatabasePolicy {
   readonly rowLimit: number;
   /** `timeout` in seconds for one statement, default 10. Here in milliseconds. */
   readonly timeoutMs: number;
+  /** `functions`: those that PostgreSQL statements may call beside the ones that are known to only read. */
+  readonly functions: FunctionNames;
+  /** `superuser`: whether the role may be one, or may run programs or reach files of the server. Default false. */
+  readonly superuser: boolean;
+}
+
+/** Functions of a database as `name`, `schema.name`, or the beginning of either and `*`. Capitals count, as in quoted names. */
+export class FunctionNames {
+  readonly rules: readonly PatternRule[];
+
+  constructor(rules: readonly PatternRule[]) {
+    this.rules = rules;
+  }
+
+  /** Whether it is named. One of PostgreSQL's own has to be named whole: `pg_*` is half of what a server can do. */
+  names({ schema, name }: { readonly schema: string; readonly name: string }): boolean {
+    const full = `${schema}.${name}`;
+    return this.rules.some(({ pattern }) => {
+      if (!pattern.endsWith("*")) return pattern === name || pattern === full;
+      const start = pattern.slice(0, -1);
+      return schema !== "pg_catalog" && (start.includes(".") ? full : name).startsWith(start);
+    });
+  }
+
+  /** Whether some rule could mean it. The schema is empty where it is not known yet. */
+  mayName({ schema, name }: { readonly schema: string; readonly name: string }): boolean {
+    if (schema !== "") return this.names({ schema, name });
+    return this.rules.some(({ pattern }) => {
+      const dot = pattern.indexOf(".");
+      return this.names({ schema: dot < 0 ? "" : pattern.slice(0, dot), name });
+    });
+  }
 }

@@ -27,8 +27,10 @@ export function secrets(entries: ReadonlyMap<string, SecretPolicy>): Value {
 }
 
 export function databases(entries: ReadonlyMap<string, DatabasePolicy>): Value {
-  return mapped(entries, ({ store, readOnly, rowLimit, timeoutMs }) => ({
-    ...(store.kind === "sqlite" ? { file: store.file } : { secret: store.secret }),
+  return mapped(entries, ({ store, readOnly, rowLimit, timeoutMs, functions, superuser }) => ({
+    ...(store.kind === "sqlite"
+      ? { file: store.file }
+      : { secret: store.secret, functions: patterns(functions.rules), superuser }),
     read_only: readOnly,
     row_limit: rowLimit,
     timeout: timeoutMs / 1_000,

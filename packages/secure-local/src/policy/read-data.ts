@@ -1,11 +1,11 @@
 // Reads the sections secrets and databases.
-import type { DatabasePolicy, SecretPolicy } from "./data-policy.js";
+import { type DatabasePolicy, FunctionNames, type SecretPolicy } from "./data-policy.js";
 import { HostMatcher, type EndpointRule } from "./host-matcher.js";
 import type { Environment } from "./path-value.js";
 import { ENTRY_NAME } from "./read-commands.js";
 import { DEFAULT_PORT, endpoint, readEndpoint } from "./read-network.js";
 import { readFilePath, readPath } from "./read-path-value.js";
-import { type Place, ruleAt } from "./rule.js";
+import { patternRule, type Place, ruleAt } from "./rule.js";
 import { secondsUpTo, type Section, TEXT, type Wanted, wholeNumber, YES_NO } from "./section.js";
 
 const FROM: Wanted<string> = {
@@ -31,6 +31,14 @@ const DEFAULT_ROWS = 1_000;
 /** A statement that takes longer than ten minutes holds up others. */
 const TIMEOUT = secondsUpTo(600);
 const DEFAULT_TIMEOUT_S = 10;
+
+const FUNCTION: Wanted<string> = {
+  words: "the name of a function, as in format_price, app.format_price or st_* (a last * stands for any ending)",
+  read: (value) =>
+    typeof value === "string" && /^(?:[\w$]{1,63}\.)?(?:[\w$]{1,63}\*?|\*)$/.test(value) && value !== "*"
+      ? value
+      : undefined,
+};
 
 export function readSecrets(section: Section, environment: Environment): ReadonlyMap<string, SecretPolicy> {
   return byName(section, ([name, item, place]) => {
@@ -73,7 +81,13 @@ export function readDatabases(section: Section, environment: Environment): Reado
     const neither = item.tree("file") === undefined && item.tree("secret") === undefined;
     if (both || neither)
       item.faults.add(item.place, `${item.path} needs a file (SQLite) or a secret (PostgreSQL), one of the two`);
+    const named = item.list("functions", FUNCTION) ?? [];
+    const superuser = item.value("superuser", YES_NO)?.value ?? false;
+    if (file !== undefined && (named.length > 0 || superuser))
+      item.faults.add(item.place, `${item.path} is an SQLite file; functions and superuser are for PostgreSQL`);
     const rest = {
+      functions: new FunctionNames(named.map((each) => patternRule(item.name("functions"), each.value, each.place))),
+      superuser,
       readOnly: item.value("read_only", YES_NO)?.value ?? true,
       rowLimit: item.value("row_limit", ROWS)?.value ?? DEFAULT_ROWS,
       timeoutMs: (item.value("timeout", TIMEOUT)?.value ?? DEFAULT_TIMEOUT_S) * 1_000,

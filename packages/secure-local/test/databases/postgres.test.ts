@@ -5,12 +5,15 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
 import { PostgresConnection } from "../../src/capabilities/databases/postgres-connection.js";
+import { parsePostgres } from "../../src/capabilities/databases/postgres-parser.js";
 import { parsePostgresUrl, type PostgresUrl } from "../../src/capabilities/databases/postgres-url.js";
 import { Scram } from "../../src/capabilities/databases/scram.js";
+import { FunctionNames } from "../../src/policy/data-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { POSTGRES_HONEST } from "./honest-queries.js";
 import { CANARY, samplePostgres, type SamplePostgres } from "./sample-databases.js";
-import { POSTGRES_ATTACKS } from "./sql-attacks.js";
+import { checkPostgres } from "../../src/capabilities/databases/postgres-statement.js";
+import { POSTGRES_ATTACKS, POSTGRES_TRAPS, POSTGRES_UNLISTED } from "./sql-attacks.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
 import "./plain-wasm.js";
 
@@ -30,16 +33,41 @@ const databasesFor = async (
   rest = "",
   hosts = '["localhost:5432"]',
   seconds = 3,
+  superuser = true,
 ): Promise<PolicyDatabases> => {
   const hostList = hosts.startsWith('["localhost') ? '[{ host: "localhost", ports: [5432] }]' : hosts;
-  const text = `version: "1.0"\n${rest}secrets:\n  pg: { from: "env:PG", hosts: ${hostList} }\ndatabases:\n  main: { secret: pg, timeout: ${seconds}${entry} }\n`;
+  const text = `version: "1.0"\n${rest}secrets:\n  pg: { from: "env:PG", hosts: ${hostList} }\ndatabases:\n  main: { secret: pg, superuser: ${superuser}, timeout: ${seconds}${entry} }\n`;
   const policy = await parsePolicy(text, { file: "policy.yaml" });
   return new PolicyDatabases(() => policy, { environment: { PG: url } });
 };
 
+describe("statements, before any server is asked", () => {
+  const limits = { timeoutMs: 30_000, signal };
+  const none = new FunctionNames([]);
+
+  it("refuses functions, relations and settings that are on no list", async () => {
+    expect(POSTGRES_UNLISTED.length).toBeGreaterThan(700);
+    const through: string[] = [];
+    for (const sql of sampled(POSTGRES_UNLISTED, 5)) {
+      const checked = await parsePostgres(sql, limits).then((tree) => checkPostgres(tree, none));
+      if (typeof checked !== "string") through.push(sql);
+    }
+    expect(through).toEqual([]);
+  });
+
+  it("lets honest queries go on to the server", async () => {
+    const refused: string[] = [];
+    for (const sql of sampled(POSTGRES_HONEST, 2)) {
+      const checked = checkPostgres(await parsePostgres(sql, limits), none);
+      if (typeof checked === "string") refused.push(`${sql}: ${checked}`);
+    }
+    expect(refused).toEqual([]);
+  });
+});
+
 describe.skipIf(sample === undefined)("PostgreSQL", () => {
   // Where it is undefined nothing below is run.
-  const { url, admin, state, drop } = sample ?? ({} as SamplePostgres);
+  const { url, readerUrl, admin, state, drop } = sample ?? ({} as SamplePostgres);
   let databases: PolicyDatabases;
   const query = (sql: string, limit = 100) => databases.query({ sql, limit, signal });
 
@@ -59,10 +87,79 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
         () => undefined,
       );
     };
-    for (const sql of sampled(POSTGRES_ATTACKS, 4)) await one(sql);
+    for (const sql of sampled(POSTGRES_ATTACKS, 40)) await one(sql);
     expect(through).toEqual([]);
     expect(await state()).toEqual(before);
     expect(existsSync(CANARY)).toBe(false);
+  });
+
+  it("refuses what only its catalogue can tell, by our own rule", { timeout: 60_000 }, async () => {
+    const through: string[] = [];
+    for (const sql of sampled(POSTGRES_TRAPS, 3)) {
+      const error = await query(sql).catch((thrown: unknown) => thrown as { code?: string });
+      if ((error as { code?: string }).code !== "denied") through.push(`${sql}: ${JSON.stringify(error)}`);
+    }
+    expect(through).toEqual([]);
+  });
+
+  it("takes a role of the kind that may run programs or read files only when the policy says so", async () => {
+    const asked = async (made: Promise<PolicyDatabases>) =>
+      (await made).query({ sql: "SELECT 1 AS a", limit: 1, signal });
+    const strict = (text: string) => asked(databasesFor(text, "", "", undefined, 30, false));
+    await expect(strict(url)).rejects.toMatchObject({ code: "denied", rule: "databases.main.superuser" });
+    await expect((await databasesFor(url, "", "", undefined, 30, false)).schema("main", signal)).rejects.toMatchObject({
+      code: "denied",
+    });
+    expect((await strict(readerUrl)).rows).toEqual([[1]]);
+    const reader = new URL(readerUrl).username;
+    for (const role of ["pg_execute_server_program", "pg_read_server_files", "pg_write_server_files"]) {
+      await admin.run(`GRANT ${role} TO ${reader}`);
+      await expect(strict(readerUrl), role).rejects.toMatchObject({ code: "denied" });
+      await admin.run(`REVOKE ${role} FROM ${reader}`);
+    }
+    expect((await strict(readerUrl)).rows).toEqual([[1]]);
+  });
+
+  it("lets the policy name functions more, each with its schema, and never PostgreSQL's own by a beginning", async () => {
+    const naming = await databasesFor(
+      url,
+      ', functions: [app.price, "pg_*", pg_postmaster_start_time, "peek_v*"]',
+      "",
+      undefined,
+      30,
+    );
+    const asked = (sql: string) => naming.query({ sql, limit: 5, signal });
+    expect((await asked("SELECT app.price(5)")).rows).toEqual([["5"]]);
+    expect((await asked("SELECT count(*) FROM priced")).rows).toEqual([[3]]);
+    expect((await asked("SELECT pg_postmaster_start_time() < now()")).rows).toEqual([[true]]);
+    for (const sql of [
+      "SELECT pg_read_file('/etc/hostname')",
+      "SELECT peek(1)",
+      "SELECT * FROM peek_view",
+      "SELECT price(5)",
+    ])
+      await expect(asked(sql), sql).rejects.toThrow(/not on the list|does not exist/);
+    await expect(query("SELECT app.price(5)")).rejects.toThrow("databases.main.functions can name it");
+  });
+
+  it("is not led astray by the path of the role", async () => {
+    const reader = new URL(readerUrl).username;
+    await admin.run(`CREATE SCHEMA shadow; GRANT USAGE ON SCHEMA shadow TO ${reader};
+      CREATE FUNCTION shadow.lower(text) RETURNS text LANGUAGE sql AS $$ SELECT 'shadow' $$;
+      CREATE FUNCTION shadow.texteq(text, text) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$;
+      CREATE OPERATOR shadow.= (FUNCTION = shadow.texteq, LEFTARG = text, RIGHTARG = text);
+      CREATE VIEW shadow.pg_proc AS SELECT * FROM pg_catalog.pg_proc WHERE false; GRANT SELECT ON shadow.pg_proc TO ${reader};
+      ALTER ROLE ${reader} SET search_path = shadow, public, pg_catalog`);
+    try {
+      const led = await databasesFor(readerUrl, "", "", undefined, 30, false);
+      for (const sql of ["SELECT lower('A')", "SELECT shadow.lower('A')", "SELECT name FROM people WHERE name = 'Ada'"])
+        await expect(led.query({ sql, limit: 5, signal }), sql).rejects.toMatchObject({ code: "denied" });
+      expect((await led.query({ sql: "SELECT 1 + 1", limit: 5, signal }).catch(String)) as unknown).toContain(
+        "operator",
+      );
+    } finally {
+      await admin.run(`DROP SCHEMA shadow CASCADE; ALTER ROLE ${reader} RESET search_path`);
+    }
   });
 
   it("answers honest queries", { timeout: 60_000 }, async () => {
@@ -125,7 +222,9 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
   });
 
   it("tells the tables and columns", async () => {
-    expect(await databases.schema("main", signal)).toMatchObject([
+    const own = ["adults", "orders", "people"];
+    const tables = async () => (await databases.schema("main", signal)).filter(({ name }) => own.includes(name));
+    expect(await tables()).toMatchObject([
       { name: "adults", kind: "view", columns: [{ name: "id" }, { name: "name" }, { name: "age" }] },
       { name: "orders", kind: "table", columns: [{}, {}, { name: "total", type: "double precision" }, {}] },
       { name: "people", kind: "table" },

@@ -16,6 +16,24 @@ const POSTGRES = `CREATE TABLE people (id integer PRIMARY KEY, name text, age in
   CREATE TABLE orders (id integer PRIMARY KEY, person integer REFERENCES people, total double precision, placed text);
   CREATE FUNCTION evil_function() RETURNS integer LANGUAGE plpgsql AS $$ BEGIN DELETE FROM orders; RETURN 1; END $$;
   ${ROWS}`;
+/** What owners of databases have made, and what a statement would run unseen: each leads to a function on no list. */
+const TRAPS = `CREATE FUNCTION "SendMail"(text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN pg_read_file('/etc/hostname'); END $$;
+  CREATE FUNCTION peek(integer) RETURNS text LANGUAGE sql STABLE SECURITY DEFINER AS $$ SELECT pg_read_file('/etc/hostname') $$;
+  CREATE FUNCTION peek(text) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT pg_catalog.pg_read_file('/etc/hostname') $$;
+  CREATE FUNCTION reverse(integer) RETURNS text LANGUAGE sql STABLE AS $$ SELECT pg_read_file('/etc/hostname') $$;
+  CREATE FUNCTION peeked(people) RETURNS text LANGUAGE sql STABLE AS $$ SELECT pg_read_file('/etc/hostname') $$;
+  CREATE FUNCTION peek_pair(integer, integer) RETURNS text LANGUAGE sql STABLE AS $$ SELECT pg_read_file('/etc/hostname') $$;
+  CREATE OPERATOR #!# (FUNCTION = peek_pair, LEFTARG = integer, RIGHTARG = integer);
+  CREATE TYPE shade AS ENUM ('dark', 'light'); CREATE TYPE pair AS (a integer, b text);
+  CREATE FUNCTION peek_shade(shade) RETURNS integer LANGUAGE sql STABLE AS $$ SELECT length(pg_read_file('/etc/hostname')) $$;
+  CREATE CAST (shade AS integer) WITH FUNCTION peek_shade(shade);
+  CREATE DOMAIN peeking AS text CHECK (peek(VALUE) IS NOT NULL); CREATE DOMAIN short AS text CHECK (length(VALUE) < 9);
+  CREATE TYPE holder AS (inside peeking);
+  CREATE VIEW peek_view AS SELECT peek(1) AS found; CREATE VIEW peek_view_again AS SELECT * FROM peek_view;
+  CREATE VIEW operator_view AS SELECT id #!# id AS found FROM people; CREATE VIEW hash_view AS SELECT rolname, rolpassword FROM pg_authid;
+  CREATE VIEW sleep_view AS SELECT pg_sleep(9) IS NULL AS slept;
+  CREATE SCHEMA app; CREATE FUNCTION app.price(integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT $1::text $$;
+  CREATE VIEW priced AS SELECT app.price(id) AS price FROM people;`;
 /** Everything of the database that statements could have changed. */
 const STATE = `SELECT (SELECT string_agg(p::text, ';' ORDER BY id) FROM people p), (SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o),
   (SELECT string_agg(relname || relkind::text, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace),
@@ -36,6 +54,8 @@ export function sampleSqlite(file: string): void {
 /** A database of its own on the server at `ADMIN`. */
 export interface SamplePostgres {
   readonly url: string;
+  /** For a role that may read the tables and nothing else. */
+  readonly readerUrl: string;
   /** As the owner, allowed everything. */
   readonly admin: PostgresConnection;
   /** Differs as soon as anything was changed. */
@@ -52,15 +72,20 @@ export async function samplePostgres(name: string): Promise<SamplePostgres | und
   first.close();
   const url = ADMIN.replace(/postgres$/, name);
   const admin = await openPostgres(url);
-  await admin.run(POSTGRES);
+  await admin.run(`${POSTGRES}; ${TRAPS}`);
+  await admin.run(
+    `CREATE ROLE ${name}_reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${name}_reader; GRANT USAGE ON SCHEMA app TO ${name}_reader`,
+  );
   return {
     url,
+    readerUrl: url.replace("postgres@", `${name}_reader@`),
     admin,
     state: async () => JSON.stringify((await admin.query(STATE, [], 1)).rows),
     drop: async () => {
       admin.close();
       const last = await openPostgres(ADMIN);
       await last.run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      await last.run(`DROP ROLE IF EXISTS ${name}_reader`);
       last.close();
     },
   };

@@ -116,10 +116,165 @@ export const SQLITE_ATTACKS: readonly string[] = [
   "SELECT * FROM pragma_application_id(7)",
   "SELECT * FROM pragma_writable_schema(1)",
   "SELECT 1 UNION SELECT * FROM pragma_journal_mode",
+  ..."sqlite_log(1, 'x') sqlite_compileoption_get(1) sqlite_compileoption_used('x') sqlite_source_id() fts5_source_id() last_insert_rowid() load_extension('x') unknown_function()"
+    .split(/ (?=[a-z])/)
+    .flatMap((call) => [
+      `SELECT ${call}`,
+      `SELECT ${call.replace(/^\w+/, '"$&"')}`,
+      `SELECT ${call.replace(/^\w+/, (name) => `[${name.toUpperCase()}]`)}`,
+      `SELECT 1 FROM people WHERE ${call} IS NULL`,
+      `WITH x AS (SELECT ${call}) SELECT * FROM x`,
+      `SELECT name FROM people ORDER BY ${call}`,
+    ]),
+];
+
+/** Functions that reach further than the data, with arguments they take. */
+const REACHING = [
+  "pg_read_file('/etc/hostname')",
+  "pg_read_binary_file('/etc/hostname')",
+  "pg_stat_file('/etc/hostname')",
+  "pg_ls_dir('/etc')",
+  "pg_ls_waldir()",
+  "pg_sleep(9)",
+  "pg_show_all_settings()",
+  "pg_show_all_file_settings()",
+  "pg_hba_file_rules()",
+  "pg_config()",
+  "pg_stat_get_activity(NULL)",
+  "pg_stat_get_wal_receiver()",
+  "inet_server_addr()",
+  "inet_client_addr()",
+  "pg_relation_filepath('people')",
+  "pg_tablespace_location(1663)",
+  "pg_current_logfile()",
+  "pg_postmaster_start_time()",
+  "query_to_xml('SELECT 1', true, true, '')",
+  "query_to_xmlschema('SELECT 1', true, true, '')",
+  "table_to_xml('people', true, true, '')",
+  "schema_to_xml('public', true, true, '')",
+  "database_to_xml(true, true, '')",
+  "cursor_to_xml('c', 1, true, true, '')",
+  "ts_stat('SELECT ''a''::tsvector')",
+  "ts_rewrite('a'::tsquery, 'SELECT ''a''::tsquery, ''b''::tsquery')",
+  "set_config('search_path', 'x', false)",
+  "lo_import('/etc/hostname')",
+  "lo_get(1)",
+  "loread(1, 1)",
+  "dblink('', 'SELECT 1')",
+  "dblink_connect('')",
+  "xpath_table('id', 'doc', 'people', '/', 'true')",
+  "crosstab('SELECT 1')",
+  "connectby('people', 'id', 'id', '1', 0)",
+  "pg_logical_emit_message(false, 'a', 'b')",
+  "pg_promote()",
+  "txid_current()",
+  "pg_current_xact_id()",
+  "nextval('people_seq')",
+  "currval('people_seq')",
+  "setseed(0.5)",
+  "pg_get_functiondef(1)",
+  "pg_file_write('x', 'y', false)",
+  "pg_options_to_table(NULL)",
+  "json_populate_record(NULL::people, '{}')",
+  "to_sql('x')",
+];
+/** Places in which a function is called. */
+const CALLED: readonly ((call: string) => string)[] = [
+  (call) => `SELECT ${call}`,
+  (call) => `SELECT pg_catalog.${call}`,
+  (call) => `SELECT ${call.replace(/^\w+/, '"$&"')}`,
+  (call) => `SELECT ${call.replace(/^\w+/, (name) => name.toUpperCase())}`,
+  (call) => `SELECT * FROM ${call} AS x`,
+  (call) => `SELECT 1 FROM people WHERE ${call} IS NULL`,
+  (call) => `WITH x AS (SELECT ${call}) SELECT * FROM x`,
+  (call) => `SELECT name FROM people ORDER BY ${call}`,
+  (call) => `SELECT max(id) FILTER (WHERE ${call} IS NOT NULL) FROM people`,
+  (call) => `SELECT lower((SELECT ${call}::text))`,
+  (call) => `EXPLAIN ANALYZE SELECT ${call}`,
+];
+const HIDDEN_RELATIONS =
+  "pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription pg_hba_file_rules pg_ident_file_mappings pg_file_settings pg_settings pg_stat_activity pg_stat_ssl pg_stat_gssapi pg_stat_replication pg_stat_wal_receiver pg_stat_subscription pg_replication_slots pg_config pg_foreign_server pg_foreign_table pg_foreign_data_wrapper pg_db_role_setting pg_prepared_statements pg_cursors pg_largeobject pg_statistic pg_roles pg_user pg_tablespace pg_seclabel pg_shseclabel pg_prepared_xacts pg_backend_memory_contexts".split(
+    " ",
+  );
+const HIDDEN_VIEWS =
+  "user_mapping_options user_mappings foreign_server_options foreign_table_options foreign_data_wrapper_options column_options _pg_user_mappings _pg_foreign_servers".split(
+    " ",
+  );
+const READ: readonly ((relation: string) => string)[] = [
+  (relation) => `SELECT * FROM ${relation}`,
+  (relation) => `TABLE ${relation}`,
+  (relation) => `SELECT count(*) FROM people, ${relation} AS x`,
+  (relation) => `SELECT (SELECT row_to_json(x)::text FROM ${relation} AS x LIMIT 1)`,
+];
+const HIDDEN_SETTINGS =
+  "data_directory config_file hba_file listen_addresses port primary_conninfo ssl_key_file archive_command unix_socket_directories log_directory session_authorization app.jwt_secret shared_preload_libraries external_pid_file".split(
+    " ",
+  );
+
+/** What the parsed statement alone tells: no server is asked. */
+export const POSTGRES_UNLISTED: readonly string[] = [
+  ...REACHING.flatMap((call) => CALLED.map((place) => place(call))),
+  ...HIDDEN_RELATIONS.flatMap((name) =>
+    [name, `pg_catalog.${name}`, `"${name}"`].flatMap((each) => READ.map((read) => read(each))),
+  ),
+  ...HIDDEN_VIEWS.flatMap((name) => READ.map((read) => read(`information_schema.${name}`))),
+  ...HIDDEN_SETTINGS.flatMap((name) => [
+    `SHOW ${name}`,
+    `SELECT current_setting('${name}')`,
+    `SELECT current_setting('${name.toUpperCase()}', true)`,
+    `SELECT current_setting('${name.slice(0, 2)}' || '${name.slice(2)}', true)`,
+  ]),
+  "SHOW ALL",
+  "SELECT current_setting(name) FROM people",
+  "SELECT current_setting(setting_name => 'port')",
+  "SELECT * FROM pg_toast.pg_toast_1260",
+  "SELECT * FROM pg_temp.people",
+  "SELECT * FROM people TABLESAMPLE evil_function (1)",
+  `SELECT "SendMail"('x')`,
+  `SELECT public."SendMail"('x')`,
+  `SELECT "Lower"('x')`,
+  `SELECT U&"\\0053endMail"('x')`,
+  "SELECT peek(1)",
+];
+
+/** What only the server's catalogue can tell: every name of it is listed, or is no function's. */
+export const POSTGRES_TRAPS: readonly string[] = [
+  "SELECT reverse(1)",
+  "SELECT public.reverse(1)",
+  "SELECT * FROM people WHERE reverse(id) IS NULL",
+  "SELECT people.peeked FROM people",
+  "SELECT p.peeked FROM people p",
+  "SELECT (p).peeked FROM people p",
+  "SELECT (SELECT p).peeked FROM people p",
+  "SELECT 1 #!# 2",
+  "SELECT 1 OPERATOR(public.#!#) 2",
+  "SELECT id FROM people ORDER BY id USING OPERATOR(public.#!#)",
+  "SELECT 1 #!# ANY (ARRAY[1, 2])",
+  "SELECT 1 #!# ANY (SELECT id FROM people)",
+  "SELECT 'dark'::shade::integer",
+  "SELECT CAST(CAST('dark' AS public.shade) AS integer)",
+  "SELECT 'x'::peeking",
+  "SELECT '{x}'::peeking[]",
+  "SELECT CAST('x' AS public.peeking)",
+  "SELECT peeking 'x'",
+  "SELECT '(x)'::holder",
+  "SELECT ROW('x')::holder",
+  `SELECT * FROM json_to_record('{"a": "x"}') AS r(a peeking)`,
+  "SELECT '{x}'::_peeking",
+  "SELECT * FROM XMLTABLE('/a' PASSING XMLPARSE(DOCUMENT '<a/>') COLUMNS b peeking PATH '.')",
+  "SELECT * FROM peek_view",
+  "SELECT * FROM public.peek_view",
+  "TABLE peek_view_again",
+  "SELECT * FROM operator_view",
+  "SELECT * FROM hash_view",
+  "SELECT * FROM sleep_view",
+  "SELECT count(*) FROM priced",
 ];
 
 export const POSTGRES_ATTACKS: readonly string[] = [
   ...both,
+  ...POSTGRES_UNLISTED,
+  ...POSTGRES_TRAPS,
   "SELECT * INTO evil FROM people",
   "SELECT * FROM people FOR UPDATE",
   "SELECT * FROM people FOR SHARE",

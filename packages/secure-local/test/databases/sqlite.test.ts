@@ -69,6 +69,17 @@ describe("SQLite", () => {
     }
   });
 
+  it("runs no function that is not on the list of those that calculate, however it is spelt or reached", async () => {
+    for (const call of ["sqlite_compileoption_get(1)", "sqlite_source_id()", "fts5_source_id()", "last_insert_rowid()"])
+      for (const sql of [
+        `SELECT ${call}`,
+        `SELECT ${call.replace(/^\w+/, '"$&"').toUpperCase()}`,
+        `SELECT 1 FROM people WHERE ${call} IS NULL`,
+        `SELECT max(${call}) FROM people`,
+      ])
+        await expect(query(sql), sql).rejects.toMatchObject({ code: "denied", message: /not on the list/ });
+  });
+
   it("answers honest queries", { timeout: 60_000 }, async () => {
     expect(SQLITE_HONEST.length).toBeGreaterThanOrEqual(100);
     const refused: string[] = [];

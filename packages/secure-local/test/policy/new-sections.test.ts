@@ -197,6 +197,23 @@ describe("a fault in a new section", () => {
     ["databases: { a: {} }", "2:17 databases.a needs a file (SQLite) or a secret"],
     ["databases: { a: { file: /a, secret: b } }", "2:17 databases.a needs a file"],
     ["databases: { a: { secret: b } }", '2:14 databases: a names "b", which secrets does not have'],
+    [
+      "databases: { a: { file: /a, superuser: true } }",
+      "2:17 databases.a is an SQLite file; functions and superuser are",
+    ],
+    [
+      "databases: { a: { file: /a, functions: [x] } }",
+      "2:17 databases.a is an SQLite file; functions and superuser are",
+    ],
+    [
+      'databases: { a: { secret: b, functions: ["*"] } }',
+      "each item of databases.a.functions must be the name of a function",
+    ],
+    [
+      'databases: { a: { secret: b, functions: ["a b"] } }',
+      "each item of databases.a.functions must be the name of a function",
+    ],
+    ['databases: { a: { secret: b, superuser: "yes" } }', "databases.a.superuser must be true or false"],
     ["databases: { a: { file: /a/ } }", '2:25 databases.a.file: "/a/" names a folder'],
     ["databases: { a: { file: /a, readonly: true } }", 'did you mean "read_only"'],
     ["commands: { allowed: [git] }", "2:23 commands.allowed[0] must be a mapping"],

@@ -13,6 +13,7 @@ import { parseIp } from "../ip-address.js";
 import { resolveAllowed, resolveBySystem } from "../resolve.js";
 import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
 import type { Cell, SchemaTable } from "./databases.js";
+import { callersPath, isPowerful, ownPath, requireListed, type SearchPath } from "./postgres-catalogue.js";
 import { distinctNames, postgresCell } from "./postgres-cell.js";
 import { type FoundTexts, PostgresConnection } from "./postgres-connection.js";
 import { parsePostgres } from "./postgres-parser.js";
@@ -27,13 +28,6 @@ const CONNECT_MS = 10_000;
 const CANCEL_TRIES = 4;
 const CANCEL_GAP_MS = 150;
 const MAX_SCHEMA_ROWS = 20_000;
-/** Functions that are different each time but change nothing; every other volatile one may. */
-const HARMLESS =
-  "random random_normal clock_timestamp timeofday gen_random_uuid uuidv4 uuidv7 pg_total_relation_size pg_relation_size pg_table_size pg_indexes_size pg_database_size pg_is_in_recovery pg_column_size".split(
-    " ",
-  );
-const VOLATILE_SQL = `SELECT DISTINCT proname::text FROM pg_catalog.pg_proc
-  WHERE provolatile = 'v' AND proname::text = ANY ($1::text[]) AND NOT proname::text = ANY ($2::text[]) ORDER BY 1`;
 const SCHEMA_SQL = `SELECT CASE WHEN n.nspname = 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END,
     CASE WHEN c.relkind IN ('v', 'm') THEN 'view' ELSE 'table' END, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod)
   FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -52,10 +46,15 @@ export class PostgresStore {
 
   async query(entry: DatabasePolicy, sql: string, limits: StatementLimits): Promise<FoundRows> {
     if (sql.includes("\0")) throw new DatabaseError("denied", "The statement holds a NUL character.", READ_ONLY_RULE);
-    const checked = checkPostgres(await parsePostgres(sql, limits));
-    if (typeof checked === "string") throw new DatabaseError("denied", checked, READ_ONLY_RULE);
-    return this.#with(entry, limits, async (connection) => {
-      await requireHarmless(connection, checked.functions);
+    const checked = checkPostgres(await parsePostgres(sql, limits), entry.functions);
+    const key = `databases.${entry.name}.functions`;
+    if (typeof checked === "string") {
+      const remedy = checked.startsWith("The function") ? ` ${key} can name it.` : "";
+      throw new DatabaseError("denied", checked + remedy, READ_ONLY_RULE);
+    }
+    return this.#with(entry, limits, async (connection, path) => {
+      await requireListed(connection, checked, { path, functions: entry.functions, key });
+      await callersPath(connection, path);
       return shownRows(await connection.query(sql, [], limits.limit + 1), limits.limit);
     });
   }
@@ -69,7 +68,7 @@ export class PostgresStore {
   async #with<T>(
     entry: DatabasePolicy,
     { timeoutMs, signal }: StatementLimits,
-    work: (connection: PostgresConnection) => Promise<T>,
+    work: (connection: PostgresConnection, path: SearchPath) => Promise<T>,
   ): Promise<T> {
     signal.throwIfAborted();
     const url = await this.#url(entry);
@@ -86,7 +85,9 @@ export class PostgresStore {
         `SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET statement_timeout = ${timeoutMs}; SET lock_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${timeoutMs + GRACE_MS}`,
       );
       await connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
-      const result = await work(connection);
+      const path = await ownPath(connection);
+      if (!entry.superuser && (await isPowerful(connection))) throw tooPowerful(entry);
+      const result = await work(connection, path);
       await connection.run("ROLLBACK");
       return result;
     } catch (error) {
@@ -208,20 +209,12 @@ async function stopStatement(connection: PostgresConnection, connect: () => Prom
   }
 }
 
-async function requireHarmless(connection: PostgresConnection, functions: readonly string[]): Promise<void> {
-  if (functions.length === 0) return;
-  const { rows } = await connection.query(VOLATILE_SQL, [arrayOf(functions), arrayOf(HARMLESS)], 1);
-  const name = rows[0]?.[0];
-  if (name !== undefined)
-    throw new DatabaseError(
-      "denied",
-      `The function ${name} may change something (it is volatile) and is not allowed.`,
-      READ_ONLY_RULE,
-    );
-}
-
-function arrayOf(names: readonly string[]): string {
-  return `{${names.map((name) => `"${name.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
+function tooPowerful({ name }: DatabasePolicy): DatabaseError {
+  return new DatabaseError(
+    "denied",
+    `The role of the database "${name}" is a superuser, or may run programs or reach files on the server, and no check of a statement makes up for that. Give it a role that may only read, or set databases.${name}.superuser to true.`,
+    `databases.${name}.superuser`,
+  );
 }
 
 function shownRows({ columns, rows, more }: FoundTexts, limit: number): FoundRows {
