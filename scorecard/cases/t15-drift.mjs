@@ -129,9 +129,14 @@ function reordered(value, seed) {
 }
 
 /** How a plugin is started: its files, its program, its arguments and what it is handed. */
-async function launches(report, { launchOf, driftOf }) {
+async function launches(report, { driftOf, findPlugin, KeptPlugins, launchOf }) {
   const folder = mkdtempSync(join(tmpdir(), "scorecard-drift-"));
   const grant = { name: "weather", path: folder, secrets: ["key"] };
+  const copies = new KeptPlugins(undefined);
+  const launch = async () => {
+    const kept = await copies.take(folder, { own: [] });
+    return new Map([["launch", launchOf({ kept, source: findPlugin(kept) }, grant)]]);
+  };
   const manifest = (run) =>
     writeFileSync(join(folder, "manifest.yaml"), JSON.stringify({ name: "weather", run, tools: [] }));
   const program = (text) => {
@@ -141,29 +146,32 @@ async function launches(report, { launchOf, driftOf }) {
   const reset = () => {
     program("exit 0\n");
     manifest(["./main.sh", "--quiet"]);
+    chmodSync(join(folder, "manifest.yaml"), 0o644);
   };
   reset();
-  const before = new Map([["launch", launchOf(grant)]]);
+  const before = await launch();
   const ways = {
     "a byte of the program": () => program("exit 1\n"),
     "another argument": () => manifest(["./main.sh", "--loud"]),
     "one argument more": () => manifest(["./main.sh", "--quiet", "x"]),
     "another program": () => manifest(["sh", "--quiet"]),
     "a new file": () => writeFileSync(join(folder, "new.py"), ""),
+    "a file that may be run": () => chmodSync(join(folder, "manifest.yaml"), 0o755),
     "a file in a folder": () => (mkdirSync(join(folder, "sub")), writeFileSync(join(folder, "sub/a"), "")),
     "another secret": () => (grant.secrets = ["key", "more"]),
   };
   for (const [name, way] of Object.entries(ways))
-    await report.attack(`launch: ${name}`, () => {
+    await report.attack(`launch: ${name}`, async () => {
       way();
-      const changes = driftOf(before, new Map([["launch", launchOf(grant)]]));
+      const changes = driftOf(before, await launch());
       rmSync(join(folder, "new.py"), { force: true });
       rmSync(join(folder, "sub"), { recursive: true, force: true });
       grant.secrets = ["key"];
       reset();
       return changes.length === 1 || "no change";
     });
-  await report.benign("the same again", () => driftOf(before, new Map([["launch", launchOf(grant)]])).length === 0);
+  await report.benign("the same again", async () => driftOf(before, await launch()).length === 0);
+  copies.close();
   rmSync(folder, { recursive: true, force: true });
 }
 
@@ -171,25 +179,25 @@ async function launches(report, { launchOf, driftOf }) {
 async function locks(report, { changesOf, lockFileOf, readLock, relocked, writeLock }) {
   const folder = mkdtempSync(join(tmpdir(), "scorecard-lock-"));
   const file = lockFileOf(join(folder, "policy.yaml"));
-  const grant = { name: "weather", path: join(folder, "absent"), secrets: [] };
+  const launch = { kind: "module" };
   const both = items({ "tool now": BASE["tool now"], "tool later": { name: "later" } });
   const one = items({ "tool now": BASE["tool now"] });
   const first = relocked(undefined, both);
   const second = relocked(first, one);
   await report.attack("a tool that was removed comes back", () => {
-    const back = changesOf(second, both, grant).find(({ item }) => item === "tool later");
+    const back = changesOf(second, both, launch).find(({ item }) => item === "tool later");
     return back?.lines[0]?.includes("was removed") === true || "not remembered";
   });
   await report.attack(
     "a tool nobody approved",
     () =>
-      changesOf(first, items({ ...BASE, "tool new": {} }), grant).some(
+      changesOf(first, items({ ...BASE, "tool new": {} }), launch).some(
         ({ item, kind }) => item === "tool new" && kind === "added",
       ) || "offered",
   );
   writeLock(file, new Map([["weather", first]]));
   await report.benign("a lock is read as it was written", () =>
-    changesOf(readLock(file).get("weather"), both, grant).every(({ item }) => item === "launch"),
+    changesOf(readLock(file).get("weather"), both, launch).every(({ item }) => item === "launch"),
   );
   await report.attack(
     "the lock is its owner's only",
@@ -201,8 +209,10 @@ async function locks(report, { changesOf, lockFileOf, readLock, relocked, writeL
     "[]",
     "null",
     '{"version":1}',
+    '{"version":1,"plugins":{}}',
+    '{"version":2}',
     '{"version":9,"plugins":{}}',
-    '{"version":1,"plugins":{"weather":{"approved":{"tool now":{"sha256":"0","content":{}}},"removed":{}}}}',
+    '{"version":2,"plugins":{"weather":{"approved":{"tool now":{"sha256":"0","content":{}}},"removed":{}}}}',
   ])
     await report.attack(`a damaged lock: ${text.slice(0, 40)}`, () => {
       writeFileSync(file, text);

@@ -90,3 +90,6 @@ export {
   writeLock,
 } from "../../packages/secure-local/src/server/plugin-lock.js";
 export { changesOf } from "../../packages/secure-local/src/server/plugin-reviews.js";
+export { findPlugin } from "../../packages/secure-local/src/plugins/find-plugin.js";
+export { KeptPlugins } from "../../packages/secure-local/src/plugins/kept-plugins.js";
+export { hashPlugin } from "../../packages/secure-local/src/plugins/plugin-content.js";

@@ -274,7 +274,10 @@ export const SECTIONS = {
     keys: {
       name: ["required", "The name the plugin gives itself."],
       path: ["the folder and the name", "Its folder or file.", "an absolute path"],
-      sha256: ["any content", "It is started only while its content has this hash."],
+      sha256: [
+        "any content",
+        "Only content with this hash is started, from a copy of it: see [what is started](plugins.md#what-is-started).",
+      ],
       enabled: ["true", "`false` keeps the entry and does not start it."],
       network: ["no network", "As the section of that name."],
       filesystem: ["no files", "As the section of that name."],

@@ -10,7 +10,7 @@ import { namesTarget } from "./remote/names-target.js";
 import { ownTerminalDesk } from "./desks.js";
 import { openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print, printJson } from "./terminal.js";
 
@@ -25,7 +25,7 @@ export async function callCommand(line: CommandLine): Promise<number> {
   if (name === undefined) throw new UsageError("call needs the name of a tool; mcp-secure-local tools lists them");
   const policy = await loadPolicy(policyFile(line));
   const audit = await openAudit(line, policy, complain);
-  const kept = { own: ownPlaces(line), storage: pluginStorage(), desk: ownTerminalDesk() };
+  const kept = { own: ownPlaces(line), ...pluginFolders(), desk: ownTerminalDesk() };
   const secure = new SecureServer({ policy, audit, version: programVersion(), say: complain, ...kept });
   // What is built in needs no plugin, and is answered sooner without.
   const plugins = policy.plugins.load.size > 0 && !secure.tools().some((tool) => tool.name === name);

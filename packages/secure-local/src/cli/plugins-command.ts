@@ -1,6 +1,5 @@
 // `mcp-secure-local plugins`: lists the plugins of the policy and how they are, makes new ones, and computes their hashes.
-import { existsSync } from "node:fs";
-import { resolve } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
 import { noAudit } from "../audit/memory-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
@@ -10,7 +9,7 @@ import type { PluginReview } from "../server/plugin-reviews.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
 
@@ -35,7 +34,7 @@ export async function pluginsCommand(line: CommandLine): Promise<number> {
 /** Starts them all, as a server would, and says what became of each. */
 async function list(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(policyFile(line));
-  const kept = { own: ownPlaces(line), storage: pluginStorage() };
+  const kept = { own: ownPlaces(line), ...pluginFolders() };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
   await startPlugins(secure, true);
   const health = secure.pluginHealth();
@@ -85,7 +84,7 @@ async function hash({ words: [path, ...more] }: CommandLine): Promise<number> {
   if (path === undefined || more.length > 0)
     throw new UsageError("plugins hash needs one path, as in plugins hash ./weather");
   if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}`);
-  const { hashPlugin } = await import("../plugins/hash-plugin.js");
-  print(hashPlugin(resolve(path)));
+  const { hashPlugin } = await import("../plugins/plugin-content.js");
+  print(hashPlugin(realpathSync(path)));
   return ExitCode.Ok;
 }

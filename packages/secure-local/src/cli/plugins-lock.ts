@@ -5,7 +5,6 @@ import type { Change } from "../inspection/drift.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { itemsOf } from "../server/plugin-items.js";
-import { launchOf } from "../server/plugin-launch.js";
 import {
   LockError,
   lockFileOf,
@@ -20,7 +19,7 @@ import { SecureServer } from "../server/secure-server.js";
 import { askInTerminal, askYesNo } from "./ask-in-terminal.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 
@@ -78,24 +77,24 @@ async function compare(
     wanted,
   }: { readonly line: CommandLine; readonly before: PluginLock | undefined; readonly wanted: string | undefined },
 ): Promise<Compared[]> {
-  const kept = { own: ownPlaces(line), storage: pluginStorage() };
+  const kept = { own: ownPlaces(line), ...pluginFolders() };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
   await startPlugins(secure);
   const found: Compared[] = [];
   for (const { name, state, note } of secure.pluginHealth()) {
     const grant = policy.plugins.load.get(name);
-    const description = secure.pluginReviews().find(({ plugin }) => plugin === name)?.description;
+    const review = secure.pluginReviews().find(({ plugin }) => plugin === name);
     if (grant === undefined || (wanted !== undefined && name !== wanted)) continue;
-    if (description === undefined) {
+    if (review === undefined) {
       complain(`${name} is ${state} and cannot be locked: ${cleanLine(note)}`);
       continue;
     }
+    const { description, launch } = review;
     const items = itemsOf(description);
-    const changes = changesOf(before?.get(name), items, grant);
     found.push({
       name,
-      changes,
-      locked: relocked(before?.get(name), new Map([...items, ["launch", launchOf(grant)]])),
+      changes: changesOf(before?.get(name), items, launch),
+      locked: relocked(before?.get(name), new Map([...items, ["launch", launch]])),
     });
   }
   await secure.stop();

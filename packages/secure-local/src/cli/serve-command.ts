@@ -11,7 +11,7 @@ import type { CommandLine } from "./command-line.js";
 import { approveDesk } from "./desks.js";
 import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
 import { complain, ExitCode } from "./terminal.js";
 
 /** Resolves when the client has gone. @throws PolicyError, AuditError before anything is served */
@@ -27,7 +27,7 @@ export async function serveCommand(line: CommandLine): Promise<number> {
     version,
     say,
     own: [...ownPlaces(line), ...logPlaces(line, policy)],
-    storage: pluginStorage(),
+    ...pluginFolders(),
     desk: approveDesk(say),
     telemetry: await telemetry(version, say),
   });

@@ -19,7 +19,7 @@ import { listen } from "./serve-http-listen.js";
 import { isLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { keptToken } from "./serve-http-token.js";
 import { serveWelcome } from "./serve-http-welcome.js";
-import { ownPlaces, pluginStorage, policyFile, tokenFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile, tokenFile } from "./settings.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 
 /** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */
@@ -38,7 +38,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   outliveReaders();
   const audit = await openAudit(line, policy, say);
   const observed = { audit: metrics.listenTo(audit), telemetry: await telemetry(version, say) };
-  const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], storage: pluginStorage() };
+  const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
   const secure = new SecureServer({
     policy,
     version,

@@ -36,9 +36,12 @@ export function clientTokensFile(environment: Environment = process.env): string
   return environment["MCP_SECURE_LOCAL_CLIENT_TOKENS"] || join(dataFolder(environment), "tokens.json");
 }
 
-/** The folder for what plugins keep between their starts. */
-export function pluginStorage(environment: Environment = process.env): string {
-  return join(dataFolder(environment), "plugins");
+/** Folders for what plugins keep between their starts, and for the copies of plugins that are started. */
+export function pluginFolders(environment: Environment = process.env): {
+  readonly storage: string;
+  readonly copies: string;
+} {
+  return { storage: join(dataFolder(environment), "plugins"), copies: join(stateFolder(environment), "plugins") };
 }
 
 /** Everything this program keeps, which no tool may reach. */

@@ -7,7 +7,7 @@ import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { namesTarget } from "./remote/names-target.js";
 import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginStorage, policyFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
@@ -19,7 +19,7 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
   if (line.words.length > 0)
     throw new UsageError(`tools takes no "${line.words[0]}"; to call a tool: mcp-secure-local call NAME`);
   const policy = await loadPolicy(policyFile(line));
-  const kept = { own: ownPlaces(line), storage: pluginStorage() };
+  const kept = { own: ownPlaces(line), ...pluginFolders() };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
   if (policy.plugins.load.size > 0) await startPlugins(secure);
   const offered = secure.tools();

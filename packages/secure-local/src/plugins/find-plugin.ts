@@ -1,16 +1,17 @@
-// Finds out what a plugin is: a module, or an executable with a manifest.
+// Finds out what a plugin is, by the copy of its content: a module, or an executable with a manifest.
 import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { dirname, extname, join, resolve } from "node:path";
+import { extname, join, resolve } from "node:path";
 import { parse } from "yaml";
+import type { KeptPlugin } from "./kept-plugins.js";
+import { isSystem } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
 
-/** Free of links. `folder` is what the plugin sees of itself. */
+/** Paths are those of the source, where people know the plugin to be; `pathInCopy` makes those of the copy of them. */
 export type PluginSource =
-  | { readonly kind: "module"; readonly folder: string; readonly entry: string }
+  | { readonly kind: "module"; readonly entry: string }
   | {
       readonly kind: "executable";
-      readonly folder: string;
       readonly executable: string;
       readonly args: readonly string[];
       /** One process for many calls, or one a call. */
@@ -23,27 +24,31 @@ const MODULES = ["plugin.mjs", "plugin.js", "plugin.ts"];
 const MAX_MANIFEST_BYTES = 256 * 1024;
 const PROGRAM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin"];
 
-/** @throws PluginError saying what is missing */
-export function findPlugin(given: string): PluginSource {
-  if (!existsSync(given)) throw new PluginError(`There is nothing at ${given}; correct its path in plugins.load.`);
-  const path = realpathSync(given);
-  if (!statSync(path).isDirectory()) {
-    if (MODULES.some((name) => extname(name) === extname(path)))
-      return { kind: "module", folder: dirname(path), entry: path };
-    throw new PluginError(`${given} is no module (.mjs, .js, .ts); an executable needs a folder with a ${MANIFEST}.`);
-  }
-  const manifest = join(path, MANIFEST);
-  if (existsSync(manifest)) return fromManifest(path, manifest);
-  const entry = MODULES.map((name) => join(path, name)).find(existsSync);
-  if (entry === undefined)
-    throw new PluginError(`${given} has neither a ${MANIFEST} nor one of ${MODULES.join(", ")}.`);
-  return { kind: "module", folder: path, entry };
+type Copied = Pick<KeptPlugin, "root" | "source" | "kind">;
+
+/** Where in the copy a file of the plugin lies; any other path stays as it is. */
+export function pathInCopy({ root, source }: Pick<KeptPlugin, "root" | "source">, path: string): string {
+  return path === source || path.startsWith(`${source}/`) ? `${root}${path.slice(source.length)}` : path;
 }
 
-function fromManifest(folder: string, manifest: string): PluginSource {
-  if (statSync(manifest).size > MAX_MANIFEST_BYTES)
-    throw new PluginError(`${manifest} is longer than ${MAX_MANIFEST_BYTES} bytes.`);
-  const read = parsed(manifest);
+/** @throws PluginError saying what is missing */
+export function findPlugin(copied: Copied): PluginSource {
+  const { root, source, kind } = copied;
+  if (kind === "file") {
+    if (MODULES.some((name) => extname(name) === extname(source))) return { kind: "module", entry: source };
+    throw new PluginError(`${source} is no module (.mjs, .js, .ts); an executable needs a folder with a ${MANIFEST}.`);
+  }
+  if (existsSync(join(root, MANIFEST))) return fromManifest(copied);
+  const entry = MODULES.find((name) => existsSync(join(root, name)));
+  if (entry === undefined)
+    throw new PluginError(`${source} has neither a ${MANIFEST} nor one of ${MODULES.join(", ")}.`);
+  return { kind: "module", entry: join(source, entry) };
+}
+
+function fromManifest(copied: Copied): PluginSource {
+  const manifest = join(copied.source, MANIFEST);
+  const text = readManifest(copied);
+  const read = parsed(manifest, text);
   const run = read["run"];
   if (!Array.isArray(run) || run.length === 0 || !run.every((part): part is string => typeof part === "string")) {
     throw new PluginError(`${manifest}: run must be a list of texts, such as [python3, main.py].`);
@@ -51,17 +56,23 @@ function fromManifest(folder: string, manifest: string): PluginSource {
   const [program = "", ...args] = run;
   return {
     kind: "executable",
-    folder,
-    executable: programOf(program, folder),
-    args: args.map((arg) => inFolder(arg, folder)),
+    executable: programOf(program, copied),
+    args: args.map((arg) => inFolder(arg, copied)),
     persistent: read["persistent"] === true,
     description: readDescription(read),
   };
 }
 
-function parsed(manifest: string): Readonly<Record<string, unknown>> {
+function readManifest({ root, source }: Copied): string {
+  const path = join(root, MANIFEST);
+  if (statSync(path).size > MAX_MANIFEST_BYTES)
+    throw new PluginError(`${join(source, MANIFEST)} is longer than ${MAX_MANIFEST_BYTES} bytes.`);
+  return readFileSync(path, "utf8");
+}
+
+function parsed(manifest: string, text: string): Readonly<Record<string, unknown>> {
   try {
-    const read: unknown = parse(readFileSync(manifest, "utf8"), { maxAliasCount: 0 });
+    const read: unknown = parse(text, { maxAliasCount: 0 });
     if (typeof read === "object" && read !== null) return read as Readonly<Record<string, unknown>>;
   } catch (error) {
     // What follows the first line draws the place.
@@ -71,18 +82,21 @@ function parsed(manifest: string): Readonly<Record<string, unknown>> {
   throw new PluginError(`${manifest} must be a mapping.`);
 }
 
-/** A path in the folder, or the name of a program of the system. */
-function programOf(name: string, folder: string): string {
+/** A path in the folder, or a program of the system: anything else would be in no copy, and in no hash of the plugin. */
+function programOf(name: string, copied: Copied): string {
   if (name === "node") return realpathSync(process.execPath);
-  if (name.includes("/")) {
-    const path = resolve(folder, name);
-    if (!existsSync(path)) throw new PluginError(`There is no program ${path}; correct run in ${MANIFEST}.`);
-    if (isExecutable(path)) return path;
-    throw new PluginError(`${path} is no program that may be run; make it one: chmod +x ${path}`);
+  if (!name.includes("/")) {
+    const found = PROGRAM_FOLDERS.map((each) => join(each, name)).find(existsSync);
+    if (found !== undefined) return found;
+    throw new PluginError(`There is no program "${name}" in ${PROGRAM_FOLDERS.join(", ")}.`);
   }
-  const found = PROGRAM_FOLDERS.map((each) => join(each, name)).find(existsSync);
-  if (found !== undefined) return found;
-  throw new PluginError(`There is no program "${name}" in ${PROGRAM_FOLDERS.join(", ")}.`);
+  const path = resolve(copied.source, name);
+  const copy = pathInCopy(copied, path);
+  if (copy === path && !isSystem(path))
+    throw new PluginError(`${path} lies outside of the plugin; put it into the plugin's folder, and name it in run.`);
+  if (!existsSync(copy)) throw new PluginError(`There is no program ${path}; correct run in ${MANIFEST}.`);
+  if (isExecutable(copy)) return path;
+  throw new PluginError(`${path} is no program that may be run; make it one: chmod +x ${path}`);
 }
 
 function isExecutable(path: string): boolean {
@@ -95,7 +109,8 @@ function isExecutable(path: string): boolean {
 }
 
 /** Files of the plugin are named as they lie beside the manifest, but it does not run there. */
-function inFolder(arg: string, folder: string): string {
-  const path = resolve(folder, arg);
-  return !arg.startsWith("-") && path.startsWith(`${folder}/`) && existsSync(path) ? path : arg;
+function inFolder(arg: string, copied: Copied): string {
+  const path = resolve(copied.source, arg);
+  const copy = pathInCopy(copied, path);
+  return !arg.startsWith("-") && copy !== path && existsSync(copy) ? path : arg;
 }

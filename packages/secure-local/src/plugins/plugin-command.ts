@@ -1,8 +1,10 @@
 // The command by which a plugin is started behind the wall.
-import type { Surroundings } from "../capabilities/surround.js";
+import { existsSync } from "node:fs";
 import { nodeReach } from "../sandbox/relayed.js";
 import type { Reach, WalledCommand } from "../sandbox/wall.js";
-import type { PluginSource } from "./find-plugin.js";
+import type { PluginPlace } from "./plugin-place.js";
+import { pathInCopy } from "./find-plugin.js";
+import type { KeptPlugin } from "./kept-plugins.js";
 import { HOST_PATH, hostFiles } from "./plugin-host-program.js";
 import { typeStripper } from "./type-stripper.js";
 
@@ -14,13 +16,18 @@ export interface Placeholders {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** Its own folder is seen read-only, what it was granted as granted, and nothing else. */
+/**
+ * What is started is the copy of its content, seen read-only where the plugin lies, or where no wall can show it there, where the
+ * copy lies; beside it what it was granted as granted, and nothing else.
+ */
 export function pluginCommand(
-  source: PluginSource,
-  { reach, limits, egress }: Surroundings,
+  { wall, source, kept, surroundings: { reach, limits, egress } }: PluginPlace,
   { secrets, env }: Placeholders,
 ): WalledCommand {
-  const folder: Reach = { path: source.folder, access: "read" };
+  const shows = wall.name === "bubblewrap";
+  const path = (each: string): string => (shows ? each : pathInCopy(kept, each));
+  const own: Reach = shows ? { path: kept.root, at: kept.source, access: "read" } : { path: kept.root, access: "read" };
+  const granted = shows ? reach.filter((each) => !isHidden(each, kept)) : reach;
   const common = { limits, egress, env };
   if (source.kind === "module") {
     const node = nodeReach();
@@ -28,13 +35,24 @@ export function pluginCommand(
     return {
       ...common,
       executable: node.path,
-      args: [HOST_PATH, source.entry, ...(stripper === undefined ? [] : [stripper.path])],
-      reach: [folder, node, ...(stripper?.reach ?? []), ...reach],
+      args: [HOST_PATH, path(source.entry), ...(stripper === undefined ? [] : [stripper.path])],
+      reach: [own, node, ...(stripper?.reach ?? []), ...granted],
       handed: hostFiles(secrets),
     };
   }
-  const { executable, args } = source;
-  const program: Reach[] = executable.startsWith(`${source.folder}/`) ? [] : [{ path: executable, access: "read" }];
+  const executable = path(source.executable);
+  const inside = pathInCopy(kept, source.executable) !== source.executable;
   const system = /^\/(?:usr|bin)\//.test(executable);
-  return { ...common, executable, args, reach: [folder, ...(system ? [] : program), ...reach] };
+  const program: Reach[] = inside || system ? [] : [{ path: executable, access: "read" }];
+  return { ...common, executable, args: source.args.map(path), reach: [own, ...program, ...granted] };
+}
+
+/**
+ * Whether something granted would stand in the place of the plugin's own content: all that lies in its folder, but for what it may
+ * write there, which is its data.
+ */
+function isHidden({ path, at = path, access }: Reach, kept: Pick<KeptPlugin, "root" | "source">): boolean {
+  const place = at.replace(/\/$/, "");
+  const copy = pathInCopy(kept, place);
+  return copy !== place && (place === kept.source || access !== "write" || !existsSync(copy));
 }

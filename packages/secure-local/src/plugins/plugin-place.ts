@@ -6,12 +6,13 @@ import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
 import type { Wall } from "../sandbox/wall.js";
 import { findPlugin, type PluginSource } from "./find-plugin.js";
-import { hashPlugin } from "./hash-plugin.js";
-import { PluginError } from "./plugin-error.js";
+import type { KeptPlugin, KeptPlugins } from "./kept-plugins.js";
 
 export interface PluginPlace {
   readonly wall: Wall;
   readonly source: PluginSource;
+  /** The copy of its content that is started. */
+  readonly kept: KeptPlugin;
   readonly surroundings: Surroundings;
 }
 
@@ -20,34 +21,30 @@ export interface PluginPlaceOptions {
   /** The policy the plugin lives under. */
   readonly granted: Policy;
   readonly own: readonly string[];
+  /** Where copies of plugins are kept. */
+  readonly copies: KeptPlugins;
   readonly secrets: SecretBroker;
   /** A connection of it was refused. */
   readonly refused?: ((plugin: string, what: string, rule: string) => void) | undefined;
 }
 
-/** @throws PluginError, WallError, SecretError */
-export async function preparePlace({
-  grant,
-  granted,
-  own,
-  secrets,
-  refused,
-}: PluginPlaceOptions): Promise<PluginPlace> {
+/**
+ * Takes the plugin's content once: every start from here is of what was taken, whatever becomes of the files it came from.
+ * @throws PluginError, WallError, SecretError
+ */
+export async function preparePlace(options: PluginPlaceOptions): Promise<PluginPlace> {
+  const { grant, granted, own, copies, secrets, refused } = options;
   const { name, path, sha256 } = grant;
-  const source = findPlugin(path);
-  if (sha256 !== undefined) {
-    const actual = hashPlugin(path);
-    if (actual !== sha256)
-      throw new PluginError(
-        `Its content is not the one the policy knows. If it was changed on purpose: sha256: ${actual}`,
-      );
+  const kept = await copies.take(path, { sha256, own });
+  try {
+    const source = findPlugin(kept);
+    const wall = await findWall(granted.sandbox);
+    const tell = refused && ((endpoint: string, rule: string): void => refused(name, endpoint, rule));
+    const told = tell === undefined ? {} : { refused: tell };
+    const surroundings = await surround(granted, { own, wall, owner: ["plugin", name], secrets, ...told });
+    return { wall, source, kept, surroundings };
+  } catch (error) {
+    kept.release();
+    throw error;
   }
-  const wall = await findWall(granted.sandbox);
-  const tell = refused && ((endpoint: string, rule: string): void => refused(name, endpoint, rule));
-  const told = tell === undefined ? {} : { refused: tell };
-  return {
-    wall,
-    source,
-    surroundings: await surround(granted, { own, wall, owner: ["plugin", name], secrets, ...told }),
-  };
 }

@@ -1,10 +1,17 @@
 // All plugins of one policy: starts what it names, keeps them equal to it, and tells what they offer.
-import { type FSWatcher, watch } from "node:fs";
+import { type FSWatcher, readdirSync, watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { PluginGrant } from "../policy/plugins-policy.js";
 import type { Policy } from "../policy/policy.js";
+import { KeptPlugins } from "./kept-plugins.js";
 import { Plugin, type PluginHealth, type PluginOptions } from "./plugin.js";
 
 /** Time without a change before a plugin's files are taken to be whole. */
 const QUIET_MS = 300;
+/** Folders of one plugin that are watched, nearest first; what changes deeper counts when it is started from anew. */
+const MAX_WATCHED = 256;
+/** Not watched: packages change by an update, which changes other files of the plugin as well. */
+const UNWATCHED: ReadonlySet<string> = new Set(["node_modules", ".git", "__pycache__"]);
 
 export interface PluginSetOptions {
   readonly own: readonly string[];
@@ -12,23 +19,32 @@ export interface PluginSetOptions {
   readonly say?: PluginOptions["say"];
   readonly refused?: NonNullable<PluginOptions["refused"]>;
   readonly storage?: PluginOptions["storage"];
+  /** Folder for the copies of their content that are started; without it they last as long as this. */
+  readonly copies?: string | undefined;
   readonly learn: PluginOptions["learn"];
   readonly runs: PluginOptions["runs"];
 }
 
 interface Kept {
   plugin: Plugin;
-  readonly watcher: FSWatcher | undefined;
+  watch: Watch;
 }
+
+/** Stops watching. */
+type Watch = () => void;
 
 export class PluginSet {
   readonly #options: PluginSetOptions;
+  readonly #copies: KeptPlugins;
   readonly #kept = new Map<string, Kept>();
+  /** Those that are being stopped. */
+  readonly #leaving = new Set<Promise<void>>();
   #policy: Policy | undefined;
   #closed = false;
 
   constructor(options: PluginSetOptions) {
     this.#options = options;
+    this.#copies = new KeptPlugins(options.copies);
   }
 
   /** Starts what the policy names and stops what it no longer does. Under another policy all start again: grants differ. */
@@ -39,7 +55,7 @@ export class PluginSet {
     for (const grant of policy.plugins.load.values()) {
       if (!grant.enabled) continue;
       const plugin = this.#started(policy, grant.name);
-      this.#kept.set(grant.name, { plugin, watcher: this.#watch(grant.path, grant.name) });
+      this.#kept.set(grant.name, { plugin, watch: this.#watch(grant) });
     }
   }
 
@@ -55,9 +71,10 @@ export class PluginSet {
   async close(): Promise<void> {
     this.#closed = true;
     const stopping = this.plugins().map((plugin) => plugin.stop());
-    for (const { watcher } of this.#kept.values()) watcher?.close();
+    for (const kept of this.#kept.values()) kept.watch();
     this.#kept.clear();
-    await Promise.all(stopping);
+    await Promise.all([...stopping, ...this.#leaving]);
+    this.#copies.close();
   }
 
   #started(policy: Policy, name: string): Plugin {
@@ -68,6 +85,7 @@ export class PluginSet {
       policy,
       grant,
       own,
+      copies: this.#copies,
       storage,
       learn,
       runs,
@@ -80,31 +98,72 @@ export class PluginSet {
   }
 
   /** A plugin whose files change is started again, and its new list takes the place of the old one. */
-  #watch(path: string, name: string): FSWatcher | undefined {
+  #watch({ path, name }: PluginGrant): Watch {
     let timer: NodeJS.Timeout | undefined;
-    const restart = (): void => {
-      const kept = this.#kept.get(name);
-      if (kept === undefined || this.#policy === undefined || this.#closed) return;
-      void kept.plugin.stop();
-      kept.plugin = this.#started(this.#policy, name);
+    const watchers: FSWatcher[] = [];
+    const touched = (): void => {
+      clearTimeout(timer);
+      timer = setTimeout(() => void this.#touched(name), QUIET_MS).unref();
     };
-    try {
-      const watcher = watch(path, { persistent: false }, () => {
-        clearTimeout(timer);
-        timer = setTimeout(restart, QUIET_MS).unref();
-      });
-      return watcher.on("error", () => watcher.close()).on("close", () => clearTimeout(timer));
-    } catch {
-      // Without it a change counts from the next start on.
-      return undefined;
-    }
+    const look = (folder: string, seen: (name: string | null) => void): void => {
+      try {
+        const watcher = watch(folder, { persistent: false }, (_event, entry) => seen(entry));
+        watchers.push(watcher.on("error", () => watcher.close()));
+      } catch {
+        // Without it a change counts from the next start on.
+      }
+    };
+    for (const folder of foldersOf(path)) look(folder, touched);
+    // Another folder may be put in its place.
+    look(dirname(path), (entry) => (entry === null || entry === basename(path) ? touched() : undefined));
+    return () => {
+      clearTimeout(timer);
+      for (const watcher of watchers) watcher.close();
+    };
+  }
+
+  /** What it says of itself is asked again only when its content is another. */
+  async #touched(name: string): Promise<void> {
+    const kept = this.#kept.get(name);
+    if (kept === undefined || (await kept.plugin.isAsItsFiles())) return;
+    // Meanwhile the policy may have changed.
+    if (this.#closed || this.#policy === undefined || this.#kept.get(name) !== kept) return;
+    const grant = this.#policy.plugins.load.get(name)!;
+    kept.watch();
+    this.#leave(kept.plugin);
+    kept.plugin = this.#started(this.#policy, name);
+    kept.watch = this.#watch(grant);
+  }
+
+  #leave(plugin: Plugin): void {
+    const leaving = plugin.stop().finally(() => this.#leaving.delete(leaving));
+    this.#leaving.add(leaving);
   }
 
   #drop(): void {
-    for (const { plugin, watcher } of this.#kept.values()) {
-      watcher?.close();
-      void plugin.stop();
+    for (const { plugin, watch: stop } of this.#kept.values()) {
+      stop();
+      this.#leave(plugin);
     }
     this.#kept.clear();
+  }
+}
+
+/** The folders of a plugin, nearest first; none for a file, which the folder it lies in tells of. */
+function foldersOf(path: string): string[] {
+  const found = [path];
+  for (let at = 0; at < found.length && found.length < MAX_WATCHED; at += 1) {
+    for (const name of namesOf(found[at] as string)) {
+      if (!UNWATCHED.has(name) && found.length < MAX_WATCHED) found.push(join(found[at] as string, name));
+    }
+  }
+  return found;
+}
+
+function namesOf(folder: string): string[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true }).flatMap((each) => (each.isDirectory() ? [each.name] : []));
+  } catch {
+    return [];
   }
 }

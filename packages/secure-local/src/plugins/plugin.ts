@@ -5,6 +5,8 @@ import type { PluginGrant } from "../policy/plugins-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
+import type { PluginSource } from "./find-plugin.js";
+import type { KeptPlugin, KeptPlugins } from "./kept-plugins.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
 import { reportOf } from "./plugin-end.js";
@@ -29,8 +31,10 @@ export interface PluginHealth {
   readonly version: string | undefined;
   readonly tools: number;
   readonly starts: number;
-  /** Why it is not ready. */
+  /** Why it is not ready, or what else there is to know. */
   readonly note: string;
+  /** SHA-256 of the content that is started; see `PluginContent`. */
+  readonly content: string | undefined;
   /** What it wrote last that is no answer; of the process before where there is none. */
   readonly output: string;
   /** Whether its process has said anything yet; one that has not may still turn out to be broken. */
@@ -43,6 +47,8 @@ export interface PluginOptions {
   readonly grant: PluginGrant;
   /** The program's own files, which no plugin sees. */
   readonly own: readonly string[];
+  /** Where the copy of its content is kept that is started. */
+  readonly copies: KeptPlugins;
   /** What it offers, or how it is, has changed. */
   readonly changed: () => void;
   /** Told, one line at a time, what only the operator should know. */
@@ -57,6 +63,12 @@ export interface PluginOptions {
   readonly runs: (started: StartedCommand) => Promise<void>;
 }
 
+/** What of a plugin is started. */
+export interface StartedContent {
+  readonly source: PluginSource;
+  readonly kept: Pick<KeptPlugin, "hash" | "source">;
+}
+
 export class Plugin {
   readonly name: string;
   readonly #options: PluginOptions;
@@ -67,6 +79,8 @@ export class Plugin {
   readonly #powers: PluginPowers;
   #state: PluginState = "starting";
   #note = "";
+  /** What is not as it was with the files its content was taken from. */
+  #sourceNote = "";
   #starts = 0;
   /** What was told last, so that a plugin that falls again and again is told of once. */
   #told = "";
@@ -92,25 +106,30 @@ export class Plugin {
     return this.#state === "refused" ? undefined : this.#description;
   }
 
+  /** What is started, once it was found. */
+  get started(): StartedContent | undefined {
+    return this.#place;
+  }
+
   get health(): PluginHealth {
     const { name, description } = this;
     const tools = description?.tools.length ?? 0;
     const silent = this.#state === "ready" && this.#process?.silent === true;
-    const note = this.#note || (silent ? SILENT : "");
-    const output = this.#process?.output || this.#output;
+    const note = this.#note || (silent ? SILENT : this.#sourceNote);
+    const output = this.#named(this.#process?.output || this.#output);
+    const content = this.#place?.kept.hash;
     const heard = this.#process?.heard ?? true;
     const wall = this.#place?.wall.name;
     const state = silent ? "unresponsive" : this.#state;
     const version = this.#description?.version;
-    return { name, state, version, tools, starts: this.#starts, note, output, heard, wall };
+    return { name, state, version, tools, starts: this.#starts, note, content, output, heard, wall };
   }
 
   /** Finds it, and starts it where it has to run to say what it offers. Never rejects. */
   async start(): Promise<void> {
     try {
-      const { grant, own, refused } = this.#options;
       this.#placeholders = { secrets: this.#secrets.placeholders(), env: this.#secrets.variables() };
-      this.#place ??= await preparePlace({ grant, granted: this.#granted, own, secrets: this.#secrets, refused });
+      this.#place ??= await this.#prepared();
       // Stopped while its place was prepared.
       if (this.#state === "stopped") return await this.stop();
       const { source } = this.#place;
@@ -147,6 +166,47 @@ export class Plugin {
     clearTimeout(this.#timer);
     await this.#process?.stop();
     await this.#place?.surroundings.close();
+    this.#place?.kept.release();
+  }
+
+  /**
+   * Whether another start would be of the same content. One whose content is pinned goes on with that, and the operator is told what
+   * became of its files.
+   */
+  async isAsItsFiles(): Promise<boolean> {
+    const place = this.#place;
+    if (place === undefined || this.#state === "refused") return false;
+    const { grant, own, copies } = this.#options;
+    try {
+      const now = await copies.take(grant.path, { sha256: grant.sha256, own });
+      now.release();
+      if (now.hash !== place.kept.hash) return false;
+      this.#noted(now.note);
+    } catch (error) {
+      this.#noted(error instanceof PluginError ? error.message : String(error));
+    }
+    return true;
+  }
+
+  /** Tells what became of the files of a plugin that goes on. */
+  #noted(note: string): void {
+    if (note === this.#sourceNote) return;
+    this.#sourceNote = note;
+    if (note !== "") this.#options.say?.(`plugin ${this.name}: ${note}`);
+    this.#options.changed();
+  }
+
+  async #prepared(): Promise<PluginPlace> {
+    const { grant, own, copies, refused } = this.#options;
+    const place = await preparePlace({ grant, granted: this.#granted, own, copies, secrets: this.#secrets, refused });
+    this.#noted(place.kept.note);
+    return place;
+  }
+
+  /** A text of its own with the names people know its files by, where it runs under those of the copy. */
+  #named(text: string): string {
+    const kept = this.#place?.kept;
+    return kept === undefined ? text : text.replaceAll(kept.root, kept.source);
   }
 
   #launch(place: PluginPlace): void {
@@ -156,10 +216,10 @@ export class Plugin {
     if (place.source.kind === "executable") this.#ready();
   }
 
-  #spawn({ wall, source, surroundings }: PluginPlace, ended: (process: PluginProcess) => void): PluginProcess {
+  #spawn(place: PluginPlace, ended: (process: PluginProcess) => void): PluginProcess {
+    const { wall, source } = place;
     this.#starts += 1;
-    const command = pluginCommand(source, surroundings, this.#placeholders);
-    const child = startWalled(wall, command, ["pipe", "pipe", "pipe"]);
+    const child = startWalled(wall, pluginCommand(place, this.#placeholders), ["pipe", "pipe", "pipe"]);
     const ready = (said: unknown): void => {
       try {
         this.#accept(readDescription(said));
@@ -222,7 +282,7 @@ export class Plugin {
   }
 
   #tell(what: string, output = ""): void {
-    const lines = reportOf(this.name, what, output);
+    const lines = reportOf(this.name, what, this.#named(output));
     const text = lines.join("\n");
     if (text === this.#told) return;
     this.#told = text;

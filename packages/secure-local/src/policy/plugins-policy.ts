@@ -9,7 +9,7 @@ export interface PluginGrant {
   readonly rule: Rule;
   /** `path`: absolute, the plugin's folder or file; without it `folder` and the name together. */
   readonly path: string;
-  /** `sha256` over the plugin's content; without it any content runs. */
+  /** `sha256` of the plugin's content, of which a copy is started; without it any content runs. */
   readonly sha256: string | undefined;
   /** `enabled`: default true. */
   readonly enabled: boolean;

@@ -25,7 +25,8 @@ export class LockError extends Error {
 
 /** A hundred plugins with a hundred tools each. */
 const MAX_BYTES = 64 * 1024 * 1024;
-const VERSION = 1;
+/** Of another version means: what was approved is hashed in another way, so it says nothing of what is started now. */
+const VERSION = 2;
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -54,10 +55,16 @@ export function lockText(file: string): string | undefined {
 export function parseLock(file: string, text: string): PluginLock {
   try {
     const read = mapping(JSON.parse(text));
-    if (read["version"] !== VERSION) throw new TypeError("it has another version");
+    const { version } = read;
+    if (typeof version === "number" && version >= 1 && version < VERSION)
+      throw new LockError(
+        `${file} was written by an earlier version, whose hashes did not cover all of a plugin; read what there is, and approve it anew: mcp-secure-local plugins lock.`,
+      );
+    if (version !== VERSION) throw new TypeError("it has another version");
     const plugins = Object.entries(mapping(read["plugins"]));
     return new Map(plugins.map(([name, locked]) => [name, lockedPlugin(mapping(locked))]));
   } catch (error) {
+    if (error instanceof LockError) throw error;
     const reason = (error as Error).message;
     throw new LockError(`${file} is damaged (${reason}); look at it, or write it anew: mcp-secure-local plugins lock.`);
   }

@@ -4,6 +4,7 @@ import type { Finding } from "../inspection/finding.js";
 import { inspectOffering } from "../inspection/inspect.js";
 import type { Peer } from "../inspection/offering.js";
 import type { PluginDescription } from "../plugins/plugin-description.js";
+import type { StartedContent } from "../plugins/plugin.js";
 import type { PluginGrant } from "../policy/plugins-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { KeptLock, type LockInForce, type LockNews } from "./kept-lock.js";
@@ -14,6 +15,8 @@ import type { LockedPlugin } from "./plugin-lock.js";
 export interface PluginReview {
   readonly plugin: string;
   readonly description: PluginDescription;
+  /** How it is started; what cannot be found out is unlike anything that was approved. */
+  readonly launch: unknown;
   /** Without those the policy accepts. */
   readonly findings: readonly Finding[];
   /** What is not as it was approved; empty without a lock. */
@@ -25,6 +28,7 @@ export interface PluginReview {
 interface Described {
   readonly name: string;
   readonly description: PluginDescription | undefined;
+  readonly started: StartedContent | undefined;
 }
 
 interface Kept {
@@ -45,14 +49,15 @@ export class PluginReviews {
   /** The reviews of those that said what they offer. */
   of(policy: Policy, plugins: readonly Described[]): PluginReview[] {
     const lock = this.#lock.of(policy);
-    const version = `${policy.hash} ${lock.version}`;
     return plugins.flatMap((plugin) => {
       const { description } = plugin;
       const grant = policy.plugins.load.get(plugin.name);
       if (description === undefined || grant === undefined) return [];
+      const launch = launched(plugin.started, grant);
+      const version = `${policy.hash} ${lock.version} ${JSON.stringify(launch)}`;
       const kept = this.#kept.get(description);
       if (kept?.version === version) return kept.review;
-      const review = reviewOf(grant, { description, peers: peersOf(plugins, plugin.name), lock });
+      const review = reviewOf(grant, { description, launch, peers: peersOf(plugins, plugin.name), lock });
       this.#kept.set(description, { version, review });
       return review;
     });
@@ -61,24 +66,24 @@ export class PluginReviews {
 
 function reviewOf(
   grant: PluginGrant,
-  given: { readonly description: PluginDescription; readonly peers: readonly Peer[]; readonly lock: LockInForce },
+  given: Pick<PluginReview, "description" | "launch"> & { readonly peers: readonly Peer[]; readonly lock: LockInForce },
 ): PluginReview {
-  const { description, peers, lock } = given;
+  const { description, launch, peers, lock } = given;
   const accepted = new Set(grant.accept);
   const findings = inspectOffering(offeringOf(description), peers).filter(({ id }) => !accepted.has(id));
   const items = itemsOf(description);
-  const changes = lock.lock === undefined ? [] : changesOf(lock.lock.get(grant.name), items, grant);
+  const changes = lock.lock === undefined ? [] : changesOf(lock.lock.get(grant.name), items, launch);
   const withheld = new Map<string, string>();
   for (const item of items.keys()) {
     const reason = lock.fault ?? reasonFor(item, findings, changes);
     if (reason !== undefined) withheld.set(item, reason);
   }
-  return { plugin: grant.name, description, findings, changes, withheld };
+  return { plugin: grant.name, description, launch, findings, changes, withheld };
 }
 
 /** What differs from the lock: items, and how it is started. */
-export function changesOf(locked: LockedPlugin | undefined, items: Items, grant: PluginGrant): readonly Change[] {
-  const offered = new Map([...items, ["launch", launched(grant)] as const]);
+export function changesOf(locked: LockedPlugin | undefined, items: Items, launch: unknown): readonly Change[] {
+  const offered = new Map([...items, ["launch", launch] as const]);
   if (locked === undefined) return driftOf(new Map(), offered);
   const removed = new Map([...locked.removed].filter(([item]) => offered.has(item)));
   const returned = driftOf(removed, offered).filter(({ item }) => removed.has(item));
@@ -89,10 +94,9 @@ export function changesOf(locked: LockedPlugin | undefined, items: Items, grant:
   });
 }
 
-/** What cannot be found out is unlike anything that was approved. */
-function launched(grant: PluginGrant): unknown {
+function launched(started: StartedContent | undefined, grant: PluginGrant): unknown {
   try {
-    return launchOf(grant);
+    return started === undefined ? { fault: "it was not started" } : launchOf(started, grant);
   } catch (error) {
     return { fault: error instanceof Error ? error.message : String(error) };
   }

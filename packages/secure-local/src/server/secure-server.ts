@@ -35,6 +35,8 @@ export interface SecureServerOptions {
   readonly own?: readonly string[];
   /** Folder for what plugins keep between their starts; without it they keep nothing. Best one of `own`. */
   readonly storage?: string;
+  /** Folder for the copies of plugins that are started; without it they last as long as the server. Best one of `own`. */
+  readonly copies?: string;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
   readonly telemetry?: Telemetry | undefined;
   /** Stands before the guard: holds back calls, or refuses them, that there is no room for. */
@@ -67,7 +69,7 @@ export class SecureServer {
     const run = lazyRun(current, own);
     const listed = (): AnyTool[] => this.#offer.tools();
     this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, listed };
-    this.#plugins = this.#lazyPlugins({ own, storage: options.storage, say });
+    this.#plugins = this.#lazyPlugins({ own, storage: options.storage, copies: options.copies, say });
     this.server = new Server({
       name: SERVER_NAME,
       version,
@@ -103,7 +105,7 @@ export class SecureServer {
     };
   }
 
-  #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "say">): LazyPlugins {
+  #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "copies" | "say">): LazyPlugins {
     return new LazyPlugins({
       ...given,
       audit: this.#audit,
@@ -188,7 +190,8 @@ export class SecureServer {
 
   #pluginsChanged(): void {
     this.#updateOffer();
-    const detail = { plugins: this.#plugins.health().map(({ name, state, wall }) => ({ name, state, wall })) };
+    const plugins = this.#plugins.health().map(({ name, state, wall, content }) => ({ name, state, wall, content }));
+    const detail = { plugins };
     this.#record({ kind: "plugins.changed", detail });
     for (const quarantine of this.#quarantines.news(this.#plugins.reviews())) this.#record(quarantine);
   }

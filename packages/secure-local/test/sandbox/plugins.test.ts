@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { noAudit } from "../../src/audit/memory-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { hashPlugin } from "../../src/plugins/hash-plugin.js";
+import { hashPlugin } from "../../src/plugins/plugin-content.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { MODULE, pluginFolder, PYTHON, PYTHON_MANIFEST, SHELL, SHELL_MANIFEST } from "./plugin-folder.js";
 import { hasWall } from "./walls.js";

@@ -9,7 +9,6 @@ import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { KeptLock } from "../../src/server/kept-lock.js";
 import { itemsOf } from "../../src/server/plugin-items.js";
-import { launchOf } from "../../src/server/plugin-launch.js";
 import { lockFileOf, type PluginLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 
@@ -135,9 +134,8 @@ async function served(): Promise<Served> {
   const peer = await connectInMemory(secure.server, { revision: "2025-11-25" });
   const approval = (): PluginLock => {
     const [review] = secure.pluginReviews();
-    const grant = policy.plugins.load.get("weather");
-    if (review === undefined || grant === undefined) throw new Error("there is no review");
-    const items = new Map([...itemsOf(review.description), ["launch", launchOf(grant)] as const]);
+    if (review === undefined) throw new Error("there is no review");
+    const items = new Map([...itemsOf(review.description), ["launch", review.launch] as const]);
     return new Map([["weather", relocked(undefined, items)]]);
   };
   return { file, peer, audit, said, approval, names: () => secure.tools().map(({ name }) => name) };
@@ -168,7 +166,7 @@ describe("an approval under a running server", () => {
     const { file, audit, said, names, approval } = await served();
     writeLock(file, approval());
     await vi.waitFor(() => expect(names()).toEqual(["weather_now"]), SOON);
-    writeFileSync(`${file}.new`, '{"version":1,"plugins":{"weather":{"approved":{},"removed":[]}}}');
+    writeFileSync(`${file}.new`, '{"version":2,"plugins":{"weather":{"approved":{},"removed":[]}}}');
     renameSync(`${file}.new`, file);
     await vi.waitFor(() => expect(said.filter((line) => line.includes("is damaged"))).toHaveLength(1), SOON);
     expect(names()).toEqual(["weather_now"]);

@@ -7,7 +7,6 @@ import { afterAll, afterEach, expect, it, vi } from "vitest";
 import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { itemsOf } from "../../src/server/plugin-items.js";
-import { launchOf } from "../../src/server/plugin-launch.js";
 import { lockFileOf, readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 
@@ -59,10 +58,8 @@ plugins: { folder: ${folder}, load: [{ name: weather, accept: ${accept} }] }
 }
 
 async function lock(tools: readonly Tool[]): Promise<void> {
-  const { review, policy, secure } = await served(tools);
-  const grant = policy.plugins.load.get("weather");
-  if (grant === undefined) throw new Error("there is no grant");
-  const items = new Map([...itemsOf(review.description), ["launch", launchOf(grant)] as const]);
+  const { review, secure } = await served(tools);
+  const items = new Map([...itemsOf(review.description), ["launch", review.launch] as const]);
   writeLock(lockFile, new Map([["weather", relocked(readLock(lockFile)?.get("weather"), items)]]));
   await secure.stop();
 }

@@ -1,0 +1,246 @@
+// Keeps what plugins consist of in a folder of the program's own, by the hash of the content, so that what was looked at is what is started.
+import { randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
+import { PluginError } from "./plugin-error.js";
+
+/** A plugin's content as it was taken. Release it when nothing of it runs any more. */
+export interface KeptPlugin extends PluginContent {
+  /** The copy: a folder, or a file. Nobody changes it. */
+  readonly root: string;
+  /** Where it was taken from, free of links. */
+  readonly source: string;
+  /** What the operator should know of the source; empty when it is as the copy. */
+  readonly note: string;
+  release(): void;
+}
+
+export interface TakeOptions {
+  /** The only content that is wanted. */
+  readonly sha256?: string | undefined;
+  /** The program's own files and folders: no plugin holds one. */
+  readonly own: readonly string[];
+}
+
+/** Copies that nothing runs from, of all servers of a user: enough to go back and forth between some versions. */
+const MOST_IDLE = 32;
+/** One that was not used for so long is not missed. */
+const IDLE_MS = 30 * 24 * 60 * 60_000;
+/** Whoever began a copy has ended or finished by then. */
+const DRAFT_MS = 60 * 60_000;
+const DRAFT = ".new-";
+const GONE = ".gone-";
+const COPY = /^[0-9a-f]{64}$/;
+/** A copy that a process holds: its hash, the process, and whose it is in there. */
+const HELD = /^([0-9a-f]{64})\.(\d+)\.[0-9a-f]+$/;
+
+export class KeptPlugins {
+  readonly #given: string | undefined;
+  #made: string | undefined;
+  /** Names the marks of this keeper among those of this process. */
+  readonly #mine: string = `${process.pid}.${randomBytes(6).toString("hex")}`;
+  readonly #holders = new Map<string, number>();
+
+  /** @param folder Made when it is needed, for this user alone; without one copies last as long as this. */
+  constructor(folder: string | undefined) {
+    this.#given = folder;
+  }
+
+  /** @throws PluginError */
+  get #folder(): string {
+    try {
+      this.#made ??= fs.realpathSync(
+        this.#given === undefined ? fs.mkdtempSync(join(tmpdir(), "mcp-plugins-")) : made(this.#given),
+      );
+      return this.#made;
+    } catch (error) {
+      throw new PluginError(
+        `${this.#given} cannot be used, where copies of plugins are kept: ${(error as Error).message}.`,
+      );
+    }
+  }
+
+  /**
+   * Takes what lies at `path` now. Where other content is wanted than lies there, the copy that was kept of it is taken in its place.
+   * @throws PluginError
+   */
+  async take(path: string, { sha256, own }: TakeOptions): Promise<KeptPlugin> {
+    const source = sourceAt(path, [...own, this.#folder]);
+    const now = await takeContent(source);
+    if (sha256 !== undefined && now.hash !== sha256) return this.#wanted(sha256, { path, source, actual: now.hash });
+    const kept = (await this.#kept(now.hash)) ?? (await this.#copied(source, now));
+    if (sha256 === undefined || kept.hash === sha256) return this.#held(kept, source, "");
+    return this.#wanted(sha256, { path, source, actual: kept.hash });
+  }
+
+  /** Removes what nobody will miss. Never throws. */
+  sweep(): void {
+    try {
+      this.#sweep(Date.now());
+    } catch {
+      // Another process sweeps too, or the folder is gone.
+    }
+  }
+
+  /** Removes the copies that were to last as long as this. Call it when nothing runs any more. */
+  close(): void {
+    for (const hash of this.#holders.keys()) fs.rmSync(this.#mark(hash), { force: true });
+    this.#holders.clear();
+    if (this.#given === undefined && this.#made !== undefined) removeTree(this.#made);
+    this.#made = undefined;
+  }
+
+  async #wanted(
+    sha256: string,
+    { path, source, actual }: { readonly path: string; readonly source: string; readonly actual: string },
+  ): Promise<KeptPlugin> {
+    const kept = await this.#kept(sha256);
+    if (kept === undefined)
+      throw new PluginError(
+        `Its content is not the one the policy knows. If it was changed on purpose: sha256: ${actual} (a hash that an earlier version made counts no more: it left out which files may be run)`,
+      );
+    const note = `${path} is no longer what the policy's sha256 names; the content that was approved goes on being started. If it was changed on purpose: sha256: ${actual}`;
+    return this.#held(kept, source, note);
+  }
+
+  /** A copy whose content still is what its name says. One that is not was not made whole, or was touched: it goes. */
+  async #kept(hash: string): Promise<Copy | undefined> {
+    const folder = join(this.#folder, hash);
+    const [name, ...more] = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
+    if (name === undefined) return undefined;
+    const root = join(folder, name);
+    const content = more.length > 0 ? undefined : await takeContent(root).catch(() => undefined);
+    if (content?.hash === hash) return { ...content, root };
+    const gone = join(this.#folder, `${GONE}${randomBytes(6).toString("hex")}`);
+    fs.renameSync(folder, gone);
+    removeTree(gone);
+    return undefined;
+  }
+
+  async #copied(source: string, { kind }: PluginContent): Promise<Copy> {
+    const draft = fs.mkdtempSync(join(this.#folder, DRAFT));
+    try {
+      const content = await takeContent(source, draft);
+      const folder = join(this.#folder, content.hash);
+      if (content.kind !== kind) throw new PluginError(`${source} was changed while it was read; try again.`);
+      try {
+        fs.renameSync(draft, folder);
+      } catch (error) {
+        // Another process was quicker, and what it copied is the same.
+        const kept = await this.#kept(content.hash);
+        if (kept === undefined) throw error;
+        return kept;
+      }
+      return { ...content, root: join(folder, nameInCopy(source, content.kind)) };
+    } finally {
+      removeTree(draft);
+    }
+  }
+
+  #held(copy: Copy, source: string, note: string): KeptPlugin {
+    const { hash } = copy;
+    const held = this.#holders.get(hash) ?? 0;
+    this.#holders.set(hash, held + 1);
+    fs.writeFileSync(this.#mark(hash), "", { mode: 0o600 });
+    const now = new Date();
+    fs.utimesSync(join(this.#folder, hash), now, now);
+    let released = false;
+    const release = (): void => {
+      if (released) return;
+      released = true;
+      this.#release(hash);
+    };
+    return { ...copy, source, note, release };
+  }
+
+  #release(hash: string): void {
+    const left = (this.#holders.get(hash) ?? 1) - 1;
+    if (left > 0) return void this.#holders.set(hash, left);
+    if (!this.#holders.delete(hash)) return;
+    fs.rmSync(this.#mark(hash), { force: true });
+    this.sweep();
+  }
+
+  #mark(hash: string): string {
+    return join(this.#folder, `${hash}.${this.#mine}`);
+  }
+
+  #sweep(now: number): void {
+    const names = fs.readdirSync(this.#folder);
+    const held = new Set<string>();
+    for (const name of names) {
+      const [, hash = "", pid] = HELD.exec(name) ?? [];
+      if (pid === undefined) continue;
+      if (isAlive(Number(pid))) held.add(hash);
+      else fs.rmSync(join(this.#folder, name), { force: true });
+    }
+    const age = (name: string): number => now - fs.statSync(join(this.#folder, name)).mtimeMs;
+    for (const name of names)
+      if ((name.startsWith(DRAFT) || name.startsWith(GONE)) && age(name) > DRAFT_MS)
+        removeTree(join(this.#folder, name));
+    const idle = names
+      .filter((name) => COPY.test(name) && !held.has(name))
+      .map((name) => ({ name, age: age(name) }))
+      .sort((a, b) => a.age - b.age);
+    for (const [at, copy] of idle.entries())
+      if (at >= MOST_IDLE || copy.age > IDLE_MS) removeTree(join(this.#folder, copy.name));
+  }
+}
+
+type Copy = PluginContent & { readonly root: string };
+
+function made(folder: string): string {
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  fs.chmodSync(folder, 0o700);
+  return folder;
+}
+
+/** @throws PluginError for nothing, and for what holds more than a plugin */
+function sourceAt(path: string, own: readonly string[]): string {
+  if (!fs.existsSync(path)) throw new PluginError(`There is nothing at ${path}; correct its path in plugins.load.`);
+  const source = fs.realpathSync(path);
+  if (!fs.statSync(source).isDirectory()) return source;
+  for (const each of [homedir(), ...own])
+    if (holds(source, each) || holds(source, real(each)))
+      throw new PluginError(
+        `${path} holds ${each}, so it is more than a plugin; put the plugin into a folder of its own, and correct its path in plugins.load.`,
+      );
+  return source;
+}
+
+function real(path: string): string {
+  try {
+    return fs.realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function holds(folder: string, path: string): boolean {
+  return path === folder || path.startsWith(folder === "/" ? "/" : `${folder}/`);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/** Copies are read-only, so their folders are opened first. */
+function removeTree(path: string): void {
+  if (!fs.existsSync(path)) return;
+  openFolders(path);
+  fs.rmSync(path, { recursive: true, force: true });
+}
+
+function openFolders(folder: string): void {
+  if (!fs.lstatSync(folder).isDirectory()) return;
+  fs.chmodSync(folder, 0o700);
+  for (const entry of fs.readdirSync(folder, { withFileTypes: true }))
+    if (entry.isDirectory()) openFolders(join(folder, entry.name));
+}
