@@ -28,6 +28,12 @@ interface Errand {
 
 /** Resolves to the exit code of the command; what it reads and writes passes as it is. */
 export async function sandboxCommand(line: CommandLine): Promise<number> {
+  if (line.config === undefined) return await sandboxed(line);
+  const { reportingFailures } = await import("./remote/failure.js");
+  return await reportingFailures(line.json, () => sandboxed(line));
+}
+
+async function sandboxed(line: CommandLine): Promise<number> {
   const errand = line.config === undefined ? await ofCommand(line) : await ofServer(line, line.config);
   const { policy, executable, args } = errand;
   try {
@@ -61,7 +67,9 @@ async function ofServer(line: CommandLine, file: string): Promise<Errand> {
   if (name === undefined || rest.length > 0)
     throw new UsageError("sandbox --config FILE needs the name of one server in that file");
   const { vscodeServer } = await import("./vscode-server.js");
-  const { target, policy, notes } = await vscodeServer(name, file);
+  const own = policyFile(line);
+  const denied = own === undefined ? undefined : await loadPolicy(own);
+  const { target, policy, notes } = await vscodeServer(name, file, denied);
   for (const note of notes) complain(`mcp-secure-local: ${note}`);
   const { command, args, env, cwd = process.cwd() } = target;
   return { executable: executableOf(command), args, env, folder: cwd, policy };

@@ -16,10 +16,15 @@ export interface SandboxedServer {
   readonly notes: readonly string[];
 }
 
-/** @throws UsageError for a server without `sandboxEnabled`, or with a block that makes no sense; PolicyError */
-export async function vscodeServer(name: string, file: string): Promise<SandboxedServer> {
+/**
+ * `denied`: the person's own policy, where there is one; what it denies stays denied.
+ *
+ * @throws UsageError for a server without `sandboxEnabled`, or with a block that makes no sense; PolicyError
+ */
+export async function vscodeServer(name: string, file: string, denied: Policy | undefined): Promise<SandboxedServer> {
+  const { askForTrust } = await import("./remote/folder-trust.js");
   const passed = (process.env[PASSED_ON] ?? "").split(",").filter((each) => each !== "");
-  const target = await configuredTarget(name, { file, given: passed });
+  const target = await configuredTarget(name, { file, given: passed, consent: (found) => askForTrust(found) });
   if (target.kind === "url" || target.sandboxed === undefined)
     throw new UsageError(`"${name}" of ${file} has no sandboxEnabled; give a command after --, and --policy FILE`);
   const { sandbox, workspace } = target.sandboxed;
@@ -29,7 +34,7 @@ export async function vscodeServer(name: string, file: string): Promise<Sandboxe
   const env = Object.fromEntries(passed.map((each) => [each, process.env[each] ?? ""]));
   return {
     target: { ...target, env: { ...target.env, ...env }, cwd: target.cwd ?? workspace },
-    policy: await parsePolicy(JSON.stringify(extended(policy, workspace)), { file }),
+    policy: await parsePolicy(JSON.stringify(narrowed(extended(policy, workspace), denied)), { file }),
     notes: notes.slice(1),
   };
 }
@@ -38,13 +43,37 @@ export async function vscodeServer(name: string, file: string): Promise<Sandboxe
  * VS Code lets a server read everything; here it is the workspace, the system, and where Node is installed. Packages that are
  * fetched stay in a home of the server's own.
  */
-function extended(policy: Readonly<Record<string, unknown>>, workspace: string): object {
+function extended(policy: Readonly<Record<string, unknown>>, workspace: string): Readonly<Record<string, unknown>> {
   const files = policy["filesystem"] as Readonly<Record<string, unknown>>;
   const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
   return {
     ...policy,
     filesystem: { ...files, readable_paths: [`${workspace}/**`] },
     sandbox: { homes: join(cache, "mcp-secure-local", "homes"), read_only_paths: nodeFolder() },
+  };
+}
+
+/** A stranger's block never allows what the person's own policy denies. */
+function narrowed(policy: Readonly<Record<string, unknown>>, own: Policy | undefined): object {
+  if (own === undefined) return policy;
+  const files = policy["filesystem"] as { readonly denied_paths: string[]; readonly denied_write_paths: string[] };
+  const network = policy["network"] as { readonly denied_endpoints: object[] };
+  const patterns = ({ rules }: { readonly rules: readonly { readonly pattern: string }[] }): string[] =>
+    rules.map(({ pattern }) => pattern);
+  return {
+    ...policy,
+    filesystem: {
+      ...files,
+      denied_paths: [...files.denied_paths, ...patterns(own.filesystem.denied)],
+      denied_write_paths: [...files.denied_write_paths, ...patterns(own.filesystem.unwritable)],
+    },
+    network: {
+      ...network,
+      denied_endpoints: [
+        ...network.denied_endpoints,
+        ...patterns(own.network.deniedEndpoints).map((host) => ({ host })),
+      ],
+    },
   };
 }
 

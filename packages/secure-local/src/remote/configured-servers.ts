@@ -1,19 +1,38 @@
-// Finds a server by its name in the files where AI clients are told of their servers.
-import { open } from "node:fs/promises";
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+// Finds servers by their names in the files where AI clients are told of them; what a folder's file says counts after consent only.
+import { constants } from "node:fs";
+import { open, realpath, stat } from "node:fs/promises";
+import { relative, resolve, sep } from "node:path";
 import { parseEnv } from "node:util";
 import { LocalError } from "@secure-local/mcp/client/node";
 import type { ConfigServer, ServersConfig } from "@secure-local/mcp/host";
+import {
+  type ConfigPlace,
+  namedPlace,
+  surroundings,
+  type Surroundings,
+  usualPlaces,
+  workspaceOf,
+} from "./config-places.js";
 import type { Target } from "./target.js";
 
-export interface Surroundings {
-  /** The folder people work in. */
-  readonly folder: string;
-  readonly home: string;
-  readonly platform: string;
-  readonly environment: Readonly<Record<string, string | undefined>>;
+/** A server as a file has it: nothing is filled in, started or reached. */
+export interface ConfiguredServer {
+  readonly place: ConfigPlace;
+  readonly format: ServersConfig["format"];
+  readonly server: ConfigServer;
+  /** The folder the file speaks of. */
+  readonly workspace: string;
+  /** The variables in its `envFile`, read once; undefined without one, and for files of a person's own. */
+  readonly envFile: EnvFile | undefined;
 }
+
+export interface EnvFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Resolves when a server of a file that is not the person's own may be started and given what it asks for; throws otherwise. */
+export type Consent = (found: ConfiguredServer) => Promise<void>;
 
 export interface Wanted {
   /** The only file to look at. */
@@ -21,63 +40,56 @@ export interface Wanted {
   /** Names of variables and headers that are given in another way: what the file says of them does not count. */
   readonly given?: readonly string[];
   readonly around?: Surroundings;
+  /** Default: nobody can allow anything, so that a folder's servers are refused. */
+  readonly consent?: Consent;
 }
 
 /** Files with the history of many projects have a few megabytes. */
 const MOST_BYTES = 32 * 1024 * 1024;
-
-export function surroundings(): Surroundings {
-  return { folder: process.cwd(), home: homedir(), platform: process.platform, environment: process.env };
-}
-
-/** Files of the folder first, then of the user. */
-export function usualFiles({ folder, home, platform, environment }: Surroundings): string[] {
-  const roaming = environment["APPDATA"] || join(home, "AppData", "Roaming");
-  const support = new Map([
-    ["darwin", join(home, "Library", "Application Support")],
-    ["win32", roaming],
-  ]);
-  const applications = support.get(platform) ?? (environment["XDG_CONFIG_HOME"] || join(home, ".config"));
-  return [
-    ...[".mcp.json", ".vscode/mcp.json", ".cursor/mcp.json"].map((file) => join(folder, file)),
-    ...[".claude.json", ".cursor/mcp.json", ".copilot/mcp-config.json"].map((file) => join(home, file)),
-    join(applications, "Claude", "claude_desktop_config.json"),
-    join(applications, "Code", "User", "mcp.json"),
-  ];
-}
+/** Far more than any file of variables has, and little enough to read before anybody agreed. */
+const MOST_ENV_BYTES = 1024 * 1024;
 
 /**
- * The target a name stands for, its variables filled in. Throws a LocalError USAGE that names the servers there are, or
- * what is wrong with the one that is meant.
+ * The target a name stands for, its variables filled in. Throws a LocalError USAGE that names the servers there are, what is
+ * wrong with the one that is meant, or that nobody allowed it.
  */
-export async function configuredTarget(
-  name: string,
-  { file, given = [], around = surroundings() }: Wanted,
-): Promise<Target> {
-  const files = file === undefined ? usualFiles(around) : [resolve(around.folder, file)];
+export async function configuredTarget(name: string, wanted: Wanted): Promise<Target> {
+  const { given = [], around = surroundings(), consent } = wanted;
+  const found = await findServer(name, wanted);
+  if (found.place.owner !== "user") {
+    if (consent !== undefined) await consent(found);
+    else if (found.place.owner === "folder")
+      throw usage(`${found.place.path} is a folder's file, and nobody can allow its server "${name}" here`);
+  }
+  return await targetOf({ ...found, server: withoutGiven(found.server, given) }, around);
+}
+
+/** The server of a name: a person's own before any other. Throws as `configuredTarget` does. */
+export async function findServer(name: string, { file, around = surroundings() }: Wanted): Promise<ConfiguredServer> {
+  const places = file === undefined ? usualPlaces(around) : [namedPlace(file, around)];
   const known: string[] = [];
-  for (const path of files) {
-    const configs = await configsIn(path, around, file !== undefined);
-    for (const config of configs) {
+  for (const place of places) {
+    for (const config of await configsIn(place, around, file !== undefined)) {
       const server = config.servers.find((each) => each.name === name);
-      if (server !== undefined) return await targetOf(withoutGiven(server, given), { config, path, around });
+      if (server !== undefined) return await configured(server, { place, config, around });
       const problem = config.problems.find((each) => each.name === name);
-      if (problem !== undefined) throw usage(`${path}:${problem.line}:${problem.column}: ${problem.message}`);
+      if (problem !== undefined) throw usage(`${place.path}:${problem.line}:${problem.column}: ${problem.message}`);
       known.push(...config.servers.map((each) => each.name));
     }
   }
   const there = known.length === 0 ? "none is configured" : `there are ${[...new Set(known)].join(", ")}`;
-  const places = file === undefined ? "in the usual configuration files" : `in ${file}`;
+  const where = file === undefined ? "in the usual configuration files" : `in ${file}`;
   throw usage(
-    `there is no server "${name}" ${places} (${there}); give a URL, a command after --, or another file with --config FILE`,
+    `there is no server "${name}" ${where} (${there}); give a URL, a command after --, or another file with --config FILE`,
   );
 }
 
 /** What a file says: of the folder first, where it has servers for many. A broken file nobody named stands in nobody's way. */
-async function configsIn(path: string, { folder }: Surroundings, named: boolean): Promise<ServersConfig[]> {
+async function configsIn(place: ConfigPlace, { folder }: Surroundings, named: boolean): Promise<ServersConfig[]> {
   const { parseServersConfig } = await import("@secure-local/mcp/host");
+  const { path } = place;
   try {
-    const text = await textOf(path);
+    const { text } = await readText(path, MOST_BYTES);
     const own = serversOfFolder(text, folder);
     if (own === undefined) return [parseServersConfig(text, path)];
     const config = parseServersConfig(JSON.stringify({ mcpServers: own }), path);
@@ -88,13 +100,15 @@ async function configsIn(path: string, { folder }: Surroundings, named: boolean)
   }
 }
 
-async function textOf(path: string): Promise<string> {
+/** A pipe or device of that name is neither waited for nor read. */
+async function readText(path: string, most: number): Promise<{ text: string; dev: number; ino: number }> {
   try {
-    const file = await open(path);
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
-      const { size } = await file.stat();
-      if (size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES} bytes`);
-      return await file.readFile("utf8");
+      const status = await file.stat();
+      if (!status.isFile()) throw new Error("it is no regular file");
+      if (status.size > most) throw new Error(`it has more than ${most} bytes`);
+      return { text: await file.readFile("utf8"), dev: status.dev, ino: status.ino };
     } finally {
       await file.close();
     }
@@ -122,28 +136,51 @@ function claudeFile(text: string): ClaudeFile | undefined {
   }
 }
 
+interface FoundIn {
+  readonly place: ConfigPlace;
+  readonly config: ServersConfig;
+  readonly around: Surroundings;
+}
+
+async function configured(server: ConfigServer, { place, config, around }: FoundIn): Promise<ConfiguredServer> {
+  const workspace = workspaceOf(place, around);
+  const strange = place.owner !== "user" && server.envFile !== undefined;
+  const envFile = strange ? await strangeEnvFile(server.envFile, workspace) : undefined;
+  return { place, format: config.format, server, workspace, envFile };
+}
+
+/** A file that a stranger's configuration names lies below the stranger's folder, wherever links lead. */
+async function strangeEnvFile(written: string, workspace: string): Promise<EnvFile> {
+  const path = resolve(workspace, written.replaceAll("${workspaceFolder}", workspace));
+  const outside = usage(
+    `the envFile ${JSON.stringify(written)} is not below ${workspace}; this file may only take variables from there`,
+  );
+  // What else may stand there is the person's: their home, their environment.
+  if (/\$\{(?!workspaceFolder\})/.test(written) || !isBelow(path, workspace)) throw outside;
+  const { text, dev, ino } = await readText(path, MOST_ENV_BYTES);
+  const real = await realpath(path);
+  const status = await stat(real);
+  if (!isBelow(real, await realpath(workspace)) || status.dev !== dev || status.ino !== ino) throw outside;
+  return { path, text };
+}
+
+function isBelow(path: string, folder: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && resolve(folder, way) === resolve(path);
+}
+
 function withoutGiven(server: ConfigServer, given: readonly string[]): ConfigServer {
   const left = (record: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(record).filter(([name]) => !given.includes(name)));
   return { ...server, env: left(server.env), headers: left(server.headers) };
 }
 
-interface Found {
-  readonly config: ServersConfig;
-  readonly path: string;
-  readonly around: Surroundings;
-}
-
-async function targetOf(written: ConfigServer, { config, path, around }: Found): Promise<Target> {
-  const { folder, home, environment } = around;
-  // The folder of `.vscode/mcp.json` and `.cursor/mcp.json` is the one above.
-  const place = dirname(path);
-  const beside = /[\\/]\.(?:vscode|cursor)$/.test(place) && dirname(place) !== home;
-  const workspace = beside ? dirname(place) : folder;
+async function targetOf(found: ConfiguredServer, { home, environment }: Surroundings): Promise<Target> {
+  const { place, format, workspace } = found;
   const input = (): Promise<undefined> => Promise.resolve(undefined);
   const variables = { env: environment, userHome: home, workspaceFolder: workspace, input };
   const { expandServer } = await import("@secure-local/mcp/host");
-  const { server, missing } = await expandServer(written, config.format, variables);
+  const { server, missing } = await expandServer(found.server, format, variables);
   if (missing.length > 0) {
     throw usage(
       `VS Code asks for ${missing.join(", ")} of "${server.name}"; give the value with --env or --header instead`,
@@ -151,12 +188,13 @@ async function targetOf(written: ConfigServer, { config, path, around }: Found):
   }
   const { command, args, env, envFile, cwd, url = "", headers } = server;
   if (command === undefined) return { kind: "url", url, headers };
-  const fromFile = envFile === undefined ? {} : parseEnv(await textOf(resolve(workspace, envFile)));
-  const all = { ...(fromFile as Record<string, string>), ...env };
+  const own = found.envFile === undefined && envFile !== undefined;
+  const text = own ? (await readText(resolve(workspace, envFile), MOST_BYTES)).text : (found.envFile?.text ?? "");
+  const all = { ...(parseEnv(text) as Record<string, string>), ...env };
   const where = cwd === undefined ? {} : { cwd: resolve(workspace, cwd) };
   const { sandboxEnabled, sandbox } = server.raw;
-  const walled = config.format === "servers" && sandboxEnabled === true;
-  const sandboxed = { name: server.name, file: resolve(path), workspace, sandbox };
+  const walled = format === "servers" && sandboxEnabled === true;
+  const sandboxed = { name: server.name, file: place.path, workspace, sandbox };
   return { kind: "command", command, args, env: all, ...where, ...(walled ? { sandboxed } : {}) };
 }
 

@@ -2,7 +2,8 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { configuredTarget, type Surroundings } from "../../src/remote/configured-servers.js";
+import { type Surroundings } from "../../src/remote/config-places.js";
+import { configuredTarget as foundTarget, type Wanted } from "../../src/remote/configured-servers.js";
 import { readHeaders, readVariables, targetText } from "../../src/remote/target.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
@@ -15,6 +16,10 @@ function around(files: Readonly<Record<string, string>>): Surroundings {
   const environment = { TOKEN: "secret", EMPTY: "" };
   return { folder: join(root, "work"), home: join(root, "home"), platform: "linux", environment };
 }
+
+/** With somebody who allows everything. */
+const configuredTarget = (name: string, wanted: Wanted) =>
+  foundTarget(name, { consent: () => Promise.resolve(), ...wanted });
 
 const NODE = { kind: "command", command: "node", args: ["a.js"], env: {} };
 

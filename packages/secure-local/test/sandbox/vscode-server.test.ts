@@ -56,10 +56,18 @@ function command(by: typeof run, ...args: readonly string[]): Promise<Ran> {
   return by([...args, "--config", file], { home: folder, cwd: workspace });
 }
 
+/** A folder's file is allowed as its refusal says. */
+async function trust(name: string): Promise<void> {
+  const refused = await command(runQuickly, "tools", name);
+  const [, digest = ""] = /trust \w+ ([0-9a-f]{64}) --config/.exec(refused.stderr) ?? [];
+  expect(await command(runQuickly, "trust", name, digest)).toMatchObject({ code: 0 });
+}
+
 async function probed(sandboxEnabled: boolean, by: typeof run): Promise<unknown> {
   writeFileSync(join(workspace, "server.cjs"), SERVER);
   rmSync(join(workspace, "out", "made.txt"), { force: true });
   writeFileSync(file, configuration(sandboxEnabled));
+  await trust("probing");
   const { stdout, stderr } = await command(by, "call", "probing", "probe", "--env", "TOLD=told");
   if (!stdout.trimStart().startsWith("{")) throw new Error(stdout + stderr);
   return JSON.parse(stdout) as unknown;
@@ -86,6 +94,7 @@ describe.skipIf(!hasWall())("a server of VS Code's", () => {
 
   test("with a block that makes no sense is not started", async () => {
     writeFileSync(file, configuration(true));
+    await trust("wrong");
     expect((await command(runQuickly, "call", "wrong", "probe")).stderr).toContain(
       'network.allowedDomains of "wrong" must be a list',
     );

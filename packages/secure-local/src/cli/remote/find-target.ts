@@ -1,5 +1,5 @@
 // Says which server a command line means: a command after `--`, a URL, or a name from a configuration file.
-import { configuredTarget } from "../../remote/configured-servers.js";
+import { configuredTarget, type Consent } from "../../remote/configured-servers.js";
 import { looksLikeUrl, PASSED_ON, readHeaders, readVariables, type Target } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 
@@ -20,15 +20,22 @@ export async function findTarget(line: CommandLine, usage: string): Promise<Foun
     throw new UsageError(`${usage}; TARGET is a URL, a name from a configuration file, or -- COMMAND…`);
   if (looksLikeUrl(first)) return { target: urlTarget(line, first), words: rest };
   const given = Object.keys({ ...readVariables(line.env), ...readHeaders(line.headers) });
-  const target = withOptions(await configuredTarget(first, { file: line.config, given }), line);
-  return { target: behindItsWall(target), words: rest };
+  // Loaded for names alone: what it takes to ask is much.
+  const { askForTrust, strangeOf, TRUSTED } = await import("./folder-trust.js");
+  let digest: string | undefined;
+  const consent: Consent = async (found) => {
+    await askForTrust(found);
+    ({ digest } = await strangeOf(found));
+  };
+  const target = withOptions(await configuredTarget(first, { file: line.config, given, consent }), line);
+  return { target: behindItsWall(target, digest === undefined ? {} : { [TRUSTED]: digest }), words: rest };
 }
 
 /** What VS Code starts in a sandbox is started in ours: by this very program, which reads of it in the same file. */
-function behindItsWall(target: Target): Target {
+function behindItsWall(target: Target, trusted: Readonly<Record<string, string>>): Target {
   if (target.kind === "url" || target.sandboxed === undefined) return target;
   const { file, name } = target.sandboxed;
-  const env = { ...target.env, [PASSED_ON]: Object.keys(target.env).join(",") };
+  const env = { ...target.env, ...trusted, [PASSED_ON]: Object.keys(target.env).join(",") };
   const args = [process.argv[1] ?? "", "sandbox", "--config", file, name];
   return { kind: "command", command: process.execPath, args, env, cwd: target.cwd };
 }
