@@ -12,6 +12,8 @@ const BESIDE = /^sql-worker\.cjs$|\.wasm$/;
 export async function bundleProduct() {
   const bundle = productBundle(new URL("parts.ts", import.meta.url), "scorecard");
   await bundle.prepare();
+  // The command line says its version, which is written in the package alone.
+  copyFileSync(join(DIST, "..", "package.json"), join(dirname(bundle.path), "..", "package.json"));
   for (const name of readdirSync(DIST))
     if (BESIDE.test(name)) copyFileSync(join(DIST, name), join(dirname(bundle.path), name));
   return bundle.path;

@@ -27,6 +27,7 @@ export { cleanResult, cleanValue } from "../../packages/secure-local/src/guard/c
 export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/cleaning/clean-text.js";
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
 export { builtInPolicy } from "../../packages/secure-local/src/policy/built-in-policy.js";
+export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
 export { decide } from "../../packages/secure-local/src/policy/decide.js";
 export { decideCommand } from "../../packages/secure-local/src/policy/decide-command.js";
 export { loadPolicy } from "../../packages/secure-local/src/policy/load-policy.js";

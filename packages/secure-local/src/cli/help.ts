@@ -31,6 +31,7 @@ Any other server: TARGET is a URL, the name of a server in a configuration file,
   mcp-secure-local doctor TARGET                what is wrong with it, and what to do; fails when something is
   mcp-secure-local record FILE TARGET           a server for a client: the target, with all that is said in FILE
   mcp-secure-local replay FILE [TARGET]         acts as the recorded server; with TARGET as the client, and compares
+  mcp-secure-local trust NAME                   allows a server of a folder's file, after showing all it would do
 
 Options
   --policy FILE   the policy (else MCP_SECURE_LOCAL_POLICY, else the built-in one)
@@ -45,7 +46,7 @@ Options
   --preset NAME   policy init: build on offline, read-only or developer
   --yes           policy init, call: ask nothing
   --json          answer in JSON; errors of other servers too, on stderr
-  --config FILE   the file with the named server (else .mcp.json, .vscode/mcp.json, .cursor/mcp.json, then yours)
+  --config FILE   the file with the named server (else your own, then the folder's)
   --env K=V       a variable of the command; --header 'N: v', --token T: sent to the URL
   --url URL       record, replay: the target
   --strict        replay: in the recorded order only
