@@ -48,7 +48,8 @@ const MAX_ITEMS = 128;
 const MAX_TEXT = 4_000;
 const MAX_SCHEMA_LENGTH = 64 * 1024;
 const NAME = /^[A-Za-z][A-Za-z0-9_-]{0,47}$/;
-const URI = /^[a-z][a-z0-9+.-]*:[!-~]{1,500}$/;
+/** Characters a URI may have; others, such as braces, could be read as a template. */
+const URI = /^[a-z][a-z0-9+.-]*:(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2}){1,500}$/;
 
 /** @param given As parsed from JSON or YAML; tools, resources and prompts by name, or as lists. @throws PluginError */
 export function readDescription(given: unknown): PluginDescription {

@@ -1,5 +1,6 @@
 // The lock of plugins that is in force: the newest one that could be read.
 import { createHash } from "node:crypto";
+import { statSync } from "node:fs";
 import type { Policy } from "../policy/policy.js";
 import { LockError, lockFileOf, lockText, parseLock, type PluginLock } from "./plugin-lock.js";
 
@@ -29,6 +30,7 @@ const UNREADABLE: LockInForce = {
 
 export class KeptLock {
   #file: string | undefined;
+  #state = "";
   #inForce: LockInForce = NONE;
   /** What was last said to be wrong, so that one faulty file is not told at every touch. */
   #refused = "";
@@ -37,6 +39,11 @@ export class KeptLock {
   of(policy: Policy): LockInForce {
     if (policy.file !== undefined && this.#file !== lockFileOf(policy.file)) this.read(policy);
     return policy.file === undefined ? NONE : this.#inForce;
+  }
+
+  /** Whether the file is another than when it was read; to be asked at every call, so only its state is looked at. */
+  touched({ file }: Policy): boolean {
+    return file !== undefined && this.#file === lockFileOf(file) && stateOf(this.#file) !== this.#state;
   }
 
   /**
@@ -49,6 +56,7 @@ export class KeptLock {
     const file = lockFileOf(policyFile);
     const first = this.#file !== file;
     this.#file = file;
+    this.#state = stateOf(file);
     try {
       return this.#take(file, first);
     } catch (error) {
@@ -75,4 +83,12 @@ export class KeptLock {
     this.#refused = "";
     return first || lock === undefined ? undefined : { kind: "lock.loaded", file, text: `${file} is in force` };
   }
+}
+
+/** What changes with its content; empty where there is none. */
+function stateOf(file: string): string {
+  const status = statSync(file, { bigint: true, throwIfNoEntry: false });
+  if (status === undefined) return "";
+  const { dev, ino, size, mtimeNs, ctimeNs } = status;
+  return [dev, ino, size, mtimeNs, ctimeNs].join();
 }

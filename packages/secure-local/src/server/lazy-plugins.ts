@@ -6,6 +6,7 @@ import type { Policy } from "../policy/policy.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { StartedCommand } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
+import type { BuiltInNames } from "./plugin-names.js";
 import type { PluginOffer } from "./plugin-offer.js";
 import { learnSecret } from "./remember-secrets.js";
 import type { LockNews } from "./kept-lock.js";
@@ -24,6 +25,8 @@ export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "ru
   readonly audit: AuditSink;
   /** `about`: the line tells of a plugin, and the operator may know that in another way. */
   readonly say: (line: string, about?: "plugin") => void;
+  /** Names that no plugin's may be or look like. */
+  readonly builtIn: BuiltInNames;
   /** Told what came of the lock's file when that is not as before. */
   readonly locked: (news: LockNews) => void;
 }
@@ -108,9 +111,13 @@ export class LazyPlugins {
       learn: learnSecret,
       runs: (started) => this.#recorded(started),
     });
-    const kept = new PluginReviews();
+    const kept = new PluginReviews(this.#options.builtIn);
     this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));
-    this.#offer = () => pluginOffer(set.plugins(), this.#reviews(), this.#options.say);
+    const standing = (plugin: string): ReadonlyMap<string, string> | undefined => {
+      if (this.#wanted !== undefined && kept.isTouched(this.#wanted)) this.#lockTouched();
+      return this.#reviews().find((review) => review.plugin === plugin)?.withheld;
+    };
+    this.#offer = () => pluginOffer(set.plugins(), this.#reviews(), { standing, say: this.#options.say });
     this.#readLock = () => (this.#wanted === undefined ? undefined : kept.relock(this.#wanted));
     const { file } = this.#wanted ?? {};
     if (file !== undefined)

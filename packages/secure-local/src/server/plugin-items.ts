@@ -5,9 +5,9 @@ import type { PluginDescription } from "../plugins/plugin-description.js";
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Names begin with the plugin's, so that none passes for another's or for one of ours. */
+/** Names begin with the plugin's, always: one that was left as it is could be what another plugin's becomes. */
 export function ownName(plugin: string, name: string): string {
-  return name === plugin || name.startsWith(`${plugin}_`) ? name : `${plugin}_${name}`;
+  return `${plugin}_${name}`;
 }
 
 /** As an inspection reads it: names as clients see them, texts as they came. */

@@ -4,6 +4,7 @@ import {
   type JsonSchema,
   type PromptDefinition,
   type ResourceDefinition,
+  RpcError,
   Server,
 } from "@secure-local/mcp/server";
 import { cleanText } from "../guard/cleaning/clean-text.js";
@@ -26,6 +27,8 @@ type AnyPrompt = PromptDefinition<Record<string, { readonly description?: string
 
 /** Bytes of one description: all of them are read by a model, called or not. */
 const DESCRIPTION_BYTES = 4_096;
+const QUARANTINE = "quarantine of plugins";
+const INVALID_PARAMS = -32602;
 
 export interface PluginOffer {
   /** What is not offered, by kind and name, and why. */
@@ -37,27 +40,43 @@ export interface PluginOffer {
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
 }
 
+export interface PluginOfferOptions {
+  /** What of a plugin is withheld now, by kind and name, and why: asked right before each call of it. */
+  readonly standing: (plugin: string) => ReadonlyMap<string, string> | undefined;
+  readonly say: (line: string) => void;
+}
+
 /** What of it is unusable is left out and told; what a review withholds is left out as well. */
 export function pluginOffer(
   plugins: readonly Plugin[],
   reviews: readonly PluginReview[],
-  say: (line: string) => void,
+  { standing, say }: PluginOfferOptions,
 ): PluginOffer {
-  const withheld = new Map(reviews.flatMap((review) => [...review.withheld]));
-  const offered = plugins.flatMap((plugin) =>
-    plugin.description === undefined ? [] : [{ plugin, ...sifted(plugin.description, withheld) }],
-  );
-  const tools = offered.flatMap(({ plugin, tools }) => tools.map((tool) => toolOf(plugin, tool)));
+  const offered = plugins.flatMap((plugin): Offered[] => {
+    const review = reviews.find((each) => each.description === plugin.description);
+    return review === undefined ? [] : [{ plugin, ...sifted(review), stands: () => standing(plugin.name) }];
+  });
+  const tools = offered.flatMap((offer) => offer.tools.map((tool) => toolOf(offer, tool)));
   return {
-    withheld,
+    withheld: new Map(reviews.flatMap((review) => [...review.withheld])),
     owners: new Map(offered.flatMap(ownersOf)),
     tools: tools.filter((tool) => isUsable(tool, say)),
-    prompts: new Map(offered.flatMap(({ plugin, prompts }) => prompts.map((each) => promptOf(plugin, each)))),
-    resources: new Map(offered.flatMap(({ plugin, resources }) => resources.map((each) => resourceOf(plugin, each)))),
+    prompts: new Map(offered.flatMap((offer) => offer.prompts.map((each) => promptOf(offer, each)))),
+    resources: new Map(offered.flatMap((offer) => offer.resources.map((each) => resourceOf(offer, each)))),
   };
 }
 
-type Offered = { readonly plugin: Plugin } & ReturnType<typeof sifted>;
+type Offered = {
+  readonly plugin: Plugin;
+  /** What of it is withheld by now. */
+  readonly stands: () => ReadonlyMap<string, string> | undefined;
+} & ReturnType<typeof sifted>;
+
+/** Refuses what was withheld since this call was admitted: a person may have been asked meanwhile. */
+function objectionTo({ stands }: Offered, item: string): string | undefined {
+  const reason = stands()?.get(item);
+  return reason === undefined ? undefined : `Denied. The ${item} is withheld: ${reason}.`;
+}
 
 function ownersOf({ plugin: { name: owner }, tools, prompts, resources }: Offered): (readonly [string, string])[] {
   return [
@@ -67,10 +86,10 @@ function ownersOf({ plugin: { name: owner }, tools, prompts, resources }: Offere
   ];
 }
 
-function sifted(
-  { name: plugin, tools, prompts, resources }: PluginDescription,
-  withheld: ReadonlyMap<string, string>,
-): Pick<PluginDescription, "tools" | "prompts" | "resources"> {
+function sifted({
+  description: { name: plugin, tools, prompts, resources },
+  withheld,
+}: PluginReview): Pick<PluginDescription, "tools" | "prompts" | "resources"> {
   return {
     tools: tools.filter(({ name }) => !withheld.has(`tool ${ownName(plugin, name)}`)),
     prompts: prompts.filter(({ name }) => !withheld.has(`prompt ${ownName(plugin, name)}`)),
@@ -82,10 +101,12 @@ function words(text: string | undefined): string | undefined {
   return text === undefined ? undefined : cleanText(text, { textBytes: DESCRIPTION_BYTES });
 }
 
-function toolOf(plugin: Plugin, tool: DescribedTool): AnyTool {
+function toolOf(offered: Offered, tool: DescribedTool): AnyTool {
   const { annotations: hints } = tool;
+  const { plugin } = offered;
+  const name = ownName(plugin.name, tool.name);
   return {
-    name: ownName(plugin.name, tool.name),
+    name,
     title: words(tool.title) ?? tool.name,
     description: words(tool.description) ?? "",
     input: cleanValue(tool.input),
@@ -98,6 +119,8 @@ function toolOf(plugin: Plugin, tool: DescribedTool): AnyTool {
       openWorldHint: hints["openWorldHint"] !== false,
     },
     async run(args, { signal, progress }) {
+      const denied = objectionTo(offered, `tool ${name}`);
+      if (denied !== undefined) return { failed: denied, rule: QUARANTINE };
       try {
         const tell = (done: number, total?: number, message?: string): void =>
           void progress(done, total, message).catch(() => undefined);
@@ -135,28 +158,39 @@ function isUsable(tool: AnyTool, say: (line: string) => void): boolean {
   }
 }
 
-function promptOf(plugin: Plugin, prompt: DescribedPrompt): [string, AnyPrompt] {
+function promptOf(offered: Offered, prompt: DescribedPrompt): [string, AnyPrompt] {
+  const { plugin } = offered;
+  const name = ownName(plugin.name, prompt.name);
   const { title, description } = { title: words(prompt.title), description: words(prompt.description) };
   const definition: AnyPrompt = {
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     arguments: cleanValue(prompt.arguments),
     run: async (args, { signal }) => {
+      refuse(objectionTo(offered, `prompt ${name}`));
       const { text } = readAnswer(await plugin.call({ prompt: prompt.name, arguments: args }, { signal }));
       return text;
     },
   };
-  return [ownName(plugin.name, prompt.name), definition];
+  return [name, definition];
 }
 
-function resourceOf(plugin: Plugin, resource: DescribedResource): [string, ResourceDefinition] {
+function resourceOf(offered: Offered, resource: DescribedResource): [string, ResourceDefinition] {
+  const { plugin } = offered;
   const { uri, mimeType } = resource;
   const [name, description] = [words(resource.name), words(resource.description)];
   const definition: ResourceDefinition = {
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
     ...(mimeType === undefined ? {} : { mimeType: cleanText(mimeType) }),
-    read: async ({ signal }) => readAnswer(await plugin.call({ resource: uri }, { signal })).text,
+    read: async ({ signal }) => {
+      refuse(objectionTo(offered, `resource ${uri}`));
+      return readAnswer(await plugin.call({ resource: uri }, { signal })).text;
+    },
   };
   return [uri, definition];
+}
+
+function refuse(denied: string | undefined): void {
+  if (denied !== undefined) throw new RpcError(INVALID_PARAMS, denied, { rule: QUARANTINE });
 }

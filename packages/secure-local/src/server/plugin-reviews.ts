@@ -9,6 +9,7 @@ import type { PluginGrant } from "../policy/plugins-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { KeptLock, type LockInForce, type LockNews } from "./kept-lock.js";
 import { itemsOf, offeringOf } from "./plugin-items.js";
+import { type BuiltInNames, misnamed, type Misnamed } from "./plugin-names.js";
 import { launchOf } from "./plugin-launch.js";
 import type { LockedPlugin } from "./plugin-lock.js";
 
@@ -33,22 +34,36 @@ interface Described {
 
 interface Kept {
   readonly version: string;
+  readonly misnamed: Misnamed;
   readonly review: PluginReview;
 }
 
-/** Each description is reviewed once under each version of the policy and of the lock. */
+/** Each description is reviewed once under each version of the policy, of the lock and of what is started. */
 export class PluginReviews {
   readonly #kept = new WeakMap<PluginDescription, Kept>();
   readonly #lock = new KeptLock();
+  readonly #builtIn: BuiltInNames;
+  #named: readonly (PluginDescription | string)[] = [];
+  #misnamed: Misnamed = new Map();
+
+  constructor(builtIn: BuiltInNames) {
+    this.#builtIn = builtIn;
+  }
 
   /** Has the lock's file read again; see `KeptLock`. */
   relock(policy: Policy): LockNews | undefined {
     return this.#lock.read(policy);
   }
 
+  /** Whether the lock's file is another than the one in force. */
+  isTouched(policy: Policy): boolean {
+    return this.#lock.touched(policy);
+  }
+
   /** The reviews of those that said what they offer. */
   of(policy: Policy, plugins: readonly Described[]): PluginReview[] {
     const lock = this.#lock.of(policy);
+    const misnamed = this.#misnamedOf(plugins);
     return plugins.flatMap((plugin) => {
       const { description } = plugin;
       const grant = policy.plugins.load.get(plugin.name);
@@ -56,17 +71,33 @@ export class PluginReviews {
       const launch = launched(plugin.started, grant);
       const version = `${policy.hash} ${lock.version} ${JSON.stringify(launch)}`;
       const kept = this.#kept.get(description);
-      if (kept?.version === version) return kept.review;
-      const review = reviewOf(grant, { description, launch, peers: peersOf(plugins, plugin.name), lock });
-      this.#kept.set(description, { version, review });
+      const known = kept?.version === version && kept.misnamed === misnamed;
+      if (known) return kept.review;
+      const peers = peersOf(plugins, plugin.name);
+      const review = reviewOf(grant, { description, launch, peers, lock, misnamed });
+      this.#kept.set(description, { version, misnamed, review });
       return review;
     });
+  }
+
+  /** What may not be offered under its name; worked out anew when a plugin comes, goes or says something else. */
+  #misnamedOf(plugins: readonly Described[]): Misnamed {
+    const named = plugins.map(({ name, description }) => description ?? name);
+    if (named.length === this.#named.length && named.every((each, at) => each === this.#named[at]))
+      return this.#misnamed;
+    this.#named = named;
+    this.#misnamed = misnamed(plugins, this.#builtIn);
+    return this.#misnamed;
   }
 }
 
 function reviewOf(
   grant: PluginGrant,
-  given: Pick<PluginReview, "description" | "launch"> & { readonly peers: readonly Peer[]; readonly lock: LockInForce },
+  given: Pick<PluginReview, "description" | "launch"> & {
+    readonly peers: readonly Peer[];
+    readonly lock: LockInForce;
+    readonly misnamed: Misnamed;
+  },
 ): PluginReview {
   const { description, launch, peers, lock } = given;
   const accepted = new Set(grant.accept);
@@ -75,7 +106,7 @@ function reviewOf(
   const changes = lock.lock === undefined ? [] : changesOf(lock.lock.get(grant.name), items, launch);
   const withheld = new Map<string, string>();
   for (const item of items.keys()) {
-    const reason = lock.fault ?? reasonFor(item, findings, changes);
+    const reason = lock.fault ?? given.misnamed.get(grant.name)?.get(item) ?? reasonFor(item, findings, changes);
     if (reason !== undefined) withheld.set(item, reason);
   }
   return { plugin: grant.name, description, launch, findings, changes, withheld };

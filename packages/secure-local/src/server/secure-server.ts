@@ -44,8 +44,11 @@ export interface SecureServerOptions {
   /** Where people are asked for consent whose client cannot ask them; without it such calls are refused. */
   readonly desk?: Desk | undefined;
   /** Told, one line at a time, what only the operator should know. */
-  readonly say?: (line: string) => void;
+  readonly say?: Say;
 }
+
+/** `about`: the line tells of a plugin, and the operator may know that in another way. */
+type Say = (line: string, about?: "plugin") => void;
 
 /** The server to serve, and the policy it obeys. */
 export class SecureServer {
@@ -55,7 +58,7 @@ export class SecureServer {
   readonly #offer: Offer;
   readonly #catalogue: CatalogueOptions;
   readonly #plugins: LazyPlugins;
-  readonly #say: (line: string) => void;
+  readonly #say: Say;
   readonly #quarantines = new Quarantines();
   #started = false;
 
@@ -69,7 +72,9 @@ export class SecureServer {
     const run = lazyRun(current, own);
     const listed = (): AnyTool[] => this.#offer.tools();
     this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, listed };
-    this.#plugins = this.#lazyPlugins({ own, storage: options.storage, copies: options.copies, say });
+    const catalogue = catalogueOf(policy, this.#catalogue);
+    const builtIn = { tools: [...catalogue.tools.keys()], prompts: [...catalogue.prompts.keys()] };
+    this.#plugins = this.#lazyPlugins({ own, storage: options.storage, copies: options.copies, builtIn, say });
     this.server = new Server({
       name: SERVER_NAME,
       version,
@@ -80,7 +85,6 @@ export class SecureServer {
       ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
     });
     rememberSecrets(policy, say);
-    const catalogue = catalogueOf(policy, this.#catalogue);
     const powers = { fetch: lazyFetch(current), clock: systemClock, files: files.files, databases };
     this.#offer = new Offer(this.server, {
       powers,
@@ -105,7 +109,7 @@ export class SecureServer {
     };
   }
 
-  #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "copies" | "say">): LazyPlugins {
+  #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "copies" | "builtIn" | "say">): LazyPlugins {
     return new LazyPlugins({
       ...given,
       audit: this.#audit,
@@ -193,7 +197,9 @@ export class SecureServer {
     const plugins = this.#plugins.health().map(({ name, state, wall, content }) => ({ name, state, wall, content }));
     const detail = { plugins };
     this.#record({ kind: "plugins.changed", detail });
-    for (const quarantine of this.#quarantines.news(this.#plugins.reviews())) this.#record(quarantine);
+    const { events, lines } = this.#quarantines.news(this.#plugins.reviews());
+    for (const event of events) this.#record(event);
+    for (const line of lines) this.#say(cleanLine(line), "plugin");
   }
 
   #refusedConnection(plugin: string, endpoint: string, rule: string): void {

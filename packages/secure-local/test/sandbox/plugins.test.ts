@@ -32,7 +32,7 @@ interface Served {
 async function served(load: string, tools: readonly string[]): Promise<Served> {
   const text = `
 version: "1.0"
-tools: { allowed: ["words_*", "counter_*", "shout*", "flood*"], rate_limits: { default: 1000 } }
+tools: { allowed: ["words_*", "counter_*", "shout_*", "flood_*"], rate_limits: { default: 1000 } }
 resources: { allowed: ["words://*"] }
 prompts: { allowed: ["words_*"] }
 output: { mark_untrusted: false }
@@ -71,7 +71,7 @@ describe.skipIf(!hasWall())("plugins", () => {
   let call: Served["call"];
 
   beforeAll(async () => {
-    const tools = ["words_shout", "counter_next", "shout", "flood"];
+    const tools = ["words_shout", "counter_next", "shout_shout", "flood_flood"];
     ({ secure, peer, call } = await served(
       "[{ name: words }, { name: counter }, { name: shout }, { name: flood }]",
       tools,
@@ -85,7 +85,7 @@ describe.skipIf(!hasWall())("plugins", () => {
   test("in JavaScript, Python and shell answer calls", async () => {
     expect(await call("words_shout", { text: "quiet" })).toBe("QUIET");
     expect(await Promise.all([1, 2, 3].map(() => call("counter_next", { step: 2 })))).toEqual(["2", "4", "6"]);
-    expect(await call("shout")).toMatch(/^[1-9] processes$/);
+    expect(await call("shout_shout")).toMatch(/^[1-9] processes$/);
     expect(await peer.request("resources/read", { uri: "words://list" })).toMatchObject({
       contents: [{ text: "alpha\nbeta" }],
     });
@@ -119,7 +119,7 @@ describe.skipIf(!hasWall())("plugins", () => {
   test("that write without end are ended, and others do not notice", async () => {
     await vi.waitFor(() => expect(healthOf("flood")).toBe("ready"), { timeout: 10_000, interval: 20 });
     const next = await nextCount();
-    const answers = await Promise.all([call("flood"), call("counter_next")]);
+    const answers = await Promise.all([call("flood_flood"), call("counter_next")]);
     expect(answers).toEqual(["failed: The plugin ended before it answered.", next]);
   });
 
