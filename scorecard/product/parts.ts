@@ -79,6 +79,7 @@ export { telemetry } from "../../packages/secure-local/src/observe/open-telemetr
 export { Metrics } from "../../packages/secure-local/src/observe/metrics.js";
 export { smallSdk } from "../../packages/secure-local/test/observe/small-sdk.js";
 export * as openTelemetry from "@opentelemetry/api";
+export { forgeries, headOf } from "../../packages/secure-local/test/audit/forged-logs.js";
 export { attackedFolder, SECRET } from "../../packages/secure-local/test/files/attacked-folder.js";
 export { driftOf } from "../../packages/secure-local/src/inspection/drift.js";
 export { inspectOffering } from "../../packages/secure-local/src/inspection/inspect.js";

@@ -1,7 +1,10 @@
 // The one error of the audit layer: a record could not be kept, or a log cannot be used.
 
-/** Why: the file failed, is somebody else's, is not one of ours, too much waits, or the log is closed. */
-export type AuditErrorCode = "io" | "foreign_writer" | "not_ours" | "in_use" | "queue_full" | "closed";
+/**
+ * Why: the file failed, was written by somebody else, no longer has its name, is not one of ours, is in use; too much waits,
+ * or the log is closed.
+ */
+export type AuditErrorCode = "io" | "foreign_writer" | "taken_away" | "not_ours" | "in_use" | "queue_full" | "closed";
 
 export class AuditError extends Error {
   readonly code: AuditErrorCode;

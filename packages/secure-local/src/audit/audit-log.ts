@@ -14,7 +14,8 @@ import { journalledAfter, readJournal } from "./log-journal.js";
 import { lockLog, type LogLock } from "./log-lock.js";
 import { LogSyncer } from "./log-syncer.js";
 import { readTail, type Tail } from "./log-tail.js";
-import { LogWriter } from "./log-writer.js";
+import type { Whereabouts } from "./whereabouts.js";
+import { LogWriter, takenAway } from "./log-writer.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };
 /**
@@ -38,6 +39,8 @@ export interface AuditLogOptions extends LogKeeping {
   readonly openFile?: (path: string) => LogFile;
   /** Monotonic milliseconds, by which the disk is judged; `performance.now` when absent. */
   readonly now?: () => number;
+  /** Told once when records cannot be kept, and once when they can again. */
+  readonly say?: (line: string) => void;
 }
 
 export class AuditLog implements AuditSink {
@@ -45,6 +48,7 @@ export class AuditLog implements AuditSink {
   readonly file: string;
   readonly #writer: LogWriter;
   readonly #lock: LogLock;
+  readonly #say: (line: string) => void;
   #keeping: LogKeeping;
   /** The last record that is on the disk. */
   #safe: Link;
@@ -100,6 +104,7 @@ export class AuditLog implements AuditSink {
     this.#lock = lock;
     const syncer = start.options.sync === false ? undefined : new LogSyncer(log, start.options.now);
     this.#writer = new LogWriter({ ...start.tail, file: lock.file, log, syncer });
+    this.#say = start.options.say ?? (() => undefined);
     this.#keeping = start.options;
     this.#safe = start.tail.link;
     this.#seq = start.tail.link.seq;
@@ -107,8 +112,11 @@ export class AuditLog implements AuditSink {
     this.#headSeq = start.tail.link.seq;
   }
 
+  /** Looks for the file too: a server that nobody calls would not learn that its log is gone. */
   get failure(): AuditError | undefined {
-    return this.#failure;
+    if (this.#failure !== undefined || this.#closed) return this.#failure;
+    const where = this.#whereabouts();
+    return where === "here" ? undefined : where instanceof AuditError ? where : takenAway(this.file, where);
   }
 
   /** How the log is kept from now on. Resolves when what kept checkpoints before has written its last one. */
@@ -179,9 +187,9 @@ export class AuditLog implements AuditSink {
       const { bytes } = batch;
       const syncing = this.#writer.write(bytes, batch.records);
       if (syncing !== undefined) await syncing;
+      this.#writer.kept(bytes);
       this.#safe = last;
-      this.#writer.kept(bytes.length);
-      this.#failure = undefined;
+      this.#wellAgain();
       this.#spare = batch.memory;
       batch.resolve();
       this.#keeping.checkpoints?.reached(last);
@@ -204,6 +212,7 @@ export class AuditLog implements AuditSink {
   /** Refuses all that waits and goes back to the last safe record: later records must not follow lost ones. */
   #fail(batch: RecordBatch, error: unknown): void {
     const failure = toAuditError(error, this.file, NOT_KEPT);
+    if (this.#failure?.code !== failure.code) this.#say(`${failure.message} Until then no call is run.`);
     this.#failure = failure;
     this.#seq = this.#safe.seq;
     this.#prev = this.#safe.hash;
@@ -218,6 +227,19 @@ export class AuditLog implements AuditSink {
     }
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.#tryAgain(), RETRY_MS).unref();
+  }
+
+  #wellAgain(): void {
+    if (this.#failure !== undefined) this.#say(`${this.file}: records are kept again, and calls are run`);
+    this.#failure = undefined;
+  }
+
+  #whereabouts(): Whereabouts | AuditError {
+    try {
+      return this.#writer.whereabouts();
+    } catch (error) {
+      return toAuditError(error, this.file, NOT_KEPT);
+    }
   }
 
   /** Records that the log is whole again, if it is; if not, the next try follows. */
@@ -241,7 +263,8 @@ export class AuditLog implements AuditSink {
     try {
       // A head that knows of more than the log itself holds would accuse an honest log after a power failure.
       await this.#writer.settle();
-      if (this.#safe.seq > 0) writeHead(this.file, this.#safe);
+      // Beside another file the head would speak of that one.
+      if (this.#safe.seq > 0 && this.#writer.whereabouts() !== "exchanged") writeHead(this.file, this.#safe);
       this.#headSeq = this.#safe.seq;
     } catch {
       // The head is a second witness; the log does not depend on it, and it is written again later.

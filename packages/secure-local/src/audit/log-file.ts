@@ -2,6 +2,7 @@
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { type Journal, openJournal } from "./log-journal.js";
+import { heldFile, type Whereabouts, whereabouts } from "./whereabouts.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -14,6 +15,13 @@ export interface LogFile {
   size(): number;
   /** As `size() === size`, without what asking for a size may cost. */
   endsAt(size: number): boolean;
+  /**
+   * Whether the file under the name, opened anew, ends in these bytes at this size: then whoever looks for them finds them,
+   * whatever happened to names, links, folders and mounts. Throws the system's error when it cannot be opened.
+   */
+  nameHolds(bytes: Buffer, size: number): boolean;
+  /** What the name leads to now: people move logs, remove folders, and unmount disks while a server runs. */
+  whereabouts(): Whereabouts;
   truncate(size: number): void;
   /** Puts the file away under another name, durably, and goes on with an empty one. All of it must be on the disk. */
   rotate(archive: string): void;
@@ -22,10 +30,14 @@ export interface LogFile {
   close(): void;
 }
 
+/** A link planted under the log's name would send the records elsewhere. Windows has no such flag. */
+const NO_FOLLOW: number = fs.constants.O_NOFOLLOW ?? 0;
+
 /** Opens (or creates, for its owner only) a file for appending. */
 export function openLogFile(path: string): LogFile {
   let fd = openAppending(path);
   if (process.platform !== "win32" && fs.fstatSync(fd).size === 0) syncFolder(dirname(path));
+  let held = heldFile(fd);
   const probe = Buffer.alloc(2);
   return {
     append: (bytes) => fs.writeSync(fd, bytes),
@@ -40,11 +52,14 @@ export function openLogFile(path: string): LogFile {
       const last = Math.min(size, 1);
       return fs.readSync(fd, probe, 0, last + 1, size - last) === last;
     },
+    nameHolds: (bytes, size) => fileEndsIn(path, bytes, size),
+    whereabouts: () => whereabouts(path, held),
     truncate: (size) => fs.ftruncateSync(fd, size),
     rotate: (archive) => {
       const next = exchange(path, archive);
       fs.closeSync(fd);
       fd = next;
+      held = heldFile(fd);
     },
     read: (position, length) => {
       const buffer = Buffer.alloc(length);
@@ -52,6 +67,21 @@ export function openLogFile(path: string): LogFile {
     },
     close: () => fs.closeSync(fd),
   };
+}
+
+/** Neither follows what was put in the log's place nor waits for it. */
+const LOOK: number = NO_FOLLOW | (fs.constants.O_NONBLOCK ?? 0) | (fs.constants.O_NOCTTY ?? 0);
+
+/** Asking for the inode would do as well, and costs half a sync more: see `endsAt`. */
+function fileEndsIn(path: string, bytes: Buffer, size: number): boolean {
+  const fd = fs.openSync(path, fs.constants.O_RDONLY | LOOK);
+  try {
+    const found = Buffer.allocUnsafe(bytes.length + 1);
+    const length = fs.readSync(fd, found, 0, found.length, size - bytes.length);
+    return length === bytes.length && found.subarray(0, length).equals(bytes);
+  } finally {
+    fs.closeSync(fd);
+  }
 }
 
 function openAppending(path: string, flags = 0): number {
@@ -87,9 +117,6 @@ function exchange(path: string, archive: string): number {
     throw error;
   }
 }
-
-/** A link planted under the log's name would send the records elsewhere. Windows has no such flag. */
-const NO_FOLLOW: number = fs.constants.O_NOFOLLOW ?? 0;
 
 /** Without this a power failure could take the name of a new log away, and its records with it. */
 function syncFolder(path: string): void {

@@ -9,6 +9,7 @@
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { readLine, type Link } from "./chain.js";
+import { type HeldFile, heldFile, whereabouts } from "./whereabouts.js";
 
 /** Some 600 records: syncing the log when the journal is full adds a microsecond to each of them. */
 const JOURNAL_BYTES = 256 * 1024;
@@ -22,7 +23,7 @@ const NO_FOLLOW: number = fs.constants.O_NOFOLLOW ?? 0;
 export interface Journal {
   /** Whether so many bytes still fit. */
   fits(length: number): boolean;
-  /** Returns when the bytes are on the disk. Nothing else happens in the meantime. */
+  /** Returns when the bytes are on the disk, in the file of that name. Nothing else happens in the meantime. */
   write(bytes: Buffer): void;
   /** Says that the log itself has been synced: all the room is free again. */
   rewind(): void;
@@ -103,6 +104,7 @@ function writeAll(fd: number, image: Uint8Array, { from, to }: { from: number; t
 class FileJournal implements Journal {
   readonly #path: string;
   readonly #fd: number;
+  readonly #held: HeldFile;
   readonly #durable: boolean;
   /** What the file holds. */
   readonly #image: Uint8Array;
@@ -111,6 +113,7 @@ class FileJournal implements Journal {
   constructor(path: string, { fd, durable }: Filled, image: Uint8Array) {
     this.#path = path;
     this.#fd = fd;
+    this.#held = heldFile(fd);
     this.#durable = durable;
     this.#image = image;
   }
@@ -126,6 +129,8 @@ class FileJournal implements Journal {
     const from = this.#used - (this.#used % BLOCK_BYTES);
     writeAll(this.#fd, this.#image, { from, to: Math.ceil(end / BLOCK_BYTES) * BLOCK_BYTES });
     if (!this.#durable) fs.fdatasyncSync(this.#fd);
+    // The next start looks for it by its name.
+    fs.accessSync(this.#path);
     this.#used = end;
   }
 
@@ -134,8 +139,13 @@ class FileJournal implements Journal {
   }
 
   close(): void {
+    const ours = this.#isHere;
     fs.closeSync(this.#fd);
-    if (this.#used === 0) fs.rmSync(this.#path, { force: true });
+    if (this.#used === 0 && ours) fs.rmSync(this.#path, { force: true });
+  }
+
+  get #isHere(): boolean {
+    return whereabouts(this.#path, this.#held) === "here";
   }
 }
 

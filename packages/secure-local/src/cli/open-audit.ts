@@ -13,7 +13,7 @@ export async function openAudit(
   say: (line: string) => void,
 ): Promise<AuditLog> {
   const { keeping, begin } = await keepingOf(policy, say);
-  const log = await AuditLog.open(auditFile(line, policy), keeping);
+  const log = await AuditLog.open(auditFile(line, policy), { ...keeping, say });
   begin(log);
   return log;
 }

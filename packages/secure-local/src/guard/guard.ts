@@ -19,7 +19,17 @@ import {
 import { Deadline, type Ending, timeOf } from "./deadline.js";
 import { FaultBook } from "./fault-book.js";
 import { RateLimits } from "./rate-limits.js";
-import { denied, giveUp, limited, NOT_RECORDED, refuse, type Refusal, unknown, WITHHELD } from "./refusal.js";
+import {
+  denied,
+  giveUp,
+  limited,
+  logAdvice,
+  NOT_RECORDED,
+  refuse,
+  type Refusal,
+  unknown,
+  WITHHELD,
+} from "./refusal.js";
 import { listenedSubjects, type Subject, subjectOf } from "./subject.js";
 import { type Terms, termsOf } from "./terms.js";
 import { type FlowOf, Taints } from "./taints.js";
@@ -143,9 +153,9 @@ export class Guard {
     const admission = this.#admissions.enter();
     try {
       await this.#trail.intent(guarded, decision.rule);
-    } catch {
+    } catch (error) {
       this.#admissions.leave(admission);
-      return answerOf(giveUp(subject, NOT_RECORDED));
+      return answerOf(giveUp(subject, `${NOT_RECORDED} ${logAdvice(error)}`));
     }
     const started = this.#now();
     call.beforeNotify = terms.cleanNotice;
@@ -159,8 +169,8 @@ export class Guard {
     this.#taints.noteRead(guarded, result);
     try {
       await this.#trail.result(guarded, result);
-    } catch {
-      return answerOf(giveUp(subject, WITHHELD));
+    } catch (error) {
+      return answerOf(giveUp(subject, `${WITHHELD} ${logAdvice(error)}`));
     }
     return answerOf(told);
   }

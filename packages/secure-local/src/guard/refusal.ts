@@ -2,6 +2,7 @@
 import type { Answer } from "@secure-local/mcp/server";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode } from "@secure-local/mcp/jsonrpc";
+import { AuditError, type AuditErrorCode } from "../audit/audit-error.js";
 import type { Decision } from "../policy/decide.js";
 import { seconds } from "./deadline.js";
 import type { Subject } from "./subject.js";
@@ -45,10 +46,21 @@ export function limited(what: string, limit: number, waitMs: number): Refusal {
   return { text, rule: `rate limit: ${limit} a minute`, outcome: "rate_limited", error };
 }
 
-export const NOT_RECORDED =
-  "Not run: the audit log is unavailable, and calls that cannot be recorded are not made. Free space or repair the disk, or restart the server with another audit log.";
-export const WITHHELD =
-  "The call ended, but the audit log became unavailable, so its result is withheld. Free space or repair the disk, or restart the server with another audit log.";
+export const NOT_RECORDED = "Not run: the audit log is unavailable, and calls that cannot be recorded are not made.";
+export const WITHHELD = "The call ended, but the audit log became unavailable, so its result is withheld.";
+
+/** What to do about a log that takes no records. Callers need not know where it lies; the server's stderr says that. */
+export function logAdvice(error: unknown): string {
+  const code = error instanceof AuditError ? error.code : "io";
+  return LOG_ADVICE[code] ?? "Free space or repair the disk, or restart the server with another audit log.";
+}
+
+const LOG_ADVICE: Readonly<Partial<Record<AuditErrorCode, string>>> = {
+  taken_away: "Its file was moved, removed or exchanged while the server ran: put it back, or restart the server.",
+  foreign_writer:
+    "Somebody else changed its file: check it with `mcp-secure-local audit verify`, then restart the server.",
+  queue_full: "Too many records wait for the disk: try again when it answers.",
+};
 
 export function timedOut({ kind, name }: Subject, ms: number): string {
   return `The ${kind} ${name} timed out after ${seconds(ms)}.`;

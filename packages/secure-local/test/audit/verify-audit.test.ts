@@ -7,6 +7,7 @@ import { AuditLog } from "../../src/audit/audit-log.js";
 import { headPath } from "../../src/audit/log-head.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
+import { forgeries, headOf } from "./forged-logs.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 const COUNT = 10_000;
@@ -131,6 +132,45 @@ describe("a log of 10,000 records", () => {
   it("is as sound with a torn tail, which is named", async () => {
     const torn = lines.at(COUNT - 1)!.slice(0, 50);
     expect(await verify([...lines, torn], "")).toEqual({ ok: true, records: COUNT, tornTail: 50 });
+  });
+});
+
+describe("a log whose forger knows how records are sealed", () => {
+  const written = async (name: string, count: number): Promise<string[]> => {
+    const file = join(temporaryFolder(), "audit.log");
+    const log = await AuditLog.open(file, { sync: false });
+    for (let id = 0; id < count; id++) void log.record({ kind: "call.intent", id: `${name}${id}`, tool: `t${id}` });
+    await log.close();
+    return readFileSync(file, "utf8").trimEnd().split("\n");
+  };
+
+  it("is found out at the first line that does not follow, or by the head file", async () => {
+    const [own, other] = [await written("own", 24), await written("other", 24)];
+    const made = forgeries(own, other, 11);
+    expect(made.length).toBeGreaterThan(90);
+    const file = join(temporaryFolder(), "audit.log");
+    const missed: string[] = [];
+    for (const { name, lines: forged, sound } of made) {
+      writeFileSync(file, `${forged.join("\n")}\n`);
+      writeFileSync(headPath(file), headOf(own));
+      const { ok, firstBadLine = 0 } = await verifyAudit(file);
+      const changed = forged.findIndex((text, index) => text !== own[index]);
+      const from = changed < 0 ? forged.length : changed;
+      // A chain that was made anew shows nothing before its end, where the head file knows better.
+      if (ok || firstBadLine <= from || (!sound && firstBadLine > forged.length))
+        missed.push(`${name}: ${firstBadLine}`);
+    }
+    expect(missed).toEqual([]);
+  });
+
+  it("is sound to whoever has nothing but the chain, when all of it was made anew or its end was cut", async () => {
+    const [own, other] = [await written("own", 24), await written("other", 24)];
+    const file = join(temporaryFolder(), "audit.log");
+    for (const { name, lines: forged, sound } of forgeries(own, other, 11)) {
+      writeFileSync(file, `${forged.join("\n")}\n`);
+      writeFileSync(headPath(file), headOf(forged));
+      expect([name, (await verifyAudit(file)).ok]).toEqual([name, sound]);
+    }
   });
 });
 

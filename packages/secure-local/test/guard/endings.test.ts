@@ -1,6 +1,8 @@
 // How calls end: in time or not, cancelled, with an exception, or without a log to record them.
 import { describe, expect, it, vi } from "vitest";
+import { AuditError } from "../../src/audit/audit-error.js";
 import type { AuditEvent, AuditSink } from "../../src/audit/audit-event.js";
+import { MemoryAudit } from "../../src/audit/memory-audit.js";
 import { call, guardedServer, textOf } from "./guarded-server.js";
 
 const OLD = { revision: "2025-11-25" };
@@ -166,6 +168,20 @@ describe("a log that fails", () => {
     const read = peer.request("resources/read", { uri: "test://open" });
     await expect(read).rejects.toMatchObject({ code: -32603, message: expect.stringContaining("Not run") });
     expect(begun).toEqual([]);
+  });
+
+  it.each([
+    ["taken_away", "put it back, or restart"],
+    ["foreign_writer", "audit verify"],
+    ["queue_full", "try again"],
+    ["io", "Free space"],
+  ] as const)("says what to do about it: %s", async (code, advice) => {
+    const audit = new MemoryAudit();
+    audit.failure = new AuditError(code, "/secret/place/audit.log", "why");
+    const { connect } = await guardedServer({ sink: audit });
+    const result = await call(await connect(OLD), "echo", { text: "x" });
+    expect(textOf(result)).toContain(advice);
+    expect(textOf(result)).not.toContain("/secret/place");
   });
 
   it("keeps a result that could not be recorded from leaving", async () => {
