@@ -13,10 +13,10 @@ import type { VerdictStore } from "./verdicts.js";
 
 /** How links to one server are made. */
 export interface Dialer {
-  /** A new link; called again when the first did not survive being asked who it is, and after a crash. */
-  link(): Link;
+  /** A new link, which need not bring longer messages than these limits allow; called again when the first did not survive being asked who it is, and after a crash. */
+  link(limits: JsonRpcLimits): Link;
   /** A link of the older kind (HTTP+SSE), tried when the first kind turns out not to be served. */
-  fallback?(): Link;
+  fallback?(limits: JsonRpcLimits): Link;
   /** Names the target in the cache of verdicts; undefined: nothing is remembered. */
   readonly key?: string | undefined;
 }
@@ -44,7 +44,10 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Milliseconds a call may take whatever its progress. Default 600,000. */
   readonly maxTimeoutMs?: number;
-  /** Milliseconds a process may take to answer the question which era it speaks. Default 1,500. */
+  /**
+   * Milliseconds until a process that has not said which era it speaks is asked whether it is there; six times as long until one
+   * that has said nothing at all is asked the older way too. No slow start changes what is spoken in the end. Default 1,500.
+   */
   readonly probeTimeoutMs?: number;
   /** Milliseconds the handshake may take, a process that first has to be installed included. Default 60,000. */
   readonly connectTimeoutMs?: number;
@@ -72,7 +75,10 @@ export interface ClientOptions {
   readonly verdicts?: VerdictStore | false;
   /** What happens when a process ends or a connection breaks. Default for processes: 3 attempts; false: the client closes. */
   readonly reconnect?: ReconnectOptions | false;
-  /** Limits of what is taken in. */
+  /**
+   * Limits of what is taken in. Defaults: messages of 16 MiB (`messageBytes`) with 200,000 object members (`members`) and a million
+   * values (`values`), nested 64 deep (`depth`). What breaks one fails the call it answers, and the connection goes on.
+   */
   readonly limits?: Partial<JsonRpcLimits>;
   /** Aborting it gives up connecting: CANCELLED. */
   readonly signal?: AbortSignal;

@@ -2,12 +2,15 @@
 import type { ClientCodec, HeaderArgument, RequestExtras } from "../era/client-codec.js";
 import type { Carrier } from "../jsonrpc/carrier.js";
 import { answeredId, excerpt as excerptOf, identify } from "../jsonrpc/identify.js";
-import type { JsonRpcLimits } from "../jsonrpc/limits.js";
+import type { BrokenLimit, JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { ArrivalInfo, Link, LinkSink, Outgoing } from "../jsonrpc/link.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import type { JsonObject, NotificationMessage, RequestId, RequestMessage } from "../jsonrpc/message.js";
 import { ParseFault } from "../jsonrpc/parse-fault.js";
 import { parseJson } from "../jsonrpc/parse.js";
+import { amountOf } from "../jsonrpc/scan.js";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { RpcError } from "../jsonrpc/rpc-error.js";
 import { Peer, type PeerHandler, type WireRules } from "../jsonrpc/peer.js";
 import { failureText, notificationText } from "../jsonrpc/respond.js";
 import type { Excerpt } from "../jsonrpc/transport.js";
@@ -48,8 +51,10 @@ const RULES: WireRules = { batches: true, unreadableId: "absent" };
 const UNTOLD: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
 const UNSEEN: Excerpt = { head: "", tail: undefined };
 
-/** Why a text was not taken: a code of JSON-RPC and a sentence. */
-type Refusal = Pick<ParseFault, "code" | "message">;
+/** Why a text was not taken: a code of JSON-RPC, a sentence, and the limit it broke. */
+interface Refusal extends Pick<ParseFault, "code" | "message"> {
+  readonly limit?: BrokenLimit | undefined;
+}
 
 export class Conversation {
   readonly link: Link;
@@ -62,6 +67,7 @@ export class Conversation {
   readonly #peer: Peer;
   readonly #carrier: AnswerCarrier;
   #ended = false;
+  #settled = false;
   #draining: Promise<void> | undefined;
   /** The text being taken in: what turns out to be no message is reported by it. */
   #text = "";
@@ -102,6 +108,7 @@ export class Conversation {
   /** Tells the link what was agreed on. */
   established(): void {
     const { era, date } = this.#codec.revision;
+    this.#settled = true;
     this.link.established?.({ era, version: date });
   }
 
@@ -147,7 +154,7 @@ export class Conversation {
   #sink(): LinkSink {
     return {
       receive: (text, info) => this.#receive(text, info),
-      unreadable: (error, info, excerpt) => this.#unread(error, excerpt ?? UNSEEN, info),
+      unreadable: (error, info, excerpt) => this.#unread(lengthFault(error), excerpt ?? UNSEEN, info),
       lost: (id, error) => void this.#table.failLocally(id, error),
       noise: (line) => this.#events.noise(shortened(line)),
       closed: (error) => {
@@ -171,15 +178,16 @@ export class Conversation {
     const value = parseJson(text, this.#limits);
     this.#text = text;
     this.#table.status = info?.status;
-    if (value instanceof ParseFault) this.#unread(value, excerptOf(text), info);
+    if (value instanceof ParseFault) this.#unread(measured(value, text), excerptOf(text), info);
     else this.#peer.deliver(value, this.#carrier);
     this.#text = "";
   }
 
   // An answer that cannot be read fails the request it is for now, not when its time is up; a question is refused.
-  #unread({ code, message }: Refusal, excerpt: Excerpt, info: ArrivalInfo | undefined): void {
+  #unread({ code, message, limit }: Refusal, excerpt: Excerpt, info: ArrivalInfo | undefined): void {
     const id = answeredId(excerpt) ?? info?.forRequest;
-    const text = `The server's answer cannot be read: ${message}. Ask for less, or raise the limit.`;
+    const advice = limit === undefined ? "" : ` Ask for less, or raise limits.${limit}.`;
+    const text = `The server's answer cannot be read: ${message}.${advice}`;
     if (this.#table.failLocally(id, new LocalError("INVALID_RESPONSE", text))) return;
     const asked = this.#codec.revision.era === "handshake" ? identify(excerpt).id : undefined;
     if (asked !== undefined) this.#carrier.write(failureText(asked, { code, message }), "response");
@@ -187,8 +195,10 @@ export class Conversation {
   }
 
   #asked(message: RequestMessage, carrier: Carrier): void {
-    // A server of the stateless era asks within its answers only; what comes otherwise is never answered.
-    if (this.#codec.revision.era === "handshake") return void this.#answered(message, carrier);
+    // A server of the stateless era asks within its answers only; what comes otherwise is never answered. One of the older
+    // era may ping before it is known to be one.
+    const early = message.method === "ping" && !this.#settled;
+    if (early || this.#codec.revision.era === "handshake") return void this.#answered(message, carrier);
     this.ignored++;
     carrier.abandon?.();
   }
@@ -214,8 +224,9 @@ export class Conversation {
     this.notify("notifications/cancelled", { requestId: id, reason });
   }
 
+  // Where the era is not settled yet, all there is to answer is a ping.
   #answer(message: Outgoing): void {
-    if (this.#codec.revision.era === "stateless") return;
+    if (this.#settled && this.#codec.revision.era === "stateless") return;
     this.#send({ ...message, headers: this.#codec.headers("", undefined) });
   }
 
@@ -236,4 +247,16 @@ export class Conversation {
 
 function shortened(line: string): string {
   return line.length > LONGEST_NOISE ? `${line.slice(0, LONGEST_NOISE)}…` : line;
+}
+
+/** The fault with what the text has of what it has too much of. */
+function measured({ code, message, limit }: ParseFault, text: string): Refusal {
+  if (limit === undefined) return { code, message };
+  const amount = limit === "messageBytes" ? text.length : amountOf(limit, text);
+  return { code, message: `${message} (it has ${amount})`, limit };
+}
+
+/** What a link could not make a text of was too long, or not UTF-8. */
+function lengthFault({ code, message }: RpcError): Refusal {
+  return { code, message, limit: code === ErrorCode.InvalidRequest ? "messageBytes" : undefined };
 }

@@ -9,9 +9,9 @@ import { RpcError } from "../jsonrpc/rpc-error.js";
 import { type Attempt, codeOf, ConnectError, outcomeText } from "./connect-error.js";
 import type { Dialer } from "./connect-options.js";
 import { Conversation, type ConversationEvents } from "./conversation.js";
-import { discover, type Discovery, saysNothingElse } from "./discover.js";
+import { type Answered, discover, discoverProcess, Question, saysNothingElse, settles, silenceMs } from "./discover.js";
 import type { Established, ServerFacts } from "./established.js";
-import { handshake } from "./handshake.js";
+import { handshake, type Opened } from "./handshake.js";
 import { statusOf } from "./status-error.js";
 import type { Verdict, VerdictStore } from "./verdicts.js";
 import type { Versions } from "./versions.js";
@@ -50,7 +50,9 @@ export class Establishing {
   async run(): Promise<Established> {
     try {
       const verdict = await this.#remembered();
-      const established = (await this.#asRemembered(verdict)) ?? (await this.#probed());
+      const known = await this.#asRemembered(verdict);
+      if (known !== undefined) return known;
+      const established = await this.#probed();
       await this.#remember(established);
       return established;
     } catch (error) {
@@ -59,11 +61,15 @@ export class Establishing {
     }
   }
 
-  // An older verdict that no longer holds costs one attempt; a newer one is found out by the question itself.
+  // An older verdict that no longer holds costs one attempt; a newer one is found out by the question itself. One that
+  // holds is not kept for longer: an update would never be noticed.
   async #asRemembered(verdict: Verdict | undefined): Promise<Established | undefined> {
     if (verdict?.era !== "handshake") return undefined;
+    const conversation = await this.#dial(this.#linkOf(verdict));
     try {
-      return await this.#openSession(verdict.fallback ? this.#dialer.fallback?.() : undefined, [verdict.version]);
+      const established = await this.#openedOrDiscovered(conversation, [verdict.version]);
+      if (established.revision.era !== verdict.era) await this.#remember(established);
+      return established;
     } catch (error) {
       if (error instanceof LocalError && saysNothing(error)) throw error;
       await this.#hangUp();
@@ -71,52 +77,69 @@ export class Establishing {
     }
   }
 
-  async #probed(): Promise<Established> {
-    const { versions } = this.#options;
-    if (versions.newest("stateless") === undefined) return this.#sessionOrFallback([]);
-    const conversation = await this.#dial(this.#dialer.link());
-    const found = await this.#discovered(conversation);
-    if (found.era === "stateless") return this.#modern(conversation, found.revision, found.facts);
-    this.#attempts.push({ what: `server/discover over ${conversation.link.kind}`, outcome: found.because });
-    if (versions.newest("handshake") === undefined) throw this.#notModern(found.because);
-    return this.#sessionOrFallback(found.offered, found.late);
+  #linkOf({ fallback }: Verdict): Link {
+    const older = fallback ? this.#dialer.fallback?.(this.#options.limits) : undefined;
+    return older ?? this.#newLink();
   }
 
-  /** A process that does not answer in time may be an old one: it is asked the old way, and the answer still taken. */
-  async #discovered(conversation: Conversation): Promise<Discovery & { late?: Promise<Discovery | undefined> }> {
-    const { connectTimeoutMs, probeTimeoutMs, versions } = this.#options;
-    const asked = discover(conversation, { ...this.#options, timeoutMs: connectTimeoutMs });
-    const patient = conversation.link.kind === "http" || versions.newest("handshake") === undefined;
-    if (patient) return asked;
-    const late = asked.catch(() => undefined);
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const patience = new Promise<"silent">((resolve) => {
-      timer = setTimeout(resolve, probeTimeoutMs, "silent");
-    });
-    try {
-      const first = await Promise.race([asked, patience]);
-      if (first !== "silent") return first;
-      return { era: "handshake", because: `not answered within ${probeTimeoutMs} ms`, offered: [], late };
-    } finally {
-      clearTimeout(timer);
+  // A server that was updated may leave the older question without an answer: after a silence it is asked the newer one too.
+  async #openedOrDiscovered(conversation: Conversation, offered: readonly string[]): Promise<Established> {
+    const { connectTimeoutMs: timeoutMs, versions } = this.#options;
+    const opening = this.#handshaken(conversation, offered);
+    opening.catch(() => undefined);
+    if (
+      versions.newest("stateless") === undefined ||
+      (await settles(opening, silenceMs({ ...this.#options, timeoutMs })))
+    ) {
+      return this.#session(conversation, await opening, offered);
     }
+    const question = new Question(conversation, { ...this.#options, timeoutMs });
+    return this.#answered(conversation, await question.orSession(opening));
   }
 
-  async #sessionOrFallback(offered: readonly string[], late?: Promise<Discovery | undefined>): Promise<Established> {
+  async #probed(): Promise<Established> {
+    const { versions, connectTimeoutMs: timeoutMs } = this.#options;
+    if (versions.newest("stateless") === undefined) return this.#sessionOrFallback([]);
+    const conversation = await this.#dial(this.#newLink());
+    const patient = conversation.link.kind === "http" || versions.newest("handshake") === undefined;
+    const about = { ...this.#options, timeoutMs };
+    if (patient) return this.#answered(conversation, await discover(conversation, about));
+    const opening = (): Promise<Opened> => {
+      this.#asked(conversation, "it has said nothing so far");
+      return this.#handshaken(conversation, []);
+    };
+    let found: Answered;
+    try {
+      found = await discoverProcess(conversation, { ...about, open: opening });
+    } catch (error) {
+      return this.#anew(error, []);
+    }
+    return this.#answered(conversation, found);
+  }
+
+  /** What asking told is acted upon. */
+  async #answered(conversation: Conversation, found: Answered): Promise<Established> {
+    if (found.era === "session") return this.#session(conversation, found.opened, []);
+    if (found.era === "stateless") {
+      // What it was also told may have made a session of it.
+      const spent = "spent" in found && found.spent;
+      return this.#modern(spent ? await this.#dial(this.#newLink()) : conversation, found.revision, found.facts);
+    }
+    this.#asked(conversation, found.because);
+    if (this.#options.versions.newest("handshake") === undefined) throw this.#notModern(found.because);
+    return this.#sessionOrFallback(found.offered);
+  }
+
+  async #sessionOrFallback(offered: readonly string[]): Promise<Established> {
     try {
       return await this.#openSession(undefined, offered);
     } catch (error) {
-      const conversation = this.#conversation;
-      const found = conversation === undefined || conversation.ended ? undefined : await atOnce(late);
-      if (found?.era === "stateless") {
-        return this.#modern(conversation as Conversation, found.revision, found.facts);
-      }
       const status = statusOf(error);
       const { fallback } = this.#dialer;
       if (fallback === undefined || status === undefined || status < 400 || !saysNothingElse(status)) throw error;
-      this.#attempts.push({ what: `initialize over ${conversation?.link.kind}`, outcome: outcomeText(error) });
+      this.#attempts.push({ what: `initialize over ${this.#conversation?.link.kind}`, outcome: outcomeText(error) });
       await this.#hangUp();
-      return await this.#overFallback(fallback(), offered, error);
+      return await this.#overFallback(fallback(this.#options.limits), offered, error);
     }
   }
 
@@ -132,21 +155,36 @@ export class Establishing {
   async #openSession(link: Link | undefined, offered: readonly string[]): Promise<Established> {
     const standing = this.#conversation;
     const asked = link === undefined && standing !== undefined && !standing.ended;
-    let conversation = asked ? standing : await this.#dial(link ?? this.#dialer.link());
+    const conversation = asked ? standing : await this.#dial(link ?? this.#newLink());
     try {
       return await this.#initialize(conversation, offered);
     } catch (error) {
-      // A process may end at the question a little after it has answered it, or been taken for silent.
-      if (!asked || !conversation.ended || conversation.link.kind !== "stdio") throw error;
-      this.#attempts.push({ what: "initialize over stdio", outcome: outcomeText(error) });
-      conversation = await this.#dial(this.#dialer.link());
-      return this.#initialize(conversation, offered);
+      if (asked) return this.#anew(error, offered);
+      throw error;
     }
   }
 
+  /**
+   * A process may end at the question a little after it has answered it. A bridge may have spent its one connection on it, and
+   * refuse what comes then. Either is asked once more in a process that has heard nothing else.
+   */
+  async #anew(error: unknown, offered: readonly string[]): Promise<Established> {
+    const { ended, link } = this.#conversation as Conversation;
+    const spoilt = ended || error instanceof RpcError || codeOf(error) === "INVALID_RESPONSE";
+    if (!spoilt || link.kind !== "stdio") throw error;
+    this.#attempts.push({ what: "initialize over stdio", outcome: outcomeText(error) });
+    return this.#initialize(await this.#dial(this.#newLink()), offered);
+  }
+
   async #initialize(conversation: Conversation, offered: readonly string[]): Promise<Established> {
-    const { connectTimeoutMs: timeoutMs } = this.#options;
-    const { revision, facts } = await handshake(conversation, { ...this.#options, timeoutMs, offered });
+    return this.#session(conversation, await this.#handshaken(conversation, offered), offered);
+  }
+
+  #handshaken(conversation: Conversation, offered: readonly string[]): Promise<Opened> {
+    return handshake(conversation, { ...this.#options, timeoutMs: this.#options.connectTimeoutMs, offered });
+  }
+
+  #session(conversation: Conversation, { revision, facts }: Opened, offered: readonly string[]): Established {
     return { ...facts, offered, conversation, revision };
   }
 
@@ -154,6 +192,14 @@ export class Establishing {
     conversation.speak(clientCodec(revision, this.#options.identity));
     conversation.established();
     return { ...facts, conversation, revision };
+  }
+
+  #asked({ link }: Conversation, because: string): void {
+    this.#attempts.push({ what: `server/discover over ${link.kind}`, outcome: because });
+  }
+
+  #newLink(): Link {
+    return this.#dialer.link(this.#options.limits);
   }
 
   async #dial(link: Link): Promise<Conversation> {
@@ -205,15 +251,6 @@ export class Establishing {
     const about = { attempts: this.#attempts, cause: error, status: statusOf(error) };
     return new ConnectError(codeOf(error), text, about);
   }
-}
-
-/** What a promise is settled with already, or within a turn. */
-async function atOnce<T>(promise: Promise<T> | undefined): Promise<T | undefined> {
-  if (promise === undefined) return undefined;
-  const turn = new Promise<undefined>((resolve) => {
-    setTimeout(resolve, 0);
-  });
-  return Promise.race([promise, turn]);
 }
 
 /** Errors after which asking in another way would tell no more. */

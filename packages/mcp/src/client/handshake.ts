@@ -70,5 +70,6 @@ function ask(
   conversation.speak(codec);
   const { capabilities, clientInfo } = codec;
   const params = { protocolVersion: revision.date, capabilities, clientInfo };
-  return conversation.request({ method: "initialize", params, timeoutMs, maxTimeoutMs: timeoutMs, signal });
+  const times = { timeoutMs, maxTimeoutMs: timeoutMs, timeOption: "connectTimeoutMs" };
+  return conversation.request({ method: "initialize", params, ...times, signal });
 }

@@ -13,6 +13,8 @@ export interface Waiting {
   readonly timeoutMs: number;
   /** Milliseconds until TIMEOUT whatever progress was made. */
   readonly maxTimeoutMs: number;
+  /** The option that gives it more time, where it is not one of the call. */
+  readonly timeOption?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -231,7 +233,11 @@ class WaitingRequest {
   }
 
   timeout(): LocalError {
-    const { method, timeoutMs, maxTimeoutMs } = this.waiting;
+    const { method, timeoutMs, maxTimeoutMs, timeOption } = this.waiting;
+    if (timeOption !== undefined) {
+      const late = `${method} was not answered within ${timeoutMs} ms. Raise ${timeOption} if the server needs longer.`;
+      return new LocalError("TIMEOUT", late);
+    }
     const waited = Math.round(performance.now() - this.#since);
     const hard = waited >= maxTimeoutMs;
     const text = hard

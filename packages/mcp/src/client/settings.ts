@@ -1,6 +1,6 @@
 // Fills in the defaults of a client's options, once.
 import type { ClientIdentity } from "../era/client-codec.js";
-import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
 import type { ClientOptions } from "./connect-options.js";
 import { MemoryVerdicts, type VerdictStore } from "./verdicts.js";
@@ -31,7 +31,7 @@ export function settingsOf(options: ClientOptions): Settings {
   return {
     identity: { clientInfo, capabilities: capabilitiesOf(options) },
     versions: new Versions(options),
-    limits: resolveLimits(options.limits),
+    limits: resolveLimits(options.limits, CLIENT_LIMITS),
     timeoutMs,
     maxTimeoutMs,
     probeTimeoutMs,

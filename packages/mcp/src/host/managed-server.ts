@@ -1,6 +1,7 @@
 // One server of a host, from consent to its end: starts it, starts it again when it fails, and never troubles the others.
 import { Client } from "../client/client.js";
 import type { ClientOptions, Dialer } from "../client/connect-options.js";
+import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Link } from "../jsonrpc/link.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import { Breaker, type BreakerOptions } from "./breaker.js";
@@ -141,8 +142,8 @@ export class ManagedServer {
   async #dialled(links: Link[], signal: AbortSignal): Promise<Client> {
     const { dial, client: options, startTimeoutMs: connectTimeoutMs } = this.#options;
     const dialer = dial();
-    const link = (): Link => {
-      const made = dialer.link();
+    const link = (limits: JsonRpcLimits): Link => {
+      const made = dialer.link(limits);
       links.push(made);
       return made;
     };

@@ -1,4 +1,4 @@
-// The limits of one side of a conversation, each with its default and the reason for it.
+// The limits of each side of a conversation, each with its default and the reason for it.
 
 export interface JsonRpcLimits {
   /** Longest message, in UTF-8 bytes where bytes are seen and in UTF-16 units where only text is. */
@@ -20,6 +20,9 @@ export interface JsonRpcLimits {
   /** Unsent output from which a stream transport drops notifications whose writers did not wait. */
   readonly outgoingBytes: number;
 }
+
+/** The limits a single message may break. */
+export type BrokenLimit = "messageBytes" | "depth" | "values" | "members";
 
 export const DEFAULT_LIMITS: JsonRpcLimits = {
   // Holds a 3 MB file in Base64; parsing the worst text of this length stays in the tens of milliseconds.
@@ -43,13 +46,42 @@ export const DEFAULT_LIMITS: JsonRpcLimits = {
   outgoingBytes: 16 * 1024 * 1024,
 };
 
-/** The defaults with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
-export function resolveLimits(overrides: Partial<JsonRpcLimits> = {}): JsonRpcLimits {
-  const limits = { ...DEFAULT_LIMITS, ...overrides };
+/**
+ * What a client takes from a server it chose to talk to. Servers list hundreds of tools in one message and send images and
+ * pages as one string; a server takes calls from anybody, so its own limits stay smaller.
+ */
+export const CLIENT_LIMITS: JsonRpcLimits = {
+  ...DEFAULT_LIMITS,
+  // Holds a 12 MB file in Base64. The official libraries end the connection at about this length.
+  messageBytes: 16 * 1024 * 1024,
+  // Five values for each member, as in the lists of tools that were looked at.
+  values: 1_000_000,
+  // Four times the longest list of tools seen (344 tools, 47,000 members). The worst text costs a quarter of a second.
+  members: 200_000,
+};
+
+/** `defaults` with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
+export function resolveLimits(
+  overrides: Partial<JsonRpcLimits> = {},
+  defaults: JsonRpcLimits = DEFAULT_LIMITS,
+): JsonRpcLimits {
+  const limits = { ...defaults, ...overrides };
   for (const name of Object.keys(DEFAULT_LIMITS) as (keyof JsonRpcLimits)[]) {
     const value = limits[name];
     if (Number.isSafeInteger(value) && value > 0) continue;
     throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
   }
   return limits;
+}
+
+const UNITS: Readonly<Record<BrokenLimit, (amount: number | string) => string>> = {
+  messageBytes: (amount) => `it is longer than ${amount} bytes`,
+  depth: (amount) => `it is nested deeper than ${amount} levels`,
+  values: (amount) => `it holds more than ${amount} values`,
+  members: (amount) => `it holds more than ${amount} object members`,
+};
+
+/** What a message does that breaks a limit, as a sentence's end. */
+export function limitText(limit: BrokenLimit, { [limit]: most }: JsonRpcLimits): string {
+  return UNITS[limit](most);
 }

@@ -1,7 +1,7 @@
 // Parses one JSON text strictly: bounded in size, depth and count, without duplicate keys or `__proto__`.
 import { ErrorCode } from "./error-codes.js";
 import { excerpt, identify } from "./identify.js";
-import type { JsonRpcLimits } from "./limits.js";
+import { type BrokenLimit, type JsonRpcLimits, limitText } from "./limits.js";
 import { ParseFault } from "./parse-fault.js";
 import { countColons, countMembers } from "./scan.js";
 import type { Excerpt } from "./transport.js";
@@ -17,12 +17,12 @@ const SHORT = 4096;
  * Never throws. A key is duplicated exactly when the text has more colons outside strings than the value has keys.
  */
 export function parseJson(text: string, limits: JsonRpcLimits): unknown {
-  if (text.length > limits.messageBytes) return refused(excerpt(text), tooLong(limits));
+  if (text.length > limits.messageBytes) return overLimit(text, "messageBytes", limits);
   const short = text.length <= Math.min(SHORT, limits.members, limits.values);
   const early = short ? parsed(text) : undefined;
   if (short && isSound(text, early, limits.depth)) return early;
   const members = countMembers(text, limits);
-  if (typeof members === "string") return refused(excerpt(text), `Message refused: ${members}`);
+  if (typeof members === "string") return overLimit(text, members, limits);
   const value = short ? early : parsed(text);
   if (value instanceof Error) {
     return new ParseFault(ErrorCode.ParseError, `Parse error: the message is not JSON${place(value)}`);
@@ -64,7 +64,12 @@ function keysOf(value: unknown, depth: number): number {
 
 /** The sentence for a message over the size limit, wherever that is noticed. */
 export function tooLong(limits: JsonRpcLimits): string {
-  return `Message refused: it is longer than ${limits.messageBytes} bytes`;
+  return `Message refused: ${limitText("messageBytes", limits)}`;
+}
+
+function overLimit(text: string, limit: BrokenLimit, limits: JsonRpcLimits): ParseFault {
+  const message = `Message refused: ${limitText(limit, limits)}`;
+  return new ParseFault(ErrorCode.InvalidRequest, message, { ...identify(excerpt(text)), limit });
 }
 
 // Recursion is safe: `levels` bounds it, and what was scanned before has no more of them.

@@ -1,5 +1,5 @@
 // Counts the structure of a JSON text in one pass over its characters, before anything is allocated for it.
-import type { JsonRpcLimits } from "./limits.js";
+import type { BrokenLimit, JsonRpcLimits } from "./limits.js";
 
 const QUOTE = 34;
 const BACKSLASH = 92;
@@ -35,10 +35,10 @@ function rolesOfCharacters(): Uint8Array {
 }
 
 /**
- * The number of colons outside strings, which is the number of object members if `text` is JSON; or the sentence that
- * says which limit it breaks. Says nothing about whether `text` is JSON.
+ * The number of colons outside strings, which is the number of object members if `text` is JSON; or the name of the
+ * limit it breaks. Says nothing about whether `text` is JSON.
  */
-export function countMembers(text: string, limits: JsonRpcLimits): number | string {
+export function countMembers(text: string, limits: JsonRpcLimits): number | BrokenLimit {
   const { length } = text;
   let depth = 0;
   let colons = 0;
@@ -58,16 +58,32 @@ export function countMembers(text: string, limits: JsonRpcLimits): number | stri
       // No JSON has a string right behind a string: the parser stops at the same place.
       if (i < 0 || text.charCodeAt(i + 1) === QUOTE) break;
     } else if (role === COLON) {
-      if (++colons > limits.members) return `it holds more than ${limits.members} object members`;
+      if (++colons > limits.members) return "members";
     } else if (role === CLOSE) {
       // Nor does it close what it has not opened.
       if (--depth < 0) break;
     } else {
-      if (++values > limits.values) return `it holds more than ${limits.values} values`;
-      if (role === OPEN && ++depth > limits.depth) return `it is nested deeper than ${limits.depth} levels`;
+      if (++values > limits.values) return "values";
+      if (role === OPEN && ++depth > limits.depth) return "depth";
     }
   }
   return colons;
+}
+
+/** How much a text has of what a limit bounds, for the error that names it: the text is looked at once more, to its end. */
+export function amountOf(limit: "depth" | "values" | "members", text: string): number {
+  let depth = 0;
+  const most = { depth: 0, values: 0, members: 0 };
+  for (let i = 0; i < text.length; i++) {
+    const role = ROLES[text.charCodeAt(i) & 127];
+    if (role === STRING) i = closingQuote(text, i);
+    if (i < 0) break;
+    if (role === COLON) most.members++;
+    if (role === COMMA || role === OPEN) most.values++;
+    if (role === OPEN) most.depth = Math.max(most.depth, ++depth);
+    if (role === CLOSE) depth--;
+  }
+  return most[limit];
 }
 
 /** The number of colons outside strings of a text that is JSON. */

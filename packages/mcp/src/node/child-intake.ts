@@ -34,7 +34,7 @@ export class ChildIntake {
   constructor(stream: Readable, limits: JsonRpcLimits, events: IntakeEvents) {
     this.#stream = stream;
     this.#events = events;
-    this.#framing = new LineFraming(limits, decodeUtf8);
+    this.#framing = new LineFraming(limits, { decode: decodeUtf8, measures: true });
     this.meter = new NoiseMeter(limits, (text) => events.clean(text));
     stream.on("data", this.#take).on("end", this.#end).on("close", this.#end).on("error", this.#end);
   }

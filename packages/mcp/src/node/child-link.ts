@@ -1,11 +1,12 @@
 // A link to a server that is our own child: messages over its standard streams, its whole process tree with it.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { randomBytes } from "node:crypto";
-import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+import { createHash, randomBytes } from "node:crypto";
+import { resolve } from "node:path";
+import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { Link, LinkSink, Outgoing } from "../jsonrpc/link.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import type { CloseTimeouts } from "./child-ending.js";
-import { childEnvironment, type Environment } from "./child-environment.js";
+import { childEnvironment, type Environment, TREE_VARIABLE } from "./child-environment.js";
 import { spawnFailed } from "./child-errors.js";
 import { StderrTail } from "./child-stderr.js";
 import { commandText, secretHider } from "./command-text.js";
@@ -29,6 +30,14 @@ export interface ChildCommand {
   readonly stderr?: "tail" | "forward" | ((line: string) => void) | undefined;
   readonly closeTimeouts?: CloseTimeouts | undefined;
   readonly limits?: Partial<JsonRpcLimits> | undefined;
+}
+
+/** Tells a command from all others: by what it starts, where, and all the child will see. Shows none of it: values may be secrets. */
+export function commandKey(command: ChildCommand): string {
+  const { [TREE_VARIABLE]: _, ...env } = childEnvironment(command, "");
+  const variables = Object.entries(env).sort(([one], [other]) => (one < other ? -1 : 1));
+  const seen = [command.command, command.args ?? [], resolve(command.cwd ?? ""), variables];
+  return `command ${createHash("sha256").update(JSON.stringify(seen)).digest("hex")}`;
 }
 
 /**
@@ -56,7 +65,7 @@ class ChildLink implements Link {
 
   constructor(command: ChildCommand) {
     this.#command = command;
-    this.#limits = resolveLimits(command.limits);
+    this.#limits = resolveLimits(command.limits, CLIENT_LIMITS);
     this.#shown = commandText(command.command, command.args ?? []);
     this.#hideSecrets = secretHider(command.env);
     this.#stderr = new StderrTail(this.#hideSecrets, typeof command.stderr === "function" ? command.stderr : undefined);
@@ -73,7 +82,7 @@ class ChildLink implements Link {
 
   open(sink: LinkSink): Promise<void> {
     this.#sink = sink;
-    return new Promise((resolve, reject) => {
+    return new Promise((opened, reject) => {
       if (this.#over !== undefined) return reject(this.#over);
       const mark = randomBytes(8).toString("hex");
       const env = childEnvironment(this.#command, mark);
@@ -86,7 +95,7 @@ class ChildLink implements Link {
         // Without a number there is no process, and the error follows.
         if (child.pid === undefined) return void child.once("error", failed);
         this.#running = this.#keep(child, mark);
-        resolve();
+        opened();
       } catch (error) {
         failed(error);
       }

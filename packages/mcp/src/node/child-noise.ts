@@ -38,8 +38,8 @@ export class NoiseMeter {
   /** `clean` takes out what nobody may see. */
   constructor(limits: JsonRpcLimits, clean: (text: string) => string) {
     this.#clean = clean;
-    // One message at its longest must never look like a flood.
-    this.#floodBytes = Math.max(FLOOD_BYTES, 2 * limits.messageBytes);
+    // One message at its longest must never look like a flood, nor one that is too long before that was said of it.
+    this.#floodBytes = Math.max(FLOOD_BYTES, 4 * limits.messageBytes);
   }
 
   /** Too much has come since the last message. */

@@ -47,7 +47,7 @@ export class NodeReply implements HttpReply {
         else {
           this.cancel();
           const what = `${this.#shown} answered with more than ${maxBytes} bytes`;
-          reject(new LocalError("LIMIT", `${what}: raise the limit messageBytes if that is right`));
+          reject(new LocalError("LIMIT", `${what}. Ask for less, or raise limits.messageBytes.`));
         }
       });
       message.on("end", () => {

@@ -66,7 +66,7 @@ class StdioTransport implements Transport, Carrier {
     this.#input = input;
     this.#gate = new IntakeGate(limits.inFlight);
     this.#highWater = limits.highWaterBytes;
-    this.#framing = new LineFraming(limits, decodeUtf8);
+    this.#framing = new LineFraming(limits, { decode: decodeUtf8 });
     this.#output = new OutputQueue(output ?? process.stdout, limits, {
       drained: () => this.#goOn(),
       broken: () => this.#end(),

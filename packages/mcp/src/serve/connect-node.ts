@@ -1,7 +1,7 @@
 // Connects a client on Node: what `connect` does, and commands, whose process is the server.
 import { Client } from "../client/client.js";
 import type { Dialer } from "../client/connect-options.js";
-import { type ChildCommand, childLink } from "../node/child-link.js";
+import { type ChildCommand, childLink, commandKey } from "../node/child-link.js";
 import { nodeRequester } from "../node/http-requester.js";
 import type { NodeRequesterOptions } from "../node/http-requester-pool.js";
 import {
@@ -27,7 +27,7 @@ export type NodeConnectTarget = ConnectTarget | ChildCommand;
  * group of its own, with little of our environment, and ended with the client. Rejects with a `ConnectError`.
  */
 export async function connect(target: NodeConnectTarget, options: NodeConnectOptions = {}): Promise<Client> {
-  if (isCommand(target)) return Client.connect(commandDialer(target, options), options);
+  if (isCommand(target)) return Client.connect(commandDialer(target), options);
   const { http = {} } = options;
   if (!isUrl(target) || http.fetch !== undefined || http.requester !== undefined)
     return connectAnywhere(target, options);
@@ -35,11 +35,10 @@ export async function connect(target: NodeConnectTarget, options: NodeConnectOpt
 }
 
 /** The links of a command. */
-export function commandDialer(command: ChildCommand, { limits }: Pick<NodeConnectOptions, "limits">): Dialer {
-  const { command: program, args = [], cwd = "" } = command;
+export function commandDialer(command: ChildCommand): Dialer {
   return {
-    link: () => childLink({ ...command, limits: command.limits ?? limits }),
-    key: JSON.stringify([program, ...args, cwd]),
+    link: (limits) => childLink({ ...command, limits: { ...limits, ...command.limits } }),
+    key: commandKey(command),
   };
 }
 

@@ -2,6 +2,7 @@
 import { Client } from "../client/client.js";
 import type { ClientOptions, Dialer } from "../client/connect-options.js";
 import type { HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
+import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Link } from "../jsonrpc/link.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import { Server } from "../server/server.js";
@@ -10,7 +11,7 @@ import type { HttpClientLimits } from "../transport/http-client/http-client-limi
 import { shownUrl } from "../transport/http-client/http-errors.js";
 import type { HttpRequester } from "../transport/http-client/http-requester.js";
 import { sseLink } from "../transport/http-client/sse-link.js";
-import { streamableHttpLink } from "../transport/http-client/streamable-http-link.js";
+import { type HttpLinkOptions, streamableHttpLink } from "../transport/http-client/streamable-http-link.js";
 import { memoryTransports } from "../transport/memory.js";
 import { MemoryLink } from "../transport/memory-link.js";
 import { serve } from "./serve.js";
@@ -27,6 +28,7 @@ export interface HttpConnectOptions {
   readonly authorizer?: HttpAuthorizer;
   /** False: the older transport (HTTP+SSE) is not tried. Default true. */
   readonly fallback?: boolean;
+  /** `messageBytes` is that of the client's own `limits`, unless it is given here. */
   readonly limits?: Partial<HttpClientLimits>;
 }
 
@@ -42,13 +44,13 @@ export type ConnectTarget = string | URL | Server | Dialer | (() => Link);
  * text says what was tried and what came of it; then nothing is left open. Close the client, or declare it `await using`.
  */
 export async function connect(target: ConnectTarget, options: ConnectOptions = {}): Promise<Client> {
-  return Client.connect(dialerOf(target, options.http), options);
+  return Client.connect(dialerOf(target, options.http ?? {}), options);
 }
 
-function dialerOf(target: ConnectTarget, http: HttpConnectOptions | undefined): Dialer {
+function dialerOf(target: ConnectTarget, http: HttpConnectOptions): Dialer {
   if (typeof target === "function") return { link: target };
   if (target instanceof Server) return { link: () => memoryLink(target) };
-  if (typeof target === "string" || target instanceof URL) return httpDialer(target, http ?? {});
+  if (typeof target === "string" || target instanceof URL) return httpDialer(target, http);
   if (typeof (target as Partial<Dialer> | undefined)?.link === "function") return target;
   const text =
     "connect wants a URL, a Server, or a function that makes a link; commands need `connect` of /client/node";
@@ -59,10 +61,14 @@ function dialerOf(target: ConnectTarget, http: HttpConnectOptions | undefined): 
 export function httpDialer(url: string | URL, options: HttpConnectOptions): Dialer {
   const { headers, authorizer, limits, fallback } = options;
   const requester = options.requester ?? fetchRequester(options.fetch);
-  const shared = { url, requester, headers, authorizer, limits, ownsRequester: true };
+  const shared = { url, requester, headers, authorizer, ownsRequester: true };
+  const about = ({ messageBytes }: JsonRpcLimits): HttpLinkOptions => ({
+    ...shared,
+    limits: { messageBytes, ...limits },
+  });
   return {
-    link: () => streamableHttpLink(shared),
-    ...(fallback === false ? {} : { fallback: () => sseLink(shared) }),
+    link: (taken) => streamableHttpLink(about(taken)),
+    ...(fallback === false ? {} : { fallback: (taken) => sseLink(about(taken)) }),
     key: shownUrl(String(url)),
   };
 }

@@ -31,11 +31,11 @@ export interface NodeHostOptions extends HostOptions {
  */
 export class Host extends HostCore {
   constructor(options: NodeHostOptions = {}) {
-    const { http = {}, stderr, closeTimeouts, client } = options;
+    const { http = {}, stderr, closeTimeouts } = options;
     super(options, (target, name) => {
       if (isCommand(target)) {
         const told = typeof stderr === "function" ? (line: string): void => stderr(line, name) : stderr;
-        return commandDialer({ ...target, stderr: told, closeTimeouts }, client ?? {});
+        return commandDialer({ ...target, stderr: told, closeTimeouts });
       }
       return webDialer(target, http.fetch === undefined ? { ...http, requester: nodeRequester(http) } : http);
     });

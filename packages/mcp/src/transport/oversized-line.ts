@@ -22,20 +22,24 @@ export function excerptOf(line: Uint8Array): Excerpt {
 export class OversizedLine {
   /** Set once it has been answered: the rest is skipped in silence. */
   reported = false;
+  /** Of the line so far. */
+  bytes: number;
   readonly #head: string;
   #tail: Uint8Array;
 
-  /** `begun` is the line so far, of which only both ends need be there; `chunk` made it too long. */
-  constructor(begun: Uint8Array, chunk: Uint8Array) {
+  /** `begun` is the line so far, of which only both ends need be there, `begunBytes` its length; `chunk` made it too long. */
+  constructor(begun: Uint8Array, begunBytes: number, chunk: Uint8Array) {
     const head = new Uint8Array(Math.min(HEAD_BYTES, begun.length + chunk.length));
     head.set(begun.subarray(0, head.length));
     if (begun.length < head.length) head.set(chunk.subarray(0, head.length - begun.length), begun.length);
     this.#head = lossyText(head);
     this.#tail = begun.slice(-TAIL_BYTES);
+    this.bytes = begunBytes;
     this.add(chunk);
   }
 
   add(chunk: Uint8Array): void {
+    this.bytes += chunk.length;
     if (chunk.length >= TAIL_BYTES) {
       this.#tail = chunk.slice(-TAIL_BYTES);
       return;

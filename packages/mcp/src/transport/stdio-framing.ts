@@ -34,6 +34,14 @@ let fatal: TextDecoder | undefined;
 const decodeUtf8: Decode = (bytes) =>
   (fatal ??= new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })).decode(bytes);
 
+export interface FramingOptions {
+  readonly decode?: Decode;
+  readonly measures?: boolean;
+}
+
+/** A line this many times as long as it may be is reported before its end: it may have none. */
+const MEASURED_TIMES = 3;
+
 /**
  * `push` takes a chunk, `next` gives the next line of what was pushed: whoever calls may stop between any two lines and
  * go on later. Lines end with `\n` or `\r\n`, blank lines are skipped, a byte order mark may open the stream. All whole
@@ -42,6 +50,7 @@ const decodeUtf8: Decode = (bytes) =>
 export class LineFraming {
   readonly #limits: JsonRpcLimits;
   readonly #decode: Decode;
+  readonly #measures: boolean;
   readonly #partial = new PartialLine();
   #oversized: OversizedLine | undefined;
   // Decoded text of one or more lines, or a line that could not be read, in order.
@@ -50,9 +59,11 @@ export class LineFraming {
   #at = 0;
   #opened = false;
 
-  constructor(limits: JsonRpcLimits, decode: Decode = decodeUtf8) {
+  /** `measures`: a line over the limit is reported when its length is known, or is three times what it may be. */
+  constructor(limits: JsonRpcLimits, { decode = decodeUtf8, measures = false }: FramingOptions = {}) {
     this.#limits = limits;
     this.#decode = decode;
+    this.#measures = measures;
   }
 
   /** The chunk may be reused by the caller afterwards. */
@@ -94,8 +105,12 @@ export class LineFraming {
   }
 
   #extend(bytes: Uint8Array): void {
-    if (this.#oversized !== undefined) {
-      this.#oversized.add(bytes);
+    const begun = this.#oversized;
+    if (begun !== undefined) {
+      begun.add(bytes);
+      if (this.#measures && !begun.reported && begun.bytes > this.#mostMeasured) {
+        this.#report(begun);
+      }
       return;
     }
     const length = this.#partial.length + bytes.length;
@@ -103,9 +118,10 @@ export class LineFraming {
       this.#partial.append(bytes);
       return;
     }
-    this.#oversized = new OversizedLine(this.#partial.ends(HEAD_BYTES, TAIL_BYTES), bytes);
+    const oversized = new OversizedLine(this.#partial.ends(HEAD_BYTES, TAIL_BYTES), this.#partial.length, bytes);
+    this.#oversized = oversized;
     this.#partial.clear();
-    if (!this.#oversized.undecided) this.#report(this.#oversized);
+    if (!this.#measures && !oversized.undecided) this.#report(oversized);
   }
 
   #endLine(): void {
@@ -121,11 +137,17 @@ export class LineFraming {
 
   #report(oversized: OversizedLine): void {
     oversized.reported = true;
-    this.#refuseLength(oversized.excerpt);
+    this.#refuseLength(oversized.excerpt, oversized.bytes);
   }
 
-  #refuseLength(excerpt: Excerpt): void {
-    this.#add(new UnreadableLine(new RpcError(ErrorCode.InvalidRequest, tooLong(this.#limits)), excerpt));
+  #refuseLength(excerpt: Excerpt, bytes: number): void {
+    const long = tooLong(this.#limits);
+    const text = this.#measures ? `${long} (it has ${bytes}${bytes > this.#mostMeasured ? " and more" : ""})` : long;
+    this.#add(new UnreadableLine(new RpcError(ErrorCode.InvalidRequest, text), excerpt));
+  }
+
+  get #mostMeasured(): number {
+    return MEASURED_TIMES * this.#limits.messageBytes;
   }
 
   // Whole lines, each with its newline: decoded together, unless one of them is too long or not UTF-8.
@@ -147,7 +169,7 @@ export class LineFraming {
 
   #takeLine(line: Uint8Array): void {
     if (line.length > this.#limits.messageBytes) {
-      this.#refuseLength(excerptOf(line));
+      this.#refuseLength(excerptOf(line), line.length);
       return;
     }
     try {

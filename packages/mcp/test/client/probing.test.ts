@@ -101,26 +101,126 @@ describe.each(["stdio", "http"])("asked over %s", (kind) => {
 });
 
 describe("a process", () => {
-  it("that is silent is asked the old way, and told nothing else", async () => {
+  it("that is silent is asked whether it is there, then the old way, and told nothing else", async () => {
     const scripted = server(() => undefined);
     await using client = await Client.connect(scripted.dialer(), options);
     expect(client.era).toBe("handshake");
-    expect(scripted.methods.slice(0, 3)).toEqual(["server/discover", "initialize", "notifications/initialized"]);
+    expect(scripted.methods).toEqual(["server/discover", "ping", "initialize", "notifications/initialized"]);
+    expect(scripted.links).toHaveLength(1);
   });
 
-  it("that is slow and modern only is still found out", async () => {
+  it("that answers pings and not the question is asked the old way at once", async () => {
+    const scripted = new ScriptedServer(({ method }, talk) => {
+      if (method === "ping") talk.answer({});
+      if (method === "initialize") talk.answer(initialized(LEGACY));
+    });
+    // Silence alone would take until the test is over.
+    const slow = { ...options, probeTimeoutMs: 20, connectTimeoutMs: 1e9 };
+    await using client = await Client.connect(scripted.dialer(), slow);
+    expect(client.era).toBe("handshake");
+    expect(scripted.methods.slice(0, 4)).toEqual(["server/discover", "ping", "ping", "initialize"]);
+    // A ping without the envelope would open a session at some servers of both eras.
+    expect(scripted.sent[1]?.params?.["_meta"]).toMatchObject({
+      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    });
+  });
+
+  /** A server that starts slowly: it answers all it was asked, in order, when a message of this method has come. */
+  function slowUntil(method: string, answers: Record<string, Answer>): ScriptedServer {
+    const waiting: [Answer | undefined, Talk][] = [];
+    let started = false;
+    return new ScriptedServer((message, talk) => {
+      waiting.push([answers[message.method ?? ""], talk]);
+      started ||= message.method === method;
+      if (started) for (const [answer, to] of waiting.splice(0)) answer?.(to);
+    });
+  }
+
+  it("that starts slowly is waited for, and its pipe is not spent", async () => {
+    const discover: Answer = (talk) => talk.answer(DISCOVERED);
+    const ping: Answer = (talk) => talk.fail({ code: -32601 });
+    const scripted = slowUntil("ping", { "server/discover": discover, ping });
+    await using client = await Client.connect(scripted.dialer(), options);
+    expect(client.era).toBe("stateless");
+    expect(new Set(scripted.methods)).toEqual(new Set(["server/discover", "ping"]));
+    expect(scripted.links).toHaveLength(1);
+  });
+
+  it("that starts so slowly that it was asked both ways is spoken to as it answered first, in a process of its own", async () => {
+    const scripted = slowUntil("initialize", {
+      "server/discover": (talk) => talk.answer(DISCOVERED),
+      ping: (talk) => talk.fail({ code: -32601 }),
+      initialize: (talk) => talk.answer(initialized(LEGACY)),
+      "tools/list": (talk) => talk.answer({ resultType: "complete", tools: [], ttlMs: 0 }),
+    });
+    await using client = await Client.connect(scripted.dialer(), options);
+    expect(client.era).toBe("stateless");
+    expect(scripted.links.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+    expect(await client.tools().all()).toEqual([]);
+    expect(scripted.methods.filter((method) => !method.startsWith("notifications/"))).toEqual([
+      "server/discover",
+      "ping",
+      "initialize",
+      "tools/list",
+    ]);
+  });
+
+  it("that refuses the old way while it is still thinking is waited for", async () => {
     let late: Talk | undefined;
     const scripted = server(
       (talk) => {
         late = talk;
       },
       (talk) => {
-        late?.answer(DISCOVERED);
         talk.fail({ code: -32022, data: { supported: ["2026-07-28"], requested: LEGACY } });
+        setTimeout(() => late?.answer(DISCOVERED), 0);
       },
     );
     await using client = await Client.connect(scripted.dialer(), options);
     expect(client.era).toBe("stateless");
+    expect(scripted.links).toHaveLength(1);
+  });
+
+  it.each([
+    ["is refused", (talk: Talk) => talk.fail({ code: -32000, message: "Already connected" })],
+    ["gets no usable answer", (talk: Talk) => talk.answer({})],
+    ["ends the process", (talk: Talk) => talk.end("EXITED")],
+  ])("whose pipe was spent on the question, so that initialize %s, is started anew", async (_what, spent) => {
+    const scripted = server(
+      (talk) => talk.fail({ code: -32601 }),
+      (talk) => (talk.link === 1 ? spent(talk) : talk.answer(initialized(LEGACY))),
+    );
+    await using client = await Client.connect(scripted.dialer(), options);
+    expect(client.era).toBe("handshake");
+    expect(scripted.methods).toEqual(["server/discover", "initialize", "initialize", "notifications/initialized"]);
+    expect(scripted.links.map(({ isClosed }) => isClosed)).toEqual([true, false]);
+  });
+
+  it("that was silent, and whose pipe is spent, is started anew once", async () => {
+    const scripted = server(
+      () => undefined,
+      (talk) => talk.fail({ code: -32000 }),
+    );
+    const error = await failure(scripted, "stdio", { connectTimeoutMs: 200 });
+    expect(error).toMatchObject({ code: "TIMEOUT" });
+    expect(scripted.links).toHaveLength(1);
+    const other = server(
+      (talk) => talk.fail({ code: -32601 }),
+      (talk) => talk.fail({ code: -32000 }),
+    );
+    expect(await failure(other, "stdio")).toMatchObject({ code: "REFUSED" });
+    expect(other.links).toHaveLength(2);
+  });
+
+  it("that pings before it is known is answered", async () => {
+    const scripted = new ScriptedServer((message, talk) => {
+      if (message.method === "server/discover") talk.say({ jsonrpc: "2.0", id: "early", method: "ping" });
+      else if (message.method === "initialize") talk.answer(initialized(LEGACY));
+      else if (message.id === "early") scripted.say({ jsonrpc: "2.0", id: 1, error: { code: -32601, message: "no" } });
+    });
+    await using client = await Client.connect(scripted.dialer(), { ...options, probeTimeoutMs: 1_000 });
+    expect(scripted.sent[1]).toEqual({ jsonrpc: "2.0", id: "early", result: {} });
+    expect(client.era).toBe("handshake");
   });
 
   it("that ends at the question is started again", async () => {
@@ -161,7 +261,7 @@ describe("a process", () => {
     const error = await failure(scripted, "stdio", { connectTimeoutMs: 60 });
     expect(error.code).toBe("TIMEOUT");
     expect(error.message).toMatch(
-      /initialize was not answered within 60 ms.*server\/discover over stdio: not answered/s,
+      /initialize was not answered within 60 ms\. Raise connectTimeoutMs.*server\/discover over stdio: it has said nothing/s,
     );
     expect(scripted.methods).not.toContain("notifications/cancelled");
   });
@@ -330,6 +430,23 @@ describe("a verdict", () => {
     const verdicts = new MemoryVerdicts();
     expect((await methods(both, verdicts))[0]).toBe("server/discover");
     expect((await methods(both, verdicts))[0]).toBe("initialize");
+  });
+
+  it("is not prolonged by being used", async () => {
+    const verdicts = new MemoryVerdicts();
+    await methods(both, verdicts);
+    const first = verdicts.get(key);
+    expect((await methods(both, verdicts))[0]).toBe("initialize");
+    expect(verdicts.get(key)).toBe(first);
+  });
+
+  it("of an older server that leaves initialize without an answer since is asked about again", async () => {
+    const modern: Script = ({ method }, talk) => {
+      if (method === "server/discover") talk.answer(DISCOVERED);
+    };
+    const verdicts = remembered({});
+    expect(await methods(modern, verdicts)).toEqual(["initialize", "server/discover"]);
+    expect(verdicts.get(key)).toMatchObject({ era: "stateless", version: "2026-07-28" });
   });
 
   it("expires", async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { restartDelay } from "../../src/jsonrpc/restart-delay.js";
 import { visibleText } from "../../src/jsonrpc/visible-text.js";
 import { childEnvironment, TREE_VARIABLE } from "../../src/node/child-environment.js";
+import { commandKey } from "../../src/node/child-link.js";
 import { StderrTail } from "../../src/node/child-stderr.js";
 import { commandText, secretHider } from "../../src/node/command-text.js";
 
@@ -92,5 +93,26 @@ describe("a restart", () => {
     expect(least).toEqual([0, 250, 500, 1_000, 30_000, 30_000, 30_000]);
     expect(most).toEqual([0, 500, 1_000, 2_000, 60_000, 60_000, 60_000]);
     expect(restartDelay(3, { firstMs: 10, mostMs: 30, random: () => 1 })).toBe(30);
+  });
+});
+
+describe("what is remembered of a command", () => {
+  const command = { command: "npx", args: ["-y", "a server"], env: { API_KEY: "very secret" }, cwd: "/tmp" };
+
+  it("is remembered of the same one, and shows none of it", () => {
+    expect(commandKey({ ...command, env: { ...command.env } })).toBe(commandKey(command));
+    expect(commandKey(command)).not.toMatch(/npx|server|secret|tmp/);
+    expect(commandKey({ command: "npx" })).toBe(commandKey({ command: "npx", cwd: process.cwd() }));
+  });
+
+  it.each([
+    ["program", { ...command, command: "npx2" }],
+    ["argument", { ...command, args: ["-y", "a", "server"] }],
+    ["variable", { ...command, env: { API_KEY: "another" } }],
+    ["name of a variable", { ...command, env: { API_KEX: "very secret" } }],
+    ["inherited variable", { ...command, inheritEnv: true }],
+    ["folder", { ...command, cwd: "/" }],
+  ])("is not remembered of one with another %s", (_what, other) => {
+    expect(commandKey(other)).not.toBe(commandKey(command));
   });
 });

@@ -36,7 +36,7 @@ async function called(body: string, timeoutMs = 10_000): Promise<string> {
   return outcomeOf(client).finally(() => client.close());
 }
 
-const HUGE = `"x".repeat(5e6)`;
+const HUGE = `"x".repeat(17e6)`;
 
 /** After these the server goes on, and so must the client. */
 const GOING_ON: readonly (readonly [string, string, RegExp])[] = [
@@ -47,7 +47,27 @@ const GOING_ON: readonly (readonly [string, string, RegExp])[] = [
     /"fine"/,
   ],
   ["prints noise around its answer", `console.log("noise"); answer(result); console.log("{noise");`, /"fine"/],
-  ["answers too much", `answer({ content: [], a: ${HUGE} })`, /^INVALID_RESPONSE: .*longer than 4194304 bytes/],
+  [
+    "answers too much",
+    `answer({ content: [], a: ${HUGE} })`,
+    /^INVALID_RESPONSE: .*longer than 16777216 bytes \(it has 17000\d\d\d\)\. Ask for less, or raise limits\.messageBytes\.$/,
+  ],
+  [
+    "answers with too many members",
+    `answer({ content: [], rows: Array.from({ length: 30000 }, () => ({ a: 0, b: 0, c: 0, d: 0, e: 0, f: 0, g: 0 })) })`,
+    /^INVALID_RESPONSE: .*more than 200000 object members \(it has 210005\)\. Ask for less, or raise limits\.members\.$/,
+  ],
+  [
+    "answers with too many values",
+    `answer({ content: [], rows: Array(1100000).fill(0) })`,
+    /^INVALID_RESPONSE: .*more than 1000000 values \(it has 11000\d\d\)\. Ask for less, or raise limits\.values\.$/,
+  ],
+  ["answers with as much as real servers do", `answer({ content: [], a: "x".repeat(15e6) })`, /^\[\]$/],
+  [
+    "lists as much as real servers do",
+    `answer({ content: [], rows: Array.from({ length: 47000 }, () => ({ a: 0, b: 0, c: 0, d: 0 })) })`,
+    /^\[\]$/,
+  ],
   [
     "answers too much, its id last",
     `console.log('{"jsonrpc":"2.0","result":{"a":"' + ${HUGE} + '"},"id":' + id + "}")`,
@@ -56,7 +76,7 @@ const GOING_ON: readonly (readonly [string, string, RegExp])[] = [
   [
     "answers too deep",
     `console.log('{"jsonrpc":"2.0","id":' + id + ',"result":{"a":' + "[".repeat(1e6) + "]".repeat(1e6) + "}}")`,
-    /^INVALID_RESPONSE: .*nested deeper/,
+    /^INVALID_RESPONSE: .*nested deeper than 64 levels \(it has 1000002\)\. Ask for less, or raise limits\.depth\.$/,
   ],
   [
     "answers what is not UTF-8",

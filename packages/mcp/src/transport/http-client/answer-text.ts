@@ -38,8 +38,9 @@ export function isErrorWith(text: string, code: number): boolean {
   return someResponse(text, ({ error }) => isJsonObject(error) && error["code"] === code);
 }
 
-// Whether to read it is the receiver's decision: no limit but those that keep parsing safe.
-const LIMITS = resolveLimits({ messageBytes: Number.MAX_SAFE_INTEGER });
+// Whether to read it is the receiver's decision: no limit but the one that keeps recursion safe. Its length is bounded already.
+const MOST = Number.MAX_SAFE_INTEGER;
+const LIMITS = resolveLimits({ messageBytes: MOST, values: MOST, members: MOST });
 
 function someResponse(text: string, accepts: (message: Record<string, unknown>) => boolean): boolean {
   const value = parseJson(text, LIMITS);

@@ -115,7 +115,7 @@ class FetchReply implements HttpReply {
       bytes += chunk.length;
       if (bytes <= maxBytes) return decode(chunk);
       const what = `${shown} answered with more than ${maxBytes} bytes`;
-      throw new LocalError("LIMIT", `${what}: raise the limit messageBytes if that is right`);
+      throw new LocalError("LIMIT", `${what}. Ask for less, or raise limits.messageBytes.`);
     });
     decode();
     return text;

@@ -1,5 +1,5 @@
 // The limits of an HTTP link, each with its default and the reason for it.
-import { DEFAULT_LIMITS } from "../../jsonrpc/limits.js";
+import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
 
 export interface HttpClientLimits {
   /** Bytes of a JSON answer, and of an event. */
@@ -35,11 +35,11 @@ export interface HttpClientLimits {
 }
 
 export const DEFAULT_HTTP_CLIENT_LIMITS: HttpClientLimits = {
-  messageBytes: DEFAULT_LIMITS.messageBytes,
+  messageBytes: CLIENT_LIMITS.messageBytes,
   // Any error page; of which a few hundred characters are shown.
   errorBytes: 64 * 1024,
   // As many as a conversation may have pending.
-  requests: DEFAULT_LIMITS.pendingRequests,
+  requests: CLIENT_LIMITS.pendingRequests,
   // A server's burst of questions is answered at once, a storm of cancellations keeps few connections.
   posts: 64,
   waitingPosts: 1_024,

@@ -186,12 +186,14 @@ export class RequestExchange {
   #tooLong(): void {
     const error = new RpcError(ErrorCode.InvalidRequest, `Message refused: ${this.#limit()}`);
     this.#wire.sink.unreadable(error, { status: this.#status, forRequest: this.#message.id });
-    this.#lose(new LocalError("LIMIT", `${this.#wire.shown} sent ${this.#limit()}`));
+    this.#lose(
+      new LocalError("LIMIT", `${this.#wire.shown} sent ${this.#limit()}. Ask for less, or raise limits.messageBytes.`),
+    );
     this.cancel();
   }
 
   #limit(): string {
-    return `an event longer than ${this.#wire.limits.messageBytes} bytes; raise the limit messageBytes if that is right`;
+    return `an event longer than ${this.#wire.limits.messageBytes} bytes`;
   }
 
   #invalid(what: string): LocalError {
