@@ -1,5 +1,5 @@
 // Finding out the era: every outcome of the question, over processes and over HTTP, and what is remembered of it.
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
 import { ConnectError } from "../../src/client/connect-error.js";
 import { MemoryVerdicts } from "../../src/client/verdicts.js";
@@ -9,6 +9,8 @@ const LEGACY = "2025-11-25";
 const options = { verdicts: false, probeTimeoutMs: 20, connectTimeoutMs: 2_000 } as const;
 
 type Answer = (talk: Talk) => void;
+
+afterEach(() => void vi.useRealTimers());
 
 /** A server that answers the question as told, and `initialize` in one revision. */
 function server(discover: Answer, initialize: Answer = (talk) => talk.answer(initialized(LEGACY))): ScriptedServer {
@@ -201,7 +203,10 @@ describe("a process", () => {
       () => undefined,
       (talk) => talk.fail({ code: -32000 }),
     );
-    const error = await failure(scripted, "stdio", { connectTimeoutMs: 200 });
+    vi.useFakeTimers();
+    const failing = failure(scripted, "stdio", { connectTimeoutMs: 200 });
+    await vi.advanceTimersByTimeAsync(400);
+    const error = await failing;
     expect(error).toMatchObject({ code: "TIMEOUT" });
     expect(scripted.links).toHaveLength(1);
     const other = server(
@@ -258,7 +263,10 @@ describe("a process", () => {
       () => undefined,
       () => undefined,
     );
-    const error = await failure(scripted, "stdio", { connectTimeoutMs: 60 });
+    vi.useFakeTimers();
+    const failing = failure(scripted, "stdio", { connectTimeoutMs: 60 });
+    await vi.advanceTimersByTimeAsync(120);
+    const error = await failing;
     expect(error.code).toBe("TIMEOUT");
     expect(error.message).toMatch(
       /initialize was not answered within 60 ms\. Raise connectTimeoutMs.*server\/discover over stdio: it has said nothing/s,
