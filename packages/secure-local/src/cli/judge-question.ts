@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { dirname, join, basename, resolve } from "node:path";
 import { parseTarget } from "../capabilities/egress-target.js";
 import { isFileUri, pathOfUri } from "../capabilities/files/file-uri.js";
+import { leadsTo } from "../capabilities/files/leads-to.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { type ApprovalNeed, approvalNeed } from "../policy/approval-need.js";
@@ -39,7 +40,12 @@ export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: 
   const passed = steps.some(({ depends }) => depends) ? "address" : "allowed";
   if (question.kind !== "tool") return { verdict: passed, steps, need: undefined };
   const destructive = around.effects(question.name)?.destructive ?? true;
-  const need = approvalNeed(policy, { tool: question.name, destructive, arguments: question.arguments });
+  const need = approvalNeed(policy, {
+    tool: question.name,
+    destructive,
+    arguments: question.arguments,
+    leads: leadsTo,
+  });
   return { verdict: need && passed === "allowed" ? "approval" : passed, steps, need };
 }
 

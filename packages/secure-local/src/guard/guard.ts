@@ -56,6 +56,8 @@ export interface GuardOptions {
   readonly flow?: FlowOf;
   /** Where people are asked for consent whose client cannot ask them. Default: nowhere. */
   readonly desk?: ApprovalsOptions["desk"] | undefined;
+  /** Where a path leads, for rules about arguments. Default: to itself. */
+  readonly leads?: ApprovalsOptions["leads"];
   /** Monotonic milliseconds; `performance.now` when absent. */
   readonly now?: () => number;
 }
@@ -93,6 +95,7 @@ export class Guard {
       desk: options.desk,
       now: this.#now,
       current: () => this.#terms.policy,
+      leads: options.leads,
     });
     this.#terms = this.#adopt(options.policy);
   }

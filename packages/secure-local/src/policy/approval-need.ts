@@ -1,8 +1,15 @@
 // Finds out whether a call needs a person's consent, and on which terms. Pure.
 import type { ApprovalRule, Approver, ArgumentCondition, Remember } from "./approvals-policy.js";
+import { callSpellings } from "./call-spellings.js";
 import { matchSegments, segments } from "./path-pattern.js";
 import type { Policy } from "./policy.js";
 import type { Rule } from "./rule.js";
+
+/** Where a path leads, and its names below those of `folders` it lies in. Undefined when that cannot be told. */
+export type LeadsTo = (
+  path: string,
+  folders: readonly string[],
+) => { readonly real: string; readonly names: readonly string[] } | undefined;
 
 export interface ApprovalCall {
   readonly tool: string;
@@ -11,6 +18,8 @@ export interface ApprovalCall {
   /** Whether the tool can send something out, and the session has read private data and texts of strangers. Default: no. */
   readonly tainted?: boolean;
   readonly arguments: unknown;
+  /** Default: paths lead to themselves. */
+  readonly leads?: LeadsTo | undefined;
 }
 
 /** The strictest terms of every rule that fits. */
@@ -58,25 +67,65 @@ function holds(condition: ArgumentCondition, call: ApprovalCall): boolean {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return false;
     value = (value as Readonly<Record<string, unknown>>)[key];
   }
-  if (!Array.isArray(value)) return fits(condition, value);
-  return value.length > MAX_VALUES || value.some((each: unknown) => fits(condition, each));
+  if (!Array.isArray(value)) return fits(condition, value, call.leads);
+  return value.length > MAX_VALUES || value.some((each: unknown) => fits(condition, each, call.leads));
 }
 
-function fits({ pattern, isPath }: ArgumentCondition, value: unknown): boolean {
-  if (typeof pattern !== "string") return value === pattern || (typeof value === "string" && value === String(pattern));
+function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: LeadsTo | undefined): boolean {
+  if (typeof pattern !== "string") return isValue(pattern, value);
   if (value === null || value === undefined) return false;
   if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return true;
-  const text = fold(`${value}`);
+  const text = `${value}`;
   if (text.length > MAX_COMPARED) return true;
-  if (isPath) return !isPlainPath(text) || matchSegments(segments(fold(pattern)), segments(text));
+  const isPlain = isPlainPath(text);
+  if (isPath && !isPlain) return true;
+  const names = isPlain ? namesOf(text, isPath ? [literalPart(pattern)] : [], leads) : callSpellings(text);
+  if (names === undefined) return true;
+  const folded = fold(pattern);
+  if (isPath) return names.some((name) => matchSegments(segments(folded), segments(fold(name))));
   // A slash in the text must not divide it, so both are compared as one segment.
-  return matchSegments([fold(pattern)], [text]);
+  return names.some((name) => matchSegments([folded], [fold(name)]));
+}
+
+/** As tools read it that take texts for numbers and for yes and no. */
+function isValue(pattern: number | boolean, value: unknown): boolean {
+  if (value === pattern) return true;
+  if (typeof value !== "string" || value.trim() === "") return false;
+  return typeof pattern === "number" ? Number(value) === pattern : value.trim().toLowerCase() === String(pattern);
+}
+
+/** A path as it was written, and where it leads. */
+function namesOf(path: string, folders: readonly string[], leads: LeadsTo | undefined): readonly string[] | undefined {
+  if (leads === undefined) return [path];
+  const lead = leads(path, folders);
+  return lead && [path, ...lead.names];
+}
+
+function literalPart(pattern: string): string {
+  const names = segments(pattern);
+  const wild = names.findIndex((name) => /[*?]/.test(name));
+  const literal = (wild < 0 ? names : names.slice(0, wild)).join("/");
+  return pattern.startsWith("/") || literal === "" ? `/${literal}` : literal;
+}
+
+/** Paths in the arguments of a call, and where each leads when that is elsewhere; undefined where it cannot be told. */
+export function ledElsewhere(given: unknown, leads: LeadsTo): (readonly [path: string, real: string | undefined])[] {
+  const found = new Map<string, string | undefined>();
+  const waiting: unknown[] = [given];
+  for (let seen = 0; waiting.length > 0 && seen < MAX_VALUES; seen += 1) {
+    const value = waiting.pop();
+    if (typeof value === "object" && value !== null) waiting.push(...Object.values(value));
+    if (typeof value !== "string" || value.length > MAX_COMPARED || !/^(?:\/|[A-Za-z]:[/\\])/.test(value)) continue;
+    const real = leads(value, [])?.real;
+    if (real !== value) found.set(value, real);
+  }
+  return [...found];
 }
 
 /** Whether lexically equal paths are the same path; any other may lead into the pattern. */
 function isPlainPath(path: string): boolean {
   const slashed = path.replaceAll("\\", "/");
-  if (!/^(?:\/|[a-z]:\/)/.test(slashed) || slashed !== path) return false;
+  if (!/^(?:\/|[a-z]:\/)/i.test(slashed) || slashed !== path) return false;
   return !segments(path).some((segment) => segment === "." || segment === "..");
 }
 

@@ -2,6 +2,7 @@
 import { type LoggingLevel, type Middleware, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
+import { leadsTo } from "../capabilities/files/leads-to.js";
 import type { Desk } from "../guard/approvals/desk.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Guard, type GuardOptions } from "../guard/guard.js";
@@ -92,7 +93,7 @@ export class SecureServer {
       consent: (call) => this.#guard.consent(call),
       withdraw: (take) => this.#guard.withdraw(take),
     });
-    this.#guard = new Guard({ policy, audit, ...this.#offered(), desk: options.desk });
+    this.#guard = new Guard({ policy, audit, ...this.#offered(), desk: options.desk, leads: leadsTo });
     this.#offer.update(policy, catalogue);
     if (telemetry !== undefined) this.server.use(telemetry.around);
     if (options.admit !== undefined) this.server.use(options.admit);

@@ -1,8 +1,11 @@
 // Consent: what is asked, who is asked, and that nothing but the very call that was shown is ever run.
 import { describe, expect, it } from "vitest";
+import type { Caller } from "@secure-local/mcp/server";
+import { Grants } from "../../src/guard/approvals/grants.js";
 import { textOf } from "../guard/guarded-server.js";
 import {
   APPROVE,
+  type Approving,
   approvingServer,
   deny,
   erase,
@@ -217,6 +220,49 @@ describe("a consent", () => {
       expect(textOf(await erase(peer))).toContain("audit log is unavailable");
       expect(server.ran).toEqual([]);
     }
+  });
+
+  it("is looked at once more when it is on record: what changed while that was written counts", async () => {
+    const changes = {
+      "the policy has changed": (server: Approving) => server.reload(`${DESTRUCTIVE} # changed`),
+      cancelled: (_server: Approving, cancel: () => void) => Promise.resolve(cancel()),
+    };
+    for (const change of Object.values(changes)) {
+      const server = await approvingServer(DESTRUCTIVE);
+      const record = server.audit.record.bind(server.audit);
+      const peer = await server.connect(person(yes));
+      let given = 0;
+      server.audit.record = async (event) => {
+        await record(event);
+        if (event.kind !== "approval.given") return;
+        given += 1;
+        await change(server, () => peer.notify("notifications/cancelled", { requestId: "asked" }));
+        await new Promise((resolve) => setImmediate(resolve));
+      };
+      const params = { name: "erase", arguments: { path: "/a" } };
+      peer.send(JSON.stringify({ jsonrpc: "2.0", id: "asked", method: "tools/call", params }));
+      await expect.poll(() => kinds(server)).toContain("call.result");
+      expect(given).toBe(1);
+      expect(server.ran).toEqual([]);
+    }
+  });
+
+  it("is remembered for its minutes and not longer, and makes room for others", () => {
+    let now = 0;
+    const grants = new Grants(() => now);
+    const minutes = { kind: "minutes", minutes: 10 } as const;
+    const caller = {} as Caller;
+    grants.add("a", caller, minutes);
+    now = 10 * 60_000 - 1;
+    expect(grants.has("a", caller, minutes)).toBe(true);
+    expect(grants.has("b", caller, minutes)).toBe(false);
+    now += 1;
+    expect(grants.has("a", caller, minutes)).toBe(false);
+    now += 1e12;
+    expect(grants.has("a", caller, minutes)).toBe(false);
+    grants.add("first", caller, minutes);
+    for (let at = 0; at < 1_000; at += 1) grants.add(`more ${at}`, caller, minutes);
+    expect(grants.has("first", caller, minutes)).toBe(false);
   });
 
   it("is remembered for a session only there", async () => {

@@ -74,6 +74,19 @@ describe("the built-in policy", () => {
   });
 });
 
+describe("ports", () => {
+  it("are those that there are, however wide the permission", async () => {
+    const network = { allowed_ranges: ["10.0.0.0/8"], denied_endpoints: [{ host: "10.0.0.9" }] };
+    const policy = await parse({ network });
+    const there = [1, 80, 65_535].map((port) => host("10.0.0.1", port));
+    expect(verdicts(policy, there)).toEqual(there.map(() => true));
+    const none = [0, -1, 65_536, 1e9, 443.5, Number.NaN, Number.POSITIVE_INFINITY].map((port) =>
+      host("10.0.0.1", port),
+    );
+    expect(verdicts(policy, none)).toEqual(none.map(() => false));
+  });
+});
+
 describe("names", () => {
   it("are denied before they are allowed, and the rule is told with its place", async () => {
     const text = 'version: "1.0"\ntools:\n  allowed:\n    - read_*\n    - calculate\n  denied: [read_secrets]\n';

@@ -1,7 +1,7 @@
 // Asks a person before a call that the policy wants asked about, and lets nothing but that very call pass.
 import { randomBytes } from "node:crypto";
 import type { Context } from "@secure-local/mcp/server";
-import { type ApprovalNeed, approvalNeed } from "../../policy/approval-need.js";
+import { type ApprovalNeed, approvalNeed, ledElsewhere, type LeadsTo } from "../../policy/approval-need.js";
 import type { Remember } from "../../policy/approvals-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import type { Rule } from "../../policy/rule.js";
@@ -10,7 +10,7 @@ import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
 import type { Guarded, Trail } from "../trail.js";
 import { askClient, canAskClient } from "./ask-client.js";
-import { callDigest } from "./call-digest.js";
+import { type BoundCall, callDigest } from "./call-digest.js";
 import type { Desk, Question, Reply } from "./desk.js";
 import { Grants } from "./grants.js";
 import { shownCall } from "./shown-call.js";
@@ -46,6 +46,8 @@ export interface ApprovalsOptions {
   readonly now: () => number;
   /** The policy in force. */
   readonly current: () => Policy;
+  /** Where a path leads at this moment; when absent, to itself. */
+  readonly leads?: LeadsTo | undefined;
 }
 
 /** Questions a minute for one caller: more than a person reads, and who is asked too often stops reading. */
@@ -73,8 +75,9 @@ export class Approvals {
   /** Undefined when the call may run now, once. Never rejects. */
   consent(call: AskedCall, { guarded, deadline }: Underway): Promise<NotApproved | undefined> | undefined {
     const { policy } = guarded.terms;
-    const need = approvalNeed(policy, { ...call, tainted: call.taint !== undefined });
-    return need === undefined ? undefined : this.#decide(new Case(call, guarded, need), deadline);
+    const { leads } = this.#options;
+    const need = approvalNeed(policy, { ...call, tainted: call.taint !== undefined, leads });
+    return need === undefined ? undefined : this.#decide(new Case({ call, guarded, need, leads }), deadline);
   }
 
   async #decide(asked: Case, deadline: Deadline): Promise<NotApproved | undefined> {
@@ -101,10 +104,11 @@ export class Approvals {
   }
 
   /** What has changed since the question was put. */
-  #doubt({ call, digest, guarded }: Case): string | undefined {
+  #doubt(asked: Case): string | undefined {
+    const { call, guarded } = asked;
     if (call.ctx.signal.aborted) return "the call was cancelled";
     if (this.#options.current().hash !== guarded.terms.policy.hash) return "the policy has changed since it was asked";
-    return digestOf(call, guarded) === digest ? undefined : "the call is not the one that was asked about";
+    return asked.isUnchanged() ? undefined : "the call, or where its paths lead, is not what was asked about";
   }
 
   async #ask(asked: Case, deadline: Deadline): Promise<Reply> {
@@ -170,6 +174,13 @@ export class Approvals {
   }
 }
 
+interface AboutCase {
+  readonly call: AskedCall;
+  readonly guarded: Guarded;
+  readonly need: ApprovalNeed;
+  readonly leads: LeadsTo | undefined;
+}
+
 /** One call and the question about it. */
 class Case {
   readonly call: AskedCall;
@@ -178,19 +189,28 @@ class Case {
   readonly digest: string;
   readonly shown: string | undefined;
   readonly question: Question;
+  readonly #leads: LeadsTo | undefined;
   by: "client" | "terminal" | undefined;
 
-  constructor(call: AskedCall, guarded: Guarded, need: ApprovalNeed) {
+  constructor({ call, guarded, need, leads }: AboutCase) {
     const id = randomBytes(8).toString("hex");
     const { rules, timeoutMs } = need;
     const { principal } = guarded.call.carrier;
     this.call = call;
     this.guarded = guarded;
     this.need = need;
-    this.digest = digestOf(call, guarded);
-    const shown = { tool: call.tool, arguments: call.arguments, principal, timeoutMs, id };
+    this.#leads = leads;
+    const led = leads === undefined ? [] : ledElsewhere(call.arguments, leads);
+    this.digest = digestOf(call, guarded, led);
+    const shown = { tool: call.tool, arguments: call.arguments, led, principal, timeoutMs, id };
     this.shown = shownCall({ ...shown, rules: rules.map((rule) => withTaint(rule, call.taint)) });
     this.question = { id, text: this.shown ?? "", remember: inWords(need.remember), timeoutMs };
+  }
+
+  /** Whether it is still the call that was asked about, and its paths lead to the same places. */
+  isUnchanged(): boolean {
+    const led = this.#leads === undefined ? [] : ledElsewhere(this.call.arguments, this.#leads);
+    return digestOf(this.call, this.guarded, led) === this.digest;
   }
 
   /** What the record says beside what every record of a call says. */
@@ -211,8 +231,8 @@ class Case {
   }
 }
 
-function digestOf({ tool, arguments: args }: AskedCall, { call, terms }: Guarded): string {
-  return callDigest({ tool, arguments: args, policy: terms.policy.hash, principal: call.carrier.principal });
+function digestOf({ tool, arguments: args }: AskedCall, { call, terms }: Guarded, led: BoundCall["led"]): string {
+  return callDigest({ tool, arguments: args, led, policy: terms.policy.hash, principal: call.carrier.principal });
 }
 
 function inWords(remember: Remember): string | undefined {

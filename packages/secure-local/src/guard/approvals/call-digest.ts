@@ -6,14 +6,16 @@ export interface BoundCall {
   readonly tool: string;
   /** As the handler gets them: validated, defaults filled in. */
   readonly arguments: unknown;
+  /** Paths in them that lead elsewhere, and where. */
+  readonly led: readonly (readonly [path: string, real: string | undefined])[];
   /** Hash of the policy the call was admitted under. */
   readonly policy: string;
   readonly principal: string | undefined;
 }
 
 /** SHA-256 in hexadecimal. The order of keys makes no difference. */
-export function callDigest({ tool, arguments: args, policy, principal }: BoundCall): string {
-  const text = JSON.stringify([tool, sorted(args), policy, principal ?? null]);
+export function callDigest({ tool, arguments: args, led, policy, principal }: BoundCall): string {
+  const text = JSON.stringify([tool, sorted(args), led, policy, principal ?? null]);
   return createHash("sha256").update(text).digest("hex");
 }
 

@@ -6,6 +6,8 @@ import { seconds } from "../deadline.js";
 export interface Shown {
   readonly tool: string;
   readonly arguments: unknown;
+  /** Paths in them that lead elsewhere, and where; undefined where that could not be found out. */
+  readonly led?: readonly (readonly [path: string, real: string | undefined])[];
   readonly principal: string | undefined;
   /** The rules that ask for consent, as the policy has them. */
   readonly rules: readonly { readonly text: string; readonly line?: number }[];
@@ -40,6 +42,10 @@ export function shownCall(call: Shown): string | undefined {
       ? "It has no arguments."
       : `Its ${args.length} argument${args.length === 1 ? "" : "s"}, complete:`,
     ...args,
+    ...(call.led ?? []).map(
+      ([path, real]) =>
+        `  ${quoted(path)} ${real === undefined ? "leads to a place that could not be found out" : `leads to ${quoted(real)}`}`,
+    ),
     `Asked by ${call.principal === undefined ? "the client" : quoted(call.principal)}, because of: ${rules.join("; ")}`,
     `Question ${call.id}; without an answer within ${seconds(call.timeoutMs)} the call is refused.`,
   ];

@@ -1,0 +1,114 @@
+// Conditions of consent are about things: a file under each of its names, a host and a URL in each spelling.
+import { link, mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { leadsTo } from "../../src/capabilities/files/leads-to.js";
+import { approvalNeed } from "../../src/policy/approval-need.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { textOf } from "../guard/guarded-server.js";
+import { approvingServer, erase, person, yes } from "./approving-server.js";
+
+let place: string;
+
+beforeAll(async () => {
+  place = await realpath(await mkdtemp(join(tmpdir(), "places-")));
+  for (const folder of ["protected/deep", "src/deep", "r1"]) await mkdir(join(place, folder), { recursive: true });
+  for (const file of ["protected/hosts", "protected/several", "src/free"]) await writeFile(join(place, file), "x");
+  const links: [string, string][] = [
+    ["../protected", "src/vendor"],
+    ["vendor", "src/again"],
+    ["../protected/hosts", "src/direct"],
+    ["../protected/made-later", "src/dangling"],
+    ["protected/deep", "outer"],
+    ["round", "src/round"],
+    ["r1", "current"],
+    ["../outer/..", "src/up"],
+    [join("/proc/self/root", place, "protected"), "src/by-proc"],
+  ];
+  for (const [target, name] of links) await symlink(target, join(place, name));
+  await link(join(place, "protected/several"), join(place, "src/several"));
+});
+afterAll(() => rm(place, { recursive: true, force: true }));
+
+async function asks(when: Record<string, unknown>, given: Record<string, unknown>): Promise<boolean> {
+  const text = `version: "1.0"\napprovals: [{ approve: all, when: ${JSON.stringify(when)} }]\n`;
+  const policy = await parsePolicy(text, { file: "p.yaml" });
+  return approvalNeed(policy, { tool: "x", destructive: false, arguments: given, leads: leadsTo }) !== undefined;
+}
+
+describe("a path", () => {
+  it("is asked about wherever links bring it from, whether or not it exists, and when it cannot be told", async () => {
+    const when = { path: `${place}/protected/**` };
+    const led = ["src/vendor/hosts", "src/vendor", "src/again/hosts", "src/direct", "src/dangling", "outer/new/file"];
+    const odd = ["src/several", "src/round/x", "src/up/hosts", "src/by-proc/hosts", "src/vendor/../protected/hosts"];
+    for (const path of [...led, ...odd, "protected/hosts", "protected/not/yet"])
+      expect(await asks(when, { path: `${place}/${path}` }), path).toBe(true);
+    for (const path of ["src/free", "src/deep/new", "src", "current/x"])
+      expect(await asks(when, { path: `${place}/${path}` }), path).toBe(false);
+  });
+
+  it("is compared with rules that are written through links, and with texts", async () => {
+    expect(await asks({ path: `${place}/current/**` }, { path: `${place}/r1/x` })).toBe(true);
+    expect(await asks({ path: `${place}/src/vendor/hosts` }, { path: `${place}/protected/hosts` })).toBe(true);
+    expect(await asks({ path: "*/protected/*" }, { path: `${place}/src/vendor/hosts` })).toBe(true);
+    expect(await asks({ path: "*/protected/*" }, { path: `${place}/src/free` })).toBe(false);
+    expect(await asks({ path: `${place}/r1/**` }, { path: [`${place}/src/free`, `${place}/current/x`] })).toBe(true);
+  });
+
+  it("is shown as it was written and where it leads, and a link that moves on ends the consent", async () => {
+    const server = await approvingServer(`  - { approve: all, when: { path: "${place}/protected/**" } }`);
+    const shown: string[] = [];
+    const peer = await server.connect(person(yes, shown));
+    expect(textOf(await erase(peer, { path: `${place}/src/vendor/hosts` }))).toBe("done");
+    expect(shown[0]).toContain(`"${place}/src/vendor/hosts" leads to "${place}/protected/hosts"`);
+    await symlink("../protected/hosts", join(place, "src/moving"));
+    const swapping = await server.connect(
+      person(async () => {
+        await symlink("free", join(place, "src/other"));
+        await rename(join(place, "src/other"), join(place, "src/moving"));
+        return yes();
+      }),
+    );
+    const refused = await erase(swapping, { path: `${place}/src/moving` });
+    expect(textOf(refused)).toContain("where its paths lead");
+    expect(server.ran).toHaveLength(1);
+  });
+});
+
+describe("a URL or a host", () => {
+  it("is asked about in every spelling", async () => {
+    const url = { url: "https://internal.example/admin*" };
+    for (const spelling of [
+      "HTTPS://Internal.Example/admin",
+      "https://internal.example:443/admin/x",
+      "https://user:word@internal.example/admin",
+      "https://internal.example./admin",
+      "https://internal.example/%61dmin",
+      "https://internal.example/x/../admin",
+      "https://internal.example/./admin?x=1#y",
+      "https:\\\\internal.example\\admin",
+      " https://internal.example/admin",
+      "https:internal.example/admin",
+      "https://inter\tnal.example/admin",
+      "https://ｉnternal.example/admin",
+      "https://internal.example/%",
+      "https://[",
+    ])
+      expect(await asks(url, { url: spelling }), spelling).toBe(!spelling.endsWith("/%"));
+    expect(await asks(url, { url: "https://other.example/admin" })).toBe(false);
+    const host = { host: "bücher.example" };
+    for (const spelling of ["xn--bcher-kva.example", "BÜCHER.example", "bücher.example.", "xn--bcher-kva.example:443"])
+      expect(await asks(host, { host: spelling }), spelling).toBe(true);
+    for (const spelling of ["2130706433.", "127.1", "0x7f.0.0.1", "127.0.0.1:80"])
+      expect(await asks({ host: "127.0.0.1" }, { host: spelling }), spelling).toBe(true);
+    expect(await asks({ url: "*://127.0.0.1/*" }, { url: "http://0x7f000001/x" })).toBe(true);
+    expect(await asks({ text: "*prod*" }, { text: "https: is a scheme" })).toBe(false);
+  });
+
+  it("and a number or a yes as tools read them", async () => {
+    for (const count of [5, "5", "5.0", " 5 ", "0x5"]) expect(await asks({ count: 5 }, { count })).toBe(true);
+    for (const force of [true, "true", "TRUE", " true "]) expect(await asks({ force: true }, { force })).toBe(true);
+    for (const count of [6, "6", "", null]) expect(await asks({ count: 5 }, { count })).toBe(false);
+  });
+});
