@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Identity } from "../jsonrpc/identity.js";
 import type { MessagePieces } from "../jsonrpc/carrier.js";
 import { type BodyRoom, SMALL_BODY } from "./body-room.js";
+import type { HttpConnection, Pipelined } from "./http-connection.js";
 import type {
   BodyFault,
   BodyReceiver,
@@ -12,9 +13,6 @@ import type {
   HttpExchange,
   HttpStream,
 } from "../transport/http/exchange.js";
-
-/** Replies from this length on are watched while they are being read: shorter ones fit into the network's own buffers. */
-const LONG_REPLY = 64 * 1024;
 
 /**
  * What a refused sender may still send and is not read but dropped: ending a connection in the middle of a body takes the reply from
@@ -26,45 +24,47 @@ const LINGER_BYTES = 16 * 1024 * 1024;
 /** Connections told that they end with a reply: what was sent behind its request is not served any more (RFC 9112 §9.6). */
 const ending = new WeakSet<object>();
 
-/** Whether the connection of a request ends with the reply to an earlier one. */
-export function comesTooLate(request: IncomingMessage): boolean {
-  return ending.has(request.socket);
+/** A reply that knows its exchange, so that one function hears of the end of all: none is made for each request. */
+interface OwnResponse extends ServerResponse {
+  exchange?: NodeExchange;
 }
 
-/** Refuses what is no proper HTTP, and ends its connection. */
-export function refuseMalformed(request: IncomingMessage, response: ServerResponse): void {
-  ending.add(request.socket);
-  response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+function onClose(this: OwnResponse): void {
+  this.exchange?.closed();
 }
 
-export class NodeExchange implements HttpExchange, HttpStream {
+export class NodeExchange implements HttpExchange, HttpStream, Pipelined {
   readonly method: string;
   readonly path: string;
   readonly query: string;
   principal: string | undefined;
   identity: Identity | undefined;
   extra: HeaderList | undefined;
-  readonly #request: IncomingMessage;
+  readonly request: IncomingMessage;
   readonly #response: ServerResponse;
-  #gone: GoneListener | undefined;
+  onGone: GoneListener | undefined;
+  onOver: GoneListener | undefined;
+  readonly connection: HttpConnection<NodeExchange>;
+  #closed = false;
   #drain: (() => void) | undefined;
   #chunks: Buffer[] | undefined;
   #bytes = 0;
   /** The whole reply is written, and its connection ends once the rest of the request has come. */
   #lingers = false;
-  readonly #stallMs: number;
   readonly #room: BodyRoom;
 
-  /** `stallMs`: how long a reader may take nothing of a long reply before its connection is cut. `room`: for large bodies. */
+  /** `room`: for large bodies. */
   constructor(
     request: IncomingMessage,
     response: ServerResponse,
-    { stallMs, room }: { readonly stallMs: number; readonly room: BodyRoom },
+    { connection, room }: { readonly connection: HttpConnection<NodeExchange>; readonly room: BodyRoom },
   ) {
-    this.#stallMs = stallMs;
+    this.connection = connection;
     this.#room = room;
-    this.#request = request;
+    this.request = request;
     this.#response = response;
+    (response as OwnResponse).exchange = this;
+    response.on("close", onClose);
     this.method = request.method ?? "";
     const target = request.url ?? "";
     const end = target.indexOf("?");
@@ -73,28 +73,35 @@ export class NodeExchange implements HttpExchange, HttpStream {
   }
 
   get address(): string | undefined {
-    return this.#request.socket.remoteAddress;
+    return this.request.socket.remoteAddress;
   }
 
   get over(): boolean {
-    return this.#lingers || this.#response.writableEnded || this.#response.destroyed;
+    return this.#lingers || this.#closed || this.#response.writableEnded || this.#response.destroyed;
   }
 
   get buffered(): number {
     return this.#response.writableLength;
   }
 
-  get onGone(): GoneListener | undefined {
-    return this.#gone;
+  /** The connection ends with the reply to an earlier request: this one is not served any more. */
+  get tooLate(): boolean {
+    return ending.has(this.request.socket);
   }
 
-  set onGone(listener: GoneListener | undefined) {
-    if (this.#gone === undefined) {
-      this.#response.on("close", () => {
-        if (!this.#response.writableFinished) this.#gone?.gone();
-      });
-    }
-    this.#gone = listener;
+  /** Refuses what is no proper HTTP, and ends its connection. */
+  refuseMalformed(): void {
+    ending.add(this.request.socket);
+    this.#response.writeHead(400, ["connection", "close", "content-length", "0"]).end();
+  }
+
+  /** Nothing can be sent any more: the reply was read to its end, or its reader has gone. */
+  closed(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (!this.#response.writableFinished) this.onGone?.gone();
+    this.connection.done(this);
+    this.onOver?.gone();
   }
 
   get onDrain(): (() => void) | undefined {
@@ -110,11 +117,11 @@ export class NodeExchange implements HttpExchange, HttpStream {
   }
 
   header(name: string): string | undefined {
-    return this.#request.headers[name] as string | undefined;
+    return this.request.headers[name] as string | undefined;
   }
 
   readBody(limit: number, receiver: BodyReceiver): void {
-    const request = this.#request;
+    const request = this.request;
     const announced = Number(request.headers["content-length"] ?? 0);
     if (announced > SMALL_BODY && !this.#claim(announced)) return receiver.bodyFault(this, "no-room");
     request.on("data", (chunk: Buffer) => this.#take(chunk, limit, receiver));
@@ -127,17 +134,17 @@ export class NodeExchange implements HttpExchange, HttpStream {
     const length = status === 204 ? [] : ["content-length", String(bytes)];
     this.#response.writeHead(status, [...headers, ...(this.extra ?? []), ...length]);
     if (status >= 400 && headers.includes("connection")) {
-      ending.add(this.#request.socket);
-      if (typeof body === "string" && !this.#request.complete) return this.#linger(body);
+      ending.add(this.request.socket);
+      if (typeof body === "string" && !this.request.complete) return this.#linger(body);
     }
-    if (bytes >= LONG_REPLY) this.#response.setTimeout(this.#stallMs);
     if (typeof body === "string") this.#response.end(body);
     else this.#endWith(body);
+    this.connection.replied(this);
   }
 
   /** Writes the whole reply, drops what still comes, and only then ends the connection. */
   #linger(body: string): void {
-    const request = this.#request;
+    const request = this.request;
     this.#lingers = true;
     if (body === "") this.#response.flushHeaders();
     else this.#response.write(body);
@@ -182,7 +189,7 @@ export class NodeExchange implements HttpExchange, HttpStream {
     if (this.#bytes <= limit) {
       // One that did not say how long it is gets the room of the longest once it is no small one.
       const grown = before <= SMALL_BODY && this.#bytes > SMALL_BODY;
-      if (grown && this.#request.headers["content-length"] === undefined && !this.#claim(limit))
+      if (grown && this.request.headers["content-length"] === undefined && !this.#claim(limit))
         return this.#refuseBody(receiver, "no-room");
       if (this.#chunks === undefined) this.#chunks = [chunk];
       else this.#chunks.push(chunk);
@@ -192,9 +199,9 @@ export class NodeExchange implements HttpExchange, HttpStream {
   }
 
   #refuseBody(receiver: BodyReceiver, fault: BodyFault): void {
-    this.#request.removeAllListeners("data");
-    this.#request.removeAllListeners("end");
-    this.#request.pause();
+    this.request.removeAllListeners("data");
+    this.request.removeAllListeners("end");
+    this.request.pause();
     this.#chunks = undefined;
     receiver.bodyFault(this, fault);
   }

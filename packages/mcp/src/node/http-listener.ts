@@ -5,7 +5,8 @@ import type { AddressInfo, Socket } from "node:net";
 import type { HttpLimits } from "../transport/http/http-limits.js";
 import type { HttpSite } from "../transport/http/http-site.js";
 import { BodyRoom } from "./body-room.js";
-import { comesTooLate, NodeExchange, refuseMalformed } from "./http-exchange.js";
+import { HttpConnection } from "./http-connection.js";
+import { NodeExchange } from "./http-exchange.js";
 
 export interface ListenOptions {
   readonly port: number;
@@ -28,7 +29,8 @@ export class HttpListener {
   readonly #server: Server;
   #site: HttpSite | undefined;
   /** Sockets count their bytes themselves: asking them now and then costs a request nothing. */
-  readonly #sockets = new Set<Socket>();
+  readonly #connections = new Map<Socket, HttpConnection<NodeExchange>>();
+  readonly #limits: HttpLimits;
   #bytesIn = 0;
   #bytesOut = 0;
 
@@ -44,17 +46,13 @@ export class HttpListener {
       // The front door does that: after a refusal of Node's own, what follows on the connection would still be served.
       requireHostHeader: false,
     };
-    const { stallMs } = limits;
+    this.#limits = limits;
     const room = new BodyRoom(limits.bodyBytes);
+    // Node drops what shared a packet with a wish to upgrade: whoever waits for its answer must see an end.
     const listener: RequestListener = (request, response) => {
-      if (comesTooLate(request)) return;
-      if (this.#site === undefined || isMalformed(request, limits)) {
-        refuseMalformed(request, response);
-      } else {
-        // Node drops what shared a packet with a wish to upgrade: whoever waits for its answer must see an end.
-        if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
-        this.#site.handle(new NodeExchange(request, response, { stallMs, room }));
-      }
+      if (request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
+      const connection = this.#connections.get(request.socket);
+      if (connection !== undefined) connection.enter(new NodeExchange(request, response, { connection, room }));
     };
     this.#server =
       tls === undefined ? createServer(options, listener) : createTlsServer({ ...tls, ...options }, listener);
@@ -80,17 +78,23 @@ export class HttpListener {
   traffic(): HttpTraffic {
     let bytesIn = this.#bytesIn;
     let bytesOut = this.#bytesOut;
-    for (const socket of this.#sockets) {
+    for (const socket of this.#connections.keys()) {
       bytesIn += socket.bytesRead;
       bytesOut += socket.bytesWritten;
     }
-    return { connections: this.#sockets.size, bytesIn, bytesOut };
+    return { connections: this.#connections.size, bytesIn, bytesOut };
   }
 
   /** From now on requests are handled. */
   serve(site: HttpSite): void {
     this.#site = site;
   }
+
+  readonly #serve = (exchange: NodeExchange): void => {
+    if (exchange.tooLate) return;
+    if (this.#site === undefined || isMalformed(exchange.request, this.#limits)) exchange.refuseMalformed();
+    else this.#site.handle(exchange);
+  };
 
   /** Ends every connection. */
   close(): Promise<void> {
@@ -101,9 +105,11 @@ export class HttpListener {
   }
 
   #count(socket: Socket): void {
-    this.#sockets.add(socket);
+    const connection = new HttpConnection(socket, this.#limits, this.#serve);
+    this.#connections.set(socket, connection);
     socket.once("close", () => {
-      this.#sockets.delete(socket);
+      this.#connections.delete(socket);
+      connection.ended();
       this.#bytesIn += socket.bytesRead;
       this.#bytesOut += socket.bytesWritten;
     });

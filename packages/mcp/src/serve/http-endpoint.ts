@@ -20,6 +20,7 @@ import { Pinger } from "../transport/http/pinger.js";
 import { RateGate, type RateOptions } from "../transport/http/rate-gate.js";
 import { StreamKeeper } from "../transport/http/stream-keeper.js";
 import { StreamableHttp } from "../transport/http/streamable-http.js";
+import { Turns } from "../transport/http/turns.js";
 import { SseEndpoint, type SseOptions } from "../transport/sse/sse-endpoint.js";
 import { type AuthorizationHooks, authorizationHooks, type HttpAuthorization } from "./http-authorization.js";
 import { ServerOverHttp } from "./http-service.js";
@@ -109,6 +110,7 @@ export function httpEndpoint(
     cors: options.cors === true,
     authenticate,
     rate: options.rate && new RateGate(options.rate),
+    turns: new Turns(limits.turns),
     onError: (error) => role.core.report("error", "authenticate failed", { error }),
   });
   const close = async (): Promise<void> => {

@@ -56,8 +56,12 @@ export interface HttpExchange extends HttpRequestHead {
   readonly over: boolean;
   /** Network address of the other end; undefined where the runtime does not tell. */
   readonly address: string | undefined;
+  /** Stands for the connection the request came on; undefined where the runtime does not tell. */
+  readonly connection: object | undefined;
   /** Told once when the client goes away before the reply was complete. */
   onGone: GoneListener | undefined;
+  /** Told once when the reply is complete, or the client has gone. */
+  onOver: GoneListener | undefined;
   /** Collects the body. The receiver hears nothing of a client that goes away meanwhile. */
   readBody(limit: number, receiver: BodyReceiver): void;
   /** Sends a whole reply. */

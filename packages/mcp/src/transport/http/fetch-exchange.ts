@@ -17,6 +17,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
   extra: HeaderList | undefined;
   onDrain: (() => void) | undefined;
   onGone: GoneListener | undefined;
+  onOver: GoneListener | undefined;
   /** Resolves with the reply. */
   readonly response: Promise<Response>;
   readonly #request: Request;
@@ -42,6 +43,10 @@ export class FetchExchange implements HttpExchange, HttpStream {
     return undefined;
   }
 
+  get connection(): undefined {
+    return undefined;
+  }
+
   get over(): boolean {
     return this.#over;
   }
@@ -61,7 +66,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
 
   reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#end();
     const empty = (status === 204 || status === 202) && body === "";
     const content = typeof body === "string" ? body : new Blob([...body] as BlobPart[]);
     this.#answer(new Response(empty ? null : content, { status, headers: this.#headers(headers) }));
@@ -90,7 +95,7 @@ export class FetchExchange implements HttpExchange, HttpStream {
 
   end(): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#end();
     this.#stream?.close();
     // Nobody tells when the rest has been read; what is queued is bounded, and the runtime's to deliver.
     this.onDrain?.();
@@ -98,18 +103,23 @@ export class FetchExchange implements HttpExchange, HttpStream {
 
   destroy(): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#end();
     this.#stream?.error(new Error("The stream was cut: its reader took nothing"));
     this.onGone?.gone();
   }
 
   #leave(): void {
     if (this.#over) return;
-    this.#over = true;
+    this.#end();
     if (this.#request.signal.aborted) this.#stream?.error(this.#request.signal.reason);
     this.onGone?.gone();
     // Whoever still waits for a reply to a request that nobody waits for any more.
     this.#answer(new Response(null, { status: 499 }));
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.onOver?.gone();
   }
 
   #headers(own: HeaderList): Headers {

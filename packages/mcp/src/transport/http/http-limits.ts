@@ -13,6 +13,10 @@ export interface HttpLimits {
   readonly requestMs: number;
   /** Milliseconds an idle connection is kept. Node only. */
   readonly keepAliveMs: number;
+  /** Requests of one connection being served at once; further ones wait for the replies before them to be read. Node only. */
+  readonly pipelined: number;
+  /** Requests of one principal being served at once while the process is busy; further ones wait, its connections in turn. */
+  readonly turns: number;
   /** Requests outside sessions being served at once; further ones are answered 503. */
   readonly inFlight: number;
   /** Bytes of request bodies over 64 KiB that are received or served at once; further ones are answered 503. Node only. */
@@ -42,6 +46,10 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   requestMs: 30_000,
   // Clients call again within seconds; longer than the usual proxy's minute would only keep dead sockets.
   keepAliveMs: 30_000,
+  // Replies leave one after the other, so more than a few at once only pile up. Hardly any client pipelines at all.
+  pipelined: 4,
+  // What keeps a processor busy whatever the calls wait for, and holds others up by no more than so many of them.
+  turns: 64,
   // Four times what one conversation may have open: enough for all clients of one process.
   inFlight: 4_096,
   // Sixty-four of the longest messages. While it is served a message takes several times its length in memory.

@@ -4,6 +4,7 @@ import { answerPreflight, corsHeaders } from "./cors.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { FrontDoor } from "./front-door.js";
 import type { RateGate } from "./rate-gate.js";
+import type { Turns } from "./turns.js";
 import { headerList, type HttpRefusal, refuse, turnAway } from "./replies.js";
 
 /** Lets a request in as somebody of whom more is known than a name. */
@@ -35,6 +36,7 @@ export interface HttpSiteOptions {
   readonly cors: boolean;
   readonly authenticate: Authenticate | undefined;
   readonly rate: RateGate | undefined;
+  readonly turns: Turns;
   /** Told of an exception of `authenticate`. */
   readonly onError: (error: unknown) => void;
 }
@@ -95,7 +97,10 @@ export class HttpSite {
   }
 
   #serve(exchange: HttpExchange, route: HttpRoute): void {
-    if (!this.#heldBack(exchange)) route.serve(exchange);
+    if (this.#heldBack(exchange)) return;
+    // Only what is posted is work: the rest is streams without end, and what ends something.
+    if (exchange.method === "POST") this.#options.turns.enter(exchange, (each) => route.serve(each));
+    else route.serve(exchange);
   }
 
   /** Turns a request away whose sender sends too many; says whether it did. */
