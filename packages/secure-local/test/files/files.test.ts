@@ -218,7 +218,7 @@ it.runIf(process.platform === "linux")("leaves nothing open, whatever came of an
     await files.edit(name, () => bytesOf("y")).catch(() => undefined);
     await files.list(name).catch(() => undefined);
   }
-  expect(open()).toBe(1);
+  expect(open()).toBe(0);
   system.close();
   expect(open()).toBe(0);
 });

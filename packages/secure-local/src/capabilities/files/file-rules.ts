@@ -4,7 +4,7 @@ import type { Policy } from "../../policy/policy.js";
 import type { Rule } from "../../policy/rule.js";
 import { liesIn, namesOf } from "./plain-path.js";
 import { protectionOf } from "./protection.js";
-import { type Alias, aliasesOf, literalPrefix, outermost, pathOf, rootFolders } from "./root-folders.js";
+import { type Alias, aliasesOf, aliasOf, literalPrefix, outermost, pathOf, rootFolders } from "./root-folders.js";
 
 /** Why a path is refused. */
 export interface Refusal {
@@ -17,6 +17,10 @@ const ALLOWED: Refusal = Object.freeze({ rule: "", reason: "" });
 /** Judgements kept: about those of one session, in less than a megabyte. */
 const MOST_KNOWN = 2_000;
 const LONGEST_KNOWN = 256;
+/** Links that only deny are looked at no more often: there may be many, and their names stay denied meanwhile. */
+const OTHERS_MS = 1_000;
+/** A link that moves on with each release leaves one behind; the policy is loaded anew long before. */
+const MOST_FORMER = 1_000;
 const OUTSIDE: Refusal = Object.freeze({ rule: "default deny", reason: "The policy does not allow it." });
 
 /** The program's own files: exactly these, what lies in them, and files beside them whose names begin the same. */
@@ -30,7 +34,10 @@ export class FileRules {
   readonly shown: readonly string[];
   /** Those of them that patterns with wildcards begin with, which therefore are folders. */
   readonly folders: readonly string[];
-  readonly #aliases: readonly Alias[];
+  #aliases: readonly Alias[];
+  /** Those that have led elsewhere since: what they deny there stays denied, and nothing is allowed by them. */
+  #former: readonly Alias[] = [];
+  #othersChecked = 0;
   readonly #own: OwnFiles;
   readonly #permissions: readonly (readonly string[])[];
   /** Judgements made: they cannot change as long as the policy does not. */
@@ -57,6 +64,32 @@ export class FileRules {
     return new FileRules(policy, await aliasesOf(policy.filesystem), own);
   }
 
+  /**
+   * Looks where the links in the rules lead by now. A folder that is allowed by the name of a link is allowed where the link
+   * leads; a link that stands inside of what is allowed could be moved by whoever writes there, so it allows what it did when
+   * the policy was loaded, and denies there and where it leads.
+   */
+  async followLinks(): Promise<void> {
+    const due = performance.now() - this.#othersChecked >= OTHERS_MS;
+    if (due) this.#othersChecked = performance.now();
+    const checked = this.#aliases.filter(({ written }) => due || this.shown.includes(written));
+    if (checked.length === 0) return;
+    const moved = (await Promise.all(checked.map(({ written }) => aliasOf(written)))).filter(
+      ({ real }, index) => real !== checked[index]?.real,
+    );
+    if (moved.length === 0) return;
+    const before = this.#aliases;
+    const nowOf = ({ written }: Alias): Alias | undefined => moved.find((alias) => alias.written === written);
+    this.#aliases = before.map((alias) => (this.shown.includes(alias.written) ? nowOf(alias) : undefined) ?? alias);
+    const apart = [...before, ...moved].filter((alias) => !this.#aliases.includes(alias));
+    const news = apart.filter(
+      ({ written, real }) => !this.#former.some((old) => old.written === written && old.real === real),
+    );
+    if (news.length === 0 && this.#aliases.every((alias, index) => alias === before[index])) return;
+    this.#former = [...this.#former, ...news].slice(-MOST_FORMER);
+    this.#known.clear();
+  }
+
   /** Undefined when the operation is allowed. The path is plain, and where it matters free of links. */
   judge(path: string, op: FileOperation): Refusal | undefined {
     const key = `${op} ${path}`;
@@ -73,7 +106,7 @@ export class FileRules {
     const names = this.#namesFor(path);
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
-    for (const name of names) {
+    for (const name of [...names, ...underAliases(path, this.#former)]) {
       const refusal = this.#protection(name) ?? this.#denial(name, op);
       if (refusal !== undefined) return refusal;
     }
@@ -91,8 +124,7 @@ export class FileRules {
 
   /** The path itself, and under every other name a rule has for a folder it lies in. */
   #namesFor(path: string): string[] {
-    const others = this.#aliases.filter(({ real }) => liesIn(path, real));
-    return [path, ...others.map(({ real, written }) => written + path.slice(real === "/" ? 0 : real.length))];
+    return [path, ...underAliases(path, this.#aliases)];
   }
 
   #protection(path: string): Refusal | undefined {
@@ -132,6 +164,11 @@ export class FileRules {
       return pattern.length > names.length && liesIn(path, literalPrefix(pathOf(pattern)));
     });
   }
+}
+
+function underAliases(path: string, aliases: readonly Alias[]): string[] {
+  const others = aliases.filter(({ real }) => liesIn(path, real));
+  return others.map(({ real, written }) => written + path.slice(real === "/" ? 0 : real.length));
 }
 
 function lined({ text, line }: Rule): string {

@@ -10,7 +10,6 @@ import type { RebuildWork } from "./rebuild-file.js";
 import { portableLookup } from "./portable-lookup.js";
 import { procLookup } from "./proc-lookup.js";
 import { ownFiles } from "./own-files.js";
-import { RootsInUse } from "./roots-in-use.js";
 import { Watches } from "./watches.js";
 
 /** Asks for the URIs of a client's roots. */
@@ -26,7 +25,6 @@ export interface FileSystemOptions {
 export class FileSystem {
   readonly #policy: () => Policy;
   readonly #own: OwnFiles;
-  readonly #roots: RootsInUse;
   readonly #finder: Finder;
   readonly #watches: Watches;
   #rules: { readonly policy: Policy; readonly made: Promise<FileRules> } | undefined;
@@ -36,8 +34,7 @@ export class FileSystem {
     const { own = [], lookup = process.platform === "linux" ? procLookup : portableLookup } = options;
     this.#policy = policy;
     this.#own = own;
-    this.#roots = new RootsInUse(lookup);
-    this.#finder = new Finder(lookup, this.#roots);
+    this.#finder = new Finder(lookup);
     this.#watches = new Watches(this.#finder, async () => ({ rules: await this.#current(), client: undefined }));
   }
 
@@ -69,19 +66,19 @@ export class FileSystem {
     return this.#watches.watch(path, changed);
   }
 
-  /** Ends all watching and closes the root folders. */
+  /** Ends all watching. */
   close(): void {
     this.#watches.close();
-    this.#roots.keepOnly([]);
   }
 
-  #current(): Promise<FileRules> {
+  async #current(): Promise<FileRules> {
     const policy = this.#policy();
     if (this.#rules?.policy !== policy) {
       const made = ownFiles(policy, this.#own).then((own) => FileRules.of(policy, own));
       this.#rules = { policy, made };
-      void made.then(({ roots }) => this.#roots.keepOnly(roots));
     }
-    return this.#rules.made;
+    const rules = await this.#rules.made;
+    await rules.followLinks();
+    return rules;
   }
 }

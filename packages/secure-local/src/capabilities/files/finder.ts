@@ -5,7 +5,6 @@ import { FileError } from "./file-error.js";
 import type { FileRules } from "./file-rules.js";
 import { type Found, isLink, type LinkOnTheWay, type Lookup } from "./lookup.js";
 import { join, liesIn, namesOf, plainPath } from "./plain-path.js";
-import type { RootsInUse } from "./roots-in-use.js";
 import { parentOf } from "./root-folders.js";
 import { fileErrorOf, notFound } from "./system-error.js";
 
@@ -29,11 +28,9 @@ export interface FoundPlace {
 
 export class Finder {
   readonly #lookup: Lookup;
-  readonly #roots: RootsInUse;
 
-  constructor(lookup: Lookup, roots: RootsInUse) {
+  constructor(lookup: Lookup) {
     this.#lookup = lookup;
-    this.#roots = roots;
   }
 
   /** Throws unless the rules allow the path by its words. */
@@ -97,21 +94,15 @@ export class Finder {
     const written = terms.rules.roots.find((root) => liesIn(path, root)) ?? (await this.#rootThatIs(terms, path));
     if (written === undefined) throw outside(terms, want);
     try {
-      const look = await this.#lookFrom(written, path);
-      if (isLink(look.what) || look.what.path === look.real || !this.#roots.forgetIfMoved(written)) return look;
-      look.what.close();
-    } catch (error) {
-      if (!this.#roots.forgetIfMoved(written)) throw fileErrorOf(error, want.given);
-    }
-    try {
       return await this.#lookFrom(written, path);
     } catch (error) {
       throw fileErrorOf(error, want.given);
     }
   }
 
+  /** The root is opened anew each time: what it leads to may have moved on, been made anew or put back. */
   async #lookFrom(written: string, path: string): Promise<Look> {
-    const root = await this.#roots.use(written);
+    const root = await this.#lookup.openRoot(written);
     try {
       const names = namesOf(path.slice(liesIn(path, written) ? written.length : root.real.length));
       return { what: await this.#lookup.find(root, names), real: names.reduce(join, root.real) };
@@ -123,7 +114,7 @@ export class Finder {
   /** The root whose real place this path lies in, for paths that are written otherwise than the policy writes them. */
   async #rootThatIs({ rules }: Terms, path: string): Promise<string | undefined> {
     for (const written of rules.roots) {
-      const root = await this.#roots.use(written).catch(() => undefined);
+      const root = await this.#lookup.openRoot(written).catch(() => undefined);
       root?.close();
       if (root !== undefined && liesIn(path, root.real)) return written;
     }

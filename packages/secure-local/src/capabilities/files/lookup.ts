@@ -9,8 +9,6 @@ export interface RootFolder {
   readonly real: string;
   /** A path under which this process reaches the folder. */
   readonly at: string;
-  /** Whether it is still the folder of that name. */
-  isCurrent(): boolean;
   close(): void;
 }
 
@@ -37,6 +35,7 @@ export interface LinkOnTheWay {
 
 /** Both methods reject with the system's own errors. */
 export interface Lookup {
+  /** Follows the links of `written`, as they are now. */
   openRoot(written: string): Promise<RootFolder>;
   /** What `names` lead to from a root. */
   find(root: RootFolder, names: readonly string[]): Promise<Found | LinkOnTheWay>;

@@ -8,9 +8,8 @@ import { join } from "./plain-path.js";
 export const portableLookup: Lookup = {
   async openRoot(written) {
     const real = slashed(await realpath(written));
-    const before = lstatSync(real, { bigint: true });
-    if (!before.isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
-    return { written, real, at: real, isCurrent: () => sameAs(real, before), close: () => undefined };
+    if (!lstatSync(real).isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
+    return { written, real, at: real, close: () => undefined };
   },
 
   async find(root, names) {

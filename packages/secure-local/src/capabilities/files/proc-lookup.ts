@@ -3,7 +3,6 @@
 // Node has no openat, but /proc/self/fd/N/name is the same thing. A handle opened with O_PATH does nothing to a device or
 // pipe, and /proc/self/fd/N tells the path the kernel itself knows it by, so a link swapped in at any moment is noticed.
 import { closeSync, constants, fstatSync, open as openByCallback, readlink, readlinkSync, type Stats } from "node:fs";
-import { realpath } from "node:fs/promises";
 import { promisify } from "node:util";
 import { FileError } from "./file-error.js";
 import type { Found, LinkOnTheWay, Lookup, RootFolder } from "./lookup.js";
@@ -18,10 +17,14 @@ const { O_NOFOLLOW, O_DIRECTORY } = constants;
 
 export const procLookup: Lookup = {
   async openRoot(written) {
-    const real = await realpath(written);
-    const fd = await open(real, O_PATH | O_DIRECTORY);
+    const fd = await open(written, O_PATH | O_DIRECTORY);
     const at = `/proc/self/fd/${fd}`;
-    return { written, real, at, isCurrent: () => readlinkSync(at) === real, close: () => closeSync(fd) };
+    try {
+      return { written, real: readlinkSync(at), at, close: () => closeSync(fd) };
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
   },
 
   async find(root, names) {

@@ -36,8 +36,12 @@ export async function aliasesOf(filesystem: FilesystemPolicy): Promise<Alias[]> 
   const rules = [allowed, readable, denied, unwritable].flatMap((matcher) => matcher.rules);
   const prefixes = new Set(rules.map(({ pattern }) => literalPrefix(pattern)));
   prefixes.delete("/");
-  const found = await Promise.all([...prefixes].map(async (written) => ({ written, real: await realPrefix(written) })));
+  const found = await Promise.all([...prefixes].map(aliasOf));
   return found.filter(({ written, real }) => written !== real);
+}
+
+export async function aliasOf(written: string): Promise<Alias> {
+  return { written, real: await realPrefix(written) };
 }
 
 /** The path with the links in its existing part resolved. */
