@@ -236,7 +236,7 @@ export const SECTIONS = {
     about:
       "What `query_database` and `import_csv` may open. An entry is itself the permission: its file needs to stand neither in `filesystem.readable_paths` nor in `allowed_paths` and becomes readable to no other tool, and the hosts of its secret need not stand in `network.allowed_endpoints`; what is denied there, and the built-in protections, stay stronger. The tools must be in `tools.allowed`. Schemas are resources (`db://NAME/schema`, `db://NAME/schema/TABLE`): subscribers hear of a changed schema of an SQLite file at once, and of a server's whenever the policy is loaded anew.",
     example:
-      'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url, functions: [format_price, "st_*"] }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
+      'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url, functions: [format_price, "st_*"], superuser: false }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
     keys: {},
   },
   "databases.NAME": {

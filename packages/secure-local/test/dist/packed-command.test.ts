@@ -106,7 +106,7 @@ describe("the packed command", () => {
     expect(found).toMatchObject({ content: [{ text: "total\n-----\n3\n(1 row)" }] });
     // It is parsed before anything is connected to.
     const refused = await call("query_database", { sql: "SELECT pg_sleep(1)", database: "other" });
-    expect(JSON.stringify(refused)).toContain("pg_sleep is not allowed");
+    expect(JSON.stringify(refused)).toContain("pg_sleep is not on the list");
     await server.end();
   });
 
