@@ -7,6 +7,7 @@ import {
   RpcError,
 } from "@secure-local/mcp/server";
 import { FileError } from "../capabilities/files/file-error.js";
+import type { Reader } from "../capabilities/files/file-rules.js";
 import type { Files } from "../capabilities/files/files.js";
 import { pathOfUri, uriOfPath } from "../capabilities/files/file-uri.js";
 import { completePath, completing } from "./path-completion.js";
@@ -22,7 +23,7 @@ const INTERNAL_ERROR = -32603;
 
 export interface FileResourceOptions {
   /** Narrowed by the roots of the client that asks; without a context by the policy alone. */
-  readonly files: (ctx?: Context) => Files;
+  readonly files: (ctx?: Context, reader?: Reader) => Files;
   watch(path: string, changed: () => void): () => void;
 }
 

@@ -8,6 +8,7 @@ import {
   RpcError,
 } from "@secure-local/mcp/server";
 import { FileError } from "../capabilities/files/file-error.js";
+import type { Reader } from "../capabilities/files/file-rules.js";
 import type { Files } from "../capabilities/files/files.js";
 import { GitError } from "../capabilities/git/git-error.js";
 import type { GitContents, GitEntry, GitRepository } from "../capabilities/git/git-repository.js";
@@ -25,7 +26,8 @@ const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /** `files`: narrowed by the roots of the client that asks; without a context by the policy alone. */
-export function gitTemplate(files: (ctx?: Context) => Files): ResourceTemplateDefinition {
+export function gitTemplate(files: (ctx?: Context, reader?: Reader) => Files): ResourceTemplateDefinition {
+  const stores = (ctx?: Context): Files => files(ctx, "git");
   return {
     name: "git",
     title: "Git history",
@@ -34,11 +36,11 @@ export function gitTemplate(files: (ctx?: Context) => Files): ResourceTemplateDe
     complete: {
       repository: (typed, { context }) => completing(files, context, (allowed) => completeFolder(allowed, typed)),
       ref: (typed, { arguments: known, context }) =>
-        completing(files, context, (allowed) => completeRef(allowed, { typed, known, signal: context.signal })),
+        completing(stores, context, (allowed) => completeRef(allowed, { typed, known, signal: context.signal })),
       path: (typed, { arguments: known, context }) =>
-        completing(files, context, (allowed) => completeTreePath(allowed, { typed, known, signal: context.signal })),
+        completing(stores, context, (allowed) => completeTreePath(allowed, { typed, known, signal: context.signal })),
     },
-    read: (uri, _variables, ctx) => readUri(files(ctx), uri, ctx.signal),
+    read: (uri, _variables, ctx) => readUri(stores(ctx), uri, ctx.signal),
   };
 }
 

@@ -1,12 +1,13 @@
 // The file system under the policy, loaded with the first request: most sessions never open a file, and all want to start fast.
 import type { Context } from "@secure-local/mcp/server";
+import type { Reader } from "../capabilities/files/file-rules.js";
 import type { FileSystem } from "../capabilities/files/file-system.js";
 import type { Files } from "../capabilities/files/files.js";
 import type { Policy } from "../policy/policy.js";
 
 export interface LazyFileSystem {
   /** The files of one call, narrowed by its client's roots where it declares any; without a call, by the policy alone. */
-  readonly files: (ctx?: Context) => Files;
+  readonly files: (ctx?: Context, reader?: Reader) => Files;
   /** As `FileSystem.watch`. */
   watch(path: string, changed: () => void): () => void;
 }
@@ -16,7 +17,7 @@ export function lazyFileSystem(policy: () => Policy, own: readonly string[]): La
   let loading: Promise<FileSystem> | undefined;
   const load = (): Promise<FileSystem> => (loading ??= start(policy, own));
   return {
-    files: (ctx) => lazyFiles(load, clientRoots(ctx)),
+    files: (ctx, reader) => lazyFiles(load, clientRoots(ctx), reader),
     watch(path, changed) {
       let stop: (() => void) | undefined;
       let stopped = false;
@@ -37,9 +38,13 @@ function clientRoots(ctx: Context | undefined): (() => Promise<readonly string[]
   return async () => (await ctx.roots()).map(({ uri }) => uri);
 }
 
-function lazyFiles(load: () => Promise<FileSystem>, roots: (() => Promise<readonly string[]>) | undefined): Files {
+function lazyFiles(
+  load: () => Promise<FileSystem>,
+  roots: (() => Promise<readonly string[]>) | undefined,
+  reader: Reader,
+): Files {
   let made: Promise<Files> | undefined;
-  const files = (): Promise<Files> => (made ??= load().then((system) => system.files(roots)));
+  const files = (): Promise<Files> => (made ??= load().then((system) => system.files(roots, reader)));
   return {
     roots: async () => (await files()).roots(),
     judge: async (path, op) => (await files()).judge(path, op),

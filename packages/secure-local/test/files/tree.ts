@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { FileSystem, type FileSystemOptions } from "../../src/capabilities/files/file-system.js";
+import type { Reader } from "../../src/capabilities/files/file-rules.js";
 import type { Files } from "../../src/capabilities/files/files.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
@@ -37,14 +38,17 @@ export function filePolicy({ inside }: Tree, body = ""): Promise<Policy> {
   return policy;
 }
 
-export async function filesIn(
-  of: Tree,
-  { body, roots, ...options }: FileSystemOptions & { body?: string; roots?: readonly string[] } = {},
-): Promise<Files> {
+interface Wanted extends FileSystemOptions {
+  readonly body?: string;
+  readonly roots?: readonly string[];
+  readonly reader?: Reader;
+}
+
+export async function filesIn(of: Tree, { body, roots, reader, ...options }: Wanted = {}): Promise<Files> {
   const policy = await filePolicy(of, body);
   const system = new FileSystem(() => policy, options);
   onTestFinished(() => system.close());
-  return system.files(roots === undefined ? undefined : async () => roots);
+  return system.files(roots === undefined ? undefined : async () => roots, reader);
 }
 
 export function textOf({ bytes }: { readonly bytes: Uint8Array }): string {

@@ -1,9 +1,12 @@
 // Judges paths by one policy and the built-in protections: a real path is judged under every name the policy has for it.
+import { lstatSync } from "node:fs";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Policy } from "../../policy/policy.js";
 import type { Rule } from "../../policy/rule.js";
 import { liesIn, namesOf } from "./plain-path.js";
-import { protectionOf } from "./protection.js";
+import { foldName } from "./fold-name.js";
+import { GIT_STORE } from "./protected-names.js";
+import { type Protection, protectionOf } from "./protection.js";
 import { type Alias, aliasesOf, aliasOf, literalPrefix, outermost, pathOf, rootFolders } from "./root-folders.js";
 
 /** Why a path is refused. */
@@ -23,6 +26,9 @@ const OTHERS_MS = 1_000;
 const MOST_FORMER = 1_000;
 const OUTSIDE: Refusal = Object.freeze({ rule: "default deny", reason: "The policy does not allow it." });
 
+/** Who looks: git's own files are for the reader of git history and for nobody else. */
+export type Reader = "git" | undefined;
+
 /** The program's own files: exactly these, what lies in them, and files beside them whose names begin the same. */
 export type OwnFiles = readonly string[];
 
@@ -39,12 +45,14 @@ export class FileRules {
   #former: readonly Alias[] = [];
   #othersChecked = 0;
   readonly #own: OwnFiles;
+  readonly #byName: boolean;
   readonly #permissions: readonly (readonly string[])[];
   /** Judgements made: they cannot change as long as the policy does not. */
   readonly #known = new Map<string, Refusal>();
 
-  private constructor(policy: Policy, aliases: readonly Alias[], own: OwnFiles) {
+  private constructor(policy: Policy, { aliases, own, byName }: Known) {
     this.policy = policy;
+    this.#byName = byName;
     this.#aliases = aliases;
     this.#own = own;
     const { allowed, readable } = policy.filesystem;
@@ -57,11 +65,11 @@ export class FileRules {
 
   /** Judges names alone, without a look at the disk: no other names of folders are known to it, and no files of its own. */
   static byName(policy: Policy): FileRules {
-    return new FileRules(policy, [], []);
+    return new FileRules(policy, { aliases: [], own: [], byName: true });
   }
 
   static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {
-    return new FileRules(policy, await aliasesOf(policy.filesystem), own);
+    return new FileRules(policy, { aliases: await aliasesOf(policy.filesystem), own, byName: false });
   }
 
   /**
@@ -91,23 +99,37 @@ export class FileRules {
   }
 
   /** Undefined when the operation is allowed. The path is plain, and where it matters free of links. */
-  judge(path: string, op: FileOperation): Refusal | undefined {
-    const key = `${op} ${path}`;
+  judge(path: string, op: FileOperation, reader?: Reader): Refusal | undefined {
+    const key = `${reader ?? ""}${op} ${path}`;
     let known = this.#known.get(key);
     if (known === undefined) {
-      known = this.#judged(path, op) ?? ALLOWED;
+      known = this.#judged(path, { op, reader }) ?? ALLOWED;
       if (this.#known.size === MOST_KNOWN) this.#known.clear();
       if (path.length <= LONGEST_KNOWN) this.#known.set(key, known);
     }
-    return known === ALLOWED ? undefined : known;
+    if (known !== ALLOWED) return known;
+    // What lies around a file may change, so this is not kept.
+    return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });
   }
 
-  #judged(path: string, op: FileOperation): Refusal | undefined {
+  /**
+   * What a path is protected from whatever the policy says, by its names, as the program's own, and by the git repository it
+   * lies in. For whoever shows folders to other programs.
+   */
+  protection(path: string): Protection | undefined {
+    const found = this.#namesFor(path).map((name) => this.#ownProtection(name) ?? protectionOf(name));
+    const strict = found.find((protection) => protection?.from === "read and write");
+    return strict ?? (this.#byName ? undefined : repositoryProtection(path, "write")) ?? found.find(Boolean);
+  }
+
+  #judged(path: string, asked: Asked): Refusal | undefined {
+    const { op } = asked;
     const names = this.#namesFor(path);
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
     for (const name of [...names, ...underAliases(path, this.#former)]) {
-      const refusal = this.#protection(name) ?? this.#denial(name, op);
+      const protection = this.#ownProtection(name) ?? protectionOf(name, changes(op) ? undefined : asked.reader);
+      const refusal = refusalOf(protection, asked) ?? this.#denial(name, op);
       if (refusal !== undefined) return refusal;
     }
     const decisions = names.map((name) => decide(this.policy, { kind: "file", path: name, op }));
@@ -127,26 +149,18 @@ export class FileRules {
     return [path, ...underAliases(path, this.#aliases)];
   }
 
-  #protection(path: string): Refusal | undefined {
-    const rule =
-      protectionOf(path) ?? (this.#isOwn(path) ? "built-in protection of this program's own files" : undefined);
-    if (rule === undefined) return undefined;
-    return { rule, reason: "This name is protected, and no policy can allow it." };
-  }
-
-  #isOwn(path: string): boolean {
+  #ownProtection(path: string): Protection | undefined {
     const folded = path.normalize("NFC").toLowerCase();
-    return this.#own.some((own) => liesIn(folded, own) || folded.startsWith(`${own}.`));
+    return this.#own.some((own) => liesIn(folded, own) || folded.startsWith(`${own}.`)) ? OWN : undefined;
   }
 
   /** A denied folder denies what is in it. */
   #denial(path: string, op: FileOperation): Refusal | undefined {
     const { denied, unwritable } = this.policy.filesystem;
-    const changes = op === "write" || op === "delete";
     const names = namesOf(path);
     for (let length = names.length; length > 0; length -= 1) {
       const above = pathOf(names.slice(0, length));
-      const rule = denied.find(above) ?? (changes ? unwritable.find(above) : undefined);
+      const rule = denied.find(above) ?? (changes(op) ? unwritable.find(above) : undefined);
       if (rule !== undefined) return { rule: lined(rule), reason: `The policy denies this ${op}.` };
     }
     return undefined;
@@ -169,6 +183,88 @@ export class FileRules {
 function underAliases(path: string, aliases: readonly Alias[]): string[] {
   const others = aliases.filter(({ real }) => liesIn(path, real));
   return others.map(({ real, written }) => written + path.slice(real === "/" ? 0 : real.length));
+}
+
+interface Known {
+  readonly aliases: readonly Alias[];
+  readonly own: OwnFiles;
+  /** Whether nothing is known but names. */
+  readonly byName: boolean;
+}
+
+interface Asked {
+  readonly op: FileOperation;
+  readonly reader: Reader;
+}
+
+const OWN: Protection = Object.freeze({
+  class: "own",
+  from: "read and write",
+  rule: "built-in protection of this program's own files",
+});
+
+function changes(op: FileOperation): boolean {
+  return op === "write" || op === "delete";
+}
+
+function refusalOf(protection: Protection | undefined, { op, reader }: Asked): Refusal | undefined {
+  if (protection === undefined || (protection.from === "write" && !changes(op))) return undefined;
+  if (reader === "git" && protection.class === GIT_STORE && !changes(op)) return undefined;
+  return {
+    rule: protection.rule,
+    reason: changes(op)
+      ? "This name is protected, and no policy can allow to change it."
+      : "This name is protected, and no policy can allow it.",
+  };
+}
+
+/** What git keeps in a repository's folder, whatever that folder is called. */
+const GIT_LAYOUT: ReadonlySet<string> = new Set(
+  (
+    "head objects refs reftable commondir gitdir config config.worktree config.lock hooks info index packed-refs logs lfs modules " +
+    "worktrees shallow branches remotes annex description fetch_head orig_head merge_head commit_editmsg rebase-merge rebase-apply sequencer"
+  ).split(" "),
+);
+/** With a `HEAD` beside them git takes a folder for a repository, and runs what its `config` and `hooks` say. */
+const COMPLETING: readonly string[] = ["objects", "refs", "commondir"];
+const BARE: Protection = Object.freeze({
+  class: GIT_STORE,
+  from: "read and write",
+  rule: "built-in protection of git repositories: git takes a folder with HEAD, objects and refs for one, and runs what it says",
+});
+
+/**
+ * A folder with a file `HEAD` is a repository, or one file away from being one: what git keeps there is not written, and where
+ * it is one not read either. No tool makes a file `HEAD`, so that the parts of a repository come together in no order.
+ */
+function repositoryProtection(path: string, op: FileOperation): Protection | undefined {
+  const names = namesOf(path);
+  for (const [index, name] of names.entries()) {
+    if (!GIT_LAYOUT.has(foldName(name))) continue;
+    const folder = pathOf(names.slice(0, index));
+    const begun = (): boolean => COMPLETING.some((part) => isThere(`${folder}/${part}`));
+    if (isFile(`${folder}/HEAD`) && (changes(op) || begun())) return BARE;
+    const makesHead = index === names.length - 1 && op === "write" && foldName(name) === "head";
+    if (makesHead && (name === "HEAD" || begun())) return BARE;
+  }
+  return undefined;
+}
+
+/** A link counts: git follows it. What cannot be looked at may be one. */
+function isFile(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === false;
+  } catch {
+    return true;
+  }
+}
+
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
 }
 
 function lined({ text, line }: Rule): string {

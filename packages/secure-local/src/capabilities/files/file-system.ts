@@ -1,7 +1,7 @@
 // The file system under the policy: makes the `files` of one call, and watches.
 import type { Policy } from "../../policy/policy.js";
 import { ClientRoots } from "./client-roots.js";
-import { FileRules, type OwnFiles } from "./file-rules.js";
+import { FileRules, type OwnFiles, type Reader } from "./file-rules.js";
 import { Finder, type Terms } from "./finder.js";
 import type { Files } from "./files.js";
 import type { Lookup } from "./lookup.js";
@@ -38,12 +38,15 @@ export class FileSystem {
     this.#watches = new Watches(this.#finder, async () => ({ rules: await this.#current(), client: undefined }));
   }
 
-  /** Files that the policy of the moment allows; with `roots`, only those that lie in them too. They are asked for once. */
-  files(roots?: AskRoots): Files {
+  /**
+   * Files that the policy of the moment allows; with `roots`, only those that lie in them too. They are asked for once. Git's own
+   * files are among them for the reader of git history alone.
+   */
+  files(roots?: AskRoots, reader?: Reader): Files {
     let asked: Promise<ClientRoots> | undefined;
     const terms = async (): Promise<Terms> => {
       asked ??= roots?.().then((uris) => ClientRoots.of(uris));
-      return { rules: await this.#current(), client: await asked };
+      return { rules: await this.#current(), client: await asked, reader };
     };
     return new PolicyFiles(this.#finder, terms);
   }

@@ -76,7 +76,7 @@ export interface WalkOptions {
 export interface Files {
   /** The folders everything allowed lies in, as the policy writes them, narrowed by the client's roots. */
   roots(): Promise<readonly string[]>;
-  /** Throws what an operation would throw for the words of a path alone, without a look at the disk. */
+  /** Throws what an operation of any tool would throw for the words of a path alone. */
   judge(path: string, op: "read" | "list"): Promise<void>;
   info(path: string): Promise<FileInfo>;
   read(path: string, options?: ReadOptions): Promise<FileContents>;

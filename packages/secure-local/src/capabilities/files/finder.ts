@@ -2,7 +2,7 @@
 import type { FileOperation } from "../../policy/decide.js";
 import type { ClientRoots } from "./client-roots.js";
 import { FileError } from "./file-error.js";
-import type { FileRules } from "./file-rules.js";
+import type { FileRules, Reader } from "./file-rules.js";
 import { type Found, isLink, type LinkOnTheWay, type Lookup } from "./lookup.js";
 import { join, liesIn, namesOf, plainPath } from "./plain-path.js";
 import { parentOf } from "./root-folders.js";
@@ -16,6 +16,7 @@ export interface Terms {
   readonly rules: FileRules;
   /** Undefined when the client has none to say. */
   readonly client: ClientRoots | undefined;
+  readonly reader?: Reader;
 }
 
 /** A place for a file in a folder that was found. */
@@ -121,8 +122,8 @@ export class Finder {
     return undefined;
   }
 
-  #judge({ rules, client }: Terms, path: string, { given, op }: Pick<Wanted, "given" | "op">): void {
-    const refusal = rules.judge(path, op);
+  #judge({ rules, client, reader }: Terms, path: string, { given, op }: Pick<Wanted, "given" | "op">): void {
+    const refusal = rules.judge(path, op, reader);
     if (refusal !== undefined) {
       const { rule, reason } = refusal;
       if (rule === "default deny") throw outside({ rules, client }, { given, op });

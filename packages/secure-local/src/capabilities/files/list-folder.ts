@@ -83,7 +83,7 @@ async function listOne({ finder, terms, shown }: Listing, path: string, limit: n
   }
 }
 
-function admits({ rules, client }: Terms, path: string, stats: Stats): boolean {
-  if (rules.judge(path, stats.isDirectory() ? "list" : "read") !== undefined) return false;
+function admits({ rules, client, reader }: Terms, path: string, stats: Stats): boolean {
+  if (rules.judge(path, stats.isDirectory() ? "list" : "read", reader) !== undefined) return false;
   return client === undefined || client.hold(path, rules);
 }

@@ -41,7 +41,8 @@ export class PolicyFiles implements Files {
   }
 
   async judge(path: string, op: FileOperation): Promise<void> {
-    this.#finder.judge(await this.#terms(), path, op);
+    const { rules, client } = await this.#terms();
+    this.#finder.judge({ rules, client }, path, op);
   }
 
   info(path: string): Promise<FileInfo> {
