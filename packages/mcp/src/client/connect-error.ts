@@ -1,6 +1,7 @@
 // The error of a connection that could not be made: what was tried, what came of each, and what to do.
 import { LocalError } from "../jsonrpc/local-error.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** One thing that was tried on the way. */
 export interface Attempt {
@@ -42,6 +43,6 @@ export function codeOf(error: unknown): string {
 
 /** One sentence for what came of an attempt. */
 export function outcomeText(error: unknown): string {
-  if (error instanceof RpcError) return `answered with error ${error.code}: ${error.message}`;
+  if (error instanceof RpcError) return `answered with error ${error.code}: ${peerWords(error.message)}`;
   return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import { LocalError } from "../jsonrpc/local-error.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { ContentBlock } from "../protocol/content.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
+import { errorMessage } from "../jsonrpc/visible-text.js";
 
 /** What a model that takes images is handed beside the text. */
 export type ModelBlock = Extract<ContentBlock, { type: "image" | "audio" }>;
@@ -45,7 +46,7 @@ function blockText(block: ContentBlock): string {
 }
 
 function errorText(error: Error): string {
-  if (error instanceof RpcError) return `The call was refused (${error.code}): ${error.message}`;
+  if (error instanceof RpcError) return `The call was refused (${error.code}): ${errorMessage(error.message)}`;
   if (!(error instanceof LocalError)) return "The call failed on this side.";
   switch (error.code) {
     case "CANCELLED":

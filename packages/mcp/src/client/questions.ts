@@ -11,6 +11,7 @@ import type { CreateMessageRequestParams } from "../protocol/features/sampling.j
 import { checkToolUse } from "../protocol/sampling-rules.js";
 import type { ClientOptions } from "./connect-options.js";
 import type { Elicit, ElicitRequest, QuestionContext, Sample } from "./question-handlers.js";
+import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
 
 /** A form a person can be asked to fill in. */
 const MOST_FIELDS = 100;
@@ -49,7 +50,9 @@ export class Questions {
       case "roots/list":
         return this.#answerRoots(about);
       default:
-        return Promise.reject(new RpcError(ErrorCode.MethodNotFound, `This client does not serve ${method}`));
+        return Promise.reject(
+          new RpcError(ErrorCode.MethodNotFound, `This client does not serve ${peerWords(method)}`),
+        );
     }
   }
 
@@ -58,7 +61,7 @@ export class Questions {
     if (this.#elicit === undefined || elicitation === undefined) throw undeclared("elicitation");
     const { mode = "form", message } = params;
     const supported = mode === "url" ? elicitation.url !== undefined : mode === "form" && takesForms(elicitation);
-    if (!supported) throw refused(`This client does not take questions of mode ${JSON.stringify(mode)}`);
+    if (!supported) throw refused(`This client does not take questions of mode ${peerWords(JSON.stringify(mode))}`);
     if (typeof message !== "string") throw refused("params.message must be a string");
     if (mode === "url" && typeof params["url"] !== "string") throw refused("params.url must be a string");
     const form = mode === "form" ? checkedForm(params["requestedSchema"]) : undefined;
@@ -114,7 +117,7 @@ function checkedForm(form: unknown): RequestedSchema {
   for (const name of names) {
     const field: unknown = properties[name];
     if (!isJsonObject(field) || !TYPES.has(field["type"]))
-      throw refused(`The field ${JSON.stringify(name)} has no type a form can show`);
+      throw refused(`The field ${quotedWords(name)} has no type a form can show`);
   }
   return form as RequestedSchema;
 }

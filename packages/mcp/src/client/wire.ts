@@ -15,6 +15,7 @@ import { supportedVersions } from "./facts.js";
 import { handshake } from "./handshake.js";
 import { pause } from "./pause.js";
 import type { Settings } from "./settings.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** What the wire tells its client. */
 export interface WireEvents extends Omit<ConversationEvents, "ended"> {
@@ -215,7 +216,7 @@ function neutral(error: unknown, { method, params }: Sending, { link }: Conversa
   if (error instanceof RpcError) {
     // Some servers answer a cancelled request, with this code.
     if (error.code !== McpErrorCode.RequestCancelled) return readError(method, params, error);
-    const text = `${method} was cancelled by the server: ${error.message}`;
+    const text = `${method} was cancelled by the server: ${peerWords(error.message)}`;
     return new LocalError("CANCELLED", text, { cause: error });
   }
   const troubles = error instanceof LocalError && error.code === "TIMEOUT" ? link.troubles?.() : undefined;

@@ -10,6 +10,7 @@ import { type Answer, ReadyResult } from "./answer.js";
 import type { Call, Cancellation } from "./call.js";
 import { type Handler, type Middleware, runChain } from "./middleware.js";
 import { unexpected } from "./unexpected.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Ready results from this length on are sent as bytes where a carrier takes them; shorter ones are quicker as text. */
 const WORTH_ENCODING = 16 * 1024;
@@ -80,7 +81,7 @@ export class Dispatcher {
     const handler = record === undefined ? custom.get(call.method) : handlers.get(call.method);
     const gate = record?.capability;
     if (handler === undefined || (gate !== undefined && !this.#options.advertises(gate))) {
-      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${call.method}`);
+      throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${peerWords(call.method)}`);
     }
     if (record !== undefined) call.record = record;
     return handler;

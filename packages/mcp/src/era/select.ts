@@ -8,6 +8,7 @@ import type { Codec } from "./codec.js";
 import { codecFor } from "./codecs.js";
 import { type Handshake, negotiate } from "./handshake/handshake.js";
 import { claimOf, type Envelope, missingEnvelope, readEnvelope } from "./stateless/envelope.js";
+import { quotedWords } from "../jsonrpc/visible-text.js";
 
 /** How a request is to be served. */
 export type Selection =
@@ -41,7 +42,7 @@ export function select(message: RequestMessage, session: SessionState): Selectio
   if (session !== "none") return SESSION;
   if (message.method === "ping") return OPENING;
   if (message.method === "server/discover") return refused(missingEnvelope());
-  const what = `Server not initialized: call "initialize" before "${message.method}"`;
+  const what = `Server not initialized: call "initialize" before ${quotedWords(message.method)}`;
   return refused(new RpcError(ErrorCode.InvalidRequest, what));
 }
 

@@ -12,6 +12,7 @@ import { type AnswerTable, type OutgoingRequest, PendingRequests, type RequestOp
 import { failureText } from "./respond.js";
 import type { RpcError } from "./rpc-error.js";
 import type { Excerpt, MessageSink } from "./transport.js";
+import { peerWords } from "./visible-text.js";
 
 /** What the JSON-RPC layer has to know of the dialect being spoken at the moment. */
 export interface WireRules {
@@ -104,8 +105,8 @@ export class Peer implements MessageSink {
     const table = this.#answers ?? this.#pending;
     const expected = "result" in message ? table?.succeed(message) : table?.fail(message);
     if (expected === true) return;
-    const detail = "error" in message ? `: ${message.error.message}` : "";
-    this.#ignore(`response to no pending request, id ${JSON.stringify(message.id ?? null)}${detail}`);
+    const detail = "error" in message ? `: ${peerWords(message.error.message)}` : "";
+    this.#ignore(`response to no pending request, id ${peerWords(JSON.stringify(message.id ?? null))}${detail}`);
   }
 
   #receiveBatch(elements: readonly unknown[], carrier: Carrier): void {

@@ -1,5 +1,6 @@
 // Writes messages as JSON text, from parts that are serialised already where they can be.
 import type { ErrorObject, RequestId } from "./message.js";
+import { errorMessage } from "./visible-text.js";
 
 /** `resultJson` is the result, serialised already. */
 export function successText(id: RequestId, resultJson: string): string {
@@ -14,7 +15,9 @@ export function successPieces<T extends string | Uint8Array>(id: RequestId, resu
 /** An `id` of undefined leaves the member out, null writes null: revisions differ in what an unreadable id becomes. */
 export function failureText(id: RequestId | null | undefined, error: ErrorObject): string {
   const member = id === undefined ? "" : `"id":${id === null ? "null" : idText(id)},`;
-  return `{"jsonrpc":"2.0",${member}"error":${JSON.stringify(error)}}`;
+  const message = errorMessage(error.message);
+  const told = message === error.message ? error : { ...error, message };
+  return `{"jsonrpc":"2.0",${member}"error":${JSON.stringify(told)}}`;
 }
 
 export function notificationText(method: string, params?: object): string {

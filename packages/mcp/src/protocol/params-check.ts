@@ -1,12 +1,13 @@
 // Small questions about request params, shared by the checks of all methods.
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 import type { ParamsFault } from "./method.js";
 
 /** Builds the fault for the member that `keys` lead to, counted from the params. */
 export function fault(keys: readonly string[], constraint: string, missing = false): ParamsFault {
   const path = keys.map((key) => `/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
   const what = `${missing ? "is required and " : ""}must be ${constraint}`;
-  return { path, constraint, message: `params.${keys.join(".")} ${what}` };
+  return { path, constraint, message: `params.${peerWords(keys.join("."))} ${what}` };
 }
 
 export function requireString(params: JsonObject, key: string): ParamsFault | undefined {

@@ -6,6 +6,7 @@ import type { Peer } from "../jsonrpc/peer.js";
 import { notificationText } from "../jsonrpc/respond.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import { AskError } from "./ask-error.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Options of one question. */
 export interface AskOptions {
@@ -96,7 +97,7 @@ export class WireAsker implements Asker {
 /** A refusal of the client is not ours to pass on as our own error. */
 function asAskError(error: unknown, method: string): unknown {
   if (error instanceof RpcError) {
-    return new AskError("REFUSED", `The client refused ${method}: ${error.message}`, { cause: error });
+    return new AskError("REFUSED", `The client refused ${method}: ${peerWords(error.message)}`, { cause: error });
   }
   if (error instanceof LocalError && error.code === "TIMEOUT") {
     return new AskError("TIMEOUT", `The client did not answer ${method} in time`, { cause: error });

@@ -9,6 +9,7 @@ import { type AskServices, Context } from "./context.js";
 import type { PromptEntry } from "./prompt.js";
 import type { Registry } from "./registry.js";
 import type { ResourceEntry, TemplateEntry } from "./resource.js";
+import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
 
 /** Where completers are found. */
 export interface Completable {
@@ -51,22 +52,30 @@ export function hasCompleters({ prompts, templates }: Completable): boolean {
 function ofPrompt({ prompts }: Completable, name: string, argument: string): Completer | undefined {
   const entry = prompts.get(name);
   if (entry === undefined)
-    throw unknown(`Unknown prompt: ${name}`, "/ref/name", "the name of a prompt in prompts/list");
+    throw unknown(`Unknown prompt: ${peerWords(name)}`, "/ref/name", "the name of a prompt in prompts/list");
   if (Object.hasOwn(entry.arguments, argument)) return entry.arguments[argument]?.complete;
-  throw unknown(`Prompt ${name} has no argument "${argument}"`, "/argument/name", "an argument of the prompt");
+  throw unknown(
+    `Prompt ${peerWords(name)} has no argument ${quotedWords(argument)}`,
+    "/argument/name",
+    "an argument of the prompt",
+  );
 }
 
 function ofTemplate({ templates, resources }: Completable, uri: string, argument: string): Completer | undefined {
   const entry = templates.get(uri);
   if (entry === undefined) {
     if (resources.get(uri) !== undefined) return undefined;
-    throw unknown(`Unknown resource template: ${uri}`, "/ref/uri", "a template in resources/templates/list");
+    throw unknown(`Unknown resource template: ${peerWords(uri)}`, "/ref/uri", "a template in resources/templates/list");
   }
   if (entry.uriTemplate.variables.includes(argument)) {
     const completers = entry.definition.complete ?? {};
     return Object.hasOwn(completers, argument) ? completers[argument] : undefined;
   }
-  throw unknown(`Template ${uri} has no variable "${argument}"`, "/argument/name", "a variable of the template");
+  throw unknown(
+    `Template ${peerWords(uri)} has no variable ${quotedWords(argument)}`,
+    "/argument/name",
+    "a variable of the template",
+  );
 }
 
 function unknown(what: string, path: string, constraint: string): RpcError {

@@ -18,6 +18,7 @@ import type { ServerCore } from "./core.js";
 import type { ServerRole } from "./role.js";
 import { LogGate, type LogMessage } from "./log-gate.js";
 import { Session } from "./session.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
@@ -196,7 +197,7 @@ export class ServerConversation implements PeerHandler {
   #cancel(id: unknown, reason: unknown, answered: boolean): void {
     const why = typeof reason === "string" ? reason : "Cancelled by the client";
     const found = this.#inFlight.cancel(id, { reason: why, answered }, this.#dispatcher);
-    if (found) this.#core.report("info", `Request ${JSON.stringify(id)} was cancelled: ${why}`);
+    if (found) this.#core.report("info", `Request ${peerWords(JSON.stringify(id))} was cancelled: ${peerWords(why)}`);
   }
 
   #refuse(message: RequestMessage, carrier: Carrier, error: RpcError): void {
@@ -205,7 +206,7 @@ export class ServerConversation implements PeerHandler {
 
   /** An answer under the id in use would settle the first request, so the refusal carries no id. */
   #refuseDuplicate(message: RequestMessage, carrier: Carrier): void {
-    const what = `Request id ${JSON.stringify(message.id)} is still in use: every request needs an id of its own`;
+    const what = `Request id ${peerWords(JSON.stringify(message.id))} is still in use: every request needs an id of its own`;
     const error = new RpcError(ErrorCode.InvalidRequest, what, { id: message.id });
     void carrier.write(
       failureText(this.#rules.unreadableId === "null" ? null : undefined, error.toObject()),

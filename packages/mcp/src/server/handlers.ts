@@ -15,6 +15,7 @@ import { listen } from "./listen.js";
 import type { ServerLists } from "./server-lists.js";
 import { Session } from "./session.js";
 import type { ServerTasks } from "./tasks/server-tasks.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** An empty answer: the codecs write it as each revision wants it. */
 const DONE: JsonObject = Object.freeze({});
@@ -89,7 +90,7 @@ function setLevel(call: Call): Answer {
 /** What lasts beyond its request needs a session: where messages are served one by one, it does not exist. */
 function sessionOf({ caller, method }: Call): Session {
   if (caller instanceof Session) return caller;
-  throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${method}`);
+  throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${peerWords(method)}`);
 }
 
 function lasting({ caller }: Call, all: ServerCapabilities): ServerCapabilities {

@@ -7,6 +7,7 @@ import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { Implementation } from "../protocol/implementation.js";
 import { cursorAfter, readCursor } from "./cursor.js";
 import type { Registry } from "./registry.js";
+import { quotedWords } from "../jsonrpc/visible-text.js";
 
 /** Pages kept per list; beyond it all are dropped and made again when asked for. */
 const KEPT_PAGES = 64;
@@ -63,7 +64,7 @@ export class List<Entry> {
     if (cursor === undefined) return undefined;
     const name = readCursor(this.#options.member, cursor as string);
     if (name !== undefined) return name;
-    const what = `Invalid cursor ${JSON.stringify(cursor)}: use the nextCursor of this list, or none to start again`;
+    const what = `Invalid cursor ${quotedWords(cursor as string)}: use the nextCursor of this list, or none to start again`;
     throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
   }
 

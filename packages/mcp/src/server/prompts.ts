@@ -12,6 +12,7 @@ import { InputRequired } from "./input-required.js";
 import { runInteractive } from "./interactive.js";
 import type { MessageInput, PromptEntry, PromptReturn } from "./prompt.js";
 import type { Registry } from "./registry.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Serves `prompts/get`. */
 export class PromptFiller {
@@ -27,7 +28,7 @@ export class PromptFiller {
     const name = call.params["name"] as string;
     const entry = this.#prompts.get(name);
     if (entry === undefined) {
-      throw invalid(`Unknown prompt: ${name}`, "/name", "the name of a prompt in prompts/list");
+      throw invalid(`Unknown prompt: ${peerWords(name)}`, "/name", "the name of a prompt in prompts/list");
     }
     const args = (call.params["arguments"] ?? {}) as Readonly<Record<string, string>>;
     requireArguments(entry, args);

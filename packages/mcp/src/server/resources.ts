@@ -16,6 +16,7 @@ import type {
   ResourceTemplateDefinition,
   TemplateEntry,
 } from "./resource.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** A resource a URI names: its definition and how to read it. */
 interface Found {
@@ -107,5 +108,5 @@ function toContents(
 
 /** Resource not found; the codecs choose the code of the caller's revision. */
 function notFound(uri: string): RpcError {
-  return new RpcError(McpErrorCode.ResourceNotFound, `Resource not found: ${uri}`, { uri });
+  return new RpcError(McpErrorCode.ResourceNotFound, `Resource not found: ${peerWords(uri)}`, { uri });
 }

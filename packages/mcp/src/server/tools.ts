@@ -17,6 +17,7 @@ import type { Interactive } from "./interactive-handler.js";
 import { failure, toToolResult } from "./outcome.js";
 import type { Registry } from "./registry.js";
 import type { ToolEntry } from "./tool.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 const NO_ARGUMENTS: JsonObject = Object.freeze({});
 
@@ -40,7 +41,7 @@ export class ToolCaller {
     const name = call.params["name"] as string;
     const entry = this.#tools.get(name);
     if (entry !== undefined) return entry;
-    throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${name}`, {
+    throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${peerWords(name)}`, {
       path: "/name",
       constraint: "the name of a tool in tools/list",
     });

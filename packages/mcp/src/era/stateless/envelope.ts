@@ -9,6 +9,7 @@ import type { Implementation } from "../../protocol/implementation.js";
 import { META } from "../../protocol/meta.js";
 import { REVISIONS, revision } from "../../protocol/revisions/all.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
+import { peerWords } from "../../jsonrpc/visible-text.js";
 
 /** What a valid envelope says. */
 export interface Envelope {
@@ -53,10 +54,14 @@ export function missingEnvelope(): RpcError {
 
 function unsupported(requested: string): RpcError {
   const supported = REVISIONS.map((known) => known.date);
-  return new RpcError(McpErrorCode.UnsupportedProtocolVersion, `Unsupported protocol version: ${requested}`, {
-    supported,
-    requested,
-  });
+  return new RpcError(
+    McpErrorCode.UnsupportedProtocolVersion,
+    `Unsupported protocol version: ${peerWords(requested)}`,
+    {
+      supported,
+      requested,
+    },
+  );
 }
 
 function badKey(key: string, constraint: string): RpcError {

@@ -6,6 +6,7 @@ import { McpErrorCode } from "../../protocol/error-codes.js";
 import { META } from "../../protocol/meta.js";
 import { decodeHeader } from "./header-value.js";
 import type { MirroredParam } from "./mirrored-params.js";
+import { quotedWords } from "../../jsonrpc/visible-text.js";
 
 /** The member of the params that `Mcp-Name` repeats, by method. */
 export const NAMED: Readonly<Record<string, string>> = {
@@ -93,7 +94,7 @@ function differs(header: string, sent: string, body: string): RpcError {
 
 /** Values are shown, since whoever sent them needs to see them, but never at any length. */
 function quoted(value: string): string {
-  return JSON.stringify(value.length > 100 ? `${value.slice(0, 100)}...` : value);
+  return quotedWords(value.length > 100 ? `${value.slice(0, 100)}...` : value);
 }
 
 /** The one error of this file. */

@@ -13,9 +13,12 @@ function escapeInvisible(character: string): string {
 
 /** `text` with every character that cannot be seen written as an escape. */
 export function visible(text: string): string {
-  // Control, format (bidirectional, zero-width) and separator characters, and halves of surrogate pairs. As a literal V8
-  // would look it up in Unicode's tables while it reads the file, and delay every start.
-  invisible ??= new RegExp("[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}]", "gu");
+  // Control, format (bidirectional, zero-width), private, ignorable and separator characters, and halves of surrogate pairs. As a
+  // literal V8 would look it up in Unicode's tables while it reads the file, and delay every start.
+  invisible ??= new RegExp(
+    "[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\p{Noncharacter_Code_Point}\\u2800\\ufffc]",
+    "gu",
+  );
   return text.replace(invisible, escapeInvisible);
 }
 

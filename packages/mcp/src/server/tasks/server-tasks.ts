@@ -16,6 +16,7 @@ import { taskDetail } from "./task-detail.js";
 import type { TaskFace } from "./task-face.js";
 import type { TaskRun } from "./task-run.js";
 import type { TaskRecord, TaskStore } from "./task-store.js";
+import { peerWords } from "../../jsonrpc/visible-text.js";
 
 /** A task a caller may listen to, and how it looks now. */
 export interface VisibleTask {
@@ -107,7 +108,7 @@ export class ServerTasks {
 
   #required(call: Call): TaskFace {
     const face = this.#face(call);
-    if (face === undefined) throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${call.method}`);
+    if (face === undefined) throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${peerWords(call.method)}`);
     return face;
   }
 

@@ -19,6 +19,7 @@ import { SessionCarrier } from "./session-carrier.js";
 import { newSessionId, SessionTable } from "./session-table.js";
 import { StandingCarrier } from "./standing-carrier.js";
 import type { StreamKeeper } from "./stream-keeper.js";
+import { quotedWords } from "../../jsonrpc/visible-text.js";
 
 export interface StreamableHttpOptions {
   readonly service: HttpService;
@@ -196,7 +197,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   #knowsVersion(exchange: HttpExchange): boolean {
     const version = exchange.header("mcp-protocol-version");
     if (version === undefined || this.#service.hasSessions(version)) return true;
-    const what = `Unsupported MCP-Protocol-Version: ${JSON.stringify(version)}`;
+    const what = `Unsupported MCP-Protocol-Version: ${quotedWords(version)}`;
     refuseMessage(exchange, 400, new RpcError(ErrorCode.InvalidRequest, what));
     return false;
   }
