@@ -189,7 +189,7 @@ export const SECTIONS = {
     keys: {
       approve: [
         "required",
-        "`destructive` is every tool that does not say that it only reads or destroys nothing; `tainted` every tool that can send something out, once the session has read private data and texts of strangers.",
+        "`destructive` is every tool that does not say that it only reads or destroys nothing; `tainted` every tool that can send something out, once the session has read private data and texts of strangers. `plugin:NAME` is what that plugin asks the server for in the course of a call, and `run_command` its commands, too.",
         "destructive, tainted, all, or a list of names and beginnings of tools",
       ],
       when: [

@@ -17,6 +17,8 @@ export interface SecretBrokerOptions {
   readonly learn: LearnSecret;
   /** Where values of `env:NAME` are looked up; `process.env` when absent. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Asked at each request: why no value is sent now. Default: it is. */
+  readonly unusable?: () => string | undefined;
 }
 
 /** Two secrets would have the same variable. */
@@ -44,12 +46,17 @@ export class SecretBroker {
   readonly #held: readonly Held[];
   readonly #learn: LearnSecret;
   readonly #environment: Readonly<Record<string, string | undefined>>;
+  readonly #unusable: () => string | undefined;
 
   /** Placeholders are random and this broker's own: those of another mean nothing to it. */
-  constructor(secrets: Iterable<SecretPolicy>, { learn, environment = process.env }: SecretBrokerOptions) {
+  constructor(
+    secrets: Iterable<SecretPolicy>,
+    { learn, environment = process.env, unusable = () => undefined }: SecretBrokerOptions,
+  ) {
     this.#held = [...secrets].map((policy) => ({ policy, placeholder: newPlaceholder(), values: new Map() }));
     this.#learn = learn;
     this.#environment = environment;
+    this.#unusable = unusable;
   }
 
   /** By name. */
@@ -100,7 +107,8 @@ export class SecretBroker {
       const [oldest] = values.keys();
       if (values.size > KEPT_VALUES && oldest !== undefined) values.delete(oldest);
     }
-    const problem = problemOf(text, { endpoint, from: policy.from, known: values.get(text ?? "")?.length ?? 0 });
+    const problem =
+      this.#unusable() ?? problemOf(text, { endpoint, from: policy.from, known: values.get(text ?? "")?.length ?? 0 });
     const value = problem === undefined ? { text: text ?? "" } : { problem };
     return { name, placeholder, header, query, body, value, spellings: [...values.values()].flat() };
   }

@@ -1,8 +1,8 @@
 // The chain every request passes that reaches a tool, resource, prompt or completion: access, rate, intent on record,
 // time limit, cleaning, result on record. Arguments are validated behind it, by the library.
-import type { Answer, Call, Middleware, Next } from "@secure-local/mcp/server";
+import type { Answer, Call, Context, Middleware, Next } from "@secure-local/mcp/server";
 import { RpcError } from "@secure-local/mcp/server";
-import type { AuditSink } from "../audit/audit-event.js";
+import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import { Admissions } from "./admissions.js";
@@ -32,7 +32,7 @@ import {
 } from "./refusal.js";
 import { listenedSubjects, type Subject, subjectOf } from "./subject.js";
 import { type Terms, termsOf } from "./terms.js";
-import { type FlowOf, Taints } from "./taints.js";
+import { type FlowOf, type Taint, Taints } from "./taints.js";
 import { type Guarded, Trail } from "./trail.js";
 
 /** A call that takes longer than this share of its time is told to its caller. */
@@ -43,6 +43,19 @@ export type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
 
 /** What else stands against something whose name the policy allows: a refusal, or undefined. */
 export type Objection = (policy: Policy, subject: Pick<Subject, "kind" | "name">) => Decision | undefined;
+
+/** Something that is done for a call under way by what serves it, in the way that a tool would do it for its caller. */
+export interface Act {
+  readonly ctx: Context;
+  /** Who does it, as rules name it: `plugin:weather`. */
+  readonly actor: string;
+  /** The tool by whose rate and consent it is judged; absent: only rules that name the actor, and `tainted`, count. */
+  readonly tool?: string | undefined;
+  readonly arguments: unknown;
+}
+
+/** The call that something was done for, as the log names it. */
+export type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
 
 export interface GuardOptions {
   readonly policy: Policy;
@@ -75,9 +88,10 @@ export class Guard {
   readonly #admissions = new Admissions();
   readonly #faults = new FaultBook();
   readonly #approvals: Approvals;
-  /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals. */
+  /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals or plugins. */
   readonly #underway = new WeakMap<AbortSignal, Underway>();
   #approving = false;
+  #acting = false;
   #terms: Terms;
 
   constructor(options: GuardOptions) {
@@ -117,6 +131,7 @@ export class Guard {
 
   #adopt(policy: Policy): Terms {
     this.#approving ||= policy.approvals.length > 0;
+    this.#acting ||= policy.plugins.load.size > 0;
     return termsOf(policy);
   }
 
@@ -129,7 +144,40 @@ export class Guard {
     const underway = this.#underway.get(call.ctx.signal);
     // Admitted before there were approvals, or not at all: nobody knows by which policy it should be judged.
     if (underway === undefined) return Promise.resolve(UNKNOWN_CALL);
-    return this.#approvals.consent({ ...call, taint: this.#taints.before(call, underway.guarded) }, underway);
+    const taint = this.#taints.before(call, underway.guarded);
+    underway.tainted = taint !== undefined;
+    return this.#approvals.consent({ ...call, taint }, underway);
+  }
+
+  /**
+   * Leave to do something for a call under way, under its terms: by the rate of the tool that does the same, and with a person's
+   * consent where the policy wants it. To be called right before it is done.
+   */
+  async acts({ ctx, actor, tool, arguments: args }: Act): Promise<NotApproved | ActedFor> {
+    const underway = this.#underway.get(ctx.signal);
+    if (underway === undefined || ctx.signal.aborted) return NO_CALL;
+    const { call, terms, connection } = underway.guarded;
+    if (tool !== undefined) {
+      const limit = terms.rates.tool(tool);
+      const wait = this.#tools.take(call.carrier.principal, tool, limit);
+      if (wait > 0) return limited(`calls of ${tool}`, limit, wait);
+    }
+    const asked = { ctx, tool: tool ?? actor, actor, isPart: tool === undefined, arguments: args };
+    const taint =
+      tool === undefined
+        ? this.#taintSince(underway)
+        : this.#taints.before({ tool, arguments: args }, underway.guarded);
+    const refused = await this.#approvals.consent({ ...asked, destructive: true, taint }, underway);
+    if (refused !== undefined) return refused;
+    if (ctx.signal.aborted) return NO_CALL;
+    const { id } = terms.records;
+    const { principal } = call.carrier;
+    return { id: id ? call.id : undefined, connection: id ? connection : undefined, principal, policy: terms.label };
+  }
+
+  /** What the session has read since a call was asked about; before that, the person knew. */
+  #taintSince({ guarded, tainted }: Underway): Taint | undefined {
+    return tainted === true ? undefined : this.#taints.of(guarded.call);
   }
 
   /** Takes the text of an exception whose id a client was given, for that call's record. */
@@ -163,11 +211,14 @@ export class Guard {
     const started = this.#now();
     call.beforeNotify = terms.cleanNotice;
     const deadline = new Deadline(call, terms.time(subject));
-    if (this.#approving && subject.kind === "tool") this.#underway.set(call.signal, { guarded, deadline });
+    if (this.#acting || (this.#approving && subject.kind === "tool"))
+      this.#underway.set(call.signal, { guarded, deadline });
     // Cancelled while its intent was written: then it is not begun.
     const running = call.ended ? undefined : deadline.run(next);
     this.#admissions.leave(admission);
     const ending = running === undefined ? NOT_BEGUN : await running;
+    // Nothing more is done for it.
+    if (this.#acting) this.#underway.delete(call.signal);
     const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
     this.#taints.noteRead(guarded, result);
     try {
@@ -231,6 +282,11 @@ export class Guard {
 const UNKNOWN_CALL: NotApproved = Object.freeze({
   text: "Denied. The policy was changed while this call began. Make it again.",
   rule: "approvals",
+});
+
+const NO_CALL: NotApproved = Object.freeze({
+  text: "Denied. Nothing is done outside of a call that is under way.",
+  rule: "plugins act within a call",
 });
 
 const NOT_BEGUN: Ending = Object.freeze({});

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { PolicyFetch } from "../capabilities/fetch.js";
 import { FetchError } from "../capabilities/fetch-error.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
+import type { ActedFor, Leave } from "../capabilities/leave.js";
 import type { PolicyRequest } from "../capabilities/redirect.js";
 import type { Run } from "../capabilities/run.js";
 import { RunError } from "../capabilities/run-error.js";
@@ -17,8 +18,24 @@ import { readFetchAsk, readRunAsk, readStorageAsk, type StorageAsk } from "./rea
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A command a plugin is about to run, and the rule that allows it. */
+/** What a plugin asks for that is more than its own data. */
+export type PluginAct =
+  | { readonly kind: "run"; readonly command: string; readonly args: readonly string[] }
+  | { readonly kind: "fetch"; readonly method: string; readonly url: string };
+
+/** Leave to do it for one call, now; or why not, and by which rule. */
+export type AskLeave = (act: PluginAct) => Promise<Leave>;
+
+/** The call that something is asked for. */
+export interface ForCall {
+  /** Aborted when it has ended, in whatever way. */
+  readonly signal: AbortSignal;
+  readonly leave: AskLeave;
+}
+
+/** A command a plugin is about to run, the rule that allows it, and for which call. */
 export interface StartedCommand {
+  readonly by: ActedFor;
   readonly plugin: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -51,10 +68,10 @@ export class PluginPowers {
   }
 
   /** @throws PluginError for everything the plugin may know of; the signal's reason */
-  async answer(asked: Json, signal: AbortSignal): Promise<unknown> {
+  async answer(asked: Json, call: ForCall): Promise<unknown> {
     try {
-      if ("fetch" in asked) return await this.#fetched(readFetchAsk(asked["fetch"]), signal);
-      if ("run" in asked) return await this.#ran(readRunAsk(asked["run"]), signal);
+      if ("fetch" in asked) return await this.#fetched(readFetchAsk(asked["fetch"]), call);
+      if ("run" in asked) return await this.#ran(readRunAsk(asked["run"]), call);
       if ("storage" in asked) return await this.#kept(readStorageAsk(asked["storage"]));
     } catch (error) {
       if (error instanceof FetchError || error instanceof RunError || error instanceof StorageError)
@@ -64,9 +81,11 @@ export class PluginPowers {
     throw new PluginError("A plugin may ask for fetch, run or storage.");
   }
 
-  async #fetched({ url, ...request }: PolicyRequest & { readonly url: string }, signal: AbortSignal): Promise<Json> {
+  async #fetched({ url, ...request }: PolicyRequest & { readonly url: string }, call: ForCall): Promise<Json> {
     this.#fetch ??= this.#loadFetch();
     const fetch = await this.#fetch;
+    const { signal } = call;
+    await this.#leave(call, { kind: "fetch", method: request.method ?? "GET", url });
     try {
       const { status, url: from, headers, body } = await fetch(url, { ...request, signal });
       return { status, url: from, headers, ...textOrBytes(body) };
@@ -76,12 +95,12 @@ export class PluginPowers {
     }
   }
 
-  async #ran({ command, args }: { readonly command: string; readonly args: readonly string[] }, signal: AbortSignal) {
+  async #ran({ command, args }: { readonly command: string; readonly args: readonly string[] }, call: ForCall) {
     this.#run ??= this.#loadRun();
     const run = await this.#run;
-    await this.#recorded(command, args);
+    await this.#allowed(command, args, call);
     try {
-      return await run(command, args, { signal });
+      return await run(command, args, { signal: call.signal });
     } catch (error) {
       if (error instanceof RunError && error.rule !== undefined)
         this.#options.refused(`command ${command.slice(0, 64)}`, error.rule);
@@ -89,16 +108,29 @@ export class PluginPowers {
     }
   }
 
-  async #recorded(command: string, args: readonly string[]): Promise<void> {
+  /** Has a command that the policy allows asked for and put on record. */
+  async #allowed(command: string, args: readonly string[], call: ForCall): Promise<void> {
     const { granted, grant, runs } = this.#options;
     const { allowed, rule } = decideCommand(granted, command, args);
     // What is refused is recorded as that.
     if (!allowed) return;
+    const by = await this.#leave(call, { kind: "run", command, args });
     try {
-      await runs({ plugin: grant.name, command, args, rule });
+      await runs({ by, plugin: grant.name, command, args, rule });
     } catch {
       throw new PluginError("The audit log is unavailable, so nothing is run.");
     }
+    call.signal.throwIfAborted();
+  }
+
+  async #leave({ signal, leave }: ForCall, act: PluginAct): Promise<ActedFor> {
+    const given = await leave(act);
+    if ("text" in given) {
+      this.#options.refused(act.kind === "run" ? `command ${act.command.slice(0, 64)}` : placeOf(act.url), given.rule);
+      throw new PluginError(given.text);
+    }
+    signal.throwIfAborted();
+    return given;
   }
 
   async #kept(asked: StorageAsk): Promise<unknown> {

@@ -1,11 +1,13 @@
 // One running process of a plugin: sends it calls, matches its answers to them, has its asks answered, and drops the rest.
 import type { ChildProcess } from "node:child_process";
+import { setMaxListeners } from "node:events";
 import { endWalled } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
 import { Complaint } from "./complaint.js";
 import { MAX_LINE, readLines } from "./line-reader.js";
-import { type AnswerAsk, PluginAsks } from "./plugin-asks.js";
+import { type AnswerAsk, MAX_ASKS, PluginAsks } from "./plugin-asks.js";
 import { endText } from "./plugin-end.js";
+import type { AskLeave, ForCall } from "./plugin-powers.js";
 import { PluginError } from "./plugin-error.js";
 import { Pulse } from "./pulse.js";
 
@@ -19,6 +21,8 @@ export interface PluginCall {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** Asked before anything is done for the call that the plugin asks for; without it nothing is. */
+  readonly leave?: AskLeave;
   readonly progress?: (done: number, total?: number, message?: string) => void;
 }
 
@@ -36,6 +40,7 @@ const GRACE_MS = 500;
 type Json = Readonly<Record<string, unknown>>;
 
 interface Waiting extends CallOptions {
+  readonly call: ForCall;
   settle(answer: Json | PluginError): void;
 }
 
@@ -46,6 +51,8 @@ export interface ProcessEvents {
   readonly ended: (process: PluginProcess) => void;
   /** Does what it asks for. */
   readonly asked: AnswerAsk;
+  /** It asked for something outside of a call. */
+  readonly outside?: (asked: Json) => void;
   /** It gives no sign of life although it has something to answer, or gives one again. */
   readonly pulse?: () => void;
   /** Whether it answers pings, as a module's host does. Default: it does not. */
@@ -73,11 +80,18 @@ export class PluginProcess {
   constructor(
     wall: Wall,
     child: ChildProcess,
-    { ready, ended, asked, pulse = () => undefined, pings = false }: ProcessEvents,
+    { ready, ended, asked, outside, pulse = () => undefined, pings = false }: ProcessEvents,
   ) {
     this.#wall = wall;
     this.#child = child;
-    this.#asks = new PluginAsks({ answer: asked, send: (message) => this.#send(message) });
+    this.#asks = new PluginAsks({
+      answer: asked,
+      send: (message) => this.#send(message),
+      outside: (what, isTooMuch) => {
+        outside?.(what);
+        if (isTooMuch) this.kill("it asked again and again for things outside of a call");
+      },
+    });
     this.#pulse = new Pulse({ changed: pulse, ping: pings ? () => this.#send({ ping: 1 }) : undefined });
     child.stdin?.on("error", () => undefined);
     this.#complaint = new Complaint(child.stderr, {
@@ -150,7 +164,10 @@ export class PluginProcess {
       return Promise.reject(new PluginError(`The plugin has ${MAX_WAITING} calls to answer; try again later.`));
     }
     const id = (this.#ids += 1);
-    const { signal } = options;
+    const { signal, leave = NO_LEAVE } = options;
+    const over = new AbortController();
+    // Each ask listens to it.
+    setMaxListeners(MAX_ASKS + 1, over.signal);
     return new Promise((resolve, reject) => {
       const abort = (): void => {
         this.#send({ cancel: id });
@@ -160,6 +177,8 @@ export class PluginProcess {
       const finish = (): void => {
         this.#waiting.delete(id);
         signal?.removeEventListener("abort", abort);
+        // What it asked for ends with it.
+        over.abort();
       };
       if (signal?.aborted) return reject(signal.reason as Error);
       signal?.addEventListener("abort", abort, { once: true });
@@ -168,7 +187,7 @@ export class PluginProcess {
         if (answer instanceof PluginError) reject(answer);
         else resolve(answer);
       };
-      this.#waiting.set(id, { ...options, settle });
+      this.#waiting.set(id, { ...options, call: { signal: over.signal, leave }, settle });
       this.#send({ id, ...asked });
       this.#pulse.sent();
     });
@@ -208,7 +227,7 @@ export class PluginProcess {
     const progress = message?.["progress"];
     if (message !== undefined && "ready" in message) ready(message["ready"]);
     else if (message !== undefined && "ask" in message)
-      this.#asks.take(message, this.#waiting.get(message["for"] as number)?.signal);
+      this.#asks.take(message, this.#waiting.get(message["for"] as number)?.call);
     else if (message === undefined || waiting === undefined) this.#dropped(text);
     else if (isProgress(progress))
       waiting.progress?.(progress.done, numberOf(progress.total), textOf(progress.message));
@@ -221,6 +240,9 @@ export class PluginProcess {
     if (this.#stray === MAX_STRAY) this.kill(`it wrote ${MAX_STRAY} lines to stdout that answer nothing`);
   }
 }
+
+const NO_LEAVE: AskLeave = () =>
+  Promise.resolve({ text: "Nothing is done for this call.", rule: "plugins act within a call" });
 
 /** The object a line of JSON holds; undefined for anything else. */
 export function objectOf(line: string): Json | undefined {

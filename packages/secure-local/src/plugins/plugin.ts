@@ -82,6 +82,8 @@ export class Plugin {
   /** What is not as it was with the files its content was taken from. */
   #sourceNote = "";
   #starts = 0;
+  /** Calls it has to answer. */
+  #calls = 0;
   /** What was told last, so that a plugin that falls again and again is told of once. */
   #told = "";
   #output = "";
@@ -96,7 +98,8 @@ export class Plugin {
     const { policy, grant, own, storage, learn, runs } = options;
     const granted = grantedPolicy(policy, grant);
     this.#granted = granted;
-    this.#secrets = new SecretBroker(granted.secrets.values(), { learn });
+    const unusable = (): string | undefined => (this.#calls > 0 ? undefined : "no call of the plugin is under way");
+    this.#secrets = new SecretBroker(granted.secrets.values(), { learn, unusable });
     const refused = (what: string, rule: string): void => options.refused?.(this.name, what, rule);
     this.#powers = new PluginPowers({ granted, grant, own, storage, secrets: this.#secrets, refused, runs });
   }
@@ -143,6 +146,15 @@ export class Plugin {
 
   /** Resolves with the line it answered. @throws PluginError */
   async call(asked: PluginCall, options: CallOptions = {}): Promise<Readonly<Record<string, unknown>>> {
+    this.#calls += 1;
+    try {
+      return await this.#called(asked, options);
+    } finally {
+      this.#calls -= 1;
+    }
+  }
+
+  async #called(asked: PluginCall, options: CallOptions): Promise<Readonly<Record<string, unknown>>> {
     const place = this.#place;
     if (place?.source.kind === "executable" && !place.source.persistent && this.#state === "ready") {
       const process = this.#spawn(place, (ended) => this.#fell(ended, ended.unanswered ? ended.end : undefined));
@@ -235,10 +247,17 @@ export class Plugin {
       ready: pings ? ready : () => undefined,
       ended,
       asked,
+      outside: (what) => this.#askedOutside(what),
       pulse,
       pings,
     });
     return process;
+  }
+
+  #askedOutside(asked: Readonly<Record<string, unknown>>): void {
+    const what = ["run", "fetch", "storage"].find((each) => each in asked) ?? "something unknown";
+    this.#options.refused?.(this.name, `${what} outside of a call`, "plugins act within a call");
+    this.#tell(`it asked for ${what} outside of a call; that is refused`);
   }
 
   #pulseChanged(process: PluginProcess): void {

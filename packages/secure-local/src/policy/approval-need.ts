@@ -13,6 +13,10 @@ export type LeadsTo = (
 
 export interface ApprovalCall {
   readonly tool: string;
+  /** Who does it in the course of a call that was let through, as in `plugin:weather`. Rules may name it like a tool. */
+  readonly actor?: string | undefined;
+  /** Whether it is no more than a part of that call, which rules for `all` and `destructive` were asked about. Default: no. */
+  readonly isPart?: boolean | undefined;
   /** Whether the tool may destroy: it does not say that it only reads, nor that it destroys nothing. */
   readonly destructive: boolean;
   /** Whether the tool can send something out, and the session has read private data and texts of strangers. Default: no. */
@@ -54,10 +58,11 @@ function span(remember: Remember): number {
   return remember.kind === "none" ? 0 : Infinity;
 }
 
-function names({ approve }: ApprovalRule, { tool, destructive, tainted = false }: ApprovalCall): boolean {
-  if (approve === "all") return true;
-  if (approve === "tainted") return tainted;
-  return approve === "destructive" ? destructive : approve.find(tool) !== undefined;
+function names({ approve }: ApprovalRule, { tool, actor, isPart, destructive, tainted }: ApprovalCall): boolean {
+  if (approve === "tainted") return tainted === true;
+  if (approve === "all") return isPart !== true;
+  if (approve === "destructive") return destructive && isPart !== true;
+  return approve.find(tool) !== undefined || (actor !== undefined && approve.find(actor) !== undefined);
 }
 
 /** An argument that is absent fits nothing. */

@@ -11,6 +11,16 @@ import { oneOf, secondsUpTo, type Section, type Wanted } from "./section.js";
 const MAX_TIMEOUT_S = 300;
 const DEFAULT_TIMEOUT_S = 120;
 const TIMEOUT = secondsUpTo(MAX_TIMEOUT_S);
+/** `plugin:NAME` is whatever that plugin asks the server for. */
+const ASKED_FOR: Wanted<string> = {
+  words: `${NAME_PATTERN.words}, or plugin:NAME`,
+  read: (value) => {
+    const plugin = typeof value === "string" && value.startsWith(PLUGIN) ? value.slice(PLUGIN.length) : undefined;
+    if (plugin === undefined) return NAME_PATTERN.read(value);
+    return NAME_PATTERN.read(plugin) === undefined ? undefined : PLUGIN + plugin;
+  },
+};
+const PLUGIN = "plugin:";
 const GROUP = oneOf("destructive", "tainted", "all");
 const APPROVER: Wanted<Approver> = oneOf("client", "terminal");
 const MAX_REMEMBERED_MINUTES = 60;
@@ -54,7 +64,7 @@ export function readApprovals(root: Section, environment: Environment): Approval
 
 function readApprove(item: Section): ApprovalRule["approve"] | undefined {
   if (item.tree("approve")?.kind !== "list") return item.need("approve", GROUP)?.value;
-  const names = item.list("approve", NAME_PATTERN) ?? [];
+  const names = item.list("approve", ASKED_FOR) ?? [];
   if (names.length === 0) item.faults.add(item.place, `${item.name("approve")} is empty; name a tool`);
   return new NameMatcher(names.map(({ value, place }) => patternRule("approvals", value, place)));
 }

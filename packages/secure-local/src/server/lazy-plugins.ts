@@ -6,6 +6,7 @@ import type { Policy } from "../policy/policy.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { StartedCommand } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
+import type { SharedPowers } from "../tools/tool-definition.js";
 import type { BuiltInNames } from "./plugin-names.js";
 import type { PluginOffer } from "./plugin-offer.js";
 import { learnSecret } from "./remember-secrets.js";
@@ -25,6 +26,8 @@ export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "ru
   readonly audit: AuditSink;
   /** `about`: the line tells of a plugin, and the operator may know that in another way. */
   readonly say: (line: string, about?: "plugin") => void;
+  /** Leave for what a plugin asks for in the course of a call. */
+  readonly acts: SharedPowers["acts"];
   /** Names that no plugin's may be or look like. */
   readonly builtIn: BuiltInNames;
   /** Told what came of the lock's file when that is not as before. */
@@ -90,9 +93,10 @@ export class LazyPlugins {
   }
 
   /** Rejects where nothing can be recorded: then nothing may be run. */
-  #recorded({ plugin, command, args, rule: { text, line } }: StartedCommand): Promise<void> {
+  #recorded({ by, plugin, command, args, rule: { text, line } }: StartedCommand): Promise<void> {
     const decision = { allowed: true, rule: text, line };
-    return this.#options.audit.record({ kind: "plugin.runs", tool: plugin, arguments: { command, args }, decision });
+    const about = { tool: plugin, arguments: { command, args }, decision };
+    return this.#options.audit.record({ kind: "plugin.runs", ...by, ...about });
   }
 
   async #load(): Promise<PluginSet> {
@@ -117,7 +121,8 @@ export class LazyPlugins {
       if (this.#wanted !== undefined && kept.isTouched(this.#wanted)) this.#lockTouched();
       return this.#reviews().find((review) => review.plugin === plugin)?.withheld;
     };
-    this.#offer = () => pluginOffer(set.plugins(), this.#reviews(), { standing, say: this.#options.say });
+    this.#offer = () =>
+      pluginOffer(set.plugins(), this.#reviews(), { standing, acts: this.#options.acts, say: this.#options.say });
     this.#readLock = () => (this.#wanted === undefined ? undefined : kept.relock(this.#wanted));
     const { file } = this.#wanted ?? {};
     if (file !== undefined)

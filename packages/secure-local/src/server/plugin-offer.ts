@@ -1,6 +1,7 @@
 // Makes what plugins offer into tools, prompts and resources: names of their own, every text cleaned, schemas tried.
 import {
   type Block,
+  type Context,
   type JsonSchema,
   type PromptDefinition,
   type ResourceDefinition,
@@ -19,6 +20,10 @@ import type {
 } from "../plugins/plugin-description.js";
 import { PluginError } from "../plugins/plugin-error.js";
 import type { BuiltinTool, ToolAnswer } from "../tools/tool.js";
+import type { Act, Leave } from "../capabilities/leave.js";
+import type { AskLeave, PluginAct } from "../plugins/plugin-powers.js";
+import type { CallOptions } from "../plugins/plugin-process.js";
+import type { SharedPowers } from "../tools/tool-definition.js";
 import { ownName } from "./plugin-items.js";
 import type { PluginReview } from "./plugin-reviews.js";
 
@@ -43,6 +48,8 @@ export interface PluginOffer {
 export interface PluginOfferOptions {
   /** What of a plugin is withheld now, by kind and name, and why: asked right before each call of it. */
   readonly standing: (plugin: string) => ReadonlyMap<string, string> | undefined;
+  /** Leave for what a plugin asks for in the course of a call. */
+  readonly acts: SharedPowers["acts"];
   readonly say: (line: string) => void;
 }
 
@@ -50,11 +57,11 @@ export interface PluginOfferOptions {
 export function pluginOffer(
   plugins: readonly Plugin[],
   reviews: readonly PluginReview[],
-  { standing, say }: PluginOfferOptions,
+  { standing, acts, say }: PluginOfferOptions,
 ): PluginOffer {
   const offered = plugins.flatMap((plugin): Offered[] => {
     const review = reviews.find((each) => each.description === plugin.description);
-    return review === undefined ? [] : [{ plugin, ...sifted(review), stands: () => standing(plugin.name) }];
+    return review === undefined ? [] : [{ plugin, ...sifted(review), stands: () => standing(plugin.name), acts }];
   });
   const tools = offered.flatMap((offer) => offer.tools.map((tool) => toolOf(offer, tool)));
   return {
@@ -70,6 +77,7 @@ type Offered = {
   readonly plugin: Plugin;
   /** What of it is withheld by now. */
   readonly stands: () => ReadonlyMap<string, string> | undefined;
+  readonly acts: SharedPowers["acts"];
 } & ReturnType<typeof sifted>;
 
 /** Refuses what was withheld since this call was admitted: a person may have been asked meanwhile. */
@@ -118,14 +126,26 @@ function toolOf(offered: Offered, tool: DescribedTool): AnyTool {
       idempotentHint: hints["idempotentHint"] === true,
       openWorldHint: hints["openWorldHint"] !== false,
     },
-    async run(args, { signal, progress }) {
+    async run(args, powers) {
       const denied = objectionTo(offered, `tool ${name}`);
       if (denied !== undefined) return { failed: denied, rule: QUARANTINE };
       try {
+        const { progress } = powers;
         const tell = (done: number, total?: number, message?: string): void =>
           void progress(done, total, message).catch(() => undefined);
+        const within = new WithinCall({
+          plugin: plugin.name,
+          item: name,
+          under: powers,
+          acts: (act) => powers.acts(act),
+        });
         return answerOf(
-          readAnswer(await plugin.call({ tool: tool.name, arguments: args }, { signal, progress: tell })),
+          readAnswer(
+            await plugin.call(
+              { tool: tool.name, arguments: args },
+              { signal: within.signal, leave: within.leave, progress: tell },
+            ),
+          ),
         );
       } catch (error) {
         if (error instanceof PluginError) return { failed: error.message };
@@ -166,9 +186,10 @@ function promptOf(offered: Offered, prompt: DescribedPrompt): [string, AnyPrompt
     ...(title === undefined ? {} : { title }),
     ...(description === undefined ? {} : { description }),
     arguments: cleanValue(prompt.arguments),
-    run: async (args, { signal }) => {
+    run: async (args, ctx) => {
       refuse(objectionTo(offered, `prompt ${name}`));
-      const { text } = readAnswer(await plugin.call({ prompt: prompt.name, arguments: args }, { signal }));
+      const within = withinCall(offered, name, ctx);
+      const { text } = readAnswer(await plugin.call({ prompt: prompt.name, arguments: args }, within));
       return text;
     },
   };
@@ -183,9 +204,9 @@ function resourceOf(offered: Offered, resource: DescribedResource): [string, Res
     ...(name === undefined ? {} : { name }),
     ...(description === undefined ? {} : { description }),
     ...(mimeType === undefined ? {} : { mimeType: cleanText(mimeType) }),
-    read: async ({ signal }) => {
+    read: async (ctx) => {
       refuse(objectionTo(offered, `resource ${uri}`));
-      return readAnswer(await plugin.call({ resource: uri }, { signal })).text;
+      return readAnswer(await plugin.call({ resource: uri }, withinCall(offered, uri, ctx))).text;
     },
   };
   return [uri, definition];
@@ -193,4 +214,63 @@ function resourceOf(offered: Offered, resource: DescribedResource): [string, Res
 
 function refuse(denied: string | undefined): void {
   if (denied !== undefined) throw new RpcError(INVALID_PARAMS, denied, { rule: QUARANTINE });
+}
+
+function withinCall({ plugin, acts }: Offered, item: string, ctx: Context): WithinCall {
+  return new WithinCall({ plugin: plugin.name, item, under: ctx, acts: (act) => acts({ ...act, ctx }) });
+}
+
+interface WithinCallOptions {
+  readonly plugin: string;
+  /** The tool, prompt or resource that was called, as clients name it. */
+  readonly item: string;
+  /** Its signal is that of the request being served now: one call may take several rounds. */
+  readonly under: { readonly signal: AbortSignal };
+  readonly acts: (act: Act) => Promise<Leave>;
+}
+
+/** Binds what a plugin asks for to the one call it is for: all of it ends with the call. */
+class WithinCall implements Pick<CallOptions, "signal" | "leave"> {
+  readonly #options: WithinCallOptions;
+  readonly #over = new AbortController();
+  readonly #followed = new WeakSet<AbortSignal>();
+  #last: Promise<unknown> = Promise.resolve();
+  readonly signal: AbortSignal = this.#over.signal;
+
+  constructor(options: WithinCallOptions) {
+    this.#options = options;
+    this.#follow();
+  }
+
+  /** One at a time: a person who is asked about two things at once reads neither. */
+  readonly leave: AskLeave = (act) => {
+    const asked = this.#last.then(() => this.#ask(act));
+    this.#last = asked.catch(() => undefined);
+    return asked;
+  };
+
+  async #ask(act: PluginAct): Promise<Leave> {
+    const { plugin, item, acts } = this.#options;
+    const actor = `plugin:${plugin}`;
+    try {
+      if (act.kind === "fetch") {
+        const { method, url } = act;
+        return await acts({ actor, arguments: { method, url, plugin, for: item } });
+      }
+      const { command, args } = act;
+      return await acts({ actor, tool: "run_command", arguments: { command, arguments: args, plugin, for: item } });
+    } finally {
+      // A question may have ended one round, and its answer begun another.
+      this.#follow();
+    }
+  }
+
+  #follow(): void {
+    const { signal } = this.#options.under;
+    if (this.#followed.has(signal)) return;
+    this.#followed.add(signal);
+    const end = (): void => this.#over.abort(signal.reason);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  }
 }

@@ -10,6 +10,7 @@ import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
+import type { SharedPowers } from "../tools/tool-definition.js";
 import { unwatchedSchemas } from "./database-family.js";
 import { lazyDatabases } from "./lazy-databases.js";
 import { lazyFetch } from "./lazy-fetch.js";
@@ -86,7 +87,8 @@ export class SecureServer {
       ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
     });
     rememberSecrets(policy, say);
-    const powers = { fetch: lazyFetch(current), clock: systemClock, files: files.files, databases };
+    const acts: SharedPowers["acts"] = (act) => this.#guard.acts(act);
+    const powers = { fetch: lazyFetch(current), clock: systemClock, files: files.files, databases, acts };
     this.#offer = new Offer(this.server, {
       powers,
       catalogue,
@@ -113,6 +115,7 @@ export class SecureServer {
   #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "copies" | "builtIn" | "say">): LazyPlugins {
     return new LazyPlugins({
       ...given,
+      acts: (act) => this.#guard.acts(act),
       audit: this.#audit,
       changed: () => this.#pluginsChanged(),
       locked: ({ kind, file, text }) => {

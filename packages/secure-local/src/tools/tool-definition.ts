@@ -4,6 +4,7 @@ import type { Clock } from "../capabilities/clock.js";
 import type { Databases } from "../capabilities/databases/databases.js";
 import type { PolicyFetch } from "../capabilities/fetch.js";
 import type { Files } from "../capabilities/files/files.js";
+import type { Act, Leave } from "../capabilities/leave.js";
 import type { BuiltinTool, ToolAnswer, ToolFailure, ToolPowers } from "./tool.js";
 
 /** Names, in the `_meta` of a failed result, the rule that refused what the tool tried; the guard puts it on record. */
@@ -14,6 +15,8 @@ export interface SharedPowers {
   readonly fetch: PolicyFetch;
   readonly clock: Clock;
   readonly files: (ctx: Context) => Files;
+  /** Asked before something is done for a call by a program that serves it. */
+  readonly acts: (act: Act & { readonly ctx: Context }) => Promise<Leave>;
   readonly databases: Databases;
 }
 
@@ -45,13 +48,15 @@ class CallPowers implements ToolPowers {
   readonly databases: Databases;
   readonly #ctx: Context;
   readonly #files: SharedPowers["files"];
+  readonly #acts: SharedPowers["acts"];
 
-  constructor(ctx: Context, { fetch, clock, files, databases }: SharedPowers) {
+  constructor(ctx: Context, { fetch, clock, files, databases, acts }: SharedPowers) {
     this.fetch = fetch;
     this.clock = clock;
     this.databases = databases;
     this.#ctx = ctx;
     this.#files = files;
+    this.#acts = acts;
   }
 
   get files(): Files {
@@ -60,6 +65,11 @@ class CallPowers implements ToolPowers {
 
   get signal(): AbortSignal {
     return this.#ctx.signal;
+  }
+
+  get acts(): ToolPowers["acts"] {
+    const ctx = this.#ctx;
+    return (act) => this.#acts({ ...act, ctx });
   }
 
   get progress(): ToolPowers["progress"] {

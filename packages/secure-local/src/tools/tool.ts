@@ -4,6 +4,7 @@ import type { Clock } from "../capabilities/clock.js";
 import type { Databases } from "../capabilities/databases/databases.js";
 import type { PolicyFetch } from "../capabilities/fetch.js";
 import type { Files } from "../capabilities/files/files.js";
+import type { Act, Leave } from "../capabilities/leave.js";
 
 /** What a tool is handed for one call. */
 export interface ToolPowers {
@@ -19,6 +20,8 @@ export interface ToolPowers {
    * pace with a slow reader.
    */
   progress(done: number, total?: number, message?: string): Promise<void>;
+  /** Leave to do something for this call that a program wants, not its caller. To be asked for right before it is done. */
+  acts(act: Act): Promise<Leave>;
 }
 
 /** The text of an answer, data with a text, or the sentence that says why there is none (a result with `isError: true`). */

@@ -8,7 +8,7 @@ import { SecretBroker } from "../../src/capabilities/secret-broker.js";
 import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { PluginGrant } from "../../src/policy/plugins-policy.js";
-import { PluginPowers } from "../../src/plugins/plugin-powers.js";
+import { type ForCall, PluginPowers } from "../../src/plugins/plugin-powers.js";
 import { PluginAsks } from "../../src/plugins/plugin-asks.js";
 import { PluginError } from "../../src/plugins/plugin-error.js";
 import { PluginProcess } from "../../src/plugins/plugin-process.js";
@@ -35,8 +35,8 @@ export default definePlugin({
 `;
 const PYTHON = `
 import json, sys
-def ask(what):
-    print(json.dumps({"ask": 1, **what}), flush=True)
+def ask(what, call):
+    print(json.dumps({"ask": 1, "for": call["id"], **what}), flush=True)
     for line in sys.stdin:
         told = json.loads(line)
         if told.get("answered") == 1:
@@ -44,7 +44,7 @@ def ask(what):
 for line in sys.stdin:
     call = json.loads(line)
     if "tool" in call:
-        told = ask(call["arguments"])
+        told = ask(call["arguments"], call)
         print(json.dumps({"id": call["id"], "content": json.dumps(told.get("value", told.get("error")))}), flush=True)
 `;
 const MANIFEST =
@@ -156,18 +156,22 @@ describe("asks", () => {
   test("of one process are sixteen at a time; what is not there and what fails is told without its text", async () => {
     const sent: object[] = [];
     const ended: AbortSignal[] = [];
-    const answer = (asked: object, signal: AbortSignal): Promise<unknown> => {
+    const answer = (asked: object, { signal }: ForCall): Promise<unknown> => {
       ended.push(signal);
       if ("fail" in asked) throw new Error("secret text");
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
     };
-    const asks = new PluginAsks({ answer, send: (message) => sent.push(message) });
-    asks.take({ ask: 0, fail: true });
+    const outside: object[] = [];
+    const told = (asked: object, isTooMuch: boolean): number => outside.push({ ...asked, isTooMuch });
+    const asks = new PluginAsks({ answer, send: (message) => sent.push(message), outside: told });
+    const [call, other] = [new AbortController(), new AbortController()];
+    const leave = (): Promise<object> => Promise.resolve({});
+    asks.take({ ask: 0, fail: true }, { signal: other.signal, leave });
     await vi.waitFor(() => expect(sent).toEqual([{ answered: 0, error: "The host failed to do it." }]));
-    const call = new AbortController();
-    for (let id = 1; id <= 16; id += 1) asks.take({ ask: id }, id === 1 ? call.signal : undefined);
-    for (const odd of [null, {}, [], undefined]) asks.take({ ask: odd });
-    asks.take({ ask: 17 });
+    for (let id = 1; id <= 16; id += 1)
+      asks.take({ ask: id }, { signal: (id === 1 ? call : new AbortController()).signal, leave });
+    for (const odd of [null, {}, [], undefined]) asks.take({ ask: odd }, { signal: other.signal, leave });
+    asks.take({ ask: 17 }, { signal: other.signal, leave });
     await vi.waitFor(() => expect(sent).toHaveLength(2));
     expect(sent[1]).toMatchObject({ answered: 17, error: expect.stringMatching(/^16 asks are under way/) as string });
     call.abort(new Error("cancelled"));
@@ -175,6 +179,13 @@ describe("asks", () => {
     asks.close();
     await vi.waitFor(() => expect(sent).toHaveLength(18));
     expect(ended.slice(1).every(({ aborted }) => aborted)).toBe(true);
+    for (let id = 1; id <= 1_002; id += 1) asks.take({ ask: id, run: {} }, undefined);
+    await vi.waitFor(() => expect(sent).toHaveLength(18 + 1_002));
+    expect(sent.at(-1)).toMatchObject({
+      error: expect.stringMatching(/^Refused: a plugin acts within a call/) as string,
+    });
+    expect(outside).toHaveLength(16 + 2);
+    expect(outside.at(-1)).toEqual({ run: {}, isTooMuch: true });
   });
 
   test.each([
@@ -201,7 +212,13 @@ describe("asks", () => {
       refused: () => undefined,
       runs: () => Promise.reject(new Error("disk full")),
     });
-    const asked = powers.answer({ run: { command: "count", args: [] } }, new AbortController().signal);
+    const asked = powers.answer(
+      { run: { command: "count", args: [] } },
+      {
+        signal: new AbortController().signal,
+        leave: () => Promise.resolve({}),
+      },
+    );
     await expect(asked).rejects.toThrow(/^The audit log is unavailable, so nothing is run/);
   });
 
@@ -218,8 +235,8 @@ describe("asks", () => {
 });
 
 test("a plugin that asks and never reads is ended before its answers fill the memory", async () => {
-  const asks = Array.from({ length: 16 }, (_, ask) => `${JSON.stringify({ ask })}\n`).join("");
-  const script = `process.stdout.write(${JSON.stringify(asks)}); setInterval(() => {}, 1000);`;
+  const asks = Array.from({ length: 16 }, (_, ask) => `${JSON.stringify({ ask, for: 1 })}\n`).join("");
+  const script = `process.stdin.once("data", () => { process.stdin.pause(); process.stdout.write(${JSON.stringify(asks)}); }); setInterval(() => {}, 1000);`;
   const command = { executable: process.execPath, args: ["-e", script], limits: LIMITS };
   const child = startWalled(noWall, command, ["pipe", "pipe", "pipe"]);
   const page = "x".repeat(4 * 1024 * 1024);
@@ -228,7 +245,9 @@ test("a plugin that asks and never reads is ended before its answers fill the me
     asked: () => Promise.resolve(page),
     ended: () => undefined,
   });
+  const call = asking.call({ tool: "x" }).catch(String);
   await once(child, "close");
+  expect(await call).toMatch(/ended before it answered/);
   expect(asking.stray).toBe(0);
   expect(child.signalCode).toBe("SIGKILL");
 });

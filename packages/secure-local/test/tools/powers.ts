@@ -24,9 +24,9 @@ export function fakeClock(): Clock & { readonly slept: number[] } {
 }
 
 export function powers(given: Partial<ToolPowers> = {}): ToolPowers {
-  const { fetch, clock, files, databases } = sharedPowers();
+  const { fetch, clock, files, databases, acts } = sharedPowers();
   const signal = new AbortController().signal;
-  return { fetch, clock, files: files(), databases, signal, progress: () => Promise.resolve(), ...given };
+  return { fetch, clock, files: files(), databases, signal, progress: () => Promise.resolve(), acts, ...given };
 }
 
 /** What tools registered in a server are given: the fake clock, no network, no files. */
@@ -37,6 +37,7 @@ export function sharedPowers(): SharedPowers & { readonly files: () => Files } {
     clock: fakeClock(),
     files: () => files,
     databases: new PolicyDatabases(builtInPolicy),
+    acts: () => Promise.resolve({ text: "Denied. Nothing is done here.", rule: "test" }),
   };
 }
 

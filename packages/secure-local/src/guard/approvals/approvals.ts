@@ -20,6 +20,9 @@ export interface AskedCall {
   readonly ctx: Context;
   readonly tool: string;
   readonly destructive: boolean;
+  /** Who does it for the call; absent where it is the call itself. See `ApprovalCall`. */
+  readonly actor?: string | undefined;
+  readonly isPart?: boolean | undefined;
   /** What the handler will get. */
   readonly arguments: unknown;
   /** What the session has read, where the tool can send it out. */
@@ -36,6 +39,8 @@ export interface NotApproved {
 export interface Underway {
   readonly guarded: Guarded;
   readonly deadline: Deadline;
+  /** Whether it was tainted when it was asked about. */
+  tainted?: boolean;
 }
 
 export interface ApprovalsOptions {
@@ -215,9 +220,13 @@ class Case {
 
   /** What the record says beside what every record of a call says. */
   detail(more: Readonly<Record<string, unknown>>): { readonly rule: Rule; readonly detail: Record<string, unknown> } {
-    const { taint } = this.call;
+    const { taint, actor, tool, arguments: args } = this.call;
+    const does = actor === undefined ? {} : { actor, does: { tool, arguments: args } };
     const tainted = taint === undefined ? {} : { tainted: taint };
-    return { rule: this.#rule, detail: { question: this.question.id, call: this.digest, ...tainted, ...more } };
+    return {
+      rule: this.#rule,
+      detail: { question: this.question.id, call: this.digest, ...does, ...tainted, ...more },
+    };
   }
 
   refused(reason: string): NotApproved {
