@@ -1,18 +1,17 @@
 // `run` under a policy: decides, finds the program and its files, and runs it behind the wall.
-import type { CommandPath } from "../policy/decide-command.js";
 import { decideCommand } from "../policy/decide-command.js";
-import type { AllowedCommand } from "../policy/commands-policy.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import type { Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/rule.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { endWalled, startWalled } from "../sandbox/start-walled.js";
-import { type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
+import { type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { CappedOutput } from "./capped-output.js";
-import { checkedExecutable } from "./checked-executable.js";
+import type { AllowedCommand } from "../policy/commands-policy.js";
+import { checkedExecutable, type Executable } from "./checked-executable.js";
 import { FileError } from "./files/file-error.js";
 import { ownFiles } from "./files/own-files.js";
-import { commandReach } from "./command-reach.js";
+import { type CommandView, commandView } from "./command-view.js";
 import type { Run, RunOptions, RunResult } from "./run.js";
 import { RunError } from "./run-error.js";
 import { surround } from "./surround.js";
@@ -50,22 +49,42 @@ async function runOnce(policy: Policy, { name, args, own }: Asked, { signal }: R
   if (!allowed || command === undefined) throw new RunError("denied", reason, lined(rule));
   const wall = await findWall(policy.sandbox);
   const { reach, handed } = await checkedExecutable(command);
-  const files = await filesOf(policy, { command, paths, own });
+  const where = { policy, own: await ownFiles(policy, own), wall: wall.name };
+  const view = await commandView(where, { args, paths, workingDirectory: command.workingDirectory });
+  try {
+    return await runIn(view, { policy, command, wall, program: { reach, handed }, signal });
+  } finally {
+    view.close();
+  }
+}
+
+interface Prepared {
+  readonly policy: Policy;
+  readonly command: AllowedCommand;
+  readonly wall: Wall;
+  readonly program: Executable;
+  readonly signal: AbortSignal | undefined;
+}
+
+async function runIn(
+  view: CommandView,
+  { policy, command, wall, program, signal }: Prepared,
+): Promise<RunResult> {
   // Its files are those named by its arguments, so that of the policy only the network is left.
   const surroundings = await surround(grantedPolicy(policy, { network: command.network }), {
     own: [],
     wall,
-    owner: ["command", name],
+    owner: ["command", command.name],
   });
   const { limits, egress } = surroundings;
   try {
     const walled: WalledCommand = {
       executable: command.executable,
-      args,
+      args: view.args,
       env: Object.fromEntries(command.env),
-      workingDirectory: command.workingDirectory,
-      reach: [...surroundings.reach, ...reach, ...files],
-      handed,
+      workingDirectory: view.workingDirectory,
+      reach: [...surroundings.reach, ...program.reach, ...view.reach],
+      handed: program.handed,
       limits,
       egress,
     };
@@ -74,16 +93,6 @@ async function runOnce(policy: Policy, { name, args, own }: Asked, { signal }: R
   } finally {
     await surroundings.close();
   }
-}
-
-interface FilesWanted {
-  readonly command: AllowedCommand;
-  readonly paths: readonly CommandPath[];
-  readonly own: readonly string[];
-}
-
-async function filesOf(policy: Policy, { command, paths, own }: FilesWanted): Promise<Reach[]> {
-  return commandReach(policy, await ownFiles(policy, own), { paths, workingDirectory: command.workingDirectory });
 }
 
 interface Term {
@@ -108,9 +117,10 @@ function finish(wall: Wall, command: WalledCommand, { timeoutMs, signal }: Term)
       clearTimeout(timer);
       signal?.removeEventListener("abort", end);
     };
-    child.once("error", (error: NodeJS.ErrnoException) => {
+    child.once("error", (error: NodeJS.ErrnoException | WallError) => {
       settle();
-      reject(new RunError("executable", `The program cannot be started (${error.code ?? error.message}).`));
+      if (error instanceof WallError) reject(new RunError("denied", error.message));
+      else reject(new RunError("executable", `The program cannot be started (${error.code ?? error.message}).`));
     });
     child.once("close", (code, ended) => {
       settle();

@@ -1,8 +1,15 @@
-// Turns the files a policy allows into what a sandbox sees: whole folders, with what is denied in them covered.
-import { readdir, realpath, stat } from "node:fs/promises";
+// Turns the files a policy allows into what a sandbox sees: what was found and judged, by handle, and a judge for what lies in it.
+import { readdir } from "node:fs/promises";
+import { statSync } from "node:fs";
 import type { Policy } from "../policy/policy.js";
-import { type Reach, WallError } from "../sandbox/wall.js";
+import { type Held, type Reach, type Wall, WallError } from "../sandbox/wall.js";
+import { FileError } from "./files/file-error.js";
 import { FileRules, type OwnFiles } from "./files/file-rules.js";
+import { Finder } from "./files/finder.js";
+import type { Found } from "./files/lookup.js";
+import { portableLookup } from "./files/portable-lookup.js";
+import { procLookup } from "./files/proc-lookup.js";
+import { RootsInUse } from "./files/roots-in-use.js";
 
 /** More than a project with its packages has; looking for denied names among more would hold up every start. */
 const MAX_ENTRIES = 200_000;
@@ -13,11 +20,106 @@ export interface Wanted {
   readonly access: "read" | "write" | "most";
 }
 
+/** Finds what a sandbox is to see, each as the file tools find it. */
+export class SandboxView {
+  readonly #rules: FileRules;
+  readonly #finder: Finder;
+  readonly #roots: RootsInUse;
+  readonly #wall: Wall["name"];
+  readonly #budget = { left: MAX_ENTRIES };
+
+  private constructor(rules: FileRules, wall: Wall["name"]) {
+    const lookup = process.platform === "linux" ? procLookup : portableLookup;
+    this.#rules = rules;
+    this.#roots = new RootsInUse(lookup);
+    this.#finder = new Finder(lookup, this.#roots);
+    this.#wall = wall;
+  }
+
+  /** `work` gets a view that ends with it; what it found stays held. */
+  static async during<T>(
+    { policy, own, wall }: { readonly policy: Policy; readonly own: OwnFiles; readonly wall: Wall["name"] },
+    work: (view: SandboxView) => Promise<T>,
+  ): Promise<T> {
+    const view = new SandboxView(await FileRules.of(policy, own), wall);
+    try {
+      return await work(view);
+    } finally {
+      view.#roots.keepOnly([]);
+    }
+  }
+
+  /**
+   * The file or folder, with a judge for what lies in it, and where nothing can ask one, covers for what is denied. Undefined when
+   * there is no such thing. @throws FileError for what may not be reached
+   */
+  async reach({ path, access }: Wanted): Promise<readonly [Reach, ...Reach[]] | undefined> {
+    const found = await this.#find(path, access);
+    if (found === undefined) return undefined;
+    const { what, writable } = found;
+    const folder = what.stats.isDirectory();
+    const judge = (below: string, op: "read" | "write" | "list"): boolean => this.#rules.judge(below, op) === undefined;
+    const covers: Reach[] = [];
+    const reached = writable ? "write" : "read";
+    if (folder && this.#wall === "sandbox-exec") await this.#cover(what.path, reached, covers);
+    return [{ path: what.path, access: reached, held: held(what), ...(folder ? { judge } : {}) }, ...covers];
+  }
+
+  /** Where a file is to be made that is not there: its folder, and its name. @throws FileError */
+  async placeFor(path: string): Promise<{ readonly folder: Reach; readonly path: string }> {
+    const terms = { rules: this.#rules, client: undefined };
+    const { folder, name, path: real } = await this.#finder.place(terms, path, "write");
+    const judge = (below: string, op: "read" | "write" | "list"): boolean => this.#rules.judge(below, op) === undefined;
+    if (name === "" || !folder.stats.isDirectory())
+      throw new FileError("not-found", `"${path}" has no folder to be made in.`);
+    return { folder: { path: folder.path, access: "write", held: held(folder), judge }, path: real };
+  }
+
+  async #find(path: string, access: Wanted["access"]): Promise<{ readonly what: Found; readonly writable: boolean } | undefined> {
+    const terms = { rules: this.#rules, client: undefined };
+    const first = access === "read" ? "read" : "write";
+    try {
+      return { what: await this.#finder.find(terms, path, first), writable: first === "write" };
+    } catch (error) {
+      if (!(error instanceof FileError)) throw error;
+      if (error.code === "not-found") return undefined;
+      if (error.code !== "denied") throw error;
+      if (access === "most") return await this.#find(path, "read");
+      // Something in the folder may be reached, if not the folder as such.
+      const listed = await this.#finder.find(terms, path, "list").catch(() => undefined);
+      if (listed?.stats.isDirectory()) return { what: listed, writable: access === "write" };
+      listed?.close();
+      throw error;
+    }
+  }
+
+  /** Finds what in a folder may not be read, or not written where the folder may be. */
+  async #cover(folder: string, access: "read" | "write", covers: Reach[]): Promise<void> {
+    for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+      this.#budget.left -= 1;
+      if (this.#budget.left < 0) {
+        throw new WallError(
+          `There are more than ${MAX_ENTRIES} files to look through for a sandbox; grant smaller folders.`,
+        );
+      }
+      // A link leads nowhere inside but to what is seen there anyway.
+      if (entry.isSymbolicLink()) continue;
+      const path = `${folder}/${entry.name}`;
+      if (this.#rules.judge(path, "read") !== undefined) {
+        covers.push({ path, at: entry.isDirectory() ? `${path}/` : path, access: "hidden" });
+      } else if (access === "write" && this.#rules.judge(path, "write") !== undefined) {
+        covers.push({ path, access: "read" });
+        if (entry.isDirectory()) await this.#cover(path, "read", covers);
+      } else if (entry.isDirectory()) await this.#cover(path, access, covers);
+    }
+  }
+}
+
 /**
- * Rules of `filesystem` that name a file, or a folder with all that lies in it (`/data/**`), become what is seen inside. Names
- * that are denied or protected and exist are covered. What does not exist is left out. @throws WallError for other patterns
+ * Rules of `filesystem` that name a file, or a folder with all that lies in it (`/data/**`), become what is seen inside, where the
+ * policy writes it. What does not exist is left out. @throws WallError for other patterns, and for what may not be reached
  */
-export async function sandboxReach(policy: Policy, own: OwnFiles): Promise<Reach[]> {
+export async function sandboxReach(policy: Policy, own: OwnFiles, wall: Wall["name"]): Promise<Reach[]> {
   const { allowed, readable, readOnly } = policy.filesystem;
   const wanted: Wanted[] = [
     ...readable.rules.map(({ pattern }) => ({ path: wholePath(pattern), access: "read" as const })),
@@ -26,17 +128,20 @@ export async function sandboxReach(policy: Policy, own: OwnFiles): Promise<Reach
       access: readOnly === undefined ? ("write" as const) : ("read" as const),
     })),
   ];
-  const rules = await FileRules.of(policy, own);
-  const budget = { left: MAX_ENTRIES };
-  const reach = await Promise.all(wanted.map((each) => reachOf(each, rules, budget)));
-  return reach.flat();
-}
-
-/** What `paths` are by themselves, for a command that may use these and nothing else. */
-export async function pathReach(paths: readonly Wanted[], policy: Policy, own: OwnFiles): Promise<Reach[]> {
-  const rules = await FileRules.of(policy, own);
-  const budget = { left: MAX_ENTRIES };
-  return (await Promise.all(paths.map((each) => reachOf(each, rules, budget)))).flat();
+  return await SandboxView.during({ policy, own, wall }, async (view) => {
+    const reach: Reach[] = [];
+    try {
+      for (const each of wanted) {
+        const [first, ...covers] = (await view.reach(each)) ?? [];
+        if (first !== undefined) reach.push({ ...first, at: each.path }, ...covers);
+      }
+      return reach;
+    } catch (error) {
+      for (const { held: open } of reach) open?.close();
+      if (!(error instanceof FileError)) throw error;
+      throw new WallError(`What the policy allows cannot be seen in a sandbox. ${error.message}`);
+    }
+  });
 }
 
 function wholePath(pattern: string): string {
@@ -47,49 +152,15 @@ function wholePath(pattern: string): string {
   );
 }
 
-async function reachOf({ path, access: most }: Wanted, rules: FileRules, budget: { left: number }): Promise<Reach[]> {
-  const real = await realpath(path).catch(() => undefined);
-  if (real === undefined) return [];
-  const access = most === "most" ? (rules.judge(real, "write") === undefined ? "write" : "read") : most;
-  const refusal = rules.judge(real, access);
-  const folder = (await stat(real)).isDirectory();
-  if (refusal !== undefined && !(folder && rules.judge(real, "list") === undefined)) {
-    throw new WallError(`"${path}" cannot be seen in a sandbox. ${refusal.reason} (${refusal.rule})`);
-  }
-  const covers: Reach[] = [];
-  if (folder) await cover({ real, at: path }, { rules, budget, access }, covers);
-  return [{ path: real, at: path, access }, ...covers];
-}
-
-interface Covering {
-  readonly rules: FileRules;
-  readonly budget: { left: number };
-  readonly access: "read" | "write";
-}
-
-/** Finds what in a folder may not be read, or not written where the folder may be. */
-async function cover(folder: { real: string; at: string }, covering: Covering, found: Reach[]): Promise<void> {
-  const { rules, budget, access } = covering;
-  for (const entry of await readdir(folder.real, { withFileTypes: true }).catch(() => [])) {
-    budget.left -= 1;
-    if (budget.left < 0) {
-      throw new WallError(
-        `There are more than ${MAX_ENTRIES} files to look through for a sandbox; grant smaller folders.`,
-      );
-    }
-    // A link leads nowhere inside but to what is seen there anyway.
-    if (entry.isSymbolicLink()) continue;
-    const real = `${folder.real}/${entry.name}`;
-    const at = `${folder.at}/${entry.name}`;
-    if (rules.judge(real, "read") !== undefined) {
-      found.push({ path: real, at: entry.isDirectory() ? `${at}/` : at, access: "hidden" });
-      continue;
-    }
-    if (access === "write" && rules.judge(real, "write") !== undefined) {
-      found.push({ path: real, at, access: "read" });
-      if (entry.isDirectory()) await cover({ real, at }, { ...covering, access: "read" }, found);
-    } else if (entry.isDirectory()) {
-      await cover({ real, at }, covering, found);
-    }
-  }
+function held({ at, close }: Found): Held {
+  const { dev, ino } = statSync(at, { bigint: true });
+  let open = true;
+  return {
+    dev,
+    ino,
+    close: () => {
+      if (open) close();
+      open = false;
+    },
+  };
 }

@@ -1,7 +1,7 @@
 // Makes the surroundings of a sandboxed program out of the policy it lives under: files, limits, and its way out.
 import type { Policy } from "../policy/policy.js";
 import type { NetworkPolicy } from "../policy/reach-policy.js";
-import type { Wall, WalledCommand } from "../sandbox/wall.js";
+import type { Reach, Wall, WalledCommand } from "../sandbox/wall.js";
 import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
 import type { OwnFiles } from "./files/file-rules.js";
 import { keptHome } from "./kept-home.js";
@@ -41,13 +41,16 @@ export async function surround(
   const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
   const kept = wall.name !== "none" && homes !== undefined && owner !== undefined;
   const home = kept ? [await keptHome(homes, owner)] : [];
-  const reach = wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own)), ...home];
+  const reach: readonly Reach[] = wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own, wall.name)), ...home];
   const proxied = wall.name !== "none" && reachesOut(policy.network);
   const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;
   // Elsewhere than on Linux a sandbox has no loopback of its own.
   const door = proxy !== undefined && wall.name === "sandbox-exec" ? await LoopbackDoor.open(proxy.socket) : undefined;
-  const close = async (): Promise<void> => void (await Promise.all([door?.close(), proxy?.close()]));
+  const close = async (): Promise<void> => {
+    for (const { held } of reach) held?.close();
+    await Promise.all([door?.close(), proxy?.close()]);
+  };
   return { reach, limits, egress: door?.url ?? proxy?.socket, close };
 }
 

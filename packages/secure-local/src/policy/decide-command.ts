@@ -9,6 +9,9 @@ import type { Rule } from "./rule.js";
 export interface CommandPath {
   readonly path: string;
   readonly access: "read" | "write";
+  /** Which argument it stands in, and what stands before it there (`--file=`). */
+  readonly argument: number;
+  readonly before: string;
 }
 
 export interface CommandDecision extends Decision {
@@ -48,6 +51,8 @@ class Reading {
   readonly #seen: Set<string> = new Set();
   #position = 0;
   #times = 0;
+  /** Where the text stands that is being read. */
+  #place: Pick<CommandPath, "argument" | "before"> = { argument: 0, before: "" };
 
   constructor(policy: Policy, command: AllowedCommand) {
     this.#policy = policy;
@@ -61,10 +66,11 @@ class Reading {
     let flagsEnded = false;
     for (let at = 0; at < given.length; at++) {
       const text = given[at]!;
+      this.#place = { argument: at, before: "" };
       if (text.includes("\0")) return refused(rule, `An argument of "${name}" holds a NUL character.`);
       if (!flagsEnded && text === "--" && at >= fixed) flagsEnded = true;
       else if (!flagsEnded && at >= fixed && this.#isFlag(text)) {
-        const used = this.#flag(text, given[at + 1]);
+        const used = this.#flag(text, at, given[at + 1]);
         if (typeof used === "object") return used;
         at += used;
       } else {
@@ -97,7 +103,7 @@ class Reading {
   }
 
   /** How many further arguments the flag took, or why it is refused. */
-  #flag(text: string, after: string | undefined): number | CommandDecision {
+  #flag(text: string, at: number, after: string | undefined): number | CommandDecision {
     const { name, flags, rule } = this.#command;
     const equals = text.indexOf("=");
     const flagName = equals < 0 ? text : text.slice(0, equals);
@@ -109,6 +115,7 @@ class Reading {
       return equals < 0 ? 0 : refused(flag.rule, `The flag "${flagName}" of "${name}" takes no value.`);
     }
     const value = equals < 0 ? after : text.slice(equals + 1);
+    this.#place = equals < 0 ? { argument: at + 1, before: "" } : { argument: at, before: `${flagName}=` };
     const good = value !== undefined && !this.#dashed(flag.value, value) && this.#fits(flag.value, value);
     if (!good) return refused(flag.rule, `The flag "${flagName}" of "${name}" needs ${words(flag.value)}.`);
     return equals < 0 ? 1 : 0;
@@ -151,7 +158,7 @@ class Reading {
   #path(text: string, access: CommandPath["access"]): boolean {
     const path = resolve(this.#command.workingDirectory ?? "/", text);
     if (text === "" || !decide(this.#policy, { kind: "file", path, op: access }).allowed) return false;
-    this.#paths.push({ path, access });
+    this.#paths.push({ path, access, ...this.#place });
     return true;
   }
 }

@@ -1,10 +1,10 @@
 // The wall on Linux: bubblewrap, with a system call filter of our own and limits set from inside.
 import { Buffer } from "node:buffer";
+import { firstProgram, RELAY_PORT } from "./first-program.js";
 import { linuxRoot, type LinuxRoot } from "./linux-root.js";
 import { KeptBytes } from "./kept-bytes.js";
-import { type Relay, relay, RELAY_PORT } from "./relay.js";
 import { certificateEnvironment, proxyEnvironment, socksEnvironment } from "./relayed.js";
-import { seccompFilter } from "./seccomp-filter.js";
+import { commandFilter, seccompFilter } from "./seccomp-filter.js";
 import type { Processor } from "./system-calls.js";
 import {
   BASE_ENVIRONMENT,
@@ -16,39 +16,18 @@ import {
   type Reach,
   type Wall,
   type WalledCommand,
-  type WallLimits,
 } from "./wall.js";
 
 /** Where the programs are that make the wall. */
 export interface WallPrograms {
   readonly bwrap: string;
-  /**
-   * A POSIX shell, seen under the same path inside, so it has to lie in /usr or /bin. It runs one fixed script; what comes from
-   * elsewhere reaches it as arguments only.
-   */
-  readonly sh: string;
-  /** Likewise, where there is one. */
-  readonly perl?: string;
+  /** Seen under the same path inside, so it has to lie in /usr or /bin. It runs fixed texts; what comes from elsewhere reaches it as arguments only. */
+  readonly perl: string;
 }
 
 /** First file descriptor behind stdin, stdout and stderr. */
 const FIRST_FEED = 3;
-/**
- * Tells that it is there, and begins only when it is told to. By then the kernel knows to end the sandbox with this process:
- * whoever is killed before leaves a closed gate, at which the sandbox ends.
- */
-const GATE = "echo >&3; read -r go <&3 || exit 1; exec 3<&-;";
-/** The relay has no limits of its own: it lives as long as the sandbox, and has to serve whatever passes. */
-const RELAY =
-  'up=$("$1" -e "$2" "$3" "$4" </dev/null 2>/dev/null &); shift 4; ' +
-  '[ "$up" = up ] || { echo "The way out of the sandbox could not be opened." >&2; exit 1; };';
-const RUN = 'exec "$@"';
-const KIB = 1024;
-const MIB = KIB * KIB;
-/** Bytes in a block of `ulimit -f`. */
-const BLOCK = 512;
-/** Open files of one process: enough for a package manager. */
-const OPEN_FILES = 4_096;
+const MIB = 1024 * 1024;
 /** /tmp may hold this many files of the longest length. */
 const SCRATCH_FILES = 4;
 const WORKING_DIRECTORY = "/tmp/work";
@@ -58,7 +37,7 @@ const PLAIN_ID = 1_000;
 export class Bubblewrap implements Wall {
   readonly name = "bubblewrap";
   readonly #programs: WallPrograms;
-  readonly #relay: Relay;
+  readonly #processor: Processor;
   readonly #root: LinuxRoot = linuxRoot();
   /** What is the same for every command; by whether it may use the network. */
   readonly #filters: Readonly<Record<"walled" | "connected", KeptBytes>>;
@@ -67,7 +46,7 @@ export class Bubblewrap implements Wall {
 
   constructor(programs: WallPrograms, processor: Processor) {
     this.#programs = programs;
-    this.#relay = relay(programs.perl);
+    this.#processor = processor;
     this.#filters = {
       walled: KeptBytes.of(seccompFilter(processor, { unixSockets: false })),
       connected: KeptBytes.of(seccompFilter(processor, { unixSockets: true })),
@@ -75,21 +54,32 @@ export class Bubblewrap implements Wall {
   }
 
   launch(command: WalledCommand): Launch {
-    const { egress } = command;
+    const { egress, limits, reach = [] } = command;
     const feeds: Feed[] = ["gate"];
     const feed = (bytes: Feed): string => String(FIRST_FEED + feeds.push(bytes) - 1);
-    const filter = feed(this.#filters[egress === undefined ? "walled" : "connected"]);
-    const args = [...this.#namespaces, "--seccomp", filter, ...this.#files(command, feed), ...environment(command)];
+    const all = feed(this.#filters[egress === undefined ? "walled" : "connected"]);
+    const args = [...this.#namespaces, "--seccomp", all, ...this.#files(command, feed), ...environment(command)];
     // Values of the environment would stand in the list of processes, for every user of this machine.
     const list = feed(Buffer.from(`${args.join("\0")}\0`));
-    const { program, text, port } = this.#relay;
-    const out = egress === undefined ? [] : [program, text, egress, port];
-    const script = [GATE, ...(egress === undefined ? [] : [RELAY]), ...limiting(command.limits), RUN].join(" ");
+    const judged = reach.filter(({ judge }) => judge !== undefined);
+    const filter =
+      judged.length > 0 || egress !== undefined
+        ? commandFilter(this.#processor, { keeper: judged.length > 0 })
+        : undefined;
+    const first = firstProgram(this.#programs.perl, this.#processor, {
+      limits,
+      egress,
+      kept: judged.map(({ path, at = path }) => at),
+      filter,
+      command: [command.executable, ...command.args],
+    });
     return {
       file: this.#programs.bwrap,
-      args: ["--args", list, "--", this.#programs.sh, "-c", script, "sh", ...out, command.executable, ...command.args],
+      args: ["--args", list, "--", ...first],
       env: {},
       feeds,
+      held: reach.filter(({ held }) => held !== undefined),
+      judged,
     };
   }
 
@@ -98,7 +88,6 @@ export class Bubblewrap implements Wall {
     feed: (bytes: Feed) => string,
   ): string[] {
     const scratch = String(limits.fileMb * SCRATCH_FILES * MIB);
-    const seen = egress === undefined ? reach : [...reach, ...this.#relay.reach];
     return [
       ...this.#root.mounts,
       ...["--proc", "/proc", ...this.#root.covers],
@@ -110,30 +99,13 @@ export class Bubblewrap implements Wall {
         ...["--perms", executable === true ? "0555" : "0444"],
         ...["--ro-bind-data", feed(bytes), path],
       ]),
-      ...[...seen].sort(byPath).flatMap(bind),
+      ...[...reach].sort(byPath).flatMap(bind),
       ...(egress === undefined ? [] : ["--ro-bind", egress, egress]),
       // What is not mounted lies in memory without a limit of its own.
       ...["--remount-ro", "/dev", "--remount-ro", "/"],
       ...["--chdir", workingDirectory ?? WORKING_DIRECTORY],
     ];
   }
-}
-
-/**
- * Set by the shell inside: the kernel counts processes by namespace, and outside they would be all of this user's. A command that
- * cannot be limited is not run. Shells do not agree on the letter for processes; POSIX has the units of `-f`.
- */
-function limiting({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits): string[] {
-  const limits = [
-    `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`,
-    // Not the address space: Node reserves many times what it uses.
-    `ulimit -d ${memoryMb * KIB}`,
-    `ulimit -f ${(fileMb * MIB) / BLOCK}`,
-    `ulimit -t ${cpuSeconds}`,
-    `ulimit -n ${OPEN_FILES}`,
-    "ulimit -c 0",
-  ];
-  return [`${limits.join(" && ")} || exit 1;`];
 }
 
 function namespaces(): string[] {

@@ -1,23 +1,19 @@
-// The relay of a sandbox that may use the network, in Perl: it is up in a few milliseconds where Node takes many times that.
+// The relay of a sandbox that may use the network, in Perl: offers the proxy outside, which is a Unix socket, on loopback.
 
 /**
- * Arguments: the socket of the proxy outside, and the port on loopback to offer it at. Says `up` once it listens, and closes its
- * output. No module is loaded, so the numbers are Linux's own, the same on both processors.
+ * Goes by what stands before this text: `$path` (the socket of the proxy) and `$door` (listening on loopback). No module is loaded,
+ * so the numbers are Linux's own, the same on both processors.
  */
 export const PERL_RELAY: string = String.raw`
-use strict;
-my ($path, $port) = @ARGV;
-my ($UNIX, $INET, $STREAM, $SET_FLAGS, $NONBLOCK, $INTERRUPTED, $AGAIN) = (1, 2, 1, 4, 04000, 4, 11);
+my ($UNIX, $STREAM, $SET_FLAGS, $NONBLOCK, $INTERRUPTED, $AGAIN) = (1, 1, 4, 04000, 4, 11);
 my ($CHUNK, $MOST_HELD, $MOST_PAIRS) = (65536, 262144, 128);
 $SIG{PIPE} = 'IGNORE';
 
-socket(my $door, $INET, $STREAM, 0) or exit 1;
-bind($door, pack('S n C4 x8', $INET, $port, 127, 0, 0, 1)) or exit 1;
-listen($door, 128) or exit 1;
 fcntl($door, $SET_FLAGS, $NONBLOCK) or exit 1;
-$| = 1;
-print 'up';
-close(STDOUT);
+# Who reads what the command writes is to see its end, whoever else is still there.
+close($_) for $gate, *STDIN, *STDOUT, *STDERR;
+# In their places, as no connection may get a number that stands for output.
+open(my $_null, '+<', '/dev/null') and syscall($call{dup3}, fileno($_null), $_, 0) for 0, 1, 2;
 
 # By file number: the handle, the number of its other half, what waits to be written to it,
 # whether it has said all, whether it was told that its other half has.

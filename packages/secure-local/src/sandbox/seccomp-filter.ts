@@ -13,7 +13,9 @@ const RETURN = 0x06;
 const ALLOW = 0x7fff_0000;
 const KILL_PROCESS = 0x8000_0000;
 const ERRNO = 0x0005_0000;
+const NOTIFY = 0x7fc0_0000;
 const EPERM = 1;
+const NOT_SUPPORTED = 95;
 const ENOSYS = 38;
 
 // Where the description of a call holds what: its number, the processor's mode, the low words of its arguments.
@@ -36,7 +38,12 @@ const AF_INET6 = 10;
 const AF_NETLINK = 16;
 const NETLINK_ROUTE = 0;
 
-type Target = "next" | "allow" | "refuse" | "absent" | "kill" | "clone" | "ioctl" | "socket" | "netlink";
+/** Opens nothing: a handle for what is there. */
+const O_PATH = 0o10000000;
+/** A file without a name, in a folder. */
+const O_TMPFILE = 0o20000000;
+
+type Target = "next" | "notify" | "unsupported" | "open" | "openat" | "allow" | "refuse" | "absent" | "kill" | "clone" | "ioctl" | "socket" | "netlink";
 
 interface Instruction {
   readonly code: number;
@@ -52,7 +59,45 @@ export interface FilterOptions {
 
 /** Returns the program in the byte order of both processors (little endian), for `bwrap --seccomp`. */
 export function seccompFilter(processor: Processor, options: FilterOptions): Buffer {
-  const blocks = blocksOf(processor, callNumbers(processor), options);
+  return assembled(blocksOf(processor, callNumbers(processor), options));
+}
+
+/** What a command is refused beyond that: Unix sockets. With a keeper it is handed all that is looked up by a path. */
+export function commandFilter(processor: Processor, { keeper }: { readonly keeper: boolean }): Buffer {
+  const calls = callNumbers(processor);
+  const begin: Instruction[] = [
+    { code: LOAD, value: MODE },
+    { code: IF_EQUAL, value: AUDIT_ARCH[processor], no: "kill" },
+    { code: LOAD, value: NUMBER },
+    is(calls.socket, "socket"),
+    ...(keeper ? keptCalls(calls) : []),
+    { code: RETURN, value: ALLOW },
+  ];
+  const flagsOf = (index: number): Instruction[] => [
+    load(index),
+    { code: IF_ANY_BIT, value: O_PATH, yes: "allow" },
+    { code: IF_ANY_BIT, value: O_TMPFILE, yes: "unsupported", no: "notify" },
+  ];
+  return assembled([
+    ["next", begin],
+    ["open", flagsOf(1)],
+    ["openat", flagsOf(2)],
+    ["socket", [load(0), { code: IF_EQUAL, value: AF_UNIX, yes: "refuse", no: "allow" }]],
+    ...ENDS,
+  ]);
+}
+
+function keptCalls({ opening, kept, openat2, firstUnknown }: CallNumbers): Instruction[] {
+  return [
+    ...[...opening].map(([number, index]) => is(number, index === 1 ? "open" : "openat")),
+    ...kept.map((number) => is(number, "notify")),
+    // Its flags are in memory, where a filter cannot look; programs fall back to openat.
+    is(openat2, "absent"),
+    { code: IF_AT_LEAST, value: firstUnknown, yes: "absent" },
+  ];
+}
+
+function assembled(blocks: readonly (readonly [Target, Instruction[]])[]): Buffer {
   const starts = new Map<Target, number>();
   const program: Instruction[] = [];
   for (const [label, block] of blocks) {
@@ -105,12 +150,18 @@ function blocksOf(processor: Processor, calls: CallNumbers, { unixSockets }: Fil
     ],
     // Programs list their own interfaces with it; of this sandbox there is only loopback.
     ["netlink", [load(2), { code: IF_EQUAL, value: NETLINK_ROUTE, yes: "allow", no: "refuse" }]],
-    ["allow", [{ code: RETURN, value: ALLOW }]],
-    ["refuse", [{ code: RETURN, value: ERRNO | EPERM }]],
-    ["absent", [{ code: RETURN, value: ERRNO | ENOSYS }]],
-    ["kill", [{ code: RETURN, value: KILL_PROCESS }]],
+    ...ENDS,
   ];
 }
+
+const ENDS: [Target, Instruction[]][] = [
+  ["allow", [{ code: RETURN, value: ALLOW }]],
+  ["refuse", [{ code: RETURN, value: ERRNO | EPERM }]],
+  ["absent", [{ code: RETURN, value: ERRNO | ENOSYS }]],
+  ["unsupported", [{ code: RETURN, value: ERRNO | NOT_SUPPORTED }]],
+  ["notify", [{ code: RETURN, value: NOTIFY }]],
+  ["kill", [{ code: RETURN, value: KILL_PROCESS }]],
+];
 
 function is(value: number, yes: Target): Instruction {
   return { code: IF_EQUAL, value, yes };

@@ -1,11 +1,12 @@
 // Starts a program behind a wall, and ends it with everything it started.
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import type { Buffer } from "node:buffer";
-import { closeSync, readFileSync } from "node:fs";
+import { closeSync, lstatSync, readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { inheritedFiles } from "./inherited-files.js";
 import { KeptBytes } from "./kept-bytes.js";
-import type { Feed, Wall, WalledCommand } from "./wall.js";
+import { serveKeeper } from "./serve-keeper.js";
+import { type Feed, type Launch, type Reach, type Wall, type WalledCommand, WallError } from "./wall.js";
 
 /** What becomes of stdin, stdout and stderr. */
 export type Streams = readonly [
@@ -22,7 +23,8 @@ const CLOSED_GATES = new WeakMap<ChildProcess, Duplex>();
 
 /** Listen to `error` and `exit`: a program that cannot be started tells it there. @throws WallError for what the wall cannot do */
 export function startWalled(wall: Wall, command: WalledCommand, streams: Streams): ChildProcess {
-  const { file, args, env, cwd, feeds } = wall.launch(command);
+  const launch = wall.launch(command);
+  const { file, args, env, cwd, feeds } = launch;
   const files = feeds.map((feed) => (feed instanceof KeptBytes ? feed.open() : undefined));
   try {
     const child = spawn(file, args, {
@@ -34,15 +36,15 @@ export function startWalled(wall: Wall, command: WalledCommand, streams: Streams
       windowsHide: true,
     });
     for (const [index, feed] of feeds.entries())
-      feedTo(child, child.stdio[FIRST_FEED + index] as Duplex | null | undefined, feed);
+      feedTo(child, child.stdio[FIRST_FEED + index] as Duplex | null | undefined, feed, launch);
     return child;
   } finally {
     for (const fd of files) if (fd !== undefined) closeSync(fd);
   }
 }
 
-function feedTo(child: ChildProcess, stream: Duplex | null | undefined, feed: Feed): void {
-  if (feed === "gate") letThrough(child, stream);
+function feedTo(child: ChildProcess, stream: Duplex | null | undefined, feed: Feed, launch: Launch): void {
+  if (feed === "gate") letThrough(child, stream, launch);
   else if (!(feed instanceof KeptBytes)) hand(stream, feed);
 }
 
@@ -75,16 +77,39 @@ function stdioOf(streams: Streams, files: readonly (number | undefined)[]): Stdi
   return stdio;
 }
 
-/** Lets the command begin once its sandbox stands. */
-function letThrough(child: ChildProcess, gate: Duplex | null | undefined): void {
+/** Lets the command begin once its sandbox stands and shows what it is to show. */
+function letThrough(
+  child: ChildProcess,
+  gate: Duplex | null | undefined,
+  { held = [], judged = [] }: Pick<Launch, "held" | "judged">,
+): void {
   if (!gate) return;
   CLOSED_GATES.set(child, gate);
   gate.on("error", () => undefined);
   gate.once("data", () => {
     CLOSED_GATES.delete(child);
-    gate.end("\n");
+    const other = held.find((reach) => !isSeen(child, reach));
+    if (other !== undefined) {
+      gate.destroy();
+      const words = `"${other.at ?? other.path}" was exchanged while its sandbox was built, so nothing was started; try again.`;
+      child.emit("error", new WallError(words));
+    } else if (judged.length > 0) {
+      gate.write("\n");
+      serveKeeper(gate, judged);
+    } else gate.end("\n");
   });
   child.once("exit", () => gate.destroy());
+}
+
+/** What was mounted is compared with what was judged: bubblewrap looked the path up again. */
+function isSeen(child: ChildProcess, { path, at = path, held }: Reach): boolean {
+  try {
+    const [inside] = childrenOf(child.pid);
+    const { dev, ino } = lstatSync(`/proc/${inside}/root${at}`, { bigint: true });
+    return dev === held?.dev && ino === held.ino;
+  } catch {
+    return false;
+  }
 }
 
 /**

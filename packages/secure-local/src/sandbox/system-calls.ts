@@ -81,21 +81,90 @@ const JUDGED = {
   socket: [41, 198],
 } as const;
 
+/** Calls that look something up by its path, which the keeper of a sandbox's folders does in the program's place. */
+const KEPT = {
+  open: [2, undefined],
+  creat: [85, undefined],
+  openat: [257, 56],
+  mkdir: [83, undefined],
+  mkdirat: [258, 34],
+  mknod: [133, undefined],
+  mknodat: [259, 33],
+  rename: [82, undefined],
+  renameat: [264, 38],
+  renameat2: [316, 276],
+  link: [86, undefined],
+  linkat: [265, 37],
+  symlink: [88, undefined],
+  symlinkat: [266, 36],
+  unlink: [87, undefined],
+  unlinkat: [263, 35],
+  rmdir: [84, undefined],
+  truncate: [76, 45],
+  chmod: [90, undefined],
+  fchmodat: [268, 53],
+  fchmodat2: [452, 452],
+} satisfies Record<string, Numbers>;
+
+/** What the first program of a sandbox needs for itself beyond them. */
+const OWN = {
+  openat2: [437, 437],
+  close: [3, 57],
+  ftruncate: [77, 46],
+  pidfd_open: [434, 434],
+  exit_group: [231, 94],
+  prctl: [157, 167],
+  setrlimit: [160, 164],
+  seccomp: [317, 277],
+  clone: [56, 220],
+  dup3: [292, 24],
+} satisfies Record<string, Numbers>;
+
+const OPENING = new Set(["open", "openat"]);
+
+/** Calls from here on are later than this list: what they look up nobody knows. */
+const FIRST_UNKNOWN = 470;
+
+/** By name, for the texts in Perl. */
+export function servedCalls(processor: Processor): Readonly<Record<string, number>> {
+  return numbersOf({ ...KEPT, ...OWN }, processor);
+}
+
+function numbersOf(calls: Readonly<Record<string, Numbers>>, processor: Processor): Readonly<Record<string, number>> {
+  const at = processor === "x64" ? 0 : 1;
+  const there = Object.entries(calls).flatMap(([name, numbers]) => {
+    const number = numbers[at];
+    return number === undefined ? [] : [[name, number] as const];
+  });
+  return Object.fromEntries(there);
+}
+
 export interface CallNumbers {
   readonly refused: readonly number[];
   readonly clone: number;
   readonly clone3: number;
   readonly ioctl: number;
   readonly socket: number;
+  /** Where the flags of a call say how a file is opened: the index of that argument, by the number of the call. */
+  readonly opening: ReadonlyMap<number, number>;
+  /** Every other call for the keeper. */
+  readonly kept: readonly number[];
+  readonly openat2: number;
+  readonly firstUnknown: number;
 }
 
 export function callNumbers(processor: Processor): CallNumbers {
   const at = processor === "x64" ? 0 : 1;
+  const numbers = numbersOf(KEPT, processor);
   return {
     refused: Object.values(REFUSED).flatMap((numbers) => numbers[at] ?? []),
     clone: JUDGED.clone[at],
     clone3: JUDGED.clone3[at],
     ioctl: JUDGED.ioctl[at],
     socket: JUDGED.socket[at],
+    opening: new Map([[numbers["open"] ?? -1, 1] as const, [KEPT.openat[at], 2] as const].filter(([number]) => number >= 0)),
+    kept: Object.entries(numbers).flatMap(([name, number]) => (OPENING.has(name) ? [] : [number])),
+    openat2: OWN.openat2[at],
+    firstUnknown: FIRST_UNKNOWN,
   };
 }

@@ -2,6 +2,16 @@
 import type { Buffer } from "node:buffer";
 import type { KeptBytes } from "./kept-bytes.js";
 
+/** The very file or folder that was found and judged, held open so that no other can get its number. */
+export interface Held {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  close(): void;
+}
+
+/** Whether the guard lets this be done to a path, absolute and free of links, in a folder that is seen inside. */
+export type Judge = (path: string, op: "read" | "write" | "list") => boolean;
+
 /** One file or folder of this machine that is seen inside. */
 export interface Reach {
   /** Absolute and free of links. */
@@ -10,6 +20,10 @@ export interface Reach {
   readonly at?: string;
   /** `hidden` covers what lies in a path that is reached: a file reads as empty; a folder, written with a `/` at its end, too. */
   readonly access: "read" | "write" | "hidden";
+  /** Nothing begins unless this is what is seen there. */
+  readonly held?: Held;
+  /** Asked for each look-up in the folder; undefined: all that lies in it may be used as `access` says. */
+  readonly judge?: Judge;
 }
 
 /** A file made of bytes, read-only inside. */
@@ -61,6 +75,10 @@ export interface Launch {
    * one is waited for that lets the command begin.
    */
   readonly feeds: readonly Feed[];
+  /** What has to be seen inside, looked at before the command begins. */
+  readonly held?: readonly Reach[];
+  /** Folders whose look-ups the sandbox asks for at the gate. */
+  readonly judged?: readonly Reach[];
 }
 
 export interface Wall {

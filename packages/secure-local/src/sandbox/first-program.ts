@@ -1,0 +1,114 @@
+// The first program in a sandbox, in Perl: waits at the gate, opens the way out, sets the limits, and starts the command, with a
+// keeper before the folders it sees.
+import type { Buffer } from "node:buffer";
+import { constants } from "node:fs";
+import { PERL_KEEPER } from "./keeper-in-perl.js";
+import { PERL_RELAY } from "./relay-in-perl.js";
+import { type Processor, servedCalls } from "./system-calls.js";
+import type { WallLimits } from "./wall.js";
+
+/** Where the relay listens. A sandbox has a loopback of its own, so nobody else is at this port. */
+export const RELAY_PORT = 3_128;
+
+const MIB = 1024 * 1024;
+/** Open files of one process: enough for a package manager. */
+const OPEN_FILES = 4_096;
+
+export interface FirstProgram {
+  readonly limits: WallLimits;
+  /** Where the socket of the egress proxy is seen; undefined: no way out. */
+  readonly egress: string | undefined;
+  /** Where the folders are seen that a keeper stands before. */
+  readonly kept: readonly string[];
+  /** What the kernel is told to refuse to the command, or to hand to the keeper; undefined: nothing more than to this program. */
+  readonly filter: Buffer | undefined;
+  readonly command: readonly string[];
+}
+
+/** What the wall's program is to run: perl, its text, and what that goes by. */
+export function firstProgram(perl: string, processor: Processor, first: FirstProgram): string[] {
+  const { limits, egress, kept, filter, command } = first;
+  const text = [
+    opening(processor),
+    ...(egress === undefined ? [] : [WAY_OUT, "unless (fork() // exit 1) {", PERL_RELAY, "}"]),
+    ...(kept.length === 0 ? [BEGIN] : [BEHIND, PERL_KEEPER]),
+  ].join("\n");
+  const { processes, memoryMb, cpuSeconds, fileMb } = limits;
+  // The keeper counts as well, and has no part in what the command was allowed.
+  const values = [processes + (kept.length > 0 ? 1 : 0), memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
+  const words = [values.join(","), filter?.toString("hex") ?? "", egress ?? "", String(RELAY_PORT)];
+  return [perl, "-e", text, ...words, String(kept.length), ...kept, ...command];
+}
+
+/**
+ * Tells that it is there, and begins only when it is told to: by then the kernel knows to end the sandbox with the process outside,
+ * and what was mounted was looked at. Nothing of it can be looked into from inside, and none of its files are the command's.
+ */
+function opening(processor: Processor): string {
+  const calls = Object.entries(servedCalls(processor)).map(([name, number]) => `${name} => ${number}`);
+  return String.raw`
+use strict;
+my %call = (${calls.join(", ")});
+my ($O_DIRECTORY, $O_NOFOLLOW) = (${constants.O_DIRECTORY}, ${constants.O_NOFOLLOW});
+my @limits = split /,/, shift;
+my ($filter, $path, $port, $count) = (pack('H*', shift), shift, shift, shift);
+my @places = splice(@ARGV, 0, $count);
+open(my $gate, '+<&=', 3) or exit 1;
+fcntl($gate, 2, 1);
+syswrite($gate, "\n");
+sysread($gate, my $go, 1) or exit 1;
+syscall($call{prctl}, 4, 0, 0, 0, 0);
+sub limited {
+  # CPU time, longest file, data, core, processes, open files: by the kernel's numbers.
+  my ($processes, $data, $file, $seconds, $files) = map { 0 + $_ } @limits;
+  for ([0, $seconds], [1, $file], [2, $data], [4, 0], [6, $processes], [7, $files]) {
+    my $both = pack('Q2', $$_[1], $$_[1]);
+    syscall($call{setrlimit}, $$_[0], $both) == 0 or complain('The limits of the sandbox cannot be set');
+  }
+}
+sub filtered {
+  my ($flags) = @_;
+  return 0 if $filter eq '';
+  return syscall($call{seccomp}, 1, $flags, pack('S x6 P', length($filter) / 8, $filter));
+}
+sub complain { print STDERR "$_[0] ($!).\n"; syscall($call{exit_group}, $_[1] // 1) }
+sub begin {
+  no warnings;
+  exec { $ARGV[0] } @ARGV;
+  complain($ARGV[0], $! == 2 ? 127 : 126);
+}
+`;
+}
+
+const WAY_OUT = String.raw`
+socket(my $door, 2, 1, 0) or complain('The way out of the sandbox could not be opened');
+bind($door, pack('S n C4 x8', 2, $port, 127, 0, 0, 1)) or complain('The way out of the sandbox could not be opened');
+listen($door, 128) or complain('The way out of the sandbox could not be opened');
+fcntl($door, 2, 1);
+`;
+
+const BEGIN = String.raw`
+limited();
+filtered(0) == 0 or complain('The kernel takes no filter');
+begin();
+`;
+
+/** The command is a child that shares its open files until it is another program: so the keeper comes by the listener. */
+const BEHIND = String.raw`
+pipe(my $heard, my $said) or exit 1;
+my $program = syscall($call{clone}, 0x4000 | 0x400 | 17, 0, 0, 0, 0);
+complain('The sandbox cannot start another process') if $program < 0;
+if ($program == 0) {
+  limited();
+  # Signals wait until a call was done; kernels before 5.19 do not know that.
+  my $fd = filtered(8 | 32);
+  $fd = filtered(8) if $fd < 0;
+  complain('The kernel lets nobody stand before the folders of a sandbox (seccomp user notification, Linux 5.14 or later)') if $fd < 0;
+  syswrite($said, pack('N', $fd));
+  begin();
+}
+sysread($heard, my $number, 4) == 4 or exit 1;
+close($_) for $heard, $said;
+open(my $listener, '+<&=', unpack('N', $number)) or exit 1;
+syscall($call{close}, $_) for 0, 1, 2;
+`;

@@ -1,0 +1,316 @@
+// The keeper of a sandbox's folders, in Perl: it does every look-up by path for the programs inside, as far as it is judged.
+//
+// The kernel stops each call that opens, makes, moves or removes something by its path and hands it to the keeper (seccomp user
+// notification). The keeper finds what the path leads to by handle, asks the guard outside whether that may be done, and does it
+// on the very handle it asked about; the program gets an open file or an error. No call is let go on by itself: its path lies in the
+// program's memory, where another thread can change it after it was judged.
+
+/**
+ * Arguments are read by what stands before this text: `%call` numbers of system calls, `$O_DIRECTORY`, `$O_NOFOLLOW`, `@places`
+ * (where the judged folders are seen), `$gate` (the socket of the guard), `$listener` and `$program` (its process).
+ */
+export const PERL_KEEPER: string = String.raw`
+my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
+my ($RECEIVE, $SEND, $VALID, $HAND) = (0xc0502100, 0xc0182101, 0x40082102, 0x40182103);
+my ($NO_MAGIC, $CWD) = (2, -100);
+my ($EPERM, $ENOENT, $EACCES, $EEXIST, $ENOTDIR, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 13, 17, 20, 22, 40, 6);
+my ($LONGEST, $MOST_KNOWN, $MOST_LINKS) = (4096, 20000, 40);
+my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (0120000, 0040000, 0100000, 0010000, 0170000);
+my %name = reverse %call;
+my %known;
+my @held;
+
+sub held { my ($fd) = @_; push @held, $fd if $fd >= 0; return $fd }
+
+sub let_go { syscall($call{close}, $_) for splice @held }
+
+sub look {
+  my ($base, $path, $flags) = @_;
+  my $how = pack('Q3', $flags | $O_PATH | $O_CLOEXEC, 0, $NO_MAGIC);
+  return held(syscall($call{openat2}, $base, "$path", $how, 24));
+}
+
+sub where { return readlink("/proc/self/fd/$_[0]") // '' }
+
+sub kind { my @stat = stat("/proc/self/fd/$_[0]"); return @stat ? $stat[2] & $KIND : 0 }
+
+# Whether a path lies in a judged folder.
+sub judged {
+  my ($path) = @_;
+  for (@places) { return 1 if $path eq $_ || index($path, "$_/") == 0 }
+  return 0;
+}
+
+# What the guard outside says: 0, or the number of an error.
+sub ask {
+  my ($op, $path) = @_;
+  my $asked = "$op$path";
+  my $said = $known{$asked};
+  return $said if defined $said;
+  my $frame = pack('N/a*', $asked);
+  while (length $frame) { my $n = syswrite($gate, $frame) or exit 1; substr($frame, 0, $n, ''); }
+  sysread($gate, my $byte, 1) or exit 1;
+  $said = ord($byte);
+  return $said if $op eq 'm';
+  %known = () if keys %known >= $MOST_KNOWN;
+  return $known{$asked} = $said;
+}
+
+sub may { my ($op, $path) = @_; return judged($path) ? ask($op, $path) : 0 }
+
+# The text at a place in the memory of a process.
+sub text {
+  my ($pid, $at) = @_;
+  sysopen(my $memory, "/proc/$pid/mem", $O_CLOEXEC) or return undef;
+  sysseek($memory, $at, 0) or return undef;
+  my $bytes = '';
+  while (length $bytes < $LONGEST) {
+    # Up to the end of a page: the next one may not be there.
+    my $want = 4096 - (($at + length $bytes) & 4095);
+    my $got = sysread($memory, $bytes, $want, length $bytes) or return undef;
+    my $end = index($bytes, "\0");
+    return substr($bytes, 0, $end) if $end >= 0;
+  }
+  return undef;
+}
+
+sub base {
+  my ($pid, $fd, $path) = @_;
+  my $at = $path =~ m{^/} ? '/' : $fd == $CWD ? "/proc/$pid/cwd" : "/proc/$pid/fd/$fd";
+  return held(syscall($call{openat}, $CWD, $at, $O_PATH | $O_CLOEXEC, 0));
+}
+
+# A path of the program's own: what the keeper calls "self" is another process.
+sub own { my ($pid, $path) = @_; $path =~ s{^/proc/$$(?=/|$)}{/proc/$pid}; return $path }
+
+# The folder a path stands in, and the last name: (handle, name, where that is), or (-1).
+sub place {
+  my ($pid, $base, $path) = @_;
+  my ($above, $name) = $path =~ m{^(.*?/?)([^/]+)/*$}s ? ($1, $2) : ('', '');
+  if ($name eq '' || $name eq '.' || $name eq '..') { $! = $EINVAL; return -1 }
+  my $folder = look($base, $above eq '' ? '.' : $above, $O_DIRECTORY);
+  return -1 if $folder < 0;
+  my $real = own($pid, where($folder));
+  return ($folder, $name, $real eq '/' ? "/$name" : "$real/$name");
+}
+
+sub masked {
+  my ($pid, $mode) = @_;
+  open(my $status, '<', "/proc/$pid/status") or return $mode & 0700;
+  while (<$status>) { return $mode & 01777 & ~oct($1) if /^Umask:\s*(\d+)/ }
+  return $mode & 0700;
+}
+
+# An open file for the program, in place of the call's result.
+sub hand {
+  my ($id, $fd, $flags) = @_;
+  ioctl($listener, $HAND, pack('Q L4', $id, 2, $fd, 0, $flags & $O_CLOEXEC));
+  return undef;
+}
+
+# Opens what a handle stands for. What waits for another process is opened by a process of its own.
+sub reopen {
+  my ($id, $path, $flags, $kind) = @_;
+  $flags = ($flags & ~($O_CREAT | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC)) | $O_NOCTTY;
+  my $apart = $kind == $PIPE && !($flags & $O_NONBLOCK);
+  if ($apart) { my $pid = fork(); return -12 unless defined $pid; return undef if $pid }
+  my $fd = held(syscall($call{openat}, $CWD, $path, $flags | $O_CLOEXEC, 0));
+  my $errno = 0 + $!;
+  if ($apart) { $fd < 0 ? answer($id, 0, -$errno) : hand($id, $fd, $_[4]); syscall($call{exit_group}, 0) }
+  return -$errno if $fd < 0;
+  return hand($id, $fd, $_[4]);
+}
+
+sub opened {
+  my ($id, $pid, $base, $path, $flags, $mode, $links) = @_;
+  return -$ELOOP if $links > $MOST_LINKS;
+  my $op = ($flags & 3) || ($flags & 01000) ? 'w' : 'r';
+  my $found = look($base, $path, $flags & ($O_NOFOLLOW | $O_DIRECTORY));
+  my $errno = 0 + $!;
+  if ($found >= 0) {
+    my $real = where($found);
+    my $kind = kind($found);
+    # Of what the keeper is, nothing; of what the program is, the same name.
+    if ((my $other = own($pid, $real)) ne $real) {
+      return reopen($id, $other, $flags, 0, $flags);
+    }
+    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
+    return -$ELOOP if $kind == $LINK;
+    if (judged($real)) {
+      # It was removed or replaced meanwhile: the kernel no longer says where it was.
+      return -$ENOENT if $real =~ / \(deleted\)$/;
+      return -$ENXIO unless $kind == $FILE || $kind == $FOLDER;
+      my $no = ask($kind == $FOLDER && $op eq 'r' ? 'l' : $op, $real);
+      return -$no if $no;
+    }
+    return reopen($id, "/proc/self/fd/$found", $flags, $kind, $flags);
+  }
+  return -$errno unless $errno == $ENOENT || $errno == $ELOOP;
+  my ($folder, $name, $real) = place($pid, $base, $path);
+  return -(0 + $!) if $folder < 0;
+  my ($in) = $real =~ m{^(.*)/[^/]*$}s;
+  if ($in =~ m{^/proc/\d+(?:/task/\d+)?/fd$} && $name =~ /^\d+$/ || $in =~ m{^/proc/\d+(?:/task/\d+)?$} && $name eq 'exe') {
+    my $to = readlink($real) // return -$ENOENT;
+    my $no = may($op, $to);
+    return -$no if $no;
+    return -$ELOOP if $flags & $O_NOFOLLOW;
+    return reopen($id, $real, $flags, $to =~ /^pipe:/ ? $PIPE : 0, $flags);
+  }
+  my $to = readlink("/proc/self/fd/$folder/$name");
+  if (defined $to) {
+    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
+    return -$ELOOP if $flags & $O_NOFOLLOW;
+    return opened($id, $pid, $to =~ m{^/} ? base($pid, 0, '/') : $folder, $to, $flags, $mode, $links + 1);
+  }
+  return -$errno if $errno == $ELOOP || !($flags & $O_CREAT) || $path =~ m{/$};
+  my $no = may('w', $real);
+  return -$no if $no;
+  my $made = held(syscall($call{openat}, $folder, "$name", $flags | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC | $O_NOCTTY, masked($pid, $mode)));
+  return hand($id, $made, $flags) if $made >= 0;
+  $errno = 0 + $!;
+  return -$errno unless $errno == $EEXIST && !($flags & $O_EXCL);
+  return opened($id, $pid, $base, $path, $flags, $mode, $links + 1);
+}
+
+sub result { return $_[0] < 0 ? -(0 + $!) : 0 }
+
+sub moved {
+  my ($pid, $from, $old, $to, $new, $flags) = @_;
+  my ($one, $first, $was) = place($pid, base($pid, $from, $old), $old);
+  return -(0 + $!) if $one < 0;
+  my ($two, $second, $is) = place($pid, base($pid, $to, $new), $new);
+  return -(0 + $!) if $two < 0;
+  return -$EINVAL if $flags & ~3;
+  if (judged($was) || judged($is)) {
+    my @stat = lstat("/proc/self/fd/$one/$first") or return -$ENOENT;
+    my @other = lstat("/proc/self/fd/$two/$second");
+    for my $move ([$was, $is, $stat[2]], $flags & 2 && @other ? [$is, $was, $other[2]] : ()) {
+      my ($a, $b, $mode) = @$move;
+      for ($a, $b) { my $no = may('w', $_); return -$no if $no }
+      next unless ($mode & $KIND) == $FOLDER;
+      # All that lies in it gets another path.
+      my $no = ask('m', pack('N/a*', $a) . $b);
+      return -$no if $no;
+    }
+  }
+  return result(syscall($call{renameat2}, $one, "$first", $two, "$second", $flags));
+}
+
+sub linked {
+  my ($pid, $from, $old, $to, $new, $flags) = @_;
+  return -$ENOENT if $flags & 0x1000;
+  my $found = look(base($pid, $from, $old), $old, $flags & 0x400 ? 0 : $O_NOFOLLOW);
+  return -(0 + $!) if $found < 0;
+  my ($two, $second, $is) = place($pid, base($pid, $to, $new), $new);
+  return -(0 + $!) if $two < 0;
+  for (where($found), $is) { my $no = may('w', $_); return -$no if $no }
+  return result(syscall($call{linkat}, $CWD, "/proc/self/fd/$found", $two, "$second", 0x400));
+}
+
+# A call with one path: what is done to the name in its folder.
+sub named {
+  my ($pid, $fd, $path, $do) = @_;
+  my ($folder, $name, $real) = place($pid, base($pid, $fd, $path), $path);
+  return -(0 + $!) if $folder < 0;
+  my $no = may('w', $real);
+  return -$no if $no;
+  return result($do->($folder, "$name", $real));
+}
+
+# A call with one path: what is done to the thing it leads to.
+sub found {
+  my ($pid, $fd, $path, $do, $flags) = @_;
+  my $found = look(base($pid, $fd, $path), $path, $flags);
+  return -(0 + $!) if $found < 0;
+  my $no = may('w', where($found));
+  return -$no if $no;
+  return $do->("/proc/self/fd/$found");
+}
+
+sub truncated {
+  my ($pid, $path, $length) = @_;
+  return found($pid, $CWD, $path, sub {
+    my $fd = held(syscall($call{openat}, $CWD, $_[0], 1 | $O_CLOEXEC | $O_NOCTTY | $O_NONBLOCK, 0));
+    return -(0 + $!) if $fd < 0;
+    return result(syscall($call{ftruncate}, $fd, $length));
+  }, 0);
+}
+
+sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
+
+sub done {
+  my ($id, $pid, $call, @a) = @_;
+  # Older calls are the newer ones at the working folder.
+  if ($call eq 'open') { $call = 'openat'; unshift @a, $CWD }
+  elsif ($call eq 'creat') { $call = 'openat'; @a = ($CWD, $a[0], 01101, $a[1]) }
+  elsif ($call eq 'mkdir' || $call eq 'mknod' || $call eq 'chmod') { $call .= 'at'; unshift @a, $CWD; $call = 'fchmodat' if $call eq 'chmodat'; $a[3] = 0 if $call eq 'fchmodat' }
+  elsif ($call eq 'unlink') { $call = 'unlinkat'; @a = ($CWD, $a[0], 0) }
+  elsif ($call eq 'rmdir') { $call = 'unlinkat'; @a = ($CWD, $a[0], 0x200) }
+  elsif ($call eq 'symlink') { $call = 'symlinkat'; @a = ($a[0], $CWD, $a[1]) }
+  elsif ($call eq 'rename') { $call = 'renameat2'; @a = ($CWD, $a[0], $CWD, $a[1], 0) }
+  elsif ($call eq 'renameat') { $call = 'renameat2'; $a[4] = 0 }
+  elsif ($call eq 'link') { $call = 'linkat'; @a = ($CWD, $a[0], $CWD, $a[1], 0) }
+  elsif ($call eq 'fchmodat') { $a[3] = 0 }
+  elsif ($call eq 'fchmodat2') { $call = 'fchmodat' }
+
+  my %texts = (truncate => [0], symlinkat => [0, 2], renameat2 => [1, 3], linkat => [1, 3]);
+  my @path;
+  for (@{$texts{$call} // [1]}) {
+    my $text = text($pid, $a[$_]);
+    return -$EACCES unless defined $text;
+    push @path, $text;
+  }
+  # The process whose memory this was is still the one that waits.
+  ioctl($listener, $VALID, pack('Q', $id)) or return undef;
+  for (@path) { return -$ENOENT if $_ eq '' && $call ne 'symlinkat' }
+  my ($one, $two) = @path;
+  if ($call eq 'openat') {
+    my ($fd, $flags) = (small($a[0]), $a[2] & 0xffffffff);
+    my $base = base($pid, $fd, $one);
+    return -(0 + $!) if $base < 0;
+    return opened($id, $pid, $base, $one, $flags, $a[3], 0);
+  }
+  return moved($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'renameat2';
+  return linked($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'linkat';
+  return truncated($pid, $one, $a[1]) if $call eq 'truncate';
+  return named($pid, small($a[1]), $two, sub { syscall($call{symlinkat}, "$one", $_[0], $_[1]) }) if $call eq 'symlinkat';
+  my $fd = small($a[0]);
+  return named($pid, $fd, $one, sub { syscall($call{mkdirat}, @_[0, 1], masked($pid, $a[2])) }) if $call eq 'mkdirat';
+  return named($pid, $fd, $one, sub { syscall($call{unlinkat}, @_[0, 1], $a[2] & 0x200) }) if $call eq 'unlinkat';
+  if ($call eq 'mknodat') {
+    my $kind = $a[2] & $KIND;
+    return -$EPERM unless $kind == $FILE || $kind == $PIPE || $kind == 0;
+    return named($pid, $fd, $one, sub {
+      if ($kind == $PIPE && judged($_[2])) { $! = $EPERM; return -1 }
+      return syscall($call{mknodat}, @_[0, 1], $kind | masked($pid, $a[2] & 07777), 0);
+    });
+  }
+  if ($call eq 'fchmodat') {
+    return found($pid, $fd, $one, sub { chmod($a[2] & 01777, $_[0]) ? 0 : -(0 + $!) }, $a[3] & 0x100 ? $O_NOFOLLOW : 0);
+  }
+  return -$EPERM;
+}
+
+sub answer { ioctl($listener, $SEND, pack('Q q l L', @_, 0)) }
+
+umask(0);
+my $over = syscall($call{pidfd_open}, $program, 0);
+my ($watched, $waiting) = ('', fileno($listener));
+vec($watched, $_, 1) = 1 for $waiting, $over;
+while (1) {
+  my $ready = $watched;
+  next if select($ready, undef, undef, undef) < 0;
+  if (vec($ready, $waiting, 1)) {
+    my $notice = "\0" x 80;
+    if (ioctl($listener, $RECEIVE, $notice)) {
+      my ($id, $pid, undef, $number, undef, undef, @arguments) = unpack('Q L L l L Q Q6', $notice);
+      my $result = done($id, $pid, $name{$number} // '', @arguments);
+      answer($id, 0, $result) if defined $result;
+      let_go();
+    }
+  }
+  while ((my $ended = waitpid(-1, 1)) > 0) {
+    syscall($call{exit_group}, $? & 127 ? 128 + ($? & 127) : $? >> 8) if $ended == $program;
+  }
+}
+`;
