@@ -44,8 +44,7 @@ export async function commandView(
       const args = [...files.args];
       const workingDirectory =
         folder === undefined ? undefined : seen(folder, await view.reach({ path: folder, access: "most" }));
-      for (const { path, access, argument, before } of paths)
-        args[argument] = before + (await pathOf(path, access));
+      for (const { path, access, argument, before } of paths) args[argument] = before + (await pathOf(path, access));
       return { reach, args, workingDirectory, close };
 
       async function pathOf(path: string, access: CommandPath["access"]): Promise<string> {

@@ -66,10 +66,7 @@ interface Prepared {
   readonly signal: AbortSignal | undefined;
 }
 
-async function runIn(
-  view: CommandView,
-  { policy, command, wall, program, signal }: Prepared,
-): Promise<RunResult> {
+async function runIn(view: CommandView, { policy, command, wall, program, signal }: Prepared): Promise<RunResult> {
   // Its files are those named by its arguments, so that of the policy only the network is left.
   const surroundings = await surround(grantedPolicy(policy, { network: command.network }), {
     own: [],

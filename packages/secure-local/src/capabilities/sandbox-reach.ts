@@ -75,7 +75,10 @@ export class SandboxView {
     return { folder: { path: folder.path, access: "write", held: held(folder), judge }, path: real };
   }
 
-  async #find(path: string, access: Wanted["access"]): Promise<{ readonly what: Found; readonly writable: boolean } | undefined> {
+  async #find(
+    path: string,
+    access: Wanted["access"],
+  ): Promise<{ readonly what: Found; readonly writable: boolean } | undefined> {
     const terms = { rules: this.#rules, client: undefined };
     const first = access === "read" ? "read" : "write";
     try {

@@ -41,7 +41,8 @@ export async function surround(
   const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
   const kept = wall.name !== "none" && homes !== undefined && owner !== undefined;
   const home = kept ? [await keptHome(homes, owner)] : [];
-  const reach: readonly Reach[] = wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own, wall.name)), ...home];
+  const reach: readonly Reach[] =
+    wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own, wall.name)), ...home];
   const proxied = wall.name !== "none" && reachesOut(policy.network);
   const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;

@@ -13,7 +13,8 @@ fcntl($door, $SET_FLAGS, $NONBLOCK) or exit 1;
 # Who reads what the command writes is to see its end, whoever else is still there.
 close($_) for $gate, *STDIN, *STDOUT, *STDERR;
 # In their places, as no connection may get a number that stands for output.
-open(my $_null, '+<', '/dev/null') and syscall($call{dup3}, fileno($_null), $_, 0) for 0, 1, 2;
+open(my $nothing, '+<', '/dev/null') or exit 1;
+syscall($call{dup3}, fileno($nothing), $_, 0) for 0, 1, 2;
 
 # By file number: the handle, the number of its other half, what waits to be written to it,
 # whether it has said all, whether it was told that its other half has.

@@ -43,7 +43,20 @@ const O_PATH = 0o10000000;
 /** A file without a name, in a folder. */
 const O_TMPFILE = 0o20000000;
 
-type Target = "next" | "notify" | "unsupported" | "open" | "openat" | "allow" | "refuse" | "absent" | "kill" | "clone" | "ioctl" | "socket" | "netlink";
+type Target =
+  | "next"
+  | "notify"
+  | "unsupported"
+  | "open"
+  | "openat"
+  | "allow"
+  | "refuse"
+  | "absent"
+  | "kill"
+  | "clone"
+  | "ioctl"
+  | "socket"
+  | "netlink";
 
 interface Instruction {
   readonly code: number;

@@ -13,37 +13,34 @@ const LONGEST_ASK = 16_384;
 const LENGTH = 4;
 const MAY = 0;
 const EACCES = 13;
+/** What a program is told of a disk that cannot be written. */
+const EROFS = 30;
 /** What a program is told when two places are on different disks: it copies. */
 const EXDEV = 18;
 /** How the kernel marks the path of what has no name any more. */
 const DELETED = / \(deleted\)(?:\/|$)/;
 
 /** Serves until the stream ends; whatever cannot be read or judged is refused. */
-export function serveKeeper(gate: Duplex, judged: readonly Reach[]): void {
+export async function serveKeeper(gate: Duplex, judged: readonly Reach[]): Promise<void> {
   // The longest path that fits decides.
   const places = [...judged].sort((a, b) => seenAt(b).length - seenAt(a).length);
   let waiting: Buffer = Buffer.alloc(0);
-  let busy = false;
-  const next = (): void => {
-    if (busy || waiting.length < LENGTH) return;
-    const length = waiting.readUInt32BE(0);
-    if (length > LONGEST_ASK) return void gate.destroy();
-    if (waiting.length < LENGTH + length) return;
-    const ask = waiting.subarray(LENGTH, LENGTH + length);
-    waiting = waiting.subarray(LENGTH + length);
-    busy = true;
-    void answer(places, ask)
-      .catch(() => EACCES)
-      .then((said) => {
-        busy = false;
-        if (!gate.destroyed) gate.write(Buffer.from([said]));
-        next();
-      });
-  };
-  gate.on("data", (bytes: Buffer) => {
+  for await (const bytes of gate as AsyncIterable<Buffer>) {
     waiting = waiting.length === 0 ? bytes : Buffer.concat([waiting, bytes]);
-    next();
-  });
+    for (let length = askIn(waiting); length !== undefined; length = askIn(waiting)) {
+      const said = await answer(places, waiting.subarray(LENGTH, length)).catch(() => EACCES);
+      waiting = waiting.subarray(length);
+      gate.write(Buffer.from([said]));
+    }
+  }
+}
+
+/** How long the first ask is with what says so; undefined while not all of it is there. @throws Error for one that is too long */
+function askIn(waiting: Buffer): number | undefined {
+  if (waiting.length < LENGTH) return undefined;
+  const length = LENGTH + waiting.readUInt32BE(0);
+  if (length > LONGEST_ASK) throw new Error("The keeper of a sandbox asked for a path that is none.");
+  return waiting.length < length ? undefined : length;
 }
 
 async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
@@ -54,7 +51,10 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
     return await mayMove(places, from.toString(), to.toString());
   }
   const op = OPS[kind];
-  return op !== undefined && may(places, ask.toString("utf8", 1), op) ? MAY : EACCES;
+  const inside = ask.toString("utf8", 1);
+  if (op === undefined) return EACCES;
+  if (op === "write" && placeOf(places, inside)?.access === "read") return EROFS;
+  return may(places, inside, op) ? MAY : EACCES;
 }
 
 function may(places: readonly Reach[], inside: string, op: Parameters<Judge>[1]): boolean {
@@ -63,10 +63,14 @@ function may(places: readonly Reach[], inside: string, op: Parameters<Judge>[1])
 }
 
 /** Where a path that is seen inside really is, and who judges it; undefined where no judged folder holds it. */
-function placeOf(places: readonly Reach[], inside: string): { readonly path: string; readonly judge: Judge } | undefined {
+function placeOf(
+  places: readonly Reach[],
+  inside: string,
+): (Pick<Reach, "path" | "access"> & { readonly judge: Judge }) | undefined {
   const place = places.find((each) => inside === seenAt(each) || inside.startsWith(`${seenAt(each)}/`));
   if (place?.judge === undefined) return undefined;
-  return { path: place.path + inside.slice(seenAt(place).length), judge: place.judge };
+  const { access, judge } = place;
+  return { path: place.path + inside.slice(seenAt(place).length), access, judge };
 }
 
 function seenAt({ path, at = path }: Reach): string {

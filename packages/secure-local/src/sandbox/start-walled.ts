@@ -95,7 +95,7 @@ function letThrough(
       child.emit("error", new WallError(words));
     } else if (judged.length > 0) {
       gate.write("\n");
-      serveKeeper(gate, judged);
+      serveKeeper(gate, judged).catch(() => gate.destroy());
     } else gate.end("\n");
   });
   child.once("exit", () => gate.destroy());

@@ -162,7 +162,9 @@ export function callNumbers(processor: Processor): CallNumbers {
     clone3: JUDGED.clone3[at],
     ioctl: JUDGED.ioctl[at],
     socket: JUDGED.socket[at],
-    opening: new Map([[numbers["open"] ?? -1, 1] as const, [KEPT.openat[at], 2] as const].filter(([number]) => number >= 0)),
+    opening: new Map(
+      [[numbers["open"] ?? -1, 1] as const, [KEPT.openat[at], 2] as const].filter(([number]) => number >= 0),
+    ),
     kept: Object.entries(numbers).flatMap(([name, number]) => (OPENING.has(name) ? [] : [number])),
     openat2: OWN.openat2[at],
     firstUnknown: FIRST_UNKNOWN,

@@ -1,0 +1,229 @@
+// What a program sees of the folders it was granted, and what it can do there, while it and others exchange what lies in them.
+import {
+  existsSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { once } from "node:events";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeEach, describe, expect, test } from "vitest";
+import { createRun } from "../../src/capabilities/policy-run.js";
+import type { RunResult } from "../../src/capabilities/run.js";
+import { surround } from "../../src/capabilities/surround.js";
+import { ownFiles } from "../../src/capabilities/files/own-files.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { findWall } from "../../src/sandbox/find-wall.js";
+import { endWalled, startWalled } from "../../src/sandbox/start-walled.js";
+import { hasWall, LIMITS } from "./walls.js";
+
+const home = mkdtempSync(join(homedir(), ".view-test-"));
+const data = join(home, "data");
+const outside = join(home, "outside");
+afterAll(() => rmSync(home, { recursive: true }));
+
+beforeEach(() => {
+  for (const folder of [data, outside]) rmSync(folder, { recursive: true, force: true });
+  for (const folder of [".vscode", "conf", "deep/er/.vscode"]) mkdirSync(join(data, folder), { recursive: true });
+  mkdirSync(outside);
+  writeFileSync(join(outside, "key"), "SECRET-OUTSIDE");
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(data, name), text);
+});
+
+const FILES: Readonly<Record<string, string>> = {
+  "notes.txt": "notes\n",
+  ".env": "TOKEN=first-secret\n",
+  ".vscode/tasks.json": "{}",
+  "deep/er/.vscode/tasks.json": "{}",
+  "conf/policy.yaml": "own: policy\n",
+};
+
+async function run(
+  script: string,
+  { args = [] as readonly string[], more = "", network = "" } = {},
+): Promise<RunResult> {
+  const policy = await parsePolicy(
+    `version: "1.0"
+filesystem: { allowed_paths: ["${data}/**"] }
+commands:
+  allowed:
+    - name: bash
+      executable: /bin/bash
+      arguments: [{ fixed: "-c" }, { pattern: "(?s).*" }]
+      working_directory: ${data}
+      ${network}
+    - name: cat
+      executable: /bin/cat
+      arguments: [{ path: read }]
+      working_directory: ${data}
+${more}`,
+    { file: join(data, "conf", "policy.yaml"), environment: {} },
+  );
+  const running = createRun(() => policy);
+  return await (args.length > 0 ? running("cat", args) : running("bash", ["-c", script]));
+}
+
+function textsOf(folder: string): Record<string, string> {
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const files = names.filter((name) => !readdirSafe(join(folder, name)));
+  return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
+}
+
+function readdirSafe(path: string): boolean {
+  try {
+    return readdirSync(path).length >= 0;
+  } catch {
+    return false;
+  }
+}
+
+const PROTECTED = [".vscode/tasks.json", "deep/er/.vscode/tasks.json", "conf/policy.yaml", ".env"];
+
+describe.skipIf(!hasWall())("in a folder that may be written", () => {
+  test.each([
+    ["the folder above is moved", "mv conf old; mkdir -p conf; echo evil > conf/policy.yaml"],
+    [
+      "a folder further above is moved",
+      "mv deep old; mkdir -p deep/er/.vscode; echo evil > deep/er/.vscode/tasks.json",
+    ],
+    ["the folder itself is moved", "mv .vscode old; mkdir .vscode; echo evil > .vscode/tasks.json"],
+    [
+      "folders are exchanged",
+      "mkdir -p x/er/.vscode; mv --exchange deep x; mv -T x deep; echo evil > deep/er/.vscode/tasks.json",
+    ],
+    ["a file is moved over it", "echo evil > new; mv -f new conf/policy.yaml; mv -f new .vscode/tasks.json"],
+    [
+      "a link is put in its way",
+      "mkdir z; ln -s $PWD/.vscode z/v; echo evil > z/v/tasks.json; ln -s conf c; echo evil > c/policy.yaml",
+    ],
+    ["it gets another name", "ln conf/policy.yaml p; echo evil > p; ln .vscode/tasks.json t; echo evil > t"],
+    [
+      "it is written, cut, removed",
+      "echo evil > conf/policy.yaml; truncate -s 0 .vscode/tasks.json; rm -rf conf deep .vscode",
+    ],
+    ["its rights are changed", "chmod 000 conf/policy.yaml .vscode/tasks.json"],
+    [
+      "it is opened anew by its number",
+      "exec 5< .vscode/tasks.json; echo evil > /dev/fd/5; echo evil > /proc/self/fd/5",
+    ],
+  ])("what is protected stays as it is when %s", async (_what, script) => {
+    await run(script);
+    const texts = textsOf(data);
+    for (const name of PROTECTED) expect([name, texts[name]]).toEqual([name, FILES[name]]);
+  });
+
+  test.each([
+    ["made", "mkdir -p new/.cursor .ssh; echo evil > .mcp.json; echo evil > .envrc; echo evil > new/.bashrc"],
+    [
+      "moved there",
+      "echo evil > a; mv a .mcp.json; mkdir b; echo evil > b/authorized_keys; mv b .ssh; mkdir c; mv c new.cursor",
+    ],
+    ["linked there", "echo evil > a; ln a .mcp.json; ln -s a .envrc; ln -s a .bashrc; mkdir new; ln -s /tmp .ssh"],
+    ["moved there in a folder", "mkdir -p n/autostart; echo evil > n/autostart/x.desktop; mv n .config"],
+    ["copied there", "echo evil > a; cp a .mcp.json; mkdir b; cp a b/.envrc; tar c b | (mkdir d; tar x -C d)"],
+    ["made in other letters", "mkdir .SSH .Cursor; echo evil > .MCP.json; echo evil > .mcp.json.; touch .ᴇnv"],
+    [
+      "made through a link",
+      "ln -s $PWD /tmp/l; echo evil > /tmp/l/.mcp.json; ln -s .mcp.json m; echo evil > m; mkdir /tmp/l/.ssh",
+    ],
+  ])("names that were not there stay absent when they are %s", async (_what, script) => {
+    await run(script);
+    const found = readdirSync(data, { recursive: true, encoding: "utf8" })
+      .filter((name) => !/^(?:\.env|\.vscode|deep\/er\/\.vscode)(?:\/|$)/.test(name))
+      .filter((name) => /(?:^|\/)\.(?:mcp\.json|envrc|ssh|cursor|bashrc|env)|autostart/i.test(name));
+    expect(found.filter((name) => !name.startsWith("n/"))).toEqual([]);
+  });
+
+  test("what is read stays covered when it is saved anew outside, and when it comes later", async () => {
+    const policy = await parsePolicy(`version: "1.0"\nfilesystem: { readable_paths: ["${data}/**"] }`, {
+      file: "/nowhere/p.yaml",
+      environment: {},
+    });
+    const wall = await findWall({ mode: "required" });
+    const { reach } = await surround(policy, { own: await ownFiles(policy, []), wall });
+    const script = `echo ready; while read -r name; do cat "$name" 2>&1; echo .; done`;
+    const child = startWalled(
+      wall,
+      { executable: "/bin/bash", args: ["-c", script], workingDirectory: data, reach, limits: LIMITS },
+      ["pipe", "pipe", "inherit"],
+    );
+    const ask = async (name: string): Promise<string> => {
+      let text = "";
+      child.stdin?.write(`${name}\n`);
+      while (!text.endsWith(".\n")) text += String((await once(child.stdout!, "data"))[0]);
+      return text;
+    };
+    await once(child.stdout!, "data");
+    expect(await ask(".env")).toContain("Permission denied");
+    writeFileSync(join(data, "new"), "TOKEN=second-secret\n");
+    renameSync(join(data, "new"), join(data, ".env"));
+    mkdirSync(join(data, "later/.ssh"), { recursive: true });
+    writeFileSync(join(data, "later/.ssh/id"), "second-secret");
+    for (const name of [".env", "later/.ssh/id", "/proc/self/cwd/.env"])
+      expect(await ask(name)).not.toContain("second-secret");
+    expect(await ask("notes.txt")).toBe("notes\n.\n");
+    const ended = once(child, "exit");
+    endWalled(wall, child);
+    await ended;
+  });
+
+  test("there are no sockets and no pipes of others, with a network as without", async () => {
+    let heard = 0;
+    const agent = createServer((stream) => {
+      heard += 1;
+      stream.destroy();
+    });
+    await once(agent.listen(join(data, "agent.sock")), "listening");
+    const script = `mkfifo pipe; echo x | timeout 1 python3 -c '
+import socket
+s = socket.socket(socket.AF_UNIX)
+s.connect("agent.sock")'; ls -A | grep -c pipe`;
+    for (const network of ["", "network: { allowed_endpoints: [{ host: example.com }] }"]) {
+      const { stderr, stdout } = await run(script, { network });
+      expect(stderr).toContain("Operation not permitted");
+      expect(stdout).toBe("0\n");
+    }
+    expect(heard).toBe(0);
+    agent.close();
+  });
+
+  test("honest work goes on: files and folders are made, moved, linked, written and removed", async () => {
+    const script = `set -e
+mkdir -p a/b; echo one > a/b/f; mv a c; ln c/b/f g; ln -s g h; cat h; echo two >> g; cat c/b/f; cp -r c d; rm -r c
+exec 5<> g; echo three >&5; exec 5>&-; cat g; (umask 077; : > private; mkdir -p x/y); stat -c %a private x g
+cat /dev/stdin < g; cat <(echo sub); mkfifo /tmp/p; (echo through > /tmp/p &); cat /tmp/p; python3 -c '
+import os, tempfile
+f, name = tempfile.mkstemp(dir="."); os.write(f, b"made"); os.close(f); os.replace(name, "final"); print(open("final").read())
+open("final", "w").truncate(0); os.truncate("g", 1); print(os.path.getsize("g"))
+os.chmod("g", 0o600); os.chdir("d"); print(os.listdir("."), open("../final").read() == "")'
+printf '#!/bin/sh\\necho ran' > s; chmod +x s; ./s; rm -r d x private final`;
+    const { stdout, stderr, exitCode } = await run(script);
+    expect([stderr, exitCode]).toEqual(["", 0]);
+    expect(stdout).toBe("one\none\ntwo\nthree\no\n600\n700\n644\nthree\no\nsub\nthrough\nmade\n1\n['b'] True\nran\n");
+  });
+});
+
+describe.skipIf(!hasWall())("a path among the arguments", () => {
+  test("is handed over as it was found, not as it was written", async () => {
+    mkdirSync(join(outside, "vendor"));
+    symlinkSync(join(outside, "vendor"), join(data, "vendor"));
+    writeFileSync(join(data, "key"), "key inside\n");
+    expect(await run("", { args: ["vendor/../key"] })).toMatchObject({ stdout: "key inside\n" });
+    expect(await run("", { args: ["vendor/../key"], more: "sandbox: none" })).toMatchObject({ stdout: "key inside\n" });
+    await expect(run("", { args: ["vendor/x"], more: "sandbox: none" })).rejects.toMatchObject({ code: "denied" });
+  });
+
+  test("with several names is refused, as the file tools refuse it", async () => {
+    linkSync(join(outside, "key"), join(data, "other-name"));
+    await expect(run("", { args: ["other-name"] })).rejects.toMatchObject({ code: "denied" });
+    expect(existsSync(join(data, "other-name"))).toBe(true);
+  });
+});
