@@ -1,10 +1,8 @@
 // Finds out what of the disk one command sees, the paths among its arguments and its working folder, and what it is told they are.
 import type { CommandPath } from "../policy/decide-command.js";
-import type { Policy } from "../policy/policy.js";
-import type { Reach, Wall } from "../sandbox/wall.js";
+import type { Reach } from "../sandbox/wall.js";
 import { FileError } from "./files/file-error.js";
-import type { OwnFiles } from "./files/file-rules.js";
-import { SandboxView } from "./sandbox-reach.js";
+import { SandboxView, type ViewOptions } from "./sandbox-reach.js";
 
 export interface CommandFiles {
   readonly args: readonly string[];
@@ -25,10 +23,7 @@ export interface CommandView {
  * The working folder may be written where the policy allows that. A file to write that does not exist yet needs its folder, so that is
  * seen and writable then, but for what in it is denied. @throws FileError for a path that may not be reached
  */
-export async function commandView(
-  where: { readonly policy: Policy; readonly own: OwnFiles; readonly wall: Wall["name"] },
-  files: CommandFiles,
-): Promise<CommandView> {
+export async function commandView(where: ViewOptions, files: CommandFiles): Promise<CommandView> {
   const reach: Reach[] = [];
   const close = (): void => {
     for (const { held } of reach) held?.close();
@@ -39,22 +34,20 @@ export async function commandView(
     return found[0].path;
   };
   try {
-    return await SandboxView.during(where, async (view) => {
-      const { paths, workingDirectory: folder } = files;
-      const args = [...files.args];
-      const workingDirectory =
-        folder === undefined ? undefined : seen(folder, await view.reach({ path: folder, access: "most" }));
-      for (const { path, access, argument, before } of paths) args[argument] = before + (await pathOf(path, access));
-      return { reach, args, workingDirectory, close };
-
-      async function pathOf(path: string, access: CommandPath["access"]): Promise<string> {
-        const found = await view.reach({ path, access });
-        if (found !== undefined || access === "read") return seen(path, found);
-        const place = await view.placeFor(path);
-        reach.push(place.folder);
-        return place.path;
-      }
-    });
+    const view = await SandboxView.of(where);
+    const { paths, workingDirectory: folder } = files;
+    const args = [...files.args];
+    const pathOf = async (path: string, access: CommandPath["access"]): Promise<string> => {
+      const found = await view.reach({ path, access });
+      if (found !== undefined || access === "read") return seen(path, found);
+      const place = await view.placeFor(path);
+      reach.push(place.folder);
+      return place.path;
+    };
+    const workingDirectory =
+      folder === undefined ? undefined : seen(folder, await view.reach({ path: folder, access: "most" }));
+    for (const { path, access, argument, before } of paths) args[argument] = before + (await pathOf(path, access));
+    return { reach, args, workingDirectory, close };
   } catch (error) {
     close();
     throw error;

@@ -9,7 +9,6 @@ import { Finder } from "./files/finder.js";
 import type { Found } from "./files/lookup.js";
 import { portableLookup } from "./files/portable-lookup.js";
 import { procLookup } from "./files/proc-lookup.js";
-import { RootsInUse } from "./files/roots-in-use.js";
 
 /** More than a project with its packages has; looking for denied names among more would hold up every start. */
 const MAX_ENTRIES = 200_000;
@@ -20,33 +19,29 @@ export interface Wanted {
   readonly access: "read" | "write" | "most";
 }
 
+export interface ViewOptions {
+  readonly policy: Policy;
+  /** The program's own files, which no sandbox sees. */
+  readonly own: OwnFiles;
+  readonly wall: Wall["name"];
+}
+
 /** Finds what a sandbox is to see, each as the file tools find it. */
 export class SandboxView {
   readonly #rules: FileRules;
   readonly #finder: Finder;
-  readonly #roots: RootsInUse;
   readonly #wall: Wall["name"];
   readonly #budget = { left: MAX_ENTRIES };
 
   private constructor(rules: FileRules, wall: Wall["name"]) {
     const lookup = process.platform === "linux" ? procLookup : portableLookup;
     this.#rules = rules;
-    this.#roots = new RootsInUse(lookup);
-    this.#finder = new Finder(lookup, this.#roots);
+    this.#finder = new Finder(lookup);
     this.#wall = wall;
   }
 
-  /** `work` gets a view that ends with it; what it found stays held. */
-  static async during<T>(
-    { policy, own, wall }: { readonly policy: Policy; readonly own: OwnFiles; readonly wall: Wall["name"] },
-    work: (view: SandboxView) => Promise<T>,
-  ): Promise<T> {
-    const view = new SandboxView(await FileRules.of(policy, own), wall);
-    try {
-      return await work(view);
-    } finally {
-      view.#roots.keepOnly([]);
-    }
+  static async of({ policy, own, wall }: ViewOptions): Promise<SandboxView> {
+    return new SandboxView(await FileRules.of(policy, own), wall);
   }
 
   /**
@@ -131,20 +126,19 @@ export async function sandboxReach(policy: Policy, own: OwnFiles, wall: Wall["na
       access: readOnly === undefined ? ("write" as const) : ("read" as const),
     })),
   ];
-  return await SandboxView.during({ policy, own, wall }, async (view) => {
-    const reach: Reach[] = [];
-    try {
-      for (const each of wanted) {
-        const [first, ...covers] = (await view.reach(each)) ?? [];
-        if (first !== undefined) reach.push({ ...first, at: each.path }, ...covers);
-      }
-      return reach;
-    } catch (error) {
-      for (const { held: open } of reach) open?.close();
-      if (!(error instanceof FileError)) throw error;
-      throw new WallError(`What the policy allows cannot be seen in a sandbox. ${error.message}`);
+  const view = await SandboxView.of({ policy, own, wall });
+  const reach: Reach[] = [];
+  try {
+    for (const each of wanted) {
+      const [first, ...covers] = (await view.reach(each)) ?? [];
+      if (first !== undefined) reach.push({ ...first, at: each.path }, ...covers);
     }
-  });
+    return reach;
+  } catch (error) {
+    for (const { held: open } of reach) open?.close();
+    if (!(error instanceof FileError)) throw error;
+    throw new WallError(`What the policy allows cannot be seen in a sandbox. ${error.message}`);
+  }
 }
 
 function wholePath(pattern: string): string {

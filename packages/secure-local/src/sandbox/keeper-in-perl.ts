@@ -51,7 +51,8 @@ sub ask {
   while (length $frame) { my $n = syswrite($gate, $frame) or exit 1; substr($frame, 0, $n, ''); }
   sysread($gate, my $byte, 1) or exit 1;
   $said = ord($byte);
-  return $said if $op eq 'm';
+  # What may be changed depends on what lies around it, which changes.
+  return $said if $op eq 'm' || $op eq 'w';
   %known = () if keys %known >= $MOST_KNOWN;
   return $known{$asked} = $said;
 }
