@@ -195,6 +195,31 @@ describe("replays", () => {
   });
 });
 
+describe("the table of used proofs", () => {
+  it("has room for everybody, however much one key fills it, and forgets nothing before its time", () => {
+    const table = memoryReplayStore(1_000);
+    let greedy = 0;
+    while (table.use(`greedy ${greedy}`, 100, 0) === "fresh") greedy += 1;
+    expect(greedy).toBe(500);
+    for (let at = 0; at < 100; at += 1) expect(table.use(`other${at} x`, 100, 0)).toBe("fresh");
+    expect(table.use("greedy again", 100, 0)).toBe("full");
+    expect(table.use("greedy 0", 100, 0)).toBe("used");
+    expect(table.use("other0 x", 100, 0)).toBe("used");
+    let second = 0;
+    while (table.use(`second ${second}`, 100, 0) === "fresh") second += 1;
+    expect(second).toBe(200);
+    expect(table.use("newcomer x", 100, 0)).toBe("fresh");
+    expect(table.use("greedy again", 100, 100)).toBe("fresh");
+    expect(table.use("greedy 0", 200, 100)).toBe("fresh");
+  });
+
+  it("keeps to its bound whoever comes", () => {
+    const table = memoryReplayStore(100);
+    const taken = Array.from({ length: 300 }, (_, at) => table.use(`key${at} x`, 100, 0));
+    expect(taken.filter((verdict) => verdict === "fresh")).toHaveLength(100);
+  });
+});
+
 describe("schemes", () => {
   it("are not mixed: a bound token is no bearer token", async () => {
     const proof = await prove(client, token);

@@ -6,10 +6,13 @@
 /** Shorter values appear in texts by chance. */
 const LEAST = 6;
 /** Spellings kept; more than anybody has secrets. What comes later replaces nothing and is refused. */
-const MAX_SPELLINGS = 4_096;
+const MAX_SPELLINGS = 8_192;
 
 const names = new Map<string, string>();
 let pattern: RegExp | undefined;
+/** The values with any of their characters escaped, which is looked for only where something is. */
+let escapes: EscapedValues | undefined;
+const plainNames = new Map<string, string>();
 
 /** Remembers a value. False when it is too short to be told from other text, or there are too many already. */
 export function rememberSecret(name: string, value: string): boolean {
@@ -20,6 +23,8 @@ export function rememberSecret(name: string, value: string): boolean {
   // The longest first: one value may be the beginning of another.
   const sorted = [...names.keys()].sort((a, b) => b.length - a.length);
   pattern = new RegExp(sorted.map(escaped).join("|"), "g");
+  plainNames.set(trimmed, name);
+  escapes = new EscapedValues([...plainNames].map(([each, its]) => [each, `[secret ${its}]`]));
   return true;
 }
 
@@ -27,14 +32,20 @@ export function rememberSecret(name: string, value: string): boolean {
 export function replaceKnown(text: string): string {
   if (pattern === undefined) return text;
   pattern.lastIndex = 0;
-  return pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
+  const replaced = pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
+  return escapes === undefined ? replaced : escapes.replace(replaced);
 }
 
-/** Spellings of one value: as it is, in JSON, in a URL, in a form, in Base64 of both alphabets, in hexadecimal. */
+/**
+ * Spellings of one value: as it is, in JSON, in a URL, in a form, in Base64 of both alphabets, in hexadecimal. Base64 of a
+ * longer text holds the value at one of three places of its groups of three bytes; what stands there of it is a spelling too.
+ */
 export function spellingsOf(value: string): Set<string> {
   const bytes = Buffer.from(value);
   const encoded = encodeURIComponent(value);
   const strict = encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  const hexadecimal = bytes.toString("hex");
+  const pairs = hexadecimal.match(/../g) ?? [];
   return new Set([
     value,
     ...inJson(value),
@@ -44,9 +55,70 @@ export function spellingsOf(value: string): Set<string> {
     strict.replaceAll("%20", "+"),
     bytes.toString("base64").replaceAll("=", ""),
     bytes.toString("base64url"),
-    bytes.toString("hex"),
-    bytes.toString("hex").toUpperCase(),
+    ...[0, 1, 2].flatMap((place) => withinBase64(bytes, place)),
+    hexadecimal,
+    hexadecimal.toUpperCase(),
+    ...[":", " ", "-"].flatMap((between) => [pairs.join(between), pairs.join(between).toUpperCase()]),
   ]);
+}
+
+/** The characters that only the value decides, when `place` bytes of another text stand before it in its first group. */
+function withinBase64(bytes: Buffer, place: number): string[] {
+  const begins = [0, 2, 3][place] as number;
+  const ends = Math.floor(((place + bytes.length) * 8) / 6);
+  const padded = Buffer.concat([Buffer.alloc(place), bytes]);
+  const both = [padded.toString("base64"), padded.toString("base64url")].map((text) => text.slice(begins, ends));
+  return both.filter((text) => text.length >= LEAST);
+}
+
+/** Finds values in which any character may be escaped as in a URL or in JSON, and any may not be. */
+export class EscapedValues {
+  readonly #each: readonly (readonly [pattern: RegExp, label: string])[];
+  readonly #any: RegExp | undefined;
+
+  /** @param values Each with what is written in its place. */
+  constructor(values: Iterable<readonly [value: string, label: string]>) {
+    const sorted = [...values].sort(([a], [b]) => b.length - a.length);
+    this.#each = sorted.map(([value, label]) => [new RegExp(`^${anyEscape(value)}$`, "iu"), label]);
+    this.#any =
+      sorted.length === 0 ? undefined : new RegExp(sorted.map(([value]) => anyEscape(value)).join("|"), "giu");
+  }
+
+  /** Where the next one begins and ends; looked for from the beginning, and cheap where nothing is escaped. */
+  *in(text: string): Iterable<{ readonly index: number; readonly length: number; readonly label: string }> {
+    if (this.#any === undefined || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
+    for (const { 0: found, index } of text.matchAll(this.#any)) {
+      const label = this.#each.find(([pattern]) => pattern.test(found))?.[1] ?? "";
+      yield { index, length: found.length, label };
+    }
+  }
+
+  replace(text: string): string {
+    let [replaced, at] = ["", 0];
+    for (const { index, length, label } of this.in(text)) {
+      replaced += text.slice(at, index) + label;
+      at = index + length;
+    }
+    return at === 0 ? text : replaced + text.slice(at);
+  }
+}
+
+/** What a text has that holds an escaped character. */
+const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}/i;
+/** Characters of one character of a value, escaped: `\\u00e9`, or `%C3%A9`. */
+export const LONGEST_ESCAPE = 12;
+
+function anyEscape(value: string): string {
+  return [...value].map((character) => `(?:${[...escapesOf(character)].join("|")})`).join("");
+}
+
+function escapesOf(character: string): Set<string> {
+  const code = character.codePointAt(0) ?? 0;
+  const percent = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+  const units = [...Array(character.length).keys()].map((at) => `\\\\u${hex(character.slice(at))}`).join("");
+  const byte = code < 256 ? [`\\\\x${code.toString(16).padStart(2, "0")}`] : [];
+  const slashed = /[\\/"'&<>]/.test(character) ? [`\\\\${escaped(character)}`] : [];
+  return new Set([...slashed, percent, units, ...byte, escaped(character)]);
 }
 
 /** As servers write it by default, in JavaScript, PHP, Python, Go and .NET. */
@@ -63,5 +135,5 @@ function hex(mark: string): string {
 }
 
 function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }

@@ -7,6 +7,9 @@ import type { EgressTarget } from "./egress-target.js";
 /** An address that does not answer leaves the others their share of the time. */
 const CONNECT_MS = 5_000;
 
+/** What stands before an IPv4 address that is written as IPv6. */
+const MAPPED: readonly number[] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255];
+
 /**
  * Returns a connected socket (TLS done and certificate checked for https). Addresses are dialled as literals, so nothing is
  * resolved a second time and no proxy is asked. @throws FetchError `connect`; the signal's reason when aborted
@@ -77,5 +80,9 @@ function sameAddress(actual: string | undefined, dialled: string): boolean {
   const seen = parseIp(actual?.replace(/%.*$/, "") ?? "");
   const meant = parseIp(dialled);
   if (seen === undefined || meant === undefined) return false;
-  return seen.slice(-meant.length).join() === meant.slice(-seen.length).join();
+  return asIpv6(seen) === asIpv6(meant);
+}
+
+function asIpv6(bytes: readonly number[]): string {
+  return (bytes.length === 4 ? [...MAPPED, ...bytes] : bytes).join();
 }

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { GatheredBody } from "./egress-body.js";
 import type { EgressTarget } from "./egress-target.js";
 import { endToEnd } from "./end-to-end.js";
+import { FetchError } from "./fetch-error.js";
 import type { SecretExchange } from "./secret-exchange.js";
 
 /** What is to be sent: the host is the one that was judged, whatever the headers say. */
@@ -14,8 +15,13 @@ export interface Outgoing {
   readonly secrets: SecretExchange | undefined;
 }
 
-/** @throws FetchError for a secret that may not be sent */
+/** Methods whose requests mean nothing by a body: servers read one without a length as the next request. */
+const BODILESS = new Set(["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]);
+
+/** @throws FetchError for a secret that may not be sent, and for a body that not every server would know the end of */
 export function outgoing(asked: IncomingMessage, { url }: EgressTarget, secrets: SecretExchange | undefined): Outgoing {
+  if (isChunked(asked) && BODILESS.has(asked.method ?? ""))
+    throw new FetchError("bad-url", `A ${asked.method} request has no body but one with a Content-Length.`);
   const path = url.pathname + url.search;
   const headers = endToEnd(asked);
   return {
@@ -33,8 +39,7 @@ export function forward(
   out: Outgoing & { readonly body: GatheredBody | undefined },
 ): void {
   const { path, secrets, body } = out;
-  const length = body?.whole === true ? { "content-length": String(body.bytes.length) } : {};
-  const headers = { ...out.headers, ...length };
+  const headers = { ...out.headers, ...framing(asked, body) };
   const sent = request({ createConnection: () => outside, method: asked.method, path, headers });
   sent.on("error", () => answer.destroy());
   answer.on("close", () => outside.destroy());
@@ -48,8 +53,23 @@ export function forward(
     }
   });
   if (body?.whole === true) return void sent.end(body.bytes);
+  if (!hasBody(asked)) return void sent.end();
   if (body !== undefined) sent.write(body.bytes);
   asked.pipe(sent);
+}
+
+/** Every body says where it ends, whatever its method: an end that is not told is where a second request begins. */
+function framing(asked: IncomingMessage, body: GatheredBody | undefined): Record<string, string> {
+  if (body?.whole === true) return { "content-length": String(body.bytes.length) };
+  return isChunked(asked) ? { "transfer-encoding": "chunked" } : {};
+}
+
+function isChunked({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined;
+}
+
+function hasBody(asked: IncomingMessage): boolean {
+  return isChunked(asked) || Number(asked.headers["content-length"] ?? 0) > 0;
 }
 
 function answerFiltered(got: IncomingMessage, answer: ServerResponse, secrets: SecretExchange): void {

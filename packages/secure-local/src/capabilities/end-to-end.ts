@@ -7,6 +7,9 @@ const HOP_BY_HOP = new Set(
   ),
 );
 
+/** What tells where a message ends is not for `Connection` to take away. */
+const FRAMING = new Set(["content-length"]);
+
 /** Those that are to be passed on, by lower-case name. */
 export function endToEnd({ headers }: Pick<IncomingMessage, "headers">): Record<string, string | string[]> {
   const named = (headers.connection ?? "")
@@ -15,7 +18,8 @@ export function endToEnd({ headers }: Pick<IncomingMessage, "headers">): Record<
     .map((name) => name.trim());
   const kept: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !HOP_BY_HOP.has(name) && !named.includes(name)) kept[name] = value;
+    if (value !== undefined && !HOP_BY_HOP.has(name) && (FRAMING.has(name) || !named.includes(name)))
+      kept[name] = value;
   }
   return kept;
 }

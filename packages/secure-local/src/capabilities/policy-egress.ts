@@ -1,5 +1,6 @@
 // Answers the questions of `fetch` from the policy.
 import { isIP } from "node:net";
+import { deniedAddress } from "../policy/address-forms.js";
 import { decide } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import type { DecideEgress, EgressDecision } from "./egress-decision.js";
@@ -28,7 +29,7 @@ function decideEndpoint(
   const { text: rule, line } = decision.rule;
   const { network } = policy;
   if (address === undefined) return { allowed: decision.allowed || mayBeLookedUp(policy, host, port), rule, line };
-  const denied = network.deniedEndpoints.find(address, port);
+  const denied = deniedAddress(network.deniedEndpoints, address, port);
   if (denied !== undefined) return { allowed: false, rule: denied.text, line: denied.line };
   const named = network.allowedEndpoints.find(address, port) ?? network.allowedRanges.find(address);
   return { allowed: decision.allowed, rule, line, allowPrivate: named !== undefined || isLoopbackName(host, address) };

@@ -1,4 +1,5 @@
 // Finds the addresses of a target once and has every one of them judged.
+import { addressForms } from "../policy/address-forms.js";
 import { nonPublicClass } from "./address-class.js";
 import type { DecideEgress, EgressDecision } from "./egress-decision.js";
 import type { EgressTarget } from "./egress-target.js";
@@ -7,6 +8,9 @@ import { parseIp } from "./ip-address.js";
 
 /** Every address of a name, in the order in which to try them. */
 export type Resolve = (host: string) => Promise<readonly string[]>;
+
+/** The addresses of this machine, by interface. */
+export type Interfaces = () => Promise<Readonly<Record<string, readonly { readonly address: string }[] | undefined>>>;
 
 /** A name with more answers than this is not worth trying to the end. */
 const MAX_ADDRESSES = 8;
@@ -28,14 +32,15 @@ export async function resolveAllowed(
   target: EgressTarget,
   decide: DecideEgress,
   resolve: Resolve,
+  interfaces: Interfaces = systemInterfaces,
 ): Promise<readonly string[]> {
   requireAllowed(target, decide(target));
   const addresses = target.literal ? [target.host] : await resolveName(target.host, resolve);
-  const own = await ownAddresses();
+  const own = await ownAddresses(interfaces);
   for (const address of addresses) {
     const decision = decide(target, address);
     requireAllowed(target, decision);
-    const kind = nonPublicClass(address) ?? (own.has(address) ? "an address of this machine" : undefined);
+    const kind = nonPublicClass(address) ?? (isOwn(address, own) ? "an address of this machine" : undefined);
     if (kind === undefined || decision.allowPrivate === true) continue;
     const found = target.literal ? `The host is ${kind}` : `${target.host} resolved to ${kind}`;
     throw new FetchError("not-public", `${found}, which the policy does not allow.`, NOT_PUBLIC);
@@ -65,10 +70,18 @@ async function resolveName(host: string, resolve: Resolve): Promise<readonly str
   return addresses;
 }
 
+/** In any of its forms: an IPv4 address inside an IPv6 one leads to the same services. */
+function isOwn(address: string, own: ReadonlySet<string>): boolean {
+  return own.has(address) || addressForms(address).some((form) => own.has(form));
+}
+
 /** Public addresses of this machine lead to its own services. Asked each time: laptops change networks. */
-async function ownAddresses(): Promise<ReadonlySet<string>> {
-  const { networkInterfaces } = await import("node:os");
+async function ownAddresses(interfaces: Interfaces): Promise<ReadonlySet<string>> {
   const own = new Set<string>();
-  for (const list of Object.values(networkInterfaces())) for (const { address } of list ?? []) own.add(address);
+  for (const list of Object.values(await interfaces())) {
+    for (const { address } of list ?? []) for (const form of [address, ...addressForms(address)]) own.add(form);
+  }
   return own;
 }
+
+const systemInterfaces: Interfaces = async () => (await import("node:os")).networkInterfaces();

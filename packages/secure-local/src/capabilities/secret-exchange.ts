@@ -96,7 +96,10 @@ export class SecretExchange {
     const known = this.#members.flatMap(({ placeholder, spellings }) =>
       spellings.map((spelling) => [spelling, placeholder] as const),
     );
-    return new SecretFilter([...known, ...this.#made]);
+    const values = this.#members.flatMap(({ placeholder, spellings, value }) =>
+      spellings.length > 0 && "text" in value ? [[value.text, placeholder] as const] : [],
+    );
+    return new SecretFilter([...known, ...this.#made], values);
   }
 
   #header(name: string, value: string): string {

@@ -67,7 +67,7 @@ function masked(value: bigint, range: Range): bigint {
 }
 
 /** The number an address is; the text must be one that `isIP` knows. */
-function addressValue(address: string): bigint {
+export function addressValue(address: string): bigint {
   if (!address.includes(":")) return ipv4Value(address);
   const dotted = address.includes(".") ? address.lastIndexOf(":") + 1 : address.length;
   const tail = dotted < address.length ? ipv4Groups(address.slice(dotted)) : [];

@@ -1,5 +1,6 @@
 // Decides whether the policy allows a request, and names the rule. Pure: nothing is looked up, opened or remembered.
 import { isIP } from "node:net";
+import { deniedAddress } from "./address-forms.js";
 import { plainHost } from "./host-name.js";
 import type { NamesPolicy, Policy } from "./policy.js";
 import { segments } from "./path-pattern.js";
@@ -34,6 +35,7 @@ const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });
 const NOT_A_HOST: Rule = Object.freeze({ text: "built-in rule: only plain host names, addresses and ports" });
 const NOT_A_PATH: Rule = Object.freeze({ text: "built-in rule: only absolute, normalised paths" });
 const NOT_A_URI: Rule = Object.freeze({ text: "built-in rule: no dot segments where a prefix decides" });
+const TOO_MANY_MEMBERS: Rule = Object.freeze({ text: "built-in rule: few members where denials decide" });
 /** `..` as a path segment, plain or percent-encoded, in a URI. */
 const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\?#]|%2f|%5c)/i;
 
@@ -70,12 +72,31 @@ function decideName(names: NamesPolicy, name: string, what: "tool" | "prompt" | 
 function decideResource(names: NamesPolicy, given: string): Decision {
   const colon = given.indexOf(":");
   const uri = colon > 0 ? given.slice(0, colon).toLowerCase() + given.slice(colon) : given;
-  const denied = uriSpellings(uri).find((spelling) => names.denied.find(spelling) !== undefined);
+  const spellings = names.denied.rules.length === 0 ? [uri] : uriSpellings(uri);
+  if (spellings === undefined)
+    return refusal(
+      TOO_MANY_MEMBERS,
+      `The resource "${given}" has more members in its query than denials are compared with.`,
+    );
+  const denied = spellings.find((spelling) => names.denied.find(spelling) !== undefined);
   const decision = decideName(names, denied ?? uri, "resource");
   if (decision.allowed && names.allowed.findExact(uri) === undefined && DOT_SEGMENT.test(uri)) {
     return refusal(NOT_A_URI, `The resource "${given}" has dot segments; ask for it by its plain URI.`);
   }
   return decision;
+}
+
+/**
+ * The refusal of what a URI leads to, when the policy denies that under another name: `others` are the URIs of the same thing.
+ * Undefined when none of them is denied.
+ */
+export function deniedElsewhere(policy: Policy, uri: string, others: readonly string[]): Decision | undefined {
+  const { denied } = policy.resources;
+  for (const other of others) {
+    const rule = (uriSpellings(other) ?? [other]).map((each) => denied.find(each)).find((found) => found !== undefined);
+    if (rule !== undefined) return refusal(rule, `The policy denies what the resource "${uri}" leads to.`);
+  }
+  return undefined;
 }
 
 function decideNetwork(network: NetworkPolicy, request: PolicyRequest & { kind: "network" }): Decision {
@@ -87,8 +108,8 @@ function decideNetwork(network: NetworkPolicy, request: PolicyRequest & { kind: 
   const denied =
     network.offline ??
     network.blockedPorts.get(port) ??
-    network.deniedEndpoints.find(host, port) ??
-    (request.address === undefined ? undefined : network.deniedEndpoints.find(plainHost(request.address) ?? "", port));
+    deniedAddress(network.deniedEndpoints, host, port) ??
+    (request.address === undefined ? undefined : deniedAddress(network.deniedEndpoints, request.address, port));
   if (denied) return refusal(denied, `The policy denies ${host} port ${port}.`);
   const allowed = isIP(host) === 0 ? namedHost(network, request, host) : addressRule(network, host, port);
   if (!allowed)

@@ -20,6 +20,20 @@ const RULES = { textBytes: 1_048_576, secrets: true };
 describe("secrets", () => {
   it("are known of many issuers", () => expect(SECRET_SHAPES.length).toBeGreaterThanOrEqual(40));
 
+  it("that have a name are found at every place of Base64 and with any of their characters escaped", () => {
+    const value = "named!Sécret/of these tests";
+    expect(rememberSecret("named", value)).toBe(true);
+    const bytes = Buffer.from(value);
+    const percent = [...bytes].map((byte) => `%${byte.toString(16)}`).join("");
+    const json = [...value].map((each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+    const texts = [percent, percent.toUpperCase(), json, `na%6ded!S%C3%A9cret\\u002fof th%65se tests`];
+    for (const before of ["", "a", "ab", "abc", "abcd"])
+      for (const after of ["", "z", "zz"])
+        for (const alphabet of ["base64", "base64url"] as const)
+          texts.push(Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)]).toString(alphabet));
+    for (const text of texts) expect(cleanText(`x ${text} y`, RULES), text).toContain("[secret named]");
+  });
+
   it("are found: at least 95 % of 500 planted ones, in answers and in the log", async () => {
     const planted = plantedSecrets(500, 7);
     const missed = planted.filter(({ text, secret }) => cleanText(text, RULES).includes(secret));

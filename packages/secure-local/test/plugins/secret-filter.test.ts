@@ -5,6 +5,7 @@ import { connect, type AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
+import { spellingsOf } from "../../src/audit/known-secrets.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { parseTarget } from "../../src/capabilities/egress-target.js";
 import { SecretBroker, SecretError } from "../../src/capabilities/secret-broker.js";
@@ -42,6 +43,45 @@ describe("a filter", () => {
       { numRuns: repeated(100, 300) },
     );
     expect(Buffer.from(filter.bytes(Buffer.from(text))).toString()).toBe(wanted);
+  });
+
+  test("finds a value in Base64 at every place, in hexadecimal, and with any of its characters escaped", async () => {
+    const value = "s3cr3t-Value/of+ours";
+    const known = [...spellingsOf(value)].map((spelling) => [spelling, "HIDDEN"] as const);
+    const found = new SecretFilter(known, [[value, "HIDDEN"]]);
+    const code = (character: string, length: number): string =>
+      character.charCodeAt(0).toString(16).padStart(length, "0");
+    const ways: ((text: string, at: number) => string)[] = [
+      (character) => `%${code(character, 2)}`,
+      (character) => `%${code(character, 2).toUpperCase()}`,
+      (character) => `\\u${code(character, 4)}`,
+      (character) => `\\x${code(character, 2)}`,
+      (character, at) => (at % 2 === 0 ? character : `%${code(character, 2)}`),
+      (character, at) => (at % 3 === 0 ? `\\u${code(character, 4)}` : character),
+      (character, at) => (at === 0 ? `%${code(character, 2)}` : character),
+    ];
+    const texts = ways.map((way) => [...value].map((character, at) => way(character, at)).join(""));
+    for (const alphabet of ["base64", "base64url", "hex"] as const)
+      for (let before = 0; before < 7; before += 1)
+        for (let after = 0; after < 4; after += 1)
+          texts.push(Buffer.from("x".repeat(before) + value + "y".repeat(after)).toString(alphabet));
+    texts.push(
+      Buffer.from(value)
+        .toString("hex")
+        .replace(/..(?=.)/g, "$&:"),
+    );
+    const pieces = ["3cr3t-Value/of+our", "Value", Buffer.from(value).toString("base64").slice(6, 18)];
+    const through: string[] = [];
+    for (const text of texts) {
+      const stream = found.stream();
+      for (const character of `before ${text} after`) stream.write(character);
+      stream.end();
+      const streamed = Buffer.concat((await stream.toArray()) as Buffer[]).toString();
+      for (const got of [found.text(text), streamed, Object.keys(found.headers({ [`x-${text}`]: "1" })).join()])
+        if (!got.includes("HIDDEN") || pieces.some((piece) => got.includes(piece))) through.push(`${text}: ${got}`);
+    }
+    expect(through).toEqual([]);
+    expect(found.text("50% of \\u0041 and %41 is fine")).toBe("50% of \\u0041 and %41 is fine");
   });
 
   test("that looks for nothing leaves everything", async () => {

@@ -135,6 +135,45 @@ describe("names", () => {
     expect(verdicts(host, [resource("file://localhost/w/private/x")])).toEqual([false]);
   });
 
+  it("of git hold for every order, doubling and clothing of their members", async () => {
+    const denied = ["git:///w/r?path=private*", "git:///w/r?ref=old*", "git:///w/r?path=one.txt", "x://a?b=1&c=2*"];
+    const policy = await parse({ resources: { allowed: ["git:///*", "x://*"], denied } });
+    const bases = ["git:///w/r", "git:///w/r/", "git:///w//r", "GIT:///w/%72", "git:////w/r"];
+    const queries = [
+      "?path=private/a.txt",
+      "?ref=HEAD&path=private/a.txt",
+      "?path=private/a.txt&ref=main",
+      "?&path=private/a.txt",
+      "?&&ref=main&&path=private&",
+      "?path=%70rivate%2fa.txt",
+      "?ref=&path=private%2Fa.txt",
+      "?path=private/",
+      "?ref=old&path=x",
+      "?path=x&ref=old",
+      "?path=x&ref=%6fld",
+      "?path=one.txt&ref=HEAD",
+      "?ref=main&path=one.txt",
+    ];
+    const uris = bases.flatMap((base) => queries.map((query) => resource(base + query)));
+    expect(verdicts(policy, uris)).toEqual(uris.map(() => false));
+    const others = [
+      "git:///w/r",
+      "git:///w/r?path=public",
+      "git:///w/r?path=x/private",
+      "git:///w/r?ref=main&path=one.txt2",
+    ];
+    expect(verdicts(policy, others.map(resource))).toEqual(others.map(() => true));
+    const members = [
+      "x://a?c=2&b=1",
+      "x://a?b=1&&c=2",
+      "x://a?%62=1&c=2",
+      "x://a?b=1&c=2&d=3",
+      "x://a?d=3&c=2&b=1&e=4",
+    ];
+    expect(verdicts(policy, members.map(resource))).toEqual(members.map(() => false));
+    expect(verdicts(policy, [resource("x://a?1&2&3&4&5")])).toEqual([false]);
+  });
+
   it("of resources cannot leave a prefix by dot segments", async () => {
     const policy = await parse({ resources: { allowed: ["logs://app/*"], denied: ["logs://app/private*"] } });
     const uris = [

@@ -1,4 +1,5 @@
 // Git repositories through the whole server: offered where the policy says so, read, completed, denied and recorded.
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { describe, expect, it } from "vitest";
@@ -11,9 +12,12 @@ import { MadeRepository } from "../git/made-repository.js";
 
 const TEMPLATE = "git:///{+repository}{?ref,path}";
 
-async function served(t: Tree, { resources = '"git:///*"', revision = "2025-11-25", files = true } = {}) {
+async function served(
+  t: Tree,
+  { resources = '"git:///*"', revision = "2025-11-25", files = true, denied = [] as string[] } = {},
+) {
   const paths = files ? `readable_paths: ["${t.inside}/**"]` : "readable_paths: []";
-  const text = `version: "1.0"\nfilesystem: { ${paths} }\nresources: { allowed: [${resources}] }\n`;
+  const text = `version: "1.0"\nfilesystem: { ${paths} }\nresources: { allowed: [${resources}], denied: ${JSON.stringify(denied)} }\n`;
   const audit = new MemoryAudit();
   const policy = await parsePolicy(text, { file: "policy.yaml" });
   const secure = new SecureServer({ policy, audit, version: "1.0.0" });
@@ -113,4 +117,32 @@ it("are offered only where the policy names them and lets files be read", async 
     await expect(read(`git://${t.inside}/r?path=a.txt`)).rejects.toMatchObject({ code: expect.any(Number) as number });
     await peer.close();
   }
+});
+
+describe("what a URI leads to", () => {
+  it("is denied by each of its names, whatever links it goes by", async () => {
+    const t = tree();
+    new MadeRepository(join(t.inside, "r")).main({ "a.txt": "private", "b.txt": "open" });
+    mkdirSync(join(t.inside, "private"));
+    writeFileSync(join(t.inside, "private", "a.txt"), "private");
+    writeFileSync(join(t.inside, "open.txt"), "open");
+    symlinkSync("private", join(t.inside, "vendor"));
+    symlinkSync("private/a.txt", join(t.inside, "direct"));
+    symlinkSync("r", join(t.inside, "s"));
+    const denied = [`file://${t.inside}/private/*`, `git://${t.inside}/r?path=a*`];
+    const { read } = await served(t, { resources: '"file:///*", "git:///*"', denied });
+    for (const uri of [
+      `file://${t.inside}/private/a.txt`,
+      `file://${t.inside}/vendor/a.txt`,
+      `file://localhost${t.inside}/vendor/a.txt`,
+      `file://${t.inside}/%76endor/a.txt`,
+      `file://${t.inside}/direct`,
+      `git://${t.inside}/r?path=a.txt`,
+      `git://${t.inside}/s?path=a.txt`,
+      `git://${t.inside}/s/?ref=HEAD&path=a.txt`,
+    ])
+      await expect(read(uri), uri).rejects.toThrow(/Denied/);
+    expect(JSON.stringify(await read(`file://${t.inside}/open.txt`))).toContain("open");
+    expect(JSON.stringify(await read(`git://${t.inside}/s?path=b.txt`))).toContain("open");
+  });
 });

@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { deniedAddress } from "../../policy/address-forms.js";
 import type { DatabasePolicy, SecretPolicy } from "../../policy/data-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import { dial } from "../dial.js";
@@ -139,8 +140,8 @@ export class PostgresStore {
       const denied =
         network.offline ??
         network.blockedPorts.get(port) ??
-        network.deniedEndpoints.find(host, port) ??
-        network.deniedEndpoints.find(at, port) ??
+        deniedAddress(network.deniedEndpoints, host, port) ??
+        deniedAddress(network.deniedEndpoints, at, port) ??
         (parseIp(host) === undefined ? network.dnsRefused : undefined);
       const { text, line } = denied ?? named ?? { text: "default deny" };
       return { allowed: denied === undefined && named !== undefined, rule: text, line, allowPrivate: true };

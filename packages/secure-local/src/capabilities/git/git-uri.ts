@@ -28,7 +28,8 @@ export function gitAddress(uri: string): GitAddress {
   for (const member of query.split("&").filter(Boolean)) {
     const equals = member.indexOf("=");
     const name = member.slice(0, equals);
-    if (!MEMBERS.has(name) || members.has(name)) throw wrong("may have a ref and a path once each, and nothing else");
+    if (equals < 0 || !MEMBERS.has(name) || members.has(name))
+      throw wrong("may have a ref and a path once each, and nothing else");
     members.set(name, decoded(member.slice(equals + 1), wrong));
   }
   const repository = place.split("/").map((name) => decoded(name, wrong));
