@@ -40,8 +40,10 @@ export interface HttpOptions {
   readonly answers?: Answers;
   /** Exact values of the Host header that are served, port included. */
   readonly allowedHosts?: readonly string[];
-  /** Exact origins of web pages that may call, such as `https://app.example.com`. */
+  /** Exact origins of web pages that may call, such as `https://app.example.com`; our own may in any case. */
   readonly allowedOrigins?: readonly string[];
+  /** What a refusal calls the place to name an origin in, where that is not `allowedOrigins`: an option of the program's own. */
+  readonly originOption?: string;
   /** Answers preflights and lets pages of allowed origins read the replies. Default false. */
   readonly cors?: boolean;
   /** The two paths of HTTP+SSE (2024-11-05). Default false; true is `/sse` and `/messages`. */
@@ -80,7 +82,7 @@ export interface HttpEndpoint {
 }
 
 /**
- * `hosts` and `origins` are used where the options name none; hosts undefined: any. Throws BAD_PATH, BAD_OPTIONS and
+ * `hosts` are used where the options name none (undefined: any), `origins` beside those they name. Throws BAD_PATH, BAD_OPTIONS and
  * RangeError.
  */
 export function httpEndpoint(
@@ -94,8 +96,8 @@ export function httpEndpoint(
     DEFAULT_SESSION_LIMITS,
     typeof options.sessions === "object" ? options.sessions : undefined,
   );
-  const { allowedHosts: hosts = defaults.hosts, allowedOrigins: origins = defaults.origins } = options;
-  const door = new FrontDoor({ hosts, origins });
+  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], originOption } = options;
+  const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption });
   const keeper = new StreamKeeper(limits);
   const { authenticate, permits } = hooks(options, (error) => role.core.report("error", "onRefused failed", { error }));
   const service = new ServerOverHttp(role, limits);

@@ -69,6 +69,11 @@ export function promptEntry(name: string, definition: PromptDefinition<ArgumentD
   const fault = name === "" ? "a prompt needs a name" : (iconsFault(icons) ?? metaFault(_meta));
   if (fault !== undefined) throw new LocalError("BAD_PROMPT", `Prompt ${JSON.stringify(name)}: ${fault}`);
   const args = definition.arguments ?? {};
+  if (Array.isArray(args))
+    throw new LocalError(
+      "BAD_PROMPT",
+      `Prompt ${JSON.stringify(name)}: "arguments" is a list; write an object with the arguments by name, as in { city: { required: true } }`,
+    );
   const listed = Object.entries(args).map(([argument, options]) => listedArgument(argument, options));
   const prompt: Prompt = {
     name,

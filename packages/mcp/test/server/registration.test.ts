@@ -77,6 +77,13 @@ describe("a tool is refused with", () => {
   });
 });
 
+describe("arguments of prompts", () => {
+  it("are an object by name: a list, as it stands in answers, would make an argument called 0", () => {
+    const listed = [{ name: "city" }] as never;
+    expect(() => make().prompt("p", { arguments: listed, run })).toThrow(coded("BAD_PROMPT", "is a list"));
+  });
+});
+
 describe("metadata", () => {
   it("is refused with keys of no valid form (M09)", () => {
     for (const key of ["", "1a/x", "-a/x", "a-/x", "a..b/x", "/x", "a/b/c", "a/ x", "a/_", "é/x"]) {

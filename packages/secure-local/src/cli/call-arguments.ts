@@ -1,4 +1,5 @@
-// Reads a tool's arguments from the command line: one JSON object, or key=value pairs.
+// Reads a tool's arguments from the command line: one JSON object, or key=value pairs, values of files among them.
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { UsageError } from "./command-line.js";
 
 const KEY = /^([A-Za-z_][\w.-]*)=([\s\S]*)$/;
@@ -7,6 +8,8 @@ type Schema = Readonly<Record<string, unknown>>;
 
 /**
  * Values of pairs are text where the schema says so, and otherwise whatever JSON they are: `max_results=3` is a number.
+ * `key=@file` is what is in the file, `key=@@text` the text `@text`.
+ *
  * @throws UsageError saying which word is neither
  */
 export function readArguments(words: readonly string[], schema: Schema | undefined): Record<string, unknown> {
@@ -21,9 +24,34 @@ export function readArguments(words: readonly string[], schema: Schema | undefin
       throw new UsageError(`"${word}" is neither key=value nor one JSON object, as in '{"query": "news"}'`);
     }
     const isText = Object.hasOwn(properties, key) && properties[key]?.type === "string";
-    return [key, isText ? value : readValue(value)];
+    const text = textOf(value);
+    return [key, isText ? text : readValue(text)];
   });
   return Object.fromEntries(pairs);
+}
+
+/** What a message may hold. */
+const MOST_FILE_BYTES = 16 * 1024 * 1024;
+
+function textOf(value: string): string {
+  if (!value.startsWith("@")) return value;
+  if (value.startsWith("@@")) return value.slice(1);
+  const path = value.slice(1);
+  try {
+    const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const status = fstatSync(file);
+      if (!status.isFile()) throw new Error("it is no regular file");
+      if (status.size > MOST_FILE_BYTES) throw new Error(`it has more than ${MOST_FILE_BYTES} bytes`);
+      return new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(file));
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    throw new UsageError(
+      `${path} cannot be read as text: ${(error as Error).message}; a value that begins with @ is written with two of them`,
+    );
+  }
 }
 
 function readObject(text: string): Record<string, unknown> {

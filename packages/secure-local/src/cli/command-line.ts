@@ -30,19 +30,41 @@ export interface CommandLine {
   readonly revision: string | undefined;
   readonly timeout: string | undefined;
   readonly token: string | undefined;
+  /** The file a bearer token is in. */
+  readonly tokenFile: string | undefined;
+  /** Megabytes and members of one message of a server, as written. */
+  readonly maxMessageMb: string | undefined;
+  readonly maxMembers: string | undefined;
+  /** For `call`: the folder that images are written to. */
+  readonly saveImages: string | undefined;
   readonly headers: readonly string[];
   readonly env: readonly string[];
+  /** For `serve`: origins of web pages that may call. */
+  readonly origins: readonly string[];
   /** For `replay`: in the recorded order only. */
   readonly strict: boolean;
   /** For `record`: what becomes of a recording that is there already. */
   readonly append: boolean;
   readonly force: boolean;
+  /** For `bridge -- COMMAND`: one program for all sessions. */
+  readonly shared: boolean;
   readonly json: boolean;
   readonly help: boolean;
   readonly version: boolean;
 }
 
-type Switch = "json" | "yes" | "help" | "version" | "noAuth" | "sse" | "quiet" | "strict" | "append" | "force";
+type Switch =
+  | "json"
+  | "yes"
+  | "help"
+  | "version"
+  | "noAuth"
+  | "sse"
+  | "quiet"
+  | "strict"
+  | "append"
+  | "force"
+  | "shared";
 type Value =
   | "policy"
   | "preset"
@@ -55,8 +77,12 @@ type Value =
   | "url"
   | "revision"
   | "timeout"
-  | "token";
-type List = "headers" | "env";
+  | "token"
+  | "tokenFile"
+  | "maxMessageMb"
+  | "maxMembers"
+  | "saveImages";
+type List = "headers" | "env" | "origins";
 type Key = Switch | Value | List;
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map([
@@ -72,6 +98,7 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--strict", "strict"],
   ["--append", "append"],
   ["--force", "force"],
+  ["--shared", "shared"],
 ]);
 const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--policy", "policy"],
@@ -86,11 +113,16 @@ const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--revision", "revision"],
   ["--timeout", "timeout"],
   ["--token", "token"],
+  ["--token-file", "tokenFile"],
+  ["--max-message-mb", "maxMessageMb"],
+  ["--max-members", "maxMembers"],
+  ["--save-images", "saveImages"],
 ]);
 /** Options that may come several times. */
 const LISTS: ReadonlyMap<string, List> = new Map([
   ["--header", "headers"],
   ["--env", "env"],
+  ["--origin", "origins"],
 ]);
 /** What stands after an option, where it is not the name of a file. */
 const WANTED: ReadonlyMap<string, string> = new Map([
@@ -102,11 +134,17 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--revision", "a date, as in --revision 2025-11-25"],
   ["--timeout", "a number of seconds, as in --timeout 30"],
   ["--token", "a bearer token, as in --token abc"],
+  ["--origin", "the origin of a web page, as in --origin https://app.example"],
+  ["--max-message-mb", "a number of megabytes, as in --max-message-mb 64"],
+  ["--max-members", "a number, as in --max-members 1000000"],
+  ["--save-images", "the name of a folder, as in --save-images shots"],
   ["--header", "a header, as in --header 'X-Key: abc'"],
   ["--env", "a variable, as in --env KEY=value"],
 ]);
 /** Options that only `serve` has. */
-const SERVE_ONLY: readonly Key[] = ["host", "port", "socket", "rate", "noAuth", "sse", "quiet"];
+const SERVE_ONLY: readonly Key[] = ["host", "port", "socket", "rate", "origins", "noAuth", "sse", "quiet"];
+/** Those of them that `bridge -- COMMAND` does not have. */
+const SERVE_ALONE: readonly Key[] = ["socket", "rate", "sse", "quiet"];
 /** Options that only commands have which talk to a server, and those commands. */
 const TARGET_ONLY: readonly Key[] = [
   "config",
@@ -118,11 +156,16 @@ const TARGET_ONLY: readonly Key[] = [
   "env",
   "strict",
   "append",
+  "shared",
   "force",
+  "tokenFile",
+  "maxMessageMb",
+  "maxMembers",
+  "saveImages",
 ];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
-const TARGET_COMMANDS = ["inspect", "doctor", "tools", "call", "read", "prompt", "record", "replay", "trust"];
+const TARGET_COMMANDS = ["inspect", "doctor", "tools", "call", "read", "prompt", "record", "replay", "trust", "bridge"];
 
 const NO_VALUES = Object.fromEntries([...VALUES.values()].map((key) => [key, undefined])) as Record<Value, undefined>;
 const NO_SWITCHES = Object.fromEntries([...SWITCHES.values()].map((key) => [key, false])) as Record<Switch, false>;
@@ -132,7 +175,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   const words: string[] = [];
   const values: Record<Value, string | undefined> = { ...NO_VALUES };
   const switches: Record<Switch, boolean> = { ...NO_SWITCHES };
-  const lists: Record<List, string[]> = { headers: [], env: [] };
+  const lists: Record<List, string[]> = { headers: [], env: [], origins: [] };
   const rest = [...argv];
   let after: string[] | undefined;
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
@@ -161,7 +204,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 
 /** Throws a UsageError for an option that the command does not have and another one has. */
 export function refuseForeign(line: CommandLine, command: string | undefined): void {
-  const serving = command === "serve" ? undefined : optionOf(line, SERVE_ONLY);
+  const serving = command === "serve" ? undefined : optionOf(line, command === "bridge" ? SERVE_ALONE : SERVE_ONLY);
   if (serving !== undefined)
     throw new UsageError(`${serving} belongs to serve, as in mcp-secure-local serve ${serving}`);
   const foreign = command === "sandbox" ? TARGET_ONLY.filter((key) => !SANDBOX_OPTIONS.includes(key)) : TARGET_ONLY;

@@ -29,6 +29,8 @@ Any other server: TARGET is a URL, the name of a server in a configuration file,
   mcp-secure-local read TARGET URI              reads a resource
   mcp-secure-local prompt TARGET NAME [ARGUMENTS]
   mcp-secure-local doctor TARGET                what is wrong with it, and what to do; fails when something is
+  mcp-secure-local bridge URL                   a server for a client that starts programs only: the one at that URL
+  mcp-secure-local bridge -- COMMAND …          serves a program on stdio over HTTP; --shared: one for all sessions
   mcp-secure-local record FILE TARGET           a server for a client: the target, with all that is said in FILE
   mcp-secure-local replay FILE [TARGET]         acts as the recorded server; with TARGET as the client, and compares
   mcp-secure-local trust NAME                   allows a server of a folder's file, after showing all it would do
@@ -42,12 +44,14 @@ Options
   --rate N        serve: requests a second one caller may send (else 100; ten times that at once)
   --sse           serve: the old HTTP+SSE transport as well, at /sse
   --no-auth       serve: let every program on this machine in without the token
+  --origin URL    serve, bridge: let pages of this origin call (several times)
   --quiet         serve: do not print the configuration, which holds the token
   --preset NAME   policy init: build on offline, read-only or developer
   --yes           policy init, call: ask nothing
   --json          answer in JSON; errors of other servers too, on stderr
   --config FILE   the file with the named server (else your own, then the folder's)
-  --env K=V       a variable of the command; --header 'N: v', --token T: sent to the URL
+  --env K=V       a variable of the command; --header 'N: v', --token T or --token-file F: sent to the URL
+  --max-message-mb N, --max-members N: take longer messages of a server; --save-images DIR: of call's answer
   --url URL       record, replay: the target
   --strict        replay: in the recorded order only
   --append        record: add to the recording that is there; --force: replace it

@@ -74,8 +74,8 @@ interface Parts {
 
 async function begin({ settings, token, audit, secure, metrics, gate }: Parts): Promise<HttpServing> {
   let serving: HttpServing | undefined;
-  const { sse, perSecond } = settings;
-  const options = httpOptions({ sse, perSecond, token, audit, metrics, gate, serving: () => serving! });
+  const { sse, perSecond, origins } = settings;
+  const options = httpOptions({ sse, perSecond, origins, token, audit, metrics, gate, serving: () => serving! });
   try {
     serving = await listen(secure.server, settings, options);
   } catch (error) {

@@ -12,9 +12,14 @@ export interface ServeSettings {
   readonly auth: boolean;
   readonly sse: boolean;
   readonly quiet: boolean;
+  /** Origins of web pages that may call, as browsers write them. */
+  readonly origins: readonly string[];
 }
 
-type ServeLine = Pick<CommandLine, "words" | "host" | "port" | "socket" | "rate" | "noAuth" | "sse" | "quiet">;
+type ServeLine = Pick<
+  CommandLine,
+  "words" | "host" | "port" | "socket" | "rate" | "noAuth" | "sse" | "quiet" | "origins"
+>;
 
 const PORT = "3333";
 const MAX_PORT = 65_535;
@@ -43,12 +48,23 @@ export function serveSettings(
     auth: !line.noAuth,
     sse: line.sse,
     quiet: line.quiet,
+    origins: line.origins.map(originOf),
   };
 }
 
 /** Whether only programs on this machine reach an address. */
 export function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** As a browser sends it: scheme, host, and a port that is not the usual one. */
+function originOf(text: string): string {
+  const { origin, protocol } = URL.canParse(text) ? new URL(text) : { origin: "null", protocol: "" };
+  if (origin === text.replace(/\/$/, "").toLowerCase() && origin !== "null") return origin;
+  const like = /^https?:$/.test(protocol) ? `; did you mean ${origin}?` : "";
+  throw new UsageError(
+    `--origin needs the origin of a web page, as in --origin https://app.example, not "${text}"${like}`,
+  );
 }
 
 function portOf(text: string): number {

@@ -1,6 +1,7 @@
 // What `serve` prints: where it serves, and for each client the configuration to paste.
 import { PACKAGE, places, section, SERVER } from "./client-places.js";
 import { styled } from "./terminal.js";
+import { launch } from "./welcome.js";
 
 export interface Served {
   /** As the library names it: `http://127.0.0.1:3333/mcp`. */
@@ -11,23 +12,32 @@ export interface Served {
   readonly sse: boolean;
 }
 
-export function serveWelcome(served: Served, platform: string = process.platform): string {
+export function serveWelcome(
+  served: Served,
+  platform: string = process.platform,
+  script: string = process.argv[1] ?? PACKAGE,
+): string {
   const { token, tokenFile } = served;
   const kept = token === undefined ? [] : [`The token in it is kept in ${tokenFile}; whoever has it may call.`];
-  const clients = served.socketPath === undefined ? forPort(served, platform) : forSocket(served, served.socketPath);
+  const clients =
+    served.socketPath === undefined ? forPort(served, platform, script) : forSocket(served, served.socketPath);
   return [styled("bold", `${PACKAGE} serves at ${urlOf(served)}`), ...others(served), ...kept, "", ...clients].join(
     "\n",
   );
 }
 
-function forPort(served: Served, platform: string): string[] {
+function forPort(served: Served, platform: string, script: string): string[] {
   const { desktop, cursor, code } = places(platform);
   const entry = { type: "http", url: served.url, ...headersOf(served) };
   const mcpServers = JSON.stringify({ mcpServers: { [SERVER]: entry } }, null, 2);
+  // It takes programs only, and drops entries of any other kind.
+  const { command, args } = launch(platform, script);
+  const kept = served.token === undefined ? [] : ["--token-file", served.tokenFile];
+  const bridge = { command, args: [...args, "bridge", served.url, ...kept] };
   const header = served.token === undefined ? "" : ` --header "Authorization: Bearer ${served.token}"`;
   return [
     section("Claude Desktop", desktop),
-    mcpServers,
+    JSON.stringify({ mcpServers: { [SERVER]: bridge } }, null, 2),
     "",
     section("Claude Code", "in a terminal"),
     `claude mcp add --transport http ${SERVER} ${served.url}${header}`,

@@ -51,8 +51,9 @@ export function welcome(
 }
 
 /** Installed, npx finds it under its name; a copy that is not is named by its path. */
-function launch(platform: string, script: string): Launch {
-  if (!/[\\/]node_modules[\\/]/.test(script)) return { command: "node", args: [script] };
+export function launch(platform: string, script: string): Launch {
+  // In full: what a desktop starts has a short PATH.
+  if (!/[\\/]node_modules[\\/]/.test(script)) return { command: process.execPath, args: [script] };
   if (platform === "win32") return { command: "cmd", args: ["/c", "npx", "-y", PACKAGE] };
   return { command: "npx", args: ["-y", PACKAGE] };
 }

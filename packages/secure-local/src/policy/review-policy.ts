@@ -45,6 +45,17 @@ function nothingUseful(policy: Policy, tools: readonly KnownTool[]): Remark[] {
   if (named.length > 0)
     return [{ message: "no tool the policy allows has anything to work on: a client can do nothing useful" }];
   const others = policy.resources.allowed.rules.length + policy.prompts.allowed.rules.length;
+  const { filesystem, network } = policy;
+  const grants =
+    filesystem.allowed.rules.length + filesystem.readable.rules.length + network.allowedEndpoints.rules.length;
+  // What is granted beside tools is what `sandbox` runs a command under: there the policy may be all that is wanted.
+  if (grants > 0 && others === 0)
+    return [
+      {
+        message:
+          "the policy allows no tool: it serves `sandbox -- COMMAND`, and no client; for one, name tools in tools.allowed",
+      },
+    ];
   const what = others === 0 ? "nothing at all" : "no tool";
   return [{ message: `the policy allows ${what}: a client can do nothing useful; name tools in tools.allowed` }];
 }

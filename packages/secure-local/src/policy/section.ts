@@ -145,7 +145,9 @@ export class Section {
     for (const [key, entry] of this.#tree?.entries ?? []) {
       if (this.#known.has(key)) continue;
       this.faults.add(entry.key, () => {
-        const hint = didYouMean(key, known) || `; known keys are ${known.join(", ")}`;
+        const meant = known.find((each) => each === MEANT.get(key));
+        const hint =
+          (meant && `; did you mean "${meant}"?`) || didYouMean(key, known) || `; known keys are ${known.join(", ")}`;
         return `${where} has no key "${key.slice(0, MAX_SHOWN)}"${hint}`;
       });
     }
@@ -172,6 +174,12 @@ export class Section {
 
 /** Characters of a wrong value that a message repeats. */
 const MAX_SHOWN = 60;
+/** Keys that people write for others which are called differently. */
+const MEANT: ReadonlyMap<string, string> = new Map([
+  ["writable_paths", "allowed_paths"],
+  ["write_paths", "allowed_paths"],
+  ["writeable_paths", "allowed_paths"],
+]);
 
 function kindOf(tree: Tree): string {
   if (tree.kind !== "value") return tree.kind === "map" ? "a mapping" : "a list";

@@ -1,35 +1,53 @@
-// Stands between a client on stdio and a server at a URL: passes messages on, and writes them down.
-import { createInterface, type Interface } from "node:readline";
+// Stands between a client on stdio and a server behind a link: passes messages on both ways, and tells of each of them.
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
 import type { Link } from "@secure-local/mcp/client";
 import { TextLink } from "../remote/text-link.js";
 import { isRequest, isResponse } from "./exchange.js";
 import type { Streams } from "./record-child.js";
-import { messagesOf, type RecordingFile, type Side } from "./recording.js";
+import { messagesOf, type Side } from "./recording.js";
+
+/** Who is told of each message. */
+export interface Observer {
+  take(from: Side, line: string): void;
+}
+
+/** Longest message of a client: what the servers of our own library take, several times over. */
+const LONGEST_LINE = 32 * 1024 * 1024;
+const TOO_LONG = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A message is longer than ${LONGEST_LINE} characters"}}`;
 
 /** A client that has said all it wanted may still be waiting for answers. */
 const LAST_ANSWERS_MS = 5_000;
 
 /** Resolves when the client has gone and has its answers, or when the server has gone. */
-export async function recordLink(link: Link, recording: RecordingFile, { input, output }: Streams): Promise<void> {
+export async function recordLink(
+  link: Link,
+  observer: Observer,
+  { input, output, noise }: Streams & { readonly noise?: (line: string) => void },
+): Promise<void> {
   const open = new OpenRequests();
-  let lines: Interface | undefined;
   const text = new TextLink(link, {
     receive(line) {
-      recording.take("server", line);
-      output.write(`${line}\n`);
+      observer.take("server", line);
       open.see("server", line);
+      // A server waits while the client is behind with reading.
+      if (!output.write(`${line}\n`)) return once(output, "drain").then(() => undefined);
     },
+    ...(noise === undefined ? {} : { noise }),
     ended() {
       open.giveUp();
-      lines?.close();
+      input.destroy();
     },
   });
   await text.open();
   try {
-    lines = createInterface({ input, crlfDelay: Infinity });
-    for await (const line of lines) {
-      if (line.trim() === "") continue;
-      recording.take("client", line);
+    for await (const line of linesOf(input)) {
+      if (line === undefined) {
+        output.write(`${TOO_LONG}\n`);
+        continue;
+      }
+      observer.take("client", line);
       open.see("client", line);
       await text.send(line);
     }
@@ -37,6 +55,31 @@ export async function recordLink(link: Link, recording: RecordingFile, { input, 
   } finally {
     await text.close();
   }
+}
+
+/** Each line that is not empty; undefined for one that is too long, of which nothing more is kept. Ends when the input does. */
+async function* linesOf(input: Readable): AsyncGenerator<string | undefined> {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  let skipping = false;
+  try {
+    for await (const chunk of input) {
+      const lines = `${rest}${decoder.write(chunk as Buffer)}`.split("\n");
+      rest = lines.pop() as string;
+      for (const line of lines) {
+        if (!skipping && line.trim() !== "") yield line.replace(/\r$/, "");
+        skipping = false;
+      }
+      if (rest.length <= LONGEST_LINE) continue;
+      if (!skipping) yield undefined;
+      skipping = true;
+      rest = "";
+    }
+  } catch (error) {
+    // The input was given up because the server is gone.
+    if ((error as NodeJS.ErrnoException).code !== "ERR_STREAM_PREMATURE_CLOSE") throw error;
+  }
+  if (!skipping && rest.trim() !== "") yield rest;
 }
 
 /** The client's requests that have no answer yet. */

@@ -8,7 +8,7 @@ import type {
   ServerCapabilities,
   Tool,
 } from "@secure-local/mcp/client";
-import { RpcError } from "@secure-local/mcp/client/node";
+import { LocalError, RpcError } from "@secure-local/mcp/client/node";
 import { type Target, targetText } from "./target.js";
 
 /** The keys of `inspect --json`. */
@@ -26,14 +26,35 @@ export interface Inspection {
   readonly resources: readonly Resource[];
   readonly resourceTemplates: readonly ResourceTemplate[];
   readonly prompts: readonly Prompt[];
+  /** Lists that are declared and could not be had, and why. Absent when all could. */
+  readonly failed?: Readonly<Record<string, string>>;
 }
 
+/** Errors after which nothing else will be answered. */
+const GONE: ReadonlySet<string> = new Set(["CANCELLED", "UNAUTHORIZED", "FORBIDDEN"]);
 const METHOD_NOT_FOUND = -32601;
 
-/** Rejects with the client's errors; a list that was not declared is empty. */
+/** A list that was not declared, or that could not be had, is empty; rejects only where the server is gone. */
 export async function inspection(client: Client, target: Target): Promise<Inspection> {
   const { capabilities, transport, era, revision, offered, server, instructions } = client;
   const { tools, resources, prompts } = capabilities;
+  const failed: Record<string, string> = {};
+  const listed = async <T>(name: string, declared: unknown, list: () => Promise<T[]>): Promise<T[]> => {
+    if (declared === undefined) return [];
+    try {
+      return await list();
+    } catch (error) {
+      if (!(error instanceof RpcError) && !(error instanceof LocalError && !GONE.has(error.code))) throw error;
+      failed[name] = error.message;
+      return [];
+    }
+  };
+  const lists = {
+    tools: await listed("tools", tools, () => client.tools().all()),
+    resources: await listed("resources", resources, () => client.resources().all()),
+    resourceTemplates: await listed("resourceTemplates", resources, () => templates(client)),
+    prompts: await listed("prompts", prompts, () => client.prompts().all()),
+  };
   return {
     target: targetText(target),
     transport,
@@ -43,10 +64,8 @@ export async function inspection(client: Client, target: Target): Promise<Inspec
     server,
     capabilities,
     ...(instructions === undefined ? {} : { instructions }),
-    tools: tools === undefined ? [] : await client.tools().all(),
-    resources: resources === undefined ? [] : await client.resources().all(),
-    resourceTemplates: resources === undefined ? [] : await templates(client),
-    prompts: prompts === undefined ? [] : await client.prompts().all(),
+    ...lists,
+    ...(Object.keys(failed).length === 0 ? {} : { failed }),
   };
 }
 

@@ -16,15 +16,20 @@ export interface WayOptions {
   /** Sent as `Authorization: Bearer` in place of tokens of our own. */
   readonly token?: string | undefined;
   readonly person: Person;
+  /** What a message of the server may be. Default: the library's. */
+  readonly limits?: { readonly messageBytes?: number } | undefined;
   /** Milliseconds a server behind a URL may take to show which transport it speaks. */
   readonly timeoutMs?: number | undefined;
 }
 
 /** A client that connects and leaves finds out whether a URL is one of HTTP+SSE; what it cannot reach counts as Streamable HTTP. */
 export async function wayTo(target: Target, options: WayOptions): Promise<TargetWay> {
+  // A link knows of lengths alone: what is in a message is up to who reads it.
+  const { messageBytes } = options.limits ?? {};
+  const bytes = messageBytes === undefined ? undefined : { messageBytes };
   if (target.kind === "command") {
     const { command, args, env, cwd } = target;
-    return { kind: "stdio", link: () => childLink({ command, args, env, cwd }) };
+    return { kind: "stdio", link: () => childLink({ command, args, env, cwd, limits: bytes }) };
   }
   const { token, person } = options;
   const { url } = target;
@@ -33,7 +38,18 @@ export async function wayTo(target: Target, options: WayOptions): Promise<Target
   const authorizer = given || !URL.canParse(url) ? undefined : personAuthorizer(url, person);
   const kind = await transportOf(target, options);
   const make = kind === "sse" ? sseLink : streamableHttpLink;
-  return { kind, link: () => make({ url, headers, authorizer, requester: nodeRequester(), ownsRequester: true }) };
+  return {
+    kind,
+    link: () =>
+      make({
+        url,
+        headers,
+        authorizer,
+        requester: nodeRequester(),
+        ownsRequester: true,
+        limits: bytes,
+      }),
+  };
 }
 
 async function transportOf(target: Target, { token, person, timeoutMs }: WayOptions): Promise<"http" | "sse"> {

@@ -6,7 +6,7 @@ type Message = Readonly<Record<string, unknown>>;
 
 export interface TextEvents {
   /** One text of the server's, or an error in its place where no answer will come. */
-  receive(text: string): void;
+  receive(text: string): void | Promise<void>;
   noise?(line: string): void;
   /** The server is gone. */
   ended(error: Error | undefined): void;
@@ -29,9 +29,11 @@ export class TextLink {
   open(): Promise<void> {
     return this.#link.open({
       receive: (text) => this.#receive(text),
-      unreadable: () => undefined,
-      lost: (id, { message }) =>
-        this.#events.receive(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message } })),
+      unreadable: ({ message }, info) => {
+        if (info?.forRequest !== undefined) this.#fail(info.forRequest, message);
+        else this.#events.noise?.(`a message of the server could not be read: ${message}`);
+      },
+      lost: (id, { message }) => this.#fail(id, message),
       noise: (line) => this.#events.noise?.(line),
       closed: (error) => this.#events.ended(error),
     });
@@ -39,6 +41,13 @@ export class TextLink {
 
   /** Resolves when more can be sent. */
   async send(text: string): Promise<void> {
+    const batch = listIn(text);
+    if (batch === undefined) return await this.#send(text);
+    // A link carries single messages: each gets its answer by itself.
+    for (const each of batch) await this.#send(JSON.stringify(each));
+  }
+
+  async #send(text: string): Promise<void> {
     const message = objectIn(text);
     const { id, method } = message;
     const asked = typeof method === "string";
@@ -54,13 +63,17 @@ export class TextLink {
     await this.#link.send({ text, kind, ...named, headers, ...(kind === "request" ? { id: id as string } : {}) });
   }
 
+  #fail(id: unknown, message: string): void {
+    void this.#events.receive(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message } }));
+  }
+
   close(): Promise<void> {
     return this.#link.close();
   }
 
-  #receive(text: string): void {
+  #receive(text: string): void | Promise<void> {
     if (this.#opening !== undefined) this.#agree(objectIn(text));
-    this.#events.receive(text);
+    return this.#events.receive(text);
   }
 
   #agree({ id, result }: Message): void {
@@ -69,6 +82,16 @@ export class TextLink {
     this.#opening = undefined;
     this.#agreed = version;
     this.#link.established?.({ era: "handshake", version });
+  }
+}
+
+/** The messages of a batch; undefined for everything else. */
+function listIn(text: string): unknown[] | undefined {
+  if (!text.trimStart().startsWith("[")) return undefined;
+  try {
+    return JSON.parse(text) as unknown[];
+  } catch {
+    return undefined;
   }
 }
 

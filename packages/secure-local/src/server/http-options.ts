@@ -14,6 +14,8 @@ export interface HttpWishes {
   readonly sse: boolean;
   /** Requests a second one caller may send for as long as it likes. */
   readonly perSecond: number;
+  /** Origins of web pages that may call. */
+  readonly origins?: readonly string[];
   /** Undefined: everybody who reaches the server may call. */
   readonly token: string | undefined;
   readonly audit: AuditSink;
@@ -22,11 +24,24 @@ export interface HttpWishes {
   readonly serving: () => Pick<HttpServing, "stats">;
 }
 
-export function httpOptions({ sse, perSecond, token, audit, metrics, gate, serving }: HttpWishes): ServeHttpOptions {
+export function httpOptions({
+  sse,
+  perSecond,
+  origins = [],
+  token,
+  audit,
+  metrics,
+  gate,
+  serving,
+}: HttpWishes): ServeHttpOptions {
   const onRefused = (): void => void (metrics.unauthorized += 1);
   const load = (): HttpStats => serving().stats();
   return {
     sse,
+    allowedOrigins: origins,
+    originOption: "the option --origin of serve, as in --origin https://app.example",
+    // A page that may call has to ask first, and to read the answer.
+    cors: origins.length > 0,
     pages: httpPages({ audit, metrics, load, gate }),
     rate: { perSecond, burst: perSecond * BURST_SECONDS },
     limits: httpRoom(),

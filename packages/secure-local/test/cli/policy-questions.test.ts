@@ -112,6 +112,7 @@ describe("a policy that can be used but is not meant", () => {
   it.each([
     ["", "allows nothing at all"],
     ["prompts: { allowed: [x] }", "allows no tool"],
+    ["filesystem: { allowed_paths: [/srv/**] }", "it serves `sandbox -- COMMAND`, and no client"],
     ["tools: { allowed: [calculate], denied: [calc*] }", '2 "tools.allowed: calculate" never counts'],
     ["tools: { allowed: ['calc*'], denied: ['*'] }", "never counts"],
     ["tools: { allowed: ['c*', calculate] }", 'already allowed by "tools.allowed: c*" in line 2'],

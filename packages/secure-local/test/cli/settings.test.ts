@@ -72,10 +72,10 @@ describe("welcome", () => {
   it("names a copy that is not installed by its path", () => {
     const args = ["/src/dist/x.mjs", "--policy", resolve("policy.yaml")];
     expect(blocks(welcome("linux", "/src/dist/x.mjs", "policy.yaml"))[0]).toEqual({
-      mcpServers: { "secure-local": { command: "node", args } },
+      mcpServers: { "secure-local": { command: process.execPath, args } },
     });
     expect(blocks(welcome("linux", "/src/dist/x.mjs"))[0]).toEqual({
-      mcpServers: { "secure-local": { command: "node", args: ["/src/dist/x.mjs"] } },
+      mcpServers: { "secure-local": { command: process.execPath, args: ["/src/dist/x.mjs"] } },
     });
   });
 

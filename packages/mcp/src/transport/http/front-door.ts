@@ -6,6 +6,8 @@ export interface FrontDoorOptions {
   readonly hosts: readonly string[] | undefined;
   /** Origins of web pages that may call; a request without Origin is no web page. */
   readonly origins: readonly string[];
+  /** Where a person names further origins, for the refusal. Default: allowedOrigins, the option of this library. */
+  readonly originOption?: string | undefined;
 }
 
 export interface Refusal {
@@ -16,7 +18,6 @@ export interface Refusal {
 const NOT_ORIGIN_FORM: Refusal = { status: 400, text: "The request target must be a path" };
 const ONE_HOST: Refusal = { status: 400, text: "Send exactly one Host header" };
 const FOREIGN_HOST: Refusal = { status: 403, text: "This Host is not served here: add it to allowedHosts" };
-const FOREIGN_ORIGIN: Refusal = { status: 403, text: "This Origin may not call: add it to allowedOrigins" };
 const NOT_JSON: Refusal = { status: 415, text: "Send Content-Type: application/json" };
 const PACKED: Refusal = { status: 415, text: "Send the body without Content-Encoding" };
 const TOO_LONG: Refusal = { status: 413, text: "The body is too long" };
@@ -25,8 +26,10 @@ const TOO_LONG: Refusal = { status: 413, text: "The body is too long" };
 export class FrontDoor {
   readonly #hosts: ReadonlySet<string> | undefined;
   readonly #origins: ReadonlySet<string>;
+  readonly #foreignOrigin: Refusal;
 
-  constructor({ hosts, origins }: FrontDoorOptions) {
+  constructor({ hosts, origins, originOption = "allowedOrigins" }: FrontDoorOptions) {
+    this.#foreignOrigin = { status: 403, text: `This Origin may not call: add it to ${originOption}` };
     this.#hosts = hosts && new Set(hosts.map((host) => host.toLowerCase()));
     this.#origins = new Set(origins.map((origin) => origin.toLowerCase()));
   }
@@ -42,10 +45,10 @@ export class FrontDoor {
     if (host === undefined || host === "" || host.includes(",")) return ONE_HOST;
     if (this.#hosts !== undefined && !this.#hosts.has(host.toLowerCase())) return FOREIGN_HOST;
     const origin = head.header("origin");
-    if (origin !== undefined) return this.admitsOrigin(origin) ? undefined : FOREIGN_ORIGIN;
+    if (origin !== undefined) return this.admitsOrigin(origin) ? undefined : this.#foreignOrigin;
     // Browsers leave Origin out where no script may read the answer; they still say where a request comes from.
     const site = head.header("sec-fetch-site");
-    return site === "cross-site" || site === "same-site" ? FOREIGN_ORIGIN : undefined;
+    return site === "cross-site" || site === "same-site" ? this.#foreignOrigin : undefined;
   }
 
   /** Why the body of a POST may not be read; undefined when it may. */

@@ -9,7 +9,7 @@ import { type CommandLine, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
-import { person, timeoutMs } from "./with-client.js";
+import { person, timeoutMs, tokenOf } from "./with-client.js";
 
 export function doctorCommand(line: CommandLine): Promise<number> {
   return reportingFailures(line.json, async () => {
@@ -24,7 +24,8 @@ export function doctorCommand(line: CommandLine): Promise<number> {
   });
 }
 
-async function examOptions(target: Target, { token }: CommandLine, timeoutMs?: number): Promise<ExamOptions> {
+async function examOptions(target: Target, line: CommandLine, timeoutMs?: number): Promise<ExamOptions> {
+  const token = tokenOf(line);
   const { kind, link } = await wayTo(target, { token, person: person(), timeoutMs });
   if (target.kind === "command") return { kind, link };
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };

@@ -26,12 +26,29 @@ export async function reportingFailures(json: boolean, work: () => Promise<numbe
   } catch (error) {
     const exitCode = failureCode(error);
     if (exitCode === undefined) throw error;
-    const { message } = error as Error;
+    const message = inOptions((error as Error).message);
     const { code, data } = error as { code: string | number; data?: unknown };
     if (json) complainJson({ error: { code, message, ...(data === undefined ? {} : { data }), exitCode } });
     else complain(`mcp-secure-local: ${cleanText(message)}${rpcCode(error)}`);
     return exitCode;
   }
+}
+
+/** The library's settings by the names they have on our command line. */
+const OPTIONS: readonly (readonly [RegExp, string])[] = [
+  [/Raise maxTimeoutMs if it needs longer\./g, "Give it longer with --timeout SECONDS."],
+  [
+    /Raise timeoutMs, or pass onProgress so that progress grants more time\./g,
+    "Give it longer with --timeout SECONDS.",
+  ],
+  [/\b(?:maxTimeoutMs|timeoutMs|connectTimeoutMs)\b/g, "--timeout"],
+  [/\b(?:the limit |limits\.)messageBytes\b/g, "--max-message-mb"],
+  [/\b(?:the limit |limits\.)(?:members|values)\b/g, "--max-members"],
+];
+
+/** An error's words with the options of our command line in them. */
+export function inOptions(message: string): string {
+  return OPTIONS.reduce((text, [setting, option]) => text.replace(setting, option), message);
 }
 
 function rpcCode(error: unknown): string {

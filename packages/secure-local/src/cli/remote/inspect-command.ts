@@ -6,6 +6,7 @@ import type { Offering } from "../../inspection/offering.js";
 import { inspection, type Inspection } from "../../remote/inspection.js";
 import type { CommandLine } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
+import { inOptions } from "./failure.js";
 import { listText } from "./list-text.js";
 import { toolEntry } from "./remote-tools.js";
 import { withClient } from "./with-client.js";
@@ -17,8 +18,8 @@ export function inspectCommand(line: CommandLine): Promise<number> {
     const found = await inspection(client, target);
     const findings = inspectOffering(offeringOf(found));
     if (line.json) printJson({ ...found, findings });
-    else print(`${text(found)}${findingsText(findings)}`);
-    return ExitCode.Ok;
+    else print(`${text(found)}${failedText(found)}${findingsText(findings)}`);
+    return found.failed === undefined ? ExitCode.Ok : ExitCode.Failed;
   });
 }
 
@@ -28,6 +29,16 @@ function offeringOf({ server, instructions, tools, prompts, resources, resourceT
     ...{ server: server.name, instructions, tools: plain(tools), prompts: plain(prompts) },
     ...{ resources: plain(resources), resourceTemplates: plain(resourceTemplates) },
   };
+}
+
+/** What could not be listed, and why; empty when all could. */
+function failedText({ failed = {} }: Inspection): string {
+  const lines = Object.entries(failed).map(
+    ([list, reason]) => `  ${styled("red", list)}  ${cleanLine(inOptions(reason))}`,
+  );
+  return lines.length === 0
+    ? ""
+    : `\n\n${styled("bold", "Could not be listed")} (${lines.length})\n${lines.join("\n")}`;
 }
 
 /** Empty without any: nothing to say about what is as it should be. */

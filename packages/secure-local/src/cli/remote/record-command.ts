@@ -8,7 +8,7 @@ import { type CommandLine, UsageError } from "../command-line.js";
 import { ExitCode } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
-import { person } from "./with-client.js";
+import { person, tokenOf } from "./with-client.js";
 
 const USAGE = "record needs a file and a target, as in record session.jsonl -- npx -y some-server";
 
@@ -25,7 +25,7 @@ export function recordCommand(line: CommandLine): Promise<number> {
     const streams = { input: process.stdin, output: process.stdout };
     try {
       if (target.kind === "command") return await recordChild(target, recording, streams);
-      const { link } = await wayTo(target, { token: line.token, person: person() });
+      const { link } = await wayTo(target, { token: tokenOf(line), person: person() });
       await recordLink(link(), recording, streams);
       return ExitCode.Ok;
     } finally {

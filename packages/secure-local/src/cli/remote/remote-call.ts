@@ -1,4 +1,6 @@
 // `mcp-secure-local call TARGET NAME [ARGUMENTS]`: calls a tool of any server.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { CallToolResult, Client, Tool } from "@secure-local/mcp/client";
 import { escapeUnseen } from "../../audit/escape-unseen.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
@@ -34,7 +36,10 @@ export function remoteCall(line: CommandLine): Promise<number> {
     }
     const args = readArguments(given, tool.inputSchema);
     if (!(await agreed(tool, args, line))) return ExitCode.Failed;
-    return show(await called(connected, { tool, args }, line), line.json);
+    const result = await called(connected, { tool, args }, line);
+    for (const file of savedImages(result, name, line.saveImages))
+      complain(`mcp-secure-local: wrote ${cleanLine(file)}`);
+    return show(result, line.json);
   });
 }
 
@@ -83,4 +88,49 @@ function show(result: CallToolResult, json: boolean): number {
     (failed ? complain : print)(blocks.join("\n"));
   }
   return failed ? ExitCode.Tool : ExitCode.Ok;
+}
+
+/** The usual types of images by the ending of their files. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+  "image/svg+xml": "svg",
+  "audio/wav": "wav",
+  "audio/mpeg": "mp3",
+};
+const MOST_NAMES = 10_000;
+
+/** Writes the images and sounds of an answer into a folder, under names nobody has yet; nothing in a name is the server's but the tool's letters. */
+function savedImages({ content }: CallToolResult, tool: string, folder: string | undefined): string[] {
+  if (folder === undefined) return [];
+  const stem = tool.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, 64) || "image";
+  let number = 0;
+  try {
+    mkdirSync(folder, { recursive: true });
+    return content.flatMap((block) => {
+      if (block.type !== "image" && block.type !== "audio") return [];
+      const ending = (Object.hasOwn(ENDINGS, block.mimeType) && ENDINGS[block.mimeType]) || "bin";
+      const bytes = Buffer.from(block.data, "base64");
+      while ((number += 1) <= MOST_NAMES) {
+        const file = join(folder, `${stem}-${number}.${ending}`);
+        if (written(file, bytes)) return [file];
+      }
+      throw new Error(`${folder} has ${MOST_NAMES} of them already`);
+    });
+  } catch (error) {
+    throw new UsageError(`the images cannot be written to ${folder}: ${(error as Error).message}`);
+  }
+}
+
+/** False for a name that is taken; a link there is not followed. */
+function written(file: string, bytes: Buffer): boolean {
+  try {
+    writeFileSync(file, bytes, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
 }

@@ -10,7 +10,7 @@ import { type CommandLine, UsageError } from "../command-line.js";
 import { complain, ExitCode, print, printJson, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
-import { person, timeoutMs } from "./with-client.js";
+import { person, timeoutMs, tokenOf } from "./with-client.js";
 
 const USAGE = "replay needs a file, as in replay session.jsonl, or replay session.jsonl -- npx -y some-server";
 const ANSWER_MS = 60_000;
@@ -23,7 +23,7 @@ export function replayCommand(line: CommandLine): Promise<number> {
     const sessions = readSessions(file);
     if (line.strict) throw new UsageError("--strict is for replay without a target");
     const { target } = await findTarget({ ...line, words }, USAGE);
-    const { link } = await wayTo(target, { token: line.token, person: person() });
+    const { link } = await wayTo(target, { token: tokenOf(line), person: person() });
     const compared: Comparison[] = [];
     for (const entries of sessions)
       compared.push(...(await replayClient(link(), entries, timeoutMs(line) ?? ANSWER_MS)));

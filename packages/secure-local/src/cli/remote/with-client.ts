@@ -1,4 +1,5 @@
 // Runs a command on a connection to its target, which is closed whatever comes.
+import { readFileSync } from "node:fs";
 import type { Client, ClientOptions, LogMessage } from "@secure-local/mcp/client";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { openClient } from "../../remote/open-client.js";
@@ -63,6 +64,32 @@ export function timeoutMs({ timeout }: Pick<CommandLine, "timeout">): number | u
   throw new UsageError(`--timeout needs seconds from 1 to 86400, not "${timeout}"`);
 }
 
+/** Five values for each member, as in the long lists of tools that were looked at. */
+const VALUES_PER_MEMBER = 5;
+/** More than one string of Node's holds, and than a person waits for. */
+const MOST_MB = 256;
+const MOST_MEMBERS = 20_000_000;
+
+/** What `--max-message-mb` and `--max-members` say; empty without them. */
+export function limitsOf({ maxMessageMb, maxMembers }: Pick<CommandLine, "maxMessageMb" | "maxMembers">): {
+  readonly limits?: { readonly messageBytes?: number; readonly members?: number; readonly values?: number };
+} {
+  const number = (text: string | undefined, option: string, most: number): number | undefined => {
+    if (text === undefined) return undefined;
+    if (/^[1-9]\d*$/.test(text) && Number(text) <= most) return Number(text);
+    throw new UsageError(`${option} needs a number from 1 to ${most}, not "${text}"`);
+  };
+  const megabytes = number(maxMessageMb, "--max-message-mb", MOST_MB);
+  const members = number(maxMembers, "--max-members", MOST_MEMBERS);
+  if (megabytes === undefined && members === undefined) return {};
+  return {
+    limits: {
+      ...(megabytes === undefined ? {} : { messageBytes: megabytes * 1024 * 1024 }),
+      ...(members === undefined ? {} : { members, values: members * VALUES_PER_MEMBER }),
+    },
+  };
+}
+
 /** Where tokens are kept, and who is asked for them. */
 export function person(): { readonly tokensFile: string; readonly show: ((url: string) => void) | undefined } {
   const show = (url: string): void =>
@@ -70,8 +97,21 @@ export function person(): { readonly tokensFile: string; readonly show: ((url: s
   return { tokensFile: clientTokensFile(), show: isInteractive() ? show : undefined };
 }
 
+/** `--token`, or what is in the file of `--token-file`. */
+export function tokenOf({ token, tokenFile }: Pick<CommandLine, "token" | "tokenFile">): string | undefined {
+  if (tokenFile === undefined) return token;
+  if (token !== undefined) throw new UsageError("--token and --token-file: give one of them");
+  try {
+    const text = readFileSync(tokenFile, "utf8").trim();
+    if (/^[\x21-\x7e]+$/.test(text)) return text;
+  } catch (error) {
+    throw new UsageError(`${tokenFile} cannot be read: ${(error as Error).message}`);
+  }
+  throw new UsageError(`${tokenFile} holds no token: one word of printed characters`);
+}
+
 function connecting(line: CommandLine): { token: string | undefined; person: ReturnType<typeof person> } {
-  return { token: line.token, person: person() };
+  return { token: tokenOf(line), person: person() };
 }
 
 function clientOptions(line: CommandLine): ClientOptions {
@@ -84,6 +124,7 @@ function clientOptions(line: CommandLine): ClientOptions {
     ...(isInteractive()
       ? { elicit: (request, { server }) => questioner((ask) => askForm(request, server.name, ask)) }
       : {}),
+    ...limitsOf(line),
     reconnect: false,
     cache: false,
     verdicts: false,

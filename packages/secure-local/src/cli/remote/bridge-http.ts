@@ -1,0 +1,42 @@
+// `mcp-secure-local bridge -- COMMAND`: a server that speaks on stdio, served over HTTP on this machine.
+import { HttpBridge } from "../../remote/http-bridge.js";
+import { type CommandTarget, targetText } from "../../remote/target.js";
+import { wayTo } from "../../remote/target-link.js";
+import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import { type CommandLine, UsageError } from "../command-line.js";
+import { isLoopback, serveSettings } from "../serve-http-settings.js";
+import { keptToken } from "../serve-http-token.js";
+import { tokenFile } from "../settings.js";
+import { complain, ExitCode, print } from "../terminal.js";
+import { limitsOf, person } from "./with-client.js";
+
+/** Resolves when the bridge was told to stop, and every program has ended. */
+export async function bridgeOverHttp(target: CommandTarget, line: CommandLine): Promise<number> {
+  if (line.socket !== undefined) throw new UsageError("bridge -- COMMAND listens on a port: leave out --socket");
+  const { host, port, auth, origins } = serveSettings({ ...line, words: [] });
+  const { limits } = limitsOf(line);
+  const { link } = await wayTo(target, { person: person(), limits });
+  const token = auth ? keptToken(tokenFile()) : undefined;
+  const say = (text: string): void => complain(`mcp-secure-local: ${cleanLine(text)}`);
+  const { shared } = line;
+  const bridge = new HttpBridge({ link, shared, host, port, token, origins, messageBytes: limits?.messageBytes, say });
+  const told = new Promise<void>((resolve) => {
+    process.once("SIGINT", () => resolve()).once("SIGTERM", () => resolve());
+  });
+  const url = await bridge.listen().catch((error: unknown) => {
+    throw new UsageError(
+      `${host} port ${port} cannot be listened on (${(error as Error).message}): choose another with --port`,
+    );
+  });
+  print(`${url} serves ${cleanLine(targetText(target))}, ${shared ? "one program for all" : "one program a session"}`);
+  print(
+    token === undefined
+      ? "Every program on this machine may call it."
+      : `Clients send the token in ${tokenFile()} as Authorization: Bearer.`,
+  );
+  if (!isLoopback(host))
+    complain("mcp-secure-local: WARNING: the token goes there unencrypted: put a TLS proxy in front");
+  await told;
+  await bridge.close();
+  return ExitCode.Ok;
+}

@@ -1,0 +1,183 @@
+// What is said of servers that fail in part, of limits, and of how the command line raises them.
+import { serveHttp } from "@secure-local/mcp/http";
+import { LocalError, RpcError } from "@secure-local/mcp/client/node";
+import { image, Server, text } from "@secure-local/mcp/server";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { readCommandLine } from "../../src/cli/command-line.js";
+import { reportingFailures } from "../../src/cli/remote/failure.js";
+import { limitsOf, tokenOf } from "../../src/cli/remote/with-client.js";
+import { serveSettings } from "../../src/cli/serve-http-settings.js";
+import { serveWelcome } from "../../src/cli/serve-http-welcome.js";
+import { run } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0)) await close();
+});
+const home = (): string => mkdtempSync(join(tmpdir(), "remote-options-"));
+
+const LINES = `
+require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (id === undefined) return;
+  const wide = Object.fromEntries(Array.from({ length: Number(process.argv[1]) }, (_, at) => ["k" + at, 1]));
+  const answers = {
+    initialize: () => ({ result: { protocolVersion: params.protocolVersion, capabilities: { tools: {}, resources: {} }, serverInfo: { name: "partial", version: "1" } } }),
+    "tools/list": () => process.argv[1] === "0" ? { error: { code: -32603, message: "fetch failed" } } : { result: { tools: [{ name: "a", inputSchema: { type: "object", properties: wide } }] } },
+    "resources/list": () => ({ result: { resources: [{ uri: "x://y", name: "why" }] } }),
+  };
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(answers[method]?.() ?? { error: { code: -32601, message: "no" } }) }));
+});`;
+const program = (members: number): string[] => ["--", process.execPath, "-e", LINES, String(members)];
+
+describe("inspect", () => {
+  it("shows what it has, and which list failed with the reason", async () => {
+    const plain = await runQuickly(["inspect", ...program(0)], { home: home() });
+    expect(plain.code).toBe(1);
+    for (const text of ["partial 1", "x://y", "Could not be listed", "tools  fetch failed"])
+      expect(plain.stdout).toContain(text);
+    const { stdout } = await run(["inspect", "--json", ...program(0)], { home: home() });
+    expect(JSON.parse(stdout)).toMatchObject({
+      server: { name: "partial" },
+      tools: [],
+      resources: [{ uri: "x://y" }],
+      failed: { tools: "fetch failed" },
+    });
+  });
+});
+
+describe("limits", () => {
+  it("are named by the option that raises them, which does", async () => {
+    const refused = await runQuickly(["tools", "--max-members", "200", ...program(3_000)], { home: home() });
+    expect(refused.code).not.toBe(0);
+    expect(refused.stderr).toContain("--max-members");
+    expect(await runQuickly(["tools", "--max-members", "20000", ...program(3_000)], { home: home() })).toMatchObject({
+      code: 0,
+    });
+  });
+
+  it("are numbers that make sense", () => {
+    const line = (...words: string[]) => readCommandLine(["tools", ...words]);
+    expect(limitsOf(line())).toEqual({});
+    expect(limitsOf(line("--max-message-mb", "64", "--max-members", "10"))).toEqual({
+      limits: { messageBytes: 64 * 1024 * 1024, members: 10, values: 50 },
+    });
+    for (const bad of ["0", "-1", "1e3", "x", "99999999999"])
+      expect(() => limitsOf(line("--max-members", bad))).toThrow("--max-members needs a number");
+  });
+
+  it.each([
+    ["Raise maxTimeoutMs if it needs longer.", "--timeout SECONDS"],
+    ["a is too long: raise the limit messageBytes if that is right", "raise --max-message-mb if"],
+    ["Ask for less, or raise limits.members.", "raise --max-members."],
+    ["Ask for less, or raise limits.messageBytes.", "raise --max-message-mb."],
+  ])("%s is told in words of the command line", async (message, words) => {
+    for (const error of [new LocalError("LIMIT", message), new RpcError(-32000, message)]) {
+      const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
+      await reportingFailures(false, () => Promise.reject(error));
+      expect(write.mock.calls.join("")).toContain(words);
+      write.mockRestore();
+    }
+  });
+});
+
+describe("serve", () => {
+  it("prints a program for Claude Desktop, which takes nothing else, and no token in it", () => {
+    const served = {
+      url: "http://127.0.0.1:3333/mcp",
+      socketPath: undefined,
+      token: "secret",
+      tokenFile: "/t/token",
+      sse: false,
+    };
+    const welcome = serveWelcome(served, "linux", "/src/x.cjs");
+    const desktop = welcome.slice(welcome.indexOf("Claude Desktop"), welcome.indexOf("Claude Code"));
+    expect(JSON.parse(desktop.slice(desktop.indexOf("{")))).toEqual({
+      mcpServers: {
+        "secure-local": {
+          command: process.execPath,
+          args: ["/src/x.cjs", "bridge", served.url, "--token-file", "/t/token"],
+        },
+      },
+    });
+    expect(welcome.slice(welcome.indexOf("Cursor"))).toContain('"type": "http"');
+  });
+
+  it("takes origins of pages, as browsers write them", () => {
+    const origins = (...words: string[]) =>
+      serveSettings({ ...readCommandLine(["serve", ...words]), words: [] }).origins;
+    expect(origins("--origin", "http://localhost:6274", "--origin", "https://a.example/")).toEqual([
+      "http://localhost:6274",
+      "https://a.example",
+    ]);
+    for (const bad of ["*", "a.example", "https://a.example/x", "null", "https://*.example/x", "file:///x"])
+      expect(() => origins("--origin", bad)).toThrow("--origin needs the origin of a web page");
+  });
+
+  it("answers a page of such an origin, its question before the call too, and tells others of the option", async () => {
+    const server = new Server({ name: "x", version: "1" });
+    const { url, close } = await serveHttp(server, {
+      ...{ port: 0, allowedOrigins: ["http://localhost:6274"], cors: true },
+      originOption: "the option --origin of serve",
+    });
+    closers.push(close);
+    const asked = (origin: string) =>
+      fetch(url, { method: "OPTIONS", headers: { origin, "access-control-request-method": "POST" } });
+    expect((await asked("http://localhost:6274")).headers.get("access-control-allow-origin")).toBe(
+      "http://localhost:6274",
+    );
+    const refused = await asked("http://localhost:6275");
+    expect([refused.status, await refused.text()]).toEqual([
+      403,
+      expect.stringContaining("add it to the option --origin"),
+    ]);
+  });
+});
+
+describe("call", () => {
+  it("takes an argument out of a file, and writes images into a folder", async () => {
+    const server = new Server({ name: "x", version: "1", report: () => undefined });
+    const data = Buffer.from("picture").toString("base64");
+    server.tool("paint", {
+      description: "Paints",
+      annotations: { readOnlyHint: true },
+      input: { type: "object", properties: { text: { type: "string" }, rows: { type: "array" } }, required: ["text"] },
+      run: ({ text: said, rows }) => [
+        text(`${said} ${JSON.stringify(rows)}`),
+        image(data, "image/png"),
+        image(data, "../../evil"),
+      ],
+    });
+    const { url, close } = await serveHttp(server, { port: 0 });
+    closers.push(close);
+    const folder = home();
+    writeFileSync(join(folder, "t.txt"), "of a file\n");
+    writeFileSync(join(folder, "r.json"), "[1,2]");
+    const args = ["call", url, "paint", "text=@t.txt", "rows=@r.json", "--save-images", "shots"];
+    const { code, stdout } = await runQuickly(args, { home: home(), cwd: folder });
+    expect(code).toBe(0);
+    expect(stdout).toContain("of a file\n [1,2]");
+    expect(readdirSync(join(folder, "shots")).sort()).toEqual(["paint-1.png", "paint-2.bin"]);
+    expect(readFileSync(join(folder, "shots", "paint-1.png"), "utf8")).toBe("picture");
+    expect((await runQuickly(args, { home: home(), cwd: folder })).stderr).toContain("paint-2.png");
+    const missing = await runQuickly(["call", url, "paint", "text=@none"], { home: home(), cwd: folder });
+    expect(missing).toMatchObject({ code: 2, stderr: expect.stringContaining("none cannot be read") as string });
+    const plain = await runQuickly(["call", url, "paint", "text=@@x"], { home: home(), cwd: folder });
+    expect(plain.stdout).toContain("@x");
+  });
+});
+
+describe("--token-file", () => {
+  it("is a token that no list of processes shows", () => {
+    const file = join(home(), "token");
+    writeFileSync(file, "abc\n");
+    expect(tokenOf({ token: undefined, tokenFile: file })).toBe("abc");
+    expect(() => tokenOf({ token: "x", tokenFile: file })).toThrow("give one of them");
+    writeFileSync(file, "two words");
+    expect(() => tokenOf({ token: undefined, tokenFile: file })).toThrow("holds no token");
+  });
+});
