@@ -11,8 +11,10 @@ import type { Lists } from "./lists.js";
 import type { Requests, SendOptions } from "./requests.js";
 import type { Tasks } from "./tasks.js";
 import type { ToolBook } from "./tool-book.js";
+import type { Wire } from "./wire.js";
 
 export interface CallsOptions {
+  readonly wire: Wire;
   readonly requests: Requests;
   readonly book: ToolBook;
   readonly lists: Lists;
@@ -40,13 +42,15 @@ export class Calls {
 
   // A server that misses a header, or finds another value, has another list than this client: it is read once more.
   async #sent(name: string, params: JsonObject, options: CallOptions | undefined): Promise<JsonObject> {
-    const { requests, book, lists } = this.#options;
+    const { requests, book, lists, wire } = this.#options;
     try {
       return await requests.run("tools/call", params, withMirrors(options, book.get(name)?.mirrored));
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       // It may not be there any more, or take other arguments.
       if (error.code === ErrorCode.InvalidParams) lists.doubtTools();
+      // In a session these numbers are the server's own: the call may have run.
+      if (!wire.established.revision.rules.statelessErrors) throw error;
       if (wantsTasks(error)) return requests.run("tools/call", params, { ...options, tasks: true });
       if (error.code !== McpErrorCode.HeaderMismatch) throw error;
       lists.forget({ kind: "tools" });

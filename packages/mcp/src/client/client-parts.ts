@@ -55,11 +55,11 @@ export class ClientParts {
     const warn = (text: string): void => this.#warn(text);
     const book = new ToolBook({ validateOutput: settings.validateOutput, warn });
     const cache = options.cache === false ? undefined : new ResponseCache(options.cache);
-    this.requests = new Requests(wire, this.#questions, { settings, warn });
+    this.requests = new Requests(wire, this.#questions, { settings, logs: this.logs, warn });
     const { requests } = this;
     this.lists = new Lists({ wire, requests, cache, book });
     this.tasks = new Tasks({ wire, requests, book });
-    this.calls = new Calls({ requests, book, lists: this.lists, tasks: this.tasks });
+    this.calls = new Calls({ wire, requests, book, lists: this.lists, tasks: this.tasks });
     this.reads = new Reads(requests, this.lists);
     this.completer = new Completer(requests, wire);
     this.subscriptions = new Subscriptions(wire, settings);

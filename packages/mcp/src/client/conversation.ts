@@ -1,11 +1,17 @@
 // One conversation over one link: sends requests, matches answers, hands on what the server says by itself.
 import type { ClientCodec, HeaderArgument, RequestExtras } from "../era/client-codec.js";
 import type { Carrier } from "../jsonrpc/carrier.js";
-import { answeredId, excerpt as excerptOf, identify } from "../jsonrpc/identify.js";
+import { answeredId, excerpt as excerptOf, identify, isAnswerWithoutId } from "../jsonrpc/identify.js";
 import type { BrokenLimit, JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { ArrivalInfo, Link, LinkSink, Outgoing } from "../jsonrpc/link.js";
 import { LocalError } from "../jsonrpc/local-error.js";
-import type { JsonObject, NotificationMessage, RequestId, RequestMessage } from "../jsonrpc/message.js";
+import {
+  isJsonObject,
+  type JsonObject,
+  type NotificationMessage,
+  type RequestId,
+  type RequestMessage,
+} from "../jsonrpc/message.js";
 import { ParseFault } from "../jsonrpc/parse-fault.js";
 import { parseJson } from "../jsonrpc/parse.js";
 import { amountOf } from "../jsonrpc/scan.js";
@@ -50,6 +56,9 @@ const RULES: WireRules = { batches: true, unreadableId: "absent" };
 // A handshake must not be cancelled, and who does not know the question would not know the cancellation.
 const UNTOLD: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
 const UNSEEN: Excerpt = { head: "", tail: undefined };
+/** Members a notification or a question may lack. */
+const OPTIONAL = ["id", "params", "result", "error"];
+const BATCH = /^\s*\[/;
 
 /** Why a text was not taken: a code of JSON-RPC, a sentence, and the limit it broke. */
 interface Refusal extends Pick<ParseFault, "code" | "message"> {
@@ -137,6 +146,11 @@ export class Conversation {
     this.#table.failLocally(id, error);
   }
 
+  /** What went on behind the answer to a request is over. */
+  endProgress(token: RequestId): void {
+    this.#table.endProgress(token);
+  }
+
   /** Ends it: what waits is rejected with CLOSED. Never rejects. */
   async close(): Promise<void> {
     this.#end();
@@ -179,13 +193,13 @@ export class Conversation {
     this.#text = text;
     this.#table.status = info?.status;
     if (value instanceof ParseFault) this.#unread(measured(value, text), excerptOf(text), info);
-    else this.#peer.deliver(value, this.#carrier);
+    else this.#peer.deliver(withoutNulls(value), this.#carrier);
     this.#text = "";
   }
 
   // An answer that cannot be read fails the request it is for now, not when its time is up; a question is refused.
   #unread({ code, message, limit }: Refusal, excerpt: Excerpt, info: ArrivalInfo | undefined): void {
-    const id = answeredId(excerpt) ?? info?.forRequest;
+    const id = answeredId(excerpt) ?? (mayBeAnswer(code, excerpt) ? info?.forRequest : undefined);
     const advice = limit === undefined ? "" : ` Ask for less, or raise limits.${limit}.`;
     const text = `The server's answer cannot be read: ${message}.${advice}`;
     if (this.#table.failLocally(id, new LocalError("INVALID_RESPONSE", text))) return;
@@ -247,6 +261,20 @@ export class Conversation {
 
 function shortened(line: string): string {
   return line.length > LONGEST_NOISE ? `${line.slice(0, LONGEST_NOISE)}…` : line;
+}
+
+/** Servers that write out what they leave out give notifications a null id and null params. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isJsonObject(value) || typeof value["method"] !== "string") return value;
+  for (const name of OPTIONAL) if (value[name] === null) delete value[name];
+  return value;
+}
+
+/** Whether what cannot be read may be the answer its stream is for: noise and notifications are not, and it is still to come. */
+function mayBeAnswer(code: number, excerpt: Excerpt): boolean {
+  if (excerpt === UNSEEN) return true;
+  return code !== ErrorCode.ParseError && (isAnswerWithoutId(excerpt.head) || BATCH.test(excerpt.head));
 }
 
 /** The fault with what the text has of what it has too much of. */

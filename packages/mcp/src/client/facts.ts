@@ -28,8 +28,11 @@ export function supportedVersions(data: unknown): readonly string[] | undefined 
 }
 
 function common(method: string, result: JsonObject, info: unknown): Omit<ServerFacts, "offered"> {
-  const { capabilities = {}, instructions } = result;
-  if (!isJsonObject(capabilities)) throw invalidResponse(method, "its capabilities are no object");
+  const { instructions } = result;
+  const declared = result["capabilities"] ?? {};
+  if (!isJsonObject(declared)) throw invalidResponse(method, "its capabilities are no object");
+  // Null is how some servers write what they do not have.
+  const capabilities = Object.fromEntries(Object.entries(declared).filter(([, value]) => value !== null));
   return {
     server: isJsonObject(info) ? { ...NOBODY, ...info } : NOBODY,
     capabilities,

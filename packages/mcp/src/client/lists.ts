@@ -24,11 +24,14 @@ interface ListKind<T> {
   readonly method: string;
   readonly member: string;
   readonly capability: keyof ServerCapabilities;
-  items(found: readonly T[]): readonly T[];
+  items(found: readonly T[], outdated: boolean): readonly T[];
 }
 
 export class Lists {
   readonly #options: ListsOptions;
+  /** How often what a method answers has changed: what was asked for under an older count is not kept. */
+  readonly #changes = new Map<string, number>();
+  readonly #outdated = new WeakSet<JsonObject>();
 
   constructor(options: ListsOptions) {
     this.#options = options;
@@ -41,7 +44,10 @@ export class Lists {
         method: "tools/list",
         member: "tools",
         capability: "tools",
-        items: (found) => book.note(found, wire.mirrorsArguments),
+        items: (found, outdated) => {
+          const promises = wire.established.revision.rules.structuredContent !== "none";
+          return book.note(found, { mirrors: wire.mirrorsArguments, promises, outdated });
+        },
       },
       options,
     );
@@ -73,29 +79,35 @@ export class Lists {
     const cached = cache?.get(method, value);
     if (cached !== undefined) return cached;
     const asksNothing = options?.meta === undefined;
+    const changes = this.#changes.get(method);
     const result = await requests.run(method, value === undefined ? undefined : { [name]: value }, options);
-    if (asksNothing && requests.mayBeKept(result)) cache?.set(method, value, result);
+    if (changes !== this.#changes.get(method)) this.#outdated.add(result);
+    else if (asksNothing && requests.mayBeKept(result)) cache?.set(method, value, result);
     return result;
   }
 
   /** What is kept of the list of tools may not be the server's any more; what is known of each tool still is. */
   doubtTools(): void {
-    this.#options.cache?.drop("tools/list");
+    this.#drop("tools/list");
   }
 
   /** Forgets what a change makes stale. */
   forget(change: Change): void {
-    const { cache, book } = this.#options;
-    if (change.kind === "resource") return cache?.drop("resources/read", change.uri);
-    cache?.drop(`${change.kind}/list`);
-    if (change.kind === "resources") cache?.drop("resources/templates/list");
-    if (change.kind === "tools") book.clear();
+    if (change.kind === "resource") return this.#drop("resources/read", change.uri);
+    this.#drop(`${change.kind}/list`);
+    if (change.kind === "resources") this.#drop("resources/templates/list");
+    if (change.kind === "tools") this.#options.book.clear();
   }
 
   /** Forgets everything. */
   forgetAll(): void {
-    this.#options.cache?.drop("resources/read");
+    this.#drop("resources/read");
     for (const kind of ["tools", "prompts", "resources"] as const) this.forget({ kind });
+  }
+
+  #drop(method: string, param?: string): void {
+    this.#changes.set(method, (this.#changes.get(method) ?? 0) + 1);
+    this.#options.cache?.drop(method, param);
   }
 
   #list<T>({ method, member, capability, items }: ListKind<T>, options: CallOptions | undefined): Listing<T> {
@@ -106,8 +118,8 @@ export class Lists {
         return this.kept(method, { name: "cursor", value: cursor }, options);
       },
       // Where one cursor is no longer known, the pages before it are of an older list.
-      outdated: () => this.#options.cache?.drop(method),
-      items: (result) => items(result[member] as readonly T[]),
+      outdated: () => this.#drop(method),
+      items: (result) => items(result[member] as readonly T[], this.#outdated.has(result)),
     });
   }
 }

@@ -19,16 +19,25 @@ export class LogRing {
   readonly #lengths: number[] = [];
   #characters = 0;
   #least = 0;
+  /** Levels that calls under way have asked for. */
+  readonly #asked: number[] = [];
 
   /** Messages below this level are dropped, for servers that send them all the same. */
   set level(level: LoggingLevel) {
     this.#least = levelIndex(level);
   }
 
+  /** Messages of this level are wanted too, by a call of its own, until the function returned is called. */
+  also(level: LoggingLevel): () => void {
+    const index = levelIndex(level);
+    this.#asked.push(index);
+    return () => void this.#asked.splice(this.#asked.indexOf(index), 1);
+  }
+
   /** The message of a notification; undefined when it is none, or below the level. */
   take(params: JsonObject): LogMessage | undefined {
     const index = levelIndex(params["level"]);
-    if (index < 0 || index < this.#least) return undefined;
+    if (index < 0 || index < Math.min(this.#least, ...this.#asked)) return undefined;
     const { logger, level, data } = params;
     const message: LogMessage = {
       level: level as LoggingLevel,

@@ -16,6 +16,8 @@ export interface PolledTaskOptions {
   check(result: CallToolResult): CallToolResult;
   /** Tells the handle of notifications until the function it returns is called. */
   watch(id: string, task: PolledTask): () => void;
+  /** Told that the task has come to its end. */
+  over(id: string): void;
 }
 
 /** Between two looks, where the server does not say: soon enough for a person who waits. */
@@ -82,6 +84,7 @@ export class PolledTask implements TaskHandle {
 
   async #look(options: CallOptions | undefined): Promise<DetailedTask> {
     this.#last = (await this.#ask("tasks/get", undefined, options)) as unknown as DetailedTask;
+    if (isFinal(this.#last.status)) this.#options.over(this.id);
     return this.#last;
   }
 
@@ -97,6 +100,7 @@ export class PolledTask implements TaskHandle {
     const waiting = { ...rest, timeoutMs: Number.POSITIVE_INFINITY, maxTimeoutMs };
     try {
       const result = await this.#ask("tasks/result", undefined, waiting);
+      this.#options.over(this.id);
       return this.#options.check(result as unknown as CallToolResult);
     } catch (error) {
       // What a server answers for a cancelled task is its own business; that it was cancelled is not.
@@ -133,8 +137,9 @@ export class PolledTask implements TaskHandle {
     await this.#ask("tasks/update", { inputResponses }, options);
   }
 
-  async #wait({ pollIntervalMs = INTERVAL_MS }: DetailedTask, signal: AbortSignal | undefined): Promise<void> {
-    const interval = Math.min(Math.max(pollIntervalMs, LEAST_INTERVAL_MS), MOST_INTERVAL_MS);
+  async #wait({ pollIntervalMs }: DetailedTask, signal: AbortSignal | undefined): Promise<void> {
+    const wanted = typeof pollIntervalMs === "number" ? pollIntervalMs : INTERVAL_MS;
+    const interval = Math.min(Math.max(wanted, LEAST_INTERVAL_MS), MOST_INTERVAL_MS);
     const stir = new AbortController();
     this.#stir = stir;
     const either = signal === undefined ? stir.signal : AbortSignal.any([signal, stir.signal]);

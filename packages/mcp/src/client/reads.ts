@@ -17,7 +17,7 @@ export class Reads {
     this.#lists = lists;
   }
 
-  /** Throws INVALID_TEMPLATE, and UNKNOWN_VARIABLE for a value the template has no place for. */
+  /** Throws INVALID_TEMPLATE, INVALID_VALUE, and UNKNOWN_VARIABLE for a value the template has no place for. */
   async read(uri: string, variables: TemplateValues | undefined, options?: CallOptions): Promise<ReadResourceResult> {
     this.#requests.gate("resources", "resources/read");
     const value = variables === undefined ? uri : expanded(uri, variables);

@@ -1,4 +1,5 @@
 // The client's requests that wait for an answer: one timer for all, progress that grants more time, no closures.
+import { ProgressReporter } from "../endpoint/progress.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import type { FailureMessage, JsonObject, RequestId, SuccessMessage } from "../jsonrpc/message.js";
@@ -17,7 +18,12 @@ export interface Waiting {
   readonly timeOption?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
+  /** Whether progress goes on behind this result: then its token is known until `endProgress`. */
+  outlives?: ((result: JsonObject) => boolean) | undefined;
 }
+
+/** Tokens of tasks whose end nobody has seen yet: a server that begins more makes the oldest be forgotten. */
+const MOST_OUTLIVING = 1_024;
 
 /** Told of requests nobody waits for any more, so that the server can be told. */
 export type OnAbandon = (id: RequestId, waiting: Waiting, reason: string) => void;
@@ -28,6 +34,8 @@ export class RequestTable implements AnswerTable {
   readonly #limits: JsonRpcLimits;
   readonly #onAbandon: OnAbandon;
   readonly #waiting = new Map<RequestId, WaitingRequest>();
+  /** Progress of what goes on behind its answer, by token. */
+  readonly #outliving = new Map<RequestId, ProgressReporter>();
   #nextId = 1;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #firesAt = Number.POSITIVE_INFINITY;
@@ -70,13 +78,19 @@ export class RequestTable implements AnswerTable {
 
   succeed(message: SuccessMessage): boolean {
     const request = this.#take(message.id);
-    request?.resolve(message.result);
-    return request !== undefined;
+    if (request === undefined) return false;
+    const { result } = message;
+    if (request.progress !== undefined && request.waiting.outlives?.(result))
+      this.#outlive(request.id, request.progress);
+    else request.progress?.finish();
+    request.resolve(result);
+    return true;
   }
 
   fail(message: FailureMessage): boolean {
     const { code, message: text, data } = message.error;
     const request = this.#take(message.id);
+    request?.progress?.finish();
     request?.reject(new StatusError(code, text, { data, status: this.status }));
     return request !== undefined;
   }
@@ -88,6 +102,7 @@ export class RequestTable implements AnswerTable {
   /** Whether a request waited under this id. */
   failLocally(id: RequestId | undefined, error: LocalError): boolean {
     const request = this.#take(id);
+    request?.progress?.finish();
     request?.reject(error);
     return request !== undefined;
   }
@@ -95,10 +110,22 @@ export class RequestTable implements AnswerTable {
   /** Progress for the request with this token. False: nobody waits for it. */
   progress(token: unknown, progress: Progress): boolean {
     const request = this.#waiting.get(token as RequestId);
-    if (request?.waiting.onProgress === undefined) return false;
-    request.prolong();
-    request.waiting.onProgress(progress);
-    return true;
+    request?.prolong();
+    const reporter = request === undefined ? this.#outliving.get(token as RequestId) : request.progress;
+    void reporter?.report(progress);
+    return reporter !== undefined;
+  }
+
+  /** What went on behind its answer is over: the last progress is handed on. */
+  endProgress(token: RequestId): void {
+    this.#outliving.get(token)?.finish();
+    this.#outliving.delete(token);
+  }
+
+  #outlive(token: RequestId, progress: ProgressReporter): void {
+    this.#outliving.set(token, progress);
+    const [oldest] = this.#outliving.keys();
+    if (this.#outliving.size > MOST_OUTLIVING && oldest !== undefined) this.endProgress(oldest);
   }
 
   /** The server waits for us: until `release`, calls wait for as long as they may, whatever their time without progress. */
@@ -118,8 +145,10 @@ export class RequestTable implements AnswerTable {
     this.#isClosed = true;
     this.#closedBy ??= error;
     clearTimeout(this.#timer);
+    for (const token of [...this.#outliving.keys()]) this.endProgress(token);
     for (const request of [...this.#waiting.values()]) {
       this.#take(request.id);
+      request.progress?.finish();
       request.reject(this.#closedError(request.waiting.method));
     }
   }
@@ -150,6 +179,7 @@ export class RequestTable implements AnswerTable {
 
   #abandon(request: WaitingRequest, error: LocalError, reason: string): void {
     if (this.#take(request.id) === undefined) return;
+    request.progress?.finish();
     this.#onAbandon(request.id, request.waiting, reason);
     request.reject(error);
   }
@@ -204,12 +234,16 @@ class WaitingRequest {
   resolve!: (result: JsonObject) => void;
   reject!: (error: Error) => void;
   due: number;
+  /** Undefined where nobody wants to hear of it. */
+  readonly progress: ProgressReporter | undefined;
 
   constructor(id: RequestId, waiting: Waiting, table: RequestTable) {
     this.id = id;
     this.waiting = waiting;
     this.#table = table;
     this.#since = performance.now();
+    const { onProgress } = waiting;
+    this.progress = onProgress === undefined ? undefined : new ProgressReporter(onProgress);
     this.due = this.#since + Math.min(waiting.timeoutMs, waiting.maxTimeoutMs);
     this.promise = new Promise((resolve, reject) => {
       this.resolve = resolve;

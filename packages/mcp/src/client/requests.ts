@@ -7,6 +7,8 @@ import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { LoggingLevel } from "../protocol/features/logging.js";
 import type { HeaderArgument } from "../era/client-codec.js";
 import type { CallOptions } from "./call-options.js";
+import type { Sending } from "./conversation.js";
+import type { LogRing } from "./log-ring.js";
 import type { Questions } from "./questions.js";
 import type { Settings } from "./settings.js";
 import { OpenPages } from "./url-first.js";
@@ -27,6 +29,8 @@ export interface SendOptions extends CallOptions {
   readonly mirrored?: readonly HeaderArgument[] | undefined;
   /** The request declares the tasks extension. */
   readonly tasks?: boolean;
+  readonly onSent?: Sending["onSent"];
+  readonly outlives?: Sending["outlives"];
 }
 
 export class Requests {
@@ -36,12 +40,18 @@ export class Requests {
   readonly #wire: Wire;
   readonly #questions: Questions;
   readonly #settings: Settings;
+  readonly #logs: LogRing;
   readonly #warn: (text: string) => void;
   /** Results that were answers to answers: they hold for this once. */
   readonly #afterQuestions = new WeakSet<JsonObject>();
 
-  constructor(wire: Wire, questions: Questions, { settings, warn }: { settings: Settings; warn(text: string): void }) {
+  constructor(
+    wire: Wire,
+    questions: Questions,
+    { settings, logs, warn }: { settings: Settings; logs: LogRing; warn(text: string): void },
+  ) {
     this.#warn = warn;
+    this.#logs = logs;
     this.#wire = wire;
     this.#questions = questions;
     this.#settings = settings;
@@ -59,7 +69,9 @@ export class Requests {
   /** Resolves with the complete neutral result, or one that announces a task. */
   async run(method: string, params: JsonObject | undefined, options: SendOptions = NO_OPTIONS): Promise<JsonObject> {
     const result = await this.#sent(method, params, options);
-    return result["resultType"] === "input_required" ? this.#rounds(method, params, { options, result }) : result;
+    // A session asks by requests of its own; of methods nobody knows this member may mean anything.
+    const asks = this.#wire.established.revision.era === "stateless" && result["resultType"] === "input_required";
+    return asks ? this.#rounds(method, params, { options, result }) : result;
   }
 
   /** Whether a result may be kept for others: it may not when questions led to it. */
@@ -86,7 +98,9 @@ export class Requests {
     try {
       return await this.#send(method, params, options);
     } catch (error) {
-      const pages = error instanceof RpcError ? this.pages.demanded(error) : undefined;
+      const { rules } = this.#wire.established.revision;
+      const known = error instanceof RpcError && rules.urlElicitationRequired;
+      const pages = known ? this.pages.demanded(error) : undefined;
       if (pages === undefined) throw error;
       const { signal, timeoutMs: patienceMs = this.#settings.timeoutMs } = options;
       const agrees = (asked: JsonObject): Promise<boolean> => this.#agrees(asked, signal);
@@ -112,7 +126,10 @@ export class Requests {
     const onProgress = options.onProgress === undefined ? undefined : guarded(options.onProgress, this.#warn);
     const sent = meta === undefined ? params : { ...params, _meta: meta };
     const extras = logLevel === undefined && tasks === undefined ? undefined : { logLevel, tasks };
-    return this.#wire.send({ method, params: sent, timeoutMs, maxTimeoutMs, signal, onProgress, extras, mirrored });
+    const { onSent, outlives } = options;
+    const how = { timeoutMs, maxTimeoutMs, signal, onProgress, extras, mirrored, onSent, outlives };
+    const answer = this.#wire.send({ method, params: sent, ...how });
+    return options.logLevel === undefined ? answer : answer.finally(this.#logs.also(options.logLevel));
   }
 
   async #rounds(

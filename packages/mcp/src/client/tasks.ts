@@ -1,8 +1,8 @@
 // Begins tool calls as tasks, in the shape the server's revision has for them.
 import { LocalError } from "../jsonrpc/local-error.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import type { DetailedTask } from "../protocol/extensions/task.js";
-import { TASKS_EXTENSION } from "../protocol/extensions/task.js";
+import { announcesTask } from "../era/read-result.js";
+import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../protocol/extensions/task.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { Tool } from "../protocol/tool.js";
 import type { CallOptions } from "./call-options.js";
@@ -24,9 +24,14 @@ export interface TasksOptions {
   readonly book: ToolBook;
 }
 
+/** Tasks begun whose end nobody has seen: the oldest are told of no longer. */
+const MOST_TELLING = 1_000;
+
 export class Tasks {
   readonly #options: TasksOptions;
   readonly #open = new Map<string, Set<PolledTask>>();
+  /** Tasks whose progress is told under the token of the call that began them, and what ends it. */
+  readonly #telling = new Map<string, () => void>();
 
   constructor(options: TasksOptions) {
     this.#options = options;
@@ -47,20 +52,32 @@ export class Tasks {
     const params = { name, ...(args === undefined ? {} : { arguments: args }), ...asked };
     const directed = wire.established.revision.rules.tasks === "directed";
     const mirrored = known?.mirrored;
+    let told: (() => void) | undefined;
     const result = await requests.run("tools/call", params, {
       ...rest,
+      ...(this.#requested ? { outlives: (answer) => announcesTask("tools/call", answer) } : {}),
+      onSent: (id) => {
+        const { conversation } = wire;
+        told = () => conversation.endProgress(id);
+      },
       ...(directed ? { tasks: true } : {}),
       ...(mirrored === undefined ? {} : { mirrored }),
     });
-    if (result["resultType"] === "task") return this.begun(result, name);
+    if (result["resultType"] === "task") return this.begun(result, name, told);
     return new FinishedTask(this.#checked(name, result as unknown as CallToolResult));
   }
 
   /** The handle of a task a server announced in its answer. */
-  begun(result: JsonObject, name?: string): TaskHandle {
+  begun(result: JsonObject, name: string, told?: () => void): TaskHandle {
     const { resultType: _, ...task } = result;
-    const check = (found: CallToolResult): CallToolResult => (name === undefined ? found : this.#checked(name, found));
-    return new PolledTask({ ...this.#options, check, watch: this.#watch }, task as unknown as DetailedTask);
+    const check = (found: CallToolResult): CallToolResult => this.#checked(name, found);
+    const about = { ...this.#options, check, watch: this.#watch, over: this.#over };
+    const handle = new PolledTask(about, task as unknown as DetailedTask);
+    if (told !== undefined) this.#telling.set(handle.id, told);
+    const [oldest] = this.#telling.keys();
+    if (isFinal(task["status"] as Task["status"])) this.#over(handle.id);
+    else if (this.#telling.size > MOST_TELLING && oldest !== undefined) this.#over(oldest);
+    return handle;
   }
 
   /** The handle of a task begun before. Throws NOT_SUPPORTED where the server has no tasks. */
@@ -70,7 +87,7 @@ export class Tasks {
       revision.rules.tasks === "directed" ? capabilities.extensions?.[TASKS_EXTENSION] : capabilities.tasks;
     if (served === undefined)
       throw new LocalError("NOT_SUPPORTED", `Task ${id} was not asked for: the server has no tasks`);
-    return new PolledTask({ ...this.#options, check: (found) => found, watch: this.#watch }, id);
+    return new PolledTask({ ...this.#options, check: (found) => found, watch: this.#watch, over: this.#over }, id);
   }
 
   /** What a notification says of a task. */
@@ -78,7 +95,14 @@ export class Tasks {
     const { taskId } = params;
     if (typeof taskId !== "string") return;
     for (const task of this.#open.get(taskId) ?? []) task.stirred();
+    if (isFinal(params["status"] as Task["status"])) this.#over(taskId);
   }
+
+  // Whoever saw the end: no progress comes behind it.
+  readonly #over = (id: string): void => {
+    this.#telling.get(id)?.();
+    this.#telling.delete(id);
+  };
 
   // Handles that wait are told of notifications; those that do not are not kept.
   readonly #watch = (id: string, task: PolledTask): (() => void) => {

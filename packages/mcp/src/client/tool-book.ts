@@ -10,7 +10,19 @@ import { compileJsonSchema, type JsonSchemaValidator } from "../schema/json-sche
 export interface KnownTool {
   readonly tool: Tool;
   readonly mirrored: readonly HeaderArgument[] | undefined;
+  /** What structured content has to be; undefined where nothing is promised, or the revision has no such promise. */
+  readonly outputSchema: Tool["outputSchema"];
   validator?: JsonSchemaValidator | LocalError;
+}
+
+/** How a page of tools is to be taken. */
+export interface PageOfTools {
+  /** Arguments have to be repeated in headers. */
+  readonly mirrors: boolean;
+  /** The revision has output schemas. */
+  readonly promises: boolean;
+  /** The list has changed since the page was asked for: nothing is noted of it. */
+  readonly outdated: boolean;
 }
 
 export interface ToolBookOptions {
@@ -35,10 +47,10 @@ export class ToolBook {
     return this.#tools.get(name);
   }
 
-  /** Notes the tools of one page, and returns those that may be called. `overHttp`: headers have to be mirrored. */
-  note(tools: readonly Tool[], overHttp: boolean): Tool[] {
+  /** Notes the tools of one page, and returns those that may be called. */
+  note(tools: readonly Tool[], page: PageOfTools): Tool[] {
     return tools.filter((tool) => {
-      const fault = nameFault(tool) ?? this.#keep(tool, overHttp);
+      const fault = nameFault(tool) ?? this.#keep(tool, page);
       if (fault !== undefined) this.#options.warn(`The tool ${show(tool.name)} was dropped from the list: ${fault}`);
       return fault === undefined;
     });
@@ -52,8 +64,7 @@ export class ToolBook {
   /** The result as it is. Throws INVALID_OUTPUT, or warns, when its structured content does not fit the tool's schema. */
   checked(known: KnownTool, result: CallToolResult): CallToolResult {
     const { validateOutput } = this.#options;
-    const { tool } = known;
-    if (validateOutput === "off" || tool.outputSchema === undefined || result.isError === true) return result;
+    if (validateOutput === "off" || known.outputSchema === undefined || result.isError === true) return result;
     const error = outputFault(known, result);
     if (error === undefined) return result;
     if (validateOutput === "strict") throw error;
@@ -61,11 +72,13 @@ export class ToolBook {
     return result;
   }
 
-  #keep(tool: Tool, overHttp: boolean): string | undefined {
-    const mirrored = overHttp ? mirrorsOf(tool.inputSchema) : undefined;
+  #keep(tool: Tool, { mirrors, promises, outdated }: PageOfTools): string | undefined {
+    const mirrored = mirrors ? mirrorsOf(tool.inputSchema) : undefined;
     if (typeof mirrored === "string") return mirrored;
+    if (outdated) return undefined;
     if (this.#tools.size >= MOST_TOOLS && !this.#tools.has(tool.name)) return `there are more than ${MOST_TOOLS} tools`;
-    this.#tools.set(tool.name, { tool, mirrored: mirrored?.length === 0 ? undefined : mirrored });
+    const outputSchema = promises ? (tool.outputSchema ?? undefined) : undefined;
+    this.#tools.set(tool.name, { tool, mirrored: mirrored?.length === 0 ? undefined : mirrored, outputSchema });
     return undefined;
   }
 }
@@ -80,7 +93,7 @@ function outputFault(known: KnownTool, { structuredContent }: CallToolResult): L
   if (structuredContent === undefined) {
     return invalid(name, "it has no structuredContent, though the tool promises some in its outputSchema");
   }
-  known.validator ??= compiled(known.tool);
+  known.validator ??= compiled(known);
   if (known.validator instanceof LocalError) return known.validator;
   if (known.validator.check(structuredContent)) return undefined;
   const outcome = known.validator.validate(structuredContent);
@@ -90,7 +103,7 @@ function outputFault(known: KnownTool, { structuredContent }: CallToolResult): L
   return invalid(name, faults.join("; "));
 }
 
-function compiled({ name, outputSchema = {} }: Tool): JsonSchemaValidator | LocalError {
+function compiled({ tool: { name }, outputSchema = {} }: KnownTool): JsonSchemaValidator | LocalError {
   try {
     return compileJsonSchema(outputSchema, { fallbackToDraft07: true });
   } catch (error) {

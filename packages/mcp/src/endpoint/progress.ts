@@ -1,4 +1,4 @@
-// Progress of one call: strictly growing, rate bounded, first and last never lost.
+// Progress of one call, on either side: strictly growing, rate bounded, first and last never lost.
 import type { Call, OngoingProgress } from "./call.js";
 
 /** Reports a client can use in one window; further ones are merged into the latest, so a tight loop cannot flood it. */
@@ -11,19 +11,17 @@ interface Report {
   readonly message?: string;
 }
 
-/** Sends `notifications/progress` for one call that came with a progress token. */
+/** Hands on the progress of one call: as notifications to its caller, or to the function its caller gave. */
 export class ProgressReporter implements OngoingProgress {
-  readonly #call: Call;
-  readonly #token: string | number;
+  readonly #send: (report: Report) => void | Promise<void>;
   #last = Number.NEGATIVE_INFINITY;
   #windowStart = 0;
   #sent = 0;
   #held: Report | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(call: Call, token: string | number) {
-    this.#call = call;
-    this.#token = token;
+  constructor(send: (report: Report) => void | Promise<void>) {
+    this.#send = send;
   }
 
   /** Reports progress. A value that does not grow is dropped; too fast a one is held and merged with the next. */
@@ -68,10 +66,6 @@ export class ProgressReporter implements OngoingProgress {
     this.#sent = 1;
     void this.#send(held);
   }
-
-  #send(report: Report): void | Promise<void> {
-    return this.#call.notify("notifications/progress", { progressToken: this.#token, ...report });
-  }
 }
 
 /** Reports progress for a call; does nothing when its caller did not ask for progress. */
@@ -80,7 +74,9 @@ export function reportProgress(call: Call, report: Report): void | Promise<void>
   if (call.progress === undefined) {
     const token = call.progressToken;
     if (token === undefined) return undefined;
-    call.progress = new ProgressReporter(call, token);
+    call.progress = new ProgressReporter((sent) =>
+      call.notify("notifications/progress", { progressToken: token, ...sent }),
+    );
   }
   return call.progress.report(report);
 }

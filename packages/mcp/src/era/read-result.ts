@@ -19,7 +19,7 @@ const READINGS: { readonly [kind in ResultKind]: Reading } = {
   templates: (method, result) => list(method, result, "resourceTemplates"),
   prompts: (method, result) => list(method, result, "prompts"),
   callTool: (method, result, revision) => {
-    if (revision.rules.tasks === "requested" && isJsonObject(result["task"])) return readCreatedTask(method, result);
+    if (revision.rules.tasks === "requested" && announcesTask(method, result)) return readCreatedTask(method, result);
     if (result["resultType"] === "task") return result;
     return readCall(method, result);
   },
@@ -38,10 +38,16 @@ export function readKind(kind: ResultKind, method: string, result: JsonObject, r
   return READINGS[kind](method, result, revision);
 }
 
+/** Whether a call was made a task as 2025-11-25 has it. What says something already is an answer, whatever else it holds. */
+export function announcesTask(method: string, { task, content, structuredContent }: JsonObject): boolean {
+  const says = Array.isArray(content) || isJsonObject(structuredContent);
+  return method === "tools/call" && isJsonObject(task) && typeof task["taskId"] === "string" && !says;
+}
+
 /** What a tool call gave. Some servers leave `content` out where there is structured content, or nothing to say. */
 export function readCall(method: string, result: JsonObject): JsonObject {
   const given = result["content"];
-  if (given === undefined) return { ...result, content: [] };
+  if (given === undefined || given === null) return { ...result, content: [] };
   const content = readContent(method, given);
   return content === given ? result : { ...result, content };
 }

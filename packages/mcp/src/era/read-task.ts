@@ -19,8 +19,9 @@ export function readTask(method: string, result: JsonObject, { rules }: Revision
 }
 
 function neutral(method: string, task: JsonObject): JsonObject {
-  const { ttl, pollInterval, ...rest } = task;
-  const interval = pollInterval === undefined ? {} : { pollIntervalMs: pollInterval };
+  // What a later era asks and answers in a task comes in requests of their own here.
+  const { ttl, pollInterval, pollIntervalMs: _, inputRequests: _questions, ...rest } = task;
+  const interval = typeof pollInterval === "number" ? { pollIntervalMs: pollInterval } : {};
   return checked(method, { ...rest, ttlMs: ttl ?? null, ...interval });
 }
 

@@ -19,10 +19,20 @@ export function writeAnswer(revision: Revision, method: string, result: object):
   }
 }
 
+/** The kinds of blocks a sampled message may be made of. */
+function blocks({ sampling: { audio, tools } }: Revision): ReadonlySet<string> {
+  return new Set(["text", "image", ...(audio ? ["audio"] : []), ...(tools ? ["tool_use", "tool_result"] : [])]);
+}
+
 function message(revision: Revision, result: CreateMessageResult): object {
   const { content, stopReason } = result;
   const copy: JsonObject = { ...result };
   if (stopReason !== undefined) copy["stopReason"] = normalStopReason(stopReason);
+  for (const { type } of Array.isArray(content) ? content : [content]) {
+    if (blocks(revision).has(type)) continue;
+    const text = `The server speaks ${revision.date}, in which a sampled message cannot hold a block of type ${JSON.stringify(type)}`;
+    throw new LocalError("NOT_EXPRESSIBLE", text);
+  }
   if (!Array.isArray(content) || revision.sampling.contentArrays) return copy;
   if (content.length !== 1) {
     const text = `The server speaks ${revision.date}, in which a sampled message holds one block, not ${content.length}`;

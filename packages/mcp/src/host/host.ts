@@ -66,7 +66,10 @@ export class HostCore {
    * added are in the report. Rejects with CONFIG_SYNTAX or CONFIG_SHAPE, which say the line and column.
    */
   load(text: string, options: LoadOptions = {}): Promise<LoadReport> {
-    return loadServers(text, options, (name, target, more) => this.add(name, target, more));
+    return loadServers(text, options, {
+      add: (name, target, more) => this.add(name, target, more),
+      status: (name) => this.#roof.find(name)?.status,
+    });
   }
 
   /** Stops a server and forgets it. Rejects with UNKNOWN_SERVER. */

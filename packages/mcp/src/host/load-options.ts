@@ -14,6 +14,11 @@ export interface LoadOptions {
   readonly input?: (input: ConfigInput) => string | undefined | Promise<string | undefined>;
   /** Reads a server's `envFile`. Without it servers that have one are not added. */
   readonly readEnvFile?: (path: string) => Promise<Readonly<Record<string, string>>>;
+  /**
+   * Milliseconds to wait for the servers to come up; those that take longer are in the report as they are then (`starting`), and
+   * go on. 0: none is waited for. Default: until each has been tried once, `startTimeoutMs` at most.
+   */
+  readonly waitMs?: number;
   /** For single servers, or all: whether they are trusted, for instance. */
   readonly options?: (name: string) => AddOptions;
 }

@@ -5,6 +5,7 @@ import {
   parseServersConfig,
   type ServersConfig,
 } from "./config/config-servers.js";
+import { pause } from "../client/pause.js";
 import { expandServer } from "./config/variables.js";
 import { messageOf } from "./decision.js";
 import type { AddOptions } from "./host-options.js";
@@ -12,9 +13,13 @@ import type { CommandTarget, UrlTarget } from "./host-target.js";
 import type { LoadOptions, LoadProblem, LoadReport } from "./load-options.js";
 import type { ServerStatus } from "./server-status.js";
 
-type Add = (name: string, target: CommandTarget | UrlTarget, options: AddOptions) => Promise<ServerStatus>;
+/** What a host does for its file. */
+export interface Loading {
+  add(name: string, target: CommandTarget | UrlTarget, options: AddOptions): Promise<ServerStatus>;
+  status(name: string): ServerStatus | undefined;
+}
 
-export async function loadServers(text: string, options: LoadOptions, add: Add): Promise<LoadReport> {
+export async function loadServers(text: string, options: LoadOptions, host: Loading): Promise<LoadReport> {
   const config = parseServersConfig(text, options.source);
   const warnings: LoadProblem[] = [];
   const problems: LoadProblem[] = [...config.problems];
@@ -33,7 +38,11 @@ export async function loadServers(text: string, options: LoadOptions, add: Add):
         if (server.raw["sandboxEnabled"] === true)
           warnings.push({ ...at, message: "it asks for a sandbox, and this host has none: it would run without" });
         if (expanded.missing.length > 0) throw new Error(`nobody gave the input ${expanded.missing.join(", ")}`);
-        return await add(server.name, await targetOf(expanded.server, options), addOptions(server, options));
+        const target = await targetOf(expanded.server, options);
+        return await inTime(host.add(server.name, target, addOptions(server, options)), server.name, {
+          waitMs: options.waitMs,
+          host,
+        });
       } catch (error) {
         problems.push({ ...at, message: messageOf(error) });
         return undefined;
@@ -41,6 +50,23 @@ export async function loadServers(text: string, options: LoadOptions, add: Add):
     }),
   );
   return { servers: statuses.filter((status) => status !== undefined), problems, warnings };
+}
+
+/** The status once it has been tried, or as it is when the time is over. What goes wrong after that is in the status. */
+async function inTime(
+  adding: Promise<ServerStatus>,
+  name: string,
+  { waitMs, host }: { waitMs: number | undefined; host: Loading },
+): Promise<ServerStatus> {
+  if (waitMs === undefined) return adding;
+  const over = new AbortController();
+  const late = pause(waitMs, over.signal).then(() => host.status(name));
+  try {
+    return (await Promise.race([adding, late])) ?? (await adding);
+  } finally {
+    over.abort();
+    adding.catch(() => undefined);
+  }
 }
 
 function addOptions({ name, disabled, timeoutMs }: ConfigServer, { options }: LoadOptions): AddOptions {

@@ -33,6 +33,8 @@ export class ManagedServer {
   readonly #breaker: Breaker;
   #state: ServerState = "disabled";
   #reason: string | undefined;
+  /** Why the last attempt failed: still to be seen while the next one is made. */
+  #failure: string | undefined;
   #client: Client | undefined;
   #retryAt: number | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -87,6 +89,7 @@ export class ManagedServer {
     const client = this.#client;
     this.#client = undefined;
     this.#retryAt = undefined;
+    this.#failure = undefined;
     this.#is("disabled", undefined);
     await client?.close();
     await this.#attempt;
@@ -101,7 +104,7 @@ export class ManagedServer {
       this.#run = undefined;
       return this.#is("denied", refusal);
     }
-    this.#is("starting", undefined);
+    this.#is("starting", this.#failure);
     const release = await this.#options.slots.take(signal);
     try {
       if (!signal.aborted) await this.#connect(signal);
@@ -113,7 +116,7 @@ export class ManagedServer {
   async #refusal(signal: AbortSignal): Promise<string | undefined> {
     try {
       const { consent, launch } = this.#options;
-      return await consent.refusal(await launch, { signal, asking: () => this.#is("asking", undefined) });
+      return await consent.refusal(await launch, { signal, asking: () => this.#is("asking", this.#failure) });
     } catch (error) {
       return `${this.name} was not started: ${messageOf(error)}`;
     }
@@ -153,6 +156,7 @@ export class ManagedServer {
   #up(client: Client, signal: AbortSignal): void {
     this.#client = client;
     this.#breaker.up(performance.now());
+    this.#failure = undefined;
     this.#is("ready", undefined);
     void client.closed.then((reason) => {
       if (this.#client !== client) return;
@@ -167,7 +171,8 @@ export class ManagedServer {
     this.#timer = setTimeout(() => {
       this.#attempt = this.#try(signal);
     }, delayMs);
-    this.#is(open ? "broken" : "waiting", messageOf(error));
+    this.#failure = messageOf(error);
+    this.#is(open ? "broken" : "waiting", this.#failure);
   }
 
   #tooSlow(links: readonly Link[], cause: unknown): LocalError {

@@ -2,7 +2,10 @@
 import type { Client } from "../client/client.js";
 import type { Listing } from "../client/listing.js";
 import type { Tool } from "../protocol/tool.js";
+import { ErrorCode } from "../jsonrpc/error-codes.js";
+import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { HostEntry, HostPrompt, HostResource, HostTemplate, HostTool } from "./catalogue-entry.js";
+import { messageOf } from "./decision.js";
 import { qualifiedName } from "./qualified-name.js";
 
 /** Whoever lists more is not helped by the rest. */
@@ -49,29 +52,52 @@ export async function readList(
       };
       return noteNamed(note, entry);
     });
-  } else await readResources(client, server.name, note);
+  } else await readResources(client, { server, note, warn });
   return found;
 }
 
 type Note = (entry: HostEntry, key: string) => boolean;
 
+interface Reading {
+  readonly server: ListedServer;
+  readonly note: Note;
+  readonly warn: (text: string) => void;
+}
+
 function noteNamed(note: Note, entry: HostTool | HostPrompt): boolean {
   return note(entry, entry.name);
 }
 
-async function readResources(client: Client, server: string, note: Note): Promise<void> {
-  await each(client.resources(), (resource) => {
-    const entry: HostResource = { kind: "resource", name: resource.name, server, resource };
+// Two lists of one capability: what is wrong with one of them is no reason to lose the other.
+async function readResources(client: Client, { server, note, warn }: Reading): Promise<void> {
+  const name = server.name;
+  const resources = each(client.resources(), (resource) => {
+    const entry: HostResource = { kind: "resource", name: resource.name, server: name, resource };
     return note(entry, `uri ${resource.uri}`);
   });
-  await each(client.resourceTemplates(), (template) => {
-    const entry: HostTemplate = { kind: "template", name: template.name, server, template };
+  const [listed] = await Promise.allSettled([resources]);
+  const templates = each(client.resourceTemplates(), (template) => {
+    const entry: HostTemplate = { kind: "template", name: template.name, server: name, template };
     return note(entry, `template ${template.uriTemplate}`);
   });
+  const [templated] = await Promise.allSettled([templates]);
+  if (listed.status === "rejected" && templated.status === "rejected") throw listed.reason;
+  const both: [string, PromiseSettledResult<void>][] = [
+    ["resources", listed],
+    ["resource templates", templated],
+  ];
+  for (const [what, outcome] of both) {
+    if (outcome.status === "rejected") warn(`The ${what} of ${name} could not be listed: ${messageOf(outcome.reason)}`);
+  }
 }
 
+/** A capability promises no single method: a list that the server does not know is one it has nothing to put into. */
 async function each<T>(listing: Listing<T>, take: (item: T) => boolean | Promise<boolean>): Promise<void> {
-  for await (const item of listing) if (!(await take(item))) return;
+  try {
+    for await (const item of listing) if (!(await take(item))) return;
+  } catch (error) {
+    if (!(error instanceof RpcError) || error.code !== ErrorCode.MethodNotFound) throw error;
+  }
 }
 
 // What a stranger says of its tools decides nothing, so it is not even shown.

@@ -10,7 +10,10 @@ export type ServerState = "disabled" | "asking" | "denied" | "starting" | "ready
 export interface ServerStatus {
   readonly name: string;
   readonly state: ServerState;
-  /** Why it is not ready, in sentences that name what was tried; undefined when there is nothing to say. */
+  /**
+   * Why it is not ready, in sentences that name what was tried; undefined when there is nothing to say. While it is tried again:
+   * why it failed before.
+   */
   readonly reason: string | undefined;
   /** Whether what it says of its tools is believed. */
   readonly trusted: boolean;

@@ -32,7 +32,10 @@ function faultOfRequest({ jsonrpc, id, params }: JsonObject): ParseFault {
 }
 
 function classifyResponse(value: JsonObject): MessageKind | ParseFault {
-  const { jsonrpc, result, error } = value;
+  const { jsonrpc } = value;
+  // Servers that write out optional members give an answer a null error, and a refusal a null result.
+  const result = value["result"] === null && isErrorObject(value["error"]) ? undefined : value["result"];
+  const error = value["error"] === null && isJsonObject(result) ? undefined : value["error"];
   const id = isRequestId(value["id"]) ? value["id"] : undefined;
   const idAllowed = id !== undefined || value["id"] === undefined || value["id"] === null;
   if (result === undefined && error === undefined) {

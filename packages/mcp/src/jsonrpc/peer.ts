@@ -96,16 +96,19 @@ export class Peer implements MessageSink {
     else if (kind instanceof ParseFault) this.#refuse(kind, carrier);
     else {
       if (kind === "notification") this.#handler.notification(value as NotificationMessage, carrier);
-      else this.#receiveResponse(value as SuccessMessage | FailureMessage);
+      else this.#receiveResponse(kind, value);
       carrier.abandon?.();
     }
   }
 
-  #receiveResponse(message: SuccessMessage | FailureMessage): void {
+  // What kind it is says `classify` alone: a member may be there and be null.
+  #receiveResponse(kind: "success" | "failure", value: unknown): void {
     const table = this.#answers ?? this.#pending;
-    const expected = "result" in message ? table?.succeed(message) : table?.fail(message);
+    const message = value as SuccessMessage | FailureMessage;
+    const expected =
+      kind === "success" ? table?.succeed(value as SuccessMessage) : table?.fail(value as FailureMessage);
     if (expected === true) return;
-    const detail = "error" in message ? `: ${peerWords(message.error.message)}` : "";
+    const detail = kind === "failure" ? `: ${peerWords((value as FailureMessage).error.message)}` : "";
     this.#ignore(`response to no pending request, id ${peerWords(JSON.stringify(message.id ?? null))}${detail}`);
   }
 
@@ -121,7 +124,7 @@ export class Peer implements MessageSink {
         const text = this.#refusal(kind);
         if (text !== undefined) refusals.push(text);
       } else if (kind === "success" || kind === "failure") {
-        this.#receiveResponse(element as SuccessMessage | FailureMessage);
+        this.#receiveResponse(kind, element);
       } else {
         accepted.push(element as RequestMessage | NotificationMessage);
         if (kind === "request") requests++;

@@ -23,7 +23,10 @@ export class UriTemplate {
     this.#matcher = new Matcher(this.#parts);
   }
 
-  /** The URI for these values. Undefined, null and empty lists count as absent. */
+  /**
+   * The URI for these values. Undefined, null and empty lists count as absent. Throws a LocalError with code `INVALID_VALUE` for a
+   * list or a map of which the template takes a prefix.
+   */
   expand(values: TemplateValues): string {
     return expandTemplate(this.#parts, values);
   }
@@ -31,6 +34,7 @@ export class UriTemplate {
   /**
    * The variables a URI was made from, percent-decoded, or undefined when the template cannot have made it.
    * An exploded variable (`{x*}`) is always a list, any other always a string; absent optional ones have no entry.
+   * A variable without an operator is never empty here, though an empty value makes such a URI: no resource is meant by a name left out.
    * Earlier variables take as much as they can. Query and path parameters may come in any order, unknown ones do not match.
    * Takes time proportional to the URI's length; URIs of more than 8,192 characters never match.
    */

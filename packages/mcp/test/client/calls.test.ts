@@ -3,7 +3,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/connect-options.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
-import { type Script, ScriptedServer, serving } from "./scripted-server.js";
+import type { TaskHandle } from "../../src/client/task-handle.js";
+import { initialized, type Script, ScriptedServer, serving, type Talk } from "./scripted-server.js";
 
 const BOTH = ["2025-11-25", "2026-07-28"];
 
@@ -190,7 +191,7 @@ describe("what a server should not send", () => {
 
   it.each([
     ["too deep", (id: unknown) => `{"jsonrpc":"2.0","id":${String(id)},"result":${"[".repeat(1e5)}${"]".repeat(1e5)}}`],
-    ["too long", (id: unknown) => `{"jsonrpc":"2.0","result":{"content":["${"x".repeat(5e6)}"]},"id":${String(id)}}`],
+    ["too long", (id: unknown) => `{"jsonrpc":"2.0","result":{"content":["${"x".repeat(17e6)}"]},"id":${String(id)}}`],
     ["with a duplicate key", (id: unknown) => `{"jsonrpc":"2.0","id":${String(id)},"result":{"a":1,"a":2}}`],
     ["malformed", (id: unknown) => `{"jsonrpc":"2.0","id":${String(id)},"result":7}`],
   ])("an answer that is %s fails its call at once", async (_what, text) => {
@@ -380,4 +381,203 @@ it("more calls than may wait are refused, and closing rejects those that do", as
   await client.close();
   expect(await Promise.all(waiting)).toEqual(["CLOSED", "CLOSED", "CLOSED"]);
   expect(await code(client.call("x"))).toBe("CLOSED");
+});
+
+describe("progress", () => {
+  const reports = (token: unknown, ...values: readonly number[]): JsonObject[] =>
+    values.map((progress) => ({
+      jsonrpc: "2.0",
+      method: "notifications/progress",
+      params: { progressToken: token, progress },
+    }));
+  const tokenOf = ({ params }: { params?: JsonObject }): unknown =>
+    (params?.["_meta"] as JsonObject | undefined)?.["progressToken"];
+
+  it.each(BOTH)("is told as far as it grows (%s)", async (revision) => {
+    const seen: number[] = [];
+    const { client } = await connected(revision, (message, talk) => {
+      for (const report of reports(tokenOf(message), 1, 2, 2, 1, 3)) talk.say(report);
+      talk.answer(said("done"));
+    });
+    await client.call("t", {}, { onProgress: ({ progress }) => seen.push(progress) });
+    expect(seen).toEqual([1, 2, 3]);
+    await client.close();
+  });
+
+  it.each(["answered", "refused", "lost"])("of 3,000 reports is told fifty times and at its end (%s)", async (how) => {
+    const seen: number[] = [];
+    const { client } = await connected("2025-11-25", (message, talk) => {
+      for (const report of reports(tokenOf(message), ...Array.from({ length: 3_000 }, (_, at) => at))) talk.say(report);
+      if (how === "answered") talk.answer(said("done"));
+      else if (how === "refused") talk.fail({ code: -1 });
+      else talk.lost("CUT");
+    });
+    await code(client.call("t", {}, { onProgress: ({ progress }) => seen.push(progress) }));
+    expect(seen).toHaveLength(51);
+    expect(seen.at(-1)).toBe(2_999);
+    await client.close();
+  });
+
+  const task = { taskId: "T", status: "working", ttl: null, createdAt: "", lastUpdatedAt: "", pollInterval: 1 };
+  const tool = { name: "t", inputSchema: { type: "object" }, execution: { taskSupport: "optional" } };
+
+  /** A server of tasks whose progress comes when the client follows them. */
+  async function taskServer(atFollowing: (message: { method?: string }, talk: Talk) => void): Promise<{
+    client: Client;
+    scripted: ScriptedServer;
+    report: (...values: number[]) => void;
+  }> {
+    let token: unknown;
+    const capabilities = { tools: {}, tasks: { requests: { tools: { call: {} } } } };
+    const scripted = new ScriptedServer((message, talk) => {
+      const { method } = message;
+      if (method === "initialize") talk.answer(initialized("2025-11-25", capabilities));
+      else if (method === "tools/list") talk.answer({ tools: [tool] });
+      else if (method === "tools/call") {
+        token = tokenOf(message);
+        talk.answer({ task });
+        report(1, 2);
+      } else if (method?.startsWith("tasks/") === true) atFollowing(message, talk);
+    });
+    const report = (...values: number[]): void => reports(token, ...values).forEach((each) => scripted.say(each));
+    const options = { verdicts: false, reconnect: false, era: "handshake" } as const;
+    return { client: await Client.connect(scripted.dialer(), options), scripted, report };
+  }
+
+  it("of a task is told until its end, and not behind it", async () => {
+    const seen: number[] = [];
+    const { client, report } = await taskServer((_message, talk) => {
+      report(3, 4, 5);
+      talk.answer(said("done"));
+      report(6);
+    });
+    const handle = await client.callTask("t", {}, { onProgress: ({ progress }) => seen.push(progress) });
+    expect(await handle.result()).toMatchObject(said("done"));
+    report(7);
+    expect(seen).toEqual([1, 2, 3, 4, 5, 6]);
+    await client.close();
+  });
+
+  it.each([
+    ["tasks/get", (handle: TaskHandle) => handle.status()],
+    ["tasks/cancel", (handle: TaskHandle) => handle.cancel().then(() => handle.status())],
+    ["a notification", async () => undefined],
+  ])("of a task whose end %s showed is told no longer", async (how, end) => {
+    const seen: number[] = [];
+    const { client, scripted, report } = await taskServer((_message, talk) => {
+      talk.answer({ ...task, status: "cancelled" });
+    });
+    const handle = await client.callTask("t", {}, { onProgress: ({ progress }) => seen.push(progress) });
+    report(3);
+    await end(handle);
+    const params = { ...task, status: "cancelled" };
+    if (how === "a notification") scripted.say({ jsonrpc: "2.0", method: "notifications/tasks/status", params });
+    report(4);
+    expect(seen).toEqual([1, 2, 3]);
+    await client.close();
+  });
+});
+
+describe("a level of a call's own", () => {
+  it.each(BOTH)("is heard while the call runs, below the one set (%s)", async (revision) => {
+    const heard: unknown[] = [];
+    const log = (data: string): JsonObject => ({
+      jsonrpc: "2.0",
+      method: "notifications/message",
+      params: { level: "debug", data },
+    });
+    const { client, scripted } = await connected(
+      revision,
+      ({ method }, talk) => {
+        if (method === "tools/call") talk.say(log("in the call"));
+        talk.answer(method === "tools/call" ? said("done") : {});
+      },
+      { onLog: ({ data }) => heard.push(data) },
+    );
+    await client.setLogLevel("warning");
+    scripted.say(log("before"));
+    await client.call("t", {}, { logLevel: "debug" });
+    scripted.say(log("behind"));
+    expect(heard).toEqual(["in the call"]);
+    await client.close();
+  });
+});
+
+describe("a server that writes out what it leaves out", () => {
+  it.each(BOTH)("gives answers a null error, refusals a null result, and news null params (%s)", async (revision) => {
+    const changes: unknown[] = [];
+    const tool = { name: "t", inputSchema: { type: "object" }, outputSchema: null, annotations: null, execution: null };
+    const { client, scripted } = await connected(
+      revision,
+      ({ id, method, params }, talk) => {
+        if (method === "tools/list")
+          talk.say({ jsonrpc: "2.0", id, result: { tools: [tool] }, error: null, method: null });
+        else if (params?.["name"] === "t") {
+          talk.say({ jsonrpc: "2.0", id, result: { ...said("fine"), structuredContent: null }, error: null });
+        } else if (params?.["name"] === "bare") {
+          talk.say({ jsonrpc: "2.0", id, result: { content: null, structuredContent: {} } });
+        } else talk.say({ jsonrpc: "2.0", id, result: null, error: { code: -5, message: "no", data: null } });
+      },
+      { onListChanged: (change) => changes.push(change) },
+    );
+    await client.tools().all();
+    expect(await client.call("t")).toMatchObject(said("fine"));
+    expect(await client.call("bare")).toMatchObject({ content: [] });
+    await expect(client.call("other")).rejects.toMatchObject({ code: -5, message: "no" });
+    scripted.say({ jsonrpc: "2.0", id: null, method: "notifications/tools/list_changed", params: null, result: null });
+    expect(changes).toEqual([{ kind: "tools" }]);
+    await client.close();
+  });
+
+  it.each(BOTH)("declares what it has not as null (%s)", async (revision) => {
+    const capabilities = { tools: {}, prompts: null, resources: null };
+    const scripted = new ScriptedServer((message, talk) => {
+      if (message.method === "initialize") talk.answer(initialized(revision, capabilities));
+      if (message.method !== "server/discover") return;
+      if (revision === "2026-07-28") talk.answer({ supportedVersions: [revision], capabilities });
+      else talk.fail({ code: -32601 });
+    });
+    await using client = await Client.connect(scripted.dialer(), { verdicts: false });
+    expect(client.capabilities).toEqual({ tools: {} });
+    expect(await code(client.prompts().all())).toBe("NOT_SUPPORTED");
+  });
+});
+
+describe("on the stream of a call", () => {
+  const garbage = [
+    "not json",
+    "{broken",
+    '{"jsonrpc":"2.0","method":"notifications/x","params":{"a":1,"a":2}}',
+    "7",
+    "[]",
+  ];
+
+  it.each(garbage)("%s is noise: the answer comes behind it", async (text) => {
+    const noise: string[] = [];
+    const { client } = await connected(
+      "2026-07-28",
+      ({ id }, talk) => {
+        talk.say(text, { status: 200, forRequest: id });
+        talk.answer(said("fine"));
+      },
+      { kind: "http", onNoise: (line) => noise.push(line) },
+    );
+    expect(await client.call("t")).toMatchObject(said("fine"));
+    expect(noise).toHaveLength(1);
+    await client.close();
+  });
+
+  it.each([
+    [
+      "too deep to be read",
+      (id: unknown) => `{"result":${"[".repeat(5e3)}${"]".repeat(5e3)},"id":${JSON.stringify(id)},"x":1}`,
+    ],
+    ["a batch with a fault", () => `[{"jsonrpc":"2.0","id":99,"result":{"a":1,"a":2}}]`],
+  ])("what may be the answer, %s, ends it at once", async (_what, text) => {
+    const { client } = await connected("2026-07-28", ({ id }, talk) => talk.say(text(id), { forRequest: id }), {
+      kind: "http",
+    });
+    expect(await code(client.call("t"))).toBe("INVALID_RESPONSE");
+    await client.close();
+  });
 });

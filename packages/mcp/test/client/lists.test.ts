@@ -189,3 +189,83 @@ describe("what is kept", () => {
     await client.close();
   });
 });
+
+describe("a list under way when it changes", () => {
+  const LISTS = [
+    ["tools", "notifications/tools/list_changed", "tools", { inputSchema: { type: "object" } }],
+    ["prompts", "notifications/prompts/list_changed", "prompts", {}],
+    ["resources", "notifications/resources/list_changed", "resources", {}],
+    ["resourceTemplates", "notifications/resources/list_changed", "resourceTemplates", {}],
+  ] as const;
+  const kept = { ttlMs: 60_000, cacheScope: "private" };
+
+  it.each(LISTS)("is not kept: %s", async (list, method, member, more) => {
+    let name = "old";
+    const { client } = await connected("2026-07-28", (_message, talk) => {
+      if (name === "old") talk.say({ jsonrpc: "2.0", method });
+      talk.answer({ [member]: [{ name, ...more }], ...kept });
+      name = "new";
+    });
+    const names = async (): Promise<string[]> => (await client[list]().all()).map((item) => item.name);
+    expect(await names()).toEqual(["old"]);
+    expect(await names()).toEqual(["new"]);
+    // What was asked for since is kept as ever.
+    name = "newest";
+    expect(await names()).toEqual(["new"]);
+    await client.close();
+  });
+
+  it("is not kept when the change comes right behind it", async () => {
+    let name = "old";
+    const { client } = await connected("2026-07-28", (_message, talk) => {
+      talk.answer({ prompts: [{ name }], ...kept });
+      if (name === "old") talk.say({ jsonrpc: "2.0", method: "notifications/prompts/list_changed" });
+      name = "new";
+    });
+    await client.prompts().all();
+    expect(await client.prompts().all()).toEqual([{ name: "new" }]);
+    await client.close();
+  });
+
+  it("is not kept where several pages were read", async () => {
+    let age = 0;
+    const { client } = await connected("2026-07-28", ({ params }, talk) => {
+      const first = params?.["cursor"] === undefined;
+      if (!first && age++ === 0) talk.say({ jsonrpc: "2.0", method: "notifications/prompts/list_changed" });
+      talk.answer({
+        prompts: [{ name: `${first ? "a" : "b"}${age}` }],
+        ...(first ? { nextCursor: "x" } : {}),
+        ...kept,
+      });
+    });
+    await client.prompts().all();
+    expect(await client.prompts().all()).toEqual([{ name: "a1" }, { name: "b2" }]);
+    await client.close();
+  });
+
+  it("nor is a resource that is being read", async () => {
+    let text = "old";
+    const { client } = await connected("2026-07-28", (_message, talk) => {
+      if (text === "old")
+        talk.say({ jsonrpc: "2.0", method: "notifications/resources/updated", params: { uri: "x:y" } });
+      talk.answer({ contents: [{ uri: "x:y", text }], ...kept });
+      text = "new";
+    });
+    await client.read("x:y");
+    expect(await client.read("x:y")).toMatchObject({ contents: [{ text: "new" }] });
+    await client.close();
+  });
+
+  it("decides nothing about later calls: neither headers nor output", async () => {
+    const tool = { name: "t", inputSchema: { type: "object" }, outputSchema: { type: "object" } };
+    const { client } = await connected("2025-11-25", ({ method }, talk) => {
+      if (method !== "tools/list") return talk.answer({ content: [] });
+      talk.say({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+      talk.answer({ tools: [tool] });
+    });
+    expect(await client.tools().all()).toHaveLength(1);
+    // By the old list the call would have to be answered with structured content.
+    await expect(client.call("t")).resolves.toEqual({ content: [] });
+    await client.close();
+  });
+});

@@ -121,6 +121,27 @@ describe("parsing", () => {
   });
 });
 
+describe("a prefix", () => {
+  it.each([
+    "{keys:1}",
+    "{+keys:1}",
+    "{#list:2}",
+    "{/list:1}",
+    "{?keys:1}",
+    "{&list:3}",
+    "{;keys:9}",
+    "{.list:1}",
+    "{var,keys:1}",
+  ])("of a list or a map is refused: %s", (text) => {
+    const template = new UriTemplate(text);
+    expect(() => template.expand(VALUES)).toThrow(expect.objectContaining({ code: "INVALID_VALUE" }));
+  });
+
+  it.each(["{undef:1}", "{empty:1}"])("of nothing is nothing: %s", (text) => {
+    expect(new UriTemplate(text).expand(VALUES)).toBe("");
+  });
+});
+
 describe("matching", () => {
   it.each<[string, string, object | undefined]>([
     ["test://template/{id}/data", "test://template/123/data", { id: "123" }],

@@ -34,10 +34,21 @@ export class HandshakeClientCodec implements ClientCodec {
 
   readResult(method: string, result: JsonObject): JsonObject {
     const record = this.revision.methods.get(method);
-    return record === undefined ? result : readKind(record.result, method, result, this.revision);
+    return record === undefined ? result : readKind(record.result, method, ofSession(result), this.revision);
   }
 
   answer(method: string, result: object): object {
     return writeAnswer(this.revision, method, result);
   }
+}
+
+/**
+ * What these members mean is defined by a later era. In a session's results, which may have any further members, they are the
+ * server's own, or were left there by one that speaks both eras: nobody may act on them.
+ */
+const LATER_MEMBERS = ["resultType", "inputRequests", "requestState", "ttlMs", "cacheScope"];
+
+function ofSession(result: JsonObject): JsonObject {
+  if (!LATER_MEMBERS.some((name) => result[name] !== undefined)) return result;
+  return Object.fromEntries(Object.entries(result).filter(([name]) => !LATER_MEMBERS.includes(name)));
 }

@@ -1,4 +1,5 @@
 // Expands a parsed template with values.
+import { LocalError } from "../../jsonrpc/local-error.js";
 import { encodeReserved, encodeValue } from "./encode.js";
 import type { Expression, Operator, Variable } from "./parse.js";
 
@@ -56,6 +57,7 @@ function expandVariable(style: Style, variable: Variable, value: NonNullable<Tem
     const used = variable.prefix === undefined ? text : [...text].slice(0, variable.prefix).join("");
     return [named(style, variable.name, style.encode(used))];
   }
+  if (variable.prefix !== undefined) throw notCut(variable);
   const pairs: [string | undefined, string][] = Array.isArray(value)
     ? value.map((item) => [undefined, style.encode(String(item))])
     : Object.entries(value).map(([key, item]) => [style.encode(key), style.encode(String(item))]);
@@ -63,6 +65,12 @@ function expandVariable(style: Style, variable: Variable, value: NonNullable<Tem
   if (variable.explode) return pairs.map(([key, item]) => exploded(style, variable.name, key, item));
   const list = pairs.map(([key, item]) => (key === undefined ? item : `${key},${item}`)).join(",");
   return [named(style, variable.name, list)];
+}
+
+/** RFC 6570, section 2.4.1: a prefix of a list or a map is an error of whoever gives it. */
+function notCut({ name, prefix }: Variable): LocalError {
+  const text = `The template takes the first ${prefix} characters of "${name}", which is a list or a map: give it a text`;
+  return new LocalError("INVALID_VALUE", text);
 }
 
 function exploded(style: Style, name: string, key: string | undefined, item: string): string {
