@@ -95,3 +95,8 @@ export { changesOf } from "../../packages/secure-local/src/server/plugin-reviews
 export { findPlugin } from "../../packages/secure-local/src/plugins/find-plugin.js";
 export { KeptPlugins } from "../../packages/secure-local/src/plugins/kept-plugins.js";
 export { hashPlugin } from "../../packages/secure-local/src/plugins/plugin-content.js";
+export { askingPlugin } from "../../packages/secure-local/test/plugins/asking-plugin.js";
+export { readDescription } from "../../packages/secure-local/src/plugins/plugin-description.js";
+export { catalogueOf } from "../../packages/secure-local/src/server/catalogue.js";
+export { itemsOf } from "../../packages/secure-local/src/server/plugin-items.js";
+export { misnamed } from "../../packages/secure-local/src/server/plugin-names.js";

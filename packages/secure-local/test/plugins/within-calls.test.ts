@@ -7,58 +7,12 @@ import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import type { Desk, Question, Reply } from "../../src/guard/approvals/desk.js";
 import { STATELESS, yes } from "../approvals/approving-server.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
+import { askingPlugin } from "./asking-plugin.js";
 import { type ServedPlugins, servePlugins } from "./plugin-server.js";
-
-/** Asks as it is told to, names the call as it is told to, and tells what it was answered. */
-const ASKER = `
-import json, sys, os, threading
-lines = sys.stdin
-def say(what): print(json.dumps(what), flush=True)
-if os.path.exists(MARK + "/early"):
-    say({"ask": "early", "run": {"command": "note", "args": []}})
-    say({"ask": "early2", "fetch": {"url": "http://127.0.0.1:9/"}})
-    say({"ask": "early3", "storage": {"keys": True}})
-waiting = {}
-answers = []
-ended = []
-for line in lines:
-    told = json.loads(line)
-    if "answered" in told:
-        answers.append(told)
-        call = waiting.pop(told["answered"], None)
-        if call: say({"id": call, "content": json.dumps(told.get("value", told.get("error")))})
-    elif told.get("tool") == "told":
-        say({"id": told["id"], "content": json.dumps(answers)})
-    elif told.get("tool") == "leave":
-        ended.append(told["id"])
-        say({"id": told["id"], "content": "gone"})
-        say({"ask": "late", "for": told["id"], "run": {"command": "note", "args": []}})
-    elif "tool" in told or "prompt" in told or "resource" in told:
-        asked = told.get("arguments") or {}
-        named = asked.get("for", told["id"])
-        if named == "ended": named = ended[-1] if ended else 0
-        if named == "none": named = None
-        key = "a%d" % told["id"]
-        waiting[key] = told["id"]
-        ask = {"ask": key, **(asked.get("ask") or {"run": {"command": "note", "args": []}})}
-        if named is not None: ask["for"] = named
-        say(ask)
-`;
-const MANIFEST = (name: string): string =>
-  JSON.stringify({
-    name,
-    version: "1",
-    run: ["python3", "main.py"],
-    persistent: true,
-    tools: [{ name: "ask" }, { name: "wait" }, { name: "told" }, { name: "leave" }],
-    prompts: [{ name: "ask" }],
-    resources: [{ uri: `${name}://ask` }],
-  });
 
 const folder = pluginFolder();
 const mark = mkdtempSync(join(homedir(), ".within-calls-"));
-for (const name of ["asker", "other"])
-  folder.write(name, { "manifest.yaml": MANIFEST(name), "main.py": ASKER.replaceAll("MARK", JSON.stringify(mark)) });
+for (const name of ["asker", "other"]) folder.write(name, askingPlugin(name, mark));
 writeFileSync(join(mark, "note.sh"), `#!/bin/sh\necho ran >> ${mark}/ran\n`, { mode: 0o755 });
 writeFileSync(join(mark, "slow.sh"), `#!/bin/sh\necho $$ >> ${mark}/began\nexec sleep 30\n`, { mode: 0o755 });
 let served: ServedPlugins | undefined;

@@ -1,0 +1,407 @@
+// T36: what was approved of a plugin is what is started, at every start: files exchanged in every way, between any two steps.
+import { once } from "node:events";
+import * as fs from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
+import { parts } from "../support/loaded-parts.mjs";
+
+export const goal = { id: "T36", title: "Plugins as they were approved", atLeast: 100, refusalMs: 15_000 };
+
+export const defences = [
+  {
+    name: "what is started is the copy",
+    file: "secure-local/src/plugins/find-plugin.ts",
+    find: "? `${root}${path.slice(source.length)}` : path;",
+    replace: "? `${source}${path.slice(source.length)}${root.slice(0, 0)}` : path;",
+  },
+  {
+    name: "the hash covers whether a file may be run",
+    file: "secure-local/src/plugins/plugin-content.ts",
+    find: '"file", executable, hash.digest("hex")',
+    replace: '"file", executable && false, hash.digest("hex")',
+  },
+  {
+    name: "names with line breaks are refused",
+    file: "secure-local/src/plugins/plugin-content.ts",
+    find: "if (text !== undefined && !CONTROL.test(text)) return text;",
+    replace: "if (text !== undefined) return text;",
+  },
+  {
+    name: "links that lead out are refused",
+    file: "secure-local/src/plugins/plugin-content.ts",
+    find: "if (end === undefined || isSystem(end)) continue;",
+    replace: "if (end === undefined || end !== undefined) continue;",
+  },
+  {
+    name: "folders are read by handles that follow no link",
+    file: "secure-local/src/plugins/plugin-content.ts",
+    find: "const fd = fs.openSync(at, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);",
+    replace: "const fd = fs.openSync(at, O_RDONLY | O_DIRECTORY);",
+  },
+  {
+    name: "a copy is hashed before it is believed",
+    file: "secure-local/src/plugins/kept-plugins.ts",
+    find: "if (content?.hash === hash) return { ...content, root };",
+    replace: "if (content !== undefined) return { kind: content.kind, hash, root };",
+  },
+  {
+    name: "a lock of an earlier form counts no more",
+    file: "secure-local/src/server/plugin-lock.ts",
+    find: "if (version !== VERSION) throw",
+    replace: "if (version === VERSION - 3) throw",
+  },
+];
+
+const MAIN = `#!/bin/sh
+. "$(dirname "$0")/lib/words.sh"
+while read -r line; do
+  id=$(printf %s "$line" | sed 's/.*"id":\\([0-9]*\\).*/\\1/')
+  case $line in *crash*) exit 1;; esac
+  printf '{"id":%s,"content":"%s"}\\n' "$id" "$words"
+done
+`;
+const OTHER = `words=OTHER\n`;
+
+/** Ways to have other code in the place of what was approved; each is given the plugin's folder and one beside it. */
+const WAYS = {
+  "a nested file written": (at) => fs.writeFileSync(join(at, "lib/words.sh"), OTHER),
+  "a nested file replaced": (at, aside) => fs.renameSync(put(aside, "new", OTHER), join(at, "lib/words.sh")),
+  "a nested file written by another name": (at, aside) => fs.writeFileSync(join(aside, "held"), OTHER),
+  "a link in place of a nested file": (at, aside) => {
+    fs.rmSync(join(at, "lib/words.sh"));
+    fs.symlinkSync(put(aside, "led", OTHER), join(at, "lib/words.sh"));
+  },
+  "a link in place of a folder": (at, aside) => {
+    fs.renameSync(join(at, "lib"), join(at, "was"));
+    fs.symlinkSync(dirname(put(join(aside, "lib"), "words.sh", OTHER)), join(at, "lib"));
+  },
+  "another folder in place of a folder": (at, aside) => {
+    fs.renameSync(join(at, "lib"), join(aside, "gone"));
+    put(join(at, "lib"), "words.sh", OTHER);
+  },
+  "the program written": (at) => fs.writeFileSync(join(at, "main.sh"), MAIN.replace('"$words"', "OTHER")),
+  "the program replaced": (at, aside) => {
+    const path = put(aside, "main", MAIN.replace('"$words"', "OTHER"));
+    fs.chmodSync(path, 0o755);
+    fs.renameSync(path, join(at, "main.sh"));
+  },
+  "another program in the manifest": (at) => {
+    const path = put(at, "other.sh", MAIN.replace('"$words"', "OTHER"));
+    fs.chmodSync(path, 0o755);
+    fs.writeFileSync(join(at, "manifest.yaml"), manifest("other.sh"));
+  },
+  "the whole folder replaced": (at, aside) => {
+    fs.renameSync(at, join(aside, "whole"));
+    write(at, "OTHER");
+  },
+  "a link in place of the whole folder": (at, aside) => {
+    fs.renameSync(at, join(aside, "whole"));
+    write(join(aside, "led"), "OTHER");
+    fs.symlinkSync(join(aside, "led"), at);
+  },
+};
+
+function put(folder, name, text) {
+  fs.mkdirSync(folder, { recursive: true });
+  const path = join(folder, name);
+  fs.rmSync(path, { force: true });
+  fs.writeFileSync(path, text);
+  return path;
+}
+
+const manifest = (run, persistent = false) =>
+  JSON.stringify({ name: "shell", version: "1", persistent, run: [`./${run}`], tools: [{ name: "go" }] });
+
+function write(at, words, persistent) {
+  fs.rmSync(at, { recursive: true, force: true });
+  put(at, "manifest.yaml", manifest("main.sh", persistent));
+  put(join(at, "lib"), "words.sh", `words=${words}\n`);
+  fs.chmodSync(put(at, "main.sh", MAIN), 0o755);
+}
+
+export async function run(report) {
+  const base = fs.mkdtempSync(join(homedir(), ".scorecard-pins-"));
+  try {
+    await exchanged(report, base);
+    await twoTrees(report, base);
+    await swapped(report, base);
+    await touched(report, base);
+    await locks(report, base);
+  } finally {
+    for (const folder of foldersIn(base)) fs.chmodSync(folder, 0o700);
+    fs.rmSync(base, { recursive: true, force: true });
+  }
+}
+
+function foldersIn(folder) {
+  fs.chmodSync(folder, 0o700);
+  return fs
+    .readdirSync(folder, { withFileTypes: true })
+    .flatMap((each) => (each.isDirectory() ? [join(folder, each.name), ...foldersIn(join(folder, each.name))] : []));
+}
+
+/** The product with one plugin; `call` gives the text of its answer, or why there is none. */
+async function served({ at, policyFile, copies, pin }) {
+  const load = `{ name: shell, path: ${at}${pin === undefined ? "" : `, sha256: ${pin}`} }`;
+  const sandbox = parts.hasWall() ? "" : "sandbox: none\n";
+  const text = `version: "1.0"\n${sandbox}tools: { allowed: ["*"], rate_limits: { default: 100000 } }\nplugins: { load: [${load}] }\n`;
+  const policy = await parts.parsePolicy(text, { file: policyFile, environment: {} });
+  const said = [];
+  const secure = new parts.SecureServer({
+    policy,
+    audit: new parts.MemoryAudit(),
+    version: "1",
+    copies,
+    say: (line) => said.push(line),
+  });
+  secure.start();
+  for (let tries = 0; tries < 500 && !["ready", "refused"].includes(secure.pluginHealth()[0]?.state); tries += 1)
+    await wait(10);
+  const peer = await parts.connectInMemory(secure.server, { revision: "2025-11-25" });
+  const call = async (args = {}) => {
+    const asked = peer.request("tools/call", { name: "shell_go", arguments: args });
+    return JSON.stringify(await asked.catch((error) => ({ refused: error.message })));
+  };
+  return { secure, call, said, stop: () => secure.stop() };
+}
+
+const holds = (answer) => !answer.includes("OTHER") || `other code answered: ${answer.slice(0, 200)}`;
+
+/** Every way, with a pin or a lock, between every two starts: of a call, after a crash, after a change is noticed, of the server. */
+async function exchanged(report, base) {
+  report.kind("files exchanged between two starts", { found: "reader" });
+  for (const [way, exchange] of Object.entries(WAYS))
+    for (const guard of ["pin", "lock"])
+      for (const persistent of [false, true]) {
+        const name = `${way}, ${guard}, ${persistent ? "one process for all calls" : "one a call"}`;
+        const at = join(base, "plugin");
+        const aside = join(base, "aside");
+        fs.rmSync(aside, { recursive: true, force: true });
+        fs.mkdirSync(aside);
+        write(at, "approved", persistent);
+        fs.linkSync(join(at, "lib/words.sh"), join(aside, "held"));
+        const given = { at, policyFile: join(base, "policy.yaml"), copies: join(base, "copies") };
+        if (guard === "pin") given.pin = parts.hashPlugin(at);
+        fs.rmSync(parts.lockFileOf(given.policyFile), { force: true });
+        let server = await served(given);
+        if (guard === "lock") {
+          lockNow(server, given);
+          await server.stop();
+          server = await served(given);
+        }
+        await report.benign(`${name}: before`, async () => (await server.call()).includes("approved"));
+        exchange(at, aside);
+        await report.attack(`${name}: next call`, async () => holds(await server.call()));
+        if (persistent)
+          await report.attack(`${name}: after a crash`, async () => {
+            await server.call({ text: "crash" });
+            return holds(await server.call());
+          });
+        await report.attack(`${name}: next start of the server`, async () => {
+          await server.stop();
+          server = await served(given);
+          return holds(await server.call());
+        });
+        await server.stop();
+      }
+}
+
+function lockNow({ secure }, { policyFile }) {
+  const [{ description, launch }] = secure.pluginReviews();
+  const items = new Map([...parts.itemsOf(description), ["launch", launch]]);
+  parts.writeLock(parts.lockFileOf(policyFile), new Map([["shell", parts.relocked(undefined, items)]]));
+}
+
+/** Trees that differ in one thing; the first has it in one form, the second in another. */
+const PAIRS = {
+  "a file that may be run, and not": [(at) => fs.chmodSync(put(at, "x", "a"), 0o755), (at) => put(at, "x", "a")],
+  "a link, and a file of its text": [(at) => fs.symlinkSync("y", join(at, "x")), (at) => put(at, "x", "y")],
+  "a folder, and a file": [(at) => fs.mkdirSync(join(at, "x")), (at) => put(at, "x", "")],
+  "an empty folder, and none": [(at) => fs.mkdirSync(join(at, "x")), () => undefined],
+  "two files, and one of a name that holds both lines": [
+    (at) => (put(at, "a", "1"), put(at, "b", "2")),
+    (at) => put(at, `a\n${"0".repeat(64)}  b`, "1"),
+  ],
+  "a name in two forms of Unicode": [(at) => put(at, "\u00e9", "1"), (at) => put(at, "e\u0301", "1")],
+  "a slash in place of a folder": [(at) => put(join(at, "a"), "b", "1"), (at) => put(at, "a\\b", "1")],
+  "bytes at the end of one file or the beginning of the next": [
+    (at) => (put(at, "a", "12"), put(at, "b", "3")),
+    (at) => (put(at, "a", "1"), put(at, "b", "23")),
+  ],
+  "two links of other targets": [
+    (at) => fs.symlinkSync("a", join(at, "x")),
+    (at) => fs.symlinkSync("b", join(at, "x")),
+  ],
+  "two files that changed places": [
+    (at) => (put(at, "a", "1"), put(at, "b", "2")),
+    (at) => (put(at, "a", "2"), put(at, "b", "1")),
+  ],
+};
+const ODD_NAMES = ["a\nb", "a\rb", "a\u001b[31mb", "a\u0000b".slice(0, 1) + "\u0085", "a\u2028b", "a\u2029b", "\u0007"];
+const LINKS_OUT = ["..", "../x", "/home", "/tmp/x", "in/../../x", "./../y", "/usr/../home/x", "lib/../../x"];
+
+async function twoTrees(report, base) {
+  report.kind("two contents of one hash", { found: "reader" });
+  const at = join(base, "tree");
+  const fresh = () => {
+    fs.rmSync(at, { recursive: true, force: true });
+    put(join(at, "lib"), "words.sh", "words=approved\n");
+  };
+  for (const [name, [one, other]] of Object.entries(PAIRS))
+    await report.attack(name, () => {
+      const hashes = [one, other].map((make) => (fresh(), make(at), hashOrRefusal(at)));
+      return hashes[0] !== hashes[1] || "the same hash";
+    });
+  report.kind("names and links that no hash can hold");
+  for (const name of ODD_NAMES)
+    await report.attack(`a file named ${JSON.stringify(name)}`, () => {
+      fresh();
+      put(at, name, "");
+      return /^refused: /.test(hashOrRefusal(at)) || "hashed";
+    });
+  await report.attack("a name that is no UTF-8", () => {
+    fresh();
+    fs.writeFileSync(Buffer.from(`${at}/\xff`, "latin1"), "");
+    return /^refused: /.test(hashOrRefusal(at)) || "hashed";
+  });
+  for (const target of [...LINKS_OUT, join(at, "lib")])
+    for (const folder of ["", "lib"])
+      await report.attack(`a link to ${target} in ${folder || "the plugin"}`, () => {
+        fresh();
+        fs.symlinkSync("lib", join(at, "in"));
+        // From a folder, one step up is still inside.
+        const far = folder === "" || target.startsWith("/") ? target : `../${target}`;
+        fs.symlinkSync(far, join(at, folder, "link"));
+        return /^refused: .*leads out/.test(hashOrRefusal(at)) || "hashed";
+      });
+  for (const target of ["lib", "lib/words.sh", "./lib", "lib/../lib", "nothing", "/usr/bin/env", "/bin/sh"])
+    await report.benign(`a link to ${target}`, () => {
+      fresh();
+      fs.symlinkSync(target, join(at, "link"));
+      return /^[0-9a-f]{64}$/.test(hashOrRefusal(at)) || hashOrRefusal(at);
+    });
+}
+
+function hashOrRefusal(at) {
+  try {
+    return parts.hashPlugin(at);
+  } catch (error) {
+    return error.name === "PluginError" || error.constructor.name === "PluginError"
+      ? `refused: ${error.message}`
+      : `threw ${error.stack}`;
+  }
+}
+
+const SWAPPER = `
+const { renameSync, symlinkSync, rmSync } = require("node:fs");
+const { workerData: { at, outside, stop } } = require("node:worker_threads");
+while (Atomics.load(stop, 0) === 0) {
+  renameSync(at + "/lib", at + "/was");
+  symlinkSync(outside, at + "/lib");
+  rmSync(at + "/lib");
+  renameSync(at + "/was", at + "/lib");
+}
+`;
+
+/** While it is taken, a folder is exchanged for a link to one outside, as fast as can be. */
+async function swapped(report, base) {
+  report.kind("folders exchanged while they are read", { found: "attack" });
+  const at = join(base, "swapped");
+  write(at, "approved");
+  const outside = dirname(put(join(base, "outside"), "words.sh", "words=SECRET\n"));
+  const keeper = new parts.KeptPlugins(join(base, "swaps"));
+  const stop = new Int32Array(new SharedArrayBuffer(4));
+  const swapper = new Worker(SWAPPER, { eval: true, workerData: { at, outside, stop } });
+  await once(swapper, "online");
+  for (let round = 0; round < 400; round += 1)
+    await report.attack(`round ${round}`, async () => {
+      const kept = await keeper.take(at, { own: [] }).catch(() => undefined);
+      if (kept === undefined) return true;
+      const held = ["lib/words.sh", "was/words.sh"].some(
+        (file) =>
+          fs.existsSync(join(kept.root, file)) && fs.readFileSync(join(kept.root, file), "utf8").includes("SECRET"),
+      );
+      const same = parts.hashPlugin(kept.root) === kept.hash;
+      kept.release();
+      if (held) report.sideEffect("a file outside was copied");
+      return (!held && same) || "the copy is not what it should be";
+    });
+  Atomics.store(stop, 0, 1);
+  await once(swapper, "exit");
+  keeper.close();
+}
+
+const DAMAGES = {
+  "another byte": (path) => (fs.chmodSync(path, 0o600), fs.writeFileSync(path, "OTHER")),
+  "another mode": (path) => fs.chmodSync(path, (fs.statSync(path).mode & 0o111) === 0 ? 0o700 : 0o600),
+  gone: (path) => fs.rmSync(path),
+  "a link in its place": (path) => (fs.rmSync(path), fs.symlinkSync("/bin/sh", path)),
+  "one more beside it": (path) => fs.writeFileSync(`${path}.more`, ""),
+};
+
+/** Every file of a copy, damaged in every way: it is never started as it is. */
+async function touched(report, base) {
+  report.kind("copies that were touched");
+  const at = join(base, "touched");
+  for (const file of ["main.sh", "lib/words.sh", "manifest.yaml"])
+    for (const [how, damage] of Object.entries(DAMAGES))
+      await report.attack(`${file}: ${how}`, async () => {
+        write(at, "approved");
+        const keeper = new parts.KeptPlugins(join(base, "touches"));
+        const sha256 = parts.hashPlugin(at);
+        const kept = await keeper.take(at, { sha256, own: [] });
+        fs.chmodSync(dirname(join(kept.root, file)), 0o700);
+        damage(join(kept.root, file));
+        const again = await keeper.take(at, { sha256, own: [] });
+        const mended = parts.hashPlugin(again.root) === sha256;
+        write(at, "OTHER");
+        fs.chmodSync(dirname(join(again.root, file)), 0o700);
+        damage(join(again.root, file));
+        const refused = await keeper.take(at, { sha256, own: [] }).then(
+          () => false,
+          () => true,
+        );
+        keeper.close();
+        return (mended && refused) || `mended ${mended}, refused ${refused}`;
+      });
+}
+
+/** A lock that was edited, or written by an earlier version, approves nothing of what it does not fit. */
+async function locks(report, base) {
+  report.kind("locks that do not fit");
+  const at = join(base, "locked");
+  const given = { at, policyFile: join(base, "locked.yaml"), copies: join(base, "lock-copies") };
+  const file = parts.lockFileOf(given.policyFile);
+  write(at, "approved");
+  const first = await served(given);
+  lockNow(first, { policyFile: given.policyFile });
+  await first.stop();
+  const good = fs.readFileSync(file, "utf8");
+  const zeros = "0".repeat(64);
+  const edits = {
+    "an earlier version": (text) => text.replace('"version": 2', '"version": 1'),
+    "a later version": (text) => text.replace('"version": 2', '"version": 3'),
+    "another content": (text) => text.replace(/"content": "[0-9a-f]{64}"/, `"content": "${zeros}"`),
+    "another plugin": (text) => text.replace('"shell": {', '"other": {'),
+    empty: () => "",
+    "cut off": (text) => text.slice(0, text.length / 2),
+    "no launch": (text) => text.replace('"launch"', '"start"'),
+  };
+  for (const [name, edit] of Object.entries(edits))
+    await report.attack(name, async () => {
+      fs.writeFileSync(file, edit(good));
+      const server = await served(given);
+      const answer = await server.call();
+      await server.stop();
+      return /withheld|Denied/.test(answer) || answer.slice(0, 300);
+    });
+  await report.benign("the lock as it was written", async () => {
+    fs.writeFileSync(file, good);
+    const server = await served(given);
+    const answer = await server.call();
+    await server.stop();
+    return answer.includes("approved") || answer.slice(0, 300);
+  });
+}
