@@ -2,7 +2,7 @@
 
 /** The script; `MARK` stands for a folder: with a file `early` in it, it asks before any call. */
 const ASKER = `
-import json, sys, os, threading
+import json, sys, os, time
 lines = sys.stdin
 def say(what): print(json.dumps(what), flush=True)
 if os.path.exists(MARK + "/early"):
@@ -24,6 +24,10 @@ for line in lines:
         ended.append(told["id"])
         say({"id": told["id"], "content": "gone"})
         say({"ask": "late", "for": told["id"], "run": {"command": "note", "args": []}})
+    elif told.get("tool") == "begin":
+        say({"ask": "begun", "for": told["id"], **told["arguments"]["ask"]})
+        time.sleep(0.3)
+        say({"id": told["id"], "content": "begun"})
     elif "tool" in told or "prompt" in told or "resource" in told:
         asked = told.get("arguments") or {}
         named = asked.get("for", told["id"])
@@ -36,14 +40,15 @@ for line in lines:
         say(ask)
 `;
 
-/** Its files. Tools `ask` and `wait` (arguments `ask` and `for`), `told` (all it was answered), `leave` (asks once it has answered). */
+/** Its files. Tools `ask` and `wait` (arguments `ask` and `for`), `told` (all it was answered), `leave` (asks once it has
+ * answered), `begin` (answers while what it asked for is under way). */
 export function askingPlugin(name: string, mark: string): Readonly<Record<string, string>> {
   const manifest = {
     name,
     version: "1",
     run: ["python3", "main.py"],
     persistent: true,
-    tools: [{ name: "ask" }, { name: "wait" }, { name: "told" }, { name: "leave" }],
+    tools: [{ name: "ask" }, { name: "wait" }, { name: "told" }, { name: "leave" }, { name: "begin" }],
     prompts: [{ name: "ask" }],
     resources: [{ uri: `${name}://ask` }],
   };
