@@ -3,9 +3,10 @@
 //
 // Compiling the bundle takes longer than everything else at start. What V8 made of each of its files is kept in the
 // user's cache folder, for this very build and Node; where that folder is missing, or others could write to it,
-// nothing is kept.
+// nothing is kept. V8 runs that code whatever the bundle says, so it is believed only when it carries a seal made with a key
+// that this program keeps in its state folder.
 "use strict";
-const { hash } = require("node:crypto");
+const { createHmac, randomBytes } = require("node:crypto");
 const fs = require("node:fs");
 const path = require("node:path");
 const vm = require("node:vm");
@@ -17,10 +18,16 @@ const MOST_KEPT = 4;
 /** After the first answers: making the code takes 10 ms, and the functions that ran by then are in it. */
 const KEEP_AFTER_MS = 250;
 const OTHERS_CAN_WRITE = 0o022;
-/** A file begins with the SHA-256 of the rest: V8 runs damaged code as if it were sound. */
-const DIGEST_BYTES = 32;
+const OTHERS_CAN_ANYTHING = 0o077;
+/** A file begins with the HMAC of its name and the rest: V8 runs damaged or foreign code as if it were sound. */
+const SEAL_BYTES = 32;
+const KEY_BYTES = 32;
+const KEY_FILE = "code-key";
 
-const folder = cacheFolder();
+const folder = ownFolder("XDG_CACHE_HOME", ".cache", "Library/Caches");
+/** As the rest of the program has it, which keeps every tool away from it. */
+const keyFolder = ownFolder("XDG_STATE_HOME", ".local/state", "Library/Logs");
+let key = folder && keyFolder && readKey();
 /** What the names of this build's files begin with; a file of the bundle has a file of code. */
 const KEPT = `code-${BUILD}-${process.version}-${process.arch}`;
 
@@ -46,34 +53,35 @@ function local(id) {
 /** The function of a file. The build has put it around the code: putting it there now would copy the whole text. */
 function compile(name, filename) {
   const source = fs.readFileSync(filename, "latin1");
-  const cachedData = folder && sound(readOwn(codeFile(name)));
+  const cachedData = key && sound(name, readOwn(folder, codeFile(name), OTHERS_CAN_WRITE));
   const importModuleDynamically = vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER;
   const script = new vm.Script(source, { filename, cachedData, importModuleDynamically });
-  if (folder && script.cachedDataRejected !== false) keepLater(name, script);
+  if (folder && keyFolder && script.cachedDataRejected !== false) keepLater(name, script);
   return script.runInThisContext();
 }
 
 /** Node's own switch turns this off too. */
-function cacheFolder() {
+function ownFolder(variable, usual, onMac) {
   const { env, platform } = process;
   if (env.NODE_DISABLE_COMPILE_CACHE || typeof process.getuid !== "function") return undefined;
-  const home = env.HOME && path.join(env.HOME, platform === "darwin" ? "Library/Caches" : ".cache");
-  const base = env.XDG_CACHE_HOME || home;
-  return base && path.isAbsolute(base) ? path.join(base, "mcp-secure-local") : undefined;
+  const base = [env[variable], env.HOME && path.join(env.HOME, platform === "darwin" ? onMac : usual)];
+  const first = base.find((each) => each && path.isAbsolute(each));
+  return first && path.join(first, "mcp-secure-local");
 }
 
 function codeFile(name) {
   return path.join(folder, `${KEPT}-${name}.bin`);
 }
 
-/** The file's bytes, if nobody but this user can have written them. */
-function readOwn(file) {
+/** The bytes of a file in a folder, if nobody but this user can have written them, nor done what `others` forbids. */
+function readOwn(within, file, others) {
   let handle;
   try {
-    if (!isOwn(fs.lstatSync(folder))) return undefined;
-    handle = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW);
+    if (!isOwn(fs.lstatSync(within))) return undefined;
+    handle = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NOFOLLOW | fs.constants.O_NONBLOCK);
     const stats = fs.fstatSync(handle);
-    return stats.isFile() && isOwn(stats) ? fs.readFileSync(handle) : undefined;
+    const sole = stats.isFile() && stats.nlink === 1 && isOwn(stats) && (stats.mode & others) === 0;
+    return sole ? fs.readFileSync(handle) : undefined;
   } catch {
     return undefined;
   } finally {
@@ -81,15 +89,29 @@ function readOwn(file) {
   }
 }
 
-/** The code in these bytes, if it is what was written. */
-function sound(bytes) {
-  if (bytes === undefined || bytes.length <= DIGEST_BYTES) return undefined;
-  const code = bytes.subarray(DIGEST_BYTES);
-  return digest(code).equals(bytes.subarray(0, DIGEST_BYTES)) ? code : undefined;
+function readKey() {
+  const bytes = readOwn(keyFolder, path.join(keyFolder, KEY_FILE), OTHERS_CAN_ANYTHING);
+  return bytes?.length === KEY_BYTES ? bytes : undefined;
 }
 
-function digest(code) {
-  return hash("sha256", code, "buffer");
+/** The key, made anew where there is none that is this user's alone. It appears whole, and in place of anything else. */
+function keyToKeepBy() {
+  if (key !== undefined) return key;
+  fs.mkdirSync(keyFolder, { recursive: true, mode: 0o700 });
+  if (!isOwn(fs.lstatSync(keyFolder))) return undefined;
+  appear(path.join(keyFolder, KEY_FILE), randomBytes(KEY_BYTES));
+  return (key = readKey());
+}
+
+/** The code in these bytes, if this program wrote it under this name. */
+function sound(name, bytes) {
+  if (bytes === undefined || bytes.length <= SEAL_BYTES) return undefined;
+  const code = bytes.subarray(SEAL_BYTES);
+  return seal(name, code).equals(bytes.subarray(0, SEAL_BYTES)) ? code : undefined;
+}
+
+function seal(name, code) {
+  return createHmac("sha256", key).update(`${KEPT}-${name}\n`).update(code).digest();
 }
 
 function isOwn(stats) {
@@ -105,8 +127,11 @@ function keepLater(name, script) {
 function keep() {
   try {
     fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-    if (!isOwn(fs.lstatSync(folder))) return;
-    for (const [name, script] of fresh) write(codeFile(name), script.createCachedData());
+    if (!isOwn(fs.lstatSync(folder)) || keyToKeepBy() === undefined) return;
+    for (const [name, script] of fresh) {
+      const code = script.createCachedData();
+      appear(codeFile(name), Buffer.concat([seal(name, code), code]));
+    }
     removeOldest();
   } catch {
     // A start without kept code is only slower.
@@ -116,9 +141,9 @@ function keep() {
 }
 
 /** The file appears whole: a start that comes meanwhile reads all of it or none. */
-function write(file, code) {
+function appear(file, bytes) {
   const unfinished = `${file}.${process.pid}`;
-  fs.writeFileSync(unfinished, Buffer.concat([digest(code), code]), { mode: 0o600, flag: "wx" });
+  fs.writeFileSync(unfinished, bytes, { mode: 0o600, flag: "wx" });
   fs.renameSync(unfinished, file);
 }
 

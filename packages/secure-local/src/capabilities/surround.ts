@@ -3,7 +3,7 @@ import type { Policy } from "../policy/policy.js";
 import type { NetworkPolicy } from "../policy/reach-policy.js";
 import type { Reach, Wall, WalledCommand } from "../sandbox/wall.js";
 import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
-import type { OwnFiles } from "./files/file-rules.js";
+import type { OwnFiles } from "./files/own-files.js";
 import { keptHome } from "./kept-home.js";
 import { LoopbackDoor } from "./loopback-door.js";
 import { policyEgress } from "./policy-egress.js";

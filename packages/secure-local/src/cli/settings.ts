@@ -49,7 +49,7 @@ export function ownPlaces(line: Pick<CommandLine, "audit">, environment: Environ
   const log = auditFile(line, undefined, environment);
   // The other files of a log begin with its name up to the extension.
   const stem = log.slice(0, log.length - extname(log).length);
-  const folders = [configFolder(environment), stateFolder(environment), dataFolder(environment)];
+  const folders = [configFolder, stateFolder, dataFolder, cacheFolder].map((folder) => folder(environment));
   return [stem, tokenFile(environment), clientTokensFile(environment), ...folders];
 }
 
@@ -71,6 +71,13 @@ export function stateFolder(environment: Environment = process.env, platform: st
   if (platform === "darwin") return join(home, "Library", "Logs", NAME);
   if (platform === "win32") return join(local || join(home, "AppData", "Local"), NAME, "Log");
   return join(home, ".local", "state", NAME);
+}
+
+/** The folder for the code V8 made of this program, as the launcher has it. */
+export function cacheFolder(environment: Environment = process.env, platform: string = process.platform): string {
+  const home = platform === "darwin" ? join(homedir(), "Library", "Caches") : join(homedir(), ".cache");
+  const { XDG_CACHE_HOME: cache } = environment;
+  return join(cache !== undefined && isAbsolute(cache) ? cache : home, NAME);
 }
 
 /** The folder for what this program keeps for its user, as each system has it. */

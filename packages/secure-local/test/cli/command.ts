@@ -1,6 +1,7 @@
 // Runs the built command, with a home of its own for everything it writes.
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -38,8 +39,14 @@ export function start(args: readonly string[], { home, env = {}, cwd }: RunOptio
   return spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...environmentOf(home), ...env } });
 }
 
+/** Seals the code that all tests share; each home has a state folder of its own. */
+const KEY = Buffer.alloc(32, "tests");
+
 /** What the command finds in its environment besides what a test adds. */
 export function environmentOf(home: string): Record<string, string> {
+  const own = `${home}/state/mcp-secure-local`;
+  mkdirSync(own, { recursive: true, mode: 0o700 });
+  if (!existsSync(`${own}/code-key`)) writeFileSync(`${own}/code-key`, KEY, { mode: 0o600 });
   const { PATH = "" } = process.env;
   return { PATH, HOME: home, XDG_STATE_HOME: `${home}/state`, XDG_CACHE_HOME: CACHE };
 }

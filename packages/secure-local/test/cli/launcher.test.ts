@@ -1,26 +1,34 @@
 // The launcher keeps V8's code for the next start, and uses it only when nobody else can have changed it.
+import { execFileSync } from "node:child_process";
+import { createHash, createHmac } from "node:crypto";
 import { once } from "node:events";
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
 import { watch } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Ran, run, start } from "./command.js";
+import { basename, dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { COMMAND, type Ran, run, start } from "./command.js";
 
 const home = mkdtempSync(join(tmpdir(), "launcher-"));
 const env = { XDG_CACHE_HOME: join(home, "cache") };
 const folder = join(env.XDG_CACHE_HOME, "mcp-secure-local");
+const state = join(home, "state/mcp-secure-local");
+const keyFile = join(state, "code-key");
+const OWN_VERSION = { code: 0, stdout: "0.1.0\n" };
 const RIGHT = { code: 0, stdout: "42\n" };
 
 const kept = (): string[] =>
@@ -29,6 +37,19 @@ const file = (): string => join(folder, kept()[0]!);
 const calculate = (): Promise<Ran> => run(["call", "calculate", "expression=6*7"], { home, env });
 /** The same code is loaded, and less of it run. */
 const sayVersion = (): Promise<Ran> => run(["--version"], { home, env });
+
+/** What V8 makes of a text as long as the real one, which is all it compares. */
+function foreignCode(): Buffer {
+  const length = readFileSync(join(dirname(COMMAND), "main.cjs"), "latin1").length;
+  const text = '(function () { require_("fs").writeSync(1, "FOREIGN"); process.exit(); \n})'.replace(
+    "require_",
+    "process.getBuiltinModule",
+  );
+  const source = `${text.slice(0, -3)}${" ".repeat(length - text.length)}${text.slice(-3)}`;
+  // In a process like the launcher's: the code is of its flags.
+  const make = `process.stdout.write(new (require("vm").Script)(require("fs").readFileSync(0, "latin1")).createCachedData())`;
+  return execFileSync(process.execPath, ["-e", make], { input: source, maxBuffer: 2 ** 25 });
+}
 
 /** Serves until the code is there: it appears whole, by a rename. */
 async function serveUntilKept(): Promise<void> {
@@ -65,6 +86,62 @@ describe("the launcher", () => {
       expect(await sayVersion()).toMatchObject({ code: 0, stderr: "" });
     }
     writeFileSync(file(), sound);
+  });
+
+  it("starts without it when others made it, by whatever way that can be made to look right", async () => {
+    const sound = readFileSync(file());
+    const code = foreignCode();
+    const sealed = (key: Buffer): Buffer =>
+      createHmac("sha256", key)
+        .update(`${basename(file(), "-main.cjs.bin")}-main.cjs\n`)
+        .update(code)
+        .digest();
+    const digest = createHash("sha256").update(code).digest();
+    const own = readFileSync(keyFile);
+    for (const seal of [digest, sealed(Buffer.alloc(32)), sealed(Buffer.alloc(0)), sound.subarray(0, 32)]) {
+      writeFileSync(file(), Buffer.concat([seal, code]));
+      expect(await sayVersion()).toMatchObject(OWN_VERSION);
+    }
+    // What carries the right seal is run: so the cases above and below were refused for nothing else.
+    writeFileSync(file(), Buffer.concat([sealed(own), code]));
+    expect(await sayVersion()).toMatchObject({ stdout: "FOREIGN" });
+    const cases: (readonly [() => void, () => void])[] = [
+      [() => chmodSync(keyFile, 0o644), () => chmodSync(keyFile, 0o600)],
+      [() => chmodSync(state, 0o777), () => chmodSync(state, 0o700)],
+      [() => linkSync(keyFile, `${keyFile}.2`), () => rmSync(`${keyFile}.2`)],
+      [() => writeFileSync(keyFile, own.subarray(1)), () => writeFileSync(keyFile, own)],
+      [
+        () => (renameSync(keyFile, `${keyFile}.3`), symlinkSync(`${keyFile}.3`, keyFile)),
+        () => renameSync(`${keyFile}.3`, keyFile),
+      ],
+      [() => chmodSync(folder, 0o777), () => chmodSync(folder, 0o700)],
+    ];
+    for (const [spoil, mend] of cases) {
+      spoil();
+      expect(await sayVersion()).toMatchObject(OWN_VERSION);
+      mend();
+    }
+    expect((await sayVersion()).stdout).toBe("FOREIGN");
+    // Under the name of another file, or of another build, it is worth nothing.
+    const another = createHmac("sha256", own).update("code-x-main.cjs\n").update(code).digest();
+    writeFileSync(file(), Buffer.concat([another, code]));
+    expect(await sayVersion()).toMatchObject(OWN_VERSION);
+    writeFileSync(file(), sound);
+  });
+
+  it("makes a key of its own, for its owner only, where there is none", async () => {
+    const elsewhere = join(home, "another-state");
+    const changes = join(elsewhere, "mcp-secure-local/code-key");
+    rmSync(file());
+    const child = start([], { home, env: { ...env, XDG_STATE_HOME: elsewhere } });
+    await vi.waitUntil(() => kept().length > 0, 10_000);
+    child.stdin.end();
+    await once(child, "close");
+    expect(statSync(changes)).toMatchObject({ size: 32 });
+    expect(statSync(changes).mode & 0o777).toBe(0o600);
+    expect(readFileSync(changes).equals(readFileSync(keyFile))).toBe(false);
+    rmSync(file());
+    await serveUntilKept();
   });
 
   it("keeps no more than the code of four builds", async () => {

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { readArguments } from "../../src/cli/call-arguments.js";
-import { auditFile, policyFile, stateFolder } from "../../src/cli/settings.js";
+import { auditFile, cacheFolder, ownPlaces, policyFile, stateFolder } from "../../src/cli/settings.js";
 import { styled } from "../../src/cli/terminal.js";
 import { welcome } from "../../src/cli/welcome.js";
 
@@ -23,6 +23,19 @@ describe("settings", () => {
     expect(auditFile({ audit: undefined }, undefined, { XDG_STATE_HOME: "/state" })).toBe(
       "/state/mcp-secure-local/audit.log",
     );
+  });
+
+  it("name everything that is the program's own, its kept code among it", () => {
+    const env = {
+      XDG_STATE_HOME: "/state",
+      XDG_CACHE_HOME: "/cache",
+      XDG_CONFIG_HOME: "/config",
+      XDG_DATA_HOME: "/data",
+    };
+    const folders = ["/state", "/cache", "/config", "/data"].map((folder) => `${folder}/mcp-secure-local`);
+    expect(ownPlaces({ audit: undefined }, env)).toEqual(expect.arrayContaining(folders));
+    expect(cacheFolder({ XDG_CACHE_HOME: "not/absolute" }, "linux")).toMatch(/\.cache[\\/]mcp-secure-local$/);
+    expect(cacheFolder({}, "darwin")).toMatch(/Library[\\/]Caches[\\/]mcp-secure-local$/);
   });
 
   it("know the state folder of each system", () => {

@@ -1,8 +1,9 @@
 // The classes of protected names: written so that they are found, refused for what they say and for nothing else; git's own files.
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { FileError } from "../../src/capabilities/files/file-error.js";
 import { FileRules } from "../../src/capabilities/files/file-rules.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
 import { foldName } from "../../src/capabilities/files/fold-name.js";
@@ -169,6 +170,54 @@ describe("the classes of protected names", () => {
     expect(from("src/a.ts")).toBeUndefined();
   });
 });
+
+describe("the program's own files", () => {
+  it("are neither read nor changed when secrets come from them", async () => {
+    const t = tree();
+    t.put("keys/token", SECRET);
+    const link = join(t.inside, "link");
+    symlinkSync(join(t.inside, "keys"), link);
+    const policy = await parsePolicy(
+      `version: "1.0"\nfilesystem: { allowed_paths: ["${t.inside}/**"] }\nsecrets: { k: { from: "file:${link}/token", hosts: [x.example] } }\n`,
+      { file: join(t.inside, "policy.yaml") },
+    );
+    const system = new FileSystem(() => policy);
+    const files = system.files();
+    for (const path of ["keys/token", "link/token", "KEYS/TOKEN", "keys/token.old"].map((name) =>
+      join(t.inside, name),
+    )) {
+      await expect(files.read(path)).rejects.toBeInstanceOf(FileError);
+      await expect(files.write(path, EVIL)).rejects.toMatchObject({ code: "denied" });
+    }
+    await files.write(join(t.inside, "keys/other"), EVIL);
+    system.close();
+  });
+
+  it("are not changed where its code lies, Node's either, and may be read there", async () => {
+    const rules = await everywhere();
+    const folder = dirname(dirname(dirname(import.meta.dirname)));
+    const own = [process.execPath, realpathSync(process.execPath)];
+    const files = ["dist/mcp-secure-local.cjs", "dist/main.cjs", "package.json", "launcher/launcher.cjs"];
+    for (const path of [...own, ...files.map((name) => join(ownPackage(folder), name))]) {
+      expect([path, rules.judge(path, "write")?.rule]).toEqual([
+        path,
+        expect.stringContaining("built-in protection of"),
+      ]);
+      expect(rules.judge(path, "delete")).toBeDefined();
+    }
+    expect(rules.judge(join(ownPackage(folder), "package.json"), "read")).toBeUndefined();
+    for (const name of ["node_modules/mcp-secure-local/dist/x.cjs", "node_modules/.bin/mcp-secure-local"])
+      expect(rules.judge(`/data/p/${name}`, "write")).toBeDefined();
+  });
+});
+
+/** The package this test belongs to, from wherever it runs. */
+function ownPackage(from: string): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    if (existsSync(join(folder, "packages/secure-local/package.json"))) return join(folder, "packages/secure-local");
+    if (folder === dirname(folder)) throw new Error("no package above this test");
+  }
+}
 
 it("a path that ends as Linux marks deleted files is refused: it could not be told from one", () => {
   for (const path of ["/data/a (deleted)", "/data/a (deleted)/", "/data/.env (deleted)"]) {

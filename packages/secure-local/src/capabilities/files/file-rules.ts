@@ -5,6 +5,7 @@ import type { Policy } from "../../policy/policy.js";
 import type { Rule } from "../../policy/rule.js";
 import { liesIn, namesOf } from "./plain-path.js";
 import { foldName } from "./fold-name.js";
+import { type OwnFiles, programFiles } from "./own-files.js";
 import { GIT_STORE } from "./protected-names.js";
 import { type Protection, protectionOf } from "./protection.js";
 import { type Alias, aliasesOf, aliasOf, literalPrefix, outermost, pathOf, rootFolders } from "./root-folders.js";
@@ -28,9 +29,6 @@ const OUTSIDE: Refusal = Object.freeze({ rule: "default deny", reason: "The poli
 
 /** Who looks: git's own files are for the reader of git history and for nobody else. */
 export type Reader = "git" | undefined;
-
-/** The program's own files: exactly these, what lies in them, and files beside them whose names begin the same. */
-export type OwnFiles = readonly string[];
 
 export class FileRules {
   readonly policy: Policy;
@@ -117,7 +115,7 @@ export class FileRules {
    * lies in. For whoever shows folders to other programs.
    */
   protection(path: string): Protection | undefined {
-    const found = this.#namesFor(path).map((name) => this.#ownProtection(name) ?? protectionOf(name));
+    const found = this.#namesFor(path).flatMap((name) => [this.#ownProtection(name), protectionOf(name)]);
     const strict = found.find((protection) => protection?.from === "read and write");
     return strict ?? (this.#byName ? undefined : repositoryProtection(path, "write")) ?? found.find(Boolean);
   }
@@ -128,8 +126,9 @@ export class FileRules {
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
     for (const name of [...names, ...underAliases(path, this.#former)]) {
-      const protection = this.#ownProtection(name) ?? protectionOf(name, changes(op) ? undefined : asked.reader);
-      const refusal = refusalOf(protection, asked) ?? this.#denial(name, op);
+      const named = protectionOf(name, changes(op) ? undefined : asked.reader);
+      const protection = refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
+      const refusal = protection ?? this.#denial(name, op);
       if (refusal !== undefined) return refusal;
     }
     const decisions = names.map((name) => decide(this.policy, { kind: "file", path: name, op }));
@@ -151,7 +150,8 @@ export class FileRules {
 
   #ownProtection(path: string): Protection | undefined {
     const folded = path.normalize("NFC").toLowerCase();
-    return this.#own.some((own) => liesIn(folded, own) || folded.startsWith(`${own}.`)) ? OWN : undefined;
+    if (this.#own.some((own) => liesIn(folded, own) || folded.startsWith(`${own}.`))) return OWN;
+    return programFiles().some((own) => liesIn(folded, own)) ? PROGRAM : undefined;
   }
 
   /** A denied folder denies what is in it. */
@@ -201,6 +201,12 @@ const OWN: Protection = Object.freeze({
   class: "own",
   from: "read and write",
   rule: "built-in protection of this program's own files",
+});
+
+const PROGRAM: Protection = Object.freeze({
+  class: "own",
+  from: "write",
+  rule: "built-in protection of this program's own code, and of Node",
 });
 
 function changes(op: FileOperation): boolean {

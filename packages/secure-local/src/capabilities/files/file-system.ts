@@ -1,7 +1,7 @@
 // The file system under the policy: makes the `files` of one call, and watches.
 import type { Policy } from "../../policy/policy.js";
 import { ClientRoots } from "./client-roots.js";
-import { FileRules, type OwnFiles, type Reader } from "./file-rules.js";
+import { FileRules, type Reader } from "./file-rules.js";
 import { Finder, type Terms } from "./finder.js";
 import type { Files } from "./files.js";
 import type { Lookup } from "./lookup.js";
@@ -9,7 +9,7 @@ import { PolicyFiles } from "./policy-files.js";
 import type { RebuildWork } from "./rebuild-file.js";
 import { portableLookup } from "./portable-lookup.js";
 import { procLookup } from "./proc-lookup.js";
-import { ownFiles } from "./own-files.js";
+import { type OwnFiles, ownFiles } from "./own-files.js";
 import { Watches } from "./watches.js";
 
 /** Asks for the URIs of a client's roots. */
