@@ -71,6 +71,12 @@ export {
   retry,
   yes,
 } from "../../packages/secure-local/test/approvals/approving-server.js";
+export { systemClock } from "../../packages/secure-local/src/capabilities/clock.js";
+export { Pace } from "../../packages/secure-local/src/tools/files/pace.js";
+export { toMarkdown } from "../../packages/secure-local/src/tools/web-fetch/markdown.js";
+export { cutBefore, partOf } from "../../packages/secure-local/src/tools/web-fetch/markdown-text.js";
+export { readPage } from "../../packages/secure-local/src/tools/web-fetch/page-tree.js";
+export { FRAMES, liveIn } from "../../packages/secure-local/test/tools/page-liveness.js";
 export { readResultsPage } from "../../packages/secure-local/src/tools/web-search/duckduckgo-page.js";
 export { POSTGRES_HONEST, SQLITE_HONEST } from "../../packages/secure-local/test/databases/honest-queries.js";
 export { CANARY, samplePostgres, sampleSqlite } from "../../packages/secure-local/test/databases/sample-databases.js";

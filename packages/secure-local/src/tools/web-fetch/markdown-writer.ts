@@ -1,5 +1,6 @@
 // Writes Markdown piece by piece: blocks, prefixes of quotes and lists, inline text, code and tables.
 import { tableText } from "./markdown-table.js";
+import { linkTarget, linkWords, plainLines, plainWords, TAIL, wordsOf } from "./markdown-text.js";
 
 const SPACES = /[ \t\r\n\f\v]+/g;
 /** Quotes and lists within each other; deeper ones are shown at this depth. */
@@ -25,6 +26,9 @@ export class MarkdownWriter {
   readonly #tables: Table[] = [];
   /** What is open of each kind: a link in a link, bold in bold mean nothing. */
   readonly #wraps = new Set<string>();
+  /** The last words as the page has them, and how many pieces there were with them. */
+  #tail = "";
+  #tailAt = 0;
   #preformatted = 0;
   #language = "";
   #loose = true;
@@ -34,10 +38,19 @@ export class MarkdownWriter {
       this.#pieces.push(text);
       return;
     }
-    const plain = text.replace(SPACES, " ");
+    const words = text.replace(SPACES, " ");
+    const tail = this.#pieces.length === this.#tailAt ? this.#tail : "";
+    this.#words(plainWords(words, tail));
+    this.#tail = (tail + words).slice(-TAIL);
+    this.#tailAt = this.#pieces.length;
+  }
+
+  /** Words that are Markdown already. */
+  #words(plain: string): void {
     const last = this.#pieces.findLast((piece) => piece !== "")?.at(-1) ?? " ";
     const piece = plain.startsWith(" ") && (last === " " || last === "\n") ? plain.slice(1) : plain;
-    if (piece !== "") this.#pieces.push(piece);
+    // What follows a bracket of the text must not become its link.
+    if (piece !== "") this.#pieces.push(last === "]" && /^[(:[]/.test(piece) ? `\\${piece}` : piece);
   }
 
   block(): () => void {
@@ -49,8 +62,8 @@ export class MarkdownWriter {
     this.#flush();
     return () => {
       const title = this.#take().replaceAll("\n", " ").trim();
-      if (title !== "") this.#pieces.push(`${"#".repeat(level)} ${title}`);
-      this.#flush();
+      if (title !== "") this.#pieces.push(this.#tables.length > 0 ? title : `${"#".repeat(level)} ${title}`);
+      this.#flush(true);
     };
   }
 
@@ -77,7 +90,8 @@ export class MarkdownWriter {
       this.#language ||= language;
       return () => undefined;
     }
-    return this.#inline("code", (inner) => {
+    return this.#inline("code", (text) => {
+      const inner = wordsOf(text).replace(/\n/g, " ");
       const fence = "`".repeat(longestRun(inner) + 1);
       return inner.includes("`") ? `${fence} ${inner} ${fence}` : `${fence}${inner}${fence}`;
     });
@@ -127,12 +141,12 @@ export class MarkdownWriter {
     this.#pieces = [];
     return () => {
       const { rows, outer } = this.#tables.pop() as Table;
-      const stray = this.#take().replace(SPACES, " ").trim();
+      const stray = plainLines(this.#take().replace(SPACES, " ").trim());
       this.#pieces = outer;
       const inner = this.#tables.length > 0;
       for (const text of [stray, tableText(rows, inner)]) {
         if (text === "") continue;
-        if (inner) this.text(` ${text} `);
+        if (inner) this.#words(` ${text} `);
         else this.#emit(text);
       }
     };
@@ -172,9 +186,17 @@ export class MarkdownWriter {
       const same = this.#pieces === pieces && this.#blocks.length === blocks;
       const text = this.#pieces.splice(same ? at : 0).join("");
       const inner = text.trim();
+      if (kind === "link") this.#noImage();
       if (inner === "" || this.#preformatted > 0) this.#pieces.push(text);
       else this.#pieces.push(text.startsWith(" ") ? " " : "", wrapped(inner), text.endsWith(" ") ? " " : "");
     };
+  }
+
+  /** An exclamation mark before a link would make an image of it. */
+  #noImage(): void {
+    const at = this.#pieces.findLastIndex((piece) => piece !== "");
+    const last = this.#pieces[at];
+    if (last?.endsWith("!")) this.#pieces[at] = `${last.slice(0, -1)}\\!`;
   }
 
   /** What has been written of the block under way, which is empty then. */
@@ -193,7 +215,7 @@ export class MarkdownWriter {
   }
 
   /** In a cell and in preformatted text no block can begin. */
-  #flush(): void {
+  #flush(heading = false): void {
     if (this.#preformatted > 0) {
       if (this.#pieces.length > 0 && !this.#pieces.at(-1)?.endsWith("\n")) this.#pieces.push("\n");
     } else if (this.#tables.length > 0) {
@@ -202,7 +224,7 @@ export class MarkdownWriter {
       const text = this.#take()
         .replace(/\n{3,}/g, "\n\n")
         .trim();
-      if (text !== "") this.#emit(text);
+      if (text !== "") this.#emit(heading ? text : plainLines(text));
     }
   }
 
@@ -226,7 +248,7 @@ export class MarkdownWriter {
 
 function linked(text: string, href: string): string {
   if (text.length > MAX_LINK_TEXT) return text;
-  return `[${text.replace(/\n/g, " ").replace(/[[\]]/g, "\\$&")}](${href})`;
+  return `[${linkWords(text)}](${linkTarget(href)})`;
 }
 
 function longestRun(code: string): number {

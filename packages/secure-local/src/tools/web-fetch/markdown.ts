@@ -117,5 +117,5 @@ function absolute(href: string | undefined, base: string): string | undefined {
     return undefined;
   }
   if (!["http:", "https:", "mailto:"].includes(url.protocol)) return undefined;
-  return url.href.replace(/[()<>\s]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
+  return url.href;
 }

@@ -6,6 +6,7 @@ import { bodyType, decodeBody } from "./decode-body.js";
 import { indentedJson } from "./indented-json.js";
 import { mainContent } from "./main-content.js";
 import { toMarkdown } from "./markdown.js";
+import { cutBefore, partOf, plainWords, shownAddress } from "./markdown-text.js";
 import { readPage } from "./page-tree.js";
 
 /** Which part of the content is wanted, in characters. */
@@ -39,17 +40,19 @@ export async function pageAnswer(part: Part, response: PolicyResponse, powers: T
     return { failed: `Fetch error: ${url} ${words}; only HTML, text and JSON can be read.` };
   }
   const { title, format, cut, content: whole } = readable;
-  const { start = 0, max_length: length = DEFAULT_LENGTH } = part;
+  const { start: wanted = 0, max_length: length = DEFAULT_LENGTH } = part;
+  const marked = format === "markdown";
+  const start = marked ? cutBefore(whole, wanted) : wanted;
   if (start > 0 && start >= whole.length)
     return { failed: `The content of ${url} has ${whole.length} characters; start ${start} is behind its end.` };
-  const end = partEnd(whole, start, length);
-  const content = whole.slice(start, end);
+  const end = partEnd(whole, start, { length, marked });
+  const content = marked ? partOf(whole, start, end) : whole.slice(start, end);
   const next = end < whole.length ? { next: end } : {};
   const about = { url, status, mimeType, format, ...(title === "" ? {} : { title }) };
   return {
     structured: { ...about, content, start, totalLength: whole.length, ...next, untrusted: true },
     text: [
-      `Page: ${url}${title === "" ? "" : `\nTitle: ${title}`}`,
+      `Page: ${shownAddress(url)}${title === "" ? "" : `\nTitle: ${plainWords(title)}`}`,
       content === "" ? "(no readable text)" : content,
       ...(end < whole.length ? [`[characters ${start} to ${end} of ${whole.length}; continue with start ${end}]`] : []),
       ...(cut ? ["[The page is nested too deeply or too large; the rest of it was left out.]"] : []),
@@ -81,10 +84,17 @@ function baseOf(base: string | undefined, url: string): string {
 }
 
 /** Ends at the end of a line where one is near, and never within a character. */
-function partEnd(text: string, start: number, length: number): number {
+function partEnd(
+  text: string,
+  start: number,
+  { length, marked }: { readonly length: number; readonly marked: boolean },
+): number {
   const most = start + length;
   if (most >= text.length) return text.length;
   const line = text.lastIndexOf("\n", most);
   const end = line > start + length * 0.8 ? line : most;
-  return /[\uD800-\uDBFF]/.test(text[end - 1] ?? "") ? end - 1 : end;
+  const whole = /[\uD800-\uDBFF]/.test(text[end - 1] ?? "") ? end - 1 : end;
+  const safe = marked ? cutBefore(text, whole) : whole;
+  // What is longer than the part cannot be kept whole.
+  return safe > start ? safe : whole;
 }

