@@ -28,6 +28,11 @@ export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/clea
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
 export { builtInPolicy } from "../../packages/secure-local/src/policy/built-in-policy.js";
 export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
+export { leadsTo } from "../../packages/secure-local/src/capabilities/files/leads-to.js";
+export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-filter.js";
+export { spellingsOf } from "../../packages/secure-local/src/audit/known-secrets.js";
+export { approvalNeed } from "../../packages/secure-local/src/policy/approval-need.js";
+export { MadeRepository } from "../../packages/secure-local/test/git/made-repository.js";
 export { decide } from "../../packages/secure-local/src/policy/decide.js";
 export { decideCommand } from "../../packages/secure-local/src/policy/decide-command.js";
 export { loadPolicy } from "../../packages/secure-local/src/policy/load-policy.js";

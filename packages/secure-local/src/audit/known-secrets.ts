@@ -24,7 +24,7 @@ export function rememberSecret(name: string, value: string): boolean {
   const sorted = [...names.keys()].sort((a, b) => b.length - a.length);
   pattern = new RegExp(sorted.map(escaped).join("|"), "g");
   plainNames.set(trimmed, name);
-  escapes = new EscapedValues([...plainNames].map(([each, its]) => [each, `[secret ${its}]`]));
+  escapes = undefined;
   return true;
 }
 
@@ -33,7 +33,9 @@ export function replaceKnown(text: string): string {
   if (pattern === undefined) return text;
   pattern.lastIndex = 0;
   const replaced = pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
-  return escapes === undefined ? replaced : escapes.replace(replaced);
+  // Made when it is needed first: policies with many secrets learn them one by one.
+  escapes ??= new EscapedValues([...plainNames].map(([each, its]) => [each, `[secret ${its}]`]));
+  return escapes.replace(replaced);
 }
 
 /**
@@ -73,22 +75,20 @@ function withinBase64(bytes: Buffer, place: number): string[] {
 
 /** Finds values in which any character may be escaped as in a URL or in JSON, and any may not be. */
 export class EscapedValues {
-  readonly #each: readonly (readonly [pattern: RegExp, label: string])[];
-  readonly #any: RegExp | undefined;
+  readonly #values: readonly (readonly [value: string, label: string])[];
+  #any: RegExp | undefined;
 
   /** @param values Each with what is written in its place. */
   constructor(values: Iterable<readonly [value: string, label: string]>) {
-    const sorted = [...values].sort(([a], [b]) => b.length - a.length);
-    this.#each = sorted.map(([value, label]) => [new RegExp(`^${anyEscape(value)}$`, "iu"), label]);
-    this.#any =
-      sorted.length === 0 ? undefined : new RegExp(sorted.map(([value]) => anyEscape(value)).join("|"), "giu");
+    this.#values = [...values].sort(([a], [b]) => b.length - a.length);
   }
 
   /** Where the next one begins and ends; looked for from the beginning, and cheap where nothing is escaped. */
   *in(text: string): Iterable<{ readonly index: number; readonly length: number; readonly label: string }> {
-    if (this.#any === undefined || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
+    if (this.#values.length === 0 || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
+    this.#any ??= new RegExp(this.#values.map(([value]) => anyEscape(value)).join("|"), "giu");
     for (const { 0: found, index } of text.matchAll(this.#any)) {
-      const label = this.#each.find(([pattern]) => pattern.test(found))?.[1] ?? "";
+      const label = this.#values.find(([value]) => new RegExp(`^${anyEscape(value)}$`, "iu").test(found))?.[1] ?? "";
       yield { index, length: found.length, label };
     }
   }
