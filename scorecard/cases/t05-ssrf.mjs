@@ -2,6 +2,7 @@
 import { Resolver } from "node:dns/promises";
 import { createServer } from "node:http";
 import net from "node:net";
+import { clothesOf } from "../support/clothes.mjs";
 import { corpus } from "../support/corpora.mjs";
 import { hostileUrls, spellingsOf } from "../support/hostile-urls.mjs";
 import { session, wasDenied } from "../support/session.mjs";
@@ -48,7 +49,42 @@ export async function run(report, parts) {
   await throughTheProduct(report, parts, { denied, watch });
   await rebinding(report, parts, watch);
   await redirects(report, parts);
+  await ownAddresses(report, parts);
   watch.stop();
+}
+
+export const defences = [
+  {
+    name: "addresses of this machine are looked for inside of others",
+    file: "secure-local/src/capabilities/resolve.ts",
+    find: "own.has(address) || addressForms(address)",
+    replace: "own.has(address) || addressForms('')",
+  },
+];
+
+/** A public address of this machine leads to its own services, in whatever clothes an answer brings it. */
+async function ownAddresses(report, { resolveAllowed }) {
+  report.kind("a public address of this machine inside of another", { found: "reader" });
+  const target = { scheme: "https", host: GOOD, port: 443, literal: false, url: new URL(`https://${GOOD}/`) };
+  for (const four of [
+    [93, 184, 216, 34],
+    [8, 8, 4, 4],
+    [1, 255, 0, 7],
+  ])
+    for (const mine of [four.join("."), `::ffff:${four.join(".")}`])
+      for (const address of [four.join("."), ...clothesOf(four)])
+        for (const answers of [[address], [PUBLIC, address]])
+          await report.attack(`${answers.join(" and ")}, mine is ${mine}`, () =>
+            resolveAllowed(
+              target,
+              () => ({ allowed: true, rule: "test" }),
+              async () => answers,
+              async () => ({ wan: [{ address: mine }] }),
+            ).then(
+              (found) => `dialled ${found.join()}`,
+              ({ code }) => code === "not-public",
+            ),
+          );
 }
 
 const literal = (address) => (address.includes(":") ? `[${address}]` : address);

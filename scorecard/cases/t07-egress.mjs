@@ -22,6 +22,100 @@ export async function run(report, parts) {
   if (reached > 0) report.sideEffect(`${reached} connections to the canaries`);
   await connected(report, parts);
   await proxied(report, parts);
+  await framed(report, parts);
+}
+
+export const defences = [
+  {
+    name: "bodies that not every server knows the end of are refused",
+    file: "secure-local/src/capabilities/egress-forward.ts",
+    find: "if (isChunked(asked) && BODILESS",
+    replace: "if (isChunked(asked) && asked.url === '' && BODILESS",
+  },
+  {
+    name: "Connection takes no length away",
+    file: "secure-local/src/capabilities/end-to-end.ts",
+    find: "(FRAMING.has(name) || !named.includes(name))",
+    replace: "!named.includes(name)",
+  },
+];
+
+/** A body that is a request of its own: what reads on behind the first must find nothing. */
+async function framed(report, { EgressProxy }) {
+  report.kind("a second request as the body of the first", { found: "reader" });
+  let got = "";
+  const raw = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.on("data", (bytes) => {
+      got += bytes.toString("latin1");
+      if (endOf(got) !== undefined) socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    });
+  });
+  const { port } = await listen(raw);
+  const proxy = await EgressProxy.open({ decide: () => ({ allowed: true, rule: "test", allowPrivate: true }) });
+  const second = "GET /admin HTTP/1.1\r\nHost: other.internal\r\n\r\n";
+  const size = second.length;
+  const chunked = `${size.toString(16)}\r\n${second}\r\n0\r\n\r\n`;
+  const bodies = {
+    chunks: ["Transfer-Encoding: chunked", chunked],
+    "chunks with a tail": ["Transfer-Encoding: chunked", chunked.replace(/\r\n$/, "X-Tail: a\r\n\r\n")],
+    "chunks, in capitals": ["TRANSFER-ENCODING: Chunked", chunked],
+    length: [`Content-Length: ${size}`, second],
+    "length in capitals": [`CONTENT-LENGTH: ${size}`, second],
+    "no length": ["X-None: 1", second],
+    both: [`Content-Length: ${size}\r\nTransfer-Encoding: chunked`, chunked],
+    "two lengths": [`Content-Length: 0\r\nContent-Length: ${size}`, second],
+  };
+  const connections = [
+    "",
+    "Connection: content-length",
+    "Connection: close, Content-Length",
+    "Connection: transfer-encoding",
+    "Connection: Content-Length, keep-alive, host",
+  ];
+  for (const method of ["GET", "HEAD", "DELETE", "OPTIONS", "TRACE", "POST", "PUT", "PATCH", "PROPFIND"])
+    for (const [name, [headers, body]] of Object.entries(bodies))
+      for (const connection of connections)
+        await report.attack(
+          `${method}, ${name}, ${connection}`,
+          async () => {
+            got = "";
+            const extra = connection === "" ? "" : `${connection}\r\n`;
+            await ask(
+              proxy.socket,
+              `${method} http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: a\r\n${headers}\r\n${extra}\r\n${body}`,
+            );
+            const end = got === "" ? 0 : (endOf(got) ?? got.length);
+            return got.slice(end) === "" && !/\r\nhost: other/i.test(got.slice(0, got.indexOf("\r\n\r\n")))
+              ? true
+              : got;
+          },
+          { again: true, slowMs: 100 },
+        );
+  for (const method of ["POST", "PUT", "DELETE", "PATCH"])
+    await report.benign(`${method} with a body of a length`, async () => {
+      got = "";
+      await ask(
+        proxy.socket,
+        `${method} http://127.0.0.1:${port}/ HTTP/1.1\r\nHost: a\r\nContent-Length: ${size}\r\n\r\n${second}`,
+      );
+      return got.endsWith(second);
+    });
+  await proxy.close();
+  raw.close();
+}
+
+/** Where the first request ends, as its own head says; undefined as long as it is not there. */
+function endOf(text) {
+  const body = text.indexOf("\r\n\r\n") + 4;
+  if (body < 4) return undefined;
+  const head = text.slice(0, body);
+  if (/^transfer-encoding:.*chunked/im.test(head)) {
+    const last = text.indexOf("\r\n0\r\n\r\n", body - 2);
+    return last < 0 ? undefined : last + 7;
+  }
+  const end = body + Number(/^content-length: *(\d+)/im.exec(head)?.[1] ?? 0);
+  return end <= text.length ? end : undefined;
 }
 
 /** From inside a sandbox that may use the network: past its proxy, and more out of it than the policy allows. */

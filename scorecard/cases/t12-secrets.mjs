@@ -14,7 +14,24 @@ const SINKS = ["stdout", "stderr", "result", "error", "log", "audit", "header", 
 /** How a host may say back what it was sent. */
 const WAYS = ["plain", "base64", "hex", "url", "json", "split", "upper", "basic", "form"];
 
+export const defences = [
+  {
+    name: "Base64 is looked for at every place of its groups",
+    file: "secure-local/src/audit/known-secrets.ts",
+    find: "...[0, 1, 2].flatMap",
+    replace: "...[0].flatMap",
+  },
+  {
+    name: "names of headers are looked through",
+    file: "secure-local/src/capabilities/secret-filter.ts",
+    find: "filtered[this.text(name)] =",
+    replace: "filtered[name] =",
+  },
+];
+
 export async function run(report, parts) {
+  await alignments(report, parts);
+  report.kind("a secret brought out by a plugin or its host");
   if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);
   const secrets = Array.from({ length: SECRETS }, (_, index) => ({ name: `key_${index}`, value: valueOf(index) }));
   for (const { name, value } of secrets) process.env[variable(name)] = value;
@@ -37,6 +54,65 @@ export async function run(report, parts) {
     plugins.remove();
     for (const { name } of secrets) delete process.env[variable(name)];
     delete process.env[FOREIGN];
+  }
+}
+
+/** A host says the value back within a longer text, encoded as a whole, or with some of its characters escaped. */
+async function alignments(report, { SecretFilter, spellingsOf: known }) {
+  const hex = (character, digits) => character.charCodeAt(0).toString(16).padStart(digits, "0");
+  const escapes = {
+    percent: (character) => `%${hex(character, 2)}`,
+    "percent, capitals": (character) => `%${hex(character, 2).toUpperCase()}`,
+    JSON: (character) => `\\u${hex(character, 4)}`,
+    "bytes of a language": (character) => `\\x${hex(character, 2)}`,
+  };
+  for (let index = 0; index < 12; index += 1) {
+    const value = valueOf(index);
+    const filter = new SecretFilter(
+      [...known(value)].map((spelling) => [spelling, "HIDDEN"]),
+      [[value, "HIDDEN"]],
+    );
+    const parts = [
+      value.slice(1, -1),
+      ...["base64", "base64url", "hex"].map((as) => Buffer.from(value.slice(3, -3)).toString(as).slice(0, -2)),
+    ];
+    const told = async (name, text) => {
+      const stream = filter.stream();
+      for (let at = 0; at < text.length; at += 5) stream.write(text.slice(at, at + 5));
+      stream.end();
+      const all = {
+        "a body": Buffer.concat(await stream.toArray()).toString("latin1"),
+        "a header": Object.values(filter.headers({ a: text })).join(),
+        "the name of a header": Object.keys(filter.headers({ [text.toLowerCase()]: "a" })).join(),
+      };
+      for (const [where, got] of Object.entries(all))
+        await report.attack(`value ${index} by ${where}, ${name}`, () => {
+          const low = got.toLowerCase();
+          return (low.includes("hidden") && !parts.some((part) => low.includes(part.toLowerCase()))) || got;
+        });
+    };
+    report.kind("Base64 and hexadecimal of a longer text", { found: "reader" });
+    for (const as of ["base64", "base64url", "hex"])
+      for (let before = 0; before < 6; before += 1)
+        for (const after of ["", "y", "yy"])
+          await told(
+            `${as}, ${before} before, ${after.length} behind`,
+            Buffer.from("x".repeat(before) + value + after).toString(as),
+          );
+    report.kind("some or all characters escaped");
+    for (const [name, escape] of Object.entries(escapes))
+      for (const every of [1, 2, 3, 7])
+        await told(
+          `${name}, every ${every}`,
+          [...value].map((character, at) => (at % every === 0 ? escape(character) : character)).join(""),
+        );
+    for (const text of [
+      "100 % of it",
+      "%41%42 and \\u0041",
+      "x".repeat(60),
+      Buffer.from("another text").toString("base64"),
+    ])
+      await report.benign(`value ${index}: ${text}`, () => filter.text(text) === text);
   }
 }
 

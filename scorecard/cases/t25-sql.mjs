@@ -5,9 +5,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { session, wasDenied, wasRefused, wasServed } from "../support/session.mjs";
 
-export const goal = { id: "T25", title: "SQL read-only", atLeast: 400 };
+/** What only the server's catalogue can tell takes a connection and a look-up, and others use the processors. */
+export const goal = { id: "T25", title: "SQL read-only", atLeast: 1_300, refusalMs: 500 };
 /** What takes longer is tried again: it is read in a thread, whose waiting nobody counts. */
 const AGAIN = { again: true, slowMs: 25 };
+
+export const defences = [
+  {
+    name: "PostgreSQL's functions are allowed by a list",
+    file: "secure-local/src/capabilities/databases/postgres-statement.ts",
+    find: "if (!isListed)",
+    replace: "if (!isListed && name === '')",
+  },
+  {
+    name: "the server is asked what names stand for",
+    file: "secure-local/src/capabilities/databases/postgres-store.ts",
+    find: "await requireListed(",
+    replace: "if (sql === '') await requireListed(",
+  },
+  {
+    name: "relations of the catalogue are allowed by a list",
+    file: "secure-local/src/capabilities/databases/postgres-statement.ts",
+    find: "if (isRefusedRelation(schema, name))",
+    replace: "if (name === '')",
+  },
+];
 
 export async function run(report, parts) {
   if (existsSync(parts.CANARY)) throw new Error(`${parts.CANARY} is there before anything was tried: remove it`);
@@ -57,7 +79,8 @@ async function statements(report, parts, { name, entries, state, attacks, honest
   const policy = `version: "1.0"\ntools:\n  allowed: [query_database]\n${entries}\n`;
   const { call, close } = await session(parts, { policy });
   const before = await state();
-  for (const sql of attacks) {
+  for (const [sql, kind] of attacks.map((each) => [each, kindOf(parts, each)])) {
+    report.kind(`${name}: ${kind.name}`, kind.by);
     await report.attack(
       `${name}: ${sql.slice(0, 200)}`,
       async () => refused(await call("query_database", { sql })),
@@ -76,6 +99,14 @@ async function statements(report, parts, { name, entries, state, attacks, honest
     counts,
   );
   await close();
+}
+
+function kindOf({ POSTGRES_TRAPS, POSTGRES_UNLISTED }, sql) {
+  if (POSTGRES_TRAPS.includes(sql))
+    return { name: "what owners have made behind listed names, operators, types and views" };
+  if (POSTGRES_UNLISTED.includes(sql))
+    return { name: "functions, relations and settings that tell or reach more than data", by: { found: "reader" } };
+  return { name: "statements that change something" };
 }
 
 /** Denied by a rule on record, or no statement at all, which is on record as an error. */

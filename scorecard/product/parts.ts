@@ -28,11 +28,11 @@ export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/clea
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
 export { builtInPolicy } from "../../packages/secure-local/src/policy/built-in-policy.js";
 export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
-export { leadsTo } from "../../packages/secure-local/src/capabilities/files/leads-to.js";
 export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-filter.js";
 export { spellingsOf } from "../../packages/secure-local/src/audit/known-secrets.js";
 export { approvalNeed } from "../../packages/secure-local/src/policy/approval-need.js";
 export { MadeRepository } from "../../packages/secure-local/test/git/made-repository.js";
+export { resolveAllowed } from "../../packages/secure-local/src/capabilities/resolve.js";
 export { decide } from "../../packages/secure-local/src/policy/decide.js";
 export { decideCommand } from "../../packages/secure-local/src/policy/decide-command.js";
 export { loadPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
@@ -85,7 +85,12 @@ export { FRAMES, liveIn } from "../../packages/secure-local/test/tools/page-live
 export { readResultsPage } from "../../packages/secure-local/src/tools/web-search/duckduckgo-page.js";
 export { POSTGRES_HONEST, SQLITE_HONEST } from "../../packages/secure-local/test/databases/honest-queries.js";
 export { CANARY, samplePostgres, sampleSqlite } from "../../packages/secure-local/test/databases/sample-databases.js";
-export { POSTGRES_ATTACKS, SQLITE_ATTACKS } from "../../packages/secure-local/test/databases/sql-attacks.js";
+export {
+  POSTGRES_ATTACKS,
+  POSTGRES_TRAPS,
+  POSTGRES_UNLISTED,
+  SQLITE_ATTACKS,
+} from "../../packages/secure-local/test/databases/sql-attacks.js";
 export { telemetry } from "../../packages/secure-local/src/observe/open-telemetry.js";
 export { Metrics } from "../../packages/secure-local/src/observe/metrics.js";
 export { smallSdk } from "../../packages/secure-local/test/observe/small-sdk.js";

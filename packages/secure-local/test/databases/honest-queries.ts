@@ -125,6 +125,7 @@ export const POSTGRES_HONEST: readonly string[] = [
   "SELECT pg_get_viewdef('adults'::regclass)",
   "SELECT * FROM adults",
   "SELECT 'dark'::shade, 'light'::public.shade > 'dark'",
+  "SELECT '12'::integer, 5::text, CAST('7' AS int4)",
   "SELECT 'brief'::short, ROW(1, 'a')::pair",
   "SELECT people.name, people.age FROM people",
   "SELECT (p).name FROM people p",

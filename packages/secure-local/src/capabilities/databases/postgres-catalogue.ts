@@ -44,6 +44,10 @@ const REACHED_SQL = `WITH RECURSIVE
       SELECT t.typelem UNION ALL SELECT t.typbasetype UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
       UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND t.typrelid <> 0 AND a.attnum > 0) AS next(oid)
     WHERE next.oid >= 16384),
+  met(oid) AS (
+    SELECT oid FROM types
+    UNION SELECT a.atttypid FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0
+    UNION SELECT p.prorettype FROM called c JOIN pg_proc p ON p.proname = c.name),
   trees(how, body) AS (
     SELECT 'view', w.ev_action::text FROM relations v JOIN pg_class c ON c.oid = v.oid AND c.relkind = 'v'
       JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname NOT IN ('pg_catalog', 'information_schema') JOIN pg_rewrite w ON w.ev_class = v.oid
@@ -60,7 +64,8 @@ const REACHED_SQL = `WITH RECURSIVE
     SELECT 'operator', o.oprcode::oid FROM pg_operator o WHERE o.oprname = ANY ($4::text[]) AND o.oid >= 16384
     UNION
     SELECT 'cast', c.castfunc FROM pg_cast c JOIN pg_type s ON s.oid = c.castsource JOIN pg_type t ON t.oid = c.casttarget
-      WHERE c.oid >= 16384 AND c.castfunc <> 0 AND (c.castcontext = 'i' OR s.typname = ANY ($5::text[]) OR t.typname = ANY ($5::text[]))
+      WHERE c.oid >= 16384 AND c.castfunc <> 0 AND (c.castcontext = 'i' OR t.typname = ANY ($5::text[]) OR t.typarray IN (SELECT oid FROM types))
+        AND ((s.oid < 16384 AND t.oid < 16384) OR s.oid IN (SELECT oid FROM met) OR t.oid IN (SELECT oid FROM met))
     UNION
     SELECT t.how, m.id[1]::oid FROM trees t, regexp_matches(t.body, ':(?:funcid|aggfnoid|winfnoid) ([1-9][0-9]*)', 'g') AS m(id)
     UNION
