@@ -35,6 +35,8 @@ export async function loadServers(text: string, options: LoadOptions, host: Load
           input,
         });
         for (const name of expanded.unset) warnings.push({ ...at, message: `the variable ${name} is not set` });
+        for (const name of expanded.literal)
+          warnings.push({ ...at, message: `$${name} is passed on as it is written: write \${${name}}` });
         if (server.raw["sandboxEnabled"] === true)
           warnings.push({ ...at, message: "it asks for a sandbox, and this host has none: it would run without" });
         if (expanded.missing.length > 0) throw new Error(`nobody gave the input ${expanded.missing.join(", ")}`);

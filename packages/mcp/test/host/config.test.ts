@@ -214,8 +214,12 @@ describe("changes", () => {
 }`;
     const changed = updateServer(text, "a", { disabled: false });
     expect(changed).toBe(text.replace('"disabled": true', '"disabled": false'));
-    const more = updateServer(changed, "a", { timeout: 5, command: "z" });
-    expect(parseServersConfig(more).servers[0]).toMatchObject({ command: "z", timeoutMs: 5, raw: { oauth: { k: 1 } } });
+    const more = updateServer(changed, "a", { timeout: 5000, command: "z" });
+    expect(parseServersConfig(more).servers[0]).toMatchObject({
+      command: "z",
+      timeoutMs: 5000,
+      raw: { oauth: { k: 1 } },
+    });
     expect(more).toContain("// my servers");
     expect(more).toContain("/* old */");
   });
@@ -234,5 +238,123 @@ describe("changes", () => {
     const changed = updateServer(CODE, "more", { command: "z" });
     expect(parseServersConfig(changed).servers.map(({ name }) => name)).toEqual(["name", "more"]);
     expect(changed).toContain("// Asked for once");
+  });
+});
+
+describe("forms of single clients", () => {
+  const read = (value: object, source?: string) => parseServersConfig(JSON.stringify(value), source);
+  const filled = async (value: object, source?: string) => {
+    const { format, servers } = read(value, source);
+    const variables = {
+      env: { TOKEN: "t" },
+      userHome: "/h",
+      workspaceFolder: "/w",
+      input: () => Promise.resolve(undefined),
+    };
+    return await expandServer(servers[0] as ConfigServer, format, variables);
+  };
+
+  it.each([
+    [
+      "Gemini",
+      { mcpServers: { a: { httpUrl: "https://h/$TOKEN", headers: { X: "${TOKEN}-$NONE" } } } },
+      { url: "https://h/t", headers: { X: "t-$NONE" }, type: "any" },
+    ],
+    [
+      "opencode",
+      { mcp: { a: { type: "local", command: ["npx", "-y", "x"], environment: { K: "{env:TOKEN}" }, enabled: false } } },
+      { command: "npx", args: ["-y", "x"], env: { K: "t" }, disabled: true },
+    ],
+    [
+      "opencode, a server called servers",
+      { mcp: { servers: { type: "remote", url: "https://h", headers: { A: "Bearer {env:TOKEN}" } } } },
+      { name: "servers", url: "https://h", headers: { A: "Bearer t" }, type: "any" },
+    ],
+    [
+      "Zed",
+      {
+        theme: "x",
+        context_servers: { a: { source: "custom", command: "x", args: ["${TOKEN}"], env: { K: "$TOKEN" } } },
+      },
+      { command: "x", args: ["${TOKEN}"], env: { K: "$TOKEN" } },
+    ],
+    [
+      "Zed's older form",
+      { context_servers: { a: { command: { path: "x", args: ["b"], env: { K: "v" } } } } },
+      { command: "x", args: ["b"], env: { K: "v" } },
+    ],
+    ["Windsurf", { mcpServers: { a: { serverUrl: "https://h/${env:TOKEN}" } } }, { url: "https://h/t" }],
+    [
+      "Cline's newer form",
+      { mcpServers: { a: { transport: { type: "stdio", command: "x", args: ["b"] }, timeout: 60, autoApprove: [] } } },
+      { command: "x", args: ["b"], timeoutMs: 60_000 },
+    ],
+    [
+      "Cline's newer form of a URL",
+      {
+        mcpServers: {
+          a: { transport: { type: "streamableHttp", url: "https://h", headers: { A: "b" } }, disabled: true },
+        },
+      },
+      { url: "https://h", type: "http", headers: { A: "b" }, disabled: true },
+    ],
+    [
+      "VS Code's settings",
+      { "editor.x": 1, mcp: { servers: { a: { command: "x", env: { K: "${env:TOKEN}" } } } } },
+      { command: "x", env: { K: "t" } },
+    ],
+    ["VS Code's settings, by their full name", { "mcp.servers": { a: { command: "x" } } }, { command: "x" }],
+    [
+      "Codex",
+      {
+        mcp_servers: {
+          a: {
+            url: "https://h",
+            bearer_token_env_var: "TOKEN",
+            http_headers: { L: "${TOKEN}" },
+            env_http_headers: { E: "TOKEN" },
+            tool_timeout_sec: 90,
+          },
+        },
+      },
+      { headers: { Authorization: "Bearer t", L: "${TOKEN}", E: "t" }, timeoutMs: 90_000 },
+    ],
+    [
+      "Codex, a program",
+      { mcp_servers: { a: { command: "x", env_vars: ["TOKEN"], enabled: false } } },
+      { env: { TOKEN: "t" }, disabled: true },
+    ],
+  ])("are read as that client does: %s", async (_client, value, server) => {
+    expect((await filled(value)).server).toMatchObject(server);
+    expect(read(value).problems).toEqual([]);
+  });
+
+  it.each([
+    [60, undefined, {}, 60_000],
+    [60, undefined, { autoApprove: [] }, 60_000],
+    [3600, "/x/settings/cline_mcp_settings.json", {}, 3_600_000],
+    [3600, "/w/.kilocode/mcp.json", {}, 3_600_000],
+    [3600, undefined, { alwaysAllow: ["x"] }, 3_600_000],
+    [5000, undefined, {}, 5_000],
+    [600_000, "/h/.gemini/settings.json", {}, 600_000],
+  ])("count the time of a call in their own unit: %j in %j", (timeout, source, more, ms) => {
+    expect(read({ mcpServers: { a: { command: "x", timeout, ...more } } }, source).servers[0]?.timeoutMs).toBe(ms);
+  });
+
+  it("tell of $NAME where it is passed on as it is written", async () => {
+    const server = {
+      command: "sh",
+      args: ["-c", "echo $HOME"],
+      env: { K: "$TOKEN", L: "${TOKEN}", M: "a$b", N: "\\$X" },
+    };
+    expect((await filled({ mcpServers: { a: server } })).literal).toEqual(["TOKEN"]);
+    expect((await filled({ mcpServers: { a: server } }, "/h/.gemini/settings.json")).literal).toEqual([]);
+  });
+
+  it("do not take files into a server by themselves", async () => {
+    const { missing } = await filled({
+      mcp: { a: { type: "remote", url: "https://h", headers: { A: "{file:~/key}" } } },
+    });
+    expect(missing).toEqual(["file:~/key"]);
   });
 });

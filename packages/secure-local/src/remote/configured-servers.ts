@@ -42,10 +42,14 @@ export interface Wanted {
   readonly around?: Surroundings;
   /** Default: nobody can allow anything, so that a folder's servers are refused. */
   readonly consent?: Consent;
+  /** Told what is odd about the server that is meant. */
+  readonly warn?: (text: string) => void;
 }
 
 /** Files with the history of many projects have a few megabytes. */
 const MOST_BYTES = 32 * 1024 * 1024;
+/** Readers of TOML and YAML are slower than those of JSON. */
+const MOST_TEXT = 1024 * 1024;
 /** Far more than any file of variables has, and little enough to read before anybody agreed. */
 const MOST_ENV_BYTES = 1024 * 1024;
 
@@ -54,14 +58,14 @@ const MOST_ENV_BYTES = 1024 * 1024;
  * wrong with the one that is meant, or that nobody allowed it.
  */
 export async function configuredTarget(name: string, wanted: Wanted): Promise<Target> {
-  const { given = [], around = surroundings(), consent } = wanted;
+  const { given = [], around = surroundings(), consent, warn } = wanted;
   const found = await findServer(name, wanted);
   if (found.place.owner !== "user") {
     if (consent !== undefined) await consent(found);
     else if (found.place.owner === "folder")
       throw usage(`${found.place.path} is a folder's file, and nobody can allow its server "${name}" here`);
   }
-  return await targetOf({ ...found, server: withoutGiven(found.server, given) }, around);
+  return await targetOf({ ...found, server: withoutGiven(found.server, given) }, around, warn);
 }
 
 /** The server of a name: a person's own before any other. Throws as `configuredTarget` does. */
@@ -90,6 +94,7 @@ async function configsIn(place: ConfigPlace, { folder }: Surroundings, named: bo
   const { path } = place;
   try {
     const { text } = await readText(path, MOST_BYTES);
+    if (/\.(?:toml|ya?ml)$/i.test(path)) return [parseServersConfig(await asJson(text, path), path)];
     const own = serversOfFolder(text, folder);
     if (own === undefined) return [parseServersConfig(text, path)];
     const config = parseServersConfig(JSON.stringify({ mcpServers: own }), path);
@@ -98,6 +103,36 @@ async function configsIn(place: ConfigPlace, { folder }: Surroundings, named: bo
     if (!named) return [];
     throw usage((error as Error).message);
   }
+}
+
+/** Codex's TOML and Continue's YAML as the JSON that the library reads; the readers are loaded for such files alone. */
+async function asJson(text: string, path: string): Promise<string> {
+  if (text.length > MOST_TEXT) throw usage(`${path} has more than ${MOST_TEXT} characters`);
+  try {
+    if (path.toLowerCase().endsWith(".toml")) {
+      const { parse } = await import("smol-toml");
+      return JSON.stringify({ mcp_servers: parse(text)["mcp_servers"] ?? {} });
+    }
+    const { parse } = await import("yaml");
+    const { mcpServers = [] } = ((parse(text) as unknown) ?? {}) as { readonly mcpServers?: readonly ContinueServer[] };
+    const servers = mcpServers.map(({ name, requestOptions, connectionTimeout: timeout, ...rest }) => {
+      return [
+        String(name),
+        { ...rest, headers: requestOptions?.headers, ...(timeout === undefined ? {} : { timeout }) },
+      ];
+    });
+    // Its secrets come from the environment, too.
+    const json = JSON.stringify({ mcpServers: Object.fromEntries(servers) as object });
+    return json.replace(/\$\{\{\s*(?:secrets|inputs)\.(\w+)\s*\}\}/g, "\${$1}");
+  } catch (error) {
+    throw usage(`${path} cannot be read: ${(error as Error).message}`);
+  }
+}
+
+interface ContinueServer {
+  readonly name?: unknown;
+  readonly requestOptions?: { readonly headers?: unknown };
+  readonly connectionTimeout?: unknown;
 }
 
 /** A pipe or device of that name is neither waited for nor read. */
@@ -175,15 +210,21 @@ function withoutGiven(server: ConfigServer, given: readonly string[]): ConfigSer
   return { ...server, env: left(server.env), headers: left(server.headers) };
 }
 
-async function targetOf(found: ConfiguredServer, { home, environment }: Surroundings): Promise<Target> {
+async function targetOf(
+  found: ConfiguredServer,
+  { home, environment }: Surroundings,
+  warn: Wanted["warn"],
+): Promise<Target> {
   const { place, format, workspace } = found;
   const input = (): Promise<undefined> => Promise.resolve(undefined);
   const variables = { env: environment, userHome: home, workspaceFolder: workspace, input };
   const { expandServer } = await import("@secure-local/mcp/host");
-  const { server, missing } = await expandServer(found.server, format, variables);
+  const { server, missing, literal } = await expandServer(found.server, format, variables);
+  for (const name of literal)
+    warn?.(`${place.path}: $${name} of "${server.name}" is passed on as it is written; write \${${name}}`);
   if (missing.length > 0) {
     throw usage(
-      `VS Code asks for ${missing.join(", ")} of "${server.name}"; give the value with --env or --header instead`,
+      `${place.path} asks for ${missing.join(", ")} of "${server.name}"; give the value with --env or --header instead`,
     );
   }
   const { command, args, env, envFile, cwd, url = "", headers } = server;

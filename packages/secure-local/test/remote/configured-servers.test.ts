@@ -31,9 +31,27 @@ describe("a name", () => {
     ["home/.claude.json", "mcpServers"],
     ["home/.config/Claude/claude_desktop_config.json", "mcpServers"],
     ["home/.config/Code/User/mcp.json", "servers"],
+    ["home/.config/Code/User/settings.json", "mcp.servers"],
+    ["home/.copilot/mcp-config.json", "mcpServers"],
+    ["home/.gemini/settings.json", "mcpServers"],
+    ["home/.config/zed/settings.json", "context_servers"],
+    ["home/.config/opencode/opencode.json", "mcp"],
+    ["home/.codeium/windsurf/mcp_config.json", "mcpServers"],
+    ["home/.config/Code/User/globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json", "mcpServers"],
   ])("is found in %s", async (file, key) => {
     const text = JSON.stringify({ [key]: { one: { command: "node", args: ["a.js"] } } });
     expect(await configuredTarget("one", { around: around({ [file]: text }) })).toEqual(NODE);
+  });
+
+  it("is found in Codex's TOML and Continue's YAML", async () => {
+    const toml = '[mcp_servers.one]\ncommand = "node"\nargs = ["a.js"]\n[mcp_servers.one.env]\nK = "v"\n';
+    const yaml = "mcpServers:\n  - name: two\n    command: node\n    env: { K: '${{ secrets.TOKEN }}' }\n";
+    const places = around({ "home/.codex/config.toml": toml, "home/.continue/config.yaml": yaml });
+    expect(await configuredTarget("one", { around: places })).toEqual({ ...NODE, env: { K: "v" } });
+    expect(await configuredTarget("two", { around: places })).toMatchObject({ env: { K: "secret" } });
+    const bad = around({ "work/c.toml": "[x", "work/c.yaml": "a: [" });
+    for (const file of ["c.toml", "c.yaml"])
+      await expect(configuredTarget("one", { file, around: bad })).rejects.toMatchObject({ code: "USAGE" });
   });
 
   it("is found in the file that is named, and nowhere else", async () => {

@@ -1,4 +1,4 @@
-// Reads the servers of a configuration file: Claude's, Cursor's and their like (`mcpServers`), and VS Code's (`servers`).
+// Reads the servers of a configuration file in the form of each client that has one of its own: most have `mcpServers`.
 import { LocalError } from "../../jsonrpc/local-error.js";
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import { type JsonNode, parseJsonTree } from "./json-tree.js";
@@ -38,9 +38,15 @@ export interface ConfigProblem extends Position {
   readonly message: string;
 }
 
+/**
+ * Whose form it is, and so how variables are written: `mcpServers` Claude's, Cursor's and most others'; `servers` VS Code's,
+ * in a file of its own or in its settings; `gemini` has `$VAR` too; `opencode` and `zed` have members of their own; `codex`
+ * is its table `mcp_servers`, as JSON.
+ */
+type ConfigFormat = "mcpServers" | "servers" | "gemini" | "opencode" | "zed" | "codex";
+
 export interface ServersConfig {
-  /** Which of the two formats it is. */
-  readonly format: "mcpServers" | "servers";
+  readonly format: ConfigFormat;
   readonly servers: readonly ConfigServer[];
   readonly inputs: readonly ConfigInput[];
   /** Servers that make no sense, and why. The others are in `servers`. */
@@ -54,7 +60,16 @@ const TYPES: Readonly<Record<string, ConfigServer["type"]>> = {
   "streamable-http": "http",
   streamableHttp: "http",
   sse: "sse",
+  // Whichever of the two the server has.
+  remote: "any",
 };
+
+/** Files whose clients count the seconds of `timeout`: Cline, and those that began as copies of it. */
+const SECONDS_FILE = /(?:cline_mcp_settings|[\\/]mcp_settings|[\\/]\.(?:roo|kilocode)[\\/]mcp)\.json$/i;
+/** Members that only those clients write. */
+const SECONDS_MEMBERS = ["autoApprove", "alwaysAllow", "disabledTools"];
+/** No client waits less than this: a smaller number was meant in seconds. */
+const LEAST_MS = 1_000;
 
 /**
  * Reads the text of a configuration file; comments and trailing commas are allowed. Throws `CONFIG_SYNTAX` when it is no
@@ -62,31 +77,63 @@ const TYPES: Readonly<Record<string, ConfigServer["type"]>> = {
  */
 export function parseServersConfig(text: string, source = "The configuration"): ServersConfig {
   const root = parseJsonTree(text, source);
-  const format = root.members?.has("mcpServers") === true ? "mcpServers" : "servers";
-  const list = root.members?.get(format);
+  const { format, key, list, inputs } = listIn(root, source);
   if (list?.members === undefined) {
     const { line, column } = positionAt(text, (list ?? root).start);
-    const wanted = list === undefined ? 'there is no "mcpServers" and no "servers"' : `"${format}" is no object`;
+    const wanted = list === undefined ? 'there is no "mcpServers" and no "servers"' : `"${key}" is no object`;
     throw new LocalError("CONFIG_SHAPE", `${source}: line ${line}, column ${column}: ${wanted}`);
   }
   const servers: ConfigServer[] = [];
   const problems: ConfigProblem[] = [];
   for (const [name, node] of list.members) {
     const faults: Faults = (message, at = node) => problems.push({ name, message, ...positionAt(text, at.start) });
-    const server = readServer(name, { node, faults, at: positionAt(text, node.start) });
+    const server = readServer(name, { node, faults, at: positionAt(text, node.start), source });
     if (server !== undefined) servers.push(server);
   }
-  const inputs = root.members?.get("inputs")?.value;
   return { format, servers, problems, inputs: Array.isArray(inputs) ? inputs.flatMap(readInput) : [] };
+}
+
+interface List {
+  readonly format: ConfigFormat;
+  /** What it is called. */
+  readonly key: string;
+  readonly list: JsonNode | undefined;
+  readonly inputs: unknown;
+}
+
+/** Where the servers are; a file of settings has them among much else. */
+function listIn({ members }: JsonNode, source: string): List {
+  const found = (format: ConfigFormat, key: string, within = members): List => {
+    return { format, key, list: within?.get(key), inputs: within?.get("inputs")?.value };
+  };
+  const common = members?.get("mcpServers");
+  if (common !== undefined) {
+    const gemini =
+      /[\\/]\.gemini[\\/]settings\.json$/i.test(source) ||
+      [...(common.members?.values() ?? [])].some((server) => server.members?.has("httpUrl"));
+    return found(gemini ? "gemini" : "mcpServers", "mcpServers");
+  }
+  if (members?.has("servers")) return found("servers", "servers");
+  if (members?.has("mcp.servers")) return found("servers", "mcp.servers");
+  const inner = members?.get("mcp")?.members;
+  const settings = inner?.get("servers")?.members;
+  // A server of opencode's may have that name.
+  const isServer = settings?.has("type") || settings?.has("command") || settings?.has("url");
+  if (settings !== undefined && !isServer) return found("servers", "servers", inner);
+  if (members?.has("mcp")) return found("opencode", "mcp");
+  if (members?.has("context_servers")) return found("zed", "context_servers");
+  if (members?.has("mcp_servers")) return found("codex", "mcp_servers");
+  return found("servers", "servers");
 }
 
 type Faults = (message: string, at?: JsonNode) => void;
 
 function readServer(
   name: string,
-  { node, faults, at }: { node: JsonNode; faults: Faults; at: Position },
+  { node, faults, at, source }: { node: JsonNode; faults: Faults; at: Position; source: string },
 ): ConfigServer | undefined {
-  const { members, value: raw } = node;
+  const { value: raw } = node;
+  const members = flattened(node);
   if (members === undefined || !isJsonObject(raw)) {
     faults("a server must be an object");
     return undefined;
@@ -96,23 +143,61 @@ function readServer(
     wrong = true;
     faults(message, where);
   });
-  const command = read.text("command");
-  const url = read.text("url") ?? read.text("serverUrl");
+  const { command, before } = read.command();
+  const url = read.text("url") ?? read.text("serverUrl") ?? read.text("httpUrl");
   const type = read.type(command);
   if (command !== undefined && url !== undefined) read.fault('there are "command" and "url": which of them?', "url");
   else if (type === "stdio" && command === undefined) read.fault('"command" is missing', "type");
   else if (type !== "stdio" && url === undefined) read.fault('"command" or "url" is missing', "type");
   const server = {
     ...{ name, type, command, url, raw, ...at },
-    args: read.texts("args"),
-    env: read.map("env"),
+    args: [...before, ...read.texts("args")],
+    env: { ...passedOn(read.texts("env_vars")), ...read.map("environment"), ...read.map("env") },
     envFile: read.text("envFile"),
     cwd: read.text("cwd"),
-    headers: read.map("headers"),
+    headers: { ...codexHeaders(read), ...read.map("headers") },
     disabled: read.flag("disabled") ?? read.flag("enabled") === false,
-    timeoutMs: read.positive("timeout"),
+    timeoutMs: timeoutOf(read, members, source),
   };
   return wrong ? undefined : server;
+}
+
+/** Cline puts what a server is into `transport`, and older files of Zed into `command`. */
+function flattened({ members }: JsonNode): ReadonlyMap<string, JsonNode> | undefined {
+  const [transport, command] = [members?.get("transport")?.members, members?.get("command")?.members];
+  if (members === undefined || (transport === undefined && command === undefined)) return members;
+  const flat = new Map(members);
+  if (transport !== undefined) flat.delete("transport");
+  for (const [key, node] of transport ?? []) flat.set(key, node);
+  if (command === undefined) return flat;
+  flat.delete("command");
+  for (const [key, node] of command) flat.set(key === "path" ? "command" : key, node);
+  return flat;
+}
+
+/** Milliseconds, whatever the client counts in. */
+function timeoutOf(read: Members, members: ReadonlyMap<string, JsonNode>, source: string): number | undefined {
+  const codex = read.positive("tool_timeout_sec");
+  if (codex !== undefined) return codex * 1_000;
+  const timeout = read.positive("timeout");
+  if (timeout === undefined) return undefined;
+  const seconds = SECONDS_FILE.test(source) || SECONDS_MEMBERS.some((key) => members.has(key));
+  return seconds || timeout < LEAST_MS ? timeout * 1_000 : timeout;
+}
+
+/** Codex names the variables that a server gets of the environment, and those its headers are taken from. */
+function passedOn(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, `\${env:${name}}`]));
+}
+
+function codexHeaders(read: Members): Record<string, string> {
+  const bearer = read.text("bearer_token_env_var");
+  const taken = Object.entries(read.map("env_http_headers")).map(([name, variable]) => [name, `\${env:${variable}}`]);
+  return {
+    ...(bearer === undefined ? {} : { Authorization: `Bearer \${env:${bearer}}` }),
+    ...read.map("http_headers"),
+    ...(Object.fromEntries(taken) as Record<string, string>),
+  };
 }
 
 class Members {
@@ -130,6 +215,14 @@ class Members {
 
   text(key: string): string | undefined {
     return this.#one(key, (value) => typeof value === "string", "a string") as string | undefined;
+  }
+
+  /** A program; as a list, as opencode has it, with its first arguments. */
+  command(): { readonly command: string | undefined; readonly before: readonly string[] } {
+    const value = this.#members.get("command")?.value;
+    if (!Array.isArray(value)) return { command: this.text("command"), before: [] };
+    const [command, ...before] = this.texts("command");
+    return { command, before };
   }
 
   flag(key: string): boolean | undefined {

@@ -15,14 +15,26 @@ export interface Expanded {
   readonly unset: readonly string[];
   /** Inputs nobody gave. */
   readonly missing: readonly string[];
+  /** `$NAME` in variables, headers and URL of a file whose client does not fill that in: passed on as it is written. */
+  readonly literal: readonly string[];
 }
 
-const VARIABLE = /\$\{([^{}]*)\}/g;
+const BRACES = /\$\{([^{}]*)\}/g;
+/** How each client writes variables; what is not listed writes `${…}`. */
+const FORMS: Partial<Record<ServersConfig["format"], RegExp>> = {
+  gemini: /\$\{([^{}]*)\}|\$([A-Za-z_]\w*)/g,
+  opencode: /\{((?:env|file):[^{}]*)\}/g,
+  codex: /\$\{(env:[^{}]*)\}/g,
+  // It has none.
+  zed: /(?!)/g,
+};
+const BARE = /(?<![\w$\\])\$([A-Za-z_]\w*)/g;
 const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /**
  * Replaces, in the command, arguments, variables, folders, URL and headers: `${env:VAR}`, `${userHome}`, `${workspaceFolder}`
- * in both formats; `${VAR}` and `${VAR:-default}` under `mcpServers`; `${input:id}` under `servers`. What was put in is not read again.
+ * in both formats; `${VAR}` and `${VAR:-default}` under `mcpServers`, `$VAR` too in Gemini's; `${input:id}` under `servers`;
+ * `{env:VAR}` in opencode's. What was put in is not read again.
  */
 export async function expandServer(
   server: ConfigServer,
@@ -32,12 +44,15 @@ export async function expandServer(
   const unset = new Set<string>();
   const missing = new Set<string>();
   const found = new Map<string, string | undefined>();
+  const form = FORMS[format] ?? BRACES;
   for (const text of textsOf(server)) {
-    for (const [, name = ""] of text.matchAll(VARIABLE)) {
+    for (const [, braced, bare] of text.matchAll(form)) {
+      const name = braced ?? bare ?? "";
       if (!found.has(name)) found.set(name, await valueOf(name, { format, variables, unset, missing }));
     }
   }
-  const put = (text: string): string => text.replace(VARIABLE, (whole, name: string) => found.get(name) ?? whole);
+  const put = (text: string): string =>
+    text.replace(form, (whole, braced?: string, bare?: string) => found.get(braced ?? bare ?? "") ?? whole);
   const maybe = (text: string | undefined): string | undefined => (text === undefined ? undefined : put(text));
   const map = (values: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, put(value)]));
@@ -47,7 +62,9 @@ export async function expandServer(
     ...{ command: maybe(command), args: args.map(put), env: map(env) },
     ...{ envFile: maybe(envFile), cwd: maybe(cwd), url: maybe(url), headers: map(headers) },
   };
-  return { server: expanded, unset: [...unset], missing: [...missing] };
+  const bare = form === BRACES ? [...Object.values(env), url ?? "", ...Object.values(headers)] : [];
+  const literal = new Set(bare.flatMap((text) => [...text.matchAll(BARE)].map(([, name = ""]) => name)));
+  return { server: expanded, unset: [...unset], missing: [...missing], literal: [...literal] };
 }
 
 function textsOf({ command, args, env, envFile, cwd, url, headers }: ConfigServer): string[] {
@@ -69,6 +86,10 @@ async function valueOf(inner: string, { format, variables, unset, missing }: Con
     if (valueIn(env, name) === undefined) unset.add(name);
     return valueIn(env, name) ?? "";
   }
+  if (inner.startsWith("file:")) {
+    missing.add(inner);
+    return undefined;
+  }
   const known: Readonly<Record<string, string | undefined>> = {
     userHome,
     workspaceFolder,
@@ -78,7 +99,7 @@ async function valueOf(inner: string, { format, variables, unset, missing }: Con
     if (known[inner] === undefined) unset.add(inner);
     return known[inner];
   }
-  if (format === "mcpServers") return plainVariable(inner, env, unset);
+  if (format === "mcpServers" || format === "gemini") return plainVariable(inner, env, unset);
   if (!inner.startsWith("input:")) return undefined;
   const id = inner.slice("input:".length);
   const value = await input(id);

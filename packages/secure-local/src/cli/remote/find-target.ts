@@ -1,7 +1,9 @@
 // Says which server a command line means: a command after `--`, a URL, or a name from a configuration file.
 import { configuredTarget, type Consent } from "../../remote/configured-servers.js";
 import { looksLikeUrl, PASSED_ON, readHeaders, readVariables, type Target } from "../../remote/target.js";
+import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
+import { complain } from "../terminal.js";
 
 export interface Found {
   readonly target: Target;
@@ -23,11 +25,12 @@ export async function findTarget(line: CommandLine, usage: string): Promise<Foun
   // Loaded for names alone: what it takes to ask is much.
   const { askForTrust, strangeOf, TRUSTED } = await import("./folder-trust.js");
   let digest: string | undefined;
+  const warn = (text: string): void => complain(`mcp-secure-local: ${cleanLine(text)}`);
   const consent: Consent = async (found) => {
     await askForTrust(found);
     ({ digest } = await strangeOf(found));
   };
-  const target = withOptions(await configuredTarget(first, { file: line.config, given, consent }), line);
+  const target = withOptions(await configuredTarget(first, { file: line.config, given, consent, warn }), line);
   return { target: behindItsWall(target, digest === undefined ? {} : { [TRUSTED]: digest }), words: rest };
 }
 
