@@ -122,7 +122,9 @@ export async function gone(...pids: readonly number[]): Promise<void> {
 /** Counts the processes that carry the mark of this child's tree. To be made while the child runs. */
 export function treeCounter({ link }: Recorded): () => number {
   const leader = Number(/process (\d+)/.exec(link.describe())?.[1]);
-  const mark = markOf(leader);
+  let mark = markOf(leader);
+  // While a process loads another program (`exec`), the system shows no variables of it.
+  for (let tries = 0; mark === undefined && tries < 10_000; tries += 1) mark = markOf(leader);
   if (mark === undefined) throw new Error(`process ${leader} has no mark`);
   const pids = (): number[] => readdirSync("/proc").map(Number).filter(Boolean);
   return () => pids().filter((pid) => runs(pid) && markOf(pid) === mark).length;

@@ -20,7 +20,7 @@ describe("docs/command-line.md", () => {
   });
 
   it("has options and commands that exist, as the help has them", () => {
-    for (const [, option = ""] of text.matchAll(/(?:^\| |`)`?(--[a-z]+)/gm)) {
+    for (const [, option = ""] of text.matchAll(/(?:^\| |`)`?(--[a-z]+(?:-[a-z]+)*)/gm)) {
       const read = (): unknown => readCommandLine([option, "x"]);
       expect(read, option).not.toThrow("there is no option");
       expect(HELP).toContain(option);

@@ -78,8 +78,8 @@ describe("a command", () => {
 
   it("gets its paths in full, for whoever follows the links", () => {
     expect(decideCommand(policy, "log", ["log", "main", "src/../a", "/data/b"]).paths).toEqual([
-      { path: "/work/project/a", access: "read" },
-      { path: "/data/b", access: "read" },
+      { path: "/work/project/a", access: "read", argument: 2, before: "" },
+      { path: "/data/b", access: "read", argument: 3, before: "" },
     ]);
   });
 

@@ -93,8 +93,10 @@ describe("mcp-secure-local serve", () => {
     const { authorization } = first.bearer;
     const blocks = first.stdout.split(/\n\n|\)\n/).filter((part) => part.startsWith("{"));
     const entry = { type: "http", url, headers: { Authorization: authorization } };
+    // Claude Desktop starts programs only, so it gets a bridge, which reads the token from its file.
+    const args = [expect.stringMatching(/mcp-secure-local\.cjs$/), "bridge", url, "--token-file", expect.any(String)];
     expect(blocks.map((block) => JSON.parse(block) as unknown)).toEqual([
-      { mcpServers: { "secure-local": entry } },
+      { mcpServers: { "secure-local": { command: process.execPath, args } } },
       { mcpServers: { "secure-local": entry } },
       { servers: { "secure-local": entry } },
     ]);
