@@ -45,7 +45,7 @@ export interface ClientOptions {
   /** Milliseconds a call may take whatever its progress. Default 600,000. */
   readonly maxTimeoutMs?: number;
   /**
-   * Milliseconds until a process that has not said which era it speaks is asked whether it is there; six times as long until one
+   * Milliseconds until a process that has not said which era it speaks is asked whether it is there; four times as long until one
    * that has said nothing at all is asked the older way too. No slow start changes what is spoken in the end. Default 1,500.
    */
   readonly probeTimeoutMs?: number;

@@ -44,7 +44,7 @@ export interface ProcessOptions extends DiscoverOptions {
  * How many times `probeTimeoutMs` a process may be wholly silent until it is asked the old way too. No clock decides: a
  * slow start answers in the order it was asked, and what is answered first counts.
  */
-const SILENT_TIMES = 6;
+const SILENT_TIMES = 4;
 /** Answers to pings behind which a question that came before them would have been answered. */
 const ROUND_TRIPS = 2;
 

@@ -10,6 +10,9 @@ import type { CapabilityOptions } from "./capabilities.js";
 import type { Reporter } from "./core.js";
 import { type CustomHandler, customHandler } from "./custom-method.js";
 import { resolveServerLimits, type ServerLimits } from "./limits.js";
+import { isReservedMetaKey } from "../protocol/meta-key.js";
+import type { Meta } from "../protocol/meta.js";
+import { NEWEST } from "../protocol/revisions/all.js";
 import { mirrorWarning } from "./mirror-warning.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompt.js";
 import type { Registration } from "./registry.js";
@@ -97,19 +100,20 @@ export class Server {
     definition: ToolDefinition<I, O>,
   ): Registration {
     const entry = toolEntry(name, definition);
-    const warning = mirrorWarning(entry.tool);
-    if (warning !== undefined) this.#role.core.report("warning", warning);
+    this.#warn(mirrorWarning(entry.tool) ?? reservedWarning(`The tool ${name}`, definition._meta));
     if (entry.task !== undefined) this.#role.tasks.enable();
     return this.#role.core.tools.add(name, entry);
   }
 
   /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
   resource(uri: string, definition: ResourceDefinition): Registration {
+    this.#warn(reservedWarning(`The resource ${uri}`, definition._meta));
     return this.#role.core.resources.add(uri, resourceEntry(uri, definition));
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
   resourceTemplate(uriTemplate: string, definition: ResourceTemplateDefinition): Registration {
+    this.#warn(reservedWarning(`The template ${uriTemplate}`, definition._meta));
     return this.#role.core.templates.add(uriTemplate, templateEntry(uriTemplate, definition));
   }
 
@@ -119,6 +123,7 @@ export class Server {
     definition: PromptDefinition<A>,
   ): Registration {
     const entry = promptEntry(name, definition);
+    this.#warn(reservedWarning(`The prompt ${name}`, definition._meta));
     return this.#role.core.prompts.add(name, entry);
   }
 
@@ -151,6 +156,10 @@ export class Server {
     for (const conversation of this.#role.core.conversations) conversation.log(index, params);
   }
 
+  #warn(warning: string | undefined): void {
+    if (warning !== undefined) this.#role.core.report("warning", warning);
+  }
+
   /** Ends the tasks that run, for when the program stops: each is kept as failed and says why. Resolves once they are. */
   endTasks(): Promise<void> {
     return this.#role.tasks.close();
@@ -160,6 +169,13 @@ export class Server {
   resourceUpdated(uri: string): void {
     this.#role.core.subscribers.resourceUpdated(uri);
   }
+}
+
+/** A sentence for the operator where `_meta` has a key whose meaning the specification decides; undefined otherwise. */
+function reservedWarning(what: string, meta: Meta | undefined): string | undefined {
+  const key = Object.keys(meta ?? {}).find((each) => isReservedMetaKey(each, NEWEST));
+  if (key === undefined) return undefined;
+  return `${what}: the specification keeps the _meta key ${JSON.stringify(key)} for itself: use a prefix of a domain of yours`;
 }
 
 /** The inside of a server, for the other layers of the library. */

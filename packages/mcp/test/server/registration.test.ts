@@ -179,3 +179,31 @@ describe("capabilities", () => {
     expect(await peer.request("resources/templates/list")).toEqual({ resourceTemplates: [] });
   });
 });
+
+describe("_meta of what is registered", () => {
+  const registered = (key: string): string[] => {
+    const warnings: string[] = [];
+    const server = new Server({ name: "s", version: "1", report: (_kind, text) => warnings.push(text) });
+    const _meta = { [key]: 1 };
+    server.tool("t", { description: "d", _meta, run: () => "" });
+    server.resource("x:y", { name: "r", _meta, read: () => "" });
+    server.resourceTemplate("x:{a}", { name: "f", _meta, read: () => "" });
+    server.prompt("p", { description: "d", _meta, run: () => "" });
+    return warnings;
+  };
+
+  it.each(["io.modelcontextprotocol/x", "com.mcp/x", "progressToken"])("%s is reported: it means something", (key) => {
+    const warnings = registered(key);
+    expect(warnings.map((text) => text.split(":")[0])).toEqual([
+      "The tool t",
+      "The resource x",
+      "The template x",
+      "The prompt p",
+    ]);
+    expect(warnings[0]).toContain(JSON.stringify(key));
+  });
+
+  it.each(["com.example/x", "ui", "com.example.mcp/x"])("%s is one's own", (key) => {
+    expect(registered(key)).toEqual([]);
+  });
+});
