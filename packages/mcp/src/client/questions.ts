@@ -12,6 +12,7 @@ import { checkToolUse } from "../protocol/sampling-rules.js";
 import type { ClientOptions } from "./connect-options.js";
 import type { Elicit, ElicitRequest, QuestionContext, Sample } from "./question-handlers.js";
 import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
+import { isWebAddress } from "../protocol/params-check.js";
 
 /** A form a person can be asked to fill in. */
 const MOST_FIELDS = 100;
@@ -63,7 +64,8 @@ export class Questions {
     const supported = mode === "url" ? elicitation.url !== undefined : mode === "form" && takesForms(elicitation);
     if (!supported) throw refused(`This client does not take questions of mode ${peerWords(JSON.stringify(mode))}`);
     if (typeof message !== "string") throw refused("params.message must be a string");
-    if (mode === "url" && typeof params["url"] !== "string") throw refused("params.url must be a string");
+    if (mode === "url" && !isWebAddress(params["url"]))
+      throw refused("params.url must be a web address of http or https");
     const form = mode === "form" ? checkedForm(params["requestedSchema"]) : undefined;
     const request = { ...params, mode } as unknown as ElicitRequest;
     return fitted(await this.#elicit(request, contextOf(about)), form);

@@ -94,7 +94,7 @@ export class Dispatcher {
     call.progress?.finish();
     call.ended = true;
     if (!cancellation.answered) {
-      call.carrier.abandon?.();
+      call.carrier.abandon?.(true);
       return;
     }
     const error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" };

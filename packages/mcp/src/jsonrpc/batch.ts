@@ -6,12 +6,15 @@ import { type IdentifiedCarrier, type Identity, identityOf } from "./identity.js
 export class BatchAnswers {
   readonly carrier: Carrier;
   #waiting: number;
+  /** It held a request, none of which will get an answer. */
+  readonly #requests: boolean;
   readonly #texts: string[];
 
   /** `texts` are the answers known already: refusals of elements that were not valid. */
   constructor(carrier: Carrier, waiting: number, texts: string[]) {
     this.carrier = carrier;
     this.#waiting = waiting;
+    this.#requests = waiting > 0;
     this.#texts = texts;
     if (waiting === 0) void this.#send();
   }
@@ -25,7 +28,7 @@ export class BatchAnswers {
   // A batch that holds nothing to answer is answered with nothing, not with an empty array.
   #send(): void | Promise<void> {
     if (this.#texts.length > 0) return this.carrier.write(`[${this.#texts.join(",")}]`, "response");
-    this.carrier.abandon?.();
+    this.carrier.abandon?.(this.#requests);
   }
 }
 
@@ -52,6 +55,14 @@ export class BatchElementCarrier implements IdentifiedCarrier {
 
   get closed(): boolean {
     return this.#answers.carrier.closed;
+  }
+
+  get answersOnly(): boolean {
+    return this.#answers.carrier.answersOnly === true;
+  }
+
+  get unheard(): boolean {
+    return this.#answers.carrier.unheard === true;
   }
 
   header(name: string): string | undefined {

@@ -28,8 +28,12 @@ export interface Carrier {
   writePieces?(pieces: MessagePieces): boolean;
   /** Sends a long successful response in texts it would cost to join. Absent where they have to be joined. */
   writeTexts?(texts: readonly string[]): void;
-  /** Says that the message this carrier came with will get no response: it wants none, or it was cancelled. */
-  abandon?(): void;
+  /** Says that the message this carrier came with will get no response: it wants none, or it was `cancelled`. */
+  abandon?(cancelled?: boolean): void;
+  /** True where nothing but the answer can be sent with it: no notification, no question. */
+  readonly answersOnly?: boolean;
+  /** True where a question written now could reach nobody. */
+  readonly unheard?: boolean;
   /**
    * Hangs up on the reader while its request goes on: it comes back for the rest after `retryMs`. False where the
    * transport or the revision has no such thing, and nothing happened.

@@ -19,7 +19,10 @@ export interface FormAnswer {
 
 /** Reads the `content` of an accepted form. It comes from the other side, so nothing about it is taken for granted. */
 export function readAnswer(form: RequestedSchema, content: unknown): FormAnswer {
-  const given = isJsonObject(content) ? content : {};
+  if (content !== undefined && !isJsonObject(content)) {
+    return { content: {}, faults: [{ field: "", message: "the content must be an object" }] };
+  }
+  const given = content ?? {};
   const values: [string, ElicitValue][] = [];
   const faults: AnswerFault[] = [];
   for (const [name, field] of Object.entries(form.properties)) {

@@ -51,6 +51,17 @@ export function optionalStringMap(
   return undefined;
 }
 
+/** Whether a person may be sent there: an absolute URL of http or https. */
+export function isWebAddress(url: unknown): url is string {
+  if (typeof url !== "string" || !isUri(url)) return false;
+  try {
+    const { protocol } = new URL(url);
+    return protocol === "https:" || protocol === "http:";
+  } catch {
+    return false;
+  }
+}
+
 // oxlint-disable-next-line no-control-regex -- control characters cannot stand in a URI
 const URI = /^[A-Za-z][A-Za-z0-9+.-]*:[^\s\u0000-\u001f\u007f-\u009f<>"{}|\\^`]+$/u;
 

@@ -1,6 +1,6 @@
 // Checks what a client answered to a question before a handler sees it.
 import { ErrorCode } from "../jsonrpc/error-codes.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { InputResponses } from "../protocol/features/input-required.js";
 
@@ -10,7 +10,10 @@ const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
 export function answerFault(method: string, answer: JsonObject): string | undefined {
   switch (method) {
     case "elicitation/create":
-      return ACTIONS.includes(answer["action"]) ? undefined : 'needs an "action": accept, decline or cancel';
+      if (!ACTIONS.includes(answer["action"])) return 'needs an "action": accept, decline or cancel';
+      return answer["content"] === undefined || isJsonObject(answer["content"])
+        ? undefined
+        : 'has a "content" that is no object';
     case "sampling/createMessage":
       return typeof answer["content"] === "object" && typeof answer["role"] === "string"
         ? undefined

@@ -71,6 +71,10 @@ export class WireAsker implements Asker {
 
   async ask(method: string, params: object, options: AskOptions = {}): Promise<JsonObject> {
     const { carrier, peer, caller, questionMeta, signal: cancelled } = this.#call;
+    if (carrier.unheard === true) {
+      const what = `The client cannot be asked ${method}: it takes only JSON for an answer and has no stream open`;
+      throw new AskError("UNREACHABLE", what);
+    }
     const token = options.onProgress === undefined ? undefined : this.#asks.listen(peer, options.onProgress);
     const meta = token === undefined ? questionMeta : { ...questionMeta, progressToken: token };
     const named = meta === undefined ? params : { ...params, _meta: meta };

@@ -25,7 +25,7 @@ export function serverHandlers(core: ServerCore, lists: ServerLists, tasks: Serv
   return new Map<string, Handler>([
     ["initialize", (call) => initialize(core, call)],
     ["ping", () => DONE],
-    ["server/discover", () => discover(core)],
+    ["server/discover", (call) => discover(core, call)],
     ["tools/list", (call) => lists.tools.page(call)],
     ["tools/call", (call) => core.toolCaller.call(call)],
     ["resources/list", (call) => lists.resources.page(call)],
@@ -52,14 +52,16 @@ function initialize(core: ServerCore, call: Call): Answer {
   };
 }
 
-function discover(core: ServerCore): Answer {
+function discover(core: ServerCore, { carrier }: Call): Answer {
   const { instructions } = core;
+  const all = core.capabilities();
   return {
     supportedVersions: REVISIONS.map((revision) => revision.date),
-    capabilities: core.capabilities(),
+    capabilities: carrier.answersOnly === true ? capabilitiesAlone(all) : all,
     ...(instructions === undefined ? {} : { instructions }),
     ttlMs: core.listTtlMs,
-    cacheScope: "public",
+    // What one who reads no streams is told is not everybody's.
+    cacheScope: carrier.answersOnly === true ? "private" : "public",
   };
 }
 

@@ -17,6 +17,11 @@ const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
 
 /** Opens the subscription. The answer comes when the server ends it; a client that ends it gets none. */
 export function listen(core: ServerCore, tasks: ServerTasks, call: Call): Promise<Answer> {
+  if (call.carrier.answersOnly === true) {
+    const what =
+      "Method not found: subscriptions/listen: its answer is a stream, and this endpoint or your Accept takes only JSON";
+    throw new RpcError(ErrorCode.MethodNotFound, what);
+  }
   const { taskIds } = call.params["notifications"] as SubscriptionFilter;
   if (taskIds === undefined || !core.advertises("tasks")) return open(core, call);
   const asked = [...new Set(taskIds)].slice(0, core.limits.subscribedUris);

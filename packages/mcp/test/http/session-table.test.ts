@@ -68,6 +68,16 @@ describe("a session", () => {
   });
 });
 
+it("has no more sessions than it may, those being opened among them", () => {
+  const table = new SessionTable({ ...LIMITS, max: 3 });
+  const first = opened(table);
+  expect([table.reserve(), table.reserve(), table.reserve()]).toEqual([true, true, false]);
+  table.release();
+  expect([table.reserve(), table.reserve()]).toEqual([true, false]);
+  void table.end(first.session);
+  expect([table.reserve(), table.reserve()]).toEqual([true, false]);
+});
+
 it("ids are 256 bits in characters that are safe in headers and queries", () => {
   const ids = new Set(Array.from({ length: 1_000 }, newSessionId));
   expect(ids.size).toBe(1_000);

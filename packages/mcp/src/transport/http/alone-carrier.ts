@@ -3,18 +3,12 @@ import type { MessagePieces, OutgoingKind } from "../../jsonrpc/carrier.js";
 import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
 import { event, EVENT_STREAM_HEADERS, EventStream } from "./event-stream.js";
 import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
-import { accepted, JSON_HEADERS } from "./replies.js";
+import { accepted, cancelled, JSON_HEADERS, readsOnlyStreams, readsStreams } from "./replies.js";
 import { handshakeStatus, statelessStatus } from "./status.js";
 import type { StreamKeeper } from "./stream-keeper.js";
 
 /** How requests are answered: JSON unless something must be streamed, always JSON, or always a stream. */
 export type Answers = "auto" | "json" | "sse";
-
-/** Whether a client can read a stream: one that says nothing of it can, as the specification asks. */
-export function readsStreams(exchange: HttpExchange): boolean {
-  const accept = exchange.header("accept");
-  return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
-}
 
 export class AloneCarrier implements IdentifiedCarrier, GoneListener {
   readonly kind = "http";
@@ -46,6 +40,10 @@ export class AloneCarrier implements IdentifiedCarrier, GoneListener {
     return this.exchange.over;
   }
 
+  get answersOnly(): boolean {
+    return this.#answers === "json" || !readsStreams(this.exchange);
+  }
+
   header(name: string): string | undefined {
     return this.exchange.header(name);
   }
@@ -54,7 +52,7 @@ export class AloneCarrier implements IdentifiedCarrier, GoneListener {
     if (this.answered || this.exchange.over) return undefined;
     if (kind === "response") return this.#answer(text, errorCode);
     if (this.#stream === undefined) {
-      if (this.#answers === "json" || !readsStreams(this.exchange)) return undefined;
+      if (this.answersOnly) return undefined;
       this.#stream = new EventStream(this.exchange, this.#keeper);
     } else if (this.#stream.full) {
       return undefined;
@@ -69,11 +67,12 @@ export class AloneCarrier implements IdentifiedCarrier, GoneListener {
     return true;
   }
 
-  abandon(): void {
+  abandon(wasCancelled = false): void {
     if (this.answered || this.exchange.over) return;
     this.answered = true;
-    if (this.#stream === undefined) accepted(this.exchange);
-    else this.#stream.end();
+    if (this.#stream !== undefined) this.#stream.end();
+    else if (wasCancelled) cancelled(this.exchange, []);
+    else accepted(this.exchange);
   }
 
   /** Waits for an answer that did not come at once: from now on a client that goes away is noticed. */
@@ -109,6 +108,7 @@ export class AloneCarrier implements IdentifiedCarrier, GoneListener {
   }
 
   get #alwaysStreams(): boolean {
-    return this.#answers === "sse" && readsStreams(this.exchange);
+    if (this.#answers === "json") return false;
+    return this.#answers === "sse" ? readsStreams(this.exchange) : readsOnlyStreams(this.exchange);
   }
 }

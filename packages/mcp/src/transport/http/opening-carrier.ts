@@ -26,9 +26,9 @@ export class OpeningCarrier extends SessionCarrier {
     return false;
   }
 
-  override abandon(): void {
+  override abandon(cancelled?: boolean): void {
     this.#settle(false);
-    super.abandon();
+    super.abandon(cancelled);
   }
 
   protected override get headers(): HeaderList {

@@ -2,6 +2,8 @@
 import type { RequestId } from "../../jsonrpc/message.js";
 import { failureText } from "../../jsonrpc/respond.js";
 import type { RpcError } from "../../jsonrpc/rpc-error.js";
+import { McpErrorCode } from "../../protocol/error-codes.js";
+import { EVENT_STREAM_HEADERS } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
 
 export const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
@@ -25,6 +27,29 @@ export function headerList(headers: Readonly<Record<string, string>> = {}): Head
 /** Says that a message was taken and gets no answer. */
 export function accepted(exchange: HttpExchange): void {
   exchange.reply(202, NO_HEADERS);
+}
+
+/**
+ * Ends the reply to a request that was cancelled. It has to be of one of the two types of answers (basic/transports, "Sending
+ * Messages to the Server"): a stream without a message, or an error for who reads no streams.
+ */
+export function cancelled(exchange: HttpExchange, headers: HeaderList): void {
+  if (readsStreams(exchange)) return exchange.reply(200, [...EVENT_STREAM_HEADERS, ...headers], ": cancelled\n\n");
+  const error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" };
+  exchange.reply(200, [...JSON_HEADERS, ...headers], failureText(undefined, error));
+}
+
+/** Whether a client can read a stream: one that says nothing of it can, as the specification asks. */
+export function readsStreams(exchange: HttpExchange): boolean {
+  const accept = exchange.header("accept");
+  return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
+}
+
+/** Whether a client takes its answers in streams alone. */
+export function readsOnlyStreams(exchange: HttpExchange): boolean {
+  const accept = exchange.header("accept");
+  if (accept === undefined || accept.includes("application/json")) return false;
+  return accept.includes("text/event-stream") && !accept.includes("*/*") && !accept.includes("application/*");
 }
 
 /** Refuses a message that was read, as a JSON-RPC error. */

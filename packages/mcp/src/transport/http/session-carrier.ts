@@ -1,11 +1,10 @@
 // The carrier of a POST in a session: JSON unless something has to be streamed first; a stream outlives its connection.
 import type { MessagePieces, OutgoingKind } from "../../jsonrpc/carrier.js";
 import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
-import { readsStreams } from "./alone-carrier.js";
 import { event, EVENT_STREAM_HEADERS } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
 import type { HttpSession } from "./http-session.js";
-import { accepted, JSON_HEADERS } from "./replies.js";
+import { accepted, cancelled, JSON_HEADERS, readsOnlyStreams, readsStreams } from "./replies.js";
 import type { ResumableStream } from "./resumable-stream.js";
 import type { StandingCarrier } from "./standing-carrier.js";
 import { handshakeStatus } from "./status.js";
@@ -42,6 +41,11 @@ export class SessionCarrier implements IdentifiedCarrier {
     return this.session.closed || (this.#stream === undefined && this.exchange.over);
   }
 
+  /** Neither a stream of this request nor one of the session could carry a question, or ever had. */
+  get unheard(): boolean {
+    return this.#stream === undefined && !this.#streams && !this.standing.opened;
+  }
+
   header(name: string): string | undefined {
     return this.exchange.header(name);
   }
@@ -60,11 +64,12 @@ export class SessionCarrier implements IdentifiedCarrier {
     return true;
   }
 
-  abandon(): void {
+  abandon(wasCancelled = false): void {
     if (this.answered || this.closed) return;
     this.answered = true;
-    if (this.#stream === undefined) accepted(this.exchange);
-    else void this.#stream.finish();
+    if (this.#stream !== undefined) void this.#stream.finish();
+    else if (wasCancelled) cancelled(this.exchange, this.headers);
+    else accepted(this.exchange);
   }
 
   hangUp(retryMs: number): boolean {
@@ -88,7 +93,8 @@ export class SessionCarrier implements IdentifiedCarrier {
   }
 
   get #alwaysStreams(): boolean {
-    return this.session.settings.answers === "sse" && this.#streams;
+    const { answers } = this.session.settings;
+    return answers === "sse" ? this.#streams : answers === "auto" && readsOnlyStreams(this.exchange);
   }
 
   get #jsonHeaders(): HeaderList {

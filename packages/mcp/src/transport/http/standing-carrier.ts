@@ -35,6 +35,11 @@ export class StandingCarrier implements Carrier {
     if (this.#held.length > this.session.settings.limits.held) this.#held.shift();
   }
 
+  /** Whether a stream is open, or was and may be taken up again. */
+  get opened(): boolean {
+    return this.#streams.length > 0;
+  }
+
   /** Whether a stream is open now. */
   get reachable(): boolean {
     return this.#streams.some((each) => each.connected);
