@@ -1,8 +1,9 @@
 // Remembers in a file which launches of servers were approved, so that nobody is asked twice for the same one.
 import { randomUUID } from "node:crypto";
-import { mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { open, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { LocalError } from "../jsonrpc/local-error.js";
+import { makeFolder } from "./make-folder.js";
 
 export interface ApprovalFile {
   get(name: string): Promise<string | undefined>;
@@ -71,7 +72,7 @@ function isDigest(value: unknown): boolean {
 async function write(path: string, approvals: object): Promise<void> {
   const beside = `${path}.${randomUUID()}.new`;
   try {
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await makeFolder(dirname(path));
     await writeFile(beside, `${JSON.stringify(approvals, undefined, 2)}\n`, { mode: 0o600, flag: "wx" });
     await rename(beside, path);
   } catch (error) {

@@ -4,6 +4,7 @@ import { readlinkSync } from "node:fs";
 import { open, readFile, stat, unlink, utimes } from "node:fs/promises";
 import { hostname } from "node:os";
 import { LocalError } from "../jsonrpc/local-error.js";
+import { processEntry } from "./process-table.js";
 
 export interface FileLockOptions {
   /** Longest wait for others, in milliseconds. Default: 6 minutes, since one of them may be waiting for its user. */
@@ -30,7 +31,7 @@ const LONGEST_PAUSE_MS = 250;
 export async function lockFile(path: string, options: FileLockOptions = {}): Promise<FileLock> {
   const { waitMs = WAIT_MS, staleMs = STALE_MS } = options;
   const file = `${path}.lock`;
-  const mark = `${process.pid} ${machine()} ${randomUUID()}\n`;
+  const mark = `${process.pid} ${machine()} ${randomUUID()} ${startOf(process.pid)}\n`;
   const end = performance.now() + waitMs;
   for (let pause = FIRST_PAUSE_MS; !(await create(file, mark)); pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     if (await breakStale(file, staleMs)) continue;
@@ -101,8 +102,8 @@ async function breakStale(file: string, staleMs: number): Promise<boolean> {
 }
 
 async function isStale(file: string, text: string, staleMs: number): Promise<boolean> {
-  const [pid, host] = text.trim().split(" ");
-  if (host === machine() && !isRunning(Number(pid))) return true;
+  const [pid, host, , start] = text.trim().split(" ");
+  if (host === machine() && !isRunning(Number(pid), start)) return true;
   return isOlder(file, staleMs);
 }
 
@@ -125,8 +126,15 @@ function machine(): string {
   return hostname() + container;
 }
 
-function isRunning(pid: number): boolean {
+/** When a process started, which tells it from a later one of its number; "-" where systems do not say. */
+function startOf(pid: number): string {
+  return String(processEntry(pid)?.start ?? "-");
+}
+
+function isRunning(pid: number, start: string | undefined): boolean {
   if (!Number.isInteger(pid) || pid <= 0) return true;
+  const now = startOf(pid);
+  if (start !== undefined && start !== "-" && now !== "-" && now !== start) return false;
   try {
     process.kill(pid, 0);
     return true;

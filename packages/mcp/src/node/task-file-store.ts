@@ -1,5 +1,5 @@
 // Keeps tasks in a folder, one JSON file a task, so that a restart loses none that has ended.
-import { mkdir, open, readdir, readFile, rename, unlink } from "node:fs/promises";
+import { open, readdir, readFile, realpath, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ErrorCode } from "../jsonrpc/error-codes.js";
 import { LocalError } from "../jsonrpc/local-error.js";
@@ -7,6 +7,8 @@ import { isFinal } from "../protocol/extensions/task.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-index.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import { type FileLock, lockFile } from "./file-lock.js";
+import { makeFolder } from "./make-folder.js";
 
 /** Only ids of our own making become file names. */
 const ID = /^[A-Za-z0-9_-]{16,128}$/;
@@ -22,11 +24,13 @@ export interface TaskFileStoreOptions extends Partial<TaskStoreLimits> {
 
 /**
  * Opens the folder, making it (for its owner only) where it is missing. Tasks that were running when the process that
- * wrote them ended are failed from now on. One process at a time may use a folder. Rejects with the file system's error.
+ * wrote them ended are failed from now on. One process at a time may use a folder, until it ends: rejects with TASK_STORE,
+ * which names it, while another does, otherwise with the file system's error.
  */
 export async function taskFileStore(folder: string, options: TaskFileStoreOptions = {}): Promise<TaskStore> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const store = new TaskFileStore(folder, { ...DEFAULT_SERVER_LIMITS, ...options });
+  await makeFolder(folder);
+  const lock = await ownerOf(folder);
+  const store = new TaskFileStore(folder, lock, { ...DEFAULT_SERVER_LIMITS, ...options });
   for (const name of (await readdir(folder)).sort()) {
     const file = join(folder, name);
     if (name.endsWith(UNFINISHED)) await unlink(file);
@@ -41,13 +45,37 @@ export async function taskFileStore(folder: string, options: TaskFileStoreOption
   return store;
 }
 
+/** The folders of this process: its locks end with it. */
+const owned = new Map<string, Promise<FileLock>>();
+
+async function ownerOf(folder: string): Promise<FileLock> {
+  const path = await realpath(folder);
+  const mine = await owned.get(path);
+  const kept = await mine?.check().then(
+    () => mine,
+    () => undefined,
+  );
+  if (kept !== undefined) return kept;
+  const lock = lockFile(`${path}/`, { waitMs: 0 });
+  owned.set(path, lock);
+  try {
+    return await lock;
+  } catch (error) {
+    owned.delete(path);
+    const what = `The task folder ${folder} is in use, and one process at a time may use it: ${(error as Error).message}`;
+    throw new LocalError("TASK_STORE", what, { cause: error });
+  }
+}
+
 class TaskFileStore implements TaskStore {
   readonly #folder: string;
+  readonly #lock: FileLock;
   readonly #index: TaskIndex<TaskEntry>;
   /** The last write of each task that is being written: writes of one task follow each other. */
   readonly #writing = new Map<string, Promise<void>>();
 
-  constructor(folder: string, limits: TaskStoreLimits) {
+  constructor(folder: string, lock: FileLock, limits: TaskStoreLimits) {
+    this.#lock = lock;
     this.#folder = folder;
     this.#index = new TaskIndex(limits, ({ taskId }) => void this.#remove(taskId));
   }
@@ -67,7 +95,11 @@ class TaskFileStore implements TaskStore {
     const text = JSON.stringify(record);
     const file = this.#file(taskId);
     this.#index.set(entryOf(record, text.length));
-    await this.#inTurn(taskId, () => writeDurably(file, text, this.#folder));
+    await this.#inTurn(taskId, async () => {
+      // Whoever stood still for so long that another took the folder over writes nothing any more.
+      await this.#lock.check();
+      await writeDurably(file, text, this.#folder);
+    });
   }
 
   async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
@@ -95,7 +127,14 @@ class TaskFileStore implements TaskStore {
   }
 
   #remove(taskId: string): Promise<void> {
-    return this.#inTurn(taskId, () => unlink(this.#file(taskId)).catch(() => undefined));
+    return this.#inTurn(taskId, async () => {
+      try {
+        await this.#lock.check();
+        await unlink(this.#file(taskId));
+      } catch {
+        // Gone already, or another's by now.
+      }
+    });
   }
 
   async #inTurn(taskId: string, work: () => Promise<void>): Promise<void> {

@@ -1,6 +1,6 @@
 // Keeps credentials in a file that only its owner can read, shared by all of the owner's processes.
 import { constants } from "node:fs";
-import { mkdir, open, rename, stat, unlink } from "node:fs/promises";
+import { open, rename, stat, unlink } from "node:fs/promises";
 import { dirname } from "node:path";
 import { createHash, randomUUID } from "node:crypto";
 import type { CredentialStore, HeldCredentials } from "../auth/client/credential-store.js";
@@ -8,6 +8,7 @@ import { readCredentials } from "../auth/client/credentials-record.js";
 import { isPlainObject } from "../auth/strict-object.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import { type FileLock, type FileLockOptions, lockFile } from "./file-lock.js";
+import { makeFolder } from "./make-folder.js";
 
 /** Longest wait to write what is there to be written: others hold the file for milliseconds. */
 const CHANGE_WAIT_MS = 60_000;
@@ -121,7 +122,7 @@ async function save(path: string, servers: Table): Promise<void> {
 
 async function prepareFolder(folder: string): Promise<void> {
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await makeFolder(folder);
     const { mode, uid } = await stat(folder);
     const foreign = HAS_MODES && uid !== process.geteuid?.();
     if (!foreign && (!HAS_MODES || (mode & OTHERS_WRITE) === 0)) return;

@@ -1,8 +1,9 @@
 // One list of cases for both task stores, and what only the one with files promises: nothing that ended is ever lost.
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { processEntry } from "../../src/node/process-table.js";
 import { taskFileStore } from "../../src/node/task-file-store.js";
 import { MemoryTaskStore } from "../../src/server/tasks/memory-task-store.js";
 import type { TaskStoreLimits } from "../../src/server/tasks/task-index.js";
@@ -135,10 +136,10 @@ describe("files", () => {
     const store = await taskFileStore(folder, LIMITS);
     await store.put(record(1));
     await store.put(record(2, { task: { ...record(2).task, createdAt: new Date(0).toISOString() } }));
-    expect((await readdir(folder)).sort()).toEqual([`${id(1)}.json`, `${id(2)}.json`]);
+    expect((await readdir(folder)).sort()).toEqual([".lock", `${id(1)}.json`, `${id(2)}.json`]);
     expect((await stat(join(folder, `${id(1)}.json`))).mode & 0o077).toBe(0);
     await taskFileStore(folder, LIMITS);
-    expect(await readdir(folder)).toEqual([`${id(1)}.json`]);
+    expect((await readdir(folder)).sort()).toEqual([".lock", `${id(1)}.json`]);
   });
 
   it("that are half written, broken or foreign stop nothing and are told", async () => {
@@ -152,6 +153,46 @@ describe("files", () => {
     expect(told).toEqual([join(folder, `${id(2)}.json`), join(folder, `${id(4)}.json`)]);
     expect(await store.get(id(1), undefined)).toBeDefined();
     expect(await readdir(folder)).not.toContain(`${id(3)}.json.tmp`);
+  });
+
+  it("belong to one process at a time: another is told whose they are, and touches none", async () => {
+    const mine = await newFolder();
+    await taskFileStore(mine);
+    const [, machine] = (await readFile(join(mine, ".lock"), "utf8")).split(" ");
+    const { start } = processEntry(process.ppid) as { start: number };
+    const taken = async (mark: string): Promise<string> => {
+      const folder = await newFolder();
+      await writeFile(join(folder, ".lock"), mark);
+      await writeFile(join(folder, `${id(3)}.json.tmp`), "being written");
+      await writeFile(join(folder, `${id(1)}.json`), JSON.stringify(record(1, {}, null)));
+      const refused = await taskFileStore(folder).then(
+        () => "",
+        (error: unknown) => (error as Error).message,
+      );
+      expect((await readdir(folder)).includes(`${id(3)}.json.tmp`)).toBe(refused !== "");
+      return refused;
+    };
+    const other = await taken(`${process.ppid} ${machine} x ${start}\n`);
+    expect(other).toContain("one process at a time may use it");
+    expect(other).toContain(`pid ${process.ppid}`);
+    expect(await taken(`1 another-machine x 5\n`)).toContain("another-machine");
+    // One that has ended, and one whose number another process has by now.
+    expect(await taken(`${2 ** 22 + 1} ${machine} x 5\n`)).toBe("");
+    expect(await taken(`${process.ppid} ${machine} x ${start - 1}\n`)).toBe("");
+  });
+
+  it("are not written any more by a process from whom the folder was taken", async () => {
+    const folder = await newFolder();
+    const store = await taskFileStore(folder);
+    await store.put(record(1));
+    await writeFile(join(folder, ".lock"), "1 another-machine x 5\n");
+    await expect(store.put(record(2))).rejects.toThrow("taken over by another process");
+    await store.delete(id(1));
+    expect((await readdir(folder)).sort()).toEqual([".lock", `${id(1)}.json`]);
+  });
+
+  it.runIf(process.platform === "linux")("cannot be where no folder can be made", async () => {
+    await expect(taskFileStore("/proc/nowhere/tasks")).rejects.toMatchObject({ code: "ENOENT" });
   });
 
   it("never have names from outside", async () => {

@@ -1,5 +1,4 @@
 // Writes the audit log: append-only JSON lines, hash chained, synced before a record counts as made.
-import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { AuditError, orAuditError, toAuditError } from "./audit-error.js";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
@@ -16,6 +15,7 @@ import { LogSyncer } from "./log-syncer.js";
 import { readTail, type Tail } from "./log-tail.js";
 import type { Whereabouts } from "./whereabouts.js";
 import { LogWriter, takenAway } from "./log-writer.js";
+import { makeFolder } from "./make-folder.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };
 /**
@@ -76,7 +76,7 @@ export class AuditLog implements AuditSink {
   static async open(file: string, options: AuditLogOptions = {}): Promise<AuditLog> {
     const path = resolve(file);
     const lock = orAuditError(path, () => {
-      fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(path));
       return lockLog(path);
     });
     let log: LogFile | undefined;

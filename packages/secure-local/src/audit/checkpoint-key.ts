@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { AuditError } from "./audit-error.js";
 import { publicKeyPath } from "./checkpoint.js";
+import { makeFolder } from "./make-folder.js";
 
 /**
  * The key in a file; one is made where there is none.
@@ -27,7 +28,7 @@ export function checkpointKey(keyFile: string): KeyObject {
 
 /** The link makes the name appear with the whole key, and for one of several servers that start together only. */
 function makeKey(keyFile: string): void {
-  fs.mkdirSync(dirname(keyFile), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(keyFile));
   const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
   const temporary = `${keyFile}.${process.pid}`;
   fs.rmSync(temporary, { force: true });

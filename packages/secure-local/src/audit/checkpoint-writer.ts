@@ -1,10 +1,10 @@
 // Writes signed checkpoints of a log to a second place, every so many records or seconds.
 import type { KeyObject } from "node:crypto";
-import { mkdirSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Link } from "./chain.js";
 import { signedCheckpoint } from "./checkpoint.js";
+import { makeFolder } from "./make-folder.js";
 
 export interface CheckpointOptions {
   readonly file: string;
@@ -59,7 +59,7 @@ export class CheckpointWriter {
     if (link === undefined || link.seq === this.#writtenSeq || this.#log === "") return;
     const { file, key, say } = this.#options;
     try {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      makeFolder(dirname(file));
       const handle = await open(file, "a", 0o600);
       try {
         await handle.appendFile(signedCheckpoint(this.#log, link, key));

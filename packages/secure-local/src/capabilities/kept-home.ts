@@ -1,8 +1,9 @@
 // Gives a command or plugin a home folder of its own that outlives it: for caches of packages, mostly.
 import { createHash } from "node:crypto";
-import { mkdir, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { KEPT_HOME, type Reach, WallError } from "../sandbox/wall.js";
+import { makeFolder } from "../sandbox/make-folder.js";
 
 /** Most of its name that is readable; the rest of the folder's name keeps apart what looks the same. */
 const READABLE = 40;
@@ -15,7 +16,7 @@ const DIGEST = 12;
 export async function keptHome(homes: string, owner: readonly string[]): Promise<Reach> {
   const folder = join(homes, folderName(owner));
   try {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
+    makeFolder(folder);
     return { path: await realpath(folder), at: KEPT_HOME, access: "write" };
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code ?? "unknown";

@@ -1,9 +1,10 @@
 // `storage` in a folder: a file for each key, exchanged as a whole, so that several servers may share it.
 import { randomBytes } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
+import { open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { syncFolder } from "./files/atomic-write.js";
 import { type Storage, StorageError, type StoredValue } from "./storage.js";
+import { makeFolder } from "../sandbox/make-folder.js";
 
 /** Written as hexadecimal digits it is still a name that every file system takes. */
 const MAX_KEY_BYTES = 120;
@@ -14,7 +15,6 @@ const UNFINISHED = ".tmp";
 /** What a crash left half written is nobody's after this long. */
 const STALE_MS = 60_000;
 const PRIVATE_FILE = 0o600;
-const PRIVATE_FOLDER = 0o700;
 
 export class StorageFolder implements Storage {
   readonly #folder: string;
@@ -42,7 +42,7 @@ export class StorageFolder implements Storage {
     const text = JSON.stringify(value) as string | undefined;
     if (text === undefined) throw new StorageError("A value is anything that JSON has; undefined is not.");
     await this.#next(async () => {
-      await mkdir(this.#folder, { recursive: true, mode: PRIVATE_FOLDER }).catch(unreachable);
+      makeReachable(this.#folder);
       await this.#haveRoom(nameOf(key), Buffer.byteLength(text));
       await this.#write(path, text);
     });
@@ -132,6 +132,14 @@ async function sizeOf(path: string): Promise<number> {
 function ifAbsent(error: unknown): undefined {
   if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
   return unreachable(error);
+}
+
+function makeReachable(folder: string): void {
+  try {
+    makeFolder(folder);
+  } catch (error) {
+    unreachable(error);
+  }
 }
 
 function unreachable(error: unknown): never {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { ServeError } from "./serve-error.js";
+import { makeFolder } from "../audit/make-folder.js";
 
 /** Nobody guesses 256 bits. */
 const TOKEN_BYTES = 32;
@@ -64,7 +65,7 @@ function checkOwner(file: string, stats: fs.Stats): void {
 /** Writes a file of another name and links it to the right one, so that it is whole and of two first starts only one wins. */
 function makeToken(file: string): string {
   const folder = dirname(file);
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   const token = randomBytes(TOKEN_BYTES).toString("base64url");
   const draft = `${file}.${randomBytes(8).toString("hex")}`;
   const descriptor = fs.openSync(draft, "wx", 0o600);

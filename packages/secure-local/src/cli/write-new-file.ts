@@ -1,12 +1,13 @@
 // Writes a file that must not exist yet: whole or not at all, for its owner only.
 import * as fs from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "../audit/make-folder.js";
 
 /** Undefined when the file was written, else a line that says why it was not. Folders above it are made. */
 export function writeNewFile(file: string, text: string): string | undefined {
   const draft = `${file}.${process.pid}.new`;
   try {
-    fs.mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     const fd = fs.openSync(draft, "wx", 0o600);
     try {
       fs.writeFileSync(fd, text);

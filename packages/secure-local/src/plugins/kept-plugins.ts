@@ -5,6 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
+import { makeFolder } from "../sandbox/make-folder.js";
 
 /** A plugin's content as it was taken. Release it when nothing of it runs any more. */
 export interface KeptPlugin extends PluginContent {
@@ -192,7 +193,7 @@ export class KeptPlugins {
 type Copy = PluginContent & { readonly root: string };
 
 function made(folder: string): string {
-  fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolder(folder);
   fs.chmodSync(folder, 0o700);
   return folder;
 }

@@ -5,6 +5,8 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { AuditError } from "../../src/audit/audit-error.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { existingLogs } from "../../src/audit/log-lock.js";
+import { makeFolder } from "../../src/audit/make-folder.js";
+import { makeFolder as makeReachFolder } from "../../src/sandbox/make-folder.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { faultyFile, systemError } from "./failing-file.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -15,6 +17,18 @@ function records(file: string): Record<string, unknown>[] {
   const lines = readFileSync(file, "utf8").split("\n").slice(0, -1);
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
+
+it.runIf(process.platform === "linux")("is refused where no folder can be made, as with HOME=/proc", async () => {
+  await expect(AuditLog.open("/proc/nowhere/state/audit.log")).rejects.toBeInstanceOf(AuditError);
+  for (const make of [makeFolder, makeReachFolder]) {
+    for (const path of ["/proc/nowhere", "/proc/nowhere/deep/er", "/proc/self/status/x"])
+      expect(() => make(path)).toThrow();
+    const folder = join(temporaryFolder(), "a", "b");
+    make(folder);
+    make(folder);
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+  }
+});
 
 describe("records of one tick", () => {
   it("share one write and one sync", async () => {

@@ -13,6 +13,7 @@ import { askYesNo } from "../ask-in-terminal.js";
 import { stateFolder } from "../settings.js";
 import { complain } from "../terminal.js";
 import { isInteractive, questioner } from "./questioner.js";
+import { makeFolder } from "../../audit/make-folder.js";
 
 /**
  * Digest of what this program itself was allowed to start, for the copy of itself that puts a server into its sandbox: that
@@ -261,7 +262,7 @@ function remember({ found: { place, server }, digest }: Strange): void {
   const all = [...keptAnswers().filter((kept) => kept.digest !== digest), answer].slice(-MOST_KEPT);
   const draft = `${file}.${randomBytes(8).toString("hex")}`;
   try {
-    fs.mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(file));
     fs.writeFileSync(draft, `${escapeUnseen(JSON.stringify({ version: 1, trusted: all }, null, 2))}\n`, {
       mode: OWNER_ONLY,
       flag: "wx",

@@ -8,6 +8,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Desk, Question, Reply } from "./desk.js";
 import { digestOfText, LineReader, readAnswer, type ToTerminal, written } from "./desk-message.js";
+import { makeFolder } from "../../audit/make-folder.js";
 
 /** The end of a socket's name. */
 export const SOCKET_SUFFIX: string = ".ask";
@@ -143,7 +144,7 @@ export class TerminalDesk implements Desk {
 
 /** @throws Error when the folder is somebody else's, or others may look in */
 function ownFolder(path: string): void {
-  fs.mkdirSync(path, { recursive: true, mode: 0o700 });
+  makeFolder(path);
   const found = fs.lstatSync(path);
   const { uid, mode } = found;
   if (!found.isDirectory() || uid !== process.getuid?.()) throw new Error(`${path} is not a folder of yours`);
