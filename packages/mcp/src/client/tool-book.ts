@@ -4,6 +4,7 @@ import { mirrorsOf } from "../era/client-codecs.js";
 import { LocalError } from "../jsonrpc/local-error.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { Tool } from "../protocol/tool.js";
+import { tolerantPatterns } from "../schema/json-schema/pattern.js";
 import { compileJsonSchema, type JsonSchemaValidator } from "../schema/json-schema/compile.js";
 
 /** One tool. Its output schema is compiled when the first result comes. */
@@ -105,7 +106,7 @@ function outputFault(known: KnownTool, { structuredContent }: CallToolResult): L
 
 function compiled({ tool: { name }, outputSchema = {} }: KnownTool): JsonSchemaValidator | LocalError {
   try {
-    return compileJsonSchema(outputSchema, { fallbackToDraft07: true });
+    return compileJsonSchema(outputSchema, { fallbackToDraft07: true, regExp: tolerantPatterns() });
   } catch (error) {
     return invalid(name, `its outputSchema is of no use: ${(error as Error).message}`);
   }

@@ -49,6 +49,8 @@ export class Call {
   record: MethodRecord = CUSTOM_METHOD;
   cancellation: Cancellation | undefined;
   progress: OngoingProgress | undefined;
+  /** Its log messages, once there was one; finished before its answer. */
+  logs: { finish(): void } | undefined;
   /** Goes into the `_meta` of whatever the client is asked on the wire for this call: its trace context. */
   questionMeta: JsonObject | undefined;
   /** Given the params of every notification of this call, returns those that are sent: the place to clean them. */

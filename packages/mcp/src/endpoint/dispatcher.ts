@@ -92,6 +92,7 @@ export class Dispatcher {
     if (call.ended) return;
     call.cancel(cancellation);
     call.progress?.finish();
+    call.logs?.finish();
     call.ended = true;
     if (!cancellation.answered) {
       call.carrier.abandon?.(true);
@@ -114,6 +115,7 @@ export class Dispatcher {
       return;
     }
     call.progress?.finish();
+    call.logs?.finish();
     call.ended = true;
     done(call);
     call.onAnswered?.(true);
@@ -144,6 +146,7 @@ export class Dispatcher {
       return;
     }
     call.progress?.finish();
+    call.logs?.finish();
     call.ended = true;
     done(call);
     const known = error instanceof RpcError ? error : (this.#options.explain(error) ?? this.#unexpected(call, error));

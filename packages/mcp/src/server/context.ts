@@ -17,6 +17,7 @@ import { requireCapability } from "./ask-capability.js";
 import { type ElicitInput, elicitParams, type FormAnswer, readElicitAnswer } from "./elicit.js";
 import { failure, type ToolResult } from "./outcome.js";
 import type { ServerLimits } from "./limits.js";
+import { CallLogs } from "./log-gate.js";
 import type { Parking } from "./parking.js";
 import { readRoots, readSample, sampleParams } from "./sample.js";
 import type { Seal } from "./seal.js";
@@ -120,12 +121,13 @@ export class Context {
     });
   }
 
-  /** Sends a log message if the caller's level admits it. `data` is any JSON; never put secrets into it. */
+  /** Sends a log message if the caller's level admits it, at most a hundred a second. `data` is any JSON; never put secrets into it. */
   async log(level: LoggingLevel, data: unknown, logger?: string): Promise<void> {
     const index = levelIndex(level);
     if (index < 0) throw new LocalError("BAD_LEVEL", `"${level as string}" is not a log level`);
     if (index < this.#call.caller.logLevel) return;
-    await this.#call.notify("notifications/message", { level, ...(logger === undefined ? {} : { logger }), data });
+    const logs = (this.#call.logs ??= new CallLogs(this.#call)) as CallLogs;
+    await logs.send({ level, ...(logger === undefined ? {} : { logger }), data });
   }
 
   /**

@@ -1,4 +1,5 @@
 // Log messages to one reader: bounded, so that a chatty handler cannot flood a client that does not read.
+import type { Call } from "../endpoint/call.js";
 import type { LoggingLevel } from "../protocol/features/logging.js";
 import type { Subscription } from "./subscription.js";
 
@@ -10,6 +11,47 @@ export interface LogMessage {
   readonly level: LoggingLevel;
   readonly logger?: string;
   readonly data: unknown;
+}
+
+/** Log messages of one call in one window: more than a person reads, less than a loop writes. The rest is counted and told. */
+const MESSAGES_PER_WINDOW = 100;
+const WINDOW_MS = 1_000;
+
+/** Sends the log messages of one call, at no higher rate than a client can use. */
+export class CallLogs {
+  readonly #call: Call;
+  #windowStart = 0;
+  #sent = 0;
+  #dropped = 0;
+  #level: LoggingLevel = "info";
+
+  constructor(call: Call) {
+    this.#call = call;
+  }
+
+  send(message: LogMessage): void | Promise<void> {
+    const now = performance.now();
+    if (now - this.#windowStart >= WINDOW_MS) {
+      this.#windowStart = now;
+      this.#sent = 0;
+      this.finish();
+    }
+    if (this.#sent >= MESSAGES_PER_WINDOW) {
+      this.#dropped++;
+      this.#level = message.level;
+      return undefined;
+    }
+    this.#sent++;
+    return this.#call.notify("notifications/message", message);
+  }
+
+  /** Tells what was left out, at the level of the last of it: one the caller is known to want. */
+  finish(): void {
+    if (this.#dropped === 0) return;
+    const data = `${this.#dropped} log messages of this call were dropped: more than ${MESSAGES_PER_WINDOW} a second`;
+    this.#dropped = 0;
+    void this.#call.notify("notifications/message", { level: this.#level, logger: "server", data });
+  }
 }
 
 /** Sends log messages to a session, and says how many it had to leave out. */

@@ -231,6 +231,11 @@ describe("output", () => {
   const tools = [
     { name: "add", inputSchema: { type: "object" }, outputSchema },
     { name: "broken", inputSchema: { type: "object" }, outputSchema: { type: "surprise" } },
+    {
+      name: "costly",
+      inputSchema: { type: "object" },
+      outputSchema: { properties: { sum: { type: "string", pattern: "^(a+)+$" } } },
+    },
     { name: "far", inputSchema: { type: "object" }, outputSchema: { $ref: "https://example.com/schema.json" } },
   ];
   const script =
@@ -257,6 +262,18 @@ describe("output", () => {
     const { client } = await connected("2026-07-28", script({ content: [], isError: true }));
     await client.tools().all();
     expect(await code(client.call("add"))).toBe("resolved");
+    await client.close();
+  });
+
+  it("is not refused for a pattern that is not run, and for everything else", async () => {
+    let sum: unknown = `${"a".repeat(60)}!`;
+    const { client } = await connected("2026-07-28", (message, { answer }) =>
+      answer(message.method === "tools/list" ? { tools } : { content: [], structuredContent: { sum } }),
+    );
+    await client.tools().all();
+    expect(await code(client.call("costly"))).toBe("resolved");
+    sum = 3;
+    expect(await code(client.call("costly"))).toBe("INVALID_OUTPUT");
     await client.close();
   });
 

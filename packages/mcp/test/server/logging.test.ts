@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type LoggingLevel, Server, type ServerOptions } from "@secure-local/mcp/server";
 import { connect } from "../support/connect.js";
-import { handshake, type Message, serveStub, turns } from "../support/stub-transport.js";
+import { envelope, handshake, type Message, serveStub, turns } from "../support/stub-transport.js";
 
 const LEVELS: readonly LoggingLevel[] = [
   "debug",
@@ -101,3 +101,34 @@ describe("unsolicited log messages", () => {
     ]);
   });
 });
+
+it.each(["2025-11-25", "2026-07-28"])(
+  "a call's messages have a bounded rate, and what was left out is counted (%s)",
+  async (revision) => {
+    const server = new Server({ name: "s", version: "1" });
+    server.tool("chatty", {
+      run: async (_args, ctx) => {
+        for (let i = 0; i < 3_000; i++) void ctx.log("warning", i);
+        await ctx.log("debug", "not wanted");
+      },
+    });
+    const peer = serveStub(server);
+    if (revision === "2025-11-25") {
+      peer.send(handshake(0, revision));
+      await peer.answer(0);
+      peer.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "chatty" } });
+    } else {
+      const _meta = envelope({}, { "io.modelcontextprotocol/logLevel": "info" });
+      peer.send({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "chatty", _meta } });
+    }
+    await peer.answer(1);
+    const said = peer.written
+      .filter(({ method }) => method === "notifications/message")
+      .map(({ params }) => (params as { data: unknown }).data);
+    const told = said.filter((data) => typeof data === "string").map((data) => Number.parseInt(data as string, 10));
+    expect(told.length).toBeGreaterThan(0);
+    expect(said.length).toBeLessThan(600);
+    expect(said.length - told.length + told.reduce((sum, each) => sum + each, 0)).toBe(3_000);
+    expect(peer.written.at(-1)).toHaveProperty("result");
+  },
+);

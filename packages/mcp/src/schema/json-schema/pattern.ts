@@ -41,6 +41,24 @@ export function nativePatterns(): PatternEngine {
   };
 }
 
+/**
+ * The same, but a pattern that is not run asserts nothing: for schemas of others, which are none the worse for what our analysis
+ * cannot prove. Throws for what is no regular expression.
+ */
+export function tolerantPatterns(): PatternEngine {
+  const native = nativePatterns();
+  return (source) => {
+    try {
+      return native(source);
+    } catch (error) {
+      if (error instanceof SyntaxError) throw error;
+      return UNJUDGED;
+    }
+  };
+}
+
+const UNJUDGED: Pattern = { test: () => true };
+
 interface Cost {
   /** The power of the text's length that bounds the time of a failing match. */
   readonly degree: number;
