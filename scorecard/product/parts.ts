@@ -116,3 +116,4 @@ export { readDescription } from "../../packages/secure-local/src/plugins/plugin-
 export { catalogueOf } from "../../packages/secure-local/src/server/catalogue.js";
 export { itemsOf } from "../../packages/secure-local/src/server/plugin-items.js";
 export { misnamed } from "../../packages/secure-local/src/server/plugin-names.js";
+export { NAME_CLASSES, namesIn } from "../../packages/secure-local/src/capabilities/files/protected-names.js";
