@@ -5,9 +5,11 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { parts } from "../support/loaded-parts.mjs";
 
 export const goal = { id: "T36", title: "Plugins as they were approved", atLeast: 100, refusalMs: 15_000 };
+
+/** The product's own parts, as `run` is handed them. */
+let parts;
 
 export const defences = [
   {
@@ -45,6 +47,12 @@ export const defences = [
     file: "secure-local/src/plugins/kept-plugins.ts",
     find: "if (content?.hash === hash) return { ...content, root };",
     replace: "if (content !== undefined) return { kind: content.kind, hash, root };",
+  },
+  {
+    name: "what is not approved is not started",
+    file: "secure-local/src/plugins/plugin.ts",
+    find: "if (unapproved === undefined) this.#launch(this.#place);",
+    replace: "if (unapproved === undefined || unapproved !== undefined) this.#launch(this.#place);",
   },
   {
     name: "a lock of an earlier form counts no more",
@@ -121,7 +129,8 @@ function write(at, words, persistent) {
   fs.chmodSync(put(at, "main.sh", MAIN), 0o755);
 }
 
-export async function run(report) {
+export async function run(report, given) {
+  parts = given;
   const base = fs.mkdtempSync(join(homedir(), ".scorecard-pins-"));
   try {
     await exchanged(report, base);
@@ -204,6 +213,11 @@ async function exchanged(report, base) {
           server = await served(given);
           return holds(await server.call());
         });
+        if (persistent && guard === "lock")
+          await report.attack(`${name}: nothing of it is started`, () => {
+            const [{ starts, state }] = server.secure.pluginHealth();
+            return starts === 0 || way.includes("another name") || `${starts} starts, ${state}`;
+          });
         await server.stop();
       }
 }
@@ -300,8 +314,10 @@ const { workerData: { at, outside, stop } } = require("node:worker_threads");
 while (Atomics.load(stop, 0) === 0) {
   renameSync(at + "/lib", at + "/was");
   symlinkSync(outside, at + "/lib");
+  Atomics.wait(stop, 0, 0, 1);
   rmSync(at + "/lib");
   renameSync(at + "/was", at + "/lib");
+  Atomics.wait(stop, 0, 0, 1);
 }
 `;
 
@@ -311,11 +327,13 @@ async function swapped(report, base) {
   const at = join(base, "swapped");
   write(at, "approved");
   const outside = dirname(put(join(base, "outside"), "words.sh", "words=SECRET\n"));
+  // Between the look at what there is and the look into it there is much to read.
+  for (let file = 0; file < 150; file += 1) put(at, `filler${file}`, `${file}`);
   const keeper = new parts.KeptPlugins(join(base, "swaps"));
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const swapper = new Worker(SWAPPER, { eval: true, workerData: { at, outside, stop } });
   await once(swapper, "online");
-  for (let round = 0; round < 400; round += 1)
+  for (let round = 0; round < 200; round += 1)
     await report.attack(`round ${round}`, async () => {
       const kept = await keeper.take(at, { own: [] }).catch(() => undefined);
       if (kept === undefined) return true;

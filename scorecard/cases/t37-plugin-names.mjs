@@ -3,9 +3,11 @@ import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parts } from "../support/loaded-parts.mjs";
 
 export const goal = { id: "T37", title: "Names of plugins", atLeast: 150, refusalMs: 15_000 };
+
+/** The product's own parts, as `run` is handed them. */
+let parts;
 
 export const defences = [
   {
@@ -74,7 +76,8 @@ function judged(plugins, builtIn) {
   }
 }
 
-export async function run(report) {
+export async function run(report, given) {
+  parts = given;
   const policy = await parts.parsePolicy('version: "1.0"\n', { file: "policy.yaml", environment: {} });
   const catalogue = parts.catalogueOf(policy, { identity: { name: "x", version: "1" }, tools: [] });
   const builtIn = { tools: [...catalogue.tools.keys()], prompts: [...catalogue.prompts.keys()] };

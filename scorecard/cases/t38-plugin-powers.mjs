@@ -3,9 +3,11 @@ import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { parts } from "../support/loaded-parts.mjs";
 
 export const goal = { id: "T38", title: "Plugins act within a call", atLeast: 100, refusalMs: 15_000 };
+
+/** The product's own parts, as `run` is handed them. */
+let parts;
 
 export const defences = [
   {
@@ -56,7 +58,8 @@ const CALLS = {
   "another tool": (name, args) => ["tools/call", { name: `${name}_wait`, arguments: args }],
 };
 
-export async function run(report) {
+export async function run(report, given) {
+  parts = given;
   const base = fs.mkdtempSync(join(homedir(), ".scorecard-powers-"));
   const mark = join(base, "mark");
   fs.mkdirSync(mark);

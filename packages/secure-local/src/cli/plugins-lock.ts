@@ -77,7 +77,7 @@ async function compare(
     wanted,
   }: { readonly line: CommandLine; readonly before: PluginLock | undefined; readonly wanted: string | undefined },
 ): Promise<Compared[]> {
-  const kept = { own: ownPlaces(line), ...pluginFolders() };
+  const kept = { own: ownPlaces(line), ...pluginFolders(), startUnapproved: true };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
   await startPlugins(secure);
   const found: Compared[] = [];

@@ -40,6 +40,7 @@ const HELD = /^([0-9a-f]{64})\.(\d+)\.[0-9a-f]+$/;
 export class KeptPlugins {
   readonly #given: string | undefined;
   #made: string | undefined;
+  #closed = false;
   /** Names the marks of this keeper among those of this process. */
   readonly #mine: string = `${process.pid}.${randomBytes(6).toString("hex")}`;
   readonly #holders = new Map<string, number>();
@@ -51,10 +52,13 @@ export class KeptPlugins {
 
   /** @throws PluginError */
   get #folder(): string {
+    if (this.#closed) throw new PluginError("The server is being stopped.");
+    if (this.#made !== undefined) return this.#made;
     try {
-      this.#made ??= fs.realpathSync(
+      this.#made = fs.realpathSync(
         this.#given === undefined ? fs.mkdtempSync(join(tmpdir(), "mcp-plugins-")) : made(this.#given),
       );
+      this.sweep();
       return this.#made;
     } catch (error) {
       throw new PluginError(
@@ -90,7 +94,7 @@ export class KeptPlugins {
     for (const hash of this.#holders.keys()) fs.rmSync(this.#mark(hash), { force: true });
     this.#holders.clear();
     if (this.#given === undefined && this.#made !== undefined) removeTree(this.#made);
-    this.#made = undefined;
+    this.#closed = true;
   }
 
   async #wanted(
@@ -111,6 +115,8 @@ export class KeptPlugins {
     const folder = join(this.#folder, hash);
     const [name, ...more] = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
     if (name === undefined) return undefined;
+    // From here on nobody takes it for one that is not missed.
+    fs.utimesSync(folder, new Date(), new Date());
     const root = join(folder, name);
     const content = more.length > 0 ? undefined : await takeContent(root).catch(() => undefined);
     if (content?.hash === hash) return { ...content, root };
@@ -157,6 +163,7 @@ export class KeptPlugins {
   }
 
   #release(hash: string): void {
+    if (this.#closed) return;
     const left = (this.#holders.get(hash) ?? 1) - 1;
     if (left > 0) return void this.#holders.set(hash, left);
     if (!this.#holders.delete(hash)) return;

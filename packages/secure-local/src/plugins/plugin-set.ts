@@ -21,6 +21,7 @@ export interface PluginSetOptions {
   readonly storage?: PluginOptions["storage"];
   /** Folder for the copies of their content that are started; without it they last as long as this. */
   readonly copies?: string | undefined;
+  readonly unapproved?: PluginOptions["unapproved"];
   readonly learn: PluginOptions["learn"];
   readonly runs: PluginOptions["runs"];
 }
@@ -59,6 +60,11 @@ export class PluginSet {
     }
   }
 
+  /** Starts those anew that were not started: what is approved now is something else. */
+  reconsider(): void {
+    for (const [name, { plugin }] of this.#kept) if (plugin.health.state === "refused") this.#restart(name);
+  }
+
   plugins(): readonly Plugin[] {
     return [...this.#kept.values()].map(({ plugin }) => plugin);
   }
@@ -78,7 +84,7 @@ export class PluginSet {
   }
 
   #started(policy: Policy, name: string): Plugin {
-    const { own, changed, say, refused, storage, learn, runs } = this.#options;
+    const { own, changed, say, refused, storage, unapproved, learn, runs } = this.#options;
     const grant = policy.plugins.load.get(name)!;
     const current = (): boolean => !this.#closed && this.#kept.get(name)?.plugin === plugin;
     const plugin: Plugin = new Plugin({
@@ -87,6 +93,7 @@ export class PluginSet {
       own,
       copies: this.#copies,
       storage,
+      unapproved,
       learn,
       runs,
       say,
@@ -98,7 +105,7 @@ export class PluginSet {
   }
 
   /** A plugin whose files change is started again, and its new list takes the place of the old one. */
-  #watch({ path, name }: PluginGrant): Watch {
+  #watch({ path, name, filesystem: { allowed } }: PluginGrant): Watch {
     let timer: NodeJS.Timeout | undefined;
     const watchers: FSWatcher[] = [];
     const touched = (): void => {
@@ -113,7 +120,9 @@ export class PluginSet {
         // Without it a change counts from the next start on.
       }
     };
-    for (const folder of foldersOf(path)) look(folder, touched);
+    // What it may write is its data: it is not started again because it wrote some.
+    const isData = (folder: string): boolean => allowed.find(join(folder, "x")) !== undefined;
+    for (const folder of foldersOf(path, isData)) look(folder, touched);
     // Another folder may be put in its place.
     look(dirname(path), (entry) => (entry === null || entry === basename(path) ? touched() : undefined));
     return () => {
@@ -127,7 +136,12 @@ export class PluginSet {
     const kept = this.#kept.get(name);
     if (kept === undefined || (await kept.plugin.isAsItsFiles())) return;
     // Meanwhile the policy may have changed.
-    if (this.#closed || this.#policy === undefined || this.#kept.get(name) !== kept) return;
+    if (this.#kept.get(name) === kept) this.#restart(name);
+  }
+
+  #restart(name: string): void {
+    const kept = this.#kept.get(name);
+    if (kept === undefined || this.#closed || this.#policy === undefined) return;
     const grant = this.#policy.plugins.load.get(name)!;
     kept.watch();
     this.#leave(kept.plugin);
@@ -150,11 +164,12 @@ export class PluginSet {
 }
 
 /** The folders of a plugin, nearest first; none for a file, which the folder it lies in tells of. */
-function foldersOf(path: string): string[] {
+function foldersOf(path: string, isData: (folder: string) => boolean): string[] {
   const found = [path];
   for (let at = 0; at < found.length && found.length < MAX_WATCHED; at += 1) {
     for (const name of namesOf(found[at] as string)) {
-      if (!UNWATCHED.has(name) && found.length < MAX_WATCHED) found.push(join(found[at] as string, name));
+      const folder = join(found[at] as string, name);
+      if (!UNWATCHED.has(name) && !isData(folder) && found.length < MAX_WATCHED) found.push(folder);
     }
   }
   return found;

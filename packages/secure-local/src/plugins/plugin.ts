@@ -49,6 +49,8 @@ export interface PluginOptions {
   readonly own: readonly string[];
   /** Where the copy of its content is kept that is started. */
   readonly copies: KeptPlugins;
+  /** Why a process of this content may not be started: it is not what was approved. Default: it may. */
+  readonly unapproved?: ((name: string, started: StartedContent) => string | undefined) | undefined;
   /** What it offers, or how it is, has changed. */
   readonly changed: () => void;
   /** Told, one line at a time, what only the operator should know. */
@@ -137,8 +139,12 @@ export class Plugin {
       if (this.#state === "stopped") return await this.stop();
       const { source } = this.#place;
       if (source.kind === "executable") this.#accept(source.description);
-      if (source.kind === "module" || source.persistent) this.#launch(this.#place);
+      if (source.kind === "executable" && !source.persistent) return;
+      const unapproved = this.#options.unapproved?.(this.name, this.#place);
+      if (unapproved === undefined) this.#launch(this.#place);
+      else this.#refuse(unapproved);
     } catch (error) {
+      if (this.#state === "stopped") return;
       const known = error instanceof PluginError || error instanceof WallError || error instanceof SecretError;
       this.#refuse(known ? error.message : String(error));
     }

@@ -22,8 +22,10 @@ const NOTHING: PluginOffer = {
   resources: new Map(),
 };
 
-export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "runs"> {
+export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "runs" | "unapproved"> {
   readonly audit: AuditSink;
+  /** Whether what is not as it was approved is started too, to be looked at. Default: it is not. */
+  readonly startUnapproved?: boolean | undefined;
   /** `about`: the line tells of a plugin, and the operator may know that in another way. */
   readonly say: (line: string, about?: "plugin") => void;
   /** Leave for what a plugin asks for in the course of a call. */
@@ -42,6 +44,7 @@ export class LazyPlugins {
   #health: () => readonly PluginHealth[] = () => [];
   #reviews: () => readonly PluginReview[] = () => [];
   #readLock: () => LockNews | undefined = () => undefined;
+  #reconsider: () => void = () => undefined;
   #unwatch: () => void = () => undefined;
 
   constructor(options: LazyPluginsOptions) {
@@ -89,7 +92,9 @@ export class LazyPlugins {
   }
 
   #lockTouched(): void {
-    if (this.#relock()) this.#options.changed();
+    if (!this.#relock()) return;
+    this.#reconsider();
+    this.#options.changed();
   }
 
   /** Rejects where nothing can be recorded: then nothing may be run. */
@@ -104,23 +109,28 @@ export class LazyPlugins {
     const { pluginOffer } = await import("./plugin-offer.js");
     const { PluginReviews } = await import("./plugin-reviews.js");
     const { lockFileOf } = await import("./plugin-lock.js");
+    const kept = new PluginReviews(this.#options.builtIn);
     const set = new PluginSet({
       ...this.#options,
       // Some file systems do not tell when a file changes.
       changed: () => {
-        this.#relock();
+        if (this.#relock()) this.#reconsider();
         this.#options.changed();
       },
       say: (line) => this.#options.say(cleanLine(replaceKnown(line)), "plugin"),
+      unapproved: (name, started) =>
+        this.#options.startUnapproved === true || this.#wanted === undefined
+          ? undefined
+          : kept.unapproved(this.#wanted, name, started),
       learn: learnSecret,
       runs: (started) => this.#recorded(started),
     });
-    const kept = new PluginReviews(this.#options.builtIn);
     this.#reviews = () => (this.#wanted === undefined ? [] : kept.of(this.#wanted, set.plugins()));
     const standing = (plugin: string): ReadonlyMap<string, string> | undefined => {
       if (this.#wanted !== undefined && kept.isTouched(this.#wanted)) this.#lockTouched();
       return this.#reviews().find((review) => review.plugin === plugin)?.withheld;
     };
+    this.#reconsider = () => set.reconsider();
     this.#offer = () =>
       pluginOffer(set.plugins(), this.#reviews(), { standing, acts: this.#options.acts, say: this.#options.say });
     this.#readLock = () => (this.#wanted === undefined ? undefined : kept.relock(this.#wanted));

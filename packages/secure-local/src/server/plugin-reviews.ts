@@ -60,6 +60,18 @@ export class PluginReviews {
     return this.#lock.touched(policy);
   }
 
+  /** Why the process of a plugin is not what was approved; undefined where it is, and where nothing is locked. */
+  unapproved(policy: Policy, name: string, started: StartedContent): string | undefined {
+    const { lock, fault } = this.#lock.of(policy);
+    const grant = policy.plugins.load.get(name);
+    if (fault !== undefined) return `${fault}.`;
+    if (lock === undefined || grant === undefined) return undefined;
+    const approved = new Map([...(lock.get(name)?.approved ?? [])].filter(([item]) => item === "launch"));
+    const [change] = driftOf(approved, new Map([["launch", launched(started, grant)]]));
+    if (change === undefined) return undefined;
+    return `It is not as it was approved (launch was ${change.kind}). Read what changed, and approve it: mcp-secure-local plugins lock`;
+  }
+
   /** The reviews of those that said what they offer. */
   of(policy: Policy, plugins: readonly Described[]): PluginReview[] {
     const lock = this.#lock.of(policy);

@@ -39,6 +39,8 @@ export interface SecureServerOptions {
   readonly storage?: string;
   /** Folder for the copies of plugins that are started; without it they last as long as the server. Best one of `own`. */
   readonly copies?: string;
+  /** Whether plugins that are not as they were approved are started too, to be looked at. Default: they are not. */
+  readonly startUnapproved?: boolean;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
   readonly telemetry?: Telemetry | undefined;
   /** Stands before the guard: holds back calls, or refuses them, that there is no room for. */
@@ -76,7 +78,14 @@ export class SecureServer {
     this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, listed };
     const catalogue = catalogueOf(policy, this.#catalogue);
     const builtIn = { tools: [...catalogue.tools.keys()], prompts: [...catalogue.prompts.keys()] };
-    this.#plugins = this.#lazyPlugins({ own, storage: options.storage, copies: options.copies, builtIn, say });
+    this.#plugins = this.#lazyPlugins({
+      own,
+      storage: options.storage,
+      copies: options.copies,
+      startUnapproved: options.startUnapproved,
+      builtIn,
+      say,
+    });
     this.server = new Server({
       name: SERVER_NAME,
       version,
@@ -112,7 +121,9 @@ export class SecureServer {
     };
   }
 
-  #lazyPlugins(given: Pick<LazyPluginsOptions, "own" | "storage" | "copies" | "builtIn" | "say">): LazyPlugins {
+  #lazyPlugins(
+    given: Pick<LazyPluginsOptions, "own" | "storage" | "copies" | "startUnapproved" | "builtIn" | "say">,
+  ): LazyPlugins {
     return new LazyPlugins({
       ...given,
       acts: (act) => this.#guard.acts(act),

@@ -60,8 +60,10 @@ const { workerData: { path, outside, stop } } = require("node:worker_threads");
 while (Atomics.load(stop, 0) === 0) {
   renameSync(path + "/lib", path + "/was");
   symlinkSync(outside, path + "/lib");
+  Atomics.wait(stop, 0, 0, 1);
   rmSync(path + "/lib");
   renameSync(path + "/was", path + "/lib");
+  Atomics.wait(stop, 0, 0, 1);
 }
 `;
 
@@ -204,11 +206,13 @@ describe("a copy", () => {
     const outside = join(folder.path, "outside");
     mkdirSync(outside, { recursive: true });
     writeFileSync(join(outside, "words.sh"), "words=SECRET\n");
+    // Between the look at what there is and the look into it there is much to read.
+    for (let file = 0; file < 60; file += 1) writeFileSync(join(path, `filler${file}`), `${file}`);
     const stop = new Int32Array(new SharedArrayBuffer(4));
     const swapper = new Worker(SWAPPER, { eval: true, workerData: { path, outside, stop } });
     await once(swapper, "online");
     let taken = 0;
-    for (let round = 0; round < repeated(60, 3_000); round += 1) {
+    for (let round = 0; round < repeated(40, 3_000); round += 1) {
       const kept = await keeper.take(path, { own: [] }).catch(() => undefined);
       if (kept === undefined) continue;
       taken += 1;
@@ -332,5 +336,33 @@ describe.skipIf(!hasWall())("what is started", () => {
       async () => expect(await served?.call("locked_go")).toMatch(/^failed: Denied.*launch was changed/),
       SOON,
     );
+  });
+
+  test("of a module under a lock is nothing but what was approved; a new approval starts it", async () => {
+    const path = folder.write("locker", { "plugin.mjs": MODULE.replace('"mod"', '"locker"') });
+    mkdirSync(join(path, "lib"));
+    writeFileSync(join(path, "lib", "words.mjs"), 'export const words = "approved";\n');
+    const file = join(folder.path, "locker.yaml");
+    const text = `version: "1.0"\ntools: { allowed: ["locker_*"] }\noutput: { mark_untrusted: false }\nplugins: { folder: ${folder.path}, load: [{ name: locker }] }\n`;
+    writeFileSync(file, text, { mode: 0o600 });
+    const policy = await parsePolicy(text, { file, environment: {} });
+    const approve = async (): Promise<void> => {
+      const looked = await servePlugins(text, [], { policy, startUnapproved: true });
+      await vi.waitFor(() => expect(looked.secure.pluginReviews()).toHaveLength(1), SOON);
+      const [review] = looked.secure.pluginReviews();
+      const items = new Map<string, unknown>([...itemsOf(review!.description), ["launch", review!.launch]]);
+      writeLock(lockFileOf(file), new Map([["locker", relocked(undefined, items)]]));
+      await looked.secure.stop();
+    };
+    await approve();
+    writeFileSync(join(path, "lib", "words.mjs"), 'export const words = "OTHER";\n');
+    served = await servePlugins(text, [], { policy });
+    await vi.waitFor(() => expect(served?.secure.pluginHealth()[0]?.state).toBe("refused"), SOON);
+    expect(served.secure.pluginHealth()[0]).toMatchObject({
+      starts: 0,
+      note: expect.stringMatching(/not as it was approved \(launch was changed\)\. Read what changed/) as string,
+    });
+    await approve();
+    await vi.waitFor(async () => expect(await served?.call("locker_go").catch(String)).toBe("OTHER"), SOON);
   });
 });
