@@ -61,6 +61,11 @@ const FILES = [
   [".roo/mcp.json", (name, server) => JSON.stringify({ mcpServers: { [name]: server } })],
   [".kilocode/mcp.json", (name, server) => JSON.stringify({ mcpServers: { [name]: server } })],
   [".gemini/settings.json", (name, server) => JSON.stringify({ mcpServers: { [name]: server } })],
+  [".vscode/settings.json", (name, server) => JSON.stringify({ mcp: { servers: { [name]: server } } })],
+  ["opencode.json", (name, server) => JSON.stringify({ mcp: { [name]: opencode(server) } })],
+  [".zed/settings.json", (name, server) => JSON.stringify({ context_servers: { [name]: server } })],
+  [".codex/config.toml", (name, server) => `mcp_servers = ${toml({ [name]: server })}\n`],
+  [".continue/config.yaml", (name, server) => JSON.stringify({ mcpServers: [{ name, ...server }] })],
 ];
 /** Every command that takes the name of a server. */
 const COMMANDS = [
@@ -74,6 +79,20 @@ const COMMANDS = [
   (name, { session }) => ["record", session, name],
   (name, { recording }) => ["replay", recording, name],
 ];
+
+function opencode({ command, args = [], env, type, ...rest }) {
+  if (command === undefined) return { type: "remote", ...rest };
+  return { type: "local", command: [command, ...args], environment: env ?? {}, ...rest };
+}
+
+/** A value as TOML writes it in one line. */
+function toml(value) {
+  if (Array.isArray(value)) return `[${value.map(toml).join(", ")}]`;
+  if (typeof value !== "object") return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([key, each]) => `${JSON.stringify(key)} = ${toml(each)}`)
+    .join(", ")} }`;
+}
 
 export async function run(report, parts) {
   const stage = await setStage(parts);
@@ -202,6 +221,17 @@ async function everything(report, stage) {
         stage.clean();
       }
   }
+  report.kind("a list of all servers starts those of a folder", { found: "own" });
+  for (const [file, textOf] of FILES)
+    for (const [what, server] of Object.entries(asks(stage))) {
+      put(stage, file, textOf("strange", server));
+      await report.attack(`${file}: ${what}`, async () => {
+        const { stdout } = await stage.runs(["list", "--json"]);
+        const [row] = JSON.parse(stdout);
+        return stage.damage() ?? (["not allowed", "disabled", "broken"].includes(row?.health) || stdout);
+      });
+      stage.clean();
+    }
   report.kind("a link to a folder's file", { found: "own" });
   for (const [file, textOf] of FILES) {
     put(stage, file, textOf("strange", asks(stage)["a program"]));

@@ -165,7 +165,19 @@ const TARGET_ONLY: readonly Key[] = [
 ];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
-const TARGET_COMMANDS = ["inspect", "doctor", "tools", "call", "read", "prompt", "record", "replay", "trust", "bridge"];
+const TARGET_COMMANDS = [
+  "inspect",
+  "doctor",
+  "tools",
+  "call",
+  "read",
+  "prompt",
+  "record",
+  "replay",
+  "trust",
+  "bridge",
+  "list",
+];
 
 const NO_VALUES = Object.fromEntries([...VALUES.values()].map((key) => [key, undefined])) as Record<Value, undefined>;
 const NO_SWITCHES = Object.fromEntries([...SWITCHES.values()].map((key) => [key, false])) as Record<Switch, false>;

@@ -23,6 +23,7 @@ export const HELP = `mcp-secure-local: safe tools for an AI client, under one po
   mcp-secure-local audit tail [WORD…]     the newest records, and each new one as it is written
 
 Any other server: TARGET is a URL, the name of a server in a configuration file, or -- COMMAND… at the end
+  mcp-secure-local list                         every configured server of every client here, and how it is
   mcp-secure-local inspect TARGET               what it is, speaks and offers
   mcp-secure-local tools TARGET                 its tools
   mcp-secure-local call TARGET NAME [ARGUMENTS] calls a tool; asks first when it may destroy something

@@ -16,6 +16,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   read: async () => (await import("./remote/read-command.js")).readCommand,
   prompt: async () => (await import("./remote/prompt-command.js")).promptCommand,
   record: async () => (await import("./remote/record-command.js")).recordCommand,
+  list: async () => (await import("./remote/list-command.js")).listCommand,
   bridge: async () => (await import("./remote/bridge-command.js")).bridgeCommand,
   trust: async () => (await import("./remote/trust-command.js")).trustCommand,
   replay: async () => (await import("./remote/replay-command.js")).replayCommand,

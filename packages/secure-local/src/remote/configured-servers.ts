@@ -58,14 +58,46 @@ const MOST_ENV_BYTES = 1024 * 1024;
  * wrong with the one that is meant, or that nobody allowed it.
  */
 export async function configuredTarget(name: string, wanted: Wanted): Promise<Target> {
+  return await targetFor(await findServer(name, wanted), wanted);
+}
+
+/** What a server that was found stands for, its variables filled in, where that is allowed. Throws as `configuredTarget` does. */
+export async function targetFor(found: ConfiguredServer, wanted: Wanted): Promise<Target> {
   const { given = [], around = surroundings(), consent, warn } = wanted;
-  const found = await findServer(name, wanted);
   if (found.place.owner !== "user") {
     if (consent !== undefined) await consent(found);
     else if (found.place.owner === "folder")
-      throw usage(`${found.place.path} is a folder's file, and nobody can allow its server "${name}" here`);
+      throw usage(
+        `${found.place.path} is a folder's file, and nobody can allow its server "${found.server.name}" here`,
+      );
   }
   return await targetOf({ ...found, server: withoutGiven(found.server, given) }, around, warn);
+}
+
+/** A server of a file, or what is wrong with it there. */
+export interface Listed {
+  readonly name: string;
+  readonly place: ConfigPlace;
+  readonly found?: ConfiguredServer;
+  readonly problem?: string;
+}
+
+/** Every server of every file there is. Throws as `configuredTarget` does for a file that is named and cannot be read. */
+export async function everyServer({ file, around = surroundings() }: Wanted): Promise<Listed[]> {
+  const places = file === undefined ? usualPlaces(around) : [namedPlace(file, around)];
+  const all: Listed[] = [];
+  for (const place of places) {
+    for (const config of await configsIn(place, around, file !== undefined)) {
+      for (const { name, line, column, message } of config.problems)
+        all.push({ name, place, problem: `${line}:${column}: ${message}` });
+      for (const server of config.servers) {
+        const { name } = server;
+        const found = await configured(server, { place, config, around }).catch((error: unknown) => error as Error);
+        all.push(found instanceof Error ? { name, place, problem: found.message } : { name, place, found });
+      }
+    }
+  }
+  return all;
 }
 
 /** The server of a name: a person's own before any other. Throws as `configuredTarget` does. */

@@ -35,7 +35,7 @@ export async function findTarget(line: CommandLine, usage: string): Promise<Foun
 }
 
 /** What VS Code starts in a sandbox is started in ours: by this very program, which reads of it in the same file. */
-function behindItsWall(target: Target, trusted: Readonly<Record<string, string>>): Target {
+export function behindItsWall(target: Target, trusted: Readonly<Record<string, string>>): Target {
   if (target.kind === "url" || target.sandboxed === undefined) return target;
   const { file, name } = target.sandboxed;
   const env = { ...target.env, ...trusted, [PASSED_ON]: Object.keys(target.env).join(",") };

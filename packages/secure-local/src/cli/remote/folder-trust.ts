@@ -71,6 +71,11 @@ export async function askForTrust(found: ConfiguredServer, asked: Asked = TERMIN
   remember(strange);
 }
 
+/** Whether a server was allowed before; nobody is asked. */
+export async function isTrusted(found: ConfiguredServer): Promise<boolean> {
+  return found.place.owner === "user" || trusted((await strangeOf(found)).digest);
+}
+
 /** For `trust`: `true` once it is allowed. With a digest nobody is asked, and another one is refused. */
 export async function allow(found: ConfiguredServer, digest?: string, asked: Asked = TERMINAL): Promise<boolean> {
   const strange = await strangeOf(found);
