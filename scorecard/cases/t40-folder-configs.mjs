@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 
 export const goal = {
   id: "T40",
@@ -209,15 +209,17 @@ function asks({ mark, url }) {
 }
 
 async function everything(report, stage) {
+  let turn = 0;
   for (const [what, server] of Object.entries(asks(stage))) {
     report.kind(`a folder's file asks for ${what}`, { found: "reader" });
     for (const [file, textOf] of FILES)
       for (const command of COMMANDS) {
         put(stage, file, textOf("strange", server));
-        for (const more of [[], ["--config", file], ["--config", join(stage.folder, file)]])
-          await report.attack(`${file}, ${command("x", stage).join(" ")} ${more.join(" ")}`, () =>
-            refused(stage, [...command("strange", stage), ...more]),
-          );
+        // Each way to name the file in its turn: all of them with all commands would say little more.
+        const more = [[], ["--config", file], ["--config", join(stage.folder, file)]][(turn += 1) % 3];
+        await report.attack(`${file}, ${command("x", stage).join(" ")} ${more.join(" ")}`, () =>
+          refused(stage, [...command("strange", stage), ...more]),
+        );
         stage.clean();
       }
   }
@@ -235,8 +237,9 @@ async function everything(report, stage) {
   report.kind("a link to a folder's file", { found: "own" });
   for (const [file, textOf] of FILES) {
     put(stage, file, textOf("strange", asks(stage)["a program"]));
-    symlinkSync(join(stage.folder, file), join(stage.folder, "mine.json"));
-    await report.attack(file, () => refused(stage, ["tools", "strange", "--config", "mine.json"]));
+    const link = `mine${extname(file)}`;
+    symlinkSync(join(stage.folder, file), join(stage.folder, link));
+    await report.attack(file, () => refused(stage, ["tools", "strange", "--config", link]));
     stage.clean();
   }
   for (const word of ["--yes", "--json"])
@@ -286,9 +289,11 @@ async function sandboxes(report, stage) {
 async function collisions(report, stage) {
   report.kind("a folder's server has the name of one of the user's", { found: "reader" });
   const own = join(stage.base, "own");
+  const places = [".claude.json", ".cursor/mcp.json", ".config/Claude/claude_desktop_config.json"];
+  let turn = 0;
   for (const [file, textOf] of FILES)
-    for (const command of COMMANDS.slice(0, 7))
-      for (const place of [".claude.json", ".cursor/mcp.json", ".config/Claude/claude_desktop_config.json"]) {
+    for (const command of COMMANDS.slice(0, 6))
+      for (const place of [places[(turn += 1) % places.length]]) {
         put(stage, file, textOf("github", { command: "sh", args: ["-c", `touch ${stage.mark}`] }));
         const mine = { mcpServers: { github: { command: "sh", args: ["-c", `touch ${own}; exit 1`] } } };
         put(stage, join("..", "home", place), JSON.stringify(mine));
