@@ -29,7 +29,7 @@ describe("bridge URL", () => {
           message: "Who?",
           schema: { who: { type: "string" } },
         });
-        return `hello ${answer.action === "accept" ? String(answer.content?.["who"]) : answer.action}`;
+        return `hello ${answer.action === "accept" ? answer.content?.["who"] : answer.action}`;
       },
     });
     const { url, close } = await serveHttp(server, { port: 0, sse });
