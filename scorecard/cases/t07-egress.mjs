@@ -29,8 +29,8 @@ export const defences = [
   {
     name: "bodies that not every server knows the end of are refused",
     file: "secure-local/src/capabilities/egress-forward.ts",
-    find: "if (isChunked(asked) && BODILESS",
-    replace: "if (isChunked(asked) && asked.url === '' && BODILESS",
+    find: "isChunked(asked) && BODILESS",
+    replace: "isChunked(asked) && !BODILESS",
   },
   {
     name: "Connection takes no length away",

@@ -73,23 +73,44 @@ function withinBase64(bytes: Buffer, place: number): string[] {
   return both.filter((text) => text.length >= LEAST);
 }
 
-/** Finds values in which any character may be escaped as in a URL or in JSON, and any may not be. */
+/**
+ * Finds values in which any character may be escaped as in a URL or in JSON, and any may not be: the text is read without its
+ * escapes, once and whatever the number of values, and what is found is told by its place in the text as it is.
+ */
 export class EscapedValues {
-  readonly #values: readonly (readonly [value: string, label: string])[];
-  #any: RegExp | undefined;
+  readonly #labels = new Map<string, string>();
+  #pattern: RegExp | undefined;
 
   /** @param values Each with what is written in its place. */
   constructor(values: Iterable<readonly [value: string, label: string]>) {
-    this.#values = [...values].sort(([a], [b]) => b.length - a.length);
+    for (const [value, label] of values) {
+      this.#labels.set(value.toLowerCase(), label);
+      // Bytes that are escaped one by one come out as one character each.
+      this.#labels.set(Buffer.from(value).toString("latin1").toLowerCase(), label);
+    }
   }
 
-  /** Where the next one begins and ends; looked for from the beginning, and cheap where nothing is escaped. */
+  /** Where each begins and how long it is, in their order; cheap where nothing is escaped. */
   *in(text: string): Iterable<{ readonly index: number; readonly length: number; readonly label: string }> {
-    if (this.#values.length === 0 || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
-    this.#any ??= new RegExp(this.#values.map(([value]) => anyEscape(value)).join("|"), "giu");
-    for (const { 0: found, index } of text.matchAll(this.#any)) {
-      const label = this.#values.find(([value]) => new RegExp(`^${anyEscape(value)}$`, "iu").test(found))?.[1] ?? "";
-      yield { index, length: found.length, label };
+    if (this.#labels.size === 0 || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
+    this.#pattern ??= new RegExp(
+      [...this.#labels.keys()]
+        .sort((a, b) => b.length - a.length)
+        .map(escaped)
+        .join("|"),
+      "gi",
+    );
+    const { plain, places } = withoutEscapes(text);
+    let next = 0;
+    // Behind the last escape before this place, one character of the one text is one of the other.
+    const placeOf = (at: number): number => {
+      while (next < places.length && (places[next]?.plain ?? 0) <= at) next += 1;
+      const last = places[next - 1];
+      return last === undefined ? at : last.raw + at - last.plain;
+    };
+    for (const { 0: found, index: at } of plain.matchAll(this.#pattern)) {
+      const index = placeOf(at);
+      yield { index, length: placeOf(at + found.length) - index, label: this.#labels.get(found.toLowerCase()) ?? "" };
     }
   }
 
@@ -105,20 +126,29 @@ export class EscapedValues {
 
 /** What a text has that holds an escaped character. */
 const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}/i;
-/** Characters of one character of a value, escaped: `\\u00e9`, or `%C3%A9`. */
-export const LONGEST_ESCAPE = 12;
+const ESCAPE = /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/\\"'&<>+`])/gi;
+/** Characters of one escaped character, as in `\\u0061`. */
+export const LONGEST_ESCAPE = 6;
 
-function anyEscape(value: string): string {
-  return [...value].map((character) => `(?:${[...escapesOf(character)].join("|")})`).join("");
+interface Unescaped {
+  readonly plain: string;
+  /** Behind each escape: the place in `plain`, and in the text as it was. */
+  readonly places: readonly { readonly plain: number; readonly raw: number }[];
 }
 
-function escapesOf(character: string): Set<string> {
-  const code = character.codePointAt(0) ?? 0;
-  const percent = [...Buffer.from(character)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
-  const units = [...Array(character.length).keys()].map((at) => `\\\\u${hex(character.slice(at))}`).join("");
-  const byte = code < 256 ? [`\\\\x${code.toString(16).padStart(2, "0")}`] : [];
-  const slashed = /[\\/"'&<>]/.test(character) ? [`\\\\${escaped(character)}`] : [];
-  return new Set([...slashed, percent, units, ...byte, escaped(character)]);
+function withoutEscapes(text: string): Unescaped {
+  const places: { plain: number; raw: number }[] = [];
+  let length = 0;
+  let at = 0;
+  const plain = text.replace(ESCAPE, (all: string, ...groups: unknown[]) => {
+    const [percent, unit, byte, mark, index] = groups as [string?, string?, string?, string?, number?];
+    const from = index ?? 0;
+    length += from - at + 1;
+    at = from + all.length;
+    places.push({ plain: length, raw: at });
+    return mark ?? String.fromCharCode(Number.parseInt(percent ?? unit ?? byte ?? "", 16));
+  });
+  return { plain, places };
 }
 
 /** As servers write it by default, in JavaScript, PHP, Python, Go and .NET. */
