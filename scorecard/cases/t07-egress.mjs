@@ -27,12 +27,6 @@ export async function run(report, parts) {
 
 export const defences = [
   {
-    name: "bodies that not every server knows the end of are refused",
-    file: "secure-local/src/capabilities/egress-forward.ts",
-    find: "isChunked(asked) && BODILESS",
-    replace: "isChunked(asked) && !BODILESS",
-  },
-  {
     name: "Connection takes no length away",
     file: "secure-local/src/capabilities/end-to-end.ts",
     find: "(FRAMING.has(name) || !named.includes(name))",
