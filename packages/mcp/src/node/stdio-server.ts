@@ -5,7 +5,7 @@ import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import type { MessageSink, Transport } from "../jsonrpc/transport.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
 import { decodeUtf8 } from "./decode-utf8.js";
-import { IntakeGate } from "./intake-gate.js";
+import { IntakeGate } from "../transport/intake-gate.js";
 import { OutputQueue } from "./output-queue.js";
 import { readStdin } from "./stdin-reader.js";
 import { watchParent } from "./parent-watch.js";

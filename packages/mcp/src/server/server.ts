@@ -107,13 +107,16 @@ export class Server {
 
   /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
   resource(uri: string, definition: ResourceDefinition): Registration {
-    this.#warn(reservedWarning(`The resource ${uri}`, definition._meta));
+    this.#warn(reservedWarning(`The resource ${uri}`, definition._meta) ?? webWarning(`The resource ${uri}`, uri));
     return this.#role.core.resources.add(uri, resourceEntry(uri, definition));
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
   resourceTemplate(uriTemplate: string, definition: ResourceTemplateDefinition): Registration {
-    this.#warn(reservedWarning(`The template ${uriTemplate}`, definition._meta));
+    this.#warn(
+      reservedWarning(`The template ${uriTemplate}`, definition._meta) ??
+        webWarning(`The template ${uriTemplate}`, uriTemplate),
+    );
     return this.#role.core.templates.add(uriTemplate, templateEntry(uriTemplate, definition));
   }
 
@@ -176,6 +179,12 @@ function reservedWarning(what: string, meta: Meta | undefined): string | undefin
   const key = Object.keys(meta ?? {}).find((each) => isReservedMetaKey(each, NEWEST));
   if (key === undefined) return undefined;
   return `${what}: the specification keeps the _meta key ${JSON.stringify(key)} for itself: use a prefix of a domain of yours`;
+}
+
+/** `https:` says that a client can load it from the web by itself (server/resources, "Common URI Schemes"). */
+function webWarning(what: string, uri: string): string | undefined {
+  if (!/^https?:/i.test(uri)) return undefined;
+  return `${what}: clients may load it from the web themselves and never ask this server: take a scheme of your own unless they can`;
 }
 
 /** The inside of a server, for the other layers of the library. */

@@ -1,5 +1,5 @@
 // A server over HTTP for tests, and requests to it as scripts make them.
-import { request as httpRequest } from "node:http";
+import { type IncomingMessage, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { serveHttp, type HttpServing, type ServeHttpOptions } from "../../src/serve/http.js";
@@ -217,6 +217,7 @@ export class OpenStream {
   readonly opened: Promise<void>;
   readonly #request: ReturnType<typeof httpRequest>;
   readonly #waiting = new Set<() => void>();
+  #response: IncomingMessage | undefined;
 
   constructor(
     url: string,
@@ -233,6 +234,7 @@ export class OpenStream {
         this.status = response.statusCode ?? 0;
         this.headers = response.headers;
         open.open();
+        this.#response = response;
         response.setEncoding("utf8");
         response.on("data", (chunk: string) => {
           this.text += chunk;
@@ -247,6 +249,11 @@ export class OpenStream {
       end.open();
     });
     this.#request.end(options.body);
+  }
+
+  /** Reads nothing from now on. */
+  pause(): void {
+    this.#response?.pause();
   }
 
   get messages(): Json[] {

@@ -207,3 +207,16 @@ describe("_meta of what is registered", () => {
     expect(registered(key)).toEqual([]);
   });
 });
+
+it.each([
+  ["https://example.com/a", 1],
+  ["HTTP://example.com/a", 1],
+  ["httpx://a", 0],
+  ["file:///a", 0],
+])("the scheme of %s is reported %i times: clients may load it themselves", (uri, times) => {
+  const warnings: string[] = [];
+  const server = new Server({ name: "s", version: "1", report: (_kind, text) => warnings.push(text) });
+  server.resource(uri, { name: "r", read: () => "" });
+  server.resourceTemplate(`${uri}{x}`, { name: "t", read: () => "" });
+  expect(warnings.filter((text) => text.includes("from the web"))).toHaveLength(2 * times);
+});

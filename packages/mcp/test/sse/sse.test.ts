@@ -93,6 +93,39 @@ describe("HTTP+SSE", () => {
     expect(JSON.stringify(answers(opened.stream)[1])).toContain("ada");
   });
 
+  it("takes in no more than is read, and cuts who never reads", async () => {
+    let runs = 0;
+    const server = testServer();
+    server.tool("long", {
+      run: () => {
+        runs++;
+        return "x".repeat(1_000_000);
+      },
+    });
+    const serving = await start(server, { sse: true, limits: { stallMs: 1_000, drainMs: 1 } });
+    const opened = await open(serving.url);
+    await opened.post(INITIALIZE);
+    opened.stream.pause();
+    const posts = Array.from({ length: 60 }, (_, at) => opened.post(call("long", {}, at + 1)).catch(() => undefined));
+    const statuses = (await Promise.all(posts)).map((reply) => reply?.status);
+    // The buffers of the system hold some megabytes.
+    expect(runs).toBeLessThan(40);
+    expect(statuses.filter((status) => status === 202)).toHaveLength(runs);
+    expect(statuses.filter((status) => status === 404)).toHaveLength(60 - runs);
+  });
+
+  it("goes on with what was posted once it is read, and never holds back what calls wait for", async () => {
+    const { url } = await start(testServer(), { sse: true });
+    const opened = await open(url);
+    await opened.post({ ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: "2025-11-25" } });
+    const asking = Array.from({ length: 40 }, (_, at) => opened.post(call("ask", {}, at + 1)));
+    await opened.stream.until((stream) => answers(stream).filter((one) => one["method"] !== undefined).length === 40);
+    expect((await Promise.all(asking)).every(({ status }) => status === 202)).toBe(true);
+    for (const { id, method } of answers(opened.stream))
+      if (method !== undefined) await opened.post({ jsonrpc: "2.0", id, result: { action: "decline" } });
+    await opened.stream.until((stream) => answers(stream).filter((one) => "result" in one).length === 41);
+  });
+
   it("ends its streams when the server closes", async () => {
     const serving = await start(testServer(), { sse: true });
     const opened = await open(serving.url);

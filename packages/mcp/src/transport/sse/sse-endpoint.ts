@@ -2,6 +2,7 @@
 import type { OutgoingKind } from "../../jsonrpc/carrier.js";
 import { ErrorCode } from "../../jsonrpc/error-codes.js";
 import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
+import { isJsonObject } from "../../jsonrpc/message.js";
 import { ParseFault } from "../../jsonrpc/parse-fault.js";
 import { parseJson } from "../../jsonrpc/parse.js";
 import { RpcError } from "../../jsonrpc/rpc-error.js";
@@ -15,6 +16,7 @@ import type { Pinger } from "../http/pinger.js";
 import { refuse, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "../http/replies.js";
 import { newSessionId } from "../http/session-table.js";
 import type { StreamKeeper } from "../http/stream-keeper.js";
+import { IntakeGate } from "../intake-gate.js";
 
 export interface SseOptions {
   readonly service: HttpService;
@@ -33,11 +35,14 @@ class SseCarrier implements IdentifiedCarrier {
   readonly principal: string | undefined;
   readonly identity: Identity | undefined;
   readonly stream: EventStream;
+  readonly #intake: SseIntake | undefined;
 
-  constructor({ principal, identity }: HttpExchange, stream: EventStream) {
+  /** `intake` is told of the response, and when the reader has caught up with it. */
+  constructor({ principal, identity }: HttpExchange, stream: EventStream, intake?: SseIntake) {
     this.principal = principal;
     this.identity = identity;
     this.stream = stream;
+    this.#intake = intake;
   }
 
   get closed(): boolean {
@@ -50,13 +55,86 @@ class SseCarrier implements IdentifiedCarrier {
 
   write(text: string, kind: OutgoingKind): void | Promise<void> {
     if (kind === "notification" && this.stream.full) return undefined;
-    return this.stream.write(`event: message\ndata: ${text}\n\n`);
+    const written = this.stream.write(`event: message\ndata: ${text}\n\n`);
+    if (kind === "response") this.#intake?.settled(text.length, written);
+    return written;
   }
+
+  abandon(): void {
+    this.#intake?.settled(0, undefined);
+  }
+}
+
+/** How long answers may hold up what was posted after: it may be what they wait for. */
+const OVERDUE_MS = 50;
+
+/** A posted request that waits, its POST not answered yet. */
+interface Posted {
+  readonly exchange: HttpExchange;
+  readonly value: unknown;
+}
+
+/**
+ * What is posted to one session is taken in no faster than its answers are read: all of them go to one stream, which a client may
+ * leave unread while it posts on and on.
+ */
+class SseIntake {
+  readonly #gate: IntakeGate;
+  readonly #stream: EventStream;
+  readonly #take: (posted: Posted) => void;
+  #waiting: Posted[] = [];
+  #overdue: ReturnType<typeof setTimeout> | undefined;
+
+  /** `most` requests are in service at once at most. */
+  constructor(most: number, stream: EventStream, take: (posted: Posted) => void) {
+    this.#gate = new IntakeGate(most);
+    this.#stream = stream;
+    this.#take = take;
+  }
+
+  enter(posted: Posted): void {
+    this.#waiting.push(posted);
+    this.#admit();
+  }
+
+  settled(length: number, read: void | Promise<void>): void {
+    this.#gate.settled(length);
+    if (read === undefined) this.#admit();
+    else void read.then(() => this.#admit());
+  }
+
+  /** The session is over: what still waits, for whoever answers it. */
+  end(): readonly Posted[] {
+    clearTimeout(this.#overdue);
+    const left = this.#waiting;
+    this.#waiting = [];
+    return left;
+  }
+
+  #admit(): void {
+    clearTimeout(this.#overdue);
+    this.#overdue = undefined;
+    while (this.#gate.room > 0 && !this.#stream.full) {
+      const next = this.#waiting.shift();
+      if (next === undefined) return;
+      if (next.exchange.over) continue;
+      this.#gate.delivered();
+      this.#take(next);
+    }
+    // A reader that is behind ends the wait by reading, or is cut.
+    if (this.#waiting.length > 0 && !this.#stream.full) this.#overdue = setTimeout(this.#letMoreIn, OVERDUE_MS);
+  }
+
+  readonly #letMoreIn = (): void => {
+    this.#gate.overdue();
+    this.#admit();
+  };
 }
 
 interface SseSession {
   readonly carrier: SseCarrier;
   readonly conversation: HttpConversation;
+  readonly intake: SseIntake;
   readonly timer: ReturnType<typeof setTimeout>;
 }
 
@@ -88,11 +166,15 @@ export class SseEndpoint implements BodyReceiver {
     }
     const refusal = this.#options.permits?.(exchange, value);
     if (refusal !== undefined) return refuseAs(exchange, refusal);
+    // Answers to questions and notifications never wait: what is in service may wait for them.
+    if (asks(value)) session.intake.enter({ exchange, value });
+    else this.#deliver(session, { exchange, value }, undefined);
+  }
+
+  #deliver({ carrier, conversation }: SseSession, { exchange, value }: Posted, intake: SseIntake | undefined): void {
     exchange.reply(202, ["content-type", "text/plain; charset=utf-8"], "Accepted");
-    const { carrier, conversation } = session;
     // The stream is the session's, the token that of each message.
-    const identified = exchange.identity === undefined ? carrier : new SseCarrier(exchange, carrier.stream);
-    conversation.deliver(value, identified);
+    conversation.deliver(value, new SseCarrier(exchange, carrier.stream, intake));
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
@@ -120,7 +202,11 @@ export class SseEndpoint implements BodyReceiver {
     const conversation = service.converse(carrier);
     const timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
     (timer as { unref?(): void }).unref?.();
-    this.#sessions.set(id, { carrier, conversation, timer });
+    const intake: SseIntake = new SseIntake(service.limits.inFlight, stream, (posted) =>
+      this.#deliver(session, posted, intake),
+    );
+    const session: SseSession = { carrier, conversation, intake, timer };
+    this.#sessions.set(id, session);
     this.#options.pinger?.add(conversation, {
       reachable: () => !carrier.closed,
       ping: (timeoutMs) => conversation.ping(timeoutMs),
@@ -156,9 +242,16 @@ export class SseEndpoint implements BodyReceiver {
     this.#sessions.delete(id);
     clearTimeout(session.timer);
     this.#options.pinger?.remove(session.conversation);
+    for (const { exchange } of session.intake.end()) unknownSession(exchange);
     await session.conversation.close(graceMs);
     session.carrier.stream.end();
   }
+}
+
+/** Whether a message or batch wants an answer. */
+function asks(value: unknown): boolean {
+  if (Array.isArray(value)) return value.some(asks);
+  return isJsonObject(value) && "method" in value && "id" in value;
 }
 
 function unknownSession(exchange: HttpExchange): void {
