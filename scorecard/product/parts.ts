@@ -61,6 +61,10 @@ export {
 } from "../../packages/secure-local/test/policy/generated-policies.js";
 export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress-proxy.js";
 export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
+export { surround } from "../../packages/secure-local/src/capabilities/surround.js";
+export { ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
+export { findWall } from "../../packages/secure-local/src/sandbox/find-wall.js";
+export { endWalled, startWalled } from "../../packages/secure-local/src/sandbox/start-walled.js";
 export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
 export { probeEgress } from "../../packages/secure-local/test/sandbox/egress-probing.js";
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";

@@ -1,8 +1,10 @@
 // Turns the files a policy allows into what a sandbox sees: what was found and judged, by handle, and a judge for what lies in it.
 import { readdir } from "node:fs/promises";
 import { statSync } from "node:fs";
+import { decide } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import { type Held, type Reach, type Wall, WallError } from "../sandbox/wall.js";
+import type { FilesystemPolicy } from "../policy/reach-policy.js";
+import { type Held, type Judge, type Reach, type Wall, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/file-error.js";
 import { FileRules } from "./files/file-rules.js";
 import type { OwnFiles } from "./files/own-files.js";
@@ -10,6 +12,7 @@ import { Finder } from "./files/finder.js";
 import type { Found } from "./files/lookup.js";
 import { portableLookup } from "./files/portable-lookup.js";
 import { procLookup } from "./files/proc-lookup.js";
+import { parentOf } from "./files/root-folders.js";
 
 /** More than a project with its packages has; looking for denied names among more would hold up every start. */
 const MAX_ENTRIES = 200_000;
@@ -18,6 +21,20 @@ export interface Wanted {
   readonly path: string;
   /** `most`: written where the policy allows that, else read. */
   readonly access: "read" | "write" | "most";
+}
+
+/** By policy and own files: what a link in a rule allows is decided once, however often programs are started. */
+const KNOWN = new WeakMap<FilesystemPolicy, Map<string, Promise<FileRules>>>();
+
+async function rulesOf(policy: Policy, own: OwnFiles): Promise<FileRules> {
+  const known = KNOWN.get(policy.filesystem) ?? new Map<string, Promise<FileRules>>();
+  KNOWN.set(policy.filesystem, known);
+  const key = own.join("\0");
+  const made = known.get(key) ?? FileRules.of(policy, own);
+  known.set(key, made);
+  const rules = await made;
+  await rules.followLinks();
+  return rules;
 }
 
 export interface ViewOptions {
@@ -42,7 +59,7 @@ export class SandboxView {
   }
 
   static async of({ policy, own, wall }: ViewOptions): Promise<SandboxView> {
-    return new SandboxView(await FileRules.of(policy, own), wall);
+    return new SandboxView(await rulesOf(policy, own), wall);
   }
 
   /**
@@ -54,7 +71,7 @@ export class SandboxView {
     if (found === undefined) return undefined;
     const { what, writable } = found;
     const folder = what.stats.isDirectory();
-    const judge = (below: string, op: "read" | "write" | "list"): boolean => this.#rules.judge(below, op) === undefined;
+    const judge = this.#judge;
     const covers: Reach[] = [];
     const reached = writable ? "write" : "read";
     if (folder && this.#wall === "sandbox-exec") await this.#cover(what.path, reached, covers);
@@ -65,11 +82,19 @@ export class SandboxView {
   async placeFor(path: string): Promise<{ readonly folder: Reach; readonly path: string }> {
     const terms = { rules: this.#rules, client: undefined };
     const { folder, name, path: real } = await this.#finder.place(terms, path, "write");
-    const judge = (below: string, op: "read" | "write" | "list"): boolean => this.#rules.judge(below, op) === undefined;
+    const judge = this.#judge;
     if (name === "" || !folder.stats.isDirectory())
       throw new FileError("not-found", `"${path}" has no folder to be made in.`);
     return { folder: { path: folder.path, access: "write", held: held(folder), judge }, path: real };
   }
+
+  readonly #judge: Judge = (path, op) => {
+    if (this.#rules.judge(path, op) === undefined) return true;
+    // Whoever writes a virtual environment's folder writes all that its Python runs: the names alone protect nothing there.
+    const built = op === "write" && /\/(?:pyvenv\.cfg|(?:site|dist)-packages\/[^/]+\.pth)$/.test(path);
+    if (!built || this.#rules.judge(parentOf(path), op) !== undefined) return false;
+    return decide(this.#rules.policy, { kind: "file", path, op }).allowed;
+  };
 
   async #find(
     path: string,

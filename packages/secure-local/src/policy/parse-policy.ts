@@ -1,5 +1,6 @@
 // Turns the text of a policy file into a policy, or tells every fault in it.
 import { hash } from "node:crypto";
+import { resolve } from "node:path";
 import { decide } from "./decide.js";
 import { Faults } from "./faults.js";
 import { didYouMean } from "./near-name.js";
@@ -49,6 +50,7 @@ export async function parsePolicy(text: string, options: ParseOptions): Promise<
   const policy = await readPolicy(root, { text, file: options.file, environment, presets: extended.presets });
   checkSearchEndpoint(root, policy);
   checkReferences(root, policy);
+  checkOwnPlaces(root, policy);
   faults.throwIfAny();
   return policy;
 }
@@ -128,5 +130,36 @@ function checkReferences(root: Section, { commands, databases, plugins, secrets 
   for (const { rule, ...plugin } of plugins.load.values()) {
     for (const name of plugin.commands) check(rule, "commands.allowed", name, commands.allowed);
     for (const name of plugin.secrets) check(rule, "secrets", name, secrets);
+  }
+}
+
+/** What a sandbox may write must not hold what the guard itself goes by. */
+function checkOwnPlaces(root: Section, policy: Policy): void {
+  const { audit, commands, file, plugins } = policy;
+  const lineOf = (key: string): string => {
+    const line = root.section("audit").tree(key)?.place.line;
+    return line === undefined ? "" : ` (line ${line}: audit.${key})`;
+  };
+  const own = [
+    { what: "this policy", path: file ? resolve(file) : undefined },
+    { what: `the audit log${lineOf("log_file")}`, path: audit.logFile },
+    { what: `the file of checkpoints${lineOf("checkpoints")}`, path: audit.checkpoints?.file },
+  ];
+  const tell = ({ text, line = 1, column = 1 }: Rule, what: string): void =>
+    root.faults.add(
+      { line, column },
+      `${text} would let a program write where ${what} lies; put that elsewhere, or grant another folder`,
+    );
+  for (const { what, path } of own) {
+    if (path === undefined) continue;
+    for (const { filesystem } of plugins.load.values()) {
+      const rule = filesystem.readOnly === undefined ? filesystem.allowed.find(path) : undefined;
+      if (rule !== undefined) tell(rule, what);
+    }
+    for (const { rule, workingDirectory: folder } of commands.allowed.values()) {
+      if (folder === undefined || !path.startsWith(`${folder === "/" ? "" : folder}/`)) continue;
+      const { allowed } = decide(policy, { kind: "file", path: folder, op: "write" });
+      if (allowed) tell({ ...rule, text: `${rule.text}: working_directory ${folder}` }, what);
+    }
   }
 }

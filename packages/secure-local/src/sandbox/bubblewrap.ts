@@ -1,6 +1,6 @@
 // The wall on Linux: bubblewrap, with a system call filter of our own and limits set from inside.
 import { Buffer } from "node:buffer";
-import { firstProgram, RELAY_PORT } from "./first-program.js";
+import { firstProgram, type FirstPrograms, RELAY_PORT } from "./first-program.js";
 import { linuxRoot, type LinuxRoot } from "./linux-root.js";
 import { KeptBytes } from "./kept-bytes.js";
 import { certificateEnvironment, proxyEnvironment, socksEnvironment } from "./relayed.js";
@@ -19,10 +19,8 @@ import {
 } from "./wall.js";
 
 /** Where the programs are that make the wall. */
-export interface WallPrograms {
+export interface WallPrograms extends FirstPrograms {
   readonly bwrap: string;
-  /** Seen under the same path inside, so it has to lie in /usr or /bin. It runs fixed texts; what comes from elsewhere reaches it as arguments only. */
-  readonly perl: string;
 }
 
 /** First file descriptor behind stdin, stdout and stderr. */
@@ -66,7 +64,7 @@ export class Bubblewrap implements Wall {
       judged.length > 0 || egress !== undefined
         ? commandFilter(this.#processor, { keeper: judged.length > 0 })
         : undefined;
-    const first = firstProgram(this.#programs.perl, this.#processor, {
+    const first = firstProgram(this.#programs, this.#processor, {
       limits,
       egress,
       kept: judged.map(({ path, at = path }) => at),

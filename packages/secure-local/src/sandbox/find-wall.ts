@@ -42,6 +42,7 @@ async function proven(): Promise<Wall> {
   }
   const programs = {
     bwrap: program("bwrap", "bubblewrap"),
+    sh: program("sh", "dash"),
     perl: program("perl", "perl"),
   };
   const wall = build(programs, process.arch);

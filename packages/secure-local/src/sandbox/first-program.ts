@@ -25,9 +25,19 @@ export interface FirstProgram {
   readonly command: readonly string[];
 }
 
-/** What the wall's program is to run: perl, its text, and what that goes by. */
-export function firstProgram(perl: string, processor: Processor, first: FirstProgram): string[] {
+/** A shell for what needs no more than limits, which is there sooner; both lie in /usr or /bin, where they are seen inside. */
+export interface FirstPrograms {
+  readonly sh: string;
+  readonly perl: string;
+}
+
+/**
+ * What the wall's program is to run. It tells that it is there, and begins only when it is told to: by then the kernel knows to
+ * end the sandbox with the process outside, and what was mounted was looked at.
+ */
+export function firstProgram({ sh, perl }: FirstPrograms, processor: Processor, first: FirstProgram): string[] {
   const { limits, egress, kept, filter, command } = first;
+  if (kept.length === 0 && egress === undefined) return [sh, "-c", shellText(limits), "sh", ...command];
   const text = [
     opening(processor),
     ...(egress === undefined ? [] : [WAY_OUT, "unless (fork() // exit 1) {", PERL_RELAY, "}"]),
@@ -37,25 +47,43 @@ export function firstProgram(perl: string, processor: Processor, first: FirstPro
   // The keeper counts as well, and has no part in what the command was allowed.
   const values = [processes + (kept.length > 0 ? 1 : 0), memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
   const words = [values.join(","), filter?.toString("hex") ?? "", egress ?? "", String(RELAY_PORT)];
-  return [perl, "-e", text, ...words, String(kept.length), ...kept, ...command];
+  return [perl, "-e", GATE, text, ...words, String(kept.length), ...kept, ...command];
 }
 
+/** Bytes in a block of `ulimit -f`. */
+const BLOCK = 512;
+const KIB = 1024;
+
 /**
- * Tells that it is there, and begins only when it is told to: by then the kernel knows to end the sandbox with the process outside,
- * and what was mounted was looked at. Nothing of it can be looked into from inside, and none of its files are the command's.
+ * Limits are set inside: the kernel counts processes by namespace, and outside they would be all of this user's. A command that
+ * cannot be limited is not run. Shells do not agree on the letter for processes; POSIX has the units of `-f`.
  */
+function shellText({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits): string {
+  const limits = [
+    `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`,
+    // Not the address space: Node reserves many times what it uses.
+    `ulimit -d ${memoryMb * KIB}`,
+    `ulimit -f ${(fileMb * MIB) / BLOCK}`,
+    `ulimit -t ${cpuSeconds}`,
+    `ulimit -n ${OPEN_FILES}`,
+    "ulimit -c 0",
+  ];
+  return `echo >&3; read -r go <&3 || exit 1; exec 3<&-; ${limits.join(" && ")} || exit 1; exec "$@"`;
+}
+
+/** Says that it is there before it reads the rest of its text: one is looked at while the other is read. */
+const GATE = "open(my $gate, '+<&=', 3) or exit 1; syswrite($gate, qq(\n)); eval shift; print STDERR $@; exit 1;";
+
+/** Nothing of this process can be looked into from inside, and none of its files are the command's. */
 function opening(processor: Processor): string {
   const calls = Object.entries(servedCalls(processor)).map(([name, number]) => `${name} => ${number}`);
   return String.raw`
-use strict;
 my %call = (${calls.join(", ")});
 my ($O_DIRECTORY, $O_NOFOLLOW) = (${constants.O_DIRECTORY}, ${constants.O_NOFOLLOW});
 my @limits = split /,/, shift;
 my ($filter, $path, $port, $count) = (pack('H*', shift), shift, shift, shift);
 my @places = splice(@ARGV, 0, $count);
-open(my $gate, '+<&=', 3) or exit 1;
 fcntl($gate, 2, 1);
-syswrite($gate, "\n");
 sysread($gate, my $go, 1) or exit 1;
 syscall($call{prctl}, 4, 0, 0, 0, 0);
 sub limited {

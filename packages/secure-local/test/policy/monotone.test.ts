@@ -49,7 +49,8 @@ describe("over generated policies", () => {
     await fc.assert(
       fc.asyncProperty(content, network, filesystem, async (given, ownNetwork, ownFiles) => {
         const plugin = { name: "p", path: "/p", network: ownNetwork, filesystem: ownFiles };
-        const policy = await parse({ ...given, plugins: { load: [plugin] } });
+        const policy = await parse({ ...given, plugins: { load: [plugin] } }).catch(ofItself);
+        fc.pre(policy !== undefined);
         const own = grantedPolicy(policy, policy.plugins.load.get("p")!);
         for (const request of requests) {
           if (request.kind === "tool" || !decide(own, request).allowed) continue;
@@ -76,3 +77,8 @@ describe("over generated policies", () => {
     );
   }, 60_000);
 });
+
+/** A policy that would let a plugin write where it lies is refused as a whole. */
+function ofItself(error: Error): undefined {
+  if (!error.message.includes("would let a program write where this policy lies")) throw error;
+}

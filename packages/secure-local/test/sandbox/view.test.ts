@@ -2,6 +2,7 @@
 import {
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -65,24 +66,24 @@ commands:
       arguments: [{ path: read }]
       working_directory: ${data}
 ${more}`,
-    { file: join(data, "conf", "policy.yaml"), environment: {} },
+    { file: join(home, "policy.yaml"), environment: {} },
   );
-  const running = createRun(() => policy);
+  // As the state folder is, where it lies in a folder that was granted.
+  const running = createRun(() => policy, [join(data, "conf")]);
   return await (args.length > 0 ? running("cat", args) : running("bash", ["-c", script]));
 }
 
 function textsOf(folder: string): Record<string, string> {
-  const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const files = names.filter((name) => !readdirSafe(join(folder, name)));
+  const files = namesIn(folder).filter((name) => lstatSync(join(folder, name)).isFile());
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
 }
 
-function readdirSafe(path: string): boolean {
-  try {
-    return readdirSync(path).length >= 0;
-  } catch {
-    return false;
-  }
+/** All below a folder; links lead nowhere. */
+function namesIn(folder: string, below = ""): string[] {
+  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap((entry) => {
+    const name = join(below, entry.name);
+    return entry.isDirectory() ? [name, ...namesIn(folder, name)] : [name];
+  });
 }
 
 const PROTECTED = [".vscode/tasks.json", "deep/er/.vscode/tasks.json", "conf/policy.yaml", ".env"];
@@ -136,7 +137,7 @@ describe.skipIf(!hasWall())("in a folder that may be written", () => {
     ],
   ])("names that were not there stay absent when they are %s", async (_what, script) => {
     await run(script);
-    const found = readdirSync(data, { recursive: true, encoding: "utf8" })
+    const found = namesIn(data)
       .filter((name) => !/^(?:\.env|\.vscode|deep\/er\/\.vscode)(?:\/|$)/.test(name))
       .filter((name) => /(?:^|\/)\.(?:mcp\.json|envrc|ssh|cursor|bashrc|env)|autostart/i.test(name));
     expect(found.filter((name) => !name.startsWith("n/"))).toEqual([]);

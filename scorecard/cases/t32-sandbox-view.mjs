@@ -1,0 +1,439 @@
+// T32: what a sandbox sees and can change of the folders it was granted, while it, its neighbours and the world outside exchange
+// what lies in them: every way to a protected name is tried at every place.
+import { once } from "node:events";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { exchanged } from "../support/exchanged-paths.mjs";
+import { namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
+
+export const goal = { id: "T32", title: "A sandbox's view of its folders", atLeast: 300 };
+
+export const defences = [
+  {
+    name: "each look-up in a granted folder is judged",
+    file: "secure-local/src/capabilities/sandbox-reach.ts",
+    find: "return [{ path: what.path, access: reached, held: held(what), ...(folder ? { judge } : {}) }, ...covers];",
+    replace: "return [{ path: what.path, access: reached, held: held(what) }, ...covers];",
+  },
+  {
+    name: "a moved folder is judged with all that lies in it",
+    file: "secure-local/src/sandbox/serve-keeper.ts",
+    find: 'if (!may(places, from + below, "write")) return EACCES;',
+    replace: "",
+  },
+  {
+    name: "what is mounted is what was judged",
+    file: "secure-local/src/sandbox/start-walled.ts",
+    find: "return dev === held?.dev && ino === held.ino;",
+    replace: "return dev === held?.dev || ino !== held?.ino;",
+  },
+  {
+    name: "a command gets the path that was found",
+    file: "secure-local/src/capabilities/command-view.ts",
+    find: "args[argument] = before + (await pathOf(path, access));",
+    replace: "await pathOf(path, access);",
+  },
+  {
+    name: "a command with a network makes no Unix sockets",
+    file: "secure-local/src/sandbox/seccomp-filter.ts",
+    find: '["socket", [load(0), { code: IF_EQUAL, value: AF_UNIX, yes: "refuse", no: "allow" }]],',
+    replace: '["socket", [{ code: RETURN, value: ALLOW }]],',
+  },
+  {
+    name: "a policy that lets a sandbox write where it lies is refused",
+    file: "secure-local/src/policy/parse-policy.ts",
+    find: "checkOwnPlaces(root, policy);\n  faults",
+    replace: "faults",
+  },
+];
+
+/** Names that some program runs or keeps secrets in, as they come to be below a folder. */
+const NAMES = [
+  ".vscode/tasks.json",
+  ".mcp.json",
+  ".envrc",
+  ".bashrc",
+  ".ssh/authorized_keys",
+  ".git/hooks/pre-commit",
+  ".git/config",
+  ".cursor/mcp.json",
+  ".npmrc",
+  ".config/autostart/x.desktop",
+];
+const DEPTHS = ["", "sub/", "one/two/three/"];
+const EVIL = "EVIL";
+const SECRET = "SECRET-OF-THE-USER";
+const RACES = Number(process.env.SCORECARD_RACES ?? 200);
+const SIEGE_SECONDS = Number(process.env.SCORECARD_SIEGE_SECONDS ?? 10);
+
+export async function run(report, parts) {
+  if (!parts.hasWall()) return report.demand("bubblewrap is there to be tried", false);
+  const ground = mkdtempSync(join(homedir(), ".scorecard-view-"));
+  try {
+    await there(report, parts, ground);
+    await absent(report, parts, ground);
+    await owned(report, parts, ground);
+    await savedAnew(report, parts, ground);
+    await sockets(report, parts, ground);
+    await races(report, parts, ground);
+    await policies(report, parts, ground);
+    await rawTexts(report, parts, ground);
+    await siege(report, parts, ground);
+    await honest(report, parts, ground);
+  } finally {
+    rmSync(ground, { recursive: true, force: true });
+  }
+}
+
+let folders = 0;
+
+function folderIn(ground) {
+  const folder = join(ground, `f${(folders += 1)}`);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+function put(folder, name, text) {
+  mkdirSync(dirname(join(folder, name)), { recursive: true });
+  writeFileSync(join(folder, name), text);
+}
+
+/** Runs one script in a folder it may write. */
+async function inside({ createRun, parsePolicy }, folder, script, { own = [], network = "" } = {}) {
+  const policy = await parsePolicy(
+    `version: "1.0"
+filesystem: { allowed_paths: ["${folder}/**"] }
+sandbox: { file_mb: 256 }
+commands:
+  allowed:
+    - name: bash
+      executable: /bin/bash
+      arguments: [{ fixed: "-c" }, { pattern: "(?s).*" }]
+      working_directory: ${folder}
+      timeout: 120
+      ${network}
+`,
+    { file: "/nowhere/policy.yaml", environment: {} },
+  );
+  return await createRun(() => policy, own)("bash", ["-c", script]);
+}
+
+/** Ways to change what lies at `name` (a file) or in the folder above it. */
+function waysAt(name) {
+  const above = dirname(name);
+  const top = name.split("/")[0];
+  return {
+    "written straight": `echo ${EVIL} > ${name}`,
+    appended: `echo ${EVIL} >> ${name}`,
+    "cut to nothing": `truncate -s 0 ${name}`,
+    removed: `rm -rf ${name}`,
+    "replaced by a move": `echo ${EVIL} > n; mv -f n ${name}`,
+    "its folder moved": `mv ${above} was; mkdir -p ${above}; echo ${EVIL} > ${name}`,
+    "the topmost folder moved": `mv ${top} was; mkdir -p ${above}; echo ${EVIL} > ${name}`,
+    "folders exchanged": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv --exchange n/${top} ${top} || perl -e 'syscall(316,-100,"n/${top}",-100,"${top}",2)'`,
+    "a second name": `ln ${name} n; echo ${EVIL} > n`,
+    "through a link to its folder": `ln -s ${above === "." ? '"$PWD"' : above} n; echo ${EVIL} > n/${name.split("/").at(-1)}`,
+    "through the number of an open file": `exec 5< ${name}; echo ${EVIL} > /proc/self/fd/5; echo ${EVIL} > /dev/fd/5`,
+    "through the folder of a process": `echo ${EVIL} > /proc/self/cwd/${name}`,
+    "a mount over it": `mount --bind /tmp ${above}; unshare -Um mount -t tmpfs none ${above}; echo ${EVIL} > ${name}`,
+  };
+}
+
+async function there(report, parts, ground) {
+  report.kind("a folder above a covered name is moved, exchanged or linked", { found: "reader" });
+  for (const depth of DEPTHS)
+    for (const name of [".vscode/tasks.json", ".git/config", ".ssh/authorized_keys"])
+      for (const [way, script] of Object.entries(waysAt(depth + name)))
+        await report.attack(`${depth}${name}: ${way}`, async () => {
+          const folder = folderIn(ground);
+          put(folder, depth + name, "as it was");
+          await inside(parts, folder, script);
+          return (
+            existsSync(join(folder, depth + name)) && readFileSync(join(folder, depth + name), "utf8") === "as it was"
+          );
+        });
+}
+
+/** Ways to make a name that was not there. */
+function makers(name) {
+  const above = dirname(name);
+  const last = name.split("/").at(-1);
+  const [top] = name.split("/").filter((part) => part.startsWith("."));
+  const before = name.slice(0, name.indexOf(top));
+  const rest = name.slice(before.length + top.length);
+  return {
+    made: `mkdir -p ${above}; echo ${EVIL} > ${name}`,
+    "moved there": `mkdir -p n${dirname(rest || "/x")} ${before || "."}; echo ${EVIL} > n${rest || "/x"}; mv ${rest ? "n" : "n/x"} ${before}${top}`,
+    "made in a folder that is renamed": `mkdir -p n/${dirname(name.slice(before.length))}; echo ${EVIL} > n/${name.slice(before.length)}; mkdir -p ${before || "."}; mv n/${top} ${before || "./"}`,
+    linked: `echo ${EVIL} > n; mkdir -p ${above}; ln n ${name}`,
+    "a symbolic link": `echo ${EVIL} > n; mkdir -p ${above}; ln -s "$PWD/n" ${name}`,
+    "a folder that is a symbolic link": `mkdir -p /tmp/e n ${before || "."}; echo ${EVIL} > n/${last}; ln -s "$PWD/n" ${before}${top}`,
+    "made through a dangling link": `mkdir -p ${above}; ln -s ${last} ${above}/n; echo ${EVIL} > ${above}/n`,
+    unpacked: `mkdir -p /tmp/t/${above}; echo ${EVIL} > /tmp/t/${name}; tar -C /tmp/t -cf - . | tar -xf -`,
+    "in other letters": `mkdir -p ${above.toUpperCase()}; echo ${EVIL} > ${name.toUpperCase()}`,
+    "by many threads at once": `for i in 1 2 3 4; do (mkdir -p ${above}; for j in 1 2 3 4 5; do echo ${EVIL} > ${name}; done) & done; wait`,
+  };
+}
+
+async function absent(report, parts, ground) {
+  report.kind("protected names made after the start", { found: "reader" });
+  for (const name of NAMES)
+    for (const depth of DEPTHS.slice(0, 2))
+      for (const [way, script] of Object.entries(makers(depth + name)))
+        await report.attack(`${depth}${name}: ${way}`, async () => {
+          const folder = folderIn(ground);
+          await inside(parts, folder, script);
+          const found = namesIn(folder).find((each) =>
+            `/${each.toLowerCase()}`.endsWith(`/${(depth + name).toLowerCase()}`),
+          );
+          return found === undefined || `${found} is there`;
+        });
+}
+
+async function owned(report, parts, ground) {
+  report.kind("policy, lock, log and state in a writable folder", { found: "reader" });
+  const own = {
+    "conf/policy.yaml": "conf/policy.yaml",
+    "conf/policy.yaml.lock": "conf/policy.yaml",
+    "logs/audit.log": "logs/audit",
+    "logs/audit.1.log": "logs/audit",
+    "state/tokens.json": "state",
+  };
+  for (const [name, place] of Object.entries(own))
+    for (const [way, script] of Object.entries(waysAt(name)))
+      await report.attack(`${name}: ${way}`, async () => {
+        const folder = folderIn(ground);
+        put(folder, name, "as it was");
+        await inside(parts, folder, script, { own: [join(folder, place)] });
+        return existsSync(join(folder, name)) && readFileSync(join(folder, name), "utf8") === "as it was";
+      });
+}
+
+/** A program that reads what it is told to, until it is ended. */
+async function reader({ surround, ownFiles, parsePolicy, findWall, startWalled, endWalled }, folder, network = "") {
+  const policy = await parsePolicy(`version: "1.0"\nfilesystem: { readable_paths: ["${folder}/**"] }\n${network}`, {
+    file: "/nowhere/policy.yaml",
+    environment: {},
+  });
+  const wall = await findWall({ mode: "required" });
+  const { reach, limits, egress, close } = await surround(policy, { own: await ownFiles(policy, []), wall });
+  const script = `echo ready; while read -r line; do eval "$line" 2>&1; echo; echo END; done`;
+  const command = { executable: "/bin/bash", args: ["-c", script], workingDirectory: folder, reach, limits, egress };
+  const child = startWalled(wall, command, ["pipe", "pipe", "inherit"]);
+  const said = async (end, text = "") => {
+    while (!text.endsWith(end)) text += String((await once(child.stdout, "data"))[0]);
+    return text;
+  };
+  await said("ready\n");
+  return {
+    ask: async (line) => {
+      child.stdin.write(`${line}\n`);
+      return await said("END\n");
+    },
+    end: async () => {
+      const ended = once(child, "exit");
+      endWalled(wall, child);
+      await ended;
+      await close();
+    },
+  };
+}
+
+/** How files are saved outside. */
+const SAVES = {
+  "in place": (path) => writeFileSync(path, SECRET),
+  "by a rename": (path) => {
+    writeFileSync(`${path}.tmp-of-an-editor`, SECRET);
+    renameSync(`${path}.tmp-of-an-editor`, path);
+  },
+  "by a backup and a new file": (path) => {
+    if (existsSync(path)) renameSync(path, `${path}~`);
+    writeFileSync(path, SECRET);
+    rmSync(`${path}~`, { force: true });
+  },
+  "in a folder put in its place": (path) => {
+    const folder = dirname(path);
+    const other = `${folder}.other`;
+    mkdirSync(other, { recursive: true });
+    writeFileSync(join(other, path.slice(folder.length + 1)), SECRET);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(other, folder);
+  },
+};
+
+async function savedAnew(report, parts, ground) {
+  report.kind("covered files saved anew, or made, outside", { found: "reader" });
+  const folder = folderIn(ground);
+  const names = ["keep/.env", "keep/.ssh/id_rsa", ".netrc", "later/.env.local", "later/deep/.aws/credentials"];
+  for (const name of names.slice(0, 3)) put(folder, name, `old ${SECRET}`);
+  put(folder, "keep/plain.txt", "plain");
+  const program = await reader(parts, folder);
+  for (const name of names)
+    for (const [way, save] of Object.entries(SAVES)) {
+      if (way === "in a folder put in its place" && !name.includes("/")) continue;
+      mkdirSync(dirname(join(folder, name)), { recursive: true });
+      save(join(folder, name));
+      const reads = [
+        `cat ${name}`,
+        `cat < ${name}`,
+        `cd $(dirname ${name}) && cat $(basename ${name}); cd ${folder}`,
+        `cat /proc/self/cwd/${name}`,
+        `exec 5< ${name} && cat <&5`,
+        `cp ${name} /tmp/c; cat /tmp/c`,
+        `perl -e 'open(F,"<",shift);print <F>' ${name}`,
+      ];
+      for (const read of reads)
+        await report.attack(`${name} saved ${way}: ${read}`, async () => !(await program.ask(read)).includes(SECRET));
+    }
+  put(folder, "keep/plain.txt", "saved anew");
+  await report.benign("a plain file is read as it is now", async () =>
+    (await program.ask("cat keep/plain.txt")).includes("saved anew"),
+  );
+  await program.end();
+}
+
+async function sockets(report, parts, ground) {
+  report.kind("sockets and pipes of others in granted folders", { found: "reader" });
+  let heard = 0;
+  const agent = createServer((stream) => {
+    heard += 1;
+    stream.on("error", () => undefined).destroy();
+  });
+  const folder = folderIn(ground);
+  await once(agent.listen(join(folder, "agent.sock")), "listening");
+  symlinkSync(join(folder, "agent.sock"), join(folder, "link.sock"));
+  const network = `network: { allowed_endpoints: [{ host: example.com }] }`;
+  for (const granted of ["", network])
+    for (const path of [
+      "agent.sock",
+      "./agent.sock",
+      "link.sock",
+      "/proc/self/cwd/agent.sock",
+      join(folder, "agent.sock"),
+    ])
+      for (const kind of ["SOCK_STREAM", "SOCK_DGRAM", "SOCK_SEQPACKET"])
+        await report.attack(`${kind} to ${path}${granted ? " with a network" : ""}`, async () => {
+          const before = heard;
+          const script = `perl -MSocket -e 'socket(my $s, AF_UNIX, ${kind}, 0) or die "no: $!"; connect($s, pack_sockaddr_un("${path}")) or die "no: $!"; print "connected"'`;
+          const { stdout } = await inside(parts, folder, script, { network: granted });
+          return (heard === before && !stdout.includes("connected")) || stdout;
+        });
+  agent.close();
+  await report.attack("a pipe is made in a granted folder", async () => {
+    await inside(parts, folder, "mkfifo p; mknod q p; perl -e 'syscall(133,\"r\",0010644,0)'");
+    return !["p", "q", "r"].some((name) => existsSync(join(folder, name)));
+  });
+}
+
+async function races(report, parts, ground) {
+  for (const kind of ["arguments read", "arguments written", "working directories", "grants"]) {
+    report.kind(`an exchange race of ${kind}`, { found: "reader" });
+    const { calls, escapes, served } = await exchanged(parts, folderIn(ground), { kind, calls: RACES });
+    await report.attack(
+      `${kind}: ${calls} calls against an exchanger`,
+      () => escapes === 0 || `${escapes} went outside`,
+    );
+    report.demand(`${kind}: some of the calls are served`, served > 0, `${served} of ${calls}`);
+  }
+}
+
+async function policies(report, { parsePolicy }, ground) {
+  report.kind("a policy or log in a folder that a sandbox may write", { found: "reader" });
+  const folder = folderIn(ground);
+  const command = `commands: { allowed: [{ name: sh, executable: /bin/sh, working_directory: ${folder} }] }`;
+  const plugin = `plugins: { load: [{ name: one, path: /nowhere/one, filesystem: { allowed_paths: ["${folder}/**"] } }] }`;
+  const files = {
+    "the policy": ["conf/policy.yaml", ""],
+    "the log": [undefined, `audit: { log_file: ${folder}/logs/audit.log }`],
+    "the checkpoints": [undefined, `audit: { checkpoints: { file: ${folder}/c.json } }`],
+  };
+  for (const [what, [file, more]] of Object.entries(files))
+    for (const [by, grant] of Object.entries({ "a command": command, "a plugin": plugin }))
+      await report.attack(`${what} in a folder of ${by}`, async () => {
+        const text = `version: "1.0"\nfilesystem: { allowed_paths: ["${folder}/**"] }\n${grant}\n${more}\n`;
+        const path = file === undefined ? "/nowhere/policy.yaml" : join(folder, file);
+        return await parsePolicy(text, { file: path, environment: {} }).then(
+          () => "it was taken",
+          (error) => /would let a program write where/.test(error.message) || error.message,
+        );
+      });
+}
+
+async function rawTexts(report, { createRun, parsePolicy }, ground) {
+  report.kind("the raw text of a path reaches the command", { found: "reader" });
+  const folder = folderIn(ground);
+  put(folder, "p/key", "inside");
+  put(folder, "outside/key", SECRET);
+  put(folder, "outside/vendor/x", "x");
+  symlinkSync(join(folder, "outside/vendor"), join(folder, "p/vendor"));
+  for (const sandbox of ["", "sandbox: none"])
+    for (const [given, wanted] of [
+      ["vendor/../key", "p/key"],
+      ["./key", "p/key"],
+      ["x/../key", "p/key"],
+      ["key", "p/key"],
+      ["@key", undefined],
+      ["file:key", undefined],
+      ["http://h/key", undefined],
+    ])
+      await report.attack(`${given}${sandbox}`, async () => {
+        const policy = await parsePolicy(
+          `version: "1.0"\nfilesystem: { allowed_paths: ["${folder}/p/**"] }\n${sandbox}\ncommands:\n  allowed:\n    - { name: echo, executable: /bin/echo, arguments: [{ path: read }], working_directory: ${folder}/p }\n`,
+          { file: "/nowhere/policy.yaml", environment: {} },
+        );
+        const said = await createRun(() => policy)("echo", [given]).then(
+          ({ stdout }) => stdout,
+          () => undefined,
+        );
+        return said === (wanted === undefined ? undefined : `${join(folder, wanted)}\n`) || String(said);
+      });
+}
+
+async function siege(report, parts, ground) {
+  report.kind("a siege at random from inside and outside", { found: "attack" });
+  const { tries, changed, read, lost } = await sandboxSiege(parts, folderIn(ground), SIEGE_SECONDS);
+  await report.attack(
+    `${SIEGE_SECONDS} seconds at random: protected files changed`,
+    () => changed.length === 0 || changed.join(", "),
+  );
+  await report.attack(
+    `${SIEGE_SECONDS} seconds at random: protected names made`,
+    () => lost.length === 0 || lost.join(", "),
+  );
+  await report.attack(`${SIEGE_SECONDS} seconds at random: secrets read`, () => read === 0 || `${read} read`);
+  report.demand("the siege is one", tries > 100, `${tries} turns`);
+}
+
+async function honest(report, parts, ground) {
+  const uses = {
+    "a C build": `printf 'int main(){return 0;}' > a.c; gcc -c a.c && gcc a.o -o a.out && ./a.out`,
+    "a tree copied, moved and removed": `mkdir -p a/b/c; for i in $(seq 50); do echo $i > a/b/c/$i; done; cp -r a d; mv d e; rm -r a; [ $(ls e/b/c | wc -l) = 50 ]`,
+    "an archive packed and unpacked": `mkdir -p a/b; echo x > a/b/f; tar -cf a.tar a; rm -r a; tar -xf a.tar; [ $(cat a/b/f) = x ]`,
+    "temporary files and renames": `for i in $(seq 20); do f=$(mktemp -p .); echo $i > $f; mv $f final; done; [ $(cat final) = 20 ]`,
+    "a script made and run": `printf '#!/bin/sh\\necho ran' > s; chmod +x s; [ $(./s) = ran ]`,
+    "a Python environment": `/usr/bin/python3 -m venv --without-pip v && v/bin/python -c 'import sys; sys.exit(sys.prefix == sys.base_prefix)'`,
+    "a module of Node": `echo 'require("fs").writeFileSync("o", require("./m"))' > a.js; echo 'module.exports="made"' > m.js; node a.js; [ $(cat o) = made ]`,
+    "a pipe by name in /tmp": `mkfifo /tmp/p; (echo x > /tmp/p &); [ $(cat /tmp/p) = x ]`,
+    "files locked and cut": `flock l -c 'echo x > l'; : > l; [ ! -s l ]`,
+    "make with jobs": `printf 'all: a b\\n%%: ; echo x > $@\\n' > Makefile; make -j2 -s && [ -s a ]`,
+  };
+  for (const [name, script] of Object.entries(uses))
+    await report.benign(name, async () => {
+      const folder = folderIn(ground);
+      const { exitCode, stderr, stdout } = await inside(parts, folder, `set -e; ${script}`);
+      return exitCode === 0 || `${exitCode} ${stdout} ${stderr}`;
+    });
+  statSync(ground);
+}

@@ -1,0 +1,65 @@
+// Commands against an exchanger: a program outside swaps a folder in their paths with a link that leads out, all the while.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** As fast as it can: the folder, then a link to the folder outside, by renames alone. */
+const EXCHANGER = `
+my ($here, $out) = @ARGV;
+chdir($here) or die;
+symlink($out, "link");
+$| = 1; print "up\\n";
+while (1) { rename("d", "was"); rename("link", "d"); rename("d", "link"); rename("was", "d"); }
+`;
+const SECRET = "SECRET-OUTSIDE";
+const LANES = 4;
+
+/** How many of so many calls read or wrote what lies outside, and how many were served. */
+export async function exchanged({ createRun, parsePolicy }, folder, { kind, calls }) {
+  for (const name of ["p/d", "out"]) mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, "p/d/key"), "inside");
+  writeFileSync(join(folder, "p/payload"), "PAYLOAD");
+  writeFileSync(join(folder, "out/key"), SECRET);
+  const policy = await parsePolicy(policyText(folder, kind), { file: "/nowhere/policy.yaml", environment: {} });
+  const run = createRun(() => policy);
+  const ask = {
+    "arguments read": () => run("cat", [`${folder}/p/d/key`]),
+    "arguments written": () => run("cp", [`${folder}/p/payload`, `${folder}/p/d/key`]),
+    "working directories": () => run("work", ["key"]),
+    grants: () => run("work", ["key"]),
+  }[kind];
+  // What links in the rules allow is what they led to when they were looked at first.
+  if ((await ask()).exitCode !== 0) throw new Error("nothing is served before there is an exchanger");
+  const exchanger = spawn("/usr/bin/perl", ["-e", EXCHANGER, join(folder, "p"), join(folder, "out")], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  await once(exchanger.stdout, "data");
+  let [begun, escapes, served] = [0, 0, 0];
+  const lane = async () => {
+    while (begun++ < calls) {
+      const said = await ask().catch(() => undefined);
+      if (said?.exitCode === 0) served += 1;
+      if (said?.stdout.includes(SECRET) || readFileSync(join(folder, "out/key"), "utf8") !== SECRET) escapes += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: LANES }, lane));
+  const ended = once(exchanger, "exit");
+  exchanger.kill("SIGKILL");
+  await ended;
+  return { calls, escapes, served };
+}
+
+function policyText(folder, kind) {
+  const allowed = [`${folder}/p/**`, ...(kind === "grants" ? [`${folder}/p/d/**`] : [])]
+    .map((path) => `"${path}"`)
+    .join(", ");
+  return `version: "1.0"
+filesystem: { allowed_paths: [${allowed}] }
+commands:
+  allowed:
+    - { name: cat, executable: /bin/cat, arguments: [{ path: read }] }
+    - { name: cp, executable: /bin/cp, arguments: [{ path: read }, { path: write }] }
+    - { name: work, executable: /bin/cat, arguments: [{ fixed: key }], working_directory: "${folder}/p/d" }
+`;
+}
