@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { exchanged } from "../support/exchanged-paths.mjs";
 import { namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
-export const goal = { id: "T32", title: "A sandbox's view of its folders", atLeast: 300 };
+export const goal = { id: "T32", title: "A sandbox's view of its folders", atLeast: 300, refusalMs: 60_000 };
 
 export const defences = [
   {
@@ -151,19 +151,35 @@ function waysAt(name) {
   };
 }
 
+/** Tries each way in a folder of its own, all of them in one sandbox; `ask` says what became of a folder. */
+async function tried(report, parts, ground, { name, ways, prepare, ask, own = () => [] }) {
+  const all = folderIn(ground);
+  const places = Object.entries(ways).map(([way, script]) => ({ way, script, folder: folderIn(all) }));
+  for (const { folder } of places) prepare(folder);
+  const script = places
+    .map(({ folder, script }) => `(cd ${folder}; ${script.replaceAll("/tmp/", `/tmp/${folders}`)})`)
+    .join("\n");
+  await inside(parts, all, script, { own: places.flatMap(({ folder }) => own(folder)) });
+  for (const { way, folder } of places) await report.attack(`${name}: ${way}`, () => ask(folder));
+}
+
+function isAsItWas(folder, name) {
+  return existsSync(join(folder, name)) && readFileSync(join(folder, name), "utf8") === "as it was";
+}
+
 async function there(report, parts, ground) {
   report.kind("a folder above a covered name is moved, exchanged or linked", { found: "reader" });
   for (const depth of DEPTHS)
-    for (const name of [".vscode/tasks.json", ".git/config", ".ssh/authorized_keys"])
-      for (const [way, script] of Object.entries(waysAt(depth + name)))
-        await report.attack(`${depth}${name}: ${way}`, async () => {
-          const folder = folderIn(ground);
-          put(folder, depth + name, "as it was");
-          await inside(parts, folder, script);
-          return (
-            existsSync(join(folder, depth + name)) && readFileSync(join(folder, depth + name), "utf8") === "as it was"
-          );
-        });
+    for (const each of [".vscode/tasks.json", ".git/config", ".ssh/authorized_keys"]) {
+      const name = depth + each;
+      const ask = (folder) => isAsItWas(folder, name);
+      await tried(report, parts, ground, {
+        name,
+        ways: waysAt(name),
+        prepare: (folder) => put(folder, name, "as it was"),
+        ask,
+      });
+    }
 }
 
 /** Ways to make a name that was not there. */
@@ -189,17 +205,15 @@ function makers(name) {
 
 async function absent(report, parts, ground) {
   report.kind("protected names made after the start", { found: "reader" });
-  for (const name of NAMES)
-    for (const depth of DEPTHS.slice(0, 2))
-      for (const [way, script] of Object.entries(makers(depth + name)))
-        await report.attack(`${depth}${name}: ${way}`, async () => {
-          const folder = folderIn(ground);
-          await inside(parts, folder, script);
-          const found = namesIn(folder).find((each) =>
-            `/${each.toLowerCase()}`.endsWith(`/${(depth + name).toLowerCase()}`),
-          );
-          return found === undefined || `${found} is there`;
-        });
+  for (const each of NAMES)
+    for (const depth of DEPTHS.slice(0, 2)) {
+      const name = depth + each;
+      const ask = (folder) => {
+        const found = namesIn(folder).find((one) => `/${one.toLowerCase()}`.endsWith(`/${name.toLowerCase()}`));
+        return found === undefined || `${found} is there`;
+      };
+      await tried(report, parts, ground, { name, ways: makers(name), prepare: () => undefined, ask });
+    }
 }
 
 async function owned(report, parts, ground) {
@@ -212,13 +226,13 @@ async function owned(report, parts, ground) {
     "state/tokens.json": "state",
   };
   for (const [name, place] of Object.entries(own))
-    for (const [way, script] of Object.entries(waysAt(name)))
-      await report.attack(`${name}: ${way}`, async () => {
-        const folder = folderIn(ground);
-        put(folder, name, "as it was");
-        await inside(parts, folder, script, { own: [join(folder, place)] });
-        return existsSync(join(folder, name)) && readFileSync(join(folder, name), "utf8") === "as it was";
-      });
+    await tried(report, parts, ground, {
+      name,
+      ways: waysAt(name),
+      prepare: (folder) => put(folder, name, "as it was"),
+      ask: (folder) => isAsItWas(folder, name),
+      own: (folder) => [join(folder, place)],
+    });
 }
 
 /** A program that reads what it is told to, until it is ended. */
