@@ -11,7 +11,7 @@ import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { programVersion } from "./program-version.js";
 import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
-import { ExitCode, print, printJson, styled } from "./terminal.js";
+import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -85,6 +85,13 @@ async function hash({ words: [path, ...more] }: CommandLine): Promise<number> {
     throw new UsageError("plugins hash needs one path, as in plugins hash ./weather");
   if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}`);
   const { hashPlugin } = await import("../plugins/plugin-content.js");
-  print(hashPlugin(realpathSync(path)));
-  return ExitCode.Ok;
+  const { PluginError } = await import("../plugins/plugin-error.js");
+  try {
+    print(hashPlugin(realpathSync(path)));
+    return ExitCode.Ok;
+  } catch (error) {
+    if (!(error instanceof PluginError)) throw error;
+    complain(cleanLine(error.message));
+    return ExitCode.Failed;
+  }
 }

@@ -72,12 +72,15 @@ export class KeptPlugins {
    * @throws PluginError
    */
   async take(path: string, { sha256, own }: TakeOptions): Promise<KeptPlugin> {
-    const source = sourceAt(path, [...own, this.#folder]);
-    const now = await takeContent(source);
-    if (sha256 !== undefined && now.hash !== sha256) return this.#wanted(sha256, { path, source, actual: now.hash });
+    const ours = this.#made ?? this.#given;
+    const source = sourceAt(path, ours === undefined ? own : [...own, ours]);
+    const now = await takeContent(source).catch(asFault);
+    if (sha256 !== undefined && (now instanceof PluginError || now.hash !== sha256))
+      return this.#wanted(sha256, { path, source, now });
+    if (now instanceof PluginError) throw now;
     const kept = (await this.#kept(now.hash)) ?? (await this.#copied(source, now));
     if (sha256 === undefined || kept.hash === sha256) return this.#held(kept, source, "");
-    return this.#wanted(sha256, { path, source, actual: kept.hash });
+    return this.#wanted(sha256, { path, source, now: kept });
   }
 
   /** Removes what nobody will miss. Never throws. */
@@ -99,14 +102,23 @@ export class KeptPlugins {
 
   async #wanted(
     sha256: string,
-    { path, source, actual }: { readonly path: string; readonly source: string; readonly actual: string },
+    {
+      path,
+      source,
+      now,
+    }: { readonly path: string; readonly source: string; readonly now: PluginContent | PluginError },
   ): Promise<KeptPlugin> {
     const kept = await this.#kept(sha256);
+    const fault = now instanceof PluginError ? now : undefined;
+    const advice = now instanceof PluginError ? now.message : `If it was changed on purpose: sha256: ${now.hash}`;
     if (kept === undefined)
-      throw new PluginError(
-        `Its content is not the one the policy knows. If it was changed on purpose: sha256: ${actual} (a hash that an earlier version made counts no more: it left out which files may be run)`,
+      throw (
+        fault ??
+        new PluginError(
+          `Its content is not the one the policy knows. ${advice} (a hash that an earlier version made counts no more: it left out which files may be run)`,
+        )
       );
-    const note = `${path} is no longer what the policy's sha256 names; the content that was approved goes on being started. If it was changed on purpose: sha256: ${actual}`;
+    const note = `${path} is no longer what the policy's sha256 names; the content that was approved goes on being started. ${advice}`;
     return this.#held(kept, source, note);
   }
 
@@ -195,6 +207,11 @@ export class KeptPlugins {
     for (const [at, copy] of idle.entries())
       if (at >= MOST_IDLE || copy.age > IDLE_MS) removeTree(join(this.#folder, copy.name));
   }
+}
+
+function asFault(error: unknown): PluginError {
+  if (error instanceof PluginError) return error;
+  throw error;
 }
 
 type Copy = PluginContent & { readonly root: string };

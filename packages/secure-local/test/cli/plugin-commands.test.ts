@@ -1,5 +1,5 @@
 // A new plugin in the terminal: written, listed, its tools shown and called as a client would call them.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
@@ -40,4 +40,13 @@ export default definePlugin({ name: "says", version: "1", tools });
   writeFileSync(join(home, "says", "plugin.ts"), module);
   const ran = await run(["call", "says_it", "text=good", "--policy", policy], { home });
   expect(ran).toMatchObject({ code: 0, stdout: "it is good\n" });
+});
+
+it("says what cannot be hashed in one line", async () => {
+  const home = temporaryFolder();
+  mkdirSync(join(home, "odd"));
+  symlinkSync("../elsewhere", join(home, "odd", "out"));
+  const hashed = await runQuickly(["plugins", "hash", join(home, "odd")], { home });
+  expect(hashed.code).toBe(1);
+  expect(hashed.stderr).toMatch(/^[^\n]*the link out leads out of the plugin, to \.\.\/elsewhere\.[^\n]*\n$/);
 });

@@ -170,6 +170,10 @@ describe("a copy", () => {
     const again = await keeper.take(path, pin);
     expect([again.root, again.hash]).toEqual([first.root, first.hash]);
     expect(again.note).toMatch(/is no longer what the policy's sha256 names; the content that was approved goes on/);
+    symlinkSync("/etc/../home", join(path, "out"));
+    const odd = await keeper.take(path, pin);
+    expect([odd.root, odd.note]).toEqual([first.root, expect.stringMatching(/goes on being started.*leads out/)]);
+    rmSync(join(path, "out"));
     chmodSync(join(first.root, "lib", "words.sh"), 0o600);
     writeFileSync(join(first.root, "lib", "words.sh"), "words=evil\n");
     await expect(keeper.take(path, pin)).rejects.toThrow(/Its content is not the one the policy knows/);
