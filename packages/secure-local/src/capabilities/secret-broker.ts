@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import type { SecretPolicy } from "../policy/data-policy.js";
 import type { EgressEndpoint, EgressTarget } from "./egress-target.js";
 import { parseTarget } from "./egress-target.js";
-import { SecretExchange, type SecretMember } from "./secret-exchange.js";
+import { FilterCache, SecretExchange, type SecretMember } from "./secret-exchange.js";
 import { secretValue } from "./secret-value.js";
 
 /**
@@ -45,6 +45,7 @@ interface Held {
 export class SecretBroker {
   readonly #held: readonly Held[];
   readonly #learn: LearnSecret;
+  readonly #filters = new FilterCache();
   readonly #environment: Readonly<Record<string, string | undefined>>;
   readonly #unusable: () => string | undefined;
 
@@ -95,7 +96,7 @@ export class SecretBroker {
     const { host, port } = endpoint;
     const there = this.#held.filter(({ policy }) => policy.hosts.find(host, port) !== undefined);
     if (there.length === 0) return undefined;
-    return new SecretExchange(await Promise.all(there.map((held) => this.#member(held, endpoint))));
+    return new SecretExchange(await Promise.all(there.map((held) => this.#member(held, endpoint))), this.#filters);
   }
 
   async #member(held: Held, endpoint: EgressEndpoint): Promise<SecretMember> {

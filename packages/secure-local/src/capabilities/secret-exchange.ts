@@ -37,8 +37,11 @@ export class SecretExchange {
   /** Spellings that this very request gave rise to. */
   readonly #made: (readonly [spelling: string, placeholder: string])[] = [];
 
-  constructor(members: readonly SecretMember[]) {
+  readonly #filters: FilterCache;
+
+  constructor(members: readonly SecretMember[], filters: FilterCache = new FilterCache()) {
     this.#members = members;
+    this.#filters = filters;
   }
 
   /** Header names in any case. What comes back is not compressed. @throws FetchError `denied` */
@@ -93,13 +96,7 @@ export class SecretExchange {
 
   /** To be asked for when the request is made. */
   filter(): SecretFilter {
-    const known = this.#members.flatMap(({ placeholder, spellings }) =>
-      spellings.map((spelling) => [spelling, placeholder] as const),
-    );
-    const values = this.#members.flatMap(({ placeholder, spellings, value }) =>
-      spellings.length > 0 && "text" in value ? [[value.text, placeholder] as const] : [],
-    );
-    return new SecretFilter([...known, ...this.#made], values);
+    return this.#made.length > 0 ? filterOf(this.#members, this.#made) : this.#filters.of(this.#members);
   }
 
   #header(name: string, value: string): string {
@@ -122,6 +119,34 @@ export class SecretExchange {
     const members = this.#members.filter(({ query }) => query !== undefined && query === name);
     return fill(pair, members, encodeURIComponent);
   }
+}
+
+/** Filters of earlier requests: making one for many secrets takes longer than most answers. */
+export class FilterCache {
+  readonly #filters = new Map<string, SecretFilter>();
+
+  of(members: readonly SecretMember[]): SecretFilter {
+    const key = JSON.stringify(
+      members.map(({ placeholder, spellings, value }) => [placeholder, spellings.length, value]),
+    );
+    const known = this.#filters.get(key) ?? filterOf(members, []);
+    if (this.#filters.size >= MAX_FILTERS) this.#filters.clear();
+    this.#filters.set(key, known);
+    return known;
+  }
+}
+
+/** Endpoints with secrets of their own; nobody's plugin has more. */
+const MAX_FILTERS = 16;
+
+function filterOf(members: readonly SecretMember[], made: readonly (readonly [string, string])[]): SecretFilter {
+  const known = members.flatMap(({ placeholder, spellings }) =>
+    spellings.map((spelling) => [spelling, placeholder] as const),
+  );
+  const values = members.flatMap(({ placeholder, spellings, value }) =>
+    spellings.length > 0 && "text" in value ? [[value.text, placeholder] as const] : [],
+  );
+  return new SecretFilter([...known, ...made], values);
 }
 
 function fill(text: string, members: readonly SecretMember[], write = inHeader): string {
