@@ -2,12 +2,12 @@
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { approvalFile } from "../../packages/mcp/src/node/approval-file.js";
+import { approvalFile } from "../../packages/mcp/src/node/host-files.js";
 import { tokenFile } from "../../packages/mcp/src/node/token-file.js";
 import { checkpointKey } from "../../packages/secure-local/src/audit/checkpoint-key.js";
-import { writeHead } from "../../packages/secure-local/src/audit/log-head.js";
+import { writeHead } from "../../packages/secure-local/src/audit/log-file.js";
 import { keptToken } from "../../packages/secure-local/src/cli/serve-http-token.js";
-import { writeNewFile } from "../../packages/secure-local/src/cli/write-new-file.js";
+import { writeNewFile } from "../../packages/secure-local/src/cli/policy-command.js";
 
 const [kind = "", file = "", bytes = ""] = process.argv.slice(2);
 const tokens = tokenFile(file);

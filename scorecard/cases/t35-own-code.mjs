@@ -24,7 +24,7 @@ import { place, SECRET } from "../support/place.mjs";
 
 export const goal = { id: "T35", title: "The program's own code", atLeast: 400, refusalMs: 400 };
 
-const own = "packages/secure-local/src/capabilities/files/own-files.ts";
+const own = "packages/secure-local/src/capabilities/files/file-rules.ts";
 const launcher = "packages/secure-local/launcher/launcher.cjs";
 export const defences = [
   {

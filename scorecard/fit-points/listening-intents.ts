@@ -1,6 +1,10 @@
 // Stands in the place of the intents while weights are fitted: what they hear is kept, what they find is the same.
-import { hearPieces, type Piece, type Spoken } from "../../packages/secure-local/src/inspection/intents/hear-pieces.js";
-import { readIntents as judged } from "../../packages/secure-local/src/inspection/intents/read-intents.js";
+import {
+  hearPieces,
+  type Piece,
+  readIntents as judged,
+  type Spoken,
+} from "../../packages/secure-local/src/inspection/intents/read-intents.js";
 import type { Names } from "../../packages/secure-local/src/inspection/phrase.js";
 
 /** The pieces of each item, in the order of the inspection. */

@@ -1,24 +1,24 @@
 // What the scorecard's cases use of the product and the library, and the data that its cases share with the tests.
 export { formats } from "../../packages/mcp/src/schema/json-schema/formats.js";
 export { compileJsonSchema } from "../../packages/mcp/src/schema/json-schema/compile.js";
-export { SchemaError } from "../../packages/mcp/src/schema/json-schema/schema-error.js";
+export { SchemaError } from "../../packages/mcp/src/schema/json-schema/run.js";
 export { oauth } from "../../packages/mcp/src/auth/client/oauth.js";
-export { headlessRedirect, redirectTo } from "../../packages/mcp/src/auth/client/redirect.js";
+export { headlessRedirect, redirectTo } from "../../packages/mcp/src/auth/client/authorization-code.js";
 export { DEFAULT_LIMITS } from "../../packages/mcp/src/jsonrpc/limits.js";
-export { ParseFault } from "../../packages/mcp/src/jsonrpc/parse-fault.js";
+export { ParseFault } from "../../packages/mcp/src/jsonrpc/parse.js";
 export { parseJson } from "../../packages/mcp/src/jsonrpc/parse.js";
 export { guardedFetch, isPublicAddress } from "../../packages/mcp/src/node/guarded-fetch.js";
-export { openBrowser } from "../../packages/mcp/src/node/open-browser.js";
+export { openBrowser } from "../../packages/mcp/src/node/user-authorization.js";
 export { connectInMemory } from "../../packages/mcp/src/serve/connect-in-memory.js";
 export { Server } from "../../packages/mcp/src/server/server.js";
 export { LineFraming, UnreadableLine } from "../../packages/mcp/src/transport/stdio-framing.js";
 export { AuditLog } from "../../packages/secure-local/src/audit/audit-log.js";
-export { MemoryAudit } from "../../packages/secure-local/src/audit/memory-audit.js";
+export { MemoryAudit } from "../../packages/secure-local/src/audit/event-text.js";
 export { verifyAudit } from "../../packages/secure-local/src/audit/verify-audit.js";
-export { nonPublicClass } from "../../packages/secure-local/src/capabilities/address-class.js";
+export { nonPublicClass } from "../../packages/secure-local/src/capabilities/resolve.js";
 export { FetchError } from "../../packages/secure-local/src/capabilities/fetch-error.js";
 export { createFetch } from "../../packages/secure-local/src/capabilities/fetch.js";
-export { FileError } from "../../packages/secure-local/src/capabilities/files/file-error.js";
+export { FileError } from "../../packages/secure-local/src/capabilities/files/files.js";
 export { FileSystem } from "../../packages/secure-local/src/capabilities/files/file-system.js";
 export { portableLookup } from "../../packages/secure-local/src/capabilities/files/portable-lookup.js";
 export { procLookup } from "../../packages/secure-local/src/capabilities/files/proc-lookup.js";
@@ -26,11 +26,11 @@ export { policyEgress } from "../../packages/secure-local/src/capabilities/polic
 export { cleanResult, cleanValue } from "../../packages/secure-local/src/guard/cleaning/clean-result.js";
 export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/cleaning/clean-text.js";
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
-export { builtInPolicy } from "../../packages/secure-local/src/policy/built-in-policy.js";
-export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
-export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-filter.js";
-export { spellingsOf } from "../../packages/secure-local/src/audit/known-secrets.js";
-export { approvalNeed } from "../../packages/secure-local/src/policy/approval-need.js";
+export { builtInPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
+export { runCommandLine } from "../../packages/secure-local/src/cli/main.js";
+export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-exchange.js";
+export { spellingsOf } from "../../packages/secure-local/src/audit/secret-shapes.js";
+export { approvalNeed } from "../../packages/secure-local/src/policy/decide-command.js";
 export { MadeRepository } from "../../packages/secure-local/test/git/made-repository.js";
 export { resolveAllowed } from "../../packages/secure-local/src/capabilities/resolve.js";
 export { decide } from "../../packages/secure-local/src/policy/decide.js";
@@ -62,7 +62,7 @@ export {
 export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress-proxy.js";
 export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
 export { surround } from "../../packages/secure-local/src/capabilities/surround.js";
-export { ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
+export { ownFiles } from "../../packages/secure-local/src/capabilities/files/file-rules.js";
 export { findWall } from "../../packages/secure-local/src/sandbox/find-wall.js";
 export { endWalled, startWalled } from "../../packages/secure-local/src/sandbox/start-walled.js";
 export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
@@ -70,7 +70,7 @@ export { probeEgress } from "../../packages/secure-local/test/sandbox/egress-pro
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";
 export { answerOne } from "../../packages/secure-local/src/cli/approve-command.js";
 export { digestOfText } from "../../packages/secure-local/src/guard/approvals/desk-message.js";
-export { Grants } from "../../packages/secure-local/src/guard/approvals/grants.js";
+export { Grants } from "../../packages/secure-local/src/guard/approvals/approvals.js";
 export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
 export { TerminalDesk } from "../../packages/secure-local/src/guard/approvals/terminal-desk.js";
 export {
@@ -103,7 +103,7 @@ export { forgeries, headOf } from "../../packages/secure-local/test/audit/forged
 export { attackedFolder, SECRET } from "../../packages/secure-local/test/files/attacked-folder.js";
 export { driftOf } from "../../packages/secure-local/src/inspection/drift.js";
 export { inspectOffering } from "../../packages/secure-local/src/inspection/inspect.js";
-export { launchOf } from "../../packages/secure-local/src/server/plugin-launch.js";
+export { launchOf } from "../../packages/secure-local/src/server/kept-lock.js";
 export {
   itemDigest,
   lockFileOf,

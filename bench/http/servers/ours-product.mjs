@@ -2,10 +2,8 @@
 // the product does.
 import { parseArgs } from "node:util";
 import { serveHttp } from "@secure-local/mcp/http";
-import { httpDoor } from "../../../packages/secure-local/src/server/http-door.ts";
-import { memoryLimit } from "../../../packages/secure-local/src/server/http-room.ts";
-import { MemoryGate } from "../../../packages/secure-local/src/server/memory-gate.ts";
-import { MemoryWatch } from "../../../packages/secure-local/src/server/memory-watch.ts";
+import { httpDoor } from "../../../packages/secure-local/src/server/http-options.ts";
+import { MemoryGate, memoryLimit, MemoryWatch } from "../../../packages/secure-local/src/server/memory-gate.ts";
 import { benchProduct } from "../../stdio/servers/product-parts.mjs";
 import { listening } from "./serving.mjs";
 

@@ -1,5 +1,5 @@
 // Names what every way of authenticating has in common: the request it sees and the outcome it gives.
-import type { Identity } from "../jsonrpc/identity.js";
+import type { Identity } from "../jsonrpc/transport.js";
 
 /** What an authenticator sees of an HTTP request. The body is not part of it: a token is never looked for there. */
 export interface AuthRequest {
@@ -36,4 +36,124 @@ export type AuthOutcome = Admission | Refusal;
 /** Decides who sent a request, at once or later. Throws only for faults of our own, which are to be answered with 500. */
 export interface Authenticator {
   authenticate(request: AuthRequest): AuthOutcome | Promise<AuthOutcome>;
+}
+
+// Accepts what any of several authenticators accepts, and otherwise refuses for all of them at once.
+
+/** Which refusal speaks for all: the one that came closest to accepting, or could not tell. */
+const PRECEDENCE: readonly Refusal["status"][] = [403, 503, 400, 401];
+
+/**
+ * Asks in order and takes the first that admits. When none does, the refusal is the most telling one, with the challenges
+ * of all that have the same status. Throws RangeError for an empty list.
+ */
+export function anyOf(...authenticators: readonly Authenticator[]): Authenticator {
+  if (authenticators.length === 0) throw new RangeError("Give at least one authenticator");
+  return {
+    async authenticate(request) {
+      const refusals: Refusal[] = [];
+      for (const one of authenticators) {
+        const outcome = await one.authenticate(request);
+        if (outcome.ok) return outcome;
+        refusals.push(outcome);
+      }
+      return merge(refusals);
+    },
+  };
+}
+
+function merge(refusals: readonly Refusal[]): Refusal {
+  const status = PRECEDENCE.find((one) => refusals.some((refusal) => refusal.status === one));
+  const same = refusals.filter((refusal) => refusal.status === status);
+  const headers: Record<string, string> = {};
+  for (const refusal of same) Object.assign(headers, refusal.headers);
+  const challenges = new Set(same.map((refusal) => refusal.challenge).filter((text) => text !== ""));
+  return { ...(same[0] as Refusal), challenge: [...challenges].join(", "), headers };
+}
+
+// Builds refusals with their `WWW-Authenticate` challenges (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1).
+
+export type Scheme = "Bearer" | "DPoP";
+
+/** What every challenge of one authenticator says. */
+export interface ChallengeTerms {
+  /** Schemes a token may be presented with, the preferred one first. */
+  readonly schemes: readonly Scheme[];
+  /** URL of the protected-resource metadata. */
+  readonly metadataUrl?: string | undefined;
+  /** Scopes every request needs. */
+  readonly scopes?: readonly string[] | undefined;
+  /** JWS algorithms accepted for DPoP proofs. */
+  readonly proofAlgorithms?: readonly string[] | undefined;
+}
+
+export interface RefusalReason {
+  readonly status: Refusal["status"];
+  readonly error: string;
+  readonly message: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The answer to a refused request, ready to be written. */
+export interface RefusalReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Stands for "no credentials", which a challenge must not call an error (RFC 6750 §3.1). */
+const MISSING_TOKEN = "missing_token";
+
+/** Seconds after which asking again may help: the shortest time between two fetches of an issuer's keys. */
+const RETRY_AFTER_SECONDS = 30;
+
+export function refuse(terms: ChallengeTerms, reason: RefusalReason): Refusal {
+  const challenge =
+    reason.status === 503 ? "" : terms.schemes.map((one) => challengeText(one, terms, reason)).join(", ");
+  const headers = reason.status === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : reason.headers;
+  const { status, error, message } = reason;
+  return headers === undefined
+    ? { ok: false, status, challenge, error, message }
+    : { ok: false, status, challenge, error, message, headers };
+}
+
+export function missingToken(terms: ChallengeTerms): Refusal {
+  const [scheme] = terms.schemes;
+  return refuse(terms, {
+    status: 401,
+    error: MISSING_TOKEN,
+    message: `Send an access token in the header "Authorization: ${scheme ?? "Bearer"} <token>"`,
+  });
+}
+
+/** Status, headers and body of a refusal. The body is JSON as in RFC 6749 §5.2: no MCP message was read yet. */
+export function refusalReply(refusal: Refusal): RefusalReply {
+  const headers: Record<string, string> = {
+    ...refusal.headers,
+    "content-type": "application/json",
+    "cache-control": "no-store",
+  };
+  if (refusal.challenge !== "") headers["www-authenticate"] = refusal.challenge;
+  const body = JSON.stringify({ error: refusal.error, error_description: refusal.message });
+  return { status: refusal.status, headers, body };
+}
+
+function challengeText(scheme: Scheme, terms: ChallengeTerms, { error, message }: RefusalReason): string {
+  const parameters: string[] = [];
+  const add = (name: string, value: string): void => {
+    parameters.push(`${name}="${quotable(value)}"`);
+  };
+  if (error !== MISSING_TOKEN) {
+    add("error", error);
+    add("error_description", message);
+  }
+  if (terms.scopes !== undefined && terms.scopes.length > 0) add("scope", terms.scopes.join(" "));
+  if (scheme === "DPoP" && terms.proofAlgorithms !== undefined) add("algs", terms.proofAlgorithms.join(" "));
+  if (terms.metadataUrl !== undefined) add("resource_metadata", terms.metadataUrl);
+  return parameters.length === 0 ? scheme : `${scheme} ${parameters.join(", ")}`;
+}
+
+/** Text as RFC 6750 §3 allows it between the quotes: printable ASCII without quotation marks and backslashes. */
+function quotable(text: string): string {
+  return text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, "?");
 }

@@ -1,14 +1,17 @@
 // Verifies DPoP proofs: that whoever sends a token holds the key it is bound to (RFC 9449 §4.3, §7, §9).
-import { fits, pinAlgorithms, publicPart } from "./algorithms.js";
-import type { AuthRequest } from "./authenticator.js";
-import { toBase64url } from "./base64url.js";
-import { type CompactJws, readCompactJws } from "./compact-jws.js";
-import { type NonceSource, randomNonces } from "./dpop-nonce.js";
-import { normalizeHttpUri, requestUri } from "./http-uri.js";
-import type { RefusalReason } from "./refusal.js";
-import { memoryReplayStore, type ReplayStore } from "./replay-table.js";
-import { importPublicKey, isSignedBy, thumbprint } from "./signature.js";
-import { isPlainObject } from "./strict-object.js";
+import {
+  type CompactJws,
+  fits,
+  importPublicKey,
+  isSignedBy,
+  pinAlgorithms,
+  publicPart,
+  readCompactJws,
+  thumbprint,
+  toBase64url,
+} from "./jws.js";
+import type { AuthRequest, RefusalReason } from "./authenticator.js";
+import { isPlainObject, normalizeHttpUri, requestUri } from "./fetch-json.js";
 
 export interface DpopOptions {
   /** Refuses tokens bound to no key. Default: false. */
@@ -179,4 +182,96 @@ function readOrigin(origin: string | undefined): string | undefined {
 function readSeconds(name: string, seconds: number): number {
   if (seconds >= 0 && seconds <= MAX_AGE_SECONDS) return seconds * 1000;
   throw new RangeError(`${name} must be between 0 and ${MAX_AGE_SECONDS}, not ${seconds}`);
+}
+
+// Hands out the nonces that DPoP proofs must repeat where the server wants to limit how long they are prepared ahead (RFC 9449 §9).
+
+/** Where nonces come from. Several processes behind one address need one they share. */
+export interface NonceSource {
+  /** The nonce clients should use now: characters a quoted string may have. */
+  current(now: number): string;
+  accepts(nonce: string, now: number): boolean;
+}
+
+/** How long a nonce is handed out; it is accepted for as long again. */
+const TURN_MS = 60_000;
+
+/** Random nonces of this process. */
+function randomNonces(): NonceSource {
+  let current = "";
+  let previous = "";
+  let since = -Infinity;
+  const turn = (now: number): void => {
+    const turns = Math.floor((now - since) / TURN_MS);
+    if (turns < 1) return;
+    previous = turns === 1 ? current : "";
+    current = toBase64url(crypto.getRandomValues(new Uint8Array(16)));
+    since = turns === 1 ? since + TURN_MS : now;
+  };
+  return {
+    current(now) {
+      turn(now);
+      return current;
+    },
+    accepts(nonce, now) {
+      turn(now);
+      return nonce !== "" && (nonce === current || nonce === previous);
+    },
+  };
+}
+
+// Remembers which proofs were used, so that each is good once.
+
+/** Where used proofs are remembered. Several processes behind one address need one they share. */
+export interface ReplayStore {
+  /**
+   * Marks `key` as used until `expiresAt` (milliseconds). "fresh" the first time, "used" from then on, "full" when it
+   * cannot be remembered: the proof must then be refused. The key is the thumbprint of whoever made the proof, a blank, and
+   * the proof's id.
+   */
+  use(key: string, expiresAt: number, now: number): ReplayVerdict | Promise<ReplayVerdict>;
+}
+
+export type ReplayVerdict = "fresh" | "used" | "full";
+
+/** Proofs remembered: 500 a second for the whole time a proof is good; about 10 MB when full. */
+const BOUND = 50_000;
+
+/** Proofs that one key may always have remembered, however many others do: an ordinary client makes fewer in a minute. */
+const SMALLEST_SHARE = 16;
+
+/**
+ * In memory. Nothing is dropped before its time, since dropping it would let it be used again. One key may have as many
+ * remembered as are still free, so that alone it fills half, two fill a third each, and there is always room for the next.
+ */
+export function memoryReplayStore(bound: number = BOUND): ReplayStore {
+  const used = new Map<string, number>();
+  const counts = new Map<string, number>();
+  const count = (key: string, change: 1 | -1): void => {
+    const owner = ownerOf(key);
+    const left = (counts.get(owner) ?? 0) + change;
+    if (left > 0) counts.set(owner, left);
+    else counts.delete(owner);
+  };
+  return {
+    use(key, expiresAt, now) {
+      // All live equally long, so that the oldest come first.
+      for (const [old, end] of used) {
+        if (end > now) break;
+        used.delete(old);
+        count(old, -1);
+      }
+      if (used.has(key)) return "used";
+      const free = bound - used.size;
+      if (free <= 0 || (counts.get(ownerOf(key)) ?? 0) >= Math.max(SMALLEST_SHARE, free)) return "full";
+      used.set(key, expiresAt);
+      count(key, 1);
+      return "fresh";
+    },
+  };
+}
+
+function ownerOf(key: string): string {
+  const blank = key.indexOf(" ");
+  return blank < 0 ? key : key.slice(0, blank);
 }

@@ -1,5 +1,56 @@
 // Fetches a JSON document of an authorization server: https only, no redirects, little data, little time.
-import { isPlainObject } from "./strict-object.js";
+
+// Parses JSON objects that decide about access: duplicate members and deep nesting are refused, not guessed about.
+
+/** Deepest nesting: claims of real issuers stay under five levels. */
+const DEPTH = 32;
+
+/** Fatal, and keeps a byte order mark, which JSON does not allow. */
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The object, or undefined for anything else: no UTF-8, no JSON, no object, a name twice in one object. */
+export function parseStrictObject(bytes: Uint8Array): Record<string, unknown> | undefined {
+  try {
+    const text = utf8.decode(bytes);
+    const members = countMembers(text);
+    const value: unknown = members === undefined ? undefined : JSON.parse(text);
+    if (!isPlainObject(value)) return undefined;
+    return countKept(value) === members ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Members written in the text: in JSON each has exactly one colon outside strings. Undefined when nested too deeply. */
+function countMembers(text: string): number | undefined {
+  let colons = 0;
+  let depth = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (quoted) {
+      if (character === "\\") at++;
+      else if (character === '"') quoted = false;
+    } else if (character === '"') quoted = true;
+    else if (character === ":") colons++;
+    else if (character === "{" || character === "[") {
+      if (++depth > DEPTH) return undefined;
+    } else if (character === "}" || character === "]") depth--;
+  }
+  return colons;
+}
+
+/** Members that survived parsing. A name written twice survives once. */
+function countKept(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  let kept = Array.isArray(value) ? 0 : Object.keys(value).length;
+  for (const inner of Object.values(value)) kept += countKept(inner);
+  return kept;
+}
 
 /** The part of `fetch` used here. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
@@ -72,4 +123,32 @@ async function readText(response: Response, url: string): Promise<string> {
     }
     text += decoder.decode(value, { stream: true });
   }
+}
+
+// Compares HTTP URIs as DPoP proofs name them: without query and fragment, in one spelling (RFC 9449 §4.3, RFC 3986 §6.2).
+
+/** The one spelling, or undefined for what is no http(s) URL or names a user. */
+export function normalizeHttpUri(text: string): string | undefined {
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  if ((url.protocol !== "https:" && url.protocol !== "http:") || url.username !== "" || url.password !== "") {
+    return undefined;
+  }
+  return url.origin + normalizePath(url.pathname);
+}
+
+/** The URI of a request: its path under the origin clients address, or its own URL where none is given. */
+export function requestUri(target: string, origin: string | undefined): string | undefined {
+  if (origin === undefined) return normalizeHttpUri(target);
+  // A target such as "//other/path" must not move to another host.
+  const path = target.startsWith("/") ? target : URL.canParse(target) ? new URL(target).pathname : undefined;
+  return path === undefined ? undefined : normalizeHttpUri(origin + path);
+}
+
+/** Escapes of unreserved characters are undone, those of others are written in capitals. */
+function normalizePath(path: string): string {
+  return path.replaceAll(/%[0-9a-f]{2}/gi, (escape) => {
+    const character = String.fromCharCode(Number.parseInt(escape.slice(1), 16));
+    return /[A-Za-z0-9\-._~]/.test(character) ? character : escape.toUpperCase();
+  });
 }

@@ -1,9 +1,19 @@
 // Authenticates by opaque tokens: the authorization server is asked what they are (RFC 7662), and rarely twice a minute.
 import type { Authenticator } from "./authenticator.js";
-import { bindingOf, claimFault, type ClaimRules, type Claims, expiryOf, identityOf, subjectOf } from "./claims.js";
-import { ExpiringMap } from "./expiring-map.js";
+import {
+  bindingOf,
+  claimFault,
+  type ClaimRules,
+  type Claims,
+  expiryOf,
+  identityOf,
+  readAudiences,
+  readIssuer,
+  readSkew,
+  subjectOf,
+} from "./claims.js";
+import { ExpiringMap } from "./refreshed.js";
 import { checkServerUrl, fetchJson, type FetchOptions } from "./fetch-json.js";
-import { readAudiences, readIssuer, readSkew } from "./rule-options.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict, type TokenVerifier } from "./token-authenticator.js";
 
 export interface IntrospectionOptions extends TokenOptions, FetchOptions {

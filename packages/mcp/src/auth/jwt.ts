@@ -1,13 +1,20 @@
 // Authenticates by JWT access tokens (RFC 9068): verified here, with the issuer's keys and pinned algorithms.
-import { DEFAULT_ALGORITHMS, pinAlgorithms } from "./algorithms.js";
+import { type CompactJws, DEFAULT_ALGORITHMS, isSignedBy, pinAlgorithms, readCompactJws } from "./jws.js";
 import type { Authenticator } from "./authenticator.js";
-import { bindingOf, claimFault, type ClaimRules, type Claims, identityOf, subjectOf } from "./claims.js";
-import { type CompactJws, readCompactJws } from "./compact-jws.js";
-import { ExpiringMap } from "./expiring-map.js";
+import {
+  bindingOf,
+  claimFault,
+  type ClaimRules,
+  type Claims,
+  identityOf,
+  readAudiences,
+  readIssuer,
+  readSkew,
+  subjectOf,
+} from "./claims.js";
+import { ExpiringMap } from "./refreshed.js";
 import { checkServerUrl, type FetchOptions } from "./fetch-json.js";
 import { type JsonWebKeySet, type KeySource, localKeys, remoteKeys } from "./key-set.js";
-import { readAudiences, readIssuer, readSkew } from "./rule-options.js";
-import { isSignedBy } from "./signature.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict, type TokenVerifier } from "./token-authenticator.js";
 
 export interface JwtOptions extends TokenOptions, FetchOptions {

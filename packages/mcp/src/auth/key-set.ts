@@ -1,9 +1,7 @@
 // Finds the key that must have signed a token in a JSON Web Key Set, given in place or fetched from the issuer.
-import { fits, publicPart } from "./algorithms.js";
-import { fetchJson, type FetchOptions } from "./fetch-json.js";
+import { fits, importPublicKey, publicPart, type VerifyKey } from "./jws.js";
+import { fetchJson, type FetchOptions, isPlainObject } from "./fetch-json.js";
 import { Refreshed } from "./refreshed.js";
-import { importPublicKey, type VerifyKey } from "./signature.js";
-import { isPlainObject } from "./strict-object.js";
 
 /** A JSON Web Key Set (RFC 7517 §5). Private members are ignored. */
 export interface JsonWebKeySet {

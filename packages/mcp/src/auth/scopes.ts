@@ -1,7 +1,6 @@
 // Compares the scopes of a token with those an operation needs, with hierarchies where one scope implies others.
-import type { Identity } from "../jsonrpc/identity.js";
-import type { Refusal } from "./authenticator.js";
-import { type ChallengeTerms, refuse } from "./refusal.js";
+import type { Identity } from "../jsonrpc/transport.js";
+import { type ChallengeTerms, type Refusal, refuse } from "./authenticator.js";
 
 /** Which scopes a scope implies, itself aside: `{ admin: ["write"], write: ["read"] }`. Followed to the end. */
 export type ScopeHierarchy = Readonly<Record<string, readonly string[]>>;

@@ -1,5 +1,5 @@
 // Authenticates by a fixed list of tokens, for a server of one's own without an authorization server.
-import type { Identity } from "../jsonrpc/identity.js";
+import type { Identity } from "../jsonrpc/transport.js";
 import type { Authenticator, AuthOutcome, AuthRequest } from "./authenticator.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict } from "./token-authenticator.js";
 

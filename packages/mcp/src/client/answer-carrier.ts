@@ -1,6 +1,5 @@
 // Carries the client's answers to the server's questions; what has no id of its own is not answered.
-import type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
-import type { Outgoing } from "../jsonrpc/link.js";
+import type { Carrier, Outgoing, OutgoingKind } from "../jsonrpc/transport.js";
 
 /** A refusal that names no request: answering a log line in JSON with it would only confuse the server. */
 const NO_ID = '{"jsonrpc":"2.0","error"';

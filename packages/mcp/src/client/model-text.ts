@@ -1,6 +1,5 @@
 // Turns what came of a call into text for a model.
-import { LocalError } from "../jsonrpc/local-error.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ContentBlock } from "../protocol/content.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import { errorMessage } from "../jsonrpc/visible-text.js";

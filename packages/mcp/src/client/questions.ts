@@ -1,18 +1,15 @@
 // Answers a server's questions to the person, the model and the folders: only those that were declared.
-import { ErrorCode } from "../jsonrpc/error-codes.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
-import { readAnswer } from "../protocol/elicitation-answer.js";
+import { readAnswer } from "../protocol/elicitation-form.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import type { ElicitResult, RequestedSchema } from "../protocol/features/elicitation.js";
-import type { Root } from "../protocol/features/roots.js";
-import type { CreateMessageRequestParams } from "../protocol/features/sampling.js";
-import { checkToolUse } from "../protocol/sampling-rules.js";
-import type { ClientOptions } from "./connect-options.js";
-import type { Elicit, ElicitRequest, QuestionContext, Sample } from "./question-handlers.js";
+import type { Root } from "../protocol/features/input-required.js";
+import { checkToolUse, type CreateMessageRequestParams } from "../protocol/features/sampling.js";
+import type { ClientOptions, Elicit, ElicitRequest, QuestionContext, Sample } from "./options.js";
 import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
-import { isWebAddress } from "../protocol/params-check.js";
+import { isWebAddress } from "../protocol/method.js";
 
 /** A form a person can be asked to fill in. */
 const MOST_FIELDS = 100;

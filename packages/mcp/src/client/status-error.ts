@@ -1,5 +1,5 @@
 // The error a server answered with, and the HTTP status it came under.
-import { RpcError } from "../jsonrpc/rpc-error.js";
+import { RpcError } from "../jsonrpc/errors.js";
 
 export class StatusError extends RpcError {
   /** HTTP status of the response; undefined where the link has none. */

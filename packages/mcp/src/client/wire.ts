@@ -1,30 +1,25 @@
 // The way to one server for as long as the client lives: sends requests, and mends what can be mended without asking.
-import { clientCodec } from "../era/client-codecs.js";
-import { readError } from "../era/read-error.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { clientCodec } from "../era/codecs.js";
+import { readError } from "../era/read-result.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { restartDelay } from "../jsonrpc/restart-delay.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
-import type { Implementation } from "../protocol/implementation.js";
-import type { Dialer, ReconnectOptions } from "./connect-options.js";
+import type { Implementation } from "../protocol/capabilities.js";
+import type { Dialer, ReconnectOptions, Settings } from "./options.js";
 import type { Conversation, ConversationEvents, Sending } from "./conversation.js";
-import { Establishing } from "./establish.js";
-import type { Established } from "./established.js";
-import { supportedVersions } from "./facts.js";
-import { handshake } from "./handshake.js";
-import { pause } from "./pause.js";
-import type { Settings } from "./settings.js";
+import { Establishing, handshake } from "./negotiate.js";
+import { type Established, supportedVersions } from "./established.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** What the wire tells its client. */
-export interface WireEvents extends Omit<ConversationEvents, "ended"> {
+interface WireEvents extends Omit<ConversationEvents, "ended"> {
   warn(text: string): void;
   /** A new session or process stands where the old one was: whatever the old one remembered is gone. */
   reopened(): void;
 }
 
-export interface WireOptions {
+interface WireOptions {
   readonly settings: Settings;
   readonly events: WireEvents;
   readonly reconnect: ReconnectOptions | false | undefined;
@@ -238,4 +233,37 @@ async function inTime(reopening: Promise<Established>, { method, timeoutMs, sign
     "TIMEOUT",
     `${method} was not sent: the server could not be reached again within ${timeoutMs} ms`,
   );
+}
+
+// What keeps one subscription alive, in whichever era.
+
+export interface Keeper {
+  start(): void;
+  /** A new session or process has replaced the old one. */
+  reopened(): void;
+  /** Whether a change that came under this subscription id is for it. */
+  accepts(id: unknown): boolean;
+  acknowledged(id: unknown, honoured: JsonObject): void;
+  /** The server ended it. */
+  cancelled(id: RequestId): void;
+  stop(): Promise<void>;
+}
+
+// Waits for a while, or until a signal says otherwise.
+
+// Longer delays overflow the timer of every runtime and would fire at once.
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Resolves after the delay, or when the signal is aborted. Leaves no timer and no listener. */
+export function pause(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, Math.min(delayMs, LONGEST_MS));
+    signal?.addEventListener("abort", done);
+    if (signal?.aborted) done();
+  });
 }

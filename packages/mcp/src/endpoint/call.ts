@@ -1,11 +1,10 @@
 // One request in service: what was asked, by whom, and how it ends.
-import type { Carrier } from "../jsonrpc/carrier.js";
-import { type Identity, identityOf } from "../jsonrpc/identity.js";
-import type { JsonObject, RequestId } from "../jsonrpc/message.js";
+import { type Carrier, type Identity, identityOf } from "../jsonrpc/transport.js";
+import { type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
 import type { Peer } from "../jsonrpc/peer.js";
-import { notificationText } from "../jsonrpc/respond.js";
 import type { MethodRecord } from "../protocol/method.js";
-import type { Caller } from "./caller.js";
+import type { Codec } from "../era/codec.js";
+import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 
 /** Stands for every method that is not the specification's: nothing is known of it, so nothing is checked or projected. */
 const CUSTOM_METHOD: MethodRecord = {
@@ -122,4 +121,70 @@ export class Call {
     if (projected === undefined) return undefined;
     return this.carrier.write(notificationText(method, projected), "notification");
   }
+}
+
+// Answers of handlers: a plain result, or one whose JSON text is ready.
+
+const ENCODER = new TextEncoder();
+
+/** A result that knows its own JSON text, so that lists are serialised once and not once a request. */
+export class ReadyResult {
+  readonly #text: (codec: Codec) => string;
+  readonly #bytes = new Map<Codec, Uint8Array>();
+
+  /** `text` gives the same text whenever it is asked for the same codec. */
+  constructor(text: (codec: Codec) => string) {
+    this.#text = text;
+  }
+
+  textFor(codec: Codec): string {
+    return this.#text(codec);
+  }
+
+  /** The text as UTF-8, encoded once. */
+  bytesFor(codec: Codec): Uint8Array {
+    let bytes = this.#bytes.get(codec);
+    if (bytes === undefined) {
+      bytes = ENCODER.encode(this.#text(codec));
+      this.#bytes.set(codec, bytes);
+    }
+    return bytes;
+  }
+}
+
+/** What a handler gives: the neutral result in the newest revision's shape. */
+export type Answer = JsonObject | ReadyResult;
+
+export type MaybePromise<T> = T | Promise<T>;
+
+// The caller of a request: who asks, in which revision, with which capabilities and log level.
+
+/** Log level of a caller that wants no log messages: above every level's index. */
+export const NO_LOGS: number = Number.POSITIVE_INFINITY;
+
+/**
+ * Who asks. In the handshake era one object lives as long as the session and `logging/setLevel` moves its level;
+ * in the stateless era every request brings its own, and nothing of it may be remembered.
+ */
+export interface Caller {
+  readonly codec: Codec;
+  readonly capabilities: ClientCapabilities;
+  /** The client's name for itself: for display and logs, never for decisions. */
+  readonly client: Implementation | undefined;
+  /** Index of the lowest level the caller wants to receive; {@link NO_LOGS} for none. */
+  logLevel: number;
+}
+
+// Exceptions nobody expected: the peer gets an id, the log gets the text.
+
+/** What the peer may know of an exception: an id under which the log has the rest. */
+interface UnexpectedFault {
+  readonly id: string;
+  readonly message: string;
+}
+
+/** Names an unexpected exception without saying anything of it. */
+export function unexpected(): UnexpectedFault {
+  const id = crypto.randomUUID().slice(0, 8);
+  return { id, message: `Internal error (error id ${id}; the server's log has the details)` };
 }

@@ -1,15 +1,9 @@
 // Dispatch: from a request to its handler, and from the outcome to the answer on the wire.
-import { ErrorCode } from "../jsonrpc/error-codes.js";
-import { isJsonObject } from "../jsonrpc/message.js";
-import { failureText, successPieces, successText } from "../jsonrpc/respond.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
-import type { ServerCapabilities } from "../protocol/capabilities.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { failureText, isJsonObject, successPieces, successText } from "../jsonrpc/message.js";
+import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
-import type { Implementation } from "../protocol/implementation.js";
-import { type Answer, ReadyResult } from "./answer.js";
-import type { Call, Cancellation } from "./call.js";
-import { type Handler, type Middleware, runChain } from "./middleware.js";
-import { unexpected } from "./unexpected.js";
+import { type Answer, type Call, type Cancellation, type MaybePromise, ReadyResult, unexpected } from "./call.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Ready results from this length on are sent as bytes where a carrier takes them; shorter ones are quicker as text. */
@@ -18,7 +12,7 @@ const WORTH_ENCODING = 16 * 1024;
 const WORTH_PARTING = 64 * 1024;
 
 /** What a dispatcher needs to know of its role. */
-export interface DispatcherOptions {
+interface DispatcherOptions {
   readonly identity: Implementation;
   /** Handlers of the specification's methods; which of them exist is the revision's business. */
   readonly handlers: ReadonlyMap<string, Handler>;
@@ -160,4 +154,43 @@ export class Dispatcher {
     this.#options.onError(error, call, fault.id);
     return new RpcError(ErrorCode.InternalError, fault.message, { errorId: fault.id });
   }
+}
+
+// Middleware: functions around every request, outermost first.
+
+/** Serves one method. */
+export type Handler = (call: Call) => MaybePromise<Answer>;
+
+/**
+ * Goes on with the request: to the next middleware, at the end to the handler. Throws a TypeError at its second call, so
+ * that nothing runs twice.
+ */
+export type Next = () => Promise<Answer>;
+
+/**
+ * Wraps every request. It may answer by itself, refuse by throwing an `RpcError`, or pass on what `next()` gives.
+ * Interactive requests of the stateless era pass through it once a round.
+ */
+export type Middleware = (call: Call, next: Next) => MaybePromise<Answer>;
+
+/** Runs a call through the middleware from `index` on, then through its handler. */
+export function runChain(
+  chain: readonly Middleware[],
+  index: number,
+  call: Call,
+  handler: Handler,
+): MaybePromise<Answer> {
+  const middleware = chain[index];
+  if (middleware === undefined) return handler(call);
+  let gone = false;
+  return middleware(call, () => {
+    if (gone) throw new TypeError(`next() was called a second time for ${call.method}: the request runs once`);
+    gone = true;
+    return goOn(chain, index + 1, call, handler);
+  });
+}
+
+/** `runChain` as a promise: what it throws is a rejection. */
+async function goOn(chain: readonly Middleware[], index: number, call: Call, handler: Handler): Promise<Answer> {
+  return runChain(chain, index, call, handler);
 }

@@ -1,7 +1,7 @@
 // The public surface of what authorization needs of Node: a browser, a file for tokens, a fetch that keeps off private addresses.
-export type { FileLockOptions } from "../node/file-lock.js";
+export type { FileLockOptions } from "../node/token-file.js";
 export { guardedFetch, type GuardedFetchOptions } from "../node/guarded-fetch.js";
-export { openBrowser, type OpenBrowserOptions } from "../node/open-browser.js";
+export { openBrowser, type OpenBrowserOptions } from "../node/user-authorization.js";
 export { tokenFile } from "../node/token-file.js";
 export { userAuthorization, type UserAuthorizationOptions } from "../node/user-authorization.js";
 export {
@@ -9,4 +9,4 @@ export {
   type BrowserRedirectOptions,
   pastedRedirect,
   type PastedRedirectOptions,
-} from "../node/user-redirect.js";
+} from "../node/user-authorization.js";

@@ -23,12 +23,12 @@ export {
   type IdentityProvider,
 } from "../auth/client/enterprise-managed.js";
 export { oauth, type OAuthOptions } from "../auth/client/oauth.js";
-export { headlessRedirect, type OpenRedirect, type Redirect, redirectTo } from "../auth/client/redirect.js";
+export { headlessRedirect, type OpenRedirect, type Redirect, redirectTo } from "../auth/client/authorization-code.js";
 export type { PreRegistered, Registration } from "../auth/client/registration.js";
-export type { DpopUse } from "../auth/client/renewal.js";
-export type { ServerMetadata } from "../auth/client/server-metadata.js";
+export type { DpopUse } from "../auth/client/token-authorizer.js";
+export type { ServerMetadata } from "../auth/client/discovery.js";
 export type { AuthorizerOptions, TokenAuthorizer } from "../auth/client/token-authorizer.js";
-export { workloadIdentity, type WorkloadIdentityOptions } from "../auth/client/workload-identity.js";
+export { workloadIdentity, type WorkloadIdentityOptions } from "../auth/client/enterprise-managed.js";
 export type { FetchLike } from "../auth/fetch-json.js";
-export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
-export { LocalError } from "../jsonrpc/local-error.js";
+export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/transport.js";
+export { LocalError } from "../jsonrpc/errors.js";

@@ -1,16 +1,16 @@
 // The public surface of authorization: who may call a server over HTTP.
-export { anyOf } from "../auth/any-of.js";
+export { anyOf } from "../auth/authenticator.js";
 export type { Admission, Authenticator, AuthOutcome, AuthRequest, Refusal } from "../auth/authenticator.js";
 export type { Claims } from "../auth/claims.js";
 export { type DpopOptions, type DpopVerifier, dpopVerifier, type ProofOutcome } from "../auth/dpop.js";
-export type { NonceSource } from "../auth/dpop-nonce.js";
+export type { NonceSource } from "../auth/dpop.js";
 export type { FetchLike, FetchOptions } from "../auth/fetch-json.js";
 export { introspectionAuthenticator, type IntrospectionOptions } from "../auth/introspection.js";
 export { jwtAuthenticator, type JwtOptions } from "../auth/jwt.js";
 export type { JsonWebKeySet } from "../auth/key-set.js";
-export { refusalReply, type RefusalReason, type RefusalReply, type Scheme } from "../auth/refusal.js";
-export { memoryReplayStore, type ReplayStore, type ReplayVerdict } from "../auth/replay-table.js";
-export { type GateRefusal, requestGate, type RequestGate, type RequestHead } from "../auth/request-gate.js";
+export { refusalReply, type RefusalReason, type RefusalReply, type Scheme } from "../auth/authenticator.js";
+export { memoryReplayStore, type ReplayStore, type ReplayVerdict } from "../auth/dpop.js";
+export { type GateRefusal, requestGate, type RequestGate, type RequestHead } from "../auth/resource-metadata.js";
 export {
   type ProtectedResource,
   protectedResource,
@@ -32,7 +32,7 @@ export {
   type TokenVerdict,
   type TokenVerifier,
 } from "../auth/token-authenticator.js";
-export type { Identity } from "../jsonrpc/identity.js";
+export type { Identity } from "../jsonrpc/transport.js";
 export {
   type WellKnown,
   wellKnown,

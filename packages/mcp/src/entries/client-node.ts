@@ -1,13 +1,13 @@
 // The public surface of the client on Node: beside what `/client` gives, it starts commands and keeps connections.
 export { Client } from "../client/client.js";
-export { ConnectError } from "../client/connect-error.js";
-export { LocalError } from "../jsonrpc/local-error.js";
-export { RpcError } from "../jsonrpc/rpc-error.js";
-export type { CloseTimeouts } from "../node/child-ending.js";
+export { ConnectError } from "../client/established.js";
+export { LocalError } from "../jsonrpc/errors.js";
+export { RpcError } from "../jsonrpc/errors.js";
+export type { CloseTimeouts } from "../node/child-tree.js";
 export type { Environment } from "../node/child-environment.js";
 export { type ChildCommand, childLink } from "../node/child-link.js";
 export { nodeRequester } from "../node/http-requester.js";
-export type { NodeRequesterOptions } from "../node/http-requester-pool.js";
+export type { NodeRequesterOptions } from "../node/http-requester.js";
 export {
   connect,
   type NodeConnectOptions,

@@ -1,28 +1,28 @@
 // The public surface of the client: connects by URL, in memory, or over a link of one's own, on every runtime.
-export type { CallOptions, Progress } from "../client/call-options.js";
-export type { Change } from "../client/change.js";
+export type { CallOptions, Progress } from "../client/options.js";
+export type { Change } from "../client/options.js";
 export { Client } from "../client/client.js";
-export type { CompleteOptions, Completion } from "../client/completion.js";
-export { type Attempt, ConnectError } from "../client/connect-error.js";
-export type { ClientOptions, Dialer, ReconnectOptions } from "../client/connect-options.js";
-export type { Listing } from "../client/listing.js";
+export type { CompleteOptions, Completion } from "../client/lists.js";
+export { type Attempt, ConnectError } from "../client/established.js";
+export type { ClientOptions, Dialer, ReconnectOptions } from "../client/options.js";
+export type { Listing } from "../client/lists.js";
 export type { LogMessage } from "../client/log-ring.js";
 export { type ModelBlock, type ModelText, toModelText } from "../client/model-text.js";
 export type { PingOptions } from "../client/pinger.js";
-export type { Elicit, ElicitRequest, QuestionContext, Sample } from "../client/question-handlers.js";
+export type { Elicit, ElicitRequest, QuestionContext, Sample } from "../client/options.js";
 export { type CachedResult, type CacheOptions, MemoryResults, type ResultStore } from "../client/response-cache.js";
-export type { Subscription, Watched } from "../client/subscription.js";
-export type { TaskHandle } from "../client/task-handle.js";
+export type { Subscription, Watched } from "../client/subscriptions.js";
+export type { TaskHandle } from "../client/tasks.js";
 export type { TaskOptions } from "../client/tasks.js";
-export { MemoryVerdicts, type Verdict, type VerdictStore } from "../client/verdicts.js";
-export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
-export type { Agreement, ArrivalInfo, Link, LinkSink, Outgoing } from "../jsonrpc/link.js";
-export { LocalError } from "../jsonrpc/local-error.js";
-export { RpcError } from "../jsonrpc/rpc-error.js";
+export { MemoryVerdicts, type Verdict, type VerdictStore } from "../client/versions.js";
+export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/transport.js";
+export type { Agreement, ArrivalInfo, Link, LinkSink, Outgoing } from "../jsonrpc/transport.js";
+export { LocalError } from "../jsonrpc/errors.js";
+export { RpcError } from "../jsonrpc/errors.js";
 export type { ClientCapabilities, ServerCapabilities } from "../protocol/capabilities.js";
 export type { ContentBlock } from "../protocol/content.js";
 export { McpErrorCode } from "../protocol/error-codes.js";
-export type { Task, TaskStatus } from "../protocol/extensions/task.js";
+export type { Task, TaskStatus } from "../protocol/extensions/tasks.js";
 export type { CompletionReference } from "../protocol/features/completion.js";
 export type {
   ElicitRequestFormParams,
@@ -34,18 +34,18 @@ export type {
 export type { LoggingLevel } from "../protocol/features/logging.js";
 export type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
 export type { ReadResourceResult } from "../protocol/features/resources.js";
-export type { Root } from "../protocol/features/roots.js";
+export type { Root } from "../protocol/features/input-required.js";
 export type {
   CreateMessageRequestParams,
   CreateMessageResult,
   SamplingMessage,
 } from "../protocol/features/sampling.js";
 export type { CallToolResult } from "../protocol/features/tools.js";
-export type { Implementation } from "../protocol/implementation.js";
-export type { Resource, ResourceContents, ResourceTemplate } from "../protocol/resource.js";
-export type { Tool, ToolAnnotations } from "../protocol/tool.js";
+export type { Implementation } from "../protocol/capabilities.js";
+export type { Resource, ResourceContents, ResourceTemplate } from "../protocol/features/resources.js";
+export type { Tool, ToolAnnotations } from "../protocol/features/tools.js";
 export type { TemplateValues } from "../protocol/uri-template/expand.js";
 export { connect, type ConnectOptions, type ConnectTarget, type HttpConnectOptions } from "../serve/connect.js";
 export type { FetchLike } from "../transport/http-client/fetch-requester.js";
-export type { HttpClientLimits } from "../transport/http-client/http-client-limits.js";
+export type { HttpClientLimits } from "../transport/http-client/http-caller.js";
 export type { HttpReply, HttpRequest, HttpRequester } from "../transport/http-client/http-requester.js";

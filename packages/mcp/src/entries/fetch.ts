@@ -1,6 +1,6 @@
 // The public surface for runtimes that speak fetch.
 export type { Answers } from "../transport/http/alone-carrier.js";
-export type { EventStore, StoredEvent } from "../transport/http/event-store.js";
+export type { EventStore, StoredEvent } from "../transport/http/resumable-stream.js";
 export type { HttpRequestHead } from "../transport/http/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,
@@ -12,7 +12,7 @@ export {
   type RateLimits,
   type SessionLimits,
 } from "../transport/http/http-limits.js";
-export type { Identity } from "../jsonrpc/identity.js";
+export type { Identity } from "../jsonrpc/transport.js";
 export type { Authenticate, Entrance, HttpAdmission } from "../transport/http/http-site.js";
 export type { RateOptions } from "../transport/http/rate-gate.js";
 export type { HttpRefusal } from "../transport/http/replies.js";

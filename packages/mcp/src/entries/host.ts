@@ -1,15 +1,8 @@
 // The public surface of the host: many servers under one roof, reached by URL or in this program, on every runtime.
-export type { BreakerOptions } from "../host/breaker.js";
+export type { BreakerOptions } from "../host/managed-server.js";
 export type { CallDecision, CallRequest, ResultCheck } from "../host/call-gate.js";
-export type { LoggedCall } from "../host/call-log.js";
-export type {
-  EntryKind,
-  HostEntry,
-  HostPrompt,
-  HostResource,
-  HostTemplate,
-  HostTool,
-} from "../host/catalogue-entry.js";
+export type { LoggedCall } from "../host/call-gate.js";
+export type { EntryKind, HostEntry, HostPrompt, HostResource, HostTemplate, HostTool } from "../host/catalogue.js";
 export {
   type ConfigInput,
   type ConfigProblem,
@@ -17,22 +10,22 @@ export {
   parseServersConfig,
   type ServersConfig,
 } from "../host/config/config-servers.js";
-export { updateServer } from "../host/config/update-config.js";
+export { updateServer } from "../host/config/json-tree.js";
 export { type Expanded, expandServer, type Variables } from "../host/config/variables.js";
 export type { ApprovalStore, Authorize, AuthorizeRequest } from "../host/consent.js";
 export type { HostReference, ReadOptions } from "../host/host.js";
 export type { HostEvent } from "../host/host-event.js";
-export type { AddOptions, HostClientOptions, HostOptions } from "../host/host-options.js";
+export type { AddOptions, HostClientOptions, HostOptions } from "../host/options.js";
 export type { CommandTarget, HostTarget, UrlTarget } from "../host/host-target.js";
 export { type IconOptions, loadIcon, type LoadedIcon } from "../host/icons.js";
 export type { Launch } from "../host/launch.js";
-export type { LoadOptions, LoadProblem, LoadReport } from "../host/load-options.js";
-export { qualifiedName } from "../host/qualified-name.js";
+export type { LoadOptions, LoadProblem, LoadReport } from "../host/options.js";
+export { qualifiedName } from "../host/catalogue.js";
 export type { HostElicit, HostQuestion } from "../host/questions.js";
-export type { RootsOptions, RootsRequest, RootsSource } from "../host/roots.js";
-export type { HostModel, SamplingContext, SamplingOptions, SamplingReview } from "../host/sampling.js";
-export type { Search } from "../host/search.js";
-export { type AvailableModel, type ModelMapping, selectModel } from "../host/select-model.js";
-export type { ServerState, ServerStatus } from "../host/server-status.js";
-export { LocalError } from "../jsonrpc/local-error.js";
+export type { RootsOptions, RootsRequest, RootsSource } from "../host/questions.js";
+export type { HostModel, SamplingContext, SamplingOptions, SamplingReview } from "../host/questions.js";
+export type { Search } from "../host/catalogue.js";
+export { type AvailableModel, type ModelMapping, selectModel } from "../host/questions.js";
+export type { ServerState, ServerStatus } from "../host/managed-server.js";
+export { LocalError } from "../jsonrpc/errors.js";
 export { Host, type WebHostOptions } from "../serve/host.js";

@@ -1,6 +1,6 @@
 // The public surface for HTTP on Node.
 export type { Answers } from "../transport/http/alone-carrier.js";
-export type { EventStore, StoredEvent } from "../transport/http/event-store.js";
+export type { EventStore, StoredEvent } from "../transport/http/resumable-stream.js";
 export type { HttpRequestHead } from "../transport/http/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,
@@ -12,11 +12,11 @@ export {
   type RateLimits,
   type SessionLimits,
 } from "../transport/http/http-limits.js";
-export type { Identity } from "../jsonrpc/identity.js";
+export type { Identity } from "../jsonrpc/transport.js";
 export type { Authenticate, Entrance, HttpAdmission } from "../transport/http/http-site.js";
 export type { RateOptions } from "../transport/http/rate-gate.js";
 export type { HttpRefusal } from "../transport/http/replies.js";
 export type { HttpAuthorization, RefusedRequest } from "../serve/http-authorization.js";
-export type { HttpPage, HttpPageReply } from "../transport/http/page-route.js";
+export type { HttpPage, HttpPageReply } from "../transport/http/http-site.js";
 export type { HttpOptions } from "../serve/http-endpoint.js";
 export { type HttpServing, type HttpStats, serveHttp, type ServeHttpOptions } from "../serve/http.js";

@@ -1,8 +1,8 @@
 // The package's `/jsonrpc` subpath: JSON-RPC 2.0 for those who write a transport or a dialect of their own.
-export type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
-export { ErrorCode } from "../jsonrpc/error-codes.js";
+export type { Carrier, OutgoingKind } from "../jsonrpc/transport.js";
+export { ErrorCode } from "../jsonrpc/errors.js";
 export { DEFAULT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
-export { LocalError } from "../jsonrpc/local-error.js";
+export { LocalError } from "../jsonrpc/errors.js";
 export type {
   ErrorObject,
   FailureMessage,
@@ -13,7 +13,7 @@ export type {
   RequestMessage,
   SuccessMessage,
 } from "../jsonrpc/message.js";
-export { ParseFault } from "../jsonrpc/parse-fault.js";
+export { ParseFault } from "../jsonrpc/parse.js";
 export { parseJson } from "../jsonrpc/parse.js";
-export { RpcError } from "../jsonrpc/rpc-error.js";
+export { RpcError } from "../jsonrpc/errors.js";
 export type { Excerpt, MessageSink, Transport } from "../jsonrpc/transport.js";

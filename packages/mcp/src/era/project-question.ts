@@ -1,14 +1,20 @@
 // Projects what a server asks its client: forms, pages to open, completions of the client's model, roots.
-import { LocalError } from "../jsonrpc/local-error.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import type {
   ElicitRequestFormParams,
   ElicitRequestParams,
   ElicitRequestURLParams,
+  PrimitiveSchemaDefinition,
+  RequestedSchema,
+  TitledChoice,
 } from "../protocol/features/elicitation.js";
-import type { CreateMessageRequestParams } from "../protocol/features/sampling.js";
-import type { Revision } from "../protocol/revisions/revision.js";
-import { projectForm } from "./project-form.js";
-import { projectSampling } from "./project-sampling.js";
+import { blocksOf, type CreateMessageRequestParams, type SamplingMessage } from "../protocol/features/sampling.js";
+import type { ElicitationRules, Revision } from "../protocol/revisions/revision.js";
+import { optionKey } from "../protocol/elicitation-form.js";
+import type { JsonObject } from "../jsonrpc/message.js";
+import type { SamplingMessageContentBlock, ToolResultContent } from "../protocol/content.js";
+import { projectBlock, projectContent, projectStructured } from "./project-result.js";
+import { pick, projectTool } from "./project-items.js";
 
 /** Params of a question. Throws a LocalError with code `NOT_EXPRESSIBLE` when the revision cannot put it. */
 export function projectQuestion(revision: Revision, method: string, params: object): object {
@@ -41,4 +47,94 @@ function projectFormParams({ elicitation }: Revision, params: ElicitRequestFormP
 
 function notExpressible({ date }: Revision, what: string): LocalError {
   return new LocalError("NOT_EXPRESSIBLE", `The client speaks ${date}, in which ${what}`);
+}
+
+// Projects a form for clients whose revision knows fewer kinds of fields.
+
+/** The form with the fields the revision has; the same object when it has them all. */
+function projectForm(rules: ElicitationRules, form: RequestedSchema): RequestedSchema {
+  if (rules.arrays && rules.titledEnums && rules.allDefaults) return form;
+  const properties: RequestedSchema["properties"] = {};
+  const required: string[] = [];
+  for (const [name, field] of Object.entries(form.properties)) {
+    const fields = field.type === "array" ? oneSwitchEach(name, field) : { [name]: plainField(field) };
+    Object.assign(properties, fields);
+    if (form.required?.includes(name)) required.push(...Object.keys(fields));
+  }
+  return { type: "object", properties, ...(form.required && { required }) };
+}
+
+/** Titles travel as `enumNames`; defaults stay on booleans only. */
+function plainField(field: PrimitiveSchemaDefinition): PrimitiveSchemaDefinition {
+  if (field.type === "boolean") return field;
+  const { default: _, ...rest } = field;
+  if (!("oneOf" in rest)) return rest;
+  const { oneOf, ...described } = rest;
+  return { ...described, enum: oneOf.map((choice) => choice.const), enumNames: oneOf.map((choice) => choice.title) };
+}
+
+/** A field of several choices becomes a switch for each choice; `readAnswer` folds them back. */
+function oneSwitchEach(
+  name: string,
+  field: Extract<PrimitiveSchemaDefinition, { type: "array" }>,
+): RequestedSchema["properties"] {
+  const chosen = field.default ?? [];
+  const heading = field.title ?? name;
+  const description = field.description === undefined ? {} : { description: field.description };
+  const switches = choicesOf(field.items).map(({ const: value, title }) => [
+    optionKey(name, value),
+    { type: "boolean", title: `${heading}: ${title}`, ...description, default: chosen.includes(value) },
+  ]);
+  return Object.fromEntries(switches) as RequestedSchema["properties"];
+}
+
+function choicesOf(items: { enum: readonly string[] } | { anyOf: readonly TitledChoice[] }): readonly TitledChoice[] {
+  return "anyOf" in items ? items.anyOf : items.enum.map((value) => ({ const: value, title: value }));
+}
+
+// Projects a sampling request: tools, several blocks in one message and audio came later than sampling itself.
+
+/** Params of `sampling/createMessage`. Throws a LocalError with code `NOT_EXPRESSIBLE` when tools are used where there are none. */
+function projectSampling(revision: Revision, params: CreateMessageRequestParams): JsonObject {
+  const { tools, toolChoice } = params;
+  if ((tools !== undefined || toolChoice !== undefined) && !revision.sampling.tools) throw toolsUnknown(revision);
+  const copy = pick(params, revision.fields.createMessage);
+  copy["messages"] = params.messages.flatMap((message) => projectMessage(revision, message));
+  if (tools !== undefined) copy["tools"] = tools.map((tool) => projectTool(revision, tool));
+  return copy;
+}
+
+/** Where a message holds one block only, several become messages of the same role in a row. */
+function projectMessage(revision: Revision, message: SamplingMessage): JsonObject[] {
+  const { contentArrays } = revision.sampling;
+  const blocks = blocksOf(message).map((block) => projectSamplingBlock(revision, block));
+  const rest = pick(message, revision.fields.samplingMessage);
+  if (contentArrays) return [{ ...rest, content: Array.isArray(message.content) ? blocks : blocks[0] }];
+  return blocks.map((content) => ({ ...rest, content }));
+}
+
+function projectSamplingBlock(revision: Revision, block: SamplingMessageContentBlock): unknown {
+  switch (block.type) {
+    case "tool_use":
+      if (!revision.sampling.tools) throw toolsUnknown(revision);
+      return block;
+    case "tool_result":
+      if (!revision.sampling.tools) throw toolsUnknown(revision);
+      return projectToolResult(revision, block);
+    case "audio":
+      if (!revision.sampling.audio)
+        return { type: "text", text: `[audio, ${block.mimeType}: cannot be sent to this client]` };
+      return projectBlock(revision, block);
+    default:
+      return projectBlock(revision, block);
+  }
+}
+
+function projectToolResult(revision: Revision, block: ToolResultContent): object {
+  const fitting = projectStructured(revision, block);
+  return { ...fitting, content: projectContent(revision, fitting.content) };
+}
+
+function toolsUnknown({ date }: Revision): LocalError {
+  return new LocalError("NOT_EXPRESSIBLE", `The client speaks ${date}, in which sampling has no tools`);
 }

@@ -3,9 +3,9 @@ import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { PromptMessage } from "../protocol/features/prompts.js";
 import type { ResultKind } from "../protocol/method.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { invalidResponse } from "./invalid-response.js";
-import { readBlock, readContent } from "./read-content.js";
-import { readCreatedTask, readTask } from "./read-task.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { type ContentBlock, type FlatResource, nestResource } from "../protocol/content.js";
+import { McpErrorCode } from "../protocol/error-codes.js";
 
 type Reading = (method: string, result: JsonObject, revision: Revision) => JsonObject;
 
@@ -85,4 +85,93 @@ function list(method: string, result: JsonObject, member: string): JsonObject {
 
 function unchanged(_method: string, result: JsonObject): JsonObject {
   return result;
+}
+
+// The error of an answer that is valid JSON-RPC and still no answer to what was asked.
+
+/** `what` completes the sentence: `its content is no array`. */
+export function invalidResponse(method: string, what: string): LocalError {
+  const text = `The server's answer to ${method} cannot be used: ${what}. This is a fault of the server; report it there.`;
+  return new LocalError("INVALID_RESPONSE", text);
+}
+
+// Reads content blocks a server wrote: flat resource blocks become nested ones, what is no block is refused.
+
+/** The same array when nothing had to change. Blocks of kinds nobody knows yet are kept. */
+function readContent(method: string, content: unknown): readonly ContentBlock[] {
+  if (!Array.isArray(content)) throw invalidResponse(method, "its content is no array");
+  for (let i = 0; i < content.length; i++) {
+    if (readBlock(method, content[i]) !== content[i]) return content.map((block) => readBlock(method, block));
+  }
+  return content as ContentBlock[];
+}
+
+function readBlock(method: string, block: unknown): ContentBlock {
+  if (!isJsonObject(block)) throw invalidResponse(method, "a content block is no object");
+  const { type } = block;
+  if (type === "text") {
+    if (typeof block["text"] !== "string") throw invalidResponse(method, "a text block has no text");
+  } else if (type === "resource") {
+    return isFlat(block) ? nestResource(block as unknown as FlatResource) : (block as unknown as ContentBlock);
+  } else if (typeof type !== "string") {
+    throw invalidResponse(method, "a content block has no type");
+  }
+  return block as unknown as ContentBlock;
+}
+
+function isFlat(block: JsonObject): boolean {
+  return block["resource"] === undefined && typeof block["uri"] === "string";
+}
+
+// Reads errors: codes that mean the same in different revisions, and in the documents servers were written from, become one.
+
+/** By method: codes other than -32602 that say "there is no such thing". */
+const NOT_FOUND: Readonly<Record<string, readonly number[]>> = {
+  "resources/read": [McpErrorCode.ResourceNotFound, -32001],
+  "resources/subscribe": [McpErrorCode.ResourceNotFound, -32001],
+  "tools/call": [-32002],
+  "prompts/get": [-32003],
+};
+
+/**
+ * The error with the code 2026-07-28 has for it. `data.originalCode` tells what the server sent where that was another;
+ * an unknown resource has `data.uri`.
+ */
+export function readError(method: string, params: JsonObject | undefined, error: RpcError): RpcError {
+  const { code, message, data } = error;
+  if (NOT_FOUND[method]?.includes(code) !== true) return error;
+  const given = isJsonObject(data) ? data : {};
+  const uri = params?.["uri"];
+  const about = typeof uri === "string" ? { uri } : {};
+  return new RpcError(ErrorCode.InvalidParams, message, { ...about, ...given, originalCode: code });
+}
+
+// Reads tasks of both shapes into that of the 2026-07-28 extension.
+
+const STATUSES: ReadonlySet<unknown> = new Set(["working", "input_required", "completed", "failed", "cancelled"]);
+
+/** The answer `{ task }` of 2025-11-25 as one that announces a task. */
+function readCreatedTask(method: string, result: JsonObject): JsonObject {
+  const task = neutral(method, result["task"] as JsonObject);
+  const { _meta } = result;
+  return { ...task, resultType: "task", ...(_meta === undefined ? {} : { _meta }) };
+}
+
+/** A task as `tasks/get` shows it. Some servers nest it under `task`. */
+function readTask(method: string, result: JsonObject, { rules }: Revision): JsonObject {
+  const nested = result["taskId"] === undefined && isJsonObject(result["task"]) ? result["task"] : result;
+  return rules.tasks === "requested" ? neutral(method, nested) : checked(method, nested);
+}
+
+function neutral(method: string, task: JsonObject): JsonObject {
+  // What a later era asks and answers in a task comes in requests of their own here.
+  const { ttl, pollInterval, pollIntervalMs: _, inputRequests: _questions, ...rest } = task;
+  const interval = typeof pollInterval === "number" ? { pollIntervalMs: pollInterval } : {};
+  return checked(method, { ...rest, ttlMs: ttl ?? null, ...interval });
+}
+
+function checked(method: string, task: JsonObject): JsonObject {
+  if (typeof task["taskId"] !== "string") throw invalidResponse(method, "the task has no taskId");
+  if (!STATUSES.has(task["status"])) throw invalidResponse(method, "the task has no status anybody knows");
+  return task;
 }

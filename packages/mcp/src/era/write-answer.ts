@@ -1,11 +1,11 @@
 // Writes a client's answers to a server's questions as a revision knows them.
 import type { JsonObject } from "../jsonrpc/message.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { CreateMessageResult } from "../protocol/features/sampling.js";
-import type { ListRootsResult } from "../protocol/features/roots.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { type CreateMessageResult, normalStopReason } from "../protocol/features/sampling.js";
+import type { ListRootsResult } from "../protocol/features/input-required.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { normalStopReason } from "../protocol/sampling-rules.js";
-import { pick } from "./project-members.js";
+import { pick } from "./project-items.js";
+import type { ClientCapabilities } from "../protocol/capabilities.js";
 
 /** Throws a LocalError with code NOT_EXPRESSIBLE when the revision cannot carry the answer. */
 export function writeAnswer(revision: Revision, method: string, result: object): object {
@@ -39,4 +39,25 @@ function message(revision: Revision, result: CreateMessageResult): object {
     throw new LocalError("NOT_EXPRESSIBLE", text);
   }
   return { ...copy, content: content[0] };
+}
+
+// Writes a client's capabilities as one revision knows them.
+
+/** The capabilities a client may declare in the revision. Unknown members stay: the object is open. */
+export function projectClientCapabilities(revision: Revision, capabilities: ClientCapabilities): ClientCapabilities {
+  const { roots, sampling, elicitation, tasks, ...rest } = capabilities;
+  const stateless = revision.era === "stateless";
+  const copy: ClientCapabilities = { ...rest };
+  if (roots !== undefined) copy.roots = stateless ? withoutListChanged(roots) : roots;
+  if (sampling !== undefined) copy.sampling = revision.sampling.tools ? sampling : {};
+  if (elicitation !== undefined && revision.elicitation.form) {
+    copy.elicitation = revision.elicitation.url ? elicitation : {};
+  }
+  if (tasks !== undefined && revision.rules.tasks === "requested") copy.tasks = tasks;
+  return copy;
+}
+
+function withoutListChanged(roots: object): object {
+  const { listChanged: _, ...rest } = roots as { listChanged?: boolean };
+  return rest;
 }

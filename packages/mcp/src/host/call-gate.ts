@@ -1,14 +1,12 @@
 // Every call of a tool passes here: shown to somebody, made, and its result looked at before a model sees it.
-import type { CallOptions } from "../client/call-options.js";
+import type { CallOptions } from "../client/options.js";
 import type { Client } from "../client/client.js";
-import { LocalError } from "../jsonrpc/local-error.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
 import { visibleText } from "../jsonrpc/visible-text.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
-import { CallLog } from "./call-log.js";
-import type { HostTool } from "./catalogue-entry.js";
-import { decided, DECISION_TIMEOUT_MS, messageOf } from "./decision.js";
+import type { HostTool } from "./catalogue.js";
+import { decided, DECISION_TIMEOUT_MS, messageOf } from "./consent.js";
 import type { HostEvent } from "./host-event.js";
 
 /** A call before it is made. */
@@ -35,7 +33,7 @@ export interface ResultCheck extends HostTool {
   readonly signal: AbortSignal;
 }
 
-export interface CallGateOptions {
+interface CallGateOptions {
   /** Without it only read-only tools of trusted servers are called. */
   readonly onCall?: ((call: CallRequest) => CallDecision | Promise<CallDecision>) | undefined;
   /** Gives the result to pass on, changed or not; undefined withholds it. */
@@ -47,7 +45,7 @@ export interface CallGateOptions {
 }
 
 /** How the gate finds a tool; asked again after the decision. */
-export interface ToolSource {
+interface ToolSource {
   tool(name: string): HostTool | undefined;
   /** The connection and whether its server is trusted; undefined when it is not up. */
   server(name: string): { readonly client: Client; readonly trusted: boolean } | undefined;
@@ -192,4 +190,42 @@ function unknownTool(name: string): LocalError {
 function outcomeOf(error: unknown): string {
   if (error instanceof LocalError) return { DENIED: "denied", WITHHELD: "withheld" }[error.code] ?? error.code;
   return error instanceof RpcError ? `error ${error.code}` : messageOf(error);
+}
+
+// Keeps what was called, with what, and what came of it.
+
+export interface LoggedCall {
+  /** Counts up from 1 in each host. */
+  readonly id: number;
+  readonly tool: string;
+  readonly server: string;
+  /** What it was called with, or would have been, as JSON; long ones are cut. */
+  readonly args: string;
+  /** Whether somebody changed the arguments first. */
+  readonly edited: boolean;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  readonly durationMs: number;
+  /** `ok`, `tool error` (the result says so), `denied`, `withheld` (after it ran), or the code of the error. */
+  readonly outcome: string;
+}
+
+/** Enough to see what an agent did in a long conversation. */
+const MOST_LOGGED_CALLS = 500;
+const MOST_CHARACTERS = 2_000;
+
+class CallLog {
+  readonly #calls: LoggedCall[] = [];
+
+  add({ args, ...rest }: Omit<LoggedCall, "args"> & { readonly args: JsonObject }): void {
+    const text = JSON.stringify(args);
+    const shown = text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text;
+    this.#calls.push({ ...rest, args: shown });
+    if (this.#calls.length > MOST_LOGGED_CALLS) this.#calls.shift();
+  }
+
+  /** Oldest first. */
+  get calls(): readonly LoggedCall[] {
+    return this.#calls;
+  }
 }

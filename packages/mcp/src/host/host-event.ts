@@ -1,7 +1,7 @@
 // What a host tells while it works, for a screen or a log.
-import type { Progress } from "../client/call-options.js";
-import type { ServerStatus } from "./server-status.js";
-import type { ListKind } from "./server-lists.js";
+import type { Progress } from "../client/options.js";
+import type { ServerStatus } from "./managed-server.js";
+import type { ListKind } from "./catalogue.js";
 
 export type HostEvent =
   | { readonly type: "server"; readonly status: ServerStatus }

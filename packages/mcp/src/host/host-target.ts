@@ -1,7 +1,6 @@
 // What a server of a host is reached by.
-import type { Dialer } from "../client/connect-options.js";
-import type { HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
-import type { Link } from "../jsonrpc/link.js";
+import type { Dialer } from "../client/options.js";
+import type { HttpAuthorizer, Link } from "../jsonrpc/transport.js";
 
 /** A program to start, whose standard streams are the server. */
 export interface CommandTarget {

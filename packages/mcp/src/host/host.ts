@@ -1,24 +1,42 @@
 // Many servers under one roof: started with consent, called with approval, each for itself.
-import type { CallOptions } from "../client/call-options.js";
+import type { CallOptions, ClientOptions, Dialer } from "../client/options.js";
 import type { Client } from "../client/client.js";
-import type { CompleteOptions, Completion } from "../client/completion.js";
-import { LocalError } from "../jsonrpc/local-error.js";
+import type { CompleteOptions, Completion } from "../client/lists.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
 import type { ResourceLink } from "../protocol/content.js";
 import type { GetPromptResult } from "../protocol/features/prompts.js";
 import type { ReadResourceResult } from "../protocol/features/resources.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { TemplateValues } from "../protocol/uri-template/expand.js";
-import { CallGate } from "./call-gate.js";
-import type { LoggedCall } from "./call-log.js";
-import type { HostEntry, HostPrompt, HostResource, HostTemplate, HostTool } from "./catalogue-entry.js";
-import type { LoadOptions, LoadReport } from "./load-options.js";
-import { loadServers } from "./load-servers.js";
-import type { AddOptions, Dial, HostOptions } from "./host-options.js";
-import type { HostTarget } from "./host-target.js";
-import { Roof } from "./roof.js";
-import { search, type Search } from "./search.js";
-import type { ServerStatus } from "./server-status.js";
+import { CallGate, type LoggedCall } from "./call-gate.js";
+import {
+  Catalogue,
+  type HostEntry,
+  type HostPrompt,
+  type HostResource,
+  type HostTemplate,
+  type HostTool,
+  readList,
+  search,
+  type Search,
+} from "./catalogue.js";
+import type { AddOptions, Dial, HostOptions, LoadOptions, LoadProblem, LoadReport } from "./options.js";
+import { type CommandTarget, type HostTarget, isCommand, snapshot, type UrlTarget, urlTarget } from "./host-target.js";
+import { ManagedServer, type ServerStatus, Slots } from "./managed-server.js";
+import {
+  type ConfigInput,
+  type ConfigServer,
+  parseServersConfig,
+  type ServersConfig,
+} from "./config/config-servers.js";
+import { pause } from "../client/wire.js";
+import { expandServer } from "./config/variables.js";
+import { Consent, messageOf } from "./consent.js";
+import { visibleText } from "../jsonrpc/visible-text.js";
+import type { HostEvent } from "./host-event.js";
+import { checkServerName, launchOf } from "./launch.js";
+import { QuestionDesk, RootsDesk, SamplingDesk } from "./questions.js";
 
 export interface ReadOptions extends CallOptions {
   /** The server to read from. Needed where several list the URI, and for URIs none lists. */
@@ -215,4 +233,270 @@ export class HostCore {
 
 function unknown(what: "PROMPT" | "RESOURCE", text: string): LocalError {
   return new LocalError(`UNKNOWN_${what}`, `There is no ${text}`);
+}
+
+// Adds the servers of a configuration file to a host, each for itself.
+
+/** What a host does for its file. */
+interface Loading {
+  add(name: string, target: CommandTarget | UrlTarget, options: AddOptions): Promise<ServerStatus>;
+  status(name: string): ServerStatus | undefined;
+}
+
+async function loadServers(text: string, options: LoadOptions, host: Loading): Promise<LoadReport> {
+  const config = parseServersConfig(text, options.source);
+  const warnings: LoadProblem[] = [];
+  const problems: LoadProblem[] = [...config.problems];
+  const input = askedOnce(config, options);
+  const statuses = await Promise.all(
+    config.servers.map(async (server) => {
+      const at = { name: server.name, line: server.line, column: server.column };
+      try {
+        const expanded = await expandServer(server, config.format, {
+          env: options.env ?? {},
+          userHome: options.userHome,
+          workspaceFolder: options.workspaceFolder,
+          input,
+        });
+        for (const name of expanded.unset) warnings.push({ ...at, message: `the variable ${name} is not set` });
+        for (const name of expanded.literal)
+          warnings.push({ ...at, message: `$${name} is passed on as it is written: write \${${name}}` });
+        if (server.raw["sandboxEnabled"] === true)
+          warnings.push({ ...at, message: "it asks for a sandbox, and this host has none: it would run without" });
+        if (expanded.missing.length > 0) throw new Error(`nobody gave the input ${expanded.missing.join(", ")}`);
+        const target = await targetOf(expanded.server, options);
+        return await inTime(host.add(server.name, target, addOptions(server, options)), server.name, {
+          waitMs: options.waitMs,
+          host,
+        });
+      } catch (error) {
+        problems.push({ ...at, message: messageOf(error) });
+        return undefined;
+      }
+    }),
+  );
+  return { servers: statuses.filter((status) => status !== undefined), problems, warnings };
+}
+
+/** The status once it has been tried, or as it is when the time is over. What goes wrong after that is in the status. */
+async function inTime(
+  adding: Promise<ServerStatus>,
+  name: string,
+  { waitMs, host }: { waitMs: number | undefined; host: Loading },
+): Promise<ServerStatus> {
+  if (waitMs === undefined) return adding;
+  const over = new AbortController();
+  const late = pause(waitMs, over.signal).then(() => host.status(name));
+  try {
+    return (await Promise.race([adding, late])) ?? (await adding);
+  } finally {
+    over.abort();
+    adding.catch(() => undefined);
+  }
+}
+
+function addOptions({ name, disabled, timeoutMs }: ConfigServer, { options }: LoadOptions): AddOptions {
+  const given = options?.(name) ?? {};
+  const client = timeoutMs === undefined ? {} : { client: { timeoutMs, ...given.client } };
+  return { ...(disabled ? { enabled: false } : {}), ...given, ...client };
+}
+
+async function targetOf(server: ConfigServer, { readEnvFile }: LoadOptions): Promise<CommandTarget | UrlTarget> {
+  const { type, command, url, args, env, envFile, cwd, headers } = server;
+  if (command === undefined) {
+    return { url: new URL(url as string), headers, ...(type === "http" || type === "sse" ? { transport: type } : {}) };
+  }
+  if (envFile === undefined) return { command, args, env, cwd };
+  if (readEnvFile === undefined) throw new Error("it has an envFile, and nobody can read it here");
+  return { command, args, env: { ...(await readEnvFile(envFile)), ...env }, cwd };
+}
+
+// Several servers may need one input: the person types it once.
+function askedOnce({ inputs }: ServersConfig, { input }: LoadOptions): (id: string) => Promise<string | undefined> {
+  const answers = new Map<string, Promise<string | undefined>>();
+  return (id) => {
+    const known = answers.get(id);
+    if (known !== undefined) return known;
+    const wanted: ConfigInput | undefined = inputs.find((one) => one.id === id);
+    const answer = Promise.resolve(wanted && input?.(wanted));
+    answers.set(id, answer);
+    return answer;
+  };
+}
+
+// The servers of a host: added, started, stopped, and what they offer kept in one catalogue.
+
+const START_TIMEOUT_MS = 60_000;
+/** Starting is what processors are busy with; a page of configuration must not stand still the machine. */
+const STARTS_AT_ONCE = 8;
+/** Beyond this it is a mistake, not a configuration. */
+const MOST_SERVERS = 1_000;
+
+class Roof {
+  readonly catalogue: Catalogue;
+  readonly #options: HostOptions;
+  readonly #dial: Dial;
+  readonly #servers = new Map<string, ManagedServer>();
+  /** The connections the catalogue has lists of, and the reading of those lists. */
+  readonly #listed = new Map<string, { readonly client: Client; readonly reading: Promise<void> }>();
+  readonly #consent: Consent;
+  readonly #slots: Slots;
+  readonly #sampling: SamplingDesk | undefined;
+  readonly #questions: QuestionDesk | undefined;
+  readonly #roots: RootsDesk | undefined;
+  readonly #unwatch: () => void;
+  #closed = false;
+
+  constructor(options: HostOptions, dial: Dial) {
+    this.#options = options;
+    this.#dial = dial;
+    const { authorize, approvals, decisionTimeoutMs: timeoutMs, startsAtOnce = STARTS_AT_ONCE } = options;
+    this.#consent = new Consent({ authorize, approvals, timeoutMs });
+    this.#slots = new Slots(startsAtOnce);
+    const { sampling, elicit, roots } = options;
+    const warn = (server: string | undefined, text: string): void => this.tell({ type: "warning", server, text });
+    this.#sampling = sampling && new SamplingDesk(sampling, (event) => this.tell(event));
+    this.#questions = elicit && new QuestionDesk({ elicit, timeoutMs, warn });
+    this.#roots = roots && new RootsDesk(roots, { timeoutMs, warn: (text) => warn(undefined, text) });
+    this.#unwatch = this.#roots?.watch(() => this.#rootsChanged()) ?? (() => undefined);
+    this.catalogue = new Catalogue({
+      changed: (server, kinds) => this.tell({ type: "catalogue", server, kinds }),
+      failed: (server, kind, error) => warn(server, `Its list of ${kind} could not be read: ${messageOf(error)}`),
+    });
+  }
+
+  get servers(): Iterable<ManagedServer> {
+    return this.#servers.values();
+  }
+
+  /** Throws UNKNOWN_SERVER. */
+  get(name: string): ManagedServer {
+    const server = this.#servers.get(name);
+    if (server !== undefined) return server;
+    const names = [...this.#servers.keys()].join(", ") || "none";
+    throw new LocalError("UNKNOWN_SERVER", `There is no server ${JSON.stringify(name)} (there are: ${names})`);
+  }
+
+  find(name: string): ManagedServer | undefined {
+    return this.#servers.get(name);
+  }
+
+  add(name: string, given: HostTarget, options: AddOptions): ManagedServer {
+    if (this.#closed) throw new LocalError("CLOSED", `The server "${name}" was not added: the host is closed`);
+    checkServerName(name, this.#servers.keys());
+    if (this.#servers.size >= MOST_SERVERS)
+      throw new LocalError("LIMIT", `The server "${name}" was not added: there are ${MOST_SERVERS} already`);
+    // What is shown is what is started, whatever becomes of the caller's object.
+    const target = snapshot(given);
+    const launch = launchOf(name, target);
+    launch.catch(() => undefined);
+    const server: ManagedServer = new ManagedServer({
+      name,
+      trusted: options.trusted === true,
+      launch,
+      dial: this.#dialing(name, target),
+      client: { ...this.#clientOptions(name), ...this.#options.client, ...options.client },
+      startTimeoutMs: options.startTimeoutMs ?? this.#options.startTimeoutMs ?? START_TIMEOUT_MS,
+      restart: this.#options.restart ?? {},
+      consent: this.#consent,
+      slots: this.#slots,
+      changed: () => this.#changed(server),
+    });
+    this.#servers.set(name, server);
+    return server;
+  }
+
+  /** Resolves when it is up and its lists are in, or its first attempt has failed. Rejects with CLOSED. */
+  async start(server: ManagedServer): Promise<void> {
+    if (this.#closed) throw new LocalError("CLOSED", `The server "${server.name}" was not started: the host is closed`);
+    await server.start();
+    await this.#listed.get(server.name)?.reading;
+  }
+
+  async remove(name: string): Promise<void> {
+    // Gone at once for everybody else, so that nobody starts it again while it ends.
+    const stopping = this.get(name).stop();
+    this.#servers.delete(name);
+    await stopping;
+    this.#sampling?.forget(name);
+    this.#roots?.forget(name);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#unwatch();
+    await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()));
+  }
+
+  tell(event: HostEvent): void {
+    try {
+      this.#options.onEvent?.(event);
+    } catch {
+      // Whoever watches must not stop what they watch.
+    }
+  }
+
+  // Tried once at once, so that a target that cannot be reached from here is the caller's error.
+  #dialing(name: string, target: HostTarget): () => Dialer {
+    let first: Dialer | undefined = this.#dialer(name, target);
+    return () => {
+      const dialer = first ?? this.#dialer(name, target);
+      first = undefined;
+      return dialer;
+    };
+  }
+
+  #dialer(name: string, target: HostTarget): Dialer {
+    if (typeof target === "function") return { link: target };
+    if (isCommand(target)) return this.#dial(target, name);
+    const url = urlTarget(target);
+    return url === undefined ? (target as Dialer) : this.#dial(url, name);
+  }
+
+  // Each server has a client of its own: nothing one of them says or asks is seen by another.
+  #clientOptions(name: string): ClientOptions {
+    const { clientInfo, urlQuestions } = this.#options;
+    const warn = (text: string): void => this.tell({ type: "warning", server: name, text });
+    const sampling = this.#options.sampling?.model.tools === true ? { sampling: { tools: {} } } : {};
+    const questions = urlQuestions === true ? { elicitation: { form: {}, url: {} } } : {};
+    return {
+      ...(clientInfo === undefined ? {} : { clientInfo }),
+      capabilities: { ...sampling, ...questions },
+      ...(this.#sampling === undefined ? {} : { sample: this.#sampling.for(name) }),
+      ...(this.#questions === undefined ? {} : { elicit: this.#questions.for(name) }),
+      ...(this.#roots === undefined ? {} : { roots: this.#roots.for(name) }),
+      onWarning: warn,
+      onNoise: (line) => warn(`It wrote something else than messages: ${visibleText(line, 200)}`),
+      onLog: ({ level, data }) => this.tell({ type: "log", server: name, level, data }),
+      onListChanged: ({ kind }) => {
+        if (kind !== "resource") void this.catalogue.outdated(name, kind);
+      },
+    };
+  }
+
+  #changed(server: ManagedServer): void {
+    const { name, client } = server;
+    if (client !== this.#listed.get(name)?.client) {
+      this.#listed.delete(name);
+      this.catalogue.remove(name);
+      if (client !== undefined) {
+        const warn = (text: string): void => this.tell({ type: "warning", server: name, text });
+        const reading = this.catalogue.add(name, (kind) => readList(kind, client, { server, warn }));
+        this.#listed.set(name, { client, reading });
+      }
+    }
+    this.tell({ type: "server", status: server.status });
+  }
+
+  #rootsChanged(): void {
+    const roots = this.#roots;
+    if (roots === undefined) return;
+    for (const { name, client } of this.#servers.values()) {
+      try {
+        client?.setRoots(roots.for(name));
+      } catch (error) {
+        this.tell({ type: "warning", server: name, text: messageOf(error) });
+      }
+    }
+  }
 }

@@ -1,7 +1,7 @@
 // Gets the picture of an icon without trusting whoever named it: where it comes from, how large it is, what it is.
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { Icon } from "../protocol/icon.js";
-import { messageOf } from "./decision.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import type { Icon } from "../protocol/icons.js";
+import { messageOf } from "./consent.js";
 
 export interface IconOptions {
   /** URL of the server that named the icon: pictures come from its origin and no other. Without it only `data:` URIs are taken. */

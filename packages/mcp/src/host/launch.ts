@@ -1,7 +1,7 @@
 // Says exactly what would be started or connected to, for the person who is to allow it.
 import { visibleText } from "../jsonrpc/visible-text.js";
-import { digestOf } from "./digest.js";
 import { type CommandTarget, type HostTarget, isCommand, urlTarget } from "./host-target.js";
+import { LocalError } from "../jsonrpc/errors.js";
 
 /** What is about to happen for one server. Nothing in it is cut or left out but secret values. */
 export interface Launch {
@@ -79,4 +79,85 @@ function urlFacts(target: HostTarget): Facts | undefined {
 function quoted(argument: string): string {
   if (PLAIN.test(argument)) return argument;
   return `'${visibleText(argument, Number.POSITIVE_INFINITY).replaceAll("'", `'\\''`)}'`;
+}
+
+// One value's fingerprint against attackers: SHA-256 over its JSON.
+
+/** SHA-256 of the value's JSON in hexadecimal digits. Members count in the order they are in. */
+export async function digestOf(value: unknown): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify(value));
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// Judges the names of a host's servers: what can be shown, and cannot be taken for another one.
+
+/** Names come from files people write; what is longer is no name. */
+const MOST_CHARACTERS = 64;
+
+// Letters of other scripts, and digits, that look like the one they stand beside.
+const LOOKS_LIKE: Readonly<Record<string, string>> = {
+  "0": "o",
+  "1": "l",
+  i: "l",
+  "|": "l",
+  "5": "s",
+  а: "a",
+  в: "b",
+  с: "c",
+  ԁ: "d",
+  е: "e",
+  һ: "h",
+  і: "l",
+  ј: "j",
+  к: "k",
+  ӏ: "l",
+  м: "m",
+  н: "h",
+  о: "o",
+  р: "p",
+  ԛ: "q",
+  ѕ: "s",
+  т: "t",
+  у: "y",
+  ԝ: "w",
+  х: "x",
+  α: "a",
+  ε: "e",
+  ι: "l",
+  κ: "k",
+  ν: "v",
+  ο: "o",
+  ρ: "p",
+  τ: "t",
+  υ: "u",
+  χ: "x",
+  ı: "l",
+};
+
+/** Throws `INVALID_NAME`, and `LOOK_ALIKE` for a name that is, or looks like, one of `others`. */
+export function checkServerName(name: string, others: Iterable<string>): void {
+  const shown = visibleText(name, MOST_CHARACTERS);
+  if (name.trim() === "" || shown !== name) {
+    const text = `A server's name must have 1 to ${MOST_CHARACTERS} visible characters: "${shown}" is none`;
+    throw new LocalError("INVALID_NAME", text);
+  }
+  const mine = skeleton(name);
+  for (const other of others) {
+    if (skeleton(other) !== mine) continue;
+    const why = other === name ? "there is one of that name" : `it looks like "${other}"`;
+    throw new LocalError("LOOK_ALIKE", `The server "${name}" was not added: ${why}. Choose another name.`);
+  }
+}
+
+/** The same for names that people take for one another. */
+function skeleton(name: string): string {
+  const letters = name
+    .normalize("NFKC")
+    .toLowerCase()
+    .normalize("NFKD")
+    .replace(/[\p{M}\s_.-]/gu, "");
+  return Array.from(letters, (letter) => LOOKS_LIKE[letter] ?? letter)
+    .join("")
+    .replaceAll("rn", "m");
 }

@@ -1,17 +1,15 @@
 // One server of a host, from consent to its end: starts it, starts it again when it fails, and never troubles the others.
 import { Client } from "../client/client.js";
-import type { ClientOptions, Dialer } from "../client/connect-options.js";
+import type { ClientOptions, Dialer } from "../client/options.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
-import type { Link } from "../jsonrpc/link.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import { Breaker, type BreakerOptions } from "./breaker.js";
-import type { Consent } from "./consent.js";
-import { messageOf } from "./decision.js";
+import type { Link } from "../jsonrpc/transport.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { type Consent, messageOf } from "./consent.js";
 import type { Launch } from "./launch.js";
-import type { ServerState, ServerStatus } from "./server-status.js";
-import type { Slots } from "./slots.js";
+import { restartDelay } from "../jsonrpc/restart-delay.js";
+import type { Implementation } from "../protocol/capabilities.js";
 
-export interface ManagedServerOptions {
+interface ManagedServerOptions {
   readonly name: string;
   readonly trusted: boolean;
   readonly launch: Promise<Launch>;
@@ -199,4 +197,147 @@ function allClosed(links: readonly Link[], signal: AbortSignal): Promise<never> 
     };
     signal.addEventListener("abort", close, { once: true });
   });
+}
+
+// Decides how long a server that failed is left alone: longer each time, and a good while when it fails all the time.
+
+export interface BreakerOptions {
+  /** Before the first restart, about. Default 500 ms. */
+  readonly firstMs?: number;
+  /** Before a restart at most, while the breaker is closed. Default 60,000 ms. */
+  readonly mostMs?: number;
+  /** Failed starts within a minute that open the breaker. Default 5. */
+  readonly failures?: number;
+  /** How long the breaker stays open the first time; doubled up to ten times that. Default 60,000 ms. */
+  readonly coolDownMs?: number;
+  /** Gives numbers from 0 up to 1. Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** What to do after a failure. */
+interface Pause {
+  readonly delayMs: number;
+  /** The breaker is open: the server is not even tried before the delay is over. */
+  readonly open: boolean;
+}
+
+const FAILURES = 5;
+const WINDOW_MS = 60_000;
+const COOL_DOWN_MS = 60_000;
+const MOST_COOL_DOWNS = 10;
+
+export class Breaker {
+  readonly #options: BreakerOptions;
+  /** When each of the latest starts failed. */
+  #recent: number[] = [];
+  #inRow = 0;
+  #openings = 0;
+  #upSince: number | undefined;
+
+  constructor(options: BreakerOptions) {
+    this.#options = options;
+  }
+
+  /** Failures since it was last up for a minute. */
+  get failures(): number {
+    return this.#inRow;
+  }
+
+  /** It is up. */
+  up(now: number): void {
+    this.#upSince = now;
+  }
+
+  /** It failed at `now`, after `starts` processes (or connections) in one attempt. */
+  failed(now: number, starts: number): Pause {
+    if (this.#upSince !== undefined && now - this.#upSince >= WINDOW_MS) this.reset();
+    this.#upSince = undefined;
+    const { failures = FAILURES, coolDownMs = COOL_DOWN_MS, ...pace } = this.#options;
+    this.#inRow++;
+    this.#recent = this.#recent.filter((at) => now - at < WINDOW_MS);
+    for (let start = 0; start < Math.max(1, Math.min(starts, failures)); start++) this.#recent.push(now);
+    if (this.#openings === 0 && this.#recent.length < failures)
+      return { delayMs: restartDelay(this.#inRow, pace), open: false };
+    // Half open after each pause: one attempt, and the next failure opens it again for longer.
+    const times = Math.min(2 ** Math.min(this.#openings, MOST_COOL_DOWNS), MOST_COOL_DOWNS);
+    this.#openings++;
+    return { delayMs: coolDownMs * times, open: true };
+  }
+
+  reset(): void {
+    this.#recent = [];
+    this.#inRow = 0;
+    this.#openings = 0;
+    this.#upSince = undefined;
+  }
+}
+
+// What a host tells of one of its servers.
+
+/**
+ * `asking`: somebody is being asked whether it may start. `denied`: they said no, or nobody could be asked.
+ * `waiting`: it failed and is tried again at `retryAt`. `broken`: it fails all the time and is left alone until `retryAt`.
+ */
+export type ServerState = "disabled" | "asking" | "denied" | "starting" | "ready" | "waiting" | "broken";
+
+export interface ServerStatus {
+  readonly name: string;
+  readonly state: ServerState;
+  /**
+   * Why it is not ready, in sentences that name what was tried; undefined when there is nothing to say. While it is tried again:
+   * why it failed before.
+   */
+  readonly reason: string | undefined;
+  /** Whether what it says of its tools is believed. */
+  readonly trusted: boolean;
+  /** Times it failed since it was last up for a minute. */
+  readonly failures: number;
+  /** Milliseconds since the epoch when it is tried again; undefined when it is not waiting. */
+  readonly retryAt: number | undefined;
+  /** Who it is by its own account, how it is reached, and the date of the revision; only while it is ready. */
+  readonly server: Implementation | undefined;
+  readonly transport: string | undefined;
+  readonly revision: string | undefined;
+  /** What it wants models to know: words of a stranger. */
+  readonly instructions: string | undefined;
+}
+
+// Lets a few at a time through, the others in the order they came.
+
+export class Slots {
+  readonly #waiting = new Set<() => void>();
+  #free: number;
+
+  constructor(atOnce: number) {
+    this.#free = atOnce;
+  }
+
+  /** Resolves with the function that gives the place back; undefined when the signal was aborted before there was one. */
+  async take(signal: AbortSignal): Promise<(() => void) | undefined> {
+    if (signal.aborted) return undefined;
+    if (this.#free > 0) this.#free--;
+    else if (!(await this.#turn(signal))) return undefined;
+    let given = false;
+    return () => {
+      if (given) return;
+      given = true;
+      const [next] = this.#waiting;
+      if (next === undefined) this.#free++;
+      else next();
+    };
+  }
+
+  #turn(signal: AbortSignal): Promise<boolean> {
+    return new Promise((resolve) => {
+      const settle = (comes: boolean): void => {
+        this.#waiting.delete(come);
+        signal.removeEventListener("abort", leave);
+        resolve(comes);
+      };
+      const come = (): void => settle(true);
+      const leave = (): void => settle(false);
+      this.#waiting.add(come);
+      signal.addEventListener("abort", leave);
+    });
+  }
 }

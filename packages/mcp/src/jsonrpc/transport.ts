@@ -1,6 +1,6 @@
 // What carries messages: it starts, delivers text to a sink, and closes. It never looks inside a message.
-import type { Carrier } from "./carrier.js";
-import type { RpcError } from "./rpc-error.js";
+import type { LocalError, RpcError } from "./errors.js";
+import type { RequestId } from "./message.js";
 
 /** The first and last characters of a text that could not be taken in, from which its request id may still be read. */
 export interface Excerpt {
@@ -24,4 +24,165 @@ export interface Transport {
   close(): Promise<void>;
   /** Resolves, never rejects, once nothing can be received or sent any more. */
   readonly done: Promise<void>;
+}
+
+// Where a message came from and where its answers go, as upper layers see it.
+
+export type OutgoingKind = "response" | "request" | "notification";
+
+/** One serialised message in pieces, the long ones encoded already. */
+export type MessagePieces = readonly (string | Uint8Array)[];
+
+/** Upper layers read a carrier and never write its fields. */
+export interface Carrier {
+  /** How the bytes travel: "stdio", "memory", "http", "sse". */
+  readonly kind: string;
+  /** Who is asking, when the transport knows. */
+  readonly principal: string | undefined;
+  /** True once nothing written here can reach the other side. */
+  readonly closed: boolean;
+  /** A header of the message by its lower-case name; undefined where there are no headers. */
+  header(name: string): string | undefined;
+  /**
+   * Sends one serialised message without a line break in it. Undefined when it was taken at once; otherwise a promise
+   * that resolves when the reader has caught up. Never throws or rejects: a closed carrier drops the message.
+   * `errorCode` is the code of an error response, from which HTTP chooses its status.
+   */
+  write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void>;
+  /**
+   * Sends a successful response in pieces. False where the transport has no use for bytes, and nothing happened: then
+   * `write` it.
+   */
+  writePieces?(pieces: MessagePieces): boolean;
+  /** Sends a long successful response in texts it would cost to join. Absent where they have to be joined. */
+  writeTexts?(texts: readonly string[]): void;
+  /** Says that the message this carrier came with will get no response: it wants none, or it was `cancelled`. */
+  abandon?(cancelled?: boolean): void;
+  /** True where nothing but the answer can be sent with it: no notification, no question. */
+  readonly answersOnly?: boolean;
+  /** True where a question written now could reach nobody. */
+  readonly unheard?: boolean;
+  /**
+   * Hangs up on the reader while its request goes on: it comes back for the rest after `retryMs`. False where the
+   * transport or the revision has no such thing, and nothing happened.
+   */
+  hangUp?(retryMs: number): boolean;
+}
+
+// What a client's HTTP requests are authorized by, as the transport sees it.
+
+/** A request about to be sent, or that was sent. */
+export interface AuthorizedRequest {
+  readonly method: string;
+  readonly url: string;
+}
+
+/** The head of a response. */
+export interface AuthorizedResponse extends AuthorizedRequest {
+  readonly status: number;
+  /** The headers that `headers` gave for this request; without them a token renewed meanwhile may be renewed again. */
+  readonly sent?: Readonly<Record<string, string>> | undefined;
+  /** By lower-case name; several lines of one header joined by ", ". */
+  header(name: string): string | undefined;
+}
+
+export interface HttpAuthorizer {
+  /** Headers for this request, by lower-case name. Asked for each request anew: proofs are bound to it. Rejects with a LocalError. */
+  headers(request: AuthorizedRequest): Promise<Readonly<Record<string, string>>>;
+  /**
+   * Told of a 401 or 403. True: send the request again, with new headers. False: give the response to the caller.
+   * Rejects with a LocalError when authorization was tried and failed. It bounds its own attempts.
+   */
+  challenged(response: AuthorizedResponse): Promise<boolean>;
+  /** Told of every other response, for what travels in its headers (nonces). */
+  answered?(response: AuthorizedResponse): void;
+}
+
+// Who sent a message, where whoever let it in knows more than a name.
+
+/** Who is asking. */
+export interface Identity {
+  /** Names one user or machine. Sessions, tasks and cursors belong to it: two subjects never share a principal. */
+  readonly principal: string;
+  /** What the token allows, as granted: hierarchies are not expanded. */
+  readonly scopes: readonly string[];
+  readonly clientId?: string;
+  /** Everything the token or the authorization server said. Never shown to the peer. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** When the token ends, in milliseconds since the epoch. Streams opened with it must not outlive it. */
+  readonly expiresAt?: number;
+}
+
+/** A carrier of messages that were let in one by one, each with a token of its own. */
+export interface IdentifiedCarrier extends Carrier {
+  readonly identity: Identity | undefined;
+}
+
+/** The identity a message came with; undefined where its transport knows none. */
+export function identityOf(carrier: Carrier | IdentifiedCarrier): Identity | undefined {
+  return "identity" in carrier ? carrier.identity : undefined;
+}
+
+// What carries a client's messages to one server and back: opened once, given each message, closed.
+
+/** One serialised message on its way to the server. */
+export interface Outgoing {
+  readonly text: string;
+  readonly kind: OutgoingKind;
+  /** The request's own id, for requests. */
+  readonly id?: RequestId | undefined;
+  readonly method?: string | undefined;
+  /** Headers the protocol wants, by lower-case name; nothing to links without headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What a link knows of a text beside the text. */
+export interface ArrivalInfo {
+  /** HTTP status of the response the text was the body of, or an event in. */
+  readonly status?: number | undefined;
+  /** The request whose own stream the text came on; undefined on a standing stream and where there are no streams. */
+  readonly forRequest?: RequestId | undefined;
+}
+
+/** The client's end of a link. Nothing here may throw. */
+export interface LinkSink {
+  /** One JSON text: a message, or a batch. */
+  receive(text: string, info?: ArrivalInfo): void | Promise<void>;
+  /** Bytes that never became a message: too long, or not UTF-8. From the excerpt the request it answers is read. */
+  unreadable(error: RpcError, info?: ArrivalInfo, excerpt?: Excerpt): void;
+  /** The request will get no answer: refused without one, or its stream was cut and cannot be resumed. */
+  lost(id: RequestId, error: LocalError): void;
+  /** Something the server should not have sent, where messages are expected: a line of a child's stdout. */
+  noise(line: string): void;
+  /** The link is gone for good. Called once; with the reason unless it was closed by us. */
+  closed(error?: LocalError): void;
+}
+
+/** How the two sides agreed to speak. */
+export interface Agreement {
+  readonly era: "handshake" | "stateless";
+  /** Date of the revision. */
+  readonly version: string;
+}
+
+export interface Link {
+  /** How the bytes travel: "stdio", "http", "sse", "memory". */
+  readonly kind: string;
+  /** What the link leads to, for people: a command line or a URL. */
+  describe(): string;
+  /**
+   * What is known of the other side's troubles and no error has told yet, as sentences with a space before each, for
+   * the end of an error: the last lines of a child's standard error, how it ended. Empty when there is nothing.
+   */
+  troubles?(): string;
+  /** Ready to send when it resolves. Rejects with a LocalError that says what was tried. Called once. */
+  open(sink: LinkSink): Promise<void>;
+  /** Undefined when taken at once, else a promise for when the link can take more. Never throws or rejects: see `LinkSink.lost`. */
+  send(message: Outgoing): void | Promise<void>;
+  /** Nobody waits for the answer to this request any more. True when the link itself lets the server know. */
+  forget(id: RequestId): boolean;
+  /** Told once the revision is settled; a session's standing stream is opened now. */
+  established?(agreement: Agreement): void;
+  /** Ends it and leaves nothing behind. Safe to call again; never rejects. */
+  close(): Promise<void>;
 }

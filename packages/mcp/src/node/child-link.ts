@@ -3,14 +3,12 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
-import type { Link, LinkSink, Outgoing } from "../jsonrpc/link.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { CloseTimeouts } from "./child-ending.js";
+import type { Link, LinkSink, Outgoing } from "../jsonrpc/transport.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import type { CloseTimeouts } from "./child-tree.js";
 import { childEnvironment, type Environment, TREE_VARIABLE } from "./child-environment.js";
-import { spawnFailed } from "./child-errors.js";
-import { StderrTail } from "./child-stderr.js";
-import { commandText, secretHider } from "./command-text.js";
-import { type Departure, RunningChild } from "./running-child.js";
+import { type Departure, RunningChild, spawnFailed, StderrTail } from "./running-child.js";
+import { visibleText } from "../jsonrpc/visible-text.js";
 
 export interface ChildCommand {
   /** A program in the PATH of the child, or a path. Started without a shell. */
@@ -168,4 +166,43 @@ class ChildLink implements Link {
     const said = lines.length === 0 ? silent : ` The end of its standard error:${tail}`;
     return `${notes.map((note) => ` ${note}.`).join("")}${said}`;
   }
+}
+
+// A command line as people may see it: quoted where needed, cut, and without what looks like a secret.
+
+const PLAIN = /^[\w@%+=:,./\\-]+$/;
+const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie/i;
+// `--token=…`, `API_KEY=…`, `Authorization: Bearer …`: the name, and what follows it.
+const ASSIGNMENT = /((?:key|token|secret|passw|credential|auth|cookie)[\w.-]*\s*[=:]\s*).+/is;
+const OPTION = /^--?[\w.-]+$/;
+const USER_INFO = /(\w:\/\/)[^/@\s]+@/g;
+// Two lines of a terminal.
+const MOST_CHARACTERS = 160;
+const HIDDEN = "***";
+// A shorter value is found in any text.
+const SHORTEST_SECRET = 6;
+
+export function commandText(command: string, args: readonly string[]): string {
+  const words: string[] = [command];
+  let hideNext = false;
+  for (const arg of args) {
+    const option = OPTION.test(arg);
+    if (hideNext && !option) words.push(HIDDEN);
+    else words.push(arg.replace(ASSIGNMENT, `$1${HIDDEN}`).replace(USER_INFO, `$1${HIDDEN}@`));
+    hideNext = option && SECRET_NAME.test(arg);
+  }
+  const shown = words.map((word) => (PLAIN.test(word) || word === HIDDEN ? word : quoted(word)));
+  return visibleText(shown.join(" "), MOST_CHARACTERS);
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Replaces, in what is shown, the values of variables whose names say that they are secrets. */
+export function secretHider(env: Readonly<Record<string, string | undefined>> = {}): (text: string) => string {
+  const secrets = Object.entries(env).filter(
+    ([name, value]) => SECRET_NAME.test(name) && value !== undefined && value.length >= SHORTEST_SECRET,
+  ) as [string, string][];
+  return (text) => secrets.reduce((shown, [name, value]) => shown.replaceAll(value, `[${name}]`), text);
 }

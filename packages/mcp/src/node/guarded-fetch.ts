@@ -5,7 +5,7 @@ import { request as httpsRequest } from "node:https";
 import { BlockList, isIP } from "node:net";
 import { Readable } from "node:stream";
 import type { FetchLike } from "../auth/fetch-json.js";
-import { LocalError } from "../jsonrpc/local-error.js";
+import { LocalError } from "../jsonrpc/errors.js";
 
 export interface GuardedFetchOptions {
   /** URLs the user gave: their hosts may be anywhere. Where one is of this machine, other ports of it may be fetched too. */

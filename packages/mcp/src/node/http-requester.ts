@@ -1,12 +1,18 @@
 // Sends HTTP requests with node:http and node:https over connections that are kept.
-import { type ClientRequest, request as httpRequest, type RequestOptions } from "node:http";
-import { request as httpsRequest } from "node:https";
-import { LocalError } from "../jsonrpc/local-error.js";
-import { shownUrl } from "../transport/http-client/http-errors.js";
+import {
+  Agent as HttpAgent,
+  type ClientRequest,
+  type IncomingMessage,
+  request as httpRequest,
+  type RequestOptions,
+} from "node:http";
+import { Agent as HttpsAgent, type AgentOptions as HttpsAgentOptions, request as httpsRequest } from "node:https";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { isUtf8 } from "node:buffer";
+import { LocalError } from "../jsonrpc/errors.js";
+import { quote, shownUrl } from "../transport/http-client/http-caller.js";
 import type { HttpReply, HttpRequest, HttpRequester } from "../transport/http-client/http-requester.js";
-import { ConnectionPool, type NodeRequesterOptions, wasConnected } from "./http-requester-pool.js";
-import { NodeReply } from "./http-requester-reply.js";
-import { type HttpTarget, targetOf } from "./http-requester-target.js";
 
 // Real replies have 2 KB of headers; cookies and policies of gateways a few more.
 const HEADER_BYTES = 32 * 1024;
@@ -132,4 +138,397 @@ function reason(code: string, message: string): string {
   if (/CERT|SELF_SIGNED|ALTNAME/.test(code))
     return `its certificate is not trusted (${code}). Give its authority in the option ca`;
   return code === "" || message.includes(code) ? message : `${message} (${code})`;
+}
+
+// The way through an HTTP proxy: absolute URLs for plain HTTP, a tunnel for TLS.
+
+interface Proxy {
+  readonly secure: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** The URL, fit to be shown. */
+  readonly shown: string;
+  /** Headers that are the proxy's own. */
+  readonly headers: readonly string[];
+}
+
+/** Throws a LocalError INVALID_URL for what is no http: or https: URL. */
+function proxyOf(url: string | URL): Proxy {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new LocalError("INVALID_URL", "The proxy is not a URL: write it like http://host:8080");
+  }
+  const { protocol, username, password, hostname } = parsed;
+  if (protocol !== "http:" && protocol !== "https:") {
+    throw new LocalError("INVALID_URL", `A proxy is reached by http: or https:, not by ${quote(protocol)}`);
+  }
+  const secure = protocol === "https:";
+  const who = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const headers = who === ":" ? [] : ["proxy-authorization", `Basic ${Buffer.from(who).toString("base64")}`];
+  const port = parsed.port === "" ? (secure ? 443 : 80) : Number(parsed.port);
+  const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
+  return { secure, host, port, shown: shownUrl(parsed.origin), headers };
+}
+
+/** A connection through `proxy` to `authority` (host and port). Calls `done` once; never later than `connectMs`. */
+function tunnel(
+  proxy: Proxy,
+  to: { readonly authority: string; readonly connectMs: number },
+  done: (error: LocalError | undefined, socket?: Socket) => void,
+): void {
+  const { authority, connectMs } = to;
+  const request = (proxy.secure ? httpsRequest : httpRequest)({
+    method: "CONNECT",
+    host: proxy.host,
+    port: proxy.port,
+    path: authority,
+    agent: false,
+    headers: ["host", authority, ...proxy.headers],
+  });
+  const timer = setTimeout(() => request.destroy(new Error(`it did not answer within ${connectMs} ms`)), connectMs);
+  request.on("connect", (response, socket, head) => {
+    clearTimeout(timer);
+    const { statusCode = 0 } = response;
+    if (statusCode >= 200 && statusCode <= 299 && head.length === 0) return done(undefined, socket);
+    socket.destroy();
+    const hint = statusCode === 407 ? ": put user and password into the proxy's URL" : "";
+    const what = `The proxy ${proxy.shown} does not connect to ${authority} (HTTP ${statusCode})${hint}`;
+    done(new LocalError("UNREACHABLE", what));
+  });
+  request.on("error", (cause) => {
+    clearTimeout(timer);
+    done(new LocalError("UNREACHABLE", `The proxy ${proxy.shown} cannot be used: ${cause.message}`, { cause }));
+  });
+  request.end();
+}
+
+// The connections of a requester: kept for the next request, bounded, and given up when they do not come about.
+
+export interface NodeRequesterOptions {
+  /** Milliseconds a connection may take to come about, TLS included. Default 10 s. */
+  readonly connectMs?: number | undefined;
+  /** Connections open at once; further requests wait for one. Default 2,048. */
+  readonly connections?: number | undefined;
+  /** Certificate authorities trusted instead of Node's own. */
+  readonly ca?: HttpsAgentOptions["ca"] | undefined;
+  /** `http://user:password@host:port`; `https:` likewise. Not used for Unix sockets. */
+  readonly proxy?: string | URL | undefined;
+}
+
+// The worst of networks needs a few seconds; a firewall that drops packets would need minutes.
+const CONNECT_MS = 10_000;
+// All requests a link may have open, its posts and its standing stream, with room to spare.
+const CONNECTIONS = 2_048;
+// A burst leaves this many connections for the next one.
+const IDLE_CONNECTIONS = 64;
+// Below the 5 s after which Node's servers close: whoever sends on a connection just closed learns nothing.
+const IDLE_MS = 4_000;
+// First probe of a silent connection: a peer that vanished is noticed within minutes.
+const PROBE_MS = 30_000;
+
+const connected = new WeakSet<object>();
+
+/** Whether anything can have been sent on this connection. */
+function wasConnected(socket: object): boolean {
+  return connected.has(socket);
+}
+
+/** Where a request to a target is really sent, and how. */
+interface Route {
+  readonly agent: HttpAgent;
+  readonly secure: boolean;
+  readonly host: string;
+  readonly port: number;
+  /** The request target. */
+  readonly path: string;
+  /** Headers for the proxy. */
+  readonly extra: readonly string[];
+}
+
+const NONE: readonly string[] = [];
+
+class ConnectionPool {
+  readonly #agents: HttpAgent[] = [];
+  readonly #options: object;
+  readonly #connectMs: number;
+  readonly #proxy: Proxy | undefined;
+  readonly #plain: HttpAgent;
+  #secure: HttpAgent | undefined;
+  #tunnels: HttpAgent | undefined;
+  #closed = false;
+
+  constructor({ connectMs = CONNECT_MS, connections = CONNECTIONS, ca, proxy }: NodeRequesterOptions) {
+    this.#connectMs = connectMs;
+    this.#proxy = proxy === undefined ? undefined : proxyOf(proxy);
+    const options = {
+      keepAlive: true,
+      keepAliveMsecs: PROBE_MS,
+      maxSockets: connections,
+      maxFreeSockets: IDLE_CONNECTIONS,
+      scheduling: "lifo" as const,
+      timeout: IDLE_MS,
+    };
+    this.#options = ca === undefined ? options : { ...options, ca };
+    this.#plain = this.#kept(watched(new HttpAgent(options), "connect", connectMs));
+  }
+
+  route(target: HttpTarget): Route {
+    if (this.#closed) this.#keepIdle(IDLE_CONNECTIONS);
+    const { secure, host, port, path } = target;
+    const proxy = target.socketPath === undefined ? this.#proxy : undefined;
+    if (proxy === undefined || secure) {
+      const agent = secure ? this.#secureAgent(proxy) : this.#plain;
+      return { agent, secure, host, port, path, extra: NONE };
+    }
+    const agent = proxy.secure ? this.#secureAgent(undefined) : this.#plain;
+    const whole = `http://${target.authority}${path}`;
+    return { agent, secure: proxy.secure, host: proxy.host, port: proxy.port, path: whole, extra: proxy.headers };
+  }
+
+  /** Ends the connections nobody uses at the moment. */
+  dropIdle(): void {
+    for (const agent of this.#agents) {
+      for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+    }
+  }
+
+  /** Those in use, perhaps by another link, end with their request; a later request keeps connections again. */
+  close(): void {
+    this.#keepIdle(0);
+    this.dropIdle();
+  }
+
+  #keepIdle(most: number): void {
+    this.#closed = most === 0;
+    for (const agent of this.#agents) agent.maxFreeSockets = most;
+  }
+
+  #secureAgent(proxy: Proxy | undefined): HttpAgent {
+    const made = (): HttpAgent => new HttpsAgent(this.#options);
+    if (proxy === undefined) return (this.#secure ??= this.#kept(watched(made(), "secureConnect", this.#connectMs)));
+    return (this.#tunnels ??= this.#kept(
+      tunnelled(watched(made(), "secureConnect", this.#connectMs), proxy, this.#connectMs),
+    ));
+  }
+
+  #kept(agent: HttpAgent): HttpAgent {
+    this.#agents.push(agent);
+    return agent;
+  }
+}
+
+interface ConnectOptions {
+  readonly host?: string;
+  readonly port?: number | string;
+}
+
+interface Connecting {
+  createConnection(
+    options: ConnectOptions,
+    done?: (error: Error | null, socket?: Duplex) => void,
+  ): Duplex | null | undefined;
+}
+
+// One timer for each connection, none for each request.
+function watched(agent: HttpAgent, ready: string, connectMs: number): HttpAgent {
+  const connecting = agent as unknown as Connecting;
+  const create = connecting.createConnection.bind(agent);
+  connecting.createConnection = (options, done) => {
+    const socket = create(options, done);
+    if (socket !== null && socket !== undefined) watch(socket as Socket, ready, connectMs);
+    return socket;
+  };
+  return agent;
+}
+
+function watch(socket: Socket, ready: string, connectMs: number): void {
+  const timer = setTimeout(() => {
+    const what = `No connection came about within ${connectMs} ms: check host and port, and firewalls on the way`;
+    socket.destroy(new LocalError("UNREACHABLE", what));
+  }, connectMs);
+  socket.once(ready, () => {
+    clearTimeout(timer);
+    connected.add(socket);
+  });
+  socket.once("close", () => clearTimeout(timer));
+}
+
+// TLS is spoken with the target itself: the proxy sees nothing but its name.
+function tunnelled(agent: HttpAgent, proxy: Proxy, connectMs: number): HttpAgent {
+  const connecting = agent as unknown as Connecting;
+  const create = connecting.createConnection.bind(agent);
+  connecting.createConnection = (options, done) => {
+    const { host = "", port = 443 } = options;
+    const authority = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+    tunnel(proxy, { authority, connectMs }, (error, socket) => {
+      if (error !== undefined) return done?.(error);
+      const secured = create({ ...options, socket } as ConnectOptions);
+      done?.(null, secured as Duplex);
+    });
+    return undefined;
+  };
+  return agent;
+}
+
+// A reply of node:http as links read it.
+
+class NodeReply implements HttpReply {
+  readonly status: number;
+  readonly #message: IncomingMessage;
+  readonly #shown: string;
+  #cancelled = false;
+  #complete = false;
+
+  /** `shown` is the URL as errors may show it. */
+  constructor(message: IncomingMessage, shown: string) {
+    this.status = message.statusCode ?? 0;
+    this.#message = message;
+    this.#shown = shown;
+  }
+
+  get encoding(): string | undefined {
+    const encoding = this.header("content-encoding");
+    return ["", "identity"].includes(encoding?.trim().toLowerCase() ?? "") ? undefined : encoding;
+  }
+
+  // Looked up in the list as it came: building Node's object of all headers costs more than the few that are asked for.
+  header(name: string): string | undefined {
+    const { rawHeaders } = this.#message;
+    let found: string | undefined;
+    for (let at = 0; at < rawHeaders.length; at += 2) {
+      const each = rawHeaders[at] as string;
+      if (each.length !== name.length || each.toLowerCase() !== name) continue;
+      const value = rawHeaders[at + 1] as string;
+      found = found === undefined ? value : `${found}, ${value}`;
+    }
+    return found;
+  }
+
+  text(maxBytes: number): Promise<string> {
+    return new Promise((resolve, reject) => {
+      const message = this.#message;
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      message.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes <= maxBytes) chunks.push(chunk);
+        else {
+          this.cancel();
+          const what = `${this.#shown} answered with more than ${maxBytes} bytes`;
+          reject(new LocalError("LIMIT", `${what}. Ask for less, or raise limits.messageBytes.`));
+        }
+      });
+      message.on("end", () => {
+        this.#complete = true;
+        const whole = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+        if (isUtf8(whole)) resolve(whole.toString("utf8"));
+        else reject(new LocalError("INVALID_RESPONSE", `${this.#shown} answered with something that is not UTF-8`));
+      });
+      this.#onCut(reject);
+    });
+  }
+
+  each(take: (chunk: Uint8Array) => void | Promise<void>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const message = this.#message;
+      let busy = false;
+      let finish: (() => void) | undefined;
+      // Node tells of the end of a paused stream too: what was taken has to be dealt with first.
+      const settle = (how: () => void): void => {
+        if (!busy || this.#cancelled) how();
+        else finish ??= how;
+      };
+      const fail = (error: unknown): void => {
+        reject(error);
+        this.cancel();
+      };
+      const goOn = (): void => {
+        busy = false;
+        if (finish === undefined) message.resume();
+        else finish();
+      };
+      message.on("data", (chunk: Buffer) => {
+        try {
+          const taken = take(chunk);
+          if (taken === undefined) return;
+          busy = true;
+          message.pause();
+          taken.then(goOn, fail);
+        } catch (error) {
+          fail(error);
+        }
+      });
+      message.on("end", () => {
+        this.#complete = true;
+        settle(resolve);
+      });
+      this.#onCut((error) => settle(() => reject(error)));
+    });
+  }
+
+  cancel(): void {
+    this.#cancelled = true;
+    this.#message.destroy();
+  }
+
+  #onCut(reject: (error: LocalError) => void): void {
+    const cut = (cause?: unknown): void => {
+      // An error nobody looks at costs more than the rest of the reply.
+      if (this.#complete) return;
+      const error = this.#cancelled
+        ? new LocalError("CANCELLED", `The request to ${this.#shown} was ended`)
+        : new LocalError("OUTCOME_UNKNOWN", `the connection to ${this.#shown} was cut within the answer`, { cause });
+      reject(error);
+    };
+    this.#message.on("error", cut);
+    // Comes after the end too.
+    this.#message.on("close", cut);
+    if (this.#message.destroyed) cut();
+  }
+}
+
+// Reads a URL into what node:http needs to reach it: TCP, TLS, or a Unix socket.
+
+interface HttpTarget {
+  readonly url: string;
+  /** The URL, fit to be shown. */
+  readonly shown: string;
+  readonly secure: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly socketPath: string | undefined;
+  readonly path: string;
+  /** Value of the Host header. */
+  readonly authority: string;
+}
+
+/**
+ * Understands `http:`, `https:`, `unix:///path.sock#/mcp` and `http+unix://%2Fpath.sock/mcp`. Throws a LocalError
+ * NOT_SUPPORTED for other schemes.
+ */
+function targetOf(url: string): HttpTarget {
+  const parsed = new URL(url);
+  const { protocol } = parsed;
+  if (protocol === "http:" || protocol === "https:") {
+    const secure = protocol === "https:";
+    // Brackets around an IPv6 address belong to the URL only.
+    const host = parsed.hostname.startsWith("[") ? parsed.hostname.slice(1, -1) : parsed.hostname;
+    const port = parsed.port === "" ? (secure ? 443 : 80) : Number(parsed.port);
+    const path = parsed.pathname + parsed.search;
+    return { url, shown: shownUrl(url), secure, host, port, socketPath: undefined, path, authority: parsed.host };
+  }
+  if (protocol === "unix:") return local(url, decodeURIComponent(parsed.pathname), parsed.hash.slice(1));
+  if (protocol === "http+unix:") return local(url, decodeURIComponent(parsed.host), parsed.pathname + parsed.search);
+  throw new LocalError("NOT_SUPPORTED", `${protocol} URLs cannot be reached: use http:, https: or unix:`);
+}
+
+function local(url: string, socketPath: string, path: string): HttpTarget {
+  if (!socketPath.startsWith("/")) {
+    throw new LocalError("NOT_SUPPORTED", "A unix: URL needs an absolute path, like unix:///run/server.sock#/mcp");
+  }
+  const target = path === "" ? "/" : path;
+  const shown = shownUrl(url);
+  return { url, shown, secure: false, host: "localhost", port: 80, socketPath, path: target, authority: "localhost" };
 }

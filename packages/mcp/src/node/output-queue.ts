@@ -1,8 +1,27 @@
 // What is to be written and has not been: joins the messages of a tick into one write and tells writers when to wait.
 import type { Writable } from "node:stream";
-import type { OutgoingKind } from "../jsonrpc/carrier.js";
+import type { OutgoingKind } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
-import { ownWrite } from "./guard-stdout.js";
+
+// Keeps standard output for messages: what anybody else prints there goes to standard error instead.
+
+/** Redirects `process.stdout.write`, and with it `console`, to standard error. Returns the function that undoes it. */
+export function guardStdout(): () => void {
+  const { stdout, stderr } = process;
+  const original = Object.getOwnPropertyDescriptor(stdout, "write");
+  const redirected: typeof stdout.write = (...args: unknown[]) => Reflect.apply(stderr.write, stderr, args) as boolean;
+  Object.defineProperty(stdout, "write", { value: redirected, configurable: true, writable: true });
+  return () => {
+    if (stdout.write !== redirected) return;
+    if (original === undefined) delete (stdout as { write?: unknown }).write;
+    else Object.defineProperty(stdout, "write", original);
+  };
+}
+
+/** The `write` that a stream has by its kind: past the guard, and past whatever else was put over it. */
+function ownWrite(stream: Writable): Writable["write"] {
+  return (Object.getPrototypeOf(stream) as Writable).write;
+}
 
 // Joined messages go out in pieces of about this length: a pipe holds no more at once.
 const PIECE_LENGTH = 64 * 1024;
@@ -16,7 +35,7 @@ const MOST_BYTES = 3;
 // A reader that is alive and does not read gets this long, at the very end, to take what is left.
 const LAST_WRITE_MS = 1_000;
 
-export interface OutputEvents {
+interface OutputEvents {
   /** Enough has been read for intake to go on. */
   drained(): void;
   /** Nothing can be written any more: the reader is gone. Called at most once, and not after `close`. */
@@ -24,7 +43,7 @@ export interface OutputEvents {
 }
 
 /** When the messages of a tick are written. */
-export interface OutputPace {
+interface OutputPace {
   /**
    * At the end of the tick: for those who send little and wait for the answer. Default: in the next turn of the event
    * loop, when more may have come to go with it.

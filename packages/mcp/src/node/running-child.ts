@@ -1,14 +1,22 @@
 // A child that has been started, from its first message to the last of its process tree.
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import type { OutgoingKind } from "../jsonrpc/carrier.js";
+import { type Stats, statSync } from "node:fs";
+import { resolve } from "node:path";
+import type { OutgoingKind } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
-import { type CloseTimeouts, endTree, type Ending, INPUT_END_MS, TERMINATE_MS, within } from "./child-ending.js";
-import { howItEnded } from "./child-errors.js";
-import { endAtExit } from "./child-exit-guard.js";
+import {
+  ChildTree,
+  type CloseTimeouts,
+  type Ending,
+  endTree,
+  INPUT_END_MS,
+  TERMINATE_MS,
+  within,
+} from "./child-tree.js";
 import { ChildIntake, type IntakeEvents } from "./child-intake.js";
-import type { StderrTail } from "./child-stderr.js";
-import { ChildTree } from "./child-tree.js";
 import { OutputQueue } from "./output-queue.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { visibleText } from "../jsonrpc/visible-text.js";
 
 /** Why there is no child any more. */
 export interface Departure {
@@ -18,12 +26,12 @@ export interface Departure {
   readonly flooded: boolean;
 }
 
-export interface ChildEvents extends Pick<IntakeEvents, "message" | "unreadable" | "noise" | "clean"> {
+interface ChildEvents extends Pick<IntakeEvents, "message" | "unreadable" | "noise" | "clean"> {
   /** All it wrote has been delivered. Called once; with undefined when it was closed. */
   gone(departure: Departure | undefined): void;
 }
 
-export interface ChildKeeping {
+interface ChildKeeping {
   /** The mark of its tree, see `TREE_VARIABLE`. */
   readonly mark: string;
   readonly limits: JsonRpcLimits;
@@ -199,3 +207,231 @@ export class RunningChild {
 }
 
 function ignore(): void {}
+
+// What is said when a child cannot be started, and when it is gone.
+
+interface Launch {
+  /** The command line as people may see it. */
+  readonly shown: string;
+  readonly command: string;
+  readonly cwd: string | undefined;
+  readonly path: string | undefined;
+}
+
+// As the shells have them.
+const NOT_RUNNABLE = 126;
+const NOT_FOUND = 127;
+
+/** `SPAWN_FAILED`, saying what to do about the system's refusal. */
+export function spawnFailed(launch: Launch, error: unknown): LocalError {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  const reason = refusals(launch)[String(code)] ?? `the system refused (${(error as Error).message})`;
+  return new LocalError("SPAWN_FAILED", `Cannot start ${launch.shown}: ${reason}`, { cause: error });
+}
+
+function refusals(launch: Launch): Record<string, string> {
+  const { command, cwd } = launch;
+  if (cwd !== undefined && !isFolder(cwd)) {
+    const reason = `the working directory "${cwd}" is not a folder we can enter. Create it, or correct cwd.`;
+    return { ENOENT: reason, ENOTDIR: reason, EACCES: reason };
+  }
+  const full =
+    "the system has no room for another process or pipe. End what is not needed, or raise its limits (ulimit).";
+  return {
+    ENOENT: notFound(launch),
+    ENOTDIR: notFound(launch),
+    EACCES: `"${command}" exists and may not be run: it is a folder, or not executable (chmod +x), or its disk is mounted noexec.`,
+    EPERM: `"${command}" may not be run by this user.`,
+    ENOEXEC: `"${command}" is not a program of this machine, and has no #! line that names its interpreter.`,
+    E2BIG: "its arguments and environment together are longer than the system allows.",
+    ...(process.platform === "win32" ? { EINVAL: windowsHint(command) } : {}),
+    ERR_INVALID_ARG_VALUE: "the command, an argument or a variable holds a NUL character, or the command is empty.",
+    EMFILE: full,
+    ENFILE: full,
+    EAGAIN: full,
+    ENOMEM: full,
+  };
+}
+
+function notFound({ command, path, cwd }: Launch): string {
+  if (process.platform === "win32") return windowsHint(command);
+  if (!command.includes("/")) {
+    return `there is no program "${command}" in the PATH of the child (${path ?? "which is not set"}). Install it, or give its full path.`;
+  }
+  if (isFile(resolve(cwd ?? "", command))) {
+    return `"${command}" exists, and the interpreter or loader it asks for (see its first line) does not.`;
+  }
+  return `there is no file "${command}"${cwd === undefined ? "" : ` (looked for from "${cwd}")`}. Install it, or correct the path.`;
+}
+
+function windowsHint(command: string): string {
+  return (
+    `there is no program "${command}" that Windows starts by itself. Scripts (.cmd, .bat; npx is one) need their ` +
+    `interpreter: command "cmd", args ["/c", "${command}", …].`
+  );
+}
+
+/** How a process ended, as a sentence without its subject; `unasked` says that it was not us. */
+function howItEnded(status: number | null, signal: string | null, unasked: boolean): string {
+  if (signal !== null) {
+    const by = signal === "SIGKILL" && unasked ? ", which somebody sent, or the system for lack of memory" : "";
+    return `was ended by ${signal}${by}`;
+  }
+  const meaning =
+    status === NOT_FOUND
+      ? ", which says that the program it should run was not found"
+      : status === NOT_RUNNABLE
+        ? ", which says that the program it should run may not be run"
+        : "";
+  return `exited with status ${status}${meaning}`;
+}
+
+function isFolder(path: string): boolean {
+  return statOf(path)?.isDirectory() ?? false;
+}
+
+function isFile(path: string): boolean {
+  return statOf(path)?.isFile() ?? false;
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+// Takes the children along when this process ends without having closed them.
+
+// Those by which terminals, shells and service managers end a program.
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+// People who press Ctrl-C wait; the children are told to end and killed after this.
+const SIGNAL_MS = 500;
+
+const trees = new Set<ChildTree>();
+
+/**
+ * Ends the tree when this process exits (by itself, by `process.exit`, or by an exception nobody caught) or is ended
+ * by SIGINT, SIGTERM or SIGHUP to which nobody else listens; the signal then takes its course. What SIGKILL ends runs
+ * no code: its children see the end of their input. Returns the function that lets go.
+ */
+function endAtExit(tree: ChildTree): () => void {
+  // One listener for all trees: Node warns of more than ten.
+  if (trees.size === 0) listen();
+  trees.add(tree);
+  return () => {
+    if (trees.delete(tree) && trees.size === 0) stopListening();
+  };
+}
+
+function listen(): void {
+  process.on("exit", killAll);
+  for (const signal of SIGNALS) process.on(signal, endAll);
+}
+
+function stopListening(): void {
+  process.off("exit", killAll);
+  for (const signal of SIGNALS) process.off(signal, endAll);
+}
+
+function killAll(): void {
+  for (const tree of trees) tree.killNow();
+}
+
+// Whoever else listens decides what becomes of this process: exiting, it comes by `killAll`.
+function endAll(signal: NodeJS.Signals): void {
+  if (process.listenerCount(signal) > 1) return;
+  // A second signal ends this process at once.
+  for (const name of SIGNALS) process.off(name, endAll);
+  void Promise.all([...trees].map((tree) => endTree(tree, SIGNAL_MS))).finally(() => process.kill(process.pid, signal));
+}
+
+// The last lines a child wrote to standard error: they are what explains its end.
+
+/** As many as fit on a screen together with the error they explain. */
+const STDERR_LINES = 20;
+// A line of a stack trace or a log; longer ones are dumps.
+const LINE_CHARACTERS = 500;
+// Bytes kept of one line: every character of UTF-8 has at most four.
+const LINE_BYTES = LINE_CHARACTERS * 4;
+const NEWLINE = 10;
+
+/** Memory is bounded, however much is written and wherever its lines end. */
+export class StderrTail {
+  readonly #clean: (text: string) => string;
+  readonly #onLine: ((line: string) => void) | undefined;
+  #lines: string[] = [];
+  #begun: Buffer[] = [];
+  #begunBytes = 0;
+
+  /** `clean` takes out what nobody may see; `onLine` is given every line, decoded and cut, controls and all. */
+  constructor(clean: (text: string) => string, onLine?: (line: string) => void) {
+    this.#clean = clean;
+    this.#onLine = onLine;
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0;
+    if (this.#onLine === undefined) {
+      start = startOfTail(chunk);
+      if (start > 0) this.#forgetBegun();
+    }
+    for (let end = chunk.indexOf(NEWLINE, start); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      this.#extend(chunk.subarray(start, end));
+      this.#endLine();
+      start = end + 1;
+    }
+    this.#extend(chunk.subarray(start));
+  }
+
+  end(): void {
+    if (this.#begunBytes > 0) this.#endLine();
+  }
+
+  /** At most 20, the oldest first, fit to be shown. A line that has begun is one of them. */
+  get lines(): readonly string[] {
+    const begun = this.#begunText();
+    const all = begun === "" ? this.#lines : [...this.#lines, begun];
+    return all.slice(-STDERR_LINES).map((line) => visibleText(line, LINE_CHARACTERS));
+  }
+
+  #extend(bytes: Buffer): void {
+    const room = LINE_BYTES - this.#begunBytes;
+    if (room <= 0 || bytes.length === 0) return;
+    const kept = Buffer.from(bytes.subarray(0, room));
+    this.#begun.push(kept);
+    this.#begunBytes += kept.length;
+  }
+
+  #endLine(): void {
+    const line = this.#begunText();
+    this.#forgetBegun();
+    if (line === "") return;
+    this.#lines.push(line);
+    if (this.#lines.length > STDERR_LINES) this.#lines.shift();
+    this.#onLine?.(line);
+  }
+
+  // Cleaned before it is cut, so that no part of what nobody may see is left at the edge.
+  #begunText(): string {
+    const text = this.#clean(Buffer.concat(this.#begun).toString("utf8"));
+    return text.slice(0, LINE_CHARACTERS).trimEnd();
+  }
+
+  #forgetBegun(): void {
+    this.#begun = [];
+    this.#begunBytes = 0;
+  }
+}
+
+/** Where the last lines of a chunk begin; 0 when there are no more than that. */
+function startOfTail(chunk: Buffer): number {
+  let at = chunk.length;
+  for (let lines = 0; lines <= STDERR_LINES; lines++) {
+    if (at === 0) return 0;
+    at = chunk.lastIndexOf(NEWLINE, at - 1);
+    if (at < 0) return 0;
+  }
+  return at + 1;
+}

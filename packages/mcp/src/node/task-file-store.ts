@@ -1,13 +1,12 @@
 // Keeps tasks in a folder, one JSON file a task, so that a restart loses none that has ended.
 import { open, readdir, readFile, realpath, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
-import { ErrorCode } from "../jsonrpc/error-codes.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import { isFinal } from "../protocol/extensions/task.js";
+import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
+import { isFinal } from "../protocol/extensions/tasks.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
-import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-index.js";
+import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-desk.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
-import { type FileLock, lockFile } from "./file-lock.js";
+import { type FileLock, lockFile } from "./token-file.js";
 import { makeFolder } from "./make-folder.js";
 
 /** Only ids of our own making become file names. */

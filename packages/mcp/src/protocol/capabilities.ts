@@ -1,4 +1,5 @@
 // Describes what a client or a server declares it can do. Both objects are open: unknown members are kept.
+import type { Icon } from "./icons.js";
 
 /** Settings of one capability; `{}` when it has none. */
 export interface CapabilitySettings {
@@ -28,4 +29,16 @@ export interface ServerCapabilities {
   tools?: { listChanged?: boolean };
   /** 2025-11-25 only. */
   tasks?: CapabilitySettings;
+}
+
+// Describes a client or server program: name, version and what may be shown about it.
+
+/** Identity of a program. For display only: no behaviour and no security decision may depend on it. */
+export interface Implementation {
+  name: string;
+  version: string;
+  title?: string;
+  description?: string;
+  websiteUrl?: string;
+  icons?: readonly Icon[];
 }

@@ -1,16 +1,15 @@
 // Describes the blocks that tool results, prompts and sampling messages are made of.
-import type { Annotations } from "./annotations.js";
+import type { Annotations, Resource, ResourceContents } from "./features/resources.js";
 import type { Meta } from "./meta.js";
-import type { Resource, ResourceContents } from "./resource.js";
 
-export interface TextContent {
+interface TextContent {
   type: "text";
   text: string;
   annotations?: Annotations;
   _meta?: Meta;
 }
 
-export interface ImageContent {
+interface ImageContent {
   type: "image";
   /** Padded standard base64. */
   data: string;
@@ -45,7 +44,7 @@ export interface EmbeddedResource {
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource;
 
 /** Sampling only, since 2025-11-25: the model wants a tool called. */
-export interface ToolUseContent {
+interface ToolUseContent {
   type: "tool_use";
   id: string;
   name: string;
@@ -70,3 +69,31 @@ export type SamplingMessageContentBlock =
   | AudioContent
   | ToolUseContent
   | ToolResultContent;
+
+// Brings embedded resources into one shape: nested, and with a MIME type.
+
+/** The flat shape some programs write: contents beside `type` instead of under `resource`. */
+export interface FlatResource {
+  type: "resource";
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
+/** Returns the block itself when it is nested and names its MIME type, or a copy that does and is. */
+export function nestResource(block: EmbeddedResource | FlatResource): EmbeddedResource {
+  if (!("resource" in block)) {
+    const { type, uri, mimeType, text, blob, ...rest } = block;
+    const named = mimeType === undefined ? { uri } : { uri, mimeType };
+    const contents = blob === undefined ? { ...named, text: text ?? "" } : { ...named, blob };
+    return { type, resource: withMimeType(contents), ...rest };
+  }
+  const resource = withMimeType(block.resource);
+  return resource === block.resource ? block : { ...block, resource };
+}
+
+function withMimeType(contents: ResourceContents): ResourceContents {
+  if (contents.mimeType !== undefined) return contents;
+  return { ...contents, mimeType: "text" in contents ? "text/plain" : "application/octet-stream" };
+}

@@ -1,10 +1,11 @@
 // Checks the form a server wants filled in, and writes the short way of asking out in full.
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { PrimitiveSchemaDefinition, RequestedSchema } from "./features/elicitation.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import type { ElicitValue, PrimitiveSchemaDefinition, RequestedSchema } from "./features/elicitation.js";
+import { isUri } from "./method.js";
 
 /** A field of the short form: required unless it says otherwise. */
-export type FormField = PrimitiveSchemaDefinition & { optional?: boolean };
+type FormField = PrimitiveSchemaDefinition & { optional?: boolean };
 
 /** The short form: `{ sure: { type: "boolean" } }`. */
 export interface FormFields {
@@ -120,4 +121,160 @@ function isTitled(value: unknown): boolean {
 
 function invalid(what: string): LocalError {
   return new LocalError("INVALID_FORM", `The form cannot be shown: ${what}`);
+}
+
+// Reads what a person filled into a form: fills in defaults, leaves out what was not asked for, names what does not fit.
+
+/** What does not fit in an answer. */
+interface AnswerFault {
+  readonly field: string;
+  /** One sentence: `age must be at least 18`. */
+  readonly message: string;
+}
+
+/** An answer that was read. `content` is only to be used when `faults` is empty. */
+interface FormAnswer {
+  readonly content: { [name: string]: ElicitValue };
+  readonly faults: readonly AnswerFault[];
+}
+
+/** Reads the `content` of an accepted form. It comes from the other side, so nothing about it is taken for granted. */
+export function readAnswer(form: RequestedSchema, content: unknown): FormAnswer {
+  if (content !== undefined && !isJsonObject(content)) {
+    return { content: {}, faults: [{ field: "", message: "the content must be an object" }] };
+  }
+  const given = content ?? {};
+  const values: [string, ElicitValue][] = [];
+  const faults: AnswerFault[] = [];
+  for (const [name, field] of Object.entries(form.properties)) {
+    const value = (Object.hasOwn(given, name) ? given[name] : foldedSwitches(given, name, field)) ?? field.default;
+    if (value === undefined) {
+      if (form.required?.includes(name)) faults.push({ field: name, message: `${name} is required` });
+      continue;
+    }
+    const constraint = valueFault(field, value);
+    if (constraint === undefined) values.push([name, value as ElicitValue]);
+    else faults.push({ field: name, message: `${name} must be ${constraint}` });
+  }
+  return { content: Object.fromEntries(values), faults };
+}
+
+function foldedSwitches(
+  given: { readonly [name: string]: unknown },
+  name: string,
+  field: PrimitiveSchemaDefinition,
+): string[] | undefined {
+  return field.type === "array" ? switchedOn(given, name, choicesOf(field)) : undefined;
+}
+
+/** What the value should have been, or undefined when it fits. */
+function valueFault(field: PrimitiveSchemaDefinition, value: unknown): string | undefined {
+  switch (field.type) {
+    case "boolean":
+      return typeof value === "boolean" ? undefined : "true or false";
+    case "number":
+    case "integer":
+      return numberFault(field, value);
+    case "array":
+      return choiceListFault(field, value);
+    case "string":
+      return typeof value === "string" ? stringFault(field, value) : "a string";
+  }
+}
+
+function numberFault(
+  field: Extract<PrimitiveSchemaDefinition, { type: "number" | "integer" }>,
+  value: unknown,
+): string | undefined {
+  if (typeof value !== "number" || !Number.isFinite(value)) return "a number";
+  if (field.type === "integer" && !Number.isInteger(value)) return "a whole number";
+  if (field.minimum !== undefined && value < field.minimum) return `at least ${field.minimum}`;
+  if (field.maximum !== undefined && value > field.maximum) return `at most ${field.maximum}`;
+  return undefined;
+}
+
+function stringFault(field: Extract<PrimitiveSchemaDefinition, { type: "string" }>, value: string): string | undefined {
+  const choices = choicesOf(field);
+  if (choices.length > 0) return choices.includes(value) ? undefined : oneOf(choices);
+  const {
+    minLength = 0,
+    maxLength = Number.POSITIVE_INFINITY,
+    format,
+  } = field as { minLength?: number; maxLength?: number; format?: string };
+  const length = minLength > 0 || maxLength < value.length ? [...value].length : value.length;
+  if (length < minLength) return `at least ${minLength} characters long`;
+  if (length > maxLength) return `at most ${maxLength} characters long`;
+  return format === undefined || matchesFormat(format, value) ? undefined : `a valid ${format}`;
+}
+
+function choiceListFault(
+  field: Extract<PrimitiveSchemaDefinition, { type: "array" }>,
+  value: unknown,
+): string | undefined {
+  const choices = choicesOf(field);
+  if (!Array.isArray(value) || !value.every((each) => choices.includes(each))) return `a list of ${oneOf(choices)}`;
+  const { minItems = 0, maxItems = Number.POSITIVE_INFINITY } = field;
+  if (value.length < minItems) return `a list of at least ${minItems}`;
+  return value.length > maxItems ? `a list of at most ${maxItems}` : undefined;
+}
+
+/** The values a field can be chosen from; empty when it is filled in freely. */
+function choicesOf(field: PrimitiveSchemaDefinition): readonly string[] {
+  if (field.type === "array") {
+    return "anyOf" in field.items ? field.items.anyOf.map((choice) => choice.const) : field.items.enum;
+  }
+  if ("enum" in field) return field.enum;
+  return "oneOf" in field ? field.oneOf.map((choice) => choice.const) : [];
+}
+
+function oneOf(choices: readonly string[]): string {
+  return `one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}`;
+}
+
+// Names the switches that stand for a field of several choices where a form cannot have one, and reads them back.
+
+/** The name of the switch for one choice of a field. */
+export function optionKey(field: string, choice: string): string {
+  return `${field}[${choice}]`;
+}
+
+/** The choices switched on, or undefined when the content has no switch of the field. */
+function switchedOn(
+  content: { readonly [name: string]: unknown },
+  field: string,
+  choices: readonly string[],
+): string[] | undefined {
+  const keys = choices.map((choice) => optionKey(field, choice));
+  if (!keys.some((key) => key in content)) return undefined;
+  return choices.filter((_, index) => content[keys[index] as string] === true);
+}
+
+// Checks the four formats a form's text field may ask for.
+
+const EMAIL = /^[^\s@]{1,64}@[^\s@.]+(?:\.[^\s@.]+)*$/u;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATE_TIME =
+  /^(\d{4}-\d{2}-\d{2})[Tt]([01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/** Whether the text has the format. An unknown format constrains nothing. */
+function matchesFormat(format: string, text: string): boolean {
+  switch (format) {
+    case "email":
+      return EMAIL.test(text);
+    case "uri":
+      return isUri(text);
+    case "date":
+      return isDate(text);
+    case "date-time":
+      return isDate(DATE_TIME.exec(text)?.[1] ?? "");
+    default:
+      return true;
+  }
+}
+
+function isDate(text: string): boolean {
+  const [, year, month, day] = DATE.exec(text) ?? [];
+  if (day === undefined) return false;
+  const date = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return date.getUTCMonth() === Number(month) - 1 && date.getUTCDate() === Number(day);
 }

@@ -1,10 +1,8 @@
 // Connects a raw peer to a server in memory, for tests: every message is seen as it stands on the wire.
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { MessageSink, Transport } from "../jsonrpc/transport.js";
-import type { ClientCapabilities } from "../protocol/capabilities.js";
-import type { Implementation } from "../protocol/implementation.js";
+import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import { META } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";

@@ -1,9 +1,8 @@
 // Connects a client on Node: what `connect` does, and commands, whose process is the server.
 import { Client } from "../client/client.js";
-import type { Dialer } from "../client/connect-options.js";
+import type { Dialer } from "../client/options.js";
 import { type ChildCommand, childLink, commandKey } from "../node/child-link.js";
-import { nodeRequester } from "../node/http-requester.js";
-import type { NodeRequesterOptions } from "../node/http-requester-pool.js";
+import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import {
   connect as connectAnywhere,
   type ConnectOptions,

@@ -1,19 +1,16 @@
 // Connects a client to a server: over HTTP by URL, in memory, or over a link of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
-import type { ClientOptions, Dialer } from "../client/connect-options.js";
-import type { HttpAuthorizer } from "../jsonrpc/http-authorizer.js";
+import type { ClientOptions, Dialer } from "../client/options.js";
+import type { HttpAuthorizer, Link } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
-import type { Link } from "../jsonrpc/link.js";
-import { LocalError } from "../jsonrpc/local-error.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import { Server } from "../server/server.js";
 import { type FetchLike, fetchRequester } from "../transport/http-client/fetch-requester.js";
-import type { HttpClientLimits } from "../transport/http-client/http-client-limits.js";
-import { shownUrl } from "../transport/http-client/http-errors.js";
+import { type HttpClientLimits, shownUrl } from "../transport/http-client/http-caller.js";
 import type { HttpRequester } from "../transport/http-client/http-requester.js";
 import { sseLink } from "../transport/http-client/sse-link.js";
 import { type HttpLinkOptions, streamableHttpLink } from "../transport/http-client/streamable-http-link.js";
-import { memoryTransports } from "../transport/memory.js";
-import { MemoryLink } from "../transport/memory-link.js";
+import { MemoryLink, memoryTransports } from "../transport/memory.js";
 import { serve } from "./serve.js";
 
 /** How requests over HTTP are made. */

@@ -2,14 +2,12 @@
 import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { HostCore } from "../host/host.js";
-import type { AddOptions, HostOptions } from "../host/host-options.js";
+import type { AddOptions, HostOptions, LoadOptions, LoadReport } from "../host/options.js";
 import { type HostTarget, isCommand } from "../host/host-target.js";
-import type { LoadOptions, LoadReport } from "../host/load-options.js";
-import type { ServerStatus } from "../host/server-status.js";
+import type { ServerStatus } from "../host/managed-server.js";
 import type { ChildCommand } from "../node/child-link.js";
-import { readConfigFile, readEnvFile } from "../node/config-file.js";
-import { nodeRequester } from "../node/http-requester.js";
-import type { NodeRequesterOptions } from "../node/http-requester-pool.js";
+import { readConfigFile, readEnvFile } from "../node/host-files.js";
+import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import type { Server } from "../server/server.js";
 import { commandDialer } from "./connect-node.js";
 import { reachable, webDialer, type WebHostOptions } from "./host.js";

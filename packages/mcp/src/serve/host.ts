@@ -1,10 +1,10 @@
 // A host that runs everywhere: its servers are reached by URL, stand in this program, or have links of their own.
-import type { Dialer } from "../client/connect-options.js";
+import type { Dialer } from "../client/options.js";
 import { HostCore } from "../host/host.js";
-import type { AddOptions, HostOptions } from "../host/host-options.js";
+import type { AddOptions, HostOptions } from "../host/options.js";
 import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/host-target.js";
-import type { ServerStatus } from "../host/server-status.js";
-import { LocalError } from "../jsonrpc/local-error.js";
+import type { ServerStatus } from "../host/managed-server.js";
+import { LocalError } from "../jsonrpc/errors.js";
 import { Server } from "../server/server.js";
 import { httpDialer, memoryLink } from "./connect.js";
 import type { HttpConnectOptions } from "./connect.js";

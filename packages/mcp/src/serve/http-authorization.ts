@@ -1,6 +1,6 @@
 // Joins authorization to an HTTP endpoint: tokens at the door, scopes once a message is read, and word of each refusal.
 import type { Authenticator, AuthOutcome, Refusal } from "../auth/authenticator.js";
-import { authRequest, gateRefusal, type RequestHead } from "../auth/request-gate.js";
+import { authRequest, gateRefusal, type RequestHead } from "../auth/resource-metadata.js";
 import type { ScopeRules } from "../auth/scopes.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { HttpExchange } from "../transport/http/exchange.js";

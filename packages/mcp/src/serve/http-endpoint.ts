@@ -1,10 +1,17 @@
 // Puts an HTTP endpoint together from its options, whatever runtime its requests come from.
-import { LocalError } from "../jsonrpc/local-error.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ServerCore } from "../server/core.js";
 import { roleOf, type Server } from "../server/server.js";
-import type { Answers } from "../transport/http/alone-carrier.js";
-import { type EventStore, MemoryEventStore } from "../transport/http/event-store.js";
-import { FrontDoor } from "../transport/http/front-door.js";
+import type { AloneCarrier, Answers } from "../transport/http/alone-carrier.js";
+import { type EventStore, MemoryEventStore } from "../transport/http/resumable-stream.js";
+import {
+  type Authenticate,
+  FrontDoor,
+  type HttpPage,
+  type HttpRoute,
+  HttpSite,
+  PageRoute,
+} from "../transport/http/http-site.js";
 import {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -14,16 +21,52 @@ import {
   type SessionLimits,
   withLimits,
 } from "../transport/http/http-limits.js";
-import { type Authenticate, type HttpRoute, HttpSite } from "../transport/http/http-site.js";
-import { type HttpPage, PageRoute } from "../transport/http/page-route.js";
-import { Pinger } from "../transport/http/pinger.js";
+import { Pinger, StreamKeeper } from "../transport/http/event-stream.js";
 import { RateGate, type RateOptions } from "../transport/http/rate-gate.js";
-import { StreamKeeper } from "../transport/http/stream-keeper.js";
 import { StreamableHttp } from "../transport/http/streamable-http.js";
 import { Turns } from "../transport/http/turns.js";
 import { SseEndpoint, type SseOptions } from "../transport/sse/sse-endpoint.js";
 import { type AuthorizationHooks, authorizationHooks, type HttpAuthorization } from "./http-authorization.js";
-import { ServerOverHttp } from "./http-service.js";
+import { Call, type Caller, NO_LOGS } from "../endpoint/call.js";
+import { codecFor } from "../era/codecs.js";
+import {
+  assumedRevision,
+  claimOf,
+  claimsStateless,
+  missingEnvelope,
+  namesStateless,
+  openSession,
+  readEnvelope,
+} from "../era/select.js";
+import type { Carrier } from "../jsonrpc/transport.js";
+import {
+  failureText,
+  isJsonObject,
+  type JsonObject,
+  type NotificationMessage,
+  type RequestId,
+  type RequestMessage,
+} from "../jsonrpc/message.js";
+import { classify, Peer, type PeerHandler, type WireRules } from "../jsonrpc/peer.js";
+import type { Revision } from "../protocol/revisions/revision.js";
+import { CallSeats } from "../endpoint/in-flight.js";
+import type { ServerRole } from "../server/role.js";
+import type { JsonRpcLimits } from "../jsonrpc/limits.js";
+import { ServerConversation } from "../server/conversation.js";
+import type { HttpConversation, HttpService } from "../transport/http/http-session.js";
+import {
+  methodHeaderFault,
+  type MirroredParam,
+  mirroredParams,
+  mismatch,
+  paramHeaderFault,
+  versionHeaderFault,
+} from "../era/stateless/headers.js";
+import { ParseFault } from "../jsonrpc/parse.js";
+import { levelIndex } from "../protocol/features/logging.js";
+import { META } from "../protocol/meta.js";
+import type { Tool } from "../protocol/features/tools.js";
+import type { GoneListener } from "../transport/http/exchange.js";
 
 /** How a server is served over HTTP, on whatever runtime. */
 export interface HttpOptions {
@@ -164,4 +207,345 @@ function routes(
     throw new LocalError("BAD_PATH", "Streamable HTTP, HTTP+SSE and pages need paths of their own");
   }
   return new Map(all);
+}
+
+// Serves the handshake era without sessions: each message by itself, in the revision its header names.
+
+/** One for an endpoint: it keeps nothing of any request. */
+class AloneService implements PeerHandler {
+  readonly #core: ServerCore;
+  readonly #desk: HttpDesk;
+  readonly #peer: Peer;
+  readonly #callers = new Map<Revision, Caller>();
+  #rules: WireRules = { batches: true, unreadableId: "null" };
+
+  constructor(core: ServerCore, desk: HttpDesk) {
+    this.#core = core;
+    this.#desk = desk;
+    this.#peer = new Peer(this, core.limits);
+  }
+
+  serve(value: unknown, carrier: Carrier): void {
+    // Read by the peer before `deliver` returns, so one field serves all.
+    this.#rules = assumedRevision(carrier.header("mcp-protocol-version"))?.rules ?? this.#rules;
+    this.#peer.deliver(value, carrier);
+  }
+
+  rules(): WireRules {
+    return this.#rules;
+  }
+
+  batchElement(message: RequestMessage | NotificationMessage): RpcError | undefined {
+    if (message.method !== "initialize") return undefined;
+    return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
+  }
+
+  request(message: RequestMessage, carrier: Carrier): void {
+    if (message.method === "initialize") return this.#initialize(message, carrier);
+    const revision = assumedRevision(carrier.header("mcp-protocol-version"));
+    if (revision !== undefined) this.#desk.serve(message, this.#callerOf(revision), carrier);
+  }
+
+  notification(message: NotificationMessage, carrier: Carrier): void {
+    this.#core.notified(message, carrier);
+  }
+
+  #initialize(message: RequestMessage, carrier: Carrier): void {
+    const params: JsonObject = message.params ?? {};
+    const { codec } = this.#callerOf(openSession({}).revision);
+    const fault = codec.revision.methods.get("initialize")?.check(params);
+    if (fault === undefined) {
+      this.#desk.serve(message, this.#callerOf(openSession(params).revision), carrier);
+      return;
+    }
+    const { path, constraint } = fault;
+    const error = { code: ErrorCode.InvalidParams, message: fault.message, data: { path, constraint } };
+    void carrier.write(failureText(message.id, error), "response", error.code);
+  }
+
+  /** Without a session nothing is known of the caller: it can be asked nothing and wants no logs. */
+  #callerOf(revision: Revision): Caller {
+    let caller = this.#callers.get(revision);
+    if (caller === undefined) {
+      caller = Object.freeze({ codec: codecFor(revision), capabilities: {}, client: undefined, logLevel: NO_LOGS });
+      this.#callers.set(revision, caller);
+    }
+    return caller;
+  }
+}
+
+// Serves requests outside of conversations: counted, bounded, cancelled with their connection where the era says so.
+
+/** Nobody can be asked outside a conversation, so nothing ever arrives here. */
+const NOBODY: PeerHandler = {
+  rules: () => ({ batches: false, unreadableId: "absent" }),
+  request: () => undefined,
+  notification: () => undefined,
+};
+
+const LISTEN = "subscriptions/listen";
+
+class HttpDesk {
+  readonly #role: ServerRole;
+  readonly #limits: HttpLimits;
+  readonly #peer: Peer;
+  readonly #calls = new CallSeats();
+  #listens = 0;
+  #idle: (() => void) | undefined;
+  readonly #done = (call: Call): void => {
+    if (!this.#calls.delete(call)) return;
+    if (call.method === LISTEN) this.#listens--;
+    if (this.#calls.size === 0) this.#idle?.();
+  };
+
+  constructor(role: ServerRole, limits: HttpLimits) {
+    this.#role = role;
+    this.#limits = limits;
+    this.#peer = new Peer(NOBODY, role.core.limits);
+  }
+
+  /** Requests being served now. */
+  get active(): number {
+    return this.#calls.size;
+  }
+
+  /** Whether there are as many requests as there may be; listens are counted apart. */
+  get busy(): boolean {
+    return this.#calls.size - this.#listens >= this.#limits.inFlight;
+  }
+
+  /** Serves a request. Returns its call while it is still running. */
+  serve(message: RequestMessage, caller: Caller, carrier: Carrier): Call | undefined {
+    const listens = message.method === LISTEN;
+    if (listens ? this.#listens >= this.#limits.listens : this.busy) {
+      const error = busy();
+      void carrier.write(failureText(message.id, error.toObject()), "response", error.code);
+      return undefined;
+    }
+    // Subscriptions are counted by peer, and each listen request stands for itself here.
+    const peer = listens ? new Peer(NOBODY, this.#role.core.limits) : this.#peer;
+    const call = new Call(message, caller, carrier, peer);
+    this.#role.dispatcher.serve(call, this.#done);
+    if (call.ended) return undefined;
+    this.#calls.add(call);
+    if (listens) this.#listens++;
+    return call;
+  }
+
+  /** Gives a request up: nobody waits for its answer. */
+  cancel(call: Call): void {
+    this.#role.dispatcher.cancel(call, { reason: "The client closed the connection", answered: false });
+  }
+
+  /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    for (const call of this.#calls.all()) call.onDrain?.();
+    if (this.#calls.size > 0) await this.#untilIdle(graceMs);
+    for (const call of this.#calls.all()) this.cancel(call);
+  }
+
+  async #untilIdle(graceMs: number): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await new Promise<void>((resolve) => {
+      this.#idle = resolve;
+      timer = setTimeout(resolve, graceMs);
+    });
+    clearTimeout(timer);
+  }
+}
+
+/** The error for what has to come again later. */
+function busy(): RpcError {
+  return new RpcError(ErrorCode.InternalError, "The server is busy: try again later");
+}
+
+// Joins a server to the HTTP transports: conversations for sessions, the ladder for the stateless era.
+
+class SessionConversation implements HttpConversation {
+  readonly #conversation: ServerConversation;
+  readonly #standing: Carrier;
+
+  constructor(role: ServerRole, standing: Carrier) {
+    this.#standing = standing;
+    this.#conversation = new ServerConversation(role, standing);
+    role.core.conversations.add(this.#conversation);
+  }
+
+  get polling(): boolean {
+    return this.#conversation.revision?.rules.polling === true;
+  }
+
+  get active(): number {
+    return this.#conversation.active;
+  }
+
+  deliver(value: unknown, carrier: Carrier): void {
+    this.#conversation.peer.deliver(value, carrier);
+  }
+
+  async ping(timeoutMs: number): Promise<boolean> {
+    try {
+      await this.#conversation.peer.request(this.#standing, { method: "ping" }, { timeoutMs });
+      return true;
+    } catch (error) {
+      // Whoever answers with an error is there.
+      return error instanceof RpcError;
+    }
+  }
+
+  close(graceMs: number): Promise<void> {
+    return this.#conversation.close(graceMs);
+  }
+}
+
+/** A server as an HTTP endpoint needs it. */
+class ServerOverHttp implements HttpService {
+  readonly limits: JsonRpcLimits;
+  readonly #role: ServerRole;
+  readonly #desk: HttpDesk;
+  readonly #ladder: StatelessLadder;
+  readonly #alone: AloneService;
+
+  constructor(role: ServerRole, limits: HttpLimits) {
+    this.#role = role;
+    this.limits = role.core.limits;
+    this.#desk = new HttpDesk(role, limits);
+    this.#ladder = new StatelessLadder(role.core, this.#desk);
+    this.#alone = new AloneService(role.core, this.#desk);
+  }
+
+  converse(standing: Carrier): HttpConversation {
+    return new SessionConversation(this.#role, standing);
+  }
+
+  isStateless(value: unknown, version: string | undefined): boolean {
+    if (version !== undefined && namesStateless(version.trim())) return true;
+    if (Array.isArray(value)) return value.some(claims);
+    return claims(value);
+  }
+
+  serveStateless(value: unknown, carrier: AloneCarrier): void {
+    this.#ladder.serve(value, carrier);
+  }
+
+  serveAlone(value: unknown, carrier: AloneCarrier): void {
+    this.#alone.serve(value, carrier);
+  }
+
+  hasSessions(version: string): boolean {
+    return assumedRevision(version.trim()) !== undefined;
+  }
+
+  close(graceMs: number): Promise<void> {
+    return this.#desk.close(graceMs);
+  }
+}
+
+function claims(value: unknown): boolean {
+  return (
+    isJsonObject(value) && isJsonObject(value["params"]) && claimsStateless(value as unknown as NotificationMessage)
+  );
+}
+
+// The ladder a POST of the stateless era climbs: envelope, headers, version, method, mirrored arguments, then service.
+
+/** Seconds: what keeps a server busy is over soon. */
+const RETRY_AFTER = ["retry-after", "1"];
+
+const NOT_MIRRORED: readonly MirroredParam[] = [];
+
+class StatelessLadder {
+  readonly #core: ServerCore;
+  readonly #desk: HttpDesk;
+  readonly #mirrored = new WeakMap<Tool, readonly MirroredParam[]>();
+
+  constructor(core: ServerCore, desk: HttpDesk) {
+    this.#core = core;
+    this.#desk = desk;
+  }
+
+  serve(value: unknown, carrier: AloneCarrier): void {
+    if (value instanceof ParseFault) return refuse(carrier, value.id, value);
+    if (Array.isArray(value))
+      return refuse(carrier, undefined, invalid("Send one message at a time: there are no batches"));
+    const kind = classify(value);
+    if (kind === "request") return this.#request(value as RequestMessage, carrier);
+    if (kind instanceof ParseFault) return refuse(carrier, kind.id, kind);
+    if (kind !== "notification") return refuse(carrier, undefined, invalid("Responses must not be sent here"));
+    this.#core.notified(value as NotificationMessage, carrier);
+    carrier.abandon();
+  }
+
+  #request(message: RequestMessage, carrier: AloneCarrier): void {
+    const claim = claimOf(message.params);
+    if (claim === undefined) return refuse(carrier, message.id, unclaimed(message));
+    const fault = headerFault(claim, carrier);
+    if (fault !== undefined) return refuse(carrier, message.id, fault);
+    const envelope = readEnvelope(claim);
+    if (envelope instanceof RpcError) return refuse(carrier, message.id, envelope);
+    const mismatched = methodHeaderFault(message, carrier) ?? this.#paramFault(message, carrier);
+    if (mismatched !== undefined) return refuse(carrier, message.id, mismatched);
+    if (this.#desk.busy) return carrier.refuse(503, failureText(message.id, busy().toObject()), RETRY_AFTER);
+    const { revision, capabilities, client, logLevel } = envelope;
+    const level = logLevel === undefined ? NO_LOGS : levelIndex(logLevel);
+    const caller = { codec: codecFor(revision), capabilities, client, logLevel: level };
+    const call = this.#desk.serve(message, caller, carrier);
+    if (call !== undefined) carrier.onGone = new Waited(this.#desk, call);
+  }
+
+  #paramFault({ method, params }: RequestMessage, carrier: AloneCarrier): RpcError | undefined {
+    if (method !== "tools/call") return undefined;
+    const entry = this.#core.tools.get(params?.["name"] as string);
+    if (entry === undefined) return undefined;
+    const mirrored = this.#mirroredOf(entry.tool);
+    return mirrored.length === 0 ? undefined : paramHeaderFault(mirrored, params?.["arguments"], carrier);
+  }
+
+  #mirroredOf(tool: Tool): readonly MirroredParam[] {
+    let mirrored = this.#mirrored.get(tool);
+    if (mirrored === undefined) {
+      const found = mirroredParams(tool.inputSchema);
+      // Clients drop a tool whose wishes are invalid, so none of them is expected of the few that do not.
+      mirrored = typeof found === "string" ? NOT_MIRRORED : found;
+      this.#mirrored.set(tool, mirrored);
+    }
+    return mirrored;
+  }
+}
+
+/** A call whose client goes away is given up. */
+class Waited implements GoneListener {
+  readonly #desk: HttpDesk;
+  readonly #call: Call;
+
+  constructor(desk: HttpDesk, call: Call) {
+    this.#desk = desk;
+    this.#call = call;
+  }
+
+  gone(): void {
+    this.#desk.cancel(this.#call);
+  }
+}
+
+/** A version that is no text is the envelope's fault; any other must first be the header's. */
+function headerFault(claim: JsonObject, carrier: AloneCarrier): RpcError | undefined {
+  return typeof claim[META.protocolVersion] === "string" ? versionHeaderFault(claim, carrier) : undefined;
+}
+
+/** The header names this era, the body does not. */
+function unclaimed(message: RequestMessage): RpcError {
+  return message.method === "initialize"
+    ? mismatch("MCP-Protocol-Version names a revision without initialize")
+    : missingEnvelope();
+}
+
+function invalid(what: string): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, what);
+}
+
+function refuse(carrier: AloneCarrier, id: RequestId | undefined, error: RpcError | ParseFault): void {
+  const data = error instanceof RpcError ? error.data : undefined;
+  const { code, message } = error;
+  carrier.refuse(400, failureText(id, data === undefined ? { code, message } : { code, message, data }));
 }

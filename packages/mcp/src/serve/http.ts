@@ -3,7 +3,7 @@ import type { ServerOptions as TlsOptions } from "node:https";
 import { HttpListener, type HttpTraffic } from "../node/http-listener.js";
 import { onShutdown } from "../node/process-signals.js";
 import type { Server } from "../server/server.js";
-import { loopbackHosts } from "../transport/http/front-door.js";
+import { loopbackHosts } from "../transport/http/http-site.js";
 import { DEFAULT_HTTP_LIMITS, withLimits } from "../transport/http/http-limits.js";
 import { type HttpEndpoint, httpEndpoint, type HttpLoad, type HttpOptions } from "./http-endpoint.js";
 

@@ -1,5 +1,5 @@
 // Serves a server over this process's standard input and output.
-import { guardStdout } from "../node/guard-stdout.js";
+import { guardStdout } from "../node/output-queue.js";
 import { onShutdown } from "../node/process-signals.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
 import { roleOf, type Server } from "../server/server.js";

@@ -1,12 +1,26 @@
 // Asking the client in the handshake era: a request on the wire, bounded in time, cancelled with its call.
 import type { Call } from "../endpoint/call.js";
-import type { JsonObject } from "../jsonrpc/message.js";
-import { LocalError } from "../jsonrpc/local-error.js";
+import { isJsonObject, type JsonObject, notificationText } from "../jsonrpc/message.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { Peer } from "../jsonrpc/peer.js";
-import { notificationText } from "../jsonrpc/respond.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
-import { AskError } from "./ask-error.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
+import type { InputResponses, Root } from "../protocol/features/input-required.js";
+import type { ClientCapabilities } from "../protocol/capabilities.js";
+import { McpErrorCode } from "../protocol/error-codes.js";
+import { isWebAddress } from "../protocol/method.js";
+import type {
+  ElicitRequestParams,
+  ElicitResult,
+  ElicitValue,
+  RequestedSchema,
+} from "../protocol/features/elicitation.js";
+import { type FormFields, readAnswer, requestedSchema } from "../protocol/elicitation-form.js";
+import {
+  checkToolUse,
+  type CreateMessageRequestParams,
+  type CreateMessageResult,
+  normalStopReason,
+} from "../protocol/features/sampling.js";
 
 /** Options of one question. */
 export interface AskOptions {
@@ -107,4 +121,169 @@ function asAskError(error: unknown, method: string): unknown {
     return new AskError("TIMEOUT", `The client did not answer ${method} in time`, { cause: error });
   }
   return error;
+}
+
+// Checks what a client answered to a question before a handler sees it.
+
+const ACTIONS: readonly unknown[] = ["accept", "decline", "cancel"];
+
+/** What is wrong with the answer to a question of `method`, as the end of a sentence; undefined when nothing is. */
+function answerFault(method: string, answer: JsonObject): string | undefined {
+  switch (method) {
+    case "elicitation/create":
+      if (!ACTIONS.includes(answer["action"])) return 'needs an "action": accept, decline or cancel';
+      return answer["content"] === undefined || isJsonObject(answer["content"])
+        ? undefined
+        : 'has a "content" that is no object';
+    case "sampling/createMessage":
+      return typeof answer["content"] === "object" && typeof answer["role"] === "string"
+        ? undefined
+        : 'needs a "role" and "content"';
+    default:
+      return Array.isArray(answer["roots"]) ? undefined : 'needs an array "roots"';
+  }
+}
+
+/** Throws -32602 when the answer under `key` is there and malformed. A missing one is asked for again. */
+export function checkAnswer(key: string, method: string, responses: InputResponses): void {
+  if (!Object.hasOwn(responses, key)) return;
+  const constraint = answerFault(method, responses[key] as unknown as JsonObject);
+  if (constraint === undefined) return;
+  const message = `params.inputResponses.${key} ${constraint}`;
+  throw new RpcError(ErrorCode.InvalidParams, message, { path: `/inputResponses/${key}`, constraint });
+}
+
+// Whether the client can be asked something: it must have declared it, and its revision must have it.
+
+/**
+ * Throws -32021 with `data.requiredCapabilities` where the caller did not declare what a question needs, or where its
+ * revision does not have the question; INVALID_URL for a page that is none. The codecs say it to older peers in their own words.
+ */
+export function requireCapability(call: Call, method: string, params: unknown): void {
+  checkPage(method, params as { readonly mode?: unknown; readonly url?: unknown } | undefined);
+  const required = neededFor(method, params as { readonly mode?: unknown; readonly tools?: unknown } | undefined);
+  const { codec, capabilities } = call.caller;
+  if (codec.revision.serverRequests.has(method) && declares(codec.revision.elicitation.url, capabilities, required))
+    return;
+  const names = Object.entries(required).map(([name, settings]) =>
+    [name, ...Object.keys(settings as object)].join("."),
+  );
+  const what = `This needs a client that can be asked: the capability ${names.join(", ")} was not declared`;
+  throw new RpcError(McpErrorCode.MissingRequiredClientCapability, what, { requiredCapabilities: required });
+}
+
+/** Throws INVALID_URL for a page no browser should be sent to. */
+function checkPage(method: string, params: { readonly mode?: unknown; readonly url?: unknown } | undefined): void {
+  if (method !== "elicitation/create" || params?.mode !== "url" || isWebAddress(params.url)) return;
+  const what = `The page to open is ${peerWords(params.url)}, which is no web address: write it like https://host/page`;
+  throw new LocalError("INVALID_URL", what);
+}
+
+function neededFor(
+  method: string,
+  params: { readonly mode?: unknown; readonly tools?: unknown } | undefined,
+): ClientCapabilities {
+  if (method === "roots/list") return { roots: {} };
+  if (method === "sampling/createMessage") return { sampling: params?.tools === undefined ? {} : { tools: {} } };
+  return { elicitation: params?.mode === "url" ? { url: {} } : { form: {} } };
+}
+
+function declares(urls: boolean, declared: ClientCapabilities, required: ClientCapabilities): boolean {
+  if (required.roots !== undefined) return declared.roots !== undefined;
+  if (required.sampling !== undefined) {
+    return (
+      declared.sampling !== undefined &&
+      (required.sampling.tools === undefined || declared.sampling.tools !== undefined)
+    );
+  }
+  const { elicitation } = declared;
+  if (elicitation === undefined) return false;
+  if (required.elicitation?.url !== undefined) return urls && elicitation.url !== undefined;
+  // `{}` means forms only; naming url alone means no forms.
+  return elicitation.form !== undefined || elicitation.url === undefined;
+}
+
+// The error of a question that got no usable answer: its words may be told to the peer.
+
+/**
+ * Codes: REFUSED (the client answered with an error; `cause` has it), TIMEOUT, EXPIRED, BAD_ANSWER, UNREACHABLE (no stream
+ * could carry the question).
+ */
+export class AskError extends LocalError {
+  override readonly name: string = "AskError";
+}
+
+// Questions to the person behind the client: typed by their form, checked when they come back.
+
+/** A form, in short (`{ sure: { type: "boolean" } }`: flat, required unless `optional`) or in full, or a page to open. */
+export type ElicitInput<F extends FormFields> =
+  | { readonly message: string; readonly schema: F | RequestedSchema }
+  | { readonly message: string; readonly url: string };
+
+/** The type of one field of an accepted form. */
+type FieldValue<S> = S extends { readonly type: "boolean" }
+  ? boolean
+  : S extends { readonly type: "number" | "integer" }
+    ? number
+    : S extends { readonly type: "array" }
+      ? string[]
+      : S extends { readonly enum: readonly (infer E)[] }
+        ? E
+        : S extends { readonly oneOf: readonly { readonly const: infer C }[] }
+          ? C
+          : string;
+
+/** The content of an accepted form, field by field. */
+type FormContent<F> = {
+  -readonly [K in keyof F]: F[K] extends { readonly optional: true } ? FieldValue<F[K]> | undefined : FieldValue<F[K]>;
+};
+
+/** What the person did. `content` is there for accepted forms; accepting a page means consent, not completion. */
+export type FormAnswer<F> =
+  | {
+      readonly action: "accept";
+      readonly content: string extends keyof F ? Record<string, ElicitValue> : FormContent<F>;
+    }
+  | { readonly action: "decline" | "cancel"; readonly content?: undefined };
+
+/** The wire form of a question. Throws INVALID_FORM naming the field no client could show. */
+export function elicitParams<F extends FormFields>(input: ElicitInput<F>): ElicitRequestParams {
+  if ("url" in input) return { mode: "url", message: input.message, url: input.url };
+  return { mode: "form", message: input.message, requestedSchema: requestedSchema(input.schema) };
+}
+
+/** Reads an answer, defaults filled in. Throws BAD_ANSWER when it does not fit what was asked. */
+export function readElicitAnswer(params: ElicitRequestParams, answer: ElicitResult): FormAnswer<Record<string, never>> {
+  const fault = answerFault("elicitation/create", answer as unknown as Record<string, unknown>);
+  if (fault !== undefined) throw new AskError("BAD_ANSWER", `The client's answer ${fault}`);
+  if (answer.action !== "accept") return { action: answer.action };
+  if (params.mode === "url") return { action: "accept", content: {} };
+  const { content, faults } = readAnswer(params.requestedSchema, answer.content);
+  if (faults.length === 0) return { action: "accept", content };
+  const what = faults.map(({ message }) => message).join("; ");
+  throw new AskError("BAD_ANSWER", `The answer does not fit the form: ${what}`);
+}
+
+// Questions to the client's model: checked before they leave, read when they come back.
+
+/** The params as they are, once they obey the rules of tool use. Throws BAD_SAMPLING naming the first broken one. */
+export function sampleParams(params: CreateMessageRequestParams): CreateMessageRequestParams {
+  const fault = checkToolUse(params.messages);
+  if (fault !== undefined) throw new LocalError("BAD_SAMPLING", fault.message);
+  return params;
+}
+
+/** The model's answer, its stop reason in the specification's spelling. Throws BAD_ANSWER for anything else. */
+export function readSample(answer: JsonObject): CreateMessageResult {
+  const fault = answerFault("sampling/createMessage", answer);
+  if (fault !== undefined) throw new AskError("BAD_ANSWER", `The client's answer to sampling ${fault}`);
+  const result = answer as unknown as CreateMessageResult;
+  return result.stopReason === undefined ? result : { ...result, stopReason: normalStopReason(result.stopReason) };
+}
+
+/** The client's roots. Throws BAD_ANSWER for anything else. */
+export function readRoots(answer: JsonObject): readonly Root[] {
+  const fault = answerFault("roots/list", answer);
+  if (fault !== undefined) throw new AskError("BAD_ANSWER", `The client's answer to roots/list ${fault}`);
+  return answer["roots"] as readonly Root[];
 }

@@ -2,8 +2,8 @@
 import type { CapabilitySettings, ServerCapabilities } from "../protocol/capabilities.js";
 import { type Completable, hasCompleters } from "./completions.js";
 import type { Registry } from "./registry.js";
-import type { ToolEntry } from "./tool.js";
-import { TASKS_EXTENSION } from "../protocol/extensions/task.js";
+import type { ToolEntry } from "./tools.js";
+import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 
 /** What cannot be derived. */
 export interface CapabilityOptions {

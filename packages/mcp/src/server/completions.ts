@@ -1,14 +1,12 @@
 // Serves `completion/complete` for the arguments of prompts and the variables of resource templates.
-import type { Answer, MaybePromise } from "../endpoint/answer.js";
-import type { Call } from "../endpoint/call.js";
-import { ErrorCode } from "../jsonrpc/error-codes.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
+import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { CompleteRequestParams } from "../protocol/features/completion.js";
 import { complete, type Completer, type Completion, NOTHING } from "./completer.js";
 import { type AskServices, Context } from "./context.js";
-import type { PromptEntry } from "./prompt.js";
+import type { PromptEntry } from "./prompts.js";
 import type { Registry } from "./registry.js";
-import type { ResourceEntry, TemplateEntry } from "./resource.js";
+import type { ResourceEntry, TemplateEntry } from "./resources.js";
 import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
 
 /** Where completers are found. */

@@ -1,13 +1,11 @@
 // Content blocks as handlers make them: marked, so that data is never mistaken for protocol.
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { Annotations } from "../protocol/annotations.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import type { Annotations, ResourceContents } from "../protocol/features/resources.js";
 import type { ContentBlock, ResourceLink } from "../protocol/content.js";
 import type { Meta } from "../protocol/meta.js";
-import type { ResourceContents } from "../protocol/resource.js";
-import { toBase64 } from "./base64.js";
 
 /** Members every block may carry. */
-export interface BlockOptions {
+interface BlockOptions {
   readonly annotations?: Annotations;
   readonly _meta?: Meta;
 }
@@ -64,4 +62,29 @@ function base64(data: Uint8Array | string): string {
   if (typeof data !== "string") return toBase64(data);
   if (BASE64.test(data)) return data;
   throw new LocalError("BAD_BASE64", "Binary content must be padded standard base64, or bytes (Uint8Array)");
+}
+
+// Base64 of bytes, without depending on a runtime's own classes.
+
+/** Bytes turned into characters at once: small enough for a function's arguments. */
+const STEP = 0x8000;
+
+/** Padded standard base64. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let start = 0; start < bytes.length; start += STEP) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + STEP));
+  }
+  return btoa(binary);
+}
+
+/** Unpadded base64 in the alphabet that URLs, headers and file names take. */
+export function toBase64Url(bytes: Uint8Array): string {
+  return toBase64(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Bytes of base64 in either alphabet, padded or not. Throws a DOMException for anything else. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
 }

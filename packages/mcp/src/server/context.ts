@@ -1,27 +1,34 @@
 // What a handler may do besides returning: report progress, log, ask the client, look who is calling.
 import type { Call } from "../endpoint/call.js";
 import { reportProgress } from "../endpoint/progress.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { Identity } from "../jsonrpc/identity.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import type { Identity } from "../jsonrpc/transport.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
-import type { ClientCapabilities } from "../protocol/capabilities.js";
+import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { FormFields } from "../protocol/elicitation-form.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
-import type { InputResponses } from "../protocol/features/input-required.js";
+import type { InputResponses, Root } from "../protocol/features/input-required.js";
 import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
-import type { Root } from "../protocol/features/roots.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
-import type { Implementation } from "../protocol/implementation.js";
-import { type AskOptions, type Asker, WireAsker, type WireAsks } from "./ask.js";
-import { requireCapability } from "./ask-capability.js";
-import { type ElicitInput, elicitParams, type FormAnswer, readElicitAnswer } from "./elicit.js";
+import {
+  type Asker,
+  type AskOptions,
+  type ElicitInput,
+  elicitParams,
+  type FormAnswer,
+  readElicitAnswer,
+  readRoots,
+  readSample,
+  requireCapability,
+  sampleParams,
+  WireAsker,
+  type WireAsks,
+} from "./ask.js";
 import { failure, type ToolResult } from "./outcome.js";
 import type { ServerLimits } from "./limits.js";
-import { CallLogs } from "./log-gate.js";
+import { CallLogs, Session } from "./session.js";
 import type { Parking } from "./parking.js";
-import { readRoots, readSample, sampleParams } from "./sample.js";
-import type { Seal } from "./seal.js";
-import { Session } from "./session.js";
+import type { Seal } from "./request-state.js";
 
 /** What asking needs of the server. */
 export interface AskServices {

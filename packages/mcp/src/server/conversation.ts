@@ -1,23 +1,18 @@
 // One conversation of the server role: a connection's messages, judged one by one and served.
-import { Call } from "../endpoint/call.js";
-import { type Caller, NO_LOGS } from "../endpoint/caller.js";
+import { Call, type Caller, NO_LOGS } from "../endpoint/call.js";
 import type { Dispatcher } from "../endpoint/dispatcher.js";
-import { withinGrace } from "../endpoint/grace-time.js";
-import { InFlight } from "../endpoint/in-flight.js";
+import { InFlight, withinGrace } from "../endpoint/in-flight.js";
 import type { Codec } from "../era/codec.js";
 import { claimsStateless, openSession, type Selection, select, type SessionState } from "../era/select.js";
-import type { Carrier } from "../jsonrpc/carrier.js";
-import { ErrorCode } from "../jsonrpc/error-codes.js";
-import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
+import type { Carrier } from "../jsonrpc/transport.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { failureText, type JsonObject, type NotificationMessage, type RequestMessage } from "../jsonrpc/message.js";
 import { Peer, type PeerHandler, type WireRules } from "../jsonrpc/peer.js";
-import { failureText } from "../jsonrpc/respond.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { ServerCore } from "./core.js";
 import type { ServerRole } from "./role.js";
-import { LogGate, type LogMessage } from "./log-gate.js";
-import { Session } from "./session.js";
+import { LogGate, type LogMessage, Session } from "./session.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */

@@ -1,6 +1,6 @@
 // Keeps what a tool made for a later call, under a handle that the model carries from one call to the next.
-import { LocalError } from "../jsonrpc/local-error.js";
-import { toBase64Url } from "./base64.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { toBase64Url } from "./content.js";
 import type { Context } from "./context.js";
 
 export interface HandleOptions {

@@ -1,19 +1,22 @@
 // Lists are bytes: each page is projected and serialised once for a revision and a set of visible names.
-import type { Call } from "../endpoint/call.js";
-import { ReadyResult } from "../endpoint/answer.js";
+import { type Call, ReadyResult } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import { ErrorCode } from "../jsonrpc/error-codes.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
-import type { Implementation } from "../protocol/implementation.js";
-import { cursorAfter, readCursor } from "./cursor.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import type { Implementation } from "../protocol/capabilities.js";
 import type { Registry } from "./registry.js";
 import { quotedWords } from "../jsonrpc/visible-text.js";
+import { fromBase64, toBase64 } from "./content.js";
+import { fingerprint } from "./parking.js";
+import type { ServerCore } from "./core.js";
+import type { PromptEntry } from "./prompts.js";
+import type { ResourceEntry, TemplateEntry } from "./resources.js";
+import type { ToolEntry } from "./tools.js";
 
 /** Pages kept per list; beyond it all are dropped and made again when asked for. */
 const KEPT_PAGES = 64;
 
 /** How one kind of list is made. */
-export interface ListOptions<Entry> {
+interface ListOptions<Entry> {
   /** Member of the result that holds the items, and the name cursors are bound to. */
   readonly member: "tools" | "resources" | "resourceTemplates" | "prompts";
   readonly registry: Registry<Entry>;
@@ -28,7 +31,7 @@ export interface ListOptions<Entry> {
 }
 
 /** Serves one of the four lists. */
-export class List<Entry> {
+class List<Entry> {
   readonly #options: ListOptions<Entry>;
   readonly #pages = new Map<string, ReadyResult>();
   #version = -1;
@@ -106,4 +109,85 @@ function firstAfter(names: readonly string[], name: string): number {
     else high = middle;
   }
   return low;
+}
+
+// List cursors: they carry the last name of the page before, so they survive restarts and changes of the set.
+
+/** Marks the format, so that a later one can tell. */
+const VERSION = "1";
+
+/** A cursor that goes on after `name` in the list of `kind`. */
+export function cursorAfter(kind: string, name: string): string {
+  const body = `${VERSION}${kind}\n${name}`;
+  return toBase64Url(`${fingerprint(body)}${body}`);
+}
+
+/** The name a cursor goes on after, or undefined when it is not one of ours for this list. */
+export function readCursor(kind: string, cursor: string): string | undefined {
+  const text = fromBase64Url(cursor);
+  if (text === undefined) return undefined;
+  const body = text.slice(8);
+  const prefix = `${VERSION}${kind}\n`;
+  if (text.slice(0, 8) !== fingerprint(body) || !body.startsWith(prefix)) return undefined;
+  return body.slice(prefix.length);
+}
+
+function toBase64Url(text: string): string {
+  return toBase64(new TextEncoder().encode(text)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+function fromBase64Url(encoded: string): string | undefined {
+  if (!/^[A-Za-z0-9_-]+$/.test(encoded)) return undefined;
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(fromBase64(encoded));
+  } catch {
+    return undefined;
+  }
+}
+
+// The four lists of a server, and who may see what in them.
+
+/** Whether a caller may see an item of a list. Refusing calls to what is hidden is a middleware's work. */
+export type Visibility = (kind: "tool" | "resource" | "template" | "prompt", name: string, call: Call) => boolean;
+
+export interface ServerLists {
+  readonly tools: List<ToolEntry>;
+  readonly prompts: List<PromptEntry>;
+  readonly resources: List<ResourceEntry>;
+  readonly templates: List<TemplateEntry>;
+}
+
+/** Makes the lists over a server's registries. */
+export function serverLists(core: ServerCore, visible: Visibility | undefined): ServerLists {
+  const common = { identity: core.identity, ttlMs: core.listTtlMs, pageSize: core.limits.pageSize };
+  return {
+    tools: new List<ToolEntry>({
+      ...common,
+      member: "tools",
+      registry: core.tools,
+      item: (entry) => entry.tool,
+      visible: visible && ((entry, call) => visible("tool", entry.tool.name, call)),
+    }),
+    prompts: new List<PromptEntry>({
+      ...common,
+      member: "prompts",
+      registry: core.prompts,
+      item: (entry) => entry.prompt,
+      visible: visible && ((entry, call) => visible("prompt", entry.prompt.name, call)),
+    }),
+    resources: new List<ResourceEntry>({
+      ...common,
+      member: "resources",
+      registry: core.resources,
+      item: (entry) => entry.resource,
+      visible: visible && ((entry, call) => visible("resource", entry.resource.uri, call)),
+    }),
+    templates: new List<TemplateEntry>({
+      ...common,
+      member: "resourceTemplates",
+      registry: core.templates,
+      item: (entry) => entry.template,
+      visible: visible && ((entry, call) => visible("template", entry.template.uriTemplate, call)),
+    }),
+  };
 }

@@ -1,8 +1,7 @@
 // From what a handler returned to a tool result.
 import type { JsonObject } from "../jsonrpc/message.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { ContentBlock } from "../protocol/content.js";
-import { nestResource } from "../protocol/embedded-resource.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { type ContentBlock, nestResource } from "../protocol/content.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { Meta } from "../protocol/meta.js";
 import { Block } from "./content.js";

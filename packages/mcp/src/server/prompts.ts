@@ -1,18 +1,20 @@
 // Fills in prompts: arguments checked, the handler run, its outcome made messages.
-import type { Answer, MaybePromise } from "../endpoint/answer.js";
-import type { Call } from "../endpoint/call.js";
-import { ErrorCode } from "../jsonrpc/error-codes.js";
+import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
-import { nestResource } from "../protocol/embedded-resource.js";
-import type { GetPromptResult, PromptMessage } from "../protocol/features/prompts.js";
+import { type ContentBlock, nestResource } from "../protocol/content.js";
+import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
 import { Block } from "./content.js";
-import type { AskServices } from "./context.js";
+import type { AskServices, Context } from "./context.js";
 import { InputRequired } from "./input-required.js";
 import { runInteractive } from "./interactive.js";
-import type { MessageInput, PromptEntry, PromptReturn } from "./prompt.js";
 import type { Registry } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
+import type { Role } from "../protocol/features/resources.js";
+import { type Icon, iconsFault } from "../protocol/icons.js";
+import type { Meta } from "../protocol/meta.js";
+import { metaFault } from "../protocol/meta-key.js";
+import type { Completer } from "./completer.js";
 
 /** Serves `prompts/get`. */
 export class PromptFiller {
@@ -76,4 +78,88 @@ function toMessage({ role, content }: MessageInput): PromptMessage {
 
 function invalid(what: string, path: string, constraint: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, what, { path, constraint });
+}
+
+// What a prompt is: as its author writes it, and as the server keeps it.
+
+/** An argument as a prompt's author writes it. */
+interface ArgumentDefinition {
+  readonly title?: string;
+  readonly description?: string;
+  /** Default false. */
+  readonly required?: boolean;
+  /** Values to offer while the person types. */
+  readonly complete?: Completer;
+}
+
+/** One message of a prompt. A string is a text block. */
+interface MessageInput {
+  readonly role: Role;
+  readonly content: string | Block | ContentBlock;
+}
+
+/** What `run` may return: one user message as a string or block, messages, or messages with a description. */
+export type PromptReturn =
+  | string
+  | Block
+  | readonly MessageInput[]
+  | { readonly description?: string; readonly messages: readonly MessageInput[] }
+  | InputRequired;
+
+/** The arguments `run` gets: required ones are there, the others may be. */
+type PromptArguments<A> = {
+  readonly [K in keyof A]: A[K] extends { readonly required: true } ? string : string | undefined;
+};
+
+/** A prompt as its author writes it. */
+export interface PromptDefinition<A> {
+  readonly title?: string;
+  readonly description?: string;
+  /** In the order a client shows them. */
+  readonly arguments?: A & ArgumentDefinitions;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Meta;
+  run(args: PromptArguments<A>, ctx: Context): MaybePromise<PromptReturn>;
+}
+
+/** Arguments of a prompt by name. */
+export type ArgumentDefinitions = Readonly<Record<string, ArgumentDefinition>>;
+
+/** A prompt as the server keeps it. */
+export interface PromptEntry {
+  readonly prompt: Prompt;
+  readonly arguments: ArgumentDefinitions;
+  readonly run: (args: Readonly<Record<string, string>>, ctx: Context) => MaybePromise<PromptReturn>;
+}
+
+/** Checks a definition. Throws BAD_PROMPT saying what to change. */
+export function promptEntry(name: string, definition: PromptDefinition<ArgumentDefinitions>): PromptEntry {
+  const { title, description, icons, _meta } = definition;
+  const fault = name === "" ? "a prompt needs a name" : (iconsFault(icons) ?? metaFault(_meta));
+  if (fault !== undefined) throw new LocalError("BAD_PROMPT", `Prompt ${JSON.stringify(name)}: ${fault}`);
+  const args = definition.arguments ?? {};
+  if (Array.isArray(args))
+    throw new LocalError(
+      "BAD_PROMPT",
+      `Prompt ${JSON.stringify(name)}: "arguments" is a list; write an object with the arguments by name, as in { city: { required: true } }`,
+    );
+  const listed = Object.entries(args).map(([argument, options]) => listedArgument(argument, options));
+  const prompt: Prompt = {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(icons === undefined ? {} : { icons: [...icons] }),
+    ...(listed.length === 0 ? {} : { arguments: listed }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
+  return { prompt, arguments: args, run: (values, ctx) => definition.run(values, ctx) };
+}
+
+function listedArgument(name: string, { title, description, required }: ArgumentDefinition): PromptArgument {
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    required: required ?? false,
+  };
 }

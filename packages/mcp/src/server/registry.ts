@@ -1,5 +1,5 @@
 // A sorted set of named things a server offers, and the number of its version.
-import { LocalError } from "../jsonrpc/local-error.js";
+import { LocalError } from "../jsonrpc/errors.js";
 
 /** What a registration gives back: a way to take it away again. */
 export interface Registration {

@@ -1,28 +1,28 @@
 // The server an author writes: tools, resources and prompts, registered once and served to every revision.
-import type { Handler, Middleware } from "../endpoint/middleware.js";
-import { LocalError } from "../jsonrpc/local-error.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
-import { levelIndex } from "../protocol/features/logging.js";
-import type { Icon } from "../protocol/icon.js";
-import { iconsFault } from "../protocol/icons.js";
-import { REVISIONS } from "../protocol/revisions/all.js";
+import type { Handler, Middleware } from "../endpoint/dispatcher.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
+import { type Icon, iconsFault } from "../protocol/icons.js";
+import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
 import type { Reporter } from "./core.js";
-import { type CustomHandler, customHandler } from "./custom-method.js";
 import { resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta-key.js";
 import type { Meta } from "../protocol/meta.js";
-import { NEWEST } from "../protocol/revisions/all.js";
-import { mirrorWarning } from "./mirror-warning.js";
-import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompt.js";
+import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
 import type { Registration } from "./registry.js";
-import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resource.js";
+import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resources.js";
 import { type ServerRole, serverRole } from "./role.js";
-import { aesSeal, type Seal } from "./seal.js";
-import type { Visibility } from "./server-lists.js";
+import { aesSeal, type Seal } from "./request-state.js";
+import type { Visibility } from "./lists.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
-import { type AnyInput, type ToolDefinition, toolEntry } from "./tool.js";
+import { type AnyInput, type ToolDefinition, toolEntry } from "./tools.js";
+import type { Answer, MaybePromise } from "../endpoint/call.js";
+import type { JsonObject } from "../jsonrpc/message.js";
+import { type AskServices, Context } from "./context.js";
+import { mirroredParams } from "../era/stateless/headers.js";
+import type { Tool } from "../protocol/features/tools.js";
 
 /** Who the server is, and how it behaves. Only `name` and `version` are needed. */
 export interface ServerOptions {
@@ -190,4 +190,54 @@ function webWarning(what: string, uri: string): string | undefined {
 /** The inside of a server, for the other layers of the library. */
 export function roleOf(server: Server): ServerRole {
   return readRole(server);
+}
+
+// Methods that are not the specification's: served in every revision, asked like any other.
+
+/** Serves a method of an author's own. It returns the result object; `RpcError` is the way to refuse. */
+type CustomHandler = (params: JsonObject, ctx: Context) => MaybePromise<JsonObject>;
+
+/** Wraps an author's handler for the dispatcher. */
+function customHandler(services: AskServices, handler: CustomHandler): Handler {
+  return (call): MaybePromise<Answer> => handler(call.params, new Context(call, services));
+}
+
+// Warns of arguments mirrored in headers (`x-mcp-header`) that make clients drop the tool, or show a secret to the network.
+
+/** Words in the names of what no proxy between client and server should read. */
+const SENSITIVE: ReadonlySet<string> = new Set([
+  "apikey",
+  "auth",
+  "authorization",
+  "credential",
+  "key",
+  "passcode",
+  "passphrase",
+  "passwd",
+  "password",
+  "pin",
+  "pwd",
+  "secret",
+  "ssn",
+  "token",
+]);
+
+/** A sentence for the operator; undefined when nothing is wrong. */
+function mirrorWarning({ name, inputSchema }: Tool): string | undefined {
+  const mirrored = mirroredParams(inputSchema);
+  const tool = `Tool ${JSON.stringify(name)}`;
+  if (typeof mirrored === "string") return `${tool}: ${mirrored}: clients over HTTP drop the tool`;
+  const exposed = mirrored.filter(({ header, path }) => isSensitive(header) || isSensitive(path.at(-1) ?? ""));
+  if (exposed.length === 0) return undefined;
+  const names = exposed.map(({ path }) => path.join(".")).join(", ");
+  return `${tool}: x-mcp-header shows ${names} to everything between client and server: leave it out for secrets`;
+}
+
+/** Names are read word by word, so that `keyword` and `tokenizer` mean nothing. */
+function isSensitive(name: string): boolean {
+  const words = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  return words.some((word) => SENSITIVE.has(word) || SENSITIVE.has(word.replace(/s$/, "")));
 }

@@ -1,9 +1,8 @@
 // One receiver of change notifications: what it wants, and how they reach it without piling up.
 import type { Codec } from "../era/codec.js";
-import type { Carrier } from "../jsonrpc/carrier.js";
-import type { RequestId } from "../jsonrpc/message.js";
+import type { Carrier } from "../jsonrpc/transport.js";
+import { notificationText, type RequestId } from "../jsonrpc/message.js";
 import type { Peer } from "../jsonrpc/peer.js";
-import { notificationText } from "../jsonrpc/respond.js";
 import { META } from "../protocol/meta.js";
 
 /** The lists whose changes are announced. */

@@ -1,28 +1,37 @@
 // Calls tools: arguments checked, the handler run, its outcome made a result.
-import type { Answer, MaybePromise } from "../endpoint/answer.js";
-import type { Call } from "../endpoint/call.js";
-import { unexpected } from "../endpoint/unexpected.js";
-import { ErrorCode } from "../jsonrpc/error-codes.js";
+import { type Answer, type Call, type MaybePromise, unexpected } from "../endpoint/call.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
-import { RpcError } from "../jsonrpc/rpc-error.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
-import type { CallToolResult } from "../protocol/features/tools.js";
-import type { Fault, Outcome } from "../schema/schema.js";
-import { AskError } from "./ask-error.js";
+import {
+  type AnySchema,
+  type CallToolResult,
+  type ObjectSchema,
+  type Tool,
+  type ToolAnnotations,
+  toolNameFault,
+} from "../protocol/features/tools.js";
+import type { Fault, JsonSchema, Outcome, Schema } from "../schema/schema.js";
+import { AskError } from "./ask.js";
 import type { AskServices, Context } from "./context.js";
 import { HandleError } from "./handles.js";
-import { InputRequired } from "./input-required.js";
+import { InputRequired, type Interactive } from "./input-required.js";
 import { runInteractive } from "./interactive.js";
-import type { Interactive } from "./interactive-handler.js";
-import { failure, toToolResult } from "./outcome.js";
+import { failure, type ToolResult, toToolResult } from "./outcome.js";
 import type { Registry } from "./registry.js";
-import type { ToolEntry } from "./tool.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
+import { type Icon, iconsFault } from "../protocol/icons.js";
+import type { Meta } from "../protocol/meta.js";
+import { metaFault } from "../protocol/meta-key.js";
+import type { FromJsonSchema } from "../schema/infer.js";
+import { compileJsonSchema } from "../schema/json-schema/compile.js";
+import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
+import type { Block } from "./content.js";
 
-const NO_ARGUMENTS: JsonObject = Object.freeze({});
+const EMPTY_ARGUMENTS: JsonObject = Object.freeze({});
 
 /** Told of what a tool did wrong, in words that do not go to the client. */
-export type ToolReport = (error: unknown, call: Call, errorId: string) => void;
+type ToolReport = (error: unknown, call: Call, errorId: string) => void;
 
 /** Serves `tools/call`. */
 export class ToolCaller {
@@ -117,8 +126,8 @@ export class ToolCaller {
 }
 
 /** Validates the arguments of a call, defaults filled in. */
-export function checkArguments(entry: ToolEntry, call: Call): MaybePromise<Outcome<unknown>> {
-  return entry.input.validate(call.params["arguments"] ?? NO_ARGUMENTS);
+function checkArguments(entry: ToolEntry, call: Call): MaybePromise<Outcome<unknown>> {
+  return entry.input.validate(call.params["arguments"] ?? EMPTY_ARGUMENTS);
 }
 
 /** The result for arguments that do not fit: a path and a sentence for each fault, for the model to act on. */
@@ -146,4 +155,116 @@ function isAbort(error: unknown): boolean {
 
 function asAnswer(result: CallToolResult): JsonObject {
   return result as unknown as JsonObject;
+}
+
+// What a tool is: as its author writes it, and as the server keeps it.
+
+/** A tool's schema: JSON Schema written in place, or any Standard Schema (zod 4, valibot, arktype). */
+export type AnyInput = JsonSchema | StandardSchema;
+
+/** The type a schema stands for. */
+type Infer<S> = S extends StandardSchema ? InferStandard<S> : FromJsonSchema<S>;
+
+/** What `run` may return without an output schema: content made by the content functions, or plain data. */
+export type ToolReturn =
+  | string
+  | number
+  | boolean
+  | null
+  | undefined
+  | void
+  | object
+  | Block
+  | readonly Block[]
+  | ToolResult
+  | InputRequired;
+
+/** Whether calls may, or must, run as a task. */
+export type TaskSupport = "optional" | "required";
+
+/** A tool as its author writes it. */
+export interface ToolDefinition<I, O> {
+  readonly title?: string;
+  /** What the tool does, for the model: with examples, ranges and formats. */
+  readonly description?: string;
+  /** Arguments. Without it the tool takes none. */
+  readonly input?: I;
+  /** Shape of the structured content. With it, what `run` returns is that content. */
+  readonly output?: O;
+  /** JSON Schemas to publish where the Standard Schemas given cannot export their own. */
+  readonly inputJsonSchema?: JsonSchema;
+  readonly outputJsonSchema?: JsonSchema;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Meta;
+  /**
+   * Whether `run` may be started again from the beginning when the client answers a question after the handler is gone.
+   * Default: true for tools annotated read-only or idempotent.
+   */
+  readonly replay?: boolean;
+  /**
+   * Whether calls may, or must, run as a task: the client gets an id at once and the result later. Clients that know
+   * no tasks are served in line, except that "required" is refused to those of revisions that have them. A handler that
+   * returns `inputRequired(...)` at its beginning asks before the task exists. Default: never a task.
+   */
+  readonly task?: TaskSupport;
+  run(
+    args: Infer<I>,
+    ctx: Context,
+  ): MaybePromise<[O] extends [undefined] ? ToolReturn : Infer<O> | ToolResult | InputRequired>;
+}
+
+/** A tool as the server keeps it. */
+export interface ToolEntry {
+  readonly tool: Tool;
+  readonly input: Schema;
+  readonly output: Schema | undefined;
+  readonly replaySafe: boolean;
+  /** Undefined: never a task. */
+  readonly task?: TaskSupport | undefined;
+  readonly run: (args: unknown, ctx: Context) => unknown;
+}
+
+/** A tool without arguments accepts an empty object and says so. */
+const NO_INPUT: JsonSchema = { type: "object", additionalProperties: false };
+
+/** Checks and compiles a definition. Throws BAD_TOOL (or the schema's own error) saying what to change. */
+export function toolEntry(
+  name: string,
+  definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
+): ToolEntry {
+  const { title, description, annotations, icons, task, _meta } = definition;
+  const fault = toolNameFault(name) ?? iconsFault(icons) ?? metaFault(_meta);
+  if (fault !== undefined) throw new LocalError("BAD_TOOL", `Tool ${JSON.stringify(name)}: ${fault}`);
+  if ("input" in definition && definition.input === null) throw badSchema(name, "input is null");
+  const input = toSchema(definition.input ?? NO_INPUT, "input", definition.inputJsonSchema);
+  const output =
+    definition.output === undefined ? undefined : toSchema(definition.output, "output", definition.outputJsonSchema);
+  if (!isObjectSchema(input.json)) throw badSchema(name, 'the input schema must have "type": "object" at its root');
+  const tool: Tool = {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(icons === undefined ? {} : { icons: [...icons] }),
+    inputSchema: input.json,
+    ...(output?.json === undefined ? {} : { outputSchema: output.json as AnySchema }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(task === undefined ? {} : { execution: { taskSupport: task } }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
+  const replaySafe = definition.replay ?? (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
+  return { tool, input, output, replaySafe, task, run: (args, ctx) => definition.run(args, ctx) };
+}
+
+function toSchema(schema: AnyInput, side: "input" | "output", published: JsonSchema | undefined): Schema {
+  if (isStandardSchema(schema)) return fromStandard(schema, side, published);
+  return compileJsonSchema(schema, { fallbackToDraft07: true });
+}
+
+function isObjectSchema(json: JsonSchema | undefined): json is ObjectSchema {
+  return typeof json === "object" && json["type"] === "object";
+}
+
+function badSchema(name: string, what: string): LocalError {
+  return new LocalError("BAD_TOOL", `Tool ${JSON.stringify(name)}: ${what}; a tool without arguments leaves input out`);
 }

@@ -1,7 +1,6 @@
 // Two transports joined in memory: what one end sends, the other receives, in order and never in the same call.
-import type { Carrier, OutgoingKind } from "../jsonrpc/carrier.js";
+import type { Carrier, Link, LinkSink, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
-import type { MessageSink, Transport } from "../jsonrpc/transport.js";
 
 /** One end of the pair; `send` is for those who have no message, and so no carrier, to answer to yet. */
 export interface MemoryTransport extends Transport {
@@ -109,5 +108,46 @@ class MemoryEnd implements MemoryTransport, Carrier {
     if (!this.#closed || this.#inbox.length > 0) return;
     sink.closed();
     this.#onDone();
+  }
+}
+
+// A client's link to a server in the same program.
+
+/** The link over one end of a pair of memory transports. */
+export class MemoryLink implements Link {
+  readonly kind = "memory";
+  readonly #transport: MemoryTransport;
+  #closing = false;
+
+  constructor(transport: MemoryTransport) {
+    this.#transport = transport;
+  }
+
+  describe(): string {
+    return "the server in memory";
+  }
+
+  open(sink: LinkSink): Promise<void> {
+    this.#transport.start({
+      receive: (text) => void sink.receive(text),
+      unreadable: (error) => sink.unreadable(error),
+      closed: () => {
+        if (!this.#closing) sink.closed();
+      },
+    });
+    return Promise.resolve();
+  }
+
+  send(message: Outgoing): void | Promise<void> {
+    return this.#transport.send(message.text);
+  }
+
+  forget(): boolean {
+    return false;
+  }
+
+  close(): Promise<void> {
+    this.#closing = true;
+    return this.#transport.close();
   }
 }

@@ -1,7 +1,7 @@
 // What WWW-Authenticate headers say, however servers spell them.
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { readChallenge } from "../../src/auth/client/challenge.js";
+import { readChallenge } from "../../src/auth/client/token-authorizer.js";
 
 const read = (header: string | undefined): unknown => {
   const { schemes, ...rest } = readChallenge(header);

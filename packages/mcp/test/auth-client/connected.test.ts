@@ -8,7 +8,7 @@ import { createMcpExpressApp } from "@modelcontextprotocol/sdk/server/express.js
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { headlessRedirect } from "../../src/auth/client/redirect.js";
+import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import { dpopVerifier } from "../../src/auth/dpop.js";
 import { protectedResource } from "../../src/auth/resource-metadata.js";

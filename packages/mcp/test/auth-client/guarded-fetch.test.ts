@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { type AddressInfo, isIP } from "node:net";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { oauth } from "../../src/auth/client/oauth.js";
-import { headlessRedirect } from "../../src/auth/client/redirect.js";
+import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
 import { guardedFetch, isPublicAddress } from "../../src/node/guarded-fetch.js";
 import { call } from "./support/call.js";
 import { mockAuthorization } from "./support/mock-authorization.js";

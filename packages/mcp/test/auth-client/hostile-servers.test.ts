@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import type { FetchLike } from "../../src/auth/fetch-json.js";
 import { oauth, type OAuthOptions } from "../../src/auth/client/oauth.js";
-import { headlessRedirect, redirectTo } from "../../src/auth/client/redirect.js";
+import { headlessRedirect, redirectTo } from "../../src/auth/client/authorization-code.js";
 import { call } from "./support/call.js";
 import { directAuthorization } from "./support/direct-authorization.js";
 import { type Json, type Mock, mockAuthorization, type MockOptions } from "./support/mock-authorization.js";

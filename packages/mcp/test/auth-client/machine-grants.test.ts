@@ -2,10 +2,9 @@
 import { decodeJwt, decodeProtectedHeader, exportPKCS8, generateKeyPair, jwtVerify, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { clientCredentials } from "../../src/auth/client/client-credentials.js";
-import { enterpriseManaged } from "../../src/auth/client/enterprise-managed.js";
+import { enterpriseManaged, workloadIdentity } from "../../src/auth/client/enterprise-managed.js";
 import { oauth } from "../../src/auth/client/oauth.js";
-import { headlessRedirect } from "../../src/auth/client/redirect.js";
-import { workloadIdentity } from "../../src/auth/client/workload-identity.js";
+import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
 import { call } from "./support/call.js";
 import { directAuthorization } from "./support/direct-authorization.js";
 import type { Mock, MockOptions, Seen } from "./support/mock-authorization.js";

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { type CredentialStore, memoryStore } from "../../src/auth/client/credential-store.js";
 import { oauth, type OAuthOptions } from "../../src/auth/client/oauth.js";
-import { headlessRedirect } from "../../src/auth/client/redirect.js";
+import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
 import type { TokenAuthorizer } from "../../src/auth/client/token-authorizer.js";
 import { call } from "./support/call.js";
 import { directAuthorization } from "./support/direct-authorization.js";

@@ -6,8 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Credentials } from "../../src/auth/client/credential-store.js";
-import { lockFile } from "../../src/node/file-lock.js";
-import { tokenFile } from "../../src/node/token-file.js";
+import { lockFile, tokenFile } from "../../src/node/token-file.js";
 
 const KEY = "https://mcp.example/mcp";
 const CREDENTIALS: Credentials = {

@@ -5,10 +5,14 @@ import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { openBrowser } from "../../src/node/open-browser.js";
-import { listenForRedirect, type RedirectListener } from "../../src/node/redirect-listener.js";
-import { userAuthorization } from "../../src/node/user-authorization.js";
-import { browserRedirect, pastedRedirect } from "../../src/node/user-redirect.js";
+import {
+  browserRedirect,
+  listenForRedirect,
+  openBrowser,
+  pastedRedirect,
+  type RedirectListener,
+  userAuthorization,
+} from "../../src/node/user-authorization.js";
 import { call } from "./support/call.js";
 import { mockAuthorization } from "./support/mock-authorization.js";
 

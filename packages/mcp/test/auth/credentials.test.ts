@@ -1,6 +1,6 @@
 // Shows where a token may be: in the Authorization header, once, and nowhere else; and what a refusal looks like on the wire.
 import { describe, expect, it } from "vitest";
-import { refusalReply } from "../../src/auth/refusal.js";
+import { refusalReply } from "../../src/auth/authenticator.js";
 import { protectedResource } from "../../src/auth/resource-metadata.js";
 import { tokenAuthenticator } from "../../src/auth/token-authenticator.js";
 import { brief, ISSUER, request, RESOURCE } from "./support/issuer.js";

@@ -1,10 +1,9 @@
 // Shows that a bound token is worth nothing without a proof made for it, for this request, just now, once.
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
-import { dpopVerifier, type DpopOptions } from "../../src/auth/dpop.js";
+import { type DpopOptions, dpopVerifier, memoryReplayStore } from "../../src/auth/dpop.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
 import { protectedResource } from "../../src/auth/resource-metadata.js";
-import { memoryReplayStore } from "../../src/auth/replay-table.js";
 import { repeated } from "../support/soak.js";
 import { type DpopClient, newDpopClient, presentWithProof, type ProofChanges, prove } from "./support/dpop-client.js";
 import {

@@ -2,7 +2,7 @@
 import { beforeAll, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
-import { readCompactJws } from "../../src/auth/compact-jws.js";
+import { readCompactJws } from "../../src/auth/jws.js";
 import { brief, goodClaims, ISSUER, newSigner, present, RESOURCE, sign, type Signer, START } from "./support/issuer.js";
 import { signRaw, type Spoiled, spoil } from "./support/invalid-jws.js";
 

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { type CryptoKey, exportSPKI, importJWK } from "jose";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Authenticator } from "../../src/auth/authenticator.js";
-import { readCompactJws } from "../../src/auth/compact-jws.js";
+import { readCompactJws } from "../../src/auth/jws.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
 import {
   brief,

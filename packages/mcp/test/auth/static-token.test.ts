@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { anyOf } from "../../src/auth/any-of.js";
-import type { Authenticator, AuthOutcome } from "../../src/auth/authenticator.js";
+import { anyOf, type Authenticator, type AuthOutcome } from "../../src/auth/authenticator.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
 import { equalInConstantTime, staticTokenAuthenticator } from "../../src/auth/static-token.js";
 import { brief, ISSUER, newSigner, present, request, RESOURCE, sign, START } from "./support/issuer.js";

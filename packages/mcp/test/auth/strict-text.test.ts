@@ -1,9 +1,9 @@
 // Shows with generated input that exactly one spelling of bytes and exactly one reading of an object are accepted.
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { fromBase64url, isCanonicalBase64url, toBase64url } from "../../src/auth/base64url.js";
-import { ExpiringMap } from "../../src/auth/expiring-map.js";
-import { parseStrictObject } from "../../src/auth/strict-object.js";
+import { fromBase64url, isCanonicalBase64url, toBase64url } from "../../src/auth/jws.js";
+import { ExpiringMap } from "../../src/auth/refreshed.js";
+import { parseStrictObject } from "../../src/auth/fetch-json.js";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 

@@ -3,10 +3,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readJwsHead } from "../../src/auth/compact-jws.js";
+import { isSignedBy, readJwsHead } from "../../src/auth/jws.js";
 import { jwtAuthenticator } from "../../src/auth/jwt.js";
 import { localKeys } from "../../src/auth/key-set.js";
-import { isSignedBy } from "../../src/auth/signature.js";
 import { ISSUER, present, RESOURCE } from "./support/issuer.js";
 
 interface Vector {

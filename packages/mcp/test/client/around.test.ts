@@ -1,10 +1,9 @@
 // What is around the calls: pings, completion, logs, text for models, reconnection, and that nothing is left at the end.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
+import type { ClientOptions } from "../../src/client/options.js";
 import { toModelText } from "../../src/client/model-text.js";
-import { LocalError } from "../../src/jsonrpc/local-error.js";
-import { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import { connect } from "../../src/serve/connect.js";
 import { Server } from "../../src/server/server.js";
 import { initialized, type Script, ScriptedServer, serving } from "./scripted-server.js";

@@ -1,9 +1,9 @@
 // Calling tools: progress, time, cancellation, output that does not fit, headers, errors of all kinds.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
+import type { ClientOptions } from "../../src/client/options.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
-import type { TaskHandle } from "../../src/client/task-handle.js";
+import type { TaskHandle } from "../../src/client/tasks.js";
 import { initialized, type Script, ScriptedServer, serving, type Talk } from "./scripted-server.js";
 
 const BOTH = ["2025-11-25", "2026-07-28"];

@@ -1,7 +1,7 @@
 // Lists: pages, cursors that are empty, go round or are forgotten; results that may be kept, and for whom.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
+import type { ClientOptions } from "../../src/client/options.js";
 import { MemoryResults } from "../../src/client/response-cache.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { type Script, ScriptedServer, serving } from "./scripted-server.js";

@@ -1,7 +1,7 @@
 // Sessions of older revisions: members that a later one has given a meaning are the server's own, and nothing is done by them.
 import { describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
+import type { ClientOptions } from "../../src/client/options.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import { type Script, ScriptedServer, serving } from "./scripted-server.js";
 

@@ -1,9 +1,9 @@
 // Answering the server: only what was declared, checked forms, refusals, rounds that end, questions taken back.
 import { describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
+import type { ClientOptions } from "../../src/client/options.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
-import { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import { RpcError } from "../../src/jsonrpc/errors.js";
 import { type Script, ScriptedServer, type Sent, serving } from "./scripted-server.js";
 
 const FORM = {

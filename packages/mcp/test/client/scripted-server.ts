@@ -1,7 +1,7 @@
 // A server that answers by a script, seen from the client's end of a link: every message, every link that was opened.
-import type { Dialer } from "../../src/client/connect-options.js";
-import type { ArrivalInfo, Link, LinkSink, Outgoing } from "../../src/jsonrpc/link.js";
-import { LocalError } from "../../src/jsonrpc/local-error.js";
+import type { Dialer } from "../../src/client/options.js";
+import type { ArrivalInfo, Link, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
 import type { JsonObject, RequestId } from "../../src/jsonrpc/message.js";
 
 export type Sent = JsonObject & { readonly id?: RequestId; readonly method?: string; readonly params?: JsonObject };

@@ -1,9 +1,8 @@
 // Watching in both eras: what is asked of the server, what survives a reconnection, what ends a subscription.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
-import type { Change } from "../../src/client/change.js";
-import type { Subscription } from "../../src/client/subscription.js";
+import type { Change, ClientOptions } from "../../src/client/options.js";
+import type { Subscription } from "../../src/client/subscriptions.js";
 import { type Script, ScriptedServer, type Sent, serving } from "./scripted-server.js";
 
 const ID = "io.modelcontextprotocol/subscriptionId";

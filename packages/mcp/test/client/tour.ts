@@ -1,8 +1,7 @@
 // Everything a client can do, done once with each of the fixture servers: the same program in every revision.
 import { vi } from "vitest";
 import type { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
-import type { ElicitRequest } from "../../src/client/question-handlers.js";
+import type { ClientOptions, ElicitRequest } from "../../src/client/options.js";
 
 export interface Stop {
   readonly server: string;

@@ -1,12 +1,11 @@
 // Connects the client to a real server in memory, writes down every message, and judges what the client wrote.
 import { expect, onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
-import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/link.js";
+import type { ClientOptions } from "../../src/client/options.js";
+import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import type { Server } from "../../src/server/server.js";
 import { serve } from "../../src/serve/serve.js";
-import { memoryTransports } from "../../src/transport/memory.js";
-import { MemoryLink } from "../../src/transport/memory-link.js";
+import { MemoryLink, memoryTransports } from "../../src/transport/memory.js";
 import { specValidator } from "../support/spec-schema.js";
 import { Volatile } from "../transcripts/volatile.js";
 

@@ -1,7 +1,7 @@
 // The calls in service: counted, found, and forgotten once they have ended.
 import { describe, expect, it } from "vitest";
 import type { Call } from "../../src/endpoint/call.js";
-import { CallSeats } from "../../src/endpoint/call-seats.js";
+import { CallSeats } from "../../src/endpoint/in-flight.js";
 
 const call = (id: number): Call => ({ id, seat: undefined }) as unknown as Call;
 const ids = (seats: CallSeats): unknown[] => seats.all().map(({ id }) => id);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { codecFor } from "../../src/era/codecs.js";
 import type { Codec } from "../../src/era/codec.js";
-import { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import { RpcError } from "../../src/jsonrpc/errors.js";
 import { McpErrorCode } from "../../src/protocol/error-codes.js";
 import { CALL_TOOL } from "../../src/protocol/features/tools.js";
 import { META } from "../../src/protocol/meta.js";

@@ -1,7 +1,7 @@
 // The short way to write a tool result: it writes what the general serialiser would, or leaves it alone.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { plainToolText } from "../../src/era/plain-tool-text.js";
+import { plainToolText } from "../../src/era/project-result.js";
 import { repeated } from "../support/soak.js";
 
 const text = fc.string({ unit: fc.constantFrom("a", '"', "\\", "\n", "\u2028", "\ud800", "é", "\u0000") });

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { approvalFile } from "../../src/node/approval-file.js";
+import { approvalFile } from "../../src/node/host-files.js";
 import { hostWith, shop } from "./host-fixture.js";
 
 let folder = "";

@@ -1,8 +1,8 @@
 // Hosts with servers in this program; all are closed at the end of a test.
 import { onTestFinished } from "vitest";
-import type { Dialer } from "../../src/client/connect-options.js";
+import type { Dialer } from "../../src/client/options.js";
 import type { HostEvent } from "../../src/host/host-event.js";
-import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/link.js";
+import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import { memoryLink } from "../../src/serve/connect.js";
 import { Host, type WebHostOptions } from "../../src/serve/host.js";
 import { Server } from "../../src/server/server.js";

@@ -1,7 +1,7 @@
 // Names: one for each thing of each server, the same every time, never one that means another thing.
 import { describe, expect, it } from "vitest";
-import { qualifiedName } from "../../src/host/qualified-name.js";
-import { checkServerName } from "../../src/host/server-name.js";
+import { qualifiedName } from "../../src/host/catalogue.js";
+import { checkServerName } from "../../src/host/launch.js";
 
 const SAFE = /^[A-Za-z0-9_-]{1,64}$/;
 

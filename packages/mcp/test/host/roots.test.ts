@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it, vi } from "vitest";
-import { rootFault, type RootsOptions } from "../../src/host/roots.js";
-import { folderRoots } from "../../src/node/folder-roots.js";
+import { rootFault, type RootsOptions } from "../../src/host/questions.js";
+import { folderRoots } from "../../src/node/host-files.js";
 import { Server } from "../../src/server/server.js";
 import { hostWith, tapped } from "./host-fixture.js";
 

@@ -1,6 +1,6 @@
 // Servers ask the model past the person at both ends, and not too often.
 import { expect, it } from "vitest";
-import type { SamplingOptions } from "../../src/host/sampling.js";
+import type { SamplingOptions } from "../../src/host/questions.js";
 import type { WebHostOptions } from "../../src/serve/host.js";
 import { Server } from "../../src/server/server.js";
 import { hostWith, tapped } from "./host-fixture.js";

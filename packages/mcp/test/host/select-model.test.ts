@@ -1,6 +1,6 @@
 // Choosing a model by what a server would like: a table of cases.
 import { expect, it } from "vitest";
-import { selectModel } from "../../src/host/select-model.js";
+import { selectModel } from "../../src/host/questions.js";
 import type { ModelPreferences } from "../../src/protocol/features/sampling.js";
 
 const ALL = [

@@ -1,9 +1,9 @@
 // A server that fails is tried again, ever more seldom, and troubles no other.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Breaker } from "../../src/host/breaker.js";
+import { Breaker } from "../../src/host/managed-server.js";
 import type { HostEvent } from "../../src/host/host-event.js";
-import type { Link, LinkSink } from "../../src/jsonrpc/link.js";
-import { LocalError } from "../../src/jsonrpc/local-error.js";
+import type { Link, LinkSink } from "../../src/jsonrpc/transport.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
 import { memoryLink } from "../../src/serve/connect.js";
 import { hostWith, shop } from "./host-fixture.js";
 

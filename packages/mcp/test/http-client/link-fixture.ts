@@ -2,12 +2,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import type { ArrivalInfo, Link, LinkSink } from "../../src/jsonrpc/link.js";
-import type { LocalError } from "../../src/jsonrpc/local-error.js";
+import type { ArrivalInfo, Link, LinkSink } from "../../src/jsonrpc/transport.js";
+import type { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
-import type { RpcError } from "../../src/jsonrpc/rpc-error.js";
-import { nodeRequester } from "../../src/node/http-requester.js";
-import type { NodeRequesterOptions } from "../../src/node/http-requester-pool.js";
+import { nodeRequester, type NodeRequesterOptions } from "../../src/node/http-requester.js";
 import { type HttpLinkOptions, streamableHttpLink } from "../../src/transport/http-client/streamable-http-link.js";
 
 export type Json = Record<string, unknown>;

@@ -1,7 +1,7 @@
 // Sessions, authorization, limits and the end of a Streamable HTTP link.
 import { describe, expect, it } from "vitest";
-import type { AuthorizedResponse, HttpAuthorizer } from "../../src/jsonrpc/http-authorizer.js";
-import { LocalError } from "../../src/jsonrpc/local-error.js";
+import type { AuthorizedResponse, HttpAuthorizer } from "../../src/jsonrpc/transport.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
 import { nodeRequester } from "../../src/node/http-requester.js";
 import { streamableHttpLink } from "../../src/transport/http-client/streamable-http-link.js";
 import { gate, start } from "../http/http-fixture.js";

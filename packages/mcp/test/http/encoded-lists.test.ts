@@ -1,6 +1,6 @@
 // Long lists leave as bytes that are kept; whoever reads them sees the same answer as ever.
 import { describe, expect, it } from "vitest";
-import { ReadyResult } from "../../src/endpoint/answer.js";
+import { ReadyResult } from "../../src/endpoint/call.js";
 import { Server } from "../../src/server/server.js";
 import { toFetch } from "../../src/serve/to-fetch.js";
 import { messages, modern, modernHeaders, JSON_TYPES, postModern, session, start } from "./http-fixture.js";

@@ -1,6 +1,6 @@
 // Headers that repeat the body: what fits is served, what does not is -32020 with 400.
 import { describe, expect, it } from "vitest";
-import { mirroredParams } from "../../src/era/stateless/mirrored-params.js";
+import { mirroredParams } from "../../src/era/stateless/headers.js";
 import { Server } from "../../src/server/server.js";
 import { type Json, modern, postModern, startOnce } from "./http-fixture.js";
 

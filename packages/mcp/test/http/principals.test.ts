@@ -1,6 +1,6 @@
 // Who may use what: sessions belong to who opened them, and no byte of one client reaches another.
 import { describe, expect, it } from "vitest";
-import { LocalError } from "../../src/jsonrpc/local-error.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
 import { Server } from "../../src/server/server.js";
 import {
   call,

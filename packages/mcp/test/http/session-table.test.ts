@@ -1,11 +1,11 @@
 // Sessions end by themselves: when nobody uses them, and when they are too old, whoever uses them.
 import { beforeEach, afterEach, describe, expect, it, vi } from "vitest";
-import { MemoryEventStore } from "../../src/transport/http/event-store.js";
+import { MemoryEventStore } from "../../src/transport/http/resumable-stream.js";
 import { DEFAULT_HTTP_LIMITS, DEFAULT_SESSION_LIMITS, withLimits } from "../../src/transport/http/http-limits.js";
 import { HttpSession } from "../../src/transport/http/http-session.js";
 import { newSessionId, SessionTable } from "../../src/transport/http/session-table.js";
 import { StandingCarrier } from "../../src/transport/http/standing-carrier.js";
-import { StreamKeeper } from "../../src/transport/http/stream-keeper.js";
+import { StreamKeeper } from "../../src/transport/http/event-stream.js";
 
 const LIMITS = { ...DEFAULT_SESSION_LIMITS, idleMs: 60_000, absoluteMs: 600_000 };
 

@@ -1,8 +1,8 @@
 // What the client can do with a server, one function a feature: each uses it once and fails unless it works.
 import { expect } from "vitest";
 import type { Client } from "../../src/client/client.js";
-import { LocalError } from "../../src/jsonrpc/local-error.js";
-import type { ClientOptions } from "../../src/client/connect-options.js";
+import { LocalError } from "../../src/jsonrpc/errors.js";
+import type { ClientOptions } from "../../src/client/options.js";
 
 /** Tools, resources and prompts by the names that all servers of these tests use. */
 export const FEATURES = {

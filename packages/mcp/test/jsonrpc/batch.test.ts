@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
 import { Peer } from "../../src/jsonrpc/peer.js";
-import { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import { RpcError } from "../../src/jsonrpc/errors.js";
 import { RecordingCarrier, RecordingHandler } from "./recording.js";
 
 let handler: RecordingHandler;

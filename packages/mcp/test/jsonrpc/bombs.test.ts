@@ -1,8 +1,7 @@
 // Sixty texts made to be expensive, each cheap here: in processor time and in memory.
 import { beforeAll, describe, expect, it } from "vitest";
 import { CLIENT_LIMITS, DEFAULT_LIMITS, type JsonRpcLimits } from "../../src/jsonrpc/limits.js";
-import { ParseFault } from "../../src/jsonrpc/parse-fault.js";
-import { parseJson } from "../../src/jsonrpc/parse.js";
+import { ParseFault, parseJson } from "../../src/jsonrpc/parse.js";
 import { repeated, sampled } from "../support/soak.js";
 import { threadMilliseconds } from "../support/thread-time.js";
 import { BOMBS, request } from "./json-bombs.js";

@@ -1,7 +1,7 @@
 // Whose message it is that was refused before it could be parsed.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { excerpt, identify } from "../../src/jsonrpc/identify.js";
+import { excerpt, identify } from "../../src/jsonrpc/parse.js";
 
 const long = "x".repeat(10_000);
 const of = (text: string): unknown => identify(excerpt(text));

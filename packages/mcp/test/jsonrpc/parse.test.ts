@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS, type JsonRpcLimits } from "../../src/jsonrpc/limits.js";
-import { ParseFault } from "../../src/jsonrpc/parse-fault.js";
-import { parseJson } from "../../src/jsonrpc/parse.js";
+import { ParseFault, parseJson } from "../../src/jsonrpc/parse.js";
 import { repeated } from "../support/soak.js";
 
 const limits: JsonRpcLimits = { ...DEFAULT_LIMITS, messageBytes: 1_000, depth: 4, values: 20, members: 10 };

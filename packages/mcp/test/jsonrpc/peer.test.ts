@@ -1,9 +1,8 @@
 // One side of a conversation: what it answers by itself, and how answers find their requests.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
-import { LocalError } from "../../src/jsonrpc/local-error.js";
+import { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import { Peer } from "../../src/jsonrpc/peer.js";
-import { RpcError } from "../../src/jsonrpc/rpc-error.js";
 import { RecordingCarrier, RecordingHandler } from "./recording.js";
 
 let handler: RecordingHandler;

@@ -1,9 +1,8 @@
 // A carrier and a handler that remember what reached them.
-import type { Carrier, OutgoingKind } from "../../src/jsonrpc/carrier.js";
-import type { NotificationMessage, RequestMessage } from "../../src/jsonrpc/message.js";
+import type { Carrier, OutgoingKind } from "../../src/jsonrpc/transport.js";
+import { type NotificationMessage, type RequestMessage, successText } from "../../src/jsonrpc/message.js";
 import type { PeerHandler, WireRules } from "../../src/jsonrpc/peer.js";
-import { successText } from "../../src/jsonrpc/respond.js";
-import type { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import type { RpcError } from "../../src/jsonrpc/errors.js";
 
 export class RecordingCarrier implements Carrier {
   readonly kind = "test";

@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_LIMITS } from "../../src/jsonrpc/limits.js";
-import { ParseFault } from "../../src/jsonrpc/parse-fault.js";
-import { parseJson } from "../../src/jsonrpc/parse.js";
+import { ParseFault, parseJson } from "../../src/jsonrpc/parse.js";
 import { repeated } from "../support/soak.js";
 
 /** White space behind a text: it means nothing, and no text with it is short. */

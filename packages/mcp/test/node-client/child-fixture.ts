@@ -1,11 +1,9 @@
 // Opens links to small programs and records what they bring; closes them all at the end of a test.
 import { readdirSync } from "node:fs";
 import { onTestFinished } from "vitest";
-import type { LinkSink, Outgoing } from "../../src/jsonrpc/link.js";
-import type { LocalError } from "../../src/jsonrpc/local-error.js";
+import type { Excerpt, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
+import type { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
-import type { RpcError } from "../../src/jsonrpc/rpc-error.js";
-import type { Excerpt } from "../../src/jsonrpc/transport.js";
 import { type ChildCommand, childLink } from "../../src/node/child-link.js";
 import { TREE_VARIABLE } from "../../src/node/child-environment.js";
 import { initialEnvironment, processEntry } from "../../src/node/process-table.js";

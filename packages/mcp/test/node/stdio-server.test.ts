@@ -1,9 +1,8 @@
 // The stdio transport on streams in this process: framing, one write a turn, and back-pressure both ways.
 import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { Carrier } from "../../src/jsonrpc/carrier.js";
-import type { RpcError } from "../../src/jsonrpc/rpc-error.js";
-import type { Excerpt, MessageSink } from "../../src/jsonrpc/transport.js";
+import type { Carrier, Excerpt, MessageSink } from "../../src/jsonrpc/transport.js";
+import type { RpcError } from "../../src/jsonrpc/errors.js";
 import { type StdioOptions, stdioTransport } from "../../src/node/stdio-server.js";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

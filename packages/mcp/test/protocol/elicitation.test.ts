@@ -1,7 +1,6 @@
 // Forms: the short way to ask, what no client could show, and what a person may fill in.
 import { describe, expect, it } from "vitest";
-import { readAnswer } from "../../src/protocol/elicitation-answer.js";
-import { requestedSchema } from "../../src/protocol/elicitation-form.js";
+import { readAnswer, requestedSchema } from "../../src/protocol/elicitation-form.js";
 import type { RequestedSchema } from "../../src/protocol/features/elicitation.js";
 
 describe("forms", () => {

@@ -4,7 +4,7 @@ import { iconsFault } from "../../src/protocol/icons.js";
 import { isReservedMetaKey, metaKeyFault } from "../../src/protocol/meta-key.js";
 import { revision } from "../../src/protocol/revisions/all.js";
 import type { Revision } from "../../src/protocol/revisions/revision.js";
-import { toolNameFault } from "../../src/protocol/tool-name.js";
+import { toolNameFault } from "../../src/protocol/features/tools.js";
 
 describe("tool names", () => {
   it("may hold letters, digits and three signs", () => {

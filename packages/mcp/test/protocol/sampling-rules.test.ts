@@ -1,7 +1,6 @@
 // Tool use in sampling messages, and the spelling of stop reasons.
 import { describe, expect, it } from "vitest";
-import type { SamplingMessage } from "../../src/protocol/features/sampling.js";
-import { checkToolUse, normalStopReason } from "../../src/protocol/sampling-rules.js";
+import { checkToolUse, normalStopReason, type SamplingMessage } from "../../src/protocol/features/sampling.js";
 
 const text = { type: "text" as const, text: "t" };
 const use = (id: string) => ({ type: "tool_use" as const, id, name: "n", input: {} });

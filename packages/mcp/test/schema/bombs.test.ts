@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { compileJsonSchema } from "../../src/schema/json-schema/compile.js";
-import { SchemaError } from "../../src/schema/json-schema/schema-error.js";
+import { SchemaError } from "../../src/schema/json-schema/run.js";
 import type { JsonSchema } from "../../src/schema/schema.js";
 import { threadMilliseconds } from "../support/thread-time.js";
 import { type Bomb, BOMBS } from "./schema-bombs.js";

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { compileJsonSchema, type CompileOptions } from "../../src/schema/json-schema/compile.js";
-import { SchemaError } from "../../src/schema/json-schema/schema-error.js";
+import { SchemaError } from "../../src/schema/json-schema/run.js";
 import type { Fault, JsonSchema } from "../../src/schema/schema.js";
 
 function faultsOf(schema: JsonSchema, value: unknown, options?: CompileOptions): readonly Fault[] {

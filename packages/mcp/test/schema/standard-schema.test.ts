@@ -4,7 +4,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { SchemaError } from "../../src/schema/json-schema/schema-error.js";
+import { SchemaError } from "../../src/schema/json-schema/run.js";
 import { fromStandard, isStandardSchema, type StandardSchema } from "../../src/schema/standard-schema.js";
 
 const published = { type: "object", properties: { count: { type: "integer" } }, required: ["count"] } as const;

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import fc from "fast-check";
 import { Server, type ServerOptions } from "@secure-local/mcp/server";
-import { cursorAfter, readCursor } from "../../src/server/cursor.js";
+import { cursorAfter, readCursor } from "../../src/server/lists.js";
 import { connect } from "../support/connect.js";
 import { serveStub, stateless } from "../support/stub-transport.js";
 

@@ -1,8 +1,8 @@
 // Pages a person is asked to open are web addresses, whoever asks; answers of the wrong shape are refused.
 import { describe, expect, it } from "vitest";
 import { inputRequired, Server } from "@secure-local/mcp/server";
-import { readAnswer } from "../../src/protocol/elicitation-answer.js";
-import { isWebAddress } from "../../src/protocol/params-check.js";
+import { readAnswer } from "../../src/protocol/elicitation-form.js";
+import { isWebAddress } from "../../src/protocol/method.js";
 import { Questions } from "../../src/client/questions.js";
 import { handshake, type Message, serveStub, stateless } from "../support/stub-transport.js";
 

@@ -1,6 +1,6 @@
 // Tasks as the extension of 2026-07-28 has them: the server decides, the client looks, answers and cancels.
 import { describe, expect, it } from "vitest";
-import { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import type { MemoryPeer } from "../../src/serve/connect-in-memory.js";
 import { inputRequired } from "../../src/server/input-required.js";

@@ -1,7 +1,7 @@
 // Tasks as sessions of 2025-11-25 ask for them: created by the call, looked at, cancelled, and fetched in one long request.
 import { describe, expect, it } from "vitest";
 import { inputRequired } from "../../src/server/input-required.js";
-import { RpcError } from "../../src/jsonrpc/rpc-error.js";
+import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import type { MemoryPeer } from "../../src/serve/connect-in-memory.js";
 import type { Server } from "../../src/server/server.js";

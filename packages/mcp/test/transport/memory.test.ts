@@ -1,6 +1,6 @@
 // The pair in memory: order, timing and ends.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Carrier } from "../../src/jsonrpc/carrier.js";
+import type { Carrier } from "../../src/jsonrpc/transport.js";
 import { type MemoryTransport, memoryTransports } from "../../src/transport/memory.js";
 
 class Sink {

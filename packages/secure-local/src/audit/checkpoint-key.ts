@@ -2,7 +2,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-import { AuditError } from "./audit-error.js";
+import { AuditError } from "./audit-event.js";
 import { publicKeyPath } from "./checkpoint.js";
 import { makeFolder } from "./make-folder.js";
 

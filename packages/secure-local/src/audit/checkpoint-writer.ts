@@ -2,7 +2,7 @@
 import type { KeyObject } from "node:crypto";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Link } from "./chain.js";
+import type { Link } from "./event-text.js";
 import { signedCheckpoint } from "./checkpoint.js";
 import { makeFolder } from "./make-folder.js";
 

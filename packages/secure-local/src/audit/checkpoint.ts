@@ -1,7 +1,7 @@
 // A signed word that a log had come to a certain record: one JSON line, Ed25519 over its other members.
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { basename } from "node:path";
-import type { Link } from "./chain.js";
+import type { Link } from "./event-text.js";
 
 export interface Checkpoint extends Link {
   /** Name of the log's file: several logs may share one file of checkpoints. */

@@ -1,8 +1,10 @@
 // The few file operations the log needs, behind an interface so that tests can make each of them fail.
 import * as fs from "node:fs";
-import { dirname } from "node:path";
+import { readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { type Journal, openJournal } from "./log-journal.js";
 import { heldFile, type Whereabouts, whereabouts } from "./whereabouts.js";
+import type { Link } from "./event-text.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -126,4 +128,64 @@ function syncFolder(path: string): void {
   } finally {
     fs.closeSync(fd);
   }
+}
+
+// Names the files of a log that are full: `<log>.<number of the last record>`, so that they sort in the order of the chain.
+
+/** Wide enough for every number a record can have. */
+const DIGITS = 16;
+const NUMBER = /^\d{16}$/;
+
+/** The name under which a log is put away whose last record has this number. */
+export function archivePath(log: string, lastSeq: number): string {
+  return `${log}.${String(lastSeq).padStart(DIGITS, "0")}`;
+}
+
+/** The full files of a log, the oldest first. */
+export function archivesOf(log: string): string[] {
+  const prefix = `${basename(log)}.`;
+  let names: string[];
+  try {
+    names = readdirSync(dirname(log));
+  } catch {
+    return [];
+  }
+  const full = names.filter((name) => name.startsWith(prefix) && NUMBER.test(name.slice(prefix.length)));
+  return full.sort().map((name) => join(dirname(log), name));
+}
+
+// Keeps a small file beside the log that remembers how many records there were, so that a cut-off end is noticed.
+//
+// It is written after the records it counts are on the disk, so it is never ahead of an honest log. It lags by up to
+// `HEAD_RECORDS` records while a server runs and is exact after a clean stop. Whoever can rewrite the log and this file
+// can also forge both: copy the file elsewhere to guard against that.
+
+/**
+ * Records after which the head is written again. Replacing a file costs as much as writing hundreds of records, and a
+ * server that stops cleanly leaves an exact head whatever this number is.
+ */
+export const HEAD_RECORDS = 10_000;
+
+/** The head's name for a log. */
+export function headPath(log: string): string {
+  return `${log}.head`;
+}
+
+/** Replaces the head in one step: readers see the old or the new one, never half. */
+export function writeHead(log: string, link: Link): void {
+  const path = headPath(log);
+  const temporary = `${path}.${process.pid}`;
+  fs.writeFileSync(temporary, `{"records":${link.seq},"hash":"${link.hash}"}\n`, { mode: 0o600 });
+  fs.renameSync(temporary, path);
+}
+
+/** The head of a log; undefined when there is none or it is unreadable. */
+export function readHead(log: string): Link | undefined {
+  try {
+    const { records, hash } = JSON.parse(fs.readFileSync(headPath(log), "utf8")) as Record<string, unknown>;
+    if (Number.isSafeInteger(records) && typeof hash === "string") return { seq: records as number, hash };
+  } catch {
+    // No head, or not a whole one: the chain of the log itself still holds.
+  }
+  return undefined;
 }

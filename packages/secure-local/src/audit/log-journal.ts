@@ -8,7 +8,7 @@
 // there is passed over.
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-import { readLine, type Link } from "./chain.js";
+import { type Link, readLine } from "./event-text.js";
 import { type HeldFile, heldFile, whereabouts } from "./whereabouts.js";
 
 /** Some 600 records: syncing the log when the journal is full adds a microsecond to each of them. */

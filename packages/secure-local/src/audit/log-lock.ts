@@ -8,7 +8,8 @@
 // process numbers must not share a log; the writer's check of the file size catches those that do.
 import * as fs from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
-import { AuditError } from "./audit-error.js";
+import { AuditError, type AuditEvent } from "./audit-event.js";
+import type { Link } from "./event-text.js";
 
 /** Servers of one person on one machine: one for each client that runs, with room to spare. */
 const MAX_LOGS = 32;
@@ -105,4 +106,28 @@ function birth(pid: number): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+// Says what was wrong with a log when it was opened, as records for that log.
+
+interface Damage {
+  /** Bytes of an unfinished last line that were cut off. */
+  readonly tornBytes: number;
+  /** Records put back from the journal. */
+  readonly restored: number;
+  readonly head: Link | undefined;
+  /** The number of the last record there is. */
+  readonly found: number;
+}
+
+export function damageOf({ tornBytes: bytes, restored, head, found }: Damage): AuditEvent[] {
+  const notes: AuditEvent[] = [];
+  if (bytes > 0) notes.push(repaired({ reason: "the last line was torn", bytes }));
+  if (restored > 0) notes.push(repaired({ reason: "the journal had records the log had not", restored }));
+  if (head && head.seq > found) notes.push({ kind: "log.truncated", detail: { expected: head.seq, found } });
+  return notes;
+}
+
+export function repaired(detail: { reason: string; bytes?: number; restored?: number }): AuditEvent {
+  return { kind: "log.repaired", detail };
 }

@@ -1,14 +1,14 @@
 // Appends to the log file so that all of what is given is safe afterwards, or none of it is there.
-import { AuditError } from "./audit-error.js";
-import { GENESIS, sealText } from "./chain.js";
+import { AuditError } from "./audit-event.js";
+import { bodyHash, GENESIS, sealText } from "./event-text.js";
 import type { LogFile } from "./log-file.js";
-import type { LogSyncer } from "./log-syncer.js";
 import type { Whereabouts } from "./whereabouts.js";
+import type { Journal } from "./log-journal.js";
 
 /** The end of a batch that is read again: the last record's hash, which no other record has. */
 const PROOF_BYTES = sealText(GENESIS).length;
 
-export interface LogWriterOptions {
+interface LogWriterOptions {
   readonly file: string;
   readonly log: LogFile;
   /** Undefined: what is appended counts as safe at once. */
@@ -135,4 +135,185 @@ export function takenAway(file: string, where: Exclude<Whereabouts, "here">): Au
   const what = where === "gone" ? "the log was moved or removed" : "another file was put in the place of the log";
   const advice = "Put the log back, or restart the server to begin with what is there.";
   return new AuditError("taken_away", file, `${what} while the server ran. ${advice}`);
+}
+
+// Makes what was appended to a log durable: through its journal when that is quickest, through the log itself otherwise.
+
+/**
+ * A disk is quick while a sync takes less than this many milliseconds. Waiting for it without doing anything else then
+ * costs less than handing the wait to another thread and coming back; on a slower one every other caller would notice.
+ */
+const QUICK_MS = 1;
+/** More records than this came together, so there is more to do meanwhile; they also share the price of a whole sync. */
+const FEW_RECORDS = 4;
+/** The share of the newest sync in the moving figure: some ten syncs tell whether a disk has become quick or slow. */
+const NEWEST_SHARE = 0.2;
+
+/** What is synced. */
+interface Syncable {
+  sync(): Promise<void>;
+  journal(): Promise<Journal>;
+}
+
+/** Callers wait for one sync before they ask for the next. */
+export class LogSyncer {
+  readonly #log: Syncable;
+  readonly #now: () => number;
+  #journal: Journal | undefined;
+  /** The journal in the making. One that failed is not tried again: the log can do without. */
+  #making: Promise<void> | undefined;
+  #recentMs: number | undefined;
+  /** The journal holds what the log may not. */
+  #journalled = false;
+
+  /** `now` gives monotonic milliseconds; `performance.now` when absent. */
+  constructor(log: Syncable, now: () => number = () => performance.now()) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** Makes `bytes`, appended to the log before, durable. Undefined when they are already; rejects with the system's error. */
+  sync(bytes: Buffer, records: number): Promise<void> | undefined {
+    const journal = this.#journal;
+    if (journal === undefined || records > FEW_RECORDS || !this.#quick || !journal.fits(bytes.length)) {
+      return this.settle();
+    }
+    const from = this.#now();
+    try {
+      journal.write(bytes);
+    } catch {
+      return this.#giveUpJournal();
+    }
+    this.#journalled = true;
+    this.#took(this.#now() - from);
+    return undefined;
+  }
+
+  /** Syncs the log itself. */
+  async settle(): Promise<void> {
+    const from = this.#now();
+    await this.#log.sync();
+    this.#took(this.#now() - from);
+    this.#journal?.rewind();
+    this.#journalled = false;
+    if (this.#quick) this.#making ??= this.#makeJournal();
+  }
+
+  /** As `settle`, where the log depends on the journal. */
+  settleJournal(): Promise<void> | undefined {
+    return this.#journalled ? this.settle() : undefined;
+  }
+
+  /** Lets go of the journal, which is removed when the log no longer needs it. */
+  async close(): Promise<void> {
+    try {
+      await this.settleJournal();
+    } catch {
+      // Then the journal stays, and the next start puts back what the log may have lost.
+    }
+    await this.#making;
+    this.#journal?.close();
+  }
+
+  get #quick(): boolean {
+    return this.#recentMs !== undefined && this.#recentMs < QUICK_MS;
+  }
+
+  #took(ms: number): void {
+    this.#recentMs = this.#recentMs === undefined ? ms : this.#recentMs + (ms - this.#recentMs) * NEWEST_SHARE;
+  }
+
+  /** What was written into it before stays there until the log is synced. */
+  async #giveUpJournal(): Promise<void> {
+    await this.settle();
+    this.#journal?.close();
+    this.#journal = undefined;
+  }
+
+  async #makeJournal(): Promise<void> {
+    try {
+      this.#journal = await this.#log.journal();
+    } catch {
+      // A full disk, a file system without syncs of folders: the log itself is synced each time.
+    }
+  }
+}
+
+// Gathers the records that share one write and one sync, as bytes, and the promise their callers wait on.
+
+/** Records that may wait for the disk. A burst of calls fits; a disk that hangs must not fill the memory. */
+const MAX_WAITING_RECORDS = 10_000;
+/** Bytes that may wait for the disk, for the same reason. */
+const MAX_WAITING_BYTES = 16 * 1024 * 1024;
+/** What the records of one tick come to on a busy server. */
+const USUAL_BYTES = 32 * 1024;
+/** Bytes of UTF-8 that a UTF-16 unit can become. */
+const MOST_BYTES = 3;
+const SEAL_BYTES = sealText(GENESIS).length;
+
+export class RecordBatch {
+  readonly done: Promise<void>;
+  readonly resolve: () => void;
+  readonly reject: (error: AuditError) => void;
+  #memory: Buffer;
+  #length = 0;
+  #records = 0;
+
+  /** `memory` is used until it is too small. */
+  constructor(memory: Buffer = Buffer.allocUnsafeSlow(USUAL_BYTES)) {
+    let resolve!: () => void;
+    let reject!: (error: AuditError) => void;
+    this.done = new Promise<void>((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
+    // Callers that wait get the error; one that does not wait must not bring the process down.
+    this.done.catch(() => undefined);
+    this.resolve = resolve;
+    this.reject = reject;
+    this.#memory = memory;
+  }
+
+  get records(): number {
+    return this.#records;
+  }
+
+  get full(): boolean {
+    return this.#records >= MAX_WAITING_RECORDS || this.#length >= MAX_WAITING_BYTES;
+  }
+
+  /** Whole lines. They stay as they are until something is added or the memory is used again. */
+  get bytes(): Buffer {
+    return this.#memory.subarray(0, this.#length);
+  }
+
+  /** For the next batch, once this one has been written; undefined where it has grown too large to be kept. */
+  get memory(): Buffer | undefined {
+    return this.#memory.length <= USUAL_BYTES ? this.#memory : undefined;
+  }
+
+  /** Adds a record by the bytes before its hash, and returns that. */
+  seal(body: string): string {
+    this.#makeRoom(body.length * MOST_BYTES + SEAL_BYTES);
+    const start = this.#length;
+    const end = start + this.#memory.write(body, start);
+    const digest = bodyHash(this.#memory.subarray(start, end));
+    this.#length = end + this.#memory.write(sealText(digest), end, "latin1");
+    this.#records += 1;
+    return digest;
+  }
+
+  /** Adds lines that were sealed before. */
+  addSealed(lines: Buffer, records: number): void {
+    this.#makeRoom(lines.length);
+    this.#length += lines.copy(this.#memory, this.#length);
+    this.#records += records;
+  }
+
+  #makeRoom(needed: number): void {
+    if (this.#memory.length - this.#length >= needed) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#memory.length, this.#length + needed));
+    this.#memory.copy(larger, 0, 0, this.#length);
+    this.#memory = larger;
+  }
 }

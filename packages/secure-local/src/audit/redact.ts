@@ -1,5 +1,5 @@
 // Copies a value with its secrets replaced and its size bounded, at any depth.
-import { isSecretKey, redactText, REDACTED } from "./secret-patterns.js";
+import { isSecretKey, REDACTED, redactText } from "./secret-shapes.js";
 
 /** Deeper than any call a person would want to read; the parser of messages stops at 64. */
 const MAX_DEPTH = 32;

@@ -108,14 +108,14 @@ function shapes(): { readonly any: RegExp; readonly glued: RegExp } {
 }
 
 /** The least length of a shape. */
-const LEAST = 20;
+const SHORTEST_RUN = 20;
 /** Characters of which shapes consist: only unbroken runs of these are looked at more closely. */
 const IN_SHAPE = new Uint8Array(128);
 for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~+/=:$%-")
   IN_SHAPE[character.charCodeAt(0)] = 1;
 
 /** The text with every token of a known shape replaced; the same string when there is none. */
-export function replaceShapes(text: string, replacement: string): string {
+function replaceShapes(text: string, replacement: string): string {
   let out = "";
   let position = 0;
   for (let from = nextRun(text, 0); from < text.length;) {
@@ -157,8 +157,8 @@ function withoutTokens(run: string, replacement: string): string {
  */
 function nextRun(text: string, from: number): number {
   let start = from;
-  while (start + LEAST <= text.length) {
-    let back = start + LEAST - 1;
+  while (start + SHORTEST_RUN <= text.length) {
+    let back = start + SHORTEST_RUN - 1;
     while (back >= start && isInShape(text, back)) back -= 1;
     if (back < start) return start;
     start = back + 1;
@@ -167,7 +167,7 @@ function nextRun(text: string, from: number): number {
 }
 
 function runEnd(text: string, from: number): number {
-  let end = from + LEAST;
+  let end = from + SHORTEST_RUN;
   while (end < text.length && isInShape(text, end)) end += 1;
   return end;
 }
@@ -175,4 +175,303 @@ function runEnd(text: string, from: number): number {
 function isInShape(text: string, index: number): boolean {
   const code = text.charCodeAt(index);
   return code < 128 && IN_SHAPE[code] === 1;
+}
+
+// The values of secrets that have a name: wherever one appears, in whatever usual spelling, its name is written instead.
+//
+// One list for the whole process, because a value is a secret in every text that leaves it. Nothing is ever taken off: a
+// secret that was replaced may still be in a log or an answer.
+
+/** Shorter values appear in texts by chance. */
+const SHORTEST_SECRET = 6;
+/** Spellings kept; more than anybody has secrets. What comes later replaces nothing and is refused. */
+const MAX_SPELLINGS = 8_192;
+
+const names = new Map<string, string>();
+let pattern: RegExp | undefined;
+/** The values with any of their characters escaped, which is looked for only where something is. */
+let escapes: EscapedValues | undefined;
+const plainNames = new Map<string, string>();
+
+/** Remembers a value. False when it is too short to be told from other text, or there are too many already. */
+export function rememberSecret(name: string, value: string): boolean {
+  const trimmed = value.trim();
+  if (names.has(trimmed)) return true;
+  if (trimmed.length < SHORTEST_SECRET || names.size >= MAX_SPELLINGS) return false;
+  for (const spelling of spellingsOf(trimmed)) if (!names.has(spelling)) names.set(spelling, name);
+  // The longest first: one value may be the beginning of another.
+  const sorted = [...names.keys()].sort((a, b) => b.length - a.length);
+  pattern = new RegExp(sorted.map(escaped).join("|"), "g");
+  plainNames.set(trimmed, name);
+  escapes = undefined;
+  return true;
+}
+
+/** The text with the values of known secrets replaced by their names. */
+export function replaceKnown(text: string): string {
+  if (pattern === undefined) return text;
+  pattern.lastIndex = 0;
+  const replaced = pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
+  // Made when it is needed first: policies with many secrets learn them one by one.
+  escapes ??= new EscapedValues([...plainNames].map(([each, its]) => [each, `[secret ${its}]`]));
+  return escapes.replace(replaced);
+}
+
+/**
+ * Spellings of one value: as it is, in JSON, in a URL, in a form, in Base64 of both alphabets, in hexadecimal. Base64 of a
+ * longer text holds the value at one of three places of its groups of three bytes; what stands there of it is a spelling too.
+ */
+export function spellingsOf(value: string): Set<string> {
+  const bytes = Buffer.from(value);
+  const encoded = encodeURIComponent(value);
+  const strict = encoded.replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+  const hexadecimal = bytes.toString("hex");
+  const pairs = hexadecimal.match(/../g) ?? [];
+  return new Set([
+    value,
+    ...inJson(value),
+    encoded,
+    encoded.replaceAll("%20", "+"),
+    strict,
+    strict.replaceAll("%20", "+"),
+    bytes.toString("base64").replaceAll("=", ""),
+    bytes.toString("base64url"),
+    ...[0, 1, 2].flatMap((place) => withinBase64(bytes, place)),
+    hexadecimal,
+    hexadecimal.toUpperCase(),
+    ...[":", " ", "-"].flatMap((between) => [pairs.join(between), pairs.join(between).toUpperCase()]),
+  ]);
+}
+
+/** The characters that only the value decides, when `place` bytes of another text stand before it in its first group. */
+function withinBase64(bytes: Buffer, place: number): string[] {
+  const begins = [0, 2, 3][place] as number;
+  const ends = Math.floor(((place + bytes.length) * 8) / 6);
+  const padded = Buffer.concat([Buffer.alloc(place), bytes]);
+  const both = [padded.toString("base64"), padded.toString("base64url")].map((text) => text.slice(begins, ends));
+  return both.filter((text) => text.length >= SHORTEST_SECRET);
+}
+
+/**
+ * Finds values in which any character may be escaped as in a URL or in JSON, and any may not be: the text is read without its
+ * escapes, once and whatever the number of values, and what is found is told by its place in the text as it is.
+ */
+export class EscapedValues {
+  readonly #labels = new Map<string, string>();
+  #pattern: RegExp | undefined;
+
+  /** @param values Each with what is written in its place. */
+  constructor(values: Iterable<readonly [value: string, label: string]>) {
+    for (const [value, label] of values) {
+      this.#labels.set(value.toLowerCase(), label);
+      // Bytes that are escaped one by one come out as one character each.
+      this.#labels.set(Buffer.from(value).toString("latin1").toLowerCase(), label);
+    }
+  }
+
+  /** Where each begins and how long it is, in their order; cheap where nothing is escaped. */
+  *in(text: string): Iterable<{ readonly index: number; readonly length: number; readonly label: string }> {
+    if (this.#labels.size === 0 || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
+    this.#pattern ??= new RegExp(
+      [...this.#labels.keys()]
+        .sort((a, b) => b.length - a.length)
+        .map(escaped)
+        .join("|"),
+      "gi",
+    );
+    const { plain, places } = withoutEscapes(text);
+    let next = 0;
+    // Behind the last escape before this place, one character of the one text is one of the other.
+    const placeOf = (at: number): number => {
+      while (next < places.length && (places[next]?.plain ?? 0) <= at) next += 1;
+      const last = places[next - 1];
+      return last === undefined ? at : last.raw + at - last.plain;
+    };
+    for (const { 0: found, index: at } of plain.matchAll(this.#pattern)) {
+      const index = placeOf(at);
+      yield { index, length: placeOf(at + found.length) - index, label: this.#labels.get(found.toLowerCase()) ?? "" };
+    }
+  }
+
+  replace(text: string): string {
+    let [replaced, at] = ["", 0];
+    for (const { index, length, label } of this.in(text)) {
+      replaced += text.slice(at, index) + label;
+      at = index + length;
+    }
+    return at === 0 ? text : replaced + text.slice(at);
+  }
+}
+
+/** What a text has that holds an escaped character. */
+const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}/i;
+const ESCAPE = /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/\\"'&<>+`])/gi;
+/** Characters of one escaped character, as in `\\u0061`. */
+export const LONGEST_ESCAPE = 6;
+
+interface Unescaped {
+  readonly plain: string;
+  /** Behind each escape: the place in `plain`, and in the text as it was. */
+  readonly places: readonly { readonly plain: number; readonly raw: number }[];
+}
+
+function withoutEscapes(text: string): Unescaped {
+  const places: { plain: number; raw: number }[] = [];
+  let length = 0;
+  let at = 0;
+  const plain = text.replace(ESCAPE, (all: string, ...groups: unknown[]) => {
+    const [percent, unit, byte, mark, index] = groups as [string?, string?, string?, string?, number?];
+    const from = index ?? 0;
+    length += from - at + 1;
+    at = from + all.length;
+    places.push({ plain: length, raw: at });
+    return mark ?? String.fromCharCode(Number.parseInt(percent ?? unit ?? byte ?? "", 16));
+  });
+  return { plain, places };
+}
+
+/** As servers write it by default, in JavaScript, PHP, Python, Go and .NET. */
+function inJson(value: string): readonly string[] {
+  const json = JSON.stringify(value).slice(1, -1);
+  const ascii = json.replace(/[^\x20-\x7e]/g, (mark) => `\\u${hex(mark)}`);
+  const go = json.replace(/[<>&]/g, (mark) => `\\u${hex(mark)}`);
+  const net = ascii.replace(/\\"|[<>&'+`]/g, (mark) => `\\u${hex(mark.slice(-1)).toUpperCase()}`);
+  return [json, json.replaceAll("/", "\\/"), ascii, ascii.replaceAll("/", "\\/"), go, net];
+}
+
+function hex(mark: string): string {
+  return mark.charCodeAt(0).toString(16).padStart(4, "0");
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}
+
+// Takes secrets out of texts that a model or a person will read: fewer rules than for the log, so that code stays code.
+
+/** The same string when nothing was found. Linear in its length. */
+export function redactOutput(text: string): string {
+  return replaceShapes(replaceInContext(replaceKnown(text), REDACTED), REDACTED);
+}
+
+// Knows secrets without a shape of their own by what stands before them, and by how random they look.
+
+/** A first look that is quicker than the rules. */
+const MAYBE = /secret|token|passw|pwd|passphrase|[_ -]?key|credential|bearer|basic/i;
+const ASSIGNED =
+  /((?:secret|token|passw(?:or)?d|pwd|passphrase|(?:api|access|auth|private|account|encryption|signing|client|shared|service|master|license)[_ -]?key|credentials?)[\w-]{0,30}["'\]]{0,2}[ \t]{0,4}(?::=|=>|[:=])[ \t]{0,4}["'`]?)([^\s"'`,;()<>{}[\]$]{8,256})/gi;
+const HEADER = /(?<![\w-])((?:bearer|basic)[ \t]{1,4})([\w.~+/=-]{16,4096})/gi;
+const IN_URL = /(:\/\/[^\s/?#@:"'<>]{0,100}:)([^\s/?#@"'<>]{3,200})(?=@)/g;
+/** Between the lines of a key: white space, its escapes, and the quotes of a program. */
+const BETWEEN = `(?:\\s|\\\\[nr]|["',])+`;
+const PRIVATE_KEY = new RegExp(
+  `(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:${BETWEEN}[\\w-]{2,30}: [^\\n]{0,200})*)` +
+    `${BETWEEN}[A-Za-z0-9+/=]{16,}(?:${BETWEEN}[A-Za-z0-9+/=]+)*` +
+    `(?:${BETWEEN}-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)?`,
+  "g",
+);
+
+/** What people write where a password would stand. */
+const PLACEHOLDER =
+  /^(?:pass(?:word|wd|phrase)?|secret|pwd|token|x{3,}|\*+|\.{3}|%[\w]+%|.*(?:example|sample|placeholder|change-?me|your|dummy|redacted|removed).*)$/i;
+
+/** The text with every value replaced that stands where secrets stand and looks like one. */
+function replaceInContext(text: string, replacement: string): string {
+  let clean = text;
+  if (clean.includes("PRIVATE KEY")) clean = clean.replace(PRIVATE_KEY, replacement);
+  if (clean.includes("://"))
+    clean = clean.replace(IN_URL, (all, before: string, password: string) =>
+      PLACEHOLDER.test(password) || password === replacement ? all : before + replacement,
+    );
+  if (!MAYBE.test(clean)) return clean;
+  const replaced = (all: string, before: string, value: string): string =>
+    looksRandom(value) ? before + replacement : all;
+  return clean.replace(ASSIGNED, replaced).replace(HEADER, replaced);
+}
+
+/** Code that reads a secret from somewhere. */
+const CODE = /^(?:process|os|env|config|settings|this|self|ctx|context|req|request|options|args|params|secrets|vars)\./;
+
+/** Bits a character; words of a language have about 2.5 to 3, random letters and digits of this length more. */
+const LONG_ENTROPY = 3.4;
+const SHORT_ENTROPY = 2.7;
+const LONG = 20;
+
+function looksRandom(value: string): boolean {
+  if (!/\d/.test(value) || !/[A-Za-z]/.test(value)) return false;
+  if (CODE.test(value) || /^(?:[./~]|\w+:\/\/|[A-Za-z]:\\)/.test(value)) return false;
+  const bits = entropy(value);
+  if (value.length >= LONG) return bits >= LONG_ENTROPY || (/^[0-9a-f-]+$/i.test(value) && bits >= SHORT_ENTROPY);
+  // Short ones must mix more: `version2beta` is none.
+  const mixed = (/[a-z]/.test(value) && /[A-Z]/.test(value)) || /[^\w.-]/.test(value);
+  return mixed && bits >= SHORT_ENTROPY && !PLACEHOLDER.test(value);
+}
+
+/** Shannon's, in bits a character. */
+function entropy(text: string): number {
+  const counts = new Map<string, number>();
+  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  return bits;
+}
+
+// Knows secrets by the name of their key and by their own look.
+
+/** What stands in place of a secret. */
+export const REDACTED = "[REDACTED]";
+
+/**
+ * True for any text that could hold a secret, and for much that does not: a cheap first look that decides whether the
+ * slow, exact walk is needed. Everything the exact rules below can find is found here too (keys that spell a word with
+ * separators between its letters excepted); text outside printable ASCII always takes the walk, because it can spell one.
+ */
+const MAYBE_SECRET =
+  /pass|pwd|secret|token|auth|key|cookie|cred|bearer|basic|jwt|otp|pin"|sid"|mfa|session|signature|-----begin|:\/\/|eyJ|A(?:KI|SI|BI|CC)A|AIza|ya29|[sr]k[-_]|gh[a-z]_|github_|gl[a-z]{2,4}-|xox|xapp-|npm_|pypi-|SG\.|hf_|do[opr]_v1|shp|dapi|AGE-|GOCSPX|ATATT|lin_|\d:AA|SK[0-9a-f]{8}|[\u007f-\uffff]/i;
+
+const SECRET_WORDS =
+  /pass(?:word|wd|phrase|code)|pwd|secret|token|authorization|apikey|cookie|credential|privatekey|accesskey|signingkey|encryptionkey|masterkey|sshkey|sessionid|bearer|jwt|signature/;
+const SECRET_NAMES: ReadonlySet<string> = new Set(["auth", "pass", "pin", "otp", "totp", "mfa", "sid", "xauth"]);
+/** Names that hold such a word and are ordinary in this protocol. */
+const PLAIN_NAMES: ReadonlySet<string> = new Set(["maxtokens", "progresstoken", "totaltokens", "tokencount", "tokens"]);
+
+/** Whether the value under this key is a secret, whatever its case and separators (`api_key`, `API-Key`, `apiKey`). */
+export function isSecretKey(key: string): boolean {
+  const name = key
+    .normalize("NFKC")
+    .toLowerCase()
+    .replace(/[^a-z0-9]/g, "");
+  return SECRET_NAMES.has(name) || (SECRET_WORDS.test(name) && !PLAIN_NAMES.has(name));
+}
+
+// Every rule either starts where a run of word characters starts or bounds its repeats, so that the time stays linear.
+const RULES: readonly (readonly [RegExp, string])[] = [
+  [
+    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g,
+    REDACTED,
+  ],
+  [/(:\/\/)[^\s/?#@]+@/g, `$1${REDACTED}@`],
+  [/((?:authorization|cookie)["']?[ \t]{0,10}[=:][ \t]{0,10})[^\r\n"']+/gi, `$1${REDACTED}`],
+  [/(?<![\w-])((?:bearer|basic)[ \t]{1,10})[\w.~+/=-]{6,}/gi, `$1${REDACTED}`],
+  [/(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)*/g, REDACTED],
+  [
+    /((?:pass(?:word|wd|phrase|code)|pwd|secret|token|api[ _-]?key|(?:access|private|signing|account)[ _-]?key|credential)[\w-]{0,40}["']?[ \t]{0,10}[=:][ \t]{0,10})(?:"[^"]*"?|'[^']*'?|[^\s&,;"']+)/gi,
+    `$1${REDACTED}`,
+  ],
+  [
+    /(?<![A-Za-z0-9])(?:(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}|AIza[\w-]{35}|ya29\.[\w-]{20,}|gh[pousr]_[A-Za-z0-9]{36,}|github_pat_\w{22,}|gl(?:pat|dt|rt|ptt|cbt|soat)-[\w-]{20,}|xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}|npm_[A-Za-z0-9]{36}|pypi-[\w-]{16,}|SG\.[\w-]{16,}\.[\w-]{16,}|hf_[A-Za-z0-9]{30,}|do[opr]_v1_[a-f0-9]{64}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{50,}|GOCSPX-[\w-]{20,}|ATATT3[\w=-]{50,}|lin_api_[A-Za-z0-9]{30,}|SK[0-9a-f]{32}|\d{8,10}:AA[\w-]{32,33}|[sr]k_(?:live|test)_[A-Za-z0-9]{16,}|sk-[\w-]{20,})/g,
+    REDACTED,
+  ],
+];
+
+/** Whether the text could hold a secret; false means that it holds none that `redactText` would find. */
+export function mayHoldSecret(text: string): boolean {
+  return MAYBE_SECRET.test(text) || replaceShapes(text, "") !== text || replaceKnown(text) !== text;
+}
+
+/** The text with every secret in it replaced. */
+export function redactText(text: string): string {
+  let clean = replaceShapes(replaceKnown(text), REDACTED);
+  for (const [pattern, replacement] of RULES) clean = clean.replace(pattern, replacement);
+  return clean;
 }

@@ -1,13 +1,14 @@
 // Checks an audit log with all its full files from the first line to the last, in bounded memory, and names the first line that is wrong.
+import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
-import { GENESIS, MAX_LINE_BYTES, readLine, type Link } from "./chain.js";
-import { type Checkpoints, readCheckpoints } from "./read-checkpoints.js";
-import { archivesOf } from "./log-archive.js";
-import { readHead } from "./log-head.js";
+import { basename } from "node:path";
+import { GENESIS, type Link, MAX_LINE_BYTES, readLine } from "./event-text.js";
+import { archivesOf, readHead } from "./log-file.js";
 import { journalledAfter, readJournal } from "./log-journal.js";
+import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
 
 /** What a check found. */
-export interface AuditReport {
+interface AuditReport {
   /** Whether every record is intact and none is missing. A torn last line alone is no fault: a crash leaves it. */
   readonly ok: boolean;
   /** Intact records before the first bad line. */
@@ -151,4 +152,60 @@ function follow(line: Buffer, last: Link, head: Link | undefined): Link | string
 
 function isTruncation(line: Buffer): boolean {
   return (JSON.parse(line.toString("utf8")) as { kind?: unknown }).kind === "log.truncated";
+}
+
+// Reads the checkpoints of one log, as far as they are signed with the right key.
+
+interface Checkpoints {
+  /** Number of the last record that was signed for; 0 when none was. */
+  readonly last: number;
+  /** Hashes of records by their numbers. */
+  readonly hashes: ReadonlyMap<number, string>;
+}
+
+/** Signatures that are checked, the newest ones: a second's work. An older record cannot change without a newer one. */
+const MAX_CHECKED = 10_000;
+
+/** As many checkpoints and more. */
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** What is wrong with the file, in words, when it holds a line that nobody with the key wrote. */
+function readCheckpoints(log: string, given: { file: string; publicKey: string }): Checkpoints | string {
+  const { file } = given;
+  let text: string;
+  try {
+    text = endOf(file);
+  } catch (error) {
+    return `the checkpoints in ${file} cannot be read (${error instanceof Error ? error.message : String(error)})`;
+  }
+  const key = publicKeyOf(given.publicKey);
+  // What stands behind the last newline was cut short by a crash.
+  const lines = text.split("\n").slice(0, -1);
+  const first = Math.max(0, lines.length - MAX_CHECKED);
+  const hashes = new Map<number, string>();
+  let last = 0;
+  for (let index = first; index < lines.length; index += 1) {
+    const line = lines[index] as string;
+    // A crash left a torn line here, and the next server went on behind it.
+    const checkpoint = readCheckpoint(line, key) ?? readCheckpoint(line.slice(line.lastIndexOf('{"log":')), key);
+    if (checkpoint === undefined) return `line ${index + 1} of ${file} is not signed with the key of this log`;
+    if (checkpoint.log !== basename(log)) continue;
+    hashes.set(checkpoint.seq, checkpoint.hash);
+    last = Math.max(last, checkpoint.seq);
+  }
+  return { last, hashes };
+}
+
+/** The end of a file, from the beginning of a line on. */
+function endOf(file: string): string {
+  const fd = fs.openSync(file, "r");
+  try {
+    const { size } = fs.fstatSync(fd);
+    const buffer = Buffer.alloc(Math.min(size, MAX_BYTES));
+    const read = fs.readSync(fd, buffer, 0, buffer.length, size - buffer.length);
+    const text = buffer.toString("utf8", 0, read);
+    return size > MAX_BYTES ? text.slice(text.indexOf("\n") + 1) : text;
+  } finally {
+    fs.closeSync(fd);
+  }
 }

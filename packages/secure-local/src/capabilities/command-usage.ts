@@ -1,7 +1,6 @@
 // Writes what each allowed command takes in one line.
-import type { AllowedCommand, ArgumentGrammar, PositionRule } from "../policy/commands-policy.js";
-import type { Policy } from "../policy/policy.js";
-import type { CommandUsage } from "./run.js";
+import type { AllowedCommand, ArgumentGrammar, Policy, PositionRule } from "../policy/policy.js";
+import type { CommandUsage } from "./policy-run.js";
 
 /** In the order of the policy. */
 export function commandUsages({ commands }: Policy): CommandUsage[] {

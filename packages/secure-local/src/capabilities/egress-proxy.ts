@@ -1,21 +1,18 @@
 // The only way out of a sandbox: an HTTP and SOCKS 5 proxy on a Unix socket that dials what the policy allows, at addresses it has checked.
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
+import { Buffer } from "node:buffer";
 import { dial } from "./dial.js";
-import { gatherBody } from "./egress-body.js";
-import type { DecideEgress } from "./egress-decision.js";
-import { forward, outgoing } from "./egress-forward.js";
-import { type EgressTarget, parseTarget } from "./egress-target.js";
+import { type DecideEgress, type EgressTarget, parseTarget } from "./egress-target.js";
 import { FetchError } from "./fetch-error.js";
 import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
 import type { SecretBroker } from "./secret-broker.js";
-import { isHandshake, serverNameOf } from "./server-name.js";
-import { openSocksDoor } from "./socks-door.js";
-import { HTTP_TUNNEL, SOCKS_TUNNEL, type TunnelAnswers } from "./tunnel-answers.js";
+import { HTTP_TUNNEL, openSocksDoor, SOCKS_TUNNEL, type TunnelAnswers } from "./socks-door.js";
+import { MAX_BODY_BYTES, type SecretExchange } from "./secret-exchange.js";
 
 /** One sandbox's connections at a time: a package manager uses some dozens. */
 const MAX_CONNECTIONS = 128;
@@ -205,4 +202,220 @@ function nextChunk(stream: Duplex): Promise<Buffer | undefined> {
     const end = (): void => settle(undefined);
     stream.on("data", settle).once("close", end).once("end", end).resume();
   });
+}
+
+// Gathers the body of a request that passes the proxy as far as secrets may have to be put in it.
+
+/** A body that secrets are put in is a form or a message: it is there at once, or its sender has stopped. */
+const GATHER_MS = 30_000;
+
+/** What is sent first. When it is not all of the body, the rest is passed on as it comes. */
+interface GatheredBody {
+  readonly bytes: Buffer;
+  readonly whole: boolean;
+}
+
+/**
+ * The body with its secrets; undefined where none can be in it, and nothing was read. One that is too large goes as it is.
+ *
+ * @throws FetchError `denied` for a secret that may not be sent, `timeout`, `cancelled`
+ */
+async function gatherBody(asked: IncomingMessage, secrets: SecretExchange): Promise<GatheredBody | undefined> {
+  const { headers } = asked;
+  const has = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  if (!has || !secrets.fills(headers)) return undefined;
+  const { bytes, whole } = await read(asked);
+  return { bytes: secrets.body(bytes, headers), whole };
+}
+
+function read(asked: IncomingMessage): Promise<GatheredBody> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const timer = setTimeout(
+      () =>
+        fail(new FetchError("timeout", `The body of the request did not come within ${GATHER_MS / 1_000} seconds.`)),
+      GATHER_MS,
+    );
+    const settle = (): void => {
+      clearTimeout(timer);
+      asked.off("data", more).off("end", ended).off("close", gone).pause();
+    };
+    const fail = (error: FetchError): void => {
+      settle();
+      reject(error);
+    };
+    const done = (whole: boolean): void => {
+      settle();
+      resolve({ bytes: Buffer.concat(chunks, size), whole });
+    };
+    const more = (chunk: Buffer): void => {
+      chunks.push(chunk);
+      size += chunk.length;
+      if (size > MAX_BODY_BYTES) done(false);
+    };
+    const ended = (): void => done(true);
+    const gone = (): void => fail(new FetchError("cancelled", "The client went away."));
+    // Stays: what breaks off later is told by the connection as well.
+    asked.on("error", () => undefined);
+    asked.on("data", more).once("end", ended).once("close", gone);
+  });
+}
+
+// Tells which headers belong to a message and which only to the connection it came by (RFC 9110 7.6.1).
+
+const HOP_BY_HOP = new Set(
+  "connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding upgrade host".split(
+    " ",
+  ),
+);
+
+/** What tells where a message ends is not for `Connection` to take away. */
+const FRAMING = new Set(["content-length"]);
+
+/** Those that are to be passed on, by lower-case name. */
+function endToEnd({ headers }: Pick<IncomingMessage, "headers">): Record<string, string | string[]> {
+  const named = (headers.connection ?? "")
+    .toLowerCase()
+    .split(",")
+    .map((name) => name.trim());
+  const kept: Record<string, string | string[]> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !HOP_BY_HOP.has(name) && (FRAMING.has(name) || !named.includes(name)))
+      kept[name] = value;
+  }
+  return kept;
+}
+
+// Passes one plain request on over a connection that stands, and its answer back; secrets of its endpoint are put in and out.
+
+/** What is to be sent: the host is the one that was judged, whatever the headers say. */
+interface Outgoing {
+  readonly path: string;
+  readonly headers: Record<string, string | string[]>;
+  /** Undefined where no secret belongs. */
+  readonly secrets: SecretExchange | undefined;
+}
+
+/** Methods whose requests mean nothing by a body: servers read one without a length as the next request. */
+const BODILESS = new Set(["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"]);
+
+/** @throws FetchError for a secret that may not be sent, and for a body that not every server would know the end of */
+function outgoing(asked: IncomingMessage, { url }: EgressTarget, secrets: SecretExchange | undefined): Outgoing {
+  if (isChunked(asked) && BODILESS.has(asked.method ?? ""))
+    throw new FetchError("bad-url", `A ${asked.method} request has no body but one with a Content-Length.`);
+  const path = url.pathname + url.search;
+  const headers = endToEnd(asked);
+  return {
+    path: secrets === undefined ? path : secrets.path(path),
+    headers: { ...(secrets === undefined ? headers : secrets.headers(headers)), host: url.host },
+    secrets,
+  };
+}
+
+/** @param body What was read of the body already, and is sent in its place */
+function forward(
+  asked: IncomingMessage,
+  answer: ServerResponse,
+  outside: Socket,
+  out: Outgoing & { readonly body: GatheredBody | undefined },
+): void {
+  const { path, secrets, body } = out;
+  const headers = { ...out.headers, ...framing(asked, body) };
+  const sent = request({ createConnection: () => outside, method: asked.method, path, headers });
+  sent.on("error", () => answer.destroy());
+  answer.on("close", () => outside.destroy());
+  sent.on("response", (got) => {
+    got.on("error", () => answer.destroy());
+    if (secrets === undefined) {
+      answer.writeHead(got.statusCode ?? 502, endToEnd(got));
+      got.pipe(answer);
+    } else {
+      answerFiltered(got, answer, secrets);
+    }
+  });
+  if (body?.whole === true) return void sent.end(body.bytes);
+  if (!hasBody(asked)) return void sent.end();
+  if (body !== undefined) sent.write(body.bytes);
+  asked.pipe(sent);
+}
+
+/** Every body says where it ends, whatever its method: an end that is not told is where a second request begins. */
+function framing(asked: IncomingMessage, body: GatheredBody | undefined): Record<string, string> {
+  if (body?.whole === true) return { "content-length": String(body.bytes.length) };
+  return isChunked(asked) ? { "transfer-encoding": "chunked" } : {};
+}
+
+function isChunked({ headers }: IncomingMessage): boolean {
+  return headers["transfer-encoding"] !== undefined;
+}
+
+function hasBody(asked: IncomingMessage): boolean {
+  return isChunked(asked) || Number(asked.headers["content-length"] ?? 0) > 0;
+}
+
+function answerFiltered(got: IncomingMessage, answer: ServerResponse, secrets: SecretExchange): void {
+  const { "content-length": _length, ...kept } = endToEnd(got);
+  if (!/^(?:identity)?$/i.test(String(kept["content-encoding"] ?? ""))) {
+    got.destroy();
+    answer
+      .writeHead(502, { "content-type": "text/plain", connection: "close" })
+      .end("The answer is compressed although that was not asked for, so nobody can tell whether a secret is in it.\n");
+    return;
+  }
+  const filter = secrets.filter();
+  answer.writeHead(got.statusCode ?? 502, filter.headers(kept));
+  got.pipe(filter.stream()).pipe(answer);
+}
+
+// Reads the server name out of the first record of a TLS connection (RFC 8446 4.1.2, RFC 6066 3).
+
+const HANDSHAKE = 0x16;
+const CLIENT_HELLO = 0x01;
+const SERVER_NAME = 0x0000;
+const HOST_NAME = 0x00;
+/** Client hello: type, length, version, random. */
+const BEFORE_SESSION = 4 + 2 + 32;
+
+/** Whether bytes begin as a TLS connection does. */
+function isHandshake(bytes: Buffer): boolean {
+  return bytes[0] === HANDSHAKE;
+}
+
+/** The name, empty when the hello has none; undefined when the record holds no whole client hello. */
+export function serverNameOf(record: Buffer): string | undefined {
+  try {
+    return readName(record);
+  } catch {
+    // Shorter than its lengths say.
+    return undefined;
+  }
+}
+
+function readName(record: Buffer): string | undefined {
+  if (record.readUInt8(0) !== HANDSHAKE || record.readUInt8(5) !== CLIENT_HELLO) return undefined;
+  const body = record.subarray(5, 5 + record.readUInt16BE(3));
+  let at = BEFORE_SESSION;
+  at += 1 + body.readUInt8(at); // session id
+  at += 2 + body.readUInt16BE(at); // cipher suites
+  at += 1 + body.readUInt8(at); // compression methods
+  if (at === body.length) return "";
+  const end = at + 2 + body.readUInt16BE(at);
+  if (end > body.length) return undefined;
+  at += 2;
+  while (at < end) {
+    const kind = body.readUInt16BE(at);
+    const length = body.readUInt16BE(at + 2);
+    if (kind === SERVER_NAME) return hostName(body.subarray(at + 4, at + 4 + length));
+    at += 4 + length;
+  }
+  return "";
+}
+
+/** A list of one name; more than one would let the two ends read different ones. */
+function hostName(list: Buffer): string | undefined {
+  const length = list.readUInt16BE(3);
+  if (list.readUInt8(2) !== HOST_NAME || list.readUInt16BE(0) !== length + 3 || list.length !== length + 5)
+    return undefined;
+  return list.toString("latin1", 5);
 }

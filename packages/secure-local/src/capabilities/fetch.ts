@@ -2,13 +2,11 @@
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { Buffer } from "node:buffer";
+import { PassThrough, type Transform } from "node:stream";
 import { dial } from "./dial.js";
-import type { DecideEgress } from "./egress-decision.js";
-import { type EgressTarget, parseTarget } from "./egress-target.js";
+import { type DecideEgress, type EgressTarget, parseTarget } from "./egress-target.js";
 import { FetchError } from "./fetch-error.js";
-import { nextHop, type PolicyRequest } from "./redirect.js";
 import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
-import { ACCEPTED_ENCODINGS, readBody } from "./response-body.js";
 import type { SecretBroker } from "./secret-broker.js";
 import type { SecretExchange } from "./secret-exchange.js";
 
@@ -147,4 +145,126 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
   } finally {
     signal.removeEventListener("abort", stop);
   }
+}
+
+// Works out the request that a redirect asks for.
+
+/** One request of a tool. `host`, `connection` and encodings are set by `fetch`. */
+export interface PolicyRequest {
+  readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  readonly signal?: AbortSignal;
+  /** Each at most what the capability was made with. */
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+  /** `manual` returns a redirect as any other answer. */
+  readonly redirect?: "follow" | "manual";
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
+/** What may be told to another origin; everything else may identify the user. */
+const HARMLESS: ReadonlySet<string> = new Set(["accept", "accept-language", "content-type", "user-agent"]);
+const ABOUT_BODY: ReadonlySet<string> = new Set(["content-type", "content-language"]);
+
+/**
+ * Returns the next target and request, or undefined when `answer` is no redirect.
+ * @throws FetchError `redirect` from https to http, `bad-url`
+ */
+export function nextHop(
+  from: EgressTarget,
+  request: PolicyRequest,
+  answer: { readonly status: number; readonly headers: Readonly<Record<string, string | string[] | undefined>> },
+): { target: EgressTarget; request: PolicyRequest } | undefined {
+  const location = answer.headers["location"];
+  if (!REDIRECTS.has(answer.status) || typeof location !== "string") return undefined;
+  const target = parseTarget(location, from.url);
+  if (from.scheme === "https" && target.scheme === "http") {
+    throw new FetchError("redirect", `${from.host} redirects from https to http.`);
+  }
+  const { body, ...rest } = request;
+  const keepsBody = answer.status === 307 || answer.status === 308;
+  const sameOrigin = target.url.origin === from.url.origin;
+  const headers = Object.entries(request.headers ?? {}).filter(
+    ([name]) => (sameOrigin || HARMLESS.has(name.toLowerCase())) && (keepsBody || !ABOUT_BODY.has(name.toLowerCase())),
+  );
+  const next: PolicyRequest = { ...rest, headers: Object.fromEntries(headers) };
+  if (keepsBody) return { target, request: body === undefined ? next : { ...next, body } };
+  return { target, request: { ...next, method: request.method === "HEAD" ? "HEAD" : "GET" } };
+}
+
+// Reads the body of an answer: one content encoding undone, every byte counted before it is kept.
+
+/** What `fetch` offers in `accept-encoding`, and all it undoes. */
+export const ACCEPTED_ENCODINGS = "gzip, br";
+
+/** What a body may be decoded to, as a multiple of what was sent; honest pages are a tenth of it. */
+const MAX_RATIO = 100;
+/** Bytes that may be decoded whatever was sent: repetitive pages of this size are honest. */
+const RATIO_FREE = 262_144;
+/** Pieces one body may come in: each costs as much as a hundred bytes. */
+const MAX_PIECES = 100_000;
+
+/**
+ * Returns at most `maxBytes` bytes as sent and as decoded.
+ *
+ * @throws FetchError `too-large`, also for what is decoded to more than a hundred times its size; `encoding`, `broken`
+ */
+export async function readBody(response: IncomingMessage, maxBytes: number): Promise<Uint8Array> {
+  const declared = Number(response.headers["content-length"]);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
+  const decoder = (await decoderFor(response.headers["content-encoding"])) ?? new PassThrough();
+  const sent = counted(response, maxBytes);
+  response.once("error", (error) => decoder.destroy(error));
+  const chunks: Buffer[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of response.pipe(decoder) as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) throw tooLarge(maxBytes);
+      if (size > RATIO_FREE && size > sent.bytes * MAX_RATIO) throw bomb();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    response.destroy();
+    if (error instanceof FetchError) throw error;
+    throw new FetchError("broken", "The answer broke off or could not be decoded.");
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size);
+}
+
+/** Bytes on the wire are limited too: a decoder may swallow any amount without giving out one. So are their pieces. */
+function counted(response: IncomingMessage, maxBytes: number): { readonly bytes: number } {
+  const sent = { bytes: 0 };
+  let pieces = 0;
+  response.on("data", (chunk: Buffer) => {
+    sent.bytes += chunk.length;
+    pieces += 1;
+    if (sent.bytes > maxBytes) response.destroy(tooLarge(maxBytes));
+    else if (pieces > MAX_PIECES) response.destroy(new FetchError("too-large", "The answer comes in too many pieces."));
+  });
+  return sent;
+}
+
+function bomb(): FetchError {
+  return new FetchError("too-large", `The answer is decoded to more than ${MAX_RATIO} times its size.`);
+}
+
+async function decoderFor(encoding: string | undefined): Promise<Transform | undefined> {
+  const name = encoding?.trim().toLowerCase() ?? "";
+  if (name === "" || name === "identity") return undefined;
+  const zlib = await import("node:zlib");
+  switch (name) {
+    case "gzip":
+    case "x-gzip":
+      return zlib.createGunzip();
+    case "br":
+      return zlib.createBrotliDecompress();
+    default:
+      throw new FetchError("encoding", "The answer has a content encoding that was not asked for.");
+  }
+}
+
+function tooLarge(maxBytes: number): FetchError {
+  return new FetchError("too-large", `The answer is larger than ${maxBytes} bytes.`);
 }

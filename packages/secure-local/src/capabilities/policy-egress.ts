@@ -3,8 +3,7 @@ import { isIP } from "node:net";
 import { deniedAddress } from "../policy/address-forms.js";
 import { decide } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import type { DecideEgress, EgressDecision } from "./egress-decision.js";
-import type { EgressEndpoint } from "./egress-target.js";
+import type { DecideEgress, EgressDecision, EgressEndpoint } from "./egress-target.js";
 
 /** The port an endpoint has when the policy names none: it stands for https and nothing else. */
 const HTTPS_PORT = 443;

@@ -1,20 +1,21 @@
 // `run` under a policy: decides, finds the program and its files, and runs it behind the wall.
-import { decideCommand } from "../policy/decide-command.js";
+import type { Readable } from "node:stream";
+import { createHash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { realpathSync } from "node:fs";
+import { type CommandPath, decideCommand } from "../policy/decide-command.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
-import type { Policy } from "../policy/policy.js";
+import type { AllowedCommand, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/rule.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { endWalled, startWalled } from "../sandbox/start-walled.js";
-import { type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
-import { CappedOutput } from "./capped-output.js";
-import type { AllowedCommand } from "../policy/commands-policy.js";
-import { checkedExecutable, type Executable } from "./checked-executable.js";
-import { FileError } from "./files/file-error.js";
-import { ownFiles } from "./files/own-files.js";
-import { type CommandView, commandView } from "./command-view.js";
-import type { Run, RunOptions, RunResult } from "./run.js";
+import { type Handed, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
+import { FileError } from "./files/files.js";
+import { ownFiles } from "./files/file-rules.js";
 import { RunError } from "./run-error.js";
 import { surround } from "./surround.js";
+import { KeptBytes } from "../sandbox/kept-bytes.js";
+import { SandboxView, type ViewOptions } from "./sandbox-reach.js";
 
 /** Commands at a time: each is a process or more, and this machine has others to serve. */
 const MAX_RUNNING = 8;
@@ -137,3 +138,236 @@ function finish(wall: Wall, command: WalledCommand, { timeoutMs, signal }: Term)
 function lined({ text, line }: Rule): string {
   return line === undefined ? text : `${text} (line ${line} of the policy)`;
 }
+
+// Keeps the beginning of what a program writes, and counts the rest.
+
+/** Characters kept of each stream: what a model reads of a command, and then some. */
+const MAX_BYTES = 256 * 1024;
+/**
+ * A program that writes more than this is not going to stop: its end is the caller's business. What is read and not kept
+ * is garbage for a while, so this is also what a flood costs.
+ */
+const MAX_TOTAL_BYTES = 16 * 1024 * 1024;
+
+export class CappedOutput {
+  readonly #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #bytes = 0;
+
+  /** `flooded` is called once, when far too much came. */
+  constructor(stream: Readable | null, flooded: () => void) {
+    stream?.on("error", () => undefined);
+    stream?.on("data", (chunk: Buffer) => {
+      const before = this.#bytes;
+      this.#bytes += chunk.length;
+      if (before <= MAX_TOTAL_BYTES && this.#bytes > MAX_TOTAL_BYTES) flooded();
+      const room = MAX_BYTES - this.#keptBytes;
+      if (room <= 0) return;
+      const kept = chunk.length <= room ? chunk : Buffer.from(chunk.subarray(0, room));
+      this.#keptBytes += kept.length;
+      this.#kept.push(kept);
+    });
+  }
+
+  get truncated(): boolean {
+    return this.#bytes > this.#keptBytes;
+  }
+
+  /** Bytes that are no UTF-8 become U+FFFD; so does a character that was cut. */
+  get text(): string {
+    return Buffer.concat(this.#kept).toString("utf8");
+  }
+}
+
+// Makes sure that the program to run is the one the policy knows.
+
+/** Larger programs are run without a hash, or not at all. */
+const MAX_HASHED_BYTES = 256 * 1024 * 1024;
+const PIECE_BYTES = 1024 * 1024;
+/** Programs kept, each on disk as it was hashed: more than a policy names with a hash. */
+const MAX_KEPT = 16;
+/** Seen in every sandbox. */
+const SYSTEM = /^\/(?:usr|bin|sbin|lib\w*|nix\/store)\//;
+
+/** What the sandbox has to be given for the program to be there. */
+export interface Executable {
+  readonly reach: readonly Reach[];
+  readonly handed: readonly Handed[];
+}
+
+/** A program as it was when it was read. */
+interface Known {
+  /** Which file it was, and when it was changed last. */
+  readonly version: string;
+  readonly sha256: string;
+  readonly bytes: Handed["bytes"];
+}
+
+/** By path; who was used longest ago goes first. */
+const KNOWN = new Map<string, Known>();
+
+/**
+ * With a hash the very bytes that were hashed are what is run: the file may be exchanged meanwhile. They are read once and kept
+ * until the file is another one. Without a hash the file is only seen inside. @throws RunError `executable`
+ */
+export async function checkedExecutable({ executable, sha256 }: AllowedCommand): Promise<Executable> {
+  if (sha256 === undefined) return { reach: SYSTEM.test(executable) ? [] : [seen(executable)], handed: [] };
+  const known = await programAt(executable);
+  if (known.sha256 === sha256)
+    return { reach: [], handed: [{ path: executable, bytes: known.bytes, executable: true }] };
+  const advice = "If it was updated on purpose, write the new hash into the policy";
+  throw new RunError(
+    "executable",
+    `The program is not the one the policy knows. ${advice}: ${known.sha256}.`,
+    "commands.allowed sha256",
+  );
+}
+
+async function programAt(path: string): Promise<Known> {
+  const file = await open(path, "r").catch(() => undefined);
+  if (file === undefined) throw missing();
+  try {
+    const version = await versionOf(file);
+    const before = KNOWN.get(path);
+    const known = before?.version === version ? before : await read(file, version).catch(unkept);
+    KNOWN.delete(path);
+    // Not remembered when it changed while it was read.
+    if ((await versionOf(file)) === version) KNOWN.set(path, known);
+    for (const oldest of KNOWN.keys()) if (KNOWN.size > MAX_KEPT) KNOWN.delete(oldest);
+    return known;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Whoever writes to a file cannot set back the time of its last change. @throws RunError for what is no program */
+async function versionOf(file: FileHandle): Promise<string> {
+  const stats = await file.stat({ bigint: true });
+  if (!stats.isFile() || stats.size > MAX_HASHED_BYTES) throw missing();
+  return [stats.dev, stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(":");
+}
+
+async function read(file: FileHandle, version: string): Promise<Known> {
+  const hash = createHash("sha256");
+  const pieces = hashed(file, hash);
+  const bytes = process.platform === "linux" ? await KeptBytes.from(pieces) : await joined(pieces);
+  return { version, sha256: hash.digest("hex"), bytes };
+}
+
+async function joined(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
+  const all: Buffer[] = [];
+  for await (const piece of pieces) all.push(piece);
+  return Buffer.concat(all);
+}
+
+/** Its bytes, each counted in; no more than there may be of them, however it grows. */
+async function* hashed(file: FileHandle, hash: ReturnType<typeof createHash>): AsyncIterable<Buffer> {
+  for (let at = 0; at <= MAX_HASHED_BYTES;) {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, at);
+    if (bytesRead === 0) return;
+    const piece = buffer.subarray(0, bytesRead);
+    hash.update(piece);
+    yield piece;
+    at += bytesRead;
+  }
+}
+
+function seen(executable: string): Reach {
+  try {
+    return { path: realpathSync(executable), at: executable, access: "read" };
+  } catch {
+    throw missing();
+  }
+}
+
+function unkept(error: unknown): never {
+  const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+  throw new RunError("executable", `The program of this command could not be read and kept (${code}).`);
+}
+
+function missing(): RunError {
+  return new RunError(
+    "executable",
+    "The program of this command cannot be read; the policy names it in commands.allowed.",
+  );
+}
+
+// Finds out what of the disk one command sees, the paths among its arguments and its working folder, and what it is told they are.
+
+export interface CommandFiles {
+  readonly args: readonly string[];
+  readonly paths: readonly CommandPath[];
+  readonly workingDirectory: string | undefined;
+}
+
+/** Close it when the command has ended. */
+export interface CommandView {
+  readonly reach: readonly Reach[];
+  /** Each path in them is the one that was found and judged, free of links, never the caller's text. */
+  readonly args: readonly string[];
+  readonly workingDirectory: string | undefined;
+  close(): void;
+}
+
+/**
+ * The working folder may be written where the policy allows that. A file to write that does not exist yet needs its folder, so that is
+ * seen and writable then, but for what in it is denied. @throws FileError for a path that may not be reached
+ */
+export async function commandView(where: ViewOptions, files: CommandFiles): Promise<CommandView> {
+  const reach: Reach[] = [];
+  const close = (): void => {
+    for (const { held } of reach) held?.close();
+  };
+  const seen = (path: string, found: readonly [Reach, ...Reach[]] | undefined): string => {
+    if (found === undefined) throw new FileError("not-found", `"${path}" does not exist.`);
+    reach.push(...found);
+    return found[0].path;
+  };
+  try {
+    const view = await SandboxView.of(where);
+    const { paths, workingDirectory: folder } = files;
+    const args = [...files.args];
+    const pathOf = async (path: string, access: CommandPath["access"]): Promise<string> => {
+      const found = await view.reach({ path, access });
+      if (found !== undefined || access === "read") return seen(path, found);
+      const place = await view.placeFor(path);
+      reach.push(place.folder);
+      return place.path;
+    };
+    const workingDirectory =
+      folder === undefined ? undefined : seen(folder, await view.reach({ path: folder, access: "most" }));
+    for (const { path, access, argument, before } of paths) args[argument] = before + (await pathOf(path, access));
+    return { reach, args, workingDirectory, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+// A tool's only way to run a program: by the name the policy gives it, with arguments it allows, never through a shell.
+
+/** How a command ended. */
+export interface RunResult {
+  /** Undefined when it was ended by a signal or its time was up. */
+  readonly exitCode: number | undefined;
+  readonly signal: string | undefined;
+  readonly timedOut: boolean;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Whether more was written than is returned. */
+  readonly truncated: boolean;
+}
+
+export interface RunOptions {
+  readonly signal?: AbortSignal;
+}
+
+/** One entry of `commands.allowed`, for people and models. */
+export interface CommandUsage {
+  readonly name: string;
+  /** As in a manual: `log [--max-count N] PATH…`. */
+  readonly usage: string;
+}
+
+/** @throws RunError for a command that did not run; one that failed has an exit code */
+export type Run = (name: string, args: readonly string[], options?: RunOptions) => Promise<RunResult>;

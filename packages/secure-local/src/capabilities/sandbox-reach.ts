@@ -2,14 +2,11 @@
 import { readdir } from "node:fs/promises";
 import { statSync } from "node:fs";
 import { decide } from "../policy/decide.js";
-import type { Policy } from "../policy/policy.js";
-import type { FilesystemPolicy } from "../policy/reach-policy.js";
+import type { FilesystemPolicy, Policy } from "../policy/policy.js";
 import { type Held, type Judge, type Reach, type Wall, WallError } from "../sandbox/wall.js";
-import { FileError } from "./files/file-error.js";
-import { FileRules } from "./files/file-rules.js";
-import type { OwnFiles } from "./files/own-files.js";
-import { Finder } from "./files/finder.js";
-import type { Found } from "./files/lookup.js";
+import { FileError } from "./files/files.js";
+import { FileRules, type OwnFiles } from "./files/file-rules.js";
+import { Finder, type Found } from "./files/finder.js";
 import { portableLookup } from "./files/portable-lookup.js";
 import { procLookup } from "./files/proc-lookup.js";
 import { parentOf } from "./files/root-folders.js";

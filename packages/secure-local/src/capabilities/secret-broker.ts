@@ -1,11 +1,10 @@
 // Keeps the values of secrets away from a program that uses them: it gets placeholders, and only requests to a secret's own
 // hosts have them replaced.
 import { randomBytes } from "node:crypto";
-import type { SecretPolicy } from "../policy/data-policy.js";
-import type { EgressEndpoint, EgressTarget } from "./egress-target.js";
-import { parseTarget } from "./egress-target.js";
+import { open } from "node:fs/promises";
+import type { SecretPolicy } from "../policy/policy.js";
+import { type EgressEndpoint, type EgressTarget, parseTarget } from "./egress-target.js";
 import { FilterCache, SecretExchange, type SecretMember } from "./secret-exchange.js";
-import { secretValue } from "./secret-value.js";
 
 /**
  * Has a value kept out of every text from now on. Returns how it may look in one; nothing when it is too short to be told from
@@ -13,7 +12,7 @@ import { secretValue } from "./secret-value.js";
  */
 export type LearnSecret = (name: string, value: string) => readonly string[];
 
-export interface SecretBrokerOptions {
+interface SecretBrokerOptions {
   readonly learn: LearnSecret;
   /** Where values of `env:NAME` are looked up; `process.env` when absent. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
@@ -137,4 +136,30 @@ function isLoopback({ host }: EgressEndpoint): boolean {
 
 function newPlaceholder(): string {
   return `placeholder_${randomBytes(PLACEHOLDER_BYTES).toString("hex")}`;
+}
+
+// Reads the value of a secret from where the policy says it is.
+
+/** A key or a token; a file of any other size is something else. */
+const MAX_BYTES = 64 * 1024;
+
+/** Without the white space around it, which files end with. Undefined where there is none. */
+async function secretValue(
+  from: SecretPolicy["from"],
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<string | undefined> {
+  const value = from.kind === "env" ? environment[from.name] : await textOf(from.path);
+  return value?.trim() || undefined;
+}
+
+async function textOf(path: string): Promise<string | undefined> {
+  const file = await open(path, "r").catch(() => undefined);
+  try {
+    const stats = await file?.stat();
+    return stats?.isFile() && stats.size <= MAX_BYTES ? await file?.readFile("utf8") : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    await file?.close();
+  }
 }

@@ -6,11 +6,10 @@ import { loadPolicy } from "../policy/load-policy.js";
 import { SecureServer } from "../server/secure-server.js";
 import { readArguments } from "./call-arguments.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { namesTarget } from "./remote/names-target.js";
+import { namesTarget } from "./remote/find-target.js";
 import { ownTerminalDesk } from "./desks.js";
 import { openAudit } from "./open-audit.js";
-import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print, printJson } from "./terminal.js";
 

@@ -1,5 +1,5 @@
 // Reads the command line: options anywhere, then the words of a command.
-import { didYouMean } from "../policy/near-name.js";
+import { didYouMean } from "../policy/section.js";
 
 /** A command line that cannot be followed; the message is one line that says what to change. */
 export class UsageError extends Error {}

@@ -1,5 +1,5 @@
 // Where the commands put questions about calls: to whoever runs `approve`, or to the person at this very terminal.
-import type { Desk, Reply } from "../guard/approvals/desk.js";
+import type { Desk, Reply } from "../guard/approvals/terminal-desk.js";
 import { approvalsFolder } from "./approvals-folder.js";
 
 /** For servers. It is loaded with the first question: most servers never ask one. */

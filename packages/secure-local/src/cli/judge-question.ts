@@ -7,12 +7,11 @@ import { isFileUri, pathOfUri } from "../capabilities/files/file-uri.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
-import { type ApprovalNeed, approvalNeed } from "../policy/approval-need.js";
+import { type ApprovalNeed, approvalNeed, decideCommand } from "../policy/decide-command.js";
 import { decide, type Decision, type FileOperation } from "../policy/decide.js";
-import { decideCommand } from "../policy/decide-command.js";
 import type { Policy } from "../policy/policy.js";
 import type { PolicyQuestion } from "./policy-question.js";
-import type { Surroundings } from "./surroundings.js";
+import type { Surroundings } from "./settings.js";
 
 /** One thing that is decided on the way. */
 export interface Step {

@@ -1,24 +1,37 @@
 // `mcp-secure-local plugins`: lists the plugins of the policy and how they are, makes new ones, and computes their hashes.
-import { existsSync, realpathSync } from "node:fs";
-import { noAudit } from "../audit/memory-audit.js";
+import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { noAudit } from "../audit/event-text.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { PluginHealth } from "../plugins/plugin.js";
-import { lastLines } from "../plugins/plugin-end.js";
-import type { PluginReview } from "../server/plugin-reviews.js";
+import { lastLines } from "../plugins/plugin-process.js";
+import { changesOf, type PluginReview } from "../server/plugin-reviews.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
-import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
+import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
-import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import { askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import { type Language, pluginFiles } from "./plugin-templates.js";
+import type { Change } from "../inspection/drift.js";
+import type { Policy } from "../policy/policy.js";
+import { itemsOf } from "../server/plugin-items.js";
+import {
+  type LockedPlugin,
+  LockError,
+  lockFileOf,
+  type PluginLock,
+  readLock,
+  relocked,
+  writeLock,
+} from "../server/plugin-lock.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   list,
-  new: async (line) => (await import("./new-plugin.js")).newPlugin(line.words),
-  lock: async (line) => (await import("./plugins-lock.js")).lockPlugins(line),
+  new: async (line) => newPlugin(line.words),
+  lock: async (line) => lockPlugins(line),
   hash,
 };
 export async function pluginsCommand(line: CommandLine): Promise<number> {
@@ -94,4 +107,139 @@ async function hash({ words: [path, ...more] }: CommandLine): Promise<number> {
     complain(cleanLine(error.message));
     return ExitCode.Failed;
   }
+}
+
+// `mcp-secure-local plugins new`: writes a plugin that works, with a test.
+
+const LANGUAGES: readonly Language[] = ["js", "ts", "python", "sh"];
+const NAME = /^[a-z][a-z0-9_-]{0,47}$/;
+
+/** `NAME [LANGUAGE]`: a folder of that name in the current one. Nothing that exists is touched. */
+export async function newPlugin([name, language = "js", ...more]: readonly string[]): Promise<number> {
+  if (name === undefined || !NAME.test(name) || more.length > 0) {
+    throw new UsageError(
+      "plugins new needs a name of lower-case letters, digits, - and _, as in plugins new weather python",
+    );
+  }
+  const known = LANGUAGES.find((each) => each === language);
+  if (known === undefined) {
+    throw new UsageError(
+      `there is no template for "${language}", only ${LANGUAGES.join(", ")}${nearest(language, LANGUAGES)}`,
+    );
+  }
+  const folder = resolve(name);
+  if (existsSync(folder)) throw new UsageError(`${folder} exists already; choose another name`);
+  const { files, test } = pluginFiles(name, known);
+  mkdirSync(folder);
+  for (const [file, { text, executable = false }] of Object.entries(files)) {
+    writeFileSync(join(folder, file), text, { flag: "wx" });
+    if (executable) chmodSync(join(folder, file), 0o755);
+  }
+  print(`${Object.keys(files)
+    .map((file) => join(name, file))
+    .join("\n")}
+
+Try it:  cd ${name} && ${test}
+Load it, in your policy:
+
+tools: { allowed: ["${name}_*"] }
+plugins:
+  load:
+    - name: ${name}
+      path: ${folder}`);
+  return ExitCode.Ok;
+}
+
+// `mcp-secure-local plugins lock`: shows what changed in the plugins since it was approved, and writes down what is approved now.
+
+/** One plugin as it is and as it was approved. */
+interface Compared {
+  readonly name: string;
+  readonly changes: readonly Change[];
+  readonly locked: LockedPlugin;
+}
+
+export async function lockPlugins(line: CommandLine): Promise<number> {
+  const [wanted, ...more] = line.words;
+  if (more.length > 0) throw new UsageError("plugins lock takes one plugin at most, as in plugins lock weather");
+  const policy = await loadPolicy(policyFile(line));
+  const { file } = policy;
+  if (file === undefined) throw new UsageError("plugins lock needs a policy file that names plugins");
+  if (policy.plugins.load.size === 0) throw new UsageError(`${file} loads no plugin; name some in plugins.load`);
+  if (wanted !== undefined && !policy.plugins.load.has(wanted))
+    throw new UsageError(`the policy loads no plugin ${wanted}`);
+  const before = lockBefore(lockFileOf(file));
+  const compared = await compare(policy, { line, before, wanted });
+  const changed = compared.filter(({ changes }) => changes.length > 0);
+  for (const { name, changes } of changed) print(`${styled("bold", name)}\n${changes.map(changeText).join("\n")}`);
+  if (compared.length === 0) return ExitCode.Failed;
+  if (changed.length === 0 && before !== undefined) {
+    print(`${lockFileOf(file)} is as the plugins are.`);
+    return ExitCode.Ok;
+  }
+  if (!(await approved(line))) return ExitCode.Failed;
+  writeLock(
+    lockFileOf(file),
+    new Map([...(before ?? []), ...compared.map(({ name, locked }) => [name, locked] as const)]),
+  );
+  print(
+    `${lockFileOf(file)} is written: a running server takes it in a moment and offers nothing of its plugins that is not in it.`,
+  );
+  return ExitCode.Ok;
+}
+
+/** A damaged lock is told when the plugins are started, and then written anew. */
+function lockBefore(file: string): PluginLock | undefined {
+  try {
+    return readLock(file);
+  } catch (error) {
+    if (!(error instanceof LockError)) throw error;
+    return new Map();
+  }
+}
+
+async function compare(
+  policy: Policy,
+  {
+    line,
+    before,
+    wanted,
+  }: { readonly line: CommandLine; readonly before: PluginLock | undefined; readonly wanted: string | undefined },
+): Promise<Compared[]> {
+  const kept = { own: ownPlaces(line), ...pluginFolders(), startUnapproved: true };
+  const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
+  await startPlugins(secure);
+  const found: Compared[] = [];
+  for (const { name, state, note } of secure.pluginHealth()) {
+    const grant = policy.plugins.load.get(name);
+    const review = secure.pluginReviews().find(({ plugin }) => plugin === name);
+    if (grant === undefined || (wanted !== undefined && name !== wanted)) continue;
+    if (review === undefined) {
+      complain(`${name} is ${state} and cannot be locked: ${cleanLine(note)}`);
+      continue;
+    }
+    const { description, launch } = review;
+    const items = itemsOf(description);
+    found.push({
+      name,
+      changes: changesOf(before?.get(name), items, launch),
+      locked: relocked(before?.get(name), new Map([...items, ["launch", launch]])),
+    });
+  }
+  await secure.stop();
+  return found;
+}
+
+export function changeText({ item, kind, lines }: Change): string {
+  const color = kind === "added" ? "green" : kind === "removed" ? "red" : "yellow";
+  return [`  ${styled(color, kind)} ${cleanLine(item)}`, ...lines.map((each) => `    ${cleanLine(each)}`)].join("\n");
+}
+
+async function approved({ yes }: CommandLine): Promise<boolean> {
+  if (yes) return true;
+  if (!process.stdin.isTTY) {
+    complain("Nothing is written: read what changed, then approve it with --yes.");
+    return false;
+  }
+  return askInTerminal((ask) => askYesNo(ask, "Approve what stands above?", false));
 }

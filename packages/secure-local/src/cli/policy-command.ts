@@ -1,19 +1,31 @@
 // `mcp-secure-local policy`: makes, checks, shows, explains and tests policies.
+import * as fs from "node:fs";
+import { lstatSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { homedir } from "node:os";
 import { loadPolicy } from "../policy/load-policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
-import { policyFile } from "./settings.js";
-import { ExitCode, print, printJson } from "./terminal.js";
+import { configFolder, policyFile, reviewedTools } from "./settings.js";
+import { type Ask, askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import { type Remark, reviewPolicy } from "../policy/review-policy.js";
+import { parsePolicy } from "../policy/parse-policy.js";
+import { policyText, type PolicyWishes } from "../policy/policy-text.js";
+import { PRESET_NAMES } from "../policy/presets.js";
+import { hostPattern } from "../policy/host-matcher.js";
+import { pathPatternFault } from "../policy/path-matcher.js";
+import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
+import { makeFolder } from "../audit/make-folder.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
-  init: async (line) => (await import("./policy-init.js")).policyInit(line),
-  check: async (line) => (await import("./policy-check.js")).policyCheck(line, oneFile("check", line)),
+  init: async (line) => policyInit(line),
+  check: async (line) => policyCheck(line, oneFile("check", line)),
   show,
   explain: async (line) => (await import("./policy-explain.js")).policyExplain(line),
   test: async (line) => (await import("./policy-test.js")).policyTest(line),
-  import: async (line) => (await import("./policy-vscode.js")).policyImport(line),
-  export: async (line) => (await import("./policy-vscode.js")).policyExport(line),
+  import: async (line) => policyImport(line),
+  export: async (line) => policyExport(line),
 };
 
 /** @throws PolicyError with every fault of the file */
@@ -44,4 +56,215 @@ async function show(line: CommandLine): Promise<number> {
 function oneFile(action: string, { words: [file, ...rest] }: CommandLine): string | undefined {
   if (rest.length > 0) throw new UsageError(`policy ${action} takes one file, not also "${rest[0]}"`);
   return file;
+}
+
+// `mcp-secure-local policy check`: whether a policy can be used, and what in it is probably not meant.
+
+/** Remarks do not change the exit code. @throws PolicyError with every fault of the file */
+export async function policyCheck(line: CommandLine, named: string | undefined): Promise<number> {
+  const file = named ?? policyFile(line);
+  const policy = await loadPolicy(file);
+  const remarks = reviewPolicy(policy, await reviewedTools(policy));
+  if (line.json) {
+    printJson({ ok: true, file, hash: policy.hash, remarks });
+    return ExitCode.Ok;
+  }
+  const name = file ?? "The built-in policy";
+  print(`${styled("green", "ok")}  ${name} can be used (sha-256 ${policy.hash.slice(0, 12)})`);
+  for (const remark of remarks) print(`${styled("red", "note")}  ${textOf(name, remark)}`);
+  return ExitCode.Ok;
+}
+
+function textOf(file: string, { rule, message }: Remark): string {
+  return rule?.line === undefined ? message : `${file}:${rule.line}:${rule.column}: ${message}`;
+}
+
+// `mcp-secure-local policy init`: asks what an AI client may do, and writes the policy that allows it.
+
+/** @throws UsageError where nobody can be asked, the preset does not exist, or the file does */
+export async function policyInit(line: CommandLine): Promise<number> {
+  const [named, ...rest] = line.words;
+  if (rest.length > 0) throw new UsageError(`policy init takes one file, not also "${rest[0]}"`);
+  const file = named ?? join(configFolder(), "policy.yaml");
+  const preset = checkedPreset(line.preset);
+  if (!line.yes && !(process.stdin.isTTY && process.stdout.isTTY)) {
+    throw new UsageError("policy init asks in a terminal; without one: policy init --yes, or --preset NAME --yes");
+  }
+  if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw new UsageError(isThere(file));
+  const wishes = line.yes ? usualWishes(preset) : await askInTerminal((ask) => askWishes(ask, preset));
+  const text = policyText(wishes);
+  await parsePolicy(text, { file });
+  const wrong = writeNewFile(file, text);
+  if (wrong !== undefined) throw new UsageError(wrong);
+  print(`${styled("green", "written")}  ${file}`);
+  print(`To use it:  mcp-secure-local --policy ${quoted(file)}`);
+  print(`To check:   mcp-secure-local policy check ${quoted(file)}`);
+  return ExitCode.Ok;
+}
+
+function checkedPreset(name: string | undefined): string | undefined {
+  if (name === undefined || PRESET_NAMES.includes(name)) return name;
+  const near = nearest(name, PRESET_NAMES) || `; there are ${PRESET_NAMES.join(", ")}`;
+  throw new UsageError(`there is no preset "${name}"${near}`);
+}
+
+function quoted(file: string): string {
+  return /^[\w./~-]+$/.test(file) ? file : `'${file.replaceAll("'", `'\\''`)}'`;
+}
+
+// The questions of `policy init`, and what is written where nobody is asked.
+
+/** The built-in policy's powers, or those of the preset alone. */
+export function usualWishes(preset: string | undefined): PolicyWishes {
+  return { preset, readable: [], writable: [], search: preset === undefined, hosts: [], ask: true };
+}
+
+export async function askWishes(ask: Ask, preset: string | undefined): Promise<PolicyWishes> {
+  const folder = await askFolder(ask);
+  const changes = folder !== undefined && preset !== "read-only";
+  const write = changes && (await askYesNo(ask, "May it change files there as well?", false));
+  const asked = write && preset !== "developer";
+  const consent = asked && (await askYesNo(ask, "Ask you before it changes one?", true));
+  const search = preset === undefined && (await askYesNo(ask, "May it search the web (DuckDuckGo)?", true));
+  const hosts = preset === "offline" ? [] : await askHosts(ask);
+  const folders = folder === undefined ? [] : [folder];
+  return { preset, readable: write ? [] : folders, writable: write ? folders : [], search, hosts, ask: consent };
+}
+
+async function askFolder(ask: Ask): Promise<string | undefined> {
+  let question = "Which folder may it read? (empty: none) ";
+  for (;;) {
+    const given = (await ask(question)).trim();
+    if (given === "") return undefined;
+    const folder = resolve(given.replace(/^~(?=\/|$)/, homedir())).replaceAll("\\", "/");
+    const wrong = folderFault(folder);
+    if (wrong === undefined) return folder;
+    question = `${wrong} Which folder? (empty: none) `;
+  }
+}
+
+function folderFault(folder: string): string | undefined {
+  if (folder === "/" || /^[A-Za-z]:\/?$/.test(folder)) return "That is everything on this machine.";
+  if (folder === homedir()) return "That is all of your home, with everything in it; name a folder in it.";
+  if (/[*?$\u0000-\u001f\u007f]/.test(folder) || pathPatternFault(folder) !== undefined)
+    return "A policy cannot name that folder: its name has characters that patterns use.";
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? undefined : "There is no such folder.";
+}
+
+async function askHosts(ask: Ask): Promise<string[]> {
+  let question = "Whose pages may it read? Host names, as in docs.example.com *.wikipedia.org (empty: none) ";
+  for (;;) {
+    const given = (await ask(question)).trim();
+    // After two questions of yes or no, some answer this one so too.
+    if (/^(no?|none)$/i.test(given)) return [];
+    const read = given
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map(hostPattern);
+    const wrong = read.flatMap((each) => ("wrong" in each ? each.wrong : []));
+    if (wrong.length === 0) return read.flatMap((each) => ("pattern" in each ? each.pattern : []));
+    question = `${wrong.join("; ")}. Whose pages? (empty: none) `;
+  }
+}
+
+// `mcp-secure-local policy import vscode FILE [SERVER]` and `policy export vscode [FILE]`: between policies and the `sandbox` block of VS Code.
+
+/** Longest configuration: far beyond what people write. */
+const MAX_BYTES = 1024 * 1024;
+/** Texts stay, comments and commas before a closing bracket go: VS Code allows both. */
+const TEXT_OR_COMMENT = /"(?:[^"\\]|\\.)*"|\/\/[^\n]*|\/\*[^]*?\*\//g;
+const TEXT_OR_COMMA = /"(?:[^"\\]|\\.)*"|,(?=\s*[}\]])/g;
+
+/** Prints a policy. @throws UsageError, PolicyError */
+export async function policyImport(line: CommandLine): Promise<number> {
+  const [kind, file, server, ...rest] = line.words;
+  if (kind !== "vscode" || file === undefined || rest.length > 0)
+    throw new UsageError("policy import needs what and which, as in policy import vscode .vscode/mcp.json [SERVER]");
+  const folder = dirname(resolve(file));
+  const workspace = (basename(folder) === ".vscode" ? dirname(folder) : folder).replaceAll("\\", "/");
+  const { policy, notes } = fromVscode(sandboxOf(readConfiguration(file), file, server), workspace);
+  const { stringify } = await import("yaml");
+  const text = `${notes.map((note) => `# ${note}\n`).join("")}${stringify(policy, { lineWidth: 120 })}`;
+  await parsePolicy(text, { file });
+  print(text.trimEnd());
+  return ExitCode.Ok;
+}
+
+/** Prints a `sandbox` block; what it cannot say goes to stderr. @throws UsageError, PolicyError */
+export async function policyExport(line: CommandLine): Promise<number> {
+  const [kind, file, ...rest] = line.words;
+  if (kind !== "vscode" || rest.length > 0)
+    throw new UsageError("policy export needs what for, as in policy export vscode [FILE]");
+  const { sandbox, notes } = toVscode(await loadPolicy(file ?? policyFile(line)));
+  printJson({ sandboxEnabled: true, sandbox });
+  for (const note of notes) complain(`mcp-secure-local: ${note}`);
+  return ExitCode.Ok;
+}
+
+function readConfiguration(file: string): unknown {
+  const status = statSync(file, { throwIfNoEntry: false });
+  if (!status?.isFile()) throw new UsageError(`there is no file ${file}`);
+  if (status.size > MAX_BYTES) throw new UsageError(`${file} is longer than ${MAX_BYTES} bytes`);
+  const keepTexts = (match: string): string => (match.startsWith('"') ? match : "");
+  const text = readFileSync(file, "utf8").replace(TEXT_OR_COMMENT, keepTexts).replace(TEXT_OR_COMMA, keepTexts);
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new UsageError(`${file} is not JSON: ${(error as Error).message}`);
+  }
+}
+
+function sandboxOf(configuration: unknown, file: string, wanted: string | undefined): VscodeSandbox {
+  const servers = member(configuration, "servers");
+  const names = isObject(servers)
+    ? Object.keys(servers).filter((name) => isObject(member(member(servers, name), "sandbox")))
+    : [];
+  const name = wanted ?? (names.length === 1 ? names[0] : undefined);
+  if (name === undefined || !names.includes(name)) {
+    const which = names.length === 0 ? "no server with a sandbox" : `these servers with a sandbox: ${names.join(", ")}`;
+    throw new UsageError(`${file} has ${which}${names.length > 1 ? "; name one" : ""}`);
+  }
+  const sandbox = member(member(servers, name), "sandbox");
+  const fault = vscodeSandboxFault(sandbox, name);
+  if (fault !== undefined) throw new UsageError(`${file}: ${fault}`);
+  return sandbox as VscodeSandbox;
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function member(value: unknown, name: string): unknown {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+// Writes a file that must not exist yet: whole or not at all, for its owner only.
+
+/** Undefined when the file was written, else a line that says why it was not. Folders above it are made. */
+export function writeNewFile(file: string, text: string): string | undefined {
+  const draft = `${file}.${process.pid}.new`;
+  try {
+    makeFolder(dirname(file));
+    const fd = fs.openSync(draft, "wx", 0o600);
+    try {
+      fs.writeFileSync(fd, text);
+      fs.fsyncSync(fd);
+    } finally {
+      fs.closeSync(fd);
+    }
+    // A link, unlike a renaming, never takes the place of a file that is there.
+    fs.linkSync(draft, file);
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return isThere(file);
+    return `${file} cannot be written (${message}); check the path and its folder`;
+  } finally {
+    fs.rmSync(draft, { force: true });
+  }
+}
+
+/** The line that says so. */
+export function isThere(file: string): string {
+  return `${file} exists already and is kept; name another file, or remove it first`;
 }

@@ -6,9 +6,8 @@ import type { Rule } from "../policy/rule.js";
 import type { CommandLine } from "./command-line.js";
 import { judgeQuestion, type Judgement } from "./judge-question.js";
 import { readQuestion, readQuestionText } from "./policy-question.js";
-import { policyFile } from "./settings.js";
+import { policyFile, surroundingsOf } from "./settings.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
-import { surroundingsOf } from "./surroundings.js";
 
 const VERDICTS = {
   allowed: "allowed",

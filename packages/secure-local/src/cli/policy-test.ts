@@ -11,9 +11,8 @@ import { type CommandLine, UsageError } from "./command-line.js";
 import { type Judgement, judgeQuestion } from "./judge-question.js";
 import { placed } from "./policy-explain.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
-import { policyFile } from "./settings.js";
+import { policyFile, type Surroundings, surroundingsOf } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
-import { type Surroundings, surroundingsOf } from "./surroundings.js";
 
 /** Longest file of cases: some ten thousand. */
 const MAX_BYTES = 1024 * 1024;

@@ -1,18 +1,22 @@
 // `mcp-secure-local sandbox -- COMMAND`: runs a command behind the wall, with what the policy allows and nothing else.
-import { constants } from "node:os";
+import { constants, homedir } from "node:os";
 import { accessSync, constants as modes, realpathSync } from "node:fs";
-import { basename, delimiter, join, resolve } from "node:path";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { once } from "node:events";
-import { ownFiles } from "../capabilities/files/own-files.js";
+import { ownFiles } from "../capabilities/files/file-rules.js";
 import { surround, type Surroundings } from "../capabilities/surround.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { startWalled } from "../sandbox/start-walled.js";
-import { type Reach, type Wall, WallError, type WalledCommand } from "../sandbox/wall.js";
+import { type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { ownPlaces, policyFile } from "./settings.js";
 import { complain, ExitCode } from "./terminal.js";
+import { parsePolicy } from "../policy/parse-policy.js";
+import { fromVscode, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
+import { configuredTarget } from "../remote/configured-servers.js";
+import { type CommandTarget, PASSED_ON } from "../remote/target.js";
 
 /** Seen in every sandbox. */
 const SYSTEM = /^\/(?:usr|bin|sbin|lib\w*|nix\/store)\//;
@@ -66,7 +70,6 @@ async function ofServer(line: CommandLine, file: string): Promise<Errand> {
   const [name, ...rest] = line.words;
   if (name === undefined || rest.length > 0)
     throw new UsageError("sandbox --config FILE needs the name of one server in that file");
-  const { vscodeServer } = await import("./vscode-server.js");
   const own = policyFile(line);
   const denied = own === undefined ? undefined : await loadPolicy(own);
   const { target, policy, notes } = await vscodeServer(name, file, denied);
@@ -122,4 +125,80 @@ function isExecutable(path: string): boolean {
 
 function tellRefusal(endpoint: string, rule: string): void {
   complain(`mcp-secure-local: refused a connection to ${endpoint} (${rule})`);
+}
+
+// A server that VS Code starts in a sandbox: its command, and the policy that its block amounts to here.
+
+export interface SandboxedServer {
+  readonly target: CommandTarget;
+  readonly policy: Policy;
+  /** What its block says that a policy cannot. */
+  readonly notes: readonly string[];
+}
+
+/**
+ * `denied`: the person's own policy, where there is one; what it denies stays denied.
+ *
+ * @throws UsageError for a server without `sandboxEnabled`, or with a block that makes no sense; PolicyError
+ */
+export async function vscodeServer(name: string, file: string, denied: Policy | undefined): Promise<SandboxedServer> {
+  const { askForTrust } = await import("./remote/folder-trust.js");
+  const passed = (process.env[PASSED_ON] ?? "").split(",").filter((each) => each !== "");
+  const target = await configuredTarget(name, { file, given: passed, consent: (found) => askForTrust(found) });
+  if (target.kind === "url" || target.sandboxed === undefined)
+    throw new UsageError(`"${name}" of ${file} has no sandboxEnabled; give a command after --, and --policy FILE`);
+  const { sandbox, workspace } = target.sandboxed;
+  const fault = vscodeSandboxFault(sandbox, name);
+  if (fault !== undefined) throw new UsageError(`${file}: ${fault}`);
+  const { policy, notes } = fromVscode(sandbox ?? {}, workspace);
+  const env = Object.fromEntries(passed.map((each) => [each, process.env[each] ?? ""]));
+  return {
+    target: { ...target, env: { ...target.env, ...env }, cwd: target.cwd ?? workspace },
+    policy: await parsePolicy(JSON.stringify(narrowed(extended(policy, workspace), denied)), { file }),
+    notes: notes.slice(1),
+  };
+}
+
+/**
+ * VS Code lets a server read everything; here it is the workspace, the system, and where Node is installed. Packages that are
+ * fetched stay in a home of the server's own.
+ */
+function extended(policy: Readonly<Record<string, unknown>>, workspace: string): Readonly<Record<string, unknown>> {
+  const files = policy["filesystem"] as Readonly<Record<string, unknown>>;
+  const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+  return {
+    ...policy,
+    filesystem: { ...files, readable_paths: [`${workspace}/**`] },
+    sandbox: { homes: join(cache, "mcp-secure-local", "homes"), read_only_paths: nodeFolder() },
+  };
+}
+
+/** A stranger's block never allows what the person's own policy denies. */
+function narrowed(policy: Readonly<Record<string, unknown>>, own: Policy | undefined): object {
+  if (own === undefined) return policy;
+  const files = policy["filesystem"] as { readonly denied_paths: string[]; readonly denied_write_paths: string[] };
+  const network = policy["network"] as { readonly denied_endpoints: object[] };
+  const patterns = ({ rules }: { readonly rules: readonly { readonly pattern: string }[] }): string[] =>
+    rules.map(({ pattern }) => pattern);
+  return {
+    ...policy,
+    filesystem: {
+      ...files,
+      denied_paths: [...files.denied_paths, ...patterns(own.filesystem.denied)],
+      denied_write_paths: [...files.denied_write_paths, ...patterns(own.filesystem.unwritable)],
+    },
+    network: {
+      ...network,
+      denied_endpoints: [
+        ...network.denied_endpoints,
+        ...patterns(own.network.deniedEndpoints).map((host) => ({ host })),
+      ],
+    },
+  };
+}
+
+/** Where Node was installed by itself, its package manager lies beside it. */
+function nodeFolder(): string[] {
+  const folder = dirname(dirname(realpathSync(process.execPath)));
+  return /^\/(?:usr|bin|nix\/store)(?:\/|$)/.test(folder) || folder === "/" ? [] : [folder];
 }

@@ -1,26 +1,27 @@
 // `mcp-secure-local serve`: serves AI clients over HTTP until it is told to stop.
-import type { HttpServing } from "@secure-local/mcp/http";
+import { lstatSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-local/mcp/http";
+import type { Server } from "@secure-local/mcp/server";
 import type { AuditLog } from "../audit/audit-log.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { httpOptions } from "../server/http-options.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
-import { memoryLimit } from "../server/http-room.js";
-import { MemoryGate } from "../server/memory-gate.js";
+import { MemoryGate, memoryLimit, MemoryWatch } from "../server/memory-gate.js";
 import { suitEngine } from "../server/engine.js";
-import { MemoryWatch } from "../server/memory-watch.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
 import { approveDesk } from "./desks.js";
 import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
-import { programVersion } from "./program-version.js";
-import { listen } from "./serve-http-listen.js";
+import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
 import { isLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { keptToken } from "./serve-http-token.js";
-import { serveWelcome } from "./serve-http-welcome.js";
-import { ownPlaces, pluginFolders, policyFile, tokenFile } from "./settings.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
+import { ServeError } from "./serve-error.js";
+import { PACKAGE, places, section, SERVER } from "./client-places.js";
+import { launch } from "./welcome.js";
 
 /** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */
 const DEADLINE_MS = 30_000;
@@ -116,4 +117,149 @@ function say(text: string): void {
 
 function warn(text: string): void {
   complain(styled("red", `mcp-secure-local: WARNING: ${text}`, "stderr"));
+}
+
+// Begins to listen, on a port or on a socket file for its owner only, and says in one line why that cannot be.
+
+/** Everything but the owner's rights. */
+const OWNER_ONLY = 0o177;
+
+type Place = Pick<ServeSettings, "host" | "port" | "socketPath">;
+
+/** @throws ServeError */
+export async function listen(
+  server: Server,
+  { host, port, socketPath }: Place,
+  options: ServeHttpOptions,
+): Promise<HttpServing> {
+  try {
+    if (socketPath === undefined) return await serveHttp(server, { ...options, host, port });
+    await removeDeadSocket(socketPath);
+    return await forOwner(() => serveHttp(server, { ...options, socketPath }));
+  } catch (error) {
+    const reason = reasonOf(error as NodeJS.ErrnoException, { host, port, socketPath });
+    throw reason === undefined ? error : new ServeError(reason, { cause: error });
+  }
+}
+
+/** The socket file is made before the first wait in `begin`, and must never have had other rights. */
+function forOwner<T>(begin: () => Promise<T>): Promise<T> {
+  const before = process.umask(OWNER_ONLY);
+  try {
+    return begin();
+  } finally {
+    process.umask(before);
+  }
+}
+
+/** A server that was killed leaves its socket file; nobody answers there. */
+async function removeDeadSocket(path: string): Promise<void> {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  if (stats?.isSocket() && !(await answers(path))) rmSync(path, { force: true });
+}
+
+function answers(path: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(path, () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "ECONNREFUSED"));
+  });
+}
+
+function reasonOf({ code, message }: NodeJS.ErrnoException, { host, port, socketPath }: Place): string | undefined {
+  if (socketPath !== undefined) {
+    if (code === "EADDRINUSE")
+      return `${socketPath} is taken: stop the server that listens there, or name another --socket`;
+    return code === undefined ? undefined : `the socket ${socketPath} cannot be made: ${message}`;
+  }
+  switch (code) {
+    case "EADDRINUSE":
+      return `port ${port} of ${host} is taken: stop the program that listens there, or choose another with --port`;
+    case "EACCES":
+      return `port ${port} may not be listened on by you: choose one above 1023 with --port`;
+    case "EADDRNOTAVAIL":
+    case "ENOTFOUND":
+    case "EAI_AGAIN":
+      return `this machine has no address ${host}: choose another with --host, such as 127.0.0.1`;
+    default:
+      return code === undefined ? undefined : `${host} port ${port} cannot be listened on: ${message}`;
+  }
+}
+
+// What `serve` prints: where it serves, and for each client the configuration to paste.
+
+export interface Served {
+  /** As the library names it: `http://127.0.0.1:3333/mcp`. */
+  readonly url: string;
+  readonly socketPath: string | undefined;
+  readonly token: string | undefined;
+  readonly tokenFile: string;
+  readonly sse: boolean;
+}
+
+export function serveWelcome(
+  served: Served,
+  platform: string = process.platform,
+  script: string = process.argv[1] ?? PACKAGE,
+): string {
+  const { token, tokenFile } = served;
+  const kept = token === undefined ? [] : [`The token in it is kept in ${tokenFile}; whoever has it may call.`];
+  const clients =
+    served.socketPath === undefined ? forPort(served, platform, script) : forSocket(served, served.socketPath);
+  return [styled("bold", `${PACKAGE} serves at ${urlOf(served)}`), ...others(served), ...kept, "", ...clients].join(
+    "\n",
+  );
+}
+
+function forPort(served: Served, platform: string, script: string): string[] {
+  const { desktop, cursor, code } = places(platform);
+  const entry = { type: "http", url: served.url, ...headersOf(served) };
+  const mcpServers = JSON.stringify({ mcpServers: { [SERVER]: entry } }, null, 2);
+  // It takes programs only, and drops entries of any other kind.
+  const { command, args } = launch(platform, script);
+  const kept = served.token === undefined ? [] : ["--token-file", served.tokenFile];
+  const bridge = { command, args: [...args, "bridge", served.url, ...kept] };
+  const header = served.token === undefined ? "" : ` --header "Authorization: Bearer ${served.token}"`;
+  return [
+    section("Claude Desktop", desktop),
+    JSON.stringify({ mcpServers: { [SERVER]: bridge } }, null, 2),
+    "",
+    section("Claude Code", "in a terminal"),
+    `claude mcp add --transport http ${SERVER} ${served.url}${header}`,
+    "",
+    section("Cursor", cursor),
+    mcpServers,
+    "",
+    section("VS Code", code),
+    JSON.stringify({ servers: { [SERVER]: entry } }, null, 2),
+  ];
+}
+
+/** Of the clients named elsewhere only VS Code connects to a socket file. */
+function forSocket(served: Served, path: string): string[] {
+  const entry = { type: "http", url: `unix://${path}#/mcp`, ...headersOf(served) };
+  return [
+    section("VS Code", places(process.platform).code),
+    JSON.stringify({ servers: { [SERVER]: entry } }, null, 2),
+    "",
+    section("Try it", "in a terminal"),
+    `curl --unix-socket ${JSON.stringify(path)} http://localhost/healthz`,
+  ];
+}
+
+function others(served: Served): string[] {
+  if (served.socketPath !== undefined) return [];
+  const { origin } = new URL(served.url);
+  const sse = served.sse ? [`Clients of 2024-11-05 (HTTP+SSE): ${origin}/sse`] : [];
+  return [...sse, `Health: ${origin}/healthz   Metrics: ${origin}/metrics`];
+}
+
+function urlOf({ url, socketPath }: Served): string {
+  return socketPath === undefined ? url : `unix://${socketPath}#/mcp`;
+}
+
+function headersOf({ token }: Served): { headers?: Record<string, string> } {
+  return token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } };
 }

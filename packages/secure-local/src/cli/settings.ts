@@ -1,8 +1,15 @@
 // Says which policy and audit log to use: option first, then environment, then the policy or the default place.
 import { homedir } from "node:os";
 import { extname, isAbsolute, join } from "node:path";
+import { readFileSync } from "node:fs";
 import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
+import { FileRules, ownFiles } from "../capabilities/files/file-rules.js";
+import type { FileOperation } from "../policy/decide.js";
+import { didYouMean } from "../policy/section.js";
+import type { KnownTool } from "../policy/review-policy.js";
+import type { Catalogue } from "../server/catalogue.js";
+import { unmetNeed } from "../server/unmet-need.js";
 
 const NAME = "mcp-secure-local";
 const LOG = "audit.log";
@@ -81,11 +88,73 @@ export function cacheFolder(environment: Environment = process.env, platform: st
 }
 
 /** The folder for what this program keeps for its user, as each system has it. */
-export function dataFolder(environment: Environment = process.env, platform: string = process.platform): string {
+function dataFolder(environment: Environment = process.env, platform: string = process.platform): string {
   const { XDG_DATA_HOME: data, LOCALAPPDATA: local } = environment;
   if (data !== undefined && isAbsolute(data)) return join(data, NAME);
   const home = homedir();
   if (platform === "darwin") return join(home, "Library", "Application Support", NAME);
   if (platform === "win32") return join(local || join(home, "AppData", "Local"), NAME, "Data");
   return join(home, ".local", "share", NAME);
+}
+
+// Finds the version of this program in its package.json, the only place where it is written.
+
+/** Folders between this file and the package: one in the shipped bundle, two in the sources. */
+const LEVELS = ["../package.json", "../../package.json"];
+
+export function programVersion(): string {
+  for (const level of LEVELS) {
+    try {
+      const text = readFileSync(join(import.meta.dirname, level), "utf8");
+      const { name, version } = JSON.parse(text) as Record<string, string>;
+      if (name === "mcp-secure-local" && version !== undefined) return version;
+    } catch {
+      // Not at this level.
+    }
+  }
+  throw new Error("The package.json of mcp-secure-local is missing: install the package again");
+}
+
+// What a policy is asked in: the built-in tools, and the files of this machine under the names the policy has for them.
+
+export interface Surroundings {
+  /** What is known of a tool by its annotations; undefined for one there is not. */
+  effects(tool: string): { readonly readOnly: boolean; readonly destructive: boolean } | undefined;
+  /** Why a tool that the policy allows cannot be called all the same: there is none of that name, or nothing for it to work on. */
+  idle(tool: string): string | undefined;
+  /** Why a path, free of links, is refused; undefined when it is not. */
+  judge(path: string, op: FileOperation): { readonly rule: string; readonly reason: string } | undefined;
+}
+
+export async function surroundingsOf(policy: Policy, line: CommandLine): Promise<Surroundings> {
+  const tools = await knownTools(policy);
+  const rules = await FileRules.of(policy, await ownFiles(policy, ownPlaces(line)));
+  return {
+    effects(name) {
+      const annotations = tools.get(name)?.annotations;
+      if (annotations === undefined) return undefined;
+      const { readOnlyHint, destructiveHint } = annotations;
+      return { readOnly: readOnlyHint, destructive: destructiveHint && !readOnlyHint };
+    },
+    idle(name) {
+      const tool = tools.get(name);
+      if (tool !== undefined) return unmetNeed(policy, tool.needs);
+      if (policy.plugins.load.size > 0) return undefined;
+      return `There is no tool "${name}"${didYouMean(name, [...tools.keys()])}.`.replace("?.", "?");
+    },
+    judge: (path, op) => rules.judge(path, op),
+  };
+}
+
+/** The built-in tools, and what the policy lacks for each. */
+export async function reviewedTools(policy: Policy): Promise<KnownTool[]> {
+  return [...(await knownTools(policy)).values()].map(({ name, needs }) => ({ name, lack: unmetNeed(policy, needs) }));
+}
+
+/** The built-in tools by name; loaded only by commands that ask, because they cost a start more than the policy does. */
+async function knownTools(policy: Policy): Promise<Catalogue["tools"]> {
+  const { catalogueOf } = await import("../server/catalogue.js");
+  const { SERVER_NAME } = await import("../server/secure-server.js");
+  const identity = { name: SERVER_NAME, version: programVersion() };
+  return catalogueOf(policy, { identity, tools: [] }).tools;
 }

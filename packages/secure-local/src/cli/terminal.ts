@@ -1,7 +1,8 @@
 // Writes to people: stdout and stderr as plain lines, colours only where a terminal shows them.
 import { escapeUnseen } from "../audit/escape-unseen.js";
+import { UsageError } from "./command-line.js";
 
-export type Stream = "stdout" | "stderr";
+type Stream = "stdout" | "stderr";
 
 /** Exit codes of every command. */
 export const ExitCode = {
@@ -58,4 +59,35 @@ function hasColours(stream: Stream): boolean {
   const forced = process.env["FORCE_COLOR"];
   if (forced !== undefined && forced !== "") return forced !== "0" && forced !== "false";
   return process[stream].isTTY && process.env["TERM"] !== "dumb";
+}
+
+// Asks a person questions, one line at a time.
+
+/** Asks one question and resolves to the line that is answered. */
+export type Ask = (question: string) => Promise<string>;
+
+/** Runs a conversation in the terminal. @throws UsageError when the person goes away */
+export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): Promise<T> {
+  const { createInterface } = await import("node:readline/promises");
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const gone = new AbortController();
+  lines.on("close", () => gone.abort());
+  try {
+    return await conversation((question) => lines.question(question, { signal: gone.signal }));
+  } catch (error) {
+    if (gone.signal.aborted) throw new UsageError("no answer, so nothing was written");
+    throw error;
+  } finally {
+    lines.close();
+  }
+}
+
+/** Asks until the answer is yes, no or empty. */
+export async function askYesNo(ask: Ask, question: string, usual: boolean): Promise<boolean> {
+  for (;;) {
+    const answer = (await ask(`${question} [${usual ? "Y/n" : "y/N"}] `)).trim().toLowerCase();
+    if (answer === "") return usual;
+    if (["y", "yes"].includes(answer)) return true;
+    if (["n", "no"].includes(answer)) return false;
+  }
 }

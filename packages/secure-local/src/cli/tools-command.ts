@@ -1,13 +1,12 @@
 // `mcp-secure-local tools [TARGET]`: lists the tools the policy allows, with their limits, or those of another server.
-import { noAudit } from "../audit/memory-audit.js";
+import { noAudit } from "../audit/event-text.js";
 import { seconds } from "../guard/deadline.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { forTool } from "../policy/policy.js";
 import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { namesTarget } from "./remote/names-target.js";
-import { programVersion } from "./program-version.js";
-import { ownPlaces, pluginFolders, policyFile } from "./settings.js";
+import { namesTarget } from "./remote/find-target.js";
+import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
@@ -15,7 +14,7 @@ const NONE =
   "The policy allows no tool that has anything to work on; mcp-secure-local policy check FILE says what is missing.";
 
 export async function toolsCommand(line: CommandLine): Promise<number> {
-  if (namesTarget(line, 0)) return (await import("./remote/remote-tools.js")).remoteTools(line);
+  if (namesTarget(line, 0)) return (await import("./remote/inspect-command.js")).remoteTools(line);
   if (line.words.length > 0)
     throw new UsageError(`tools takes no "${line.words[0]}"; to call a tool: mcp-secure-local call NAME`);
   const policy = await loadPolicy(policyFile(line));

@@ -1,6 +1,20 @@
 // Runs every check on a server, one after another, and collects what came of each.
-import { type Check, fail, type Need, type Outcome, skipped, type Verdict } from "./check.js";
-import { DESCRIPTION_CHECKS } from "./checks/descriptions.js";
+import type { Finding as DescriptionFinding } from "../inspection/finding.js";
+import { inspectOffering } from "../inspection/inspect.js";
+import {
+  type Check,
+  Exam,
+  type ExamOptions,
+  fail,
+  type Need,
+  OK,
+  type Outcome,
+  shown,
+  skipped,
+  unless,
+  type Verdict,
+} from "./exam.js";
+import type { ListName } from "./session.js";
 import { HTTP_CHECKS } from "./checks/http.js";
 import { HANDSHAKE_CHECKS, LAUNCH_CHECKS } from "./checks/launch.js";
 import { MESSAGE_CHECKS, ROUGH_CHECKS } from "./checks/messages.js";
@@ -9,7 +23,41 @@ import { RESOURCE_CHECKS } from "./checks/resources.js";
 import { STATELESS_CHECKS } from "./checks/stateless.js";
 import { TOOL_CHECKS } from "./checks/tools.js";
 import { CLOSING_CHECKS, WIRE_CHECKS } from "./checks/wire.js";
-import { Exam, type ExamOptions } from "./exam.js";
+
+// Checks what a server says of its tools, prompts and resources: whether it speaks to people and models, or acts on models.
+
+const DESCRIPTION_CHECKS: readonly Check[] = [
+  {
+    id: "descriptions",
+    title: "describes what it offers without orders to the model, hidden characters or names that mislead",
+    needs: ["session"],
+    advice:
+      "Do not use the server before you know why the words are there: mcp-secure-local inspect TARGET shows them with their places.",
+    run: inspected,
+  },
+];
+
+async function inspected(exam: Exam): Promise<Outcome> {
+  const { session } = exam;
+  const listed = async (name: ListName, capability: string = name) =>
+    capability in session.capabilities ? (await session.list(name)).items : [];
+  const { instructions } = session.opening;
+  const findings = inspectOffering({
+    server: shown(session.server["name"] ?? "server"),
+    instructions: typeof instructions === "string" ? instructions : undefined,
+    tools: await listed("tools"),
+    prompts: await listed("prompts"),
+    resources: await listed("resources"),
+    resourceTemplates: await listed("resourceTemplates", "resources"),
+  });
+  const hard = findings.filter(({ tier }) => tier === "hard");
+  if (hard.length > 0) return unless(hard.map(findingText), "fail");
+  return findings.length === 0 ? OK : unless(findings.map(findingText), "warn");
+}
+
+function findingText({ id, kind, item, at, excerpt }: DescriptionFinding): string {
+  return `${kind} ${item}${at === "" ? "" : ` at ${at}`}: ${id} ("${excerpt}")`;
+}
 
 /** In the order they are run: what was heard in all of them is judged before the end, and the end last. */
 export const CHECKS: readonly Check[] = [
@@ -29,7 +77,7 @@ export const CHECKS: readonly Check[] = [
   ...CLOSING_CHECKS,
 ];
 
-export interface Finding extends Outcome {
+export interface ExamineFinding extends Outcome {
   readonly id: string;
   readonly title: string;
   readonly must?: number;
@@ -42,16 +90,16 @@ export interface Diagnosis {
   /** Revisions that were spoken. */
   readonly revisions: readonly string[];
   readonly startMs: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ExamineFinding[];
   readonly counts: Readonly<Record<Verdict, number>>;
 }
 
 /** Rejects with the link's error when the server cannot be reached, or speaks no revision at all. */
-export async function examine(options: ExamOptions, onFinding?: (finding: Finding) => void): Promise<Diagnosis> {
+export async function examine(options: ExamOptions, onFinding?: (finding: ExamineFinding) => void): Promise<Diagnosis> {
   const exam = new Exam(options);
   try {
     await exam.begin();
-    const findings: Finding[] = [];
+    const findings: ExamineFinding[] = [];
     for (const check of CHECKS) {
       const finding = findingOf(check, await outcomeOf(check, exam));
       findings.push(finding);
@@ -95,12 +143,12 @@ const REASONS: Readonly<Record<Need, string>> = {
   prompts: "prompts is not declared",
 };
 
-function findingOf({ id, title, must, advice }: Check, { verdict, detail }: Outcome): Finding {
+function findingOf({ id, title, must, advice }: Check, { verdict, detail }: Outcome): ExamineFinding {
   const helps = verdict === "warn" || verdict === "fail";
   return { id, title, ...(must === undefined ? {} : { must }), verdict, detail, ...(helps ? { advice } : {}) };
 }
 
-function counted(findings: readonly Finding[]): Record<Verdict, number> {
+function counted(findings: readonly ExamineFinding[]): Record<Verdict, number> {
   const counts: Record<Verdict, number> = { ok: 0, warn: 0, fail: 0, skipped: 0 };
   for (const { verdict } of findings) counts[verdict] += 1;
   return counts;

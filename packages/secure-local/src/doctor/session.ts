@@ -1,5 +1,5 @@
 // A conversation that is under way, in one era: asks as a client of that era does, and reads lists.
-import { headerValue } from "../remote/wire-headers.js";
+import { headerValue } from "../remote/text-link.js";
 import type { Message, AskOptions } from "./raw-conversation.js";
 import { isMessage, type RawConversation } from "./raw-conversation.js";
 

@@ -1,13 +1,10 @@
 // Turns how a request ended into its answer and what the audit record says of it.
-import type { Answer, Call } from "@secure-local/mcp/server";
-import { RpcError } from "@secure-local/mcp/server";
-import { cleanAnswer, cleanError } from "./clean-answer.js";
-import { HiddenTextError } from "./cleaning/clean-text.js";
+import { type Answer, type Call, ReadyResult, RpcError } from "@secure-local/mcp/server";
+import { type CleanLimits, cleanText, HiddenTextError } from "./cleaning/clean-text.js";
 import type { Ending } from "./deadline.js";
-import { type FaultBook, hidden } from "./fault-book.js";
+import { type FaultBook, type Guarded, hidden, type Result } from "./trail.js";
 import { giveUp, timedOut } from "./refusal.js";
-import type { Guarded, Result } from "./trail.js";
-import { wordedAnswer } from "./worded-answer.js";
+import { cleanResult, cleanValue, MARK_BYTES, markUntrusted } from "./cleaning/clean-result.js";
 
 /** Where a failed result of a tool names the rule that refused what it tried. */
 export const RULE_META = "mcp-secure-local/rule";
@@ -18,7 +15,7 @@ export interface Conclusion {
   readonly result: Result;
 }
 
-export interface Times {
+interface Times {
   readonly durationMs: number;
   readonly timeoutMs: number;
 }
@@ -91,4 +88,37 @@ function failed(thrown: unknown, durationMs: number, cleaning: Guarded["terms"][
   }
   const { error, fault } = hidden(thrown);
   return { told: error, result: { outcome: "error", durationMs, fault, detail: undefined } };
+}
+
+// Cleans what a request ends with before it leaves: results, and the texts of errors.
+
+/** `outside`: whether strangers wrote its texts, and it has to say so. @throws HiddenTextError */
+export function cleanAnswer(answer: Answer, limits: CleanLimits, outside = false): Answer {
+  if (answer instanceof ReadyResult) return answer;
+  if (answer["resultType"] !== "input_required") {
+    if (!outside) return cleanResult(answer, limits);
+    return markUntrusted(cleanResult(answer, { ...limits, textBytes: limits.textBytes - MARK_BYTES }));
+  }
+  // A question is for a person, who has to see all of it. The state is sealed by this server: nothing in it can act on
+  // anyone, and cutting it would break it.
+  return { ...answer, inputRequests: cleanValue(answer["inputRequests"]) };
+}
+
+/** Never refused: what went wrong has to be told. */
+export function cleanError(error: RpcError, { hidden, ...limits }: CleanLimits): RpcError {
+  const rules: CleanLimits = hidden === "show" ? { ...limits, hidden } : limits;
+  const message = cleanText(error.message, rules);
+  const data = cleanValue(error.data, rules);
+  return message === error.message && data === error.data ? error : new RpcError(error.code, message, data);
+}
+
+// Spares clients of older revisions what they would get twice: data they have no place for, behind the text that says it.
+
+/** Without a text of its own, an answer keeps its data: the library then writes them as text. */
+function wordedAnswer({ method, caller }: Call, answer: Answer): Answer {
+  if (method !== "tools/call" || caller.codec.revision.rules.structuredContent !== "none") return answer;
+  const { structuredContent: data, content } = answer as Readonly<Record<string, unknown>>;
+  if (data === undefined || !Array.isArray(content) || content.length === 0) return answer;
+  const { structuredContent: _, ...rest } = answer as Readonly<Record<string, unknown>>;
+  return rest;
 }

@@ -1,51 +1,115 @@
 // The chain every request passes that reaches a tool, resource, prompt or completion: access, rate, intent on record,
 // time limit, cleaning, result on record. Arguments are validated behind it, by the library.
-import type { Answer, Call, Context, Middleware, Next } from "@secure-local/mcp/server";
-import { RpcError } from "@secure-local/mcp/server";
+import {
+  type Answer,
+  type Call,
+  type Context,
+  type LoggingLevel,
+  type Middleware,
+  type Next,
+  RpcError,
+} from "@secure-local/mcp/server";
+import { redactValue } from "../audit/redact.js";
+import { cleanValue } from "./cleaning/clean-result.js";
+import { RateLimits, SlidingWindow } from "./rate-limits.js";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
-import { Admissions } from "./admissions.js";
-import { cleanAnswer, cleanError } from "./clean-answer.js";
-import { ClientLog } from "./client-log.js";
-import { type Conclusion, conclude } from "./conclusion.js";
+import { cleanAnswer, cleanError, conclude, type Conclusion } from "./conclusion.js";
 import {
-  type ApprovalsOptions,
   Approvals,
+  type ApprovalsOptions,
   type AskedCall,
   type NotApproved,
   type Underway,
 } from "./approvals/approvals.js";
 import { Deadline, type Ending, timeOf } from "./deadline.js";
-import { FaultBook } from "./fault-book.js";
-import { RateLimits } from "./rate-limits.js";
+import { FaultBook, type Guarded, Trail } from "./trail.js";
 import {
   denied,
   giveUp,
   limited,
   logAdvice,
   NOT_RECORDED,
-  refuse,
   type Refusal,
+  refuse,
   unknown,
   WITHHELD,
 } from "./refusal.js";
-import { listenedSubjects, type Subject, subjectOf } from "./subject.js";
-import { type Terms, termsOf } from "./terms.js";
+import { listenedSubjects, type Subject, subjectOf, type Terms, termsOf } from "./terms.js";
 import { type FlowOf, type Taint, Taints } from "./taints.js";
-import { type Guarded, Trail } from "./trail.js";
+
+// Knows of calls that have been admitted and have not begun yet, because their intent is still being written.
+
+interface Withdrawal {
+  /** The number of the last call it waits for, and how many of them have not begun. */
+  readonly upTo: number;
+  left: number;
+  readonly take: () => void;
+}
+
+/** What an admitted call needs must stay until the call has begun, though the policy in force no longer has it. */
+export class Admissions {
+  #numbers = 0;
+  #waiting = 0;
+  #withdrawals: Withdrawal[] = [];
+
+  /** A call is admitted. Returns its number, for `leave`. */
+  enter(): number {
+    this.#waiting += 1;
+    return (this.#numbers += 1);
+  }
+
+  /** It has begun, or never will. To be called once. */
+  leave(number: number): void {
+    this.#waiting -= 1;
+    if (this.#withdrawals.length === 0) return;
+    for (const withdrawal of this.#withdrawals) if (number <= withdrawal.upTo) withdrawal.left -= 1;
+    const due = this.#withdrawals.filter(({ left }) => left === 0);
+    this.#withdrawals = this.#withdrawals.filter(({ left }) => left > 0);
+    for (const { take } of due) take();
+  }
+
+  /** Calls `take` once every call admitted so far has begun: at once, when there is none. */
+  withdraw(take: () => void): void {
+    if (this.#waiting === 0) take();
+    else this.#withdrawals.push({ upTo: this.#numbers, left: this.#waiting, take });
+  }
+}
+
+// Tells callers what the guard did, as log messages of theirs and nobody else's.
+
+/** Ranks of the levels used here, as the protocol counts them from 0 for debug. */
+const RANKS: Readonly<Record<Extract<LoggingLevel, "notice" | "warning">, number>> = { notice: 2, warning: 3 };
+/** Messages a minute for everybody together: a client that is refused all the time need not be told all the time. */
+const MESSAGES = 120;
+
+class ClientLog {
+  readonly #window = new SlidingWindow();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Sends a message that belongs to the request, if its caller wants that level. Secrets are taken out. */
+  send(call: Call, level: keyof typeof RANKS, data: Readonly<Record<string, unknown>>): void {
+    if (RANKS[level] < call.caller.logLevel || this.#window.take(MESSAGES, this.#now()) > 0) return;
+    void call.notify("notifications/message", { level, logger: "guard", data: cleanValue(redactValue(data)) });
+  }
+}
 
 /** A call that takes longer than this share of its time is told to its caller. */
 const SLOW_SHARE = 0.5;
 
 /** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
-export type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
+type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
 
 /** What else stands against something whose name the policy allows: a refusal, or undefined. */
-export type Objection = (policy: Policy, subject: Pick<Subject, "kind" | "name">) => Decision | undefined;
+type Objection = (policy: Policy, subject: Pick<Subject, "kind" | "name">) => Decision | undefined;
 
 /** Something that is done for a call under way by what serves it, in the way that a tool would do it for its caller. */
-export interface Act {
+interface Act {
   readonly ctx: Context;
   /** Who does it, as rules name it: `plugin:weather`. */
   readonly actor: string;
@@ -55,7 +119,7 @@ export interface Act {
 }
 
 /** The call that something was done for, as the log names it. */
-export type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
+type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
 
 export interface GuardOptions {
   readonly policy: Policy;

@@ -2,10 +2,10 @@
 import type { Answer } from "@secure-local/mcp/server";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode } from "@secure-local/mcp/jsonrpc";
-import { AuditError, type AuditErrorCode } from "../audit/audit-error.js";
+import { AuditError, type AuditErrorCode } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import { seconds } from "./deadline.js";
-import type { Subject } from "./subject.js";
+import type { Subject } from "./terms.js";
 
 /** Why a request is not served, or not answered, and what its audit record says of it. */
 export interface Refusal {

@@ -2,7 +2,7 @@
 import type { Call } from "@secure-local/mcp/server";
 import type { Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/rule.js";
-import type { Subject } from "./subject.js";
+import type { Subject } from "./terms.js";
 import type { Guarded, Result } from "./trail.js";
 
 /** What goes through something, as far as the policy lets it. */

@@ -1,11 +1,11 @@
 // What one policy means for every call, worked out once when it comes into force.
-import { type Decision, decide } from "../policy/decide.js";
+import type { Call } from "@secure-local/mcp/server";
+import { decide, type Decision } from "../policy/decide.js";
 import type { AuditField, Policy } from "../policy/policy.js";
-import { noticeCleaner } from "./clean-notices.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
 import type { Time } from "./deadline.js";
 import { type Rates, ratesOf } from "./rate-limits.js";
-import type { Subject } from "./subject.js";
+import { cleanValue } from "./cleaning/clean-result.js";
 
 /** Digits of the policy's hash that name it in the log: enough to tell versions apart, short enough to read. */
 const LABEL_DIGITS = 12;
@@ -67,4 +67,58 @@ function decider(policy: Policy): (subject: Subject) => Decision {
     tools.set(name, decision);
     return decision;
   };
+}
+
+// Cleans what a handler sends while it runs: progress and log messages.
+
+/** What cleans the params of all that a call sends. Nothing is refused: a hidden character is removed instead. */
+function noticeCleaner({ hidden, ...limits }: CleanLimits): (params: object) => object {
+  const rules: CleanLimits = hidden === "show" ? { ...limits, hidden } : limits;
+  return (params) => cleanValue(params, rules);
+}
+
+// Says what a request reaches for: the one thing of it that the policy is asked about.
+
+export type SubjectKind = "tool" | "prompt" | "resource";
+
+/** The tool, prompt or resource behind a request. */
+export interface Subject {
+  readonly kind: SubjectKind;
+  /** Name of the tool or prompt, URI (or template) of the resource. */
+  readonly name: string;
+  /** Where in the request it is named. */
+  readonly path: string;
+}
+
+type Params = Call["params"];
+
+const READERS: ReadonlyMap<string, (params: Params) => Subject> = new Map([
+  ["tools/call", (params) => ({ kind: "tool", name: params["name"] as string, path: "/name" })],
+  ["prompts/get", (params) => ({ kind: "prompt", name: params["name"] as string, path: "/name" })],
+  ["resources/read", resource],
+  ["resources/subscribe", resource],
+  ["completion/complete", completed],
+]);
+
+/** The subject of a request whose params are known to be sound; undefined when it reaches for nothing. */
+export function subjectOf(call: Call): Subject | undefined {
+  return READERS.get(call.method)?.(call.params);
+}
+
+/** The resources a `subscriptions/listen` request wants to hear of. */
+export function listenedSubjects(call: Call): Subject[] {
+  const wanted = call.params["notifications"] as { readonly resourceSubscriptions?: readonly string[] };
+  const path = "/notifications/resourceSubscriptions";
+  return (wanted.resourceSubscriptions ?? []).map((name) => ({ kind: "resource", name, path }));
+}
+
+function resource(params: Params): Subject {
+  return { kind: "resource", name: params["uri"] as string, path: "/uri" };
+}
+
+function completed(params: Params): Subject {
+  const ref = params["ref"] as { readonly type: string; readonly name: string; readonly uri: string };
+  return ref.type === "ref/prompt"
+    ? { kind: "prompt", name: ref.name, path: "/ref/name" }
+    : { kind: "resource", name: ref.uri, path: "/ref/uri" };
 }

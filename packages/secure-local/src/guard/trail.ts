@@ -1,12 +1,10 @@
 // Writes the audit records of guarded requests: what was meant, how it ended, what was refused.
-import type { Call } from "@secure-local/mcp/server";
+import { type Call, RpcError } from "@secure-local/mcp/server";
+import { ErrorCode } from "@secure-local/mcp/jsonrpc";
 import type { AuditSink } from "../audit/audit-event.js";
 import type { Rule } from "../policy/rule.js";
-import { Connections } from "./connections.js";
-import type { Fault } from "./fault-book.js";
 import type { Refusal } from "./refusal.js";
-import type { Subject } from "./subject.js";
-import type { Terms } from "./terms.js";
+import type { Subject, Terms } from "./terms.js";
 
 /** A request and the terms it is judged by. */
 export interface Guarded {
@@ -115,4 +113,73 @@ export class Trail {
 /** What was asked with: arguments of tools and prompts, the argument being completed. */
 function argumentsOf({ params }: Call): unknown {
   return params["arguments"] ?? params["argument"];
+}
+
+// Numbers those who ask, so that equal request ids of two clients can be told apart in the record.
+
+/**
+ * A session has one number for as long as it lasts; a request of the stateless era, which belongs to no session, has one
+ * of its own. Counted from 1 since the start of the server.
+ */
+class Connections {
+  readonly #numbers = new WeakMap<Call["caller"], number>();
+  #count = 0;
+  /** Most calls come from the one who made the call before. */
+  #last: Call["caller"] | undefined;
+  #lastNumber = 0;
+
+  /** To be asked once for each request. */
+  numberOf({ caller }: Call): number {
+    // Nobody asks about this caller again: it needs no entry, which would cost the collector more than the call.
+    if (caller.codec.revision.era === "stateless") return ++this.#count;
+    if (this.#last === caller) return this.#lastNumber;
+    let number = this.#numbers.get(caller);
+    if (number === undefined) this.#numbers.set(caller, (number = ++this.#count));
+    this.#last = caller;
+    this.#lastNumber = number;
+    return number;
+  }
+}
+
+// Keeps the text of exceptions until the audit record of their call is written: the client only ever gets an id.
+
+/** Exceptions whose call has not ended yet; those of calls that were given up are never asked for. */
+const MAX_KEPT = 1_000;
+const ERROR_ID = /\(error id ([0-9a-f]{8});/;
+
+/** An exception and the id a client was given in its place. */
+interface Fault {
+  readonly id: string;
+  readonly text: string;
+}
+
+export class FaultBook {
+  readonly #texts = new Map<string, string>();
+
+  note(id: string, error: unknown): void {
+    if (this.#texts.size >= MAX_KEPT) this.#texts.delete(this.#texts.keys().next().value as string);
+    this.#texts.set(id, textOf(error));
+  }
+
+  /** The exception a failed tool result stands for. */
+  claim(result: Readonly<Record<string, unknown>>): Fault | undefined {
+    if (this.#texts.size === 0) return undefined;
+    const [block] = result["content"] as { readonly text?: unknown }[];
+    const id = typeof block?.text === "string" ? ERROR_ID.exec(block.text)?.[1] : undefined;
+    const text = id === undefined ? undefined : this.#texts.get(id);
+    if (id === undefined || text === undefined) return undefined;
+    this.#texts.delete(id);
+    return { id, text };
+  }
+}
+
+/** Gives an exception an id. The error is what the client gets of it. */
+export function hidden(error: unknown): { readonly fault: Fault; readonly error: RpcError } {
+  const id = crypto.randomUUID().slice(0, 8);
+  const text = `Internal error (error id ${id}; the server's log has the details)`;
+  return { fault: { id, text: textOf(error) }, error: new RpcError(ErrorCode.InternalError, text, { errorId: id }) };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
 }

@@ -1,7 +1,6 @@
 // Inspects all that a server offers, offline and the same way every time: what tries to act on the model that reads it.
-import type { Finding, ItemKind, Sign } from "./finding.js";
+import type { Finding, ItemKind, Json, Offering, Peer, Sign } from "./finding.js";
 import { nameBook, readName } from "./names.js";
-import type { Json, Offering, Peer } from "./offering.js";
 import type { Names } from "./phrase.js";
 import { type PlacedSign, readItem } from "./read-item.js";
 

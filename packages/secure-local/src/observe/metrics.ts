@@ -1,8 +1,6 @@
 // Everything this program measures of itself, and its text for Prometheus.
-import type { AuditSink } from "../audit/audit-event.js";
-import { CallMeter, metered } from "./call-meter.js";
-import { BOUNDS } from "./duration-histogram.js";
-import { ProcessWatch } from "./process-watch.js";
+import { type IntervalHistogram, monitorEventLoopDelay } from "node:perf_hooks";
+import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { PrometheusText } from "./prometheus-text.js";
 
 /** What the listener tells of itself. */
@@ -82,4 +80,180 @@ function writeLoad(text: PrometheusText, load: Load): void {
   text.metric(`${PREFIX}_connections`, "gauge", "Connections open.").sample(load.connections);
   text.metric(`${PREFIX}_received_bytes_total`, "counter", "Bytes received.").sample(load.bytesIn);
   text.metric(`${PREFIX}_sent_bytes_total`, "counter", "Bytes sent.").sample(load.bytesOut);
+}
+
+// Counts calls, their durations and denials as the audit trail tells of them: each guarded request passes there, whatever its end.
+
+/** Tools and prompts counted by name. The names are ours, not a caller's, and more than anybody has. */
+const MAX_NAMES = 200;
+/** Rules counted by kind; the policy has a dozen sections. */
+const MAX_RULES = 64;
+/** Stands for the names beyond those. */
+const OTHER = "other";
+
+/** What was counted of one method and name. */
+interface CallCount {
+  readonly method: string;
+  /** Empty where names are not counted: resources, and what does not exist. */
+  readonly name: string;
+  readonly outcomes: ReadonlyMap<string, number>;
+  /** Of the calls that were run. */
+  readonly durations: DurationHistogram;
+}
+
+interface Count extends CallCount {
+  readonly outcomes: Map<string, number>;
+}
+
+/**
+ * Adding costs a few map look-ups and no allocation. What a policy leaves out of its records (`audit.include`) is not
+ * told apart here either.
+ */
+export class CallMeter {
+  readonly #counts = new Map<string, Map<string, Count>>();
+  readonly #denials = new Map<string, number>();
+  #names = 0;
+
+  /** Counts what an event says of a call; other events are nothing to count. */
+  add(event: AuditEvent): void {
+    if (event.kind === "call.result") {
+      const count = this.#count(event);
+      increase(count.outcomes, event.outcome ?? "");
+      if (event.duration_ms !== undefined) count.durations.add(event.duration_ms / 1_000);
+    } else if (event.kind === "denied") {
+      increase(this.#count(event).outcomes, event.outcome ?? "");
+      this.#denied(event);
+    }
+  }
+
+  *counts(): Iterable<CallCount> {
+    for (const byName of this.#counts.values()) yield* byName.values();
+  }
+
+  /** Denials by the kind of rule: `tools.denied`, `default deny`, `rate limit`, … */
+  get denials(): ReadonlyMap<string, number> {
+    return this.#denials;
+  }
+
+  #count(event: AuditEvent): Count {
+    const method = event.method ?? "";
+    let byName = this.#counts.get(method);
+    if (byName === undefined) this.#counts.set(method, (byName = new Map()));
+    const name = nameOf(event);
+    return byName.get(name) ?? this.#newCount(byName, method, name);
+  }
+
+  #newCount(byName: Map<string, Count>, method: string, wanted: string): Count {
+    const name = wanted === "" || this.#names < MAX_NAMES ? wanted : OTHER;
+    const known = byName.get(name);
+    if (known !== undefined) return known;
+    this.#names += 1;
+    const count: Count = { method, name, outcomes: new Map(), durations: new DurationHistogram() };
+    byName.set(name, count);
+    return count;
+  }
+
+  #denied({ decision, outcome }: AuditEvent): void {
+    const text = decision?.rule ?? "";
+    const colon = text.indexOf(":");
+    const kind = outcome === "unknown" ? outcome : colon < 0 ? text : text.slice(0, colon);
+    increase(this.#denials, this.#denials.has(kind) || this.#denials.size < MAX_RULES ? kind : OTHER);
+  }
+}
+
+/** The sink, with everything it is given counted by the meter as well. */
+export function metered(sink: AuditSink, meter: CallMeter): AuditSink {
+  return {
+    record(event) {
+      meter.add(event);
+      return sink.record(event);
+    },
+    close: () => sink.close(),
+    get failure() {
+      return sink.failure;
+    },
+  };
+}
+
+/** Names a caller made up, and URIs, would be labels without end. */
+function nameOf({ method, tool, outcome }: AuditEvent): string {
+  const named = method === "tools/call" || method === "prompts/get";
+  return named && tool !== undefined && outcome !== undefined && outcome !== "unknown" ? tool : "";
+}
+
+function increase(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+// Counts durations in buckets whose bounds never change, so that adding one is a few comparisons.
+
+/** Seconds. From 10 ms on those of the OpenTelemetry conventions for MCP; below, what local tools take. */
+export const BOUNDS: readonly number[] = [
+  0.000_1, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300,
+];
+
+export class DurationHistogram {
+  readonly #buckets = new Float64Array(BOUNDS.length + 1);
+  #sum = 0;
+
+  add(seconds: number): void {
+    let index = 0;
+    while (index < BOUNDS.length && seconds > BOUNDS[index]!) index += 1;
+    this.#buckets[index]! += 1;
+    this.#sum += seconds;
+  }
+
+  /** Seconds of all durations together. */
+  get sum(): number {
+    return this.#sum;
+  }
+
+  /** How many durations were at most each bound, and at last how many there were. */
+  cumulative(): number[] {
+    let total = 0;
+    return Array.from(this.#buckets, (count) => (total += count));
+  }
+}
+
+// Watches this process: delay of its event loop, memory, processor time.
+
+/** How often the loop is asked for a sign of life: fifty wake-ups a second cost nothing one can measure. */
+const RESOLUTION_MS = 20;
+const NANOSECONDS = 1e9;
+
+class ProcessWatch {
+  readonly #delay: IntervalHistogram = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+
+  constructor() {
+    this.#delay.enable();
+  }
+
+  /** Adds the metrics of the process, under the names that dashboards for Node know. */
+  write(text: PrometheusText): void {
+    const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
+    text.metric("nodejs_eventloop_lag_mean_seconds", "gauge", "Mean delay of the event loop since the start.");
+    text.sample(seconds(this.#delay.mean));
+    text.metric("nodejs_eventloop_lag_p99_seconds", "gauge", "99th percentile of the delay of the event loop.");
+    text.sample(seconds(this.#delay.percentile(99)));
+    text.metric("nodejs_eventloop_lag_max_seconds", "gauge", "Longest delay of the event loop.");
+    text.sample(seconds(this.#delay.max));
+    text.metric("process_resident_memory_bytes", "gauge", "Memory of the process.").sample(rss);
+    text.metric("nodejs_heap_size_total_bytes", "gauge", "Size of the heap.").sample(heapTotal);
+    text.metric("nodejs_heap_size_used_bytes", "gauge", "Part of the heap in use.").sample(heapUsed);
+    text.metric("nodejs_external_memory_bytes", "gauge", "Memory outside the heap that it holds.").sample(external);
+    text.metric("process_cpu_seconds_total", "counter", "Processor time used.").sample((user + system) / 1e6);
+    text.metric("process_start_time_seconds", "gauge", "When the process started, in seconds since 1970.");
+    text.sample(performance.timeOrigin / 1_000);
+  }
+
+  stop(): void {
+    this.#delay.disable();
+  }
+}
+
+/** The histogram holds the whole interval between two signs of life, and nothing while there was none. */
+function seconds(interval: number): number {
+  const delay = interval / NANOSECONDS - RESOLUTION_MS / 1_000;
+  return delay > 0 && delay < Number.MAX_SAFE_INTEGER ? Number(delay.toFixed(6)) : 0;
 }

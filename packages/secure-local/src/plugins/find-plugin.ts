@@ -2,10 +2,15 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import type { KeptPlugin } from "./kept-plugins.js";
+import type { KeptPlugin, KeptPlugins } from "./kept-plugins.js";
 import { isSystem } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
+import type { SecretBroker } from "../capabilities/secret-broker.js";
+import { surround, type Surroundings } from "../capabilities/surround.js";
+import type { PluginGrant, Policy } from "../policy/policy.js";
+import { findWall } from "../sandbox/find-wall.js";
+import type { Wall } from "../sandbox/wall.js";
 
 /** Paths are those of the source, where people know the plugin to be; `pathInCopy` makes those of the copy of them. */
 export type PluginSource =
@@ -113,4 +118,47 @@ function inFolder(arg: string, copied: Copied): string {
   const path = resolve(copied.source, arg);
   const copy = pathInCopy(copied, path);
   return !arg.startsWith("-") && copy !== path && existsSync(copy) ? path : arg;
+}
+
+// Prepares the place a plugin runs in: what it is, the wall around it, and what it reaches from there.
+
+export interface PluginPlace {
+  readonly wall: Wall;
+  readonly source: PluginSource;
+  /** The copy of its content that is started. */
+  readonly kept: KeptPlugin;
+  readonly surroundings: Surroundings;
+}
+
+interface PluginPlaceOptions {
+  readonly grant: PluginGrant;
+  /** The policy the plugin lives under. */
+  readonly granted: Policy;
+  readonly own: readonly string[];
+  /** Where copies of plugins are kept. */
+  readonly copies: KeptPlugins;
+  readonly secrets: SecretBroker;
+  /** A connection of it was refused. */
+  readonly refused?: ((plugin: string, what: string, rule: string) => void) | undefined;
+}
+
+/**
+ * Takes the plugin's content once: every start from here is of what was taken, whatever becomes of the files it came from.
+ * @throws PluginError, WallError, SecretError
+ */
+export async function preparePlace(options: PluginPlaceOptions): Promise<PluginPlace> {
+  const { grant, granted, own, copies, secrets, refused } = options;
+  const { name, path, sha256 } = grant;
+  const kept = await copies.take(path, { sha256, own });
+  try {
+    const source = findPlugin(kept);
+    const wall = await findWall(granted.sandbox);
+    const tell = refused && ((endpoint: string, rule: string): void => refused(name, endpoint, rule));
+    const told = tell === undefined ? {} : { refused: tell };
+    const surroundings = await surround(granted, { own, wall, owner: ["plugin", name], secrets, ...told });
+    return { wall, source, kept, surroundings };
+  } catch (error) {
+    kept.release();
+    throw error;
+  }
 }

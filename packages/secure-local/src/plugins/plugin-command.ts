@@ -1,12 +1,12 @@
 // The command by which a plugin is started behind the wall.
 import { existsSync } from "node:fs";
-import { nodeReach } from "../sandbox/relayed.js";
-import type { Reach, WalledCommand } from "../sandbox/wall.js";
-import type { PluginPlace } from "./plugin-place.js";
-import { pathInCopy } from "./find-plugin.js";
+import { createRequire } from "node:module";
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { nodeReach, type Reach, type WalledCommand } from "../sandbox/wall.js";
+import { pathInCopy, type PluginPlace } from "./find-plugin.js";
 import type { KeptPlugin } from "./kept-plugins.js";
 import { HOST_PATH, hostFiles } from "./plugin-host-program.js";
-import { typeStripper } from "./type-stripper.js";
 
 /** What it may know of its secrets. */
 export interface Placeholders {
@@ -55,4 +55,37 @@ function isHidden({ path, at = path, access }: Reach, kept: Pick<KeptPlugin, "ro
   const place = at.replace(/\/$/, "");
   const copy = pathInCopy(kept, place);
   return copy !== place && (place === kept.source || access !== "write" || !existsSync(copy));
+}
+
+// Finds what lets the Node of a plugin load TypeScript, where it does not do so by itself (before 22.18).
+
+interface TypeStripper {
+  /** A module with hooks for `module.register`. */
+  readonly path: string;
+  /** What the sandbox has to see for it. */
+  readonly reach: readonly Reach[];
+}
+
+/** As bundled, beside this file and whole; as a source, with the package it needs. */
+const BUNDLED = "./strip-types.cjs";
+const SOURCE = "../../launcher/strip-types.cjs";
+const PACKAGE = "@swc/wasm-typescript";
+
+/** Undefined for a module that needs none. */
+function typeStripper(entry: string): TypeStripper | undefined {
+  if (!/\.m?ts$/.test(entry) || knowsTypes()) return undefined;
+  const bundled = fileURLToPath(new URL(BUNDLED, import.meta.url));
+  if (existsSync(bundled)) return { path: bundled, reach: [seen(bundled)] };
+  const path = fileURLToPath(new URL(SOURCE, import.meta.url));
+  return { path, reach: [seen(path), seen(dirname(createRequire(path).resolve(PACKAGE)))] };
+}
+
+/** Whether Node takes types out itself; plugins run by the same Node as this program. */
+function knowsTypes(): boolean {
+  const { typescript } = process.features as { readonly typescript?: unknown };
+  return typescript === "strip" || typescript === "transform";
+}
+
+function seen(path: string): Reach {
+  return { path, access: "read" };
 }

@@ -1,15 +1,13 @@
 // One running process of a plugin: sends it calls, matches its answers to them, has its asks answered, and drops the rest.
 import type { ChildProcess } from "node:child_process";
 import { setMaxListeners } from "node:events";
+import type { Readable } from "node:stream";
+import { StringDecoder } from "node:string_decoder";
+import { constants } from "node:os";
 import { endWalled } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
-import { Complaint } from "./complaint.js";
-import { MAX_LINE, readLines } from "./line-reader.js";
-import { type AnswerAsk, MAX_ASKS, PluginAsks } from "./plugin-asks.js";
-import { endText } from "./plugin-end.js";
 import type { AskLeave, ForCall } from "./plugin-powers.js";
 import { PluginError } from "./plugin-error.js";
-import { Pulse } from "./pulse.js";
 
 /** What is asked of a plugin: one of its tools, prompts or resources. */
 export interface PluginCall {
@@ -44,7 +42,7 @@ interface Waiting extends CallOptions {
   settle(answer: Json | PluginError): void;
 }
 
-export interface ProcessEvents {
+interface ProcessEvents {
   /** The first line with `ready`, from a module's host. */
   readonly ready: (description: unknown) => void;
   /** Once, when it is gone. */
@@ -245,7 +243,7 @@ const NO_LEAVE: AskLeave = () =>
   Promise.resolve({ text: "Nothing is done for this call.", rule: "plugins act within a call" });
 
 /** The object a line of JSON holds; undefined for anything else. */
-export function objectOf(line: string): Json | undefined {
+function objectOf(line: string): Json | undefined {
   try {
     const read: unknown = JSON.parse(line);
     return typeof read === "object" && read !== null && !Array.isArray(read) ? (read as Json) : undefined;
@@ -266,4 +264,261 @@ function numberOf(given: unknown): number | undefined {
 
 function textOf(given: unknown): string | undefined {
   return typeof given === "string" ? given : undefined;
+}
+
+// Keeps what a plugin wrote to stderr last, for the operator, and notices one that writes without end.
+
+/** What is kept: the last words, and a stack trace before them. */
+const KEPT_BYTES = 4_096;
+/** A debug log of 250 KB a second fits; what is read faster than that for a minute fills the memory with garbage. */
+const MOST_BYTES = 16 * 1024 * 1024;
+const WINDOW_MS = 60_000;
+
+interface ComplaintOptions {
+  /** Called once, when more came within a minute than a log is. */
+  readonly flooded: () => void;
+  /** Monotonic milliseconds. */
+  readonly now?: () => number;
+}
+
+export class Complaint {
+  #tail: Buffer = Buffer.alloc(0);
+  #since: number;
+  #bytes = 0;
+  #flooded = false;
+
+  constructor(stream: Readable | null, { flooded, now = () => performance.now() }: ComplaintOptions) {
+    this.#since = now();
+    stream?.on("error", () => undefined);
+    stream?.on("data", (chunk: Buffer) => {
+      this.#keep(chunk);
+      if (now() - this.#since >= WINDOW_MS) {
+        this.#since = now();
+        this.#bytes = 0;
+      }
+      this.#bytes += chunk.length;
+      if (this.#bytes <= MOST_BYTES || this.#flooded) return;
+      this.#flooded = true;
+      flooded();
+    });
+  }
+
+  /** Bytes that are no UTF-8 become U+FFFD. */
+  get text(): string {
+    const said = this.#tail.toString("utf8").trim();
+    return this.#flooded ? `${said} [more than ${MOST_BYTES / 2 ** 20} MB on stderr within a minute]` : said;
+  }
+
+  #keep(chunk: Buffer): void {
+    // A part of a chunk keeps the whole chunk in memory, a copy does not.
+    const last = chunk.subarray(-KEPT_BYTES);
+    this.#tail = Buffer.concat([this.#tail, last]).subarray(-KEPT_BYTES);
+  }
+}
+
+// Cuts what a plugin writes into lines, none of them longer than a limit.
+
+/** Characters of one line: a result of the largest size, and what JSON adds to it. */
+const MAX_LINE: number = 4 * 1024 * 1024;
+
+interface LineReaderOptions {
+  readonly line: (text: string) => void;
+  /** A line got too long; nothing is read any more. */
+  readonly tooLong: () => void;
+}
+
+function readLines(stream: Readable, { line, tooLong }: LineReaderOptions): void {
+  const decoder = new StringDecoder("utf8");
+  let parts: string[] = [];
+  let length = 0;
+  let stopped = false;
+  stream.on("error", () => undefined);
+  stream.on("data", (chunk: Buffer) => {
+    if (stopped) return;
+    const pieces = decoder.write(chunk).split("\n");
+    const last = pieces.pop() as string;
+    for (const piece of pieces) {
+      const whole = parts.length === 0 ? piece : parts.join("") + piece;
+      parts = [];
+      length = 0;
+      if (whole.trim() !== "") line(whole);
+    }
+    parts.push(last);
+    length += last.length;
+    if (length <= MAX_LINE) return;
+    stopped = true;
+    parts = [];
+    tooLong();
+  });
+}
+
+// What a plugin asks of its host in the middle of its work: reads each ask, has it answered, and never more than a few at a time.
+
+/** Does what is asked. What a `PluginError` says is told to the plugin; of any other error only that there was one. */
+type AnswerAsk = (asked: Json, call: ForCall) => Promise<unknown>;
+
+interface PluginAsksOptions {
+  readonly answer: AnswerAsk;
+  readonly send: (message: object) => void;
+  /** Something was asked for outside of a call; told of the first few, and of one too many. */
+  readonly outside: (asked: Json, isTooMuch: boolean) => void;
+}
+
+/** Asks of one process at a time; an answer may hold megabytes. */
+const MAX_ASKS = 16;
+/** Asks outside of any call that are put on record, of one process: who knows of so many knows enough. */
+const TOLD_OUTSIDE = 16;
+/** A call may end while its program still asks for something; so often is no accident. */
+const MAX_OUTSIDE = 1_000;
+const OUTSIDE =
+  'Refused: a plugin acts within a call. Say for which one, as in {"ask":1,"for":7,…}, while that call is under way.';
+
+export class PluginAsks {
+  readonly #options: PluginAsksOptions;
+  /** One for each ask: signals that many others follow grow with every follower. */
+  readonly #underway = new Set<AbortController>();
+  #outside = 0;
+
+  constructor(options: PluginAsksOptions) {
+    this.#options = options;
+  }
+
+  /** @param message The plugin's line; its `ask` is what the answer repeats. `call`: what it asks this for, where that is under way. */
+  take(message: Json, call: ForCall | undefined): void {
+    const { ask: id, ...asked } = message;
+    if (typeof id !== "number" && typeof id !== "string") return;
+    void this.#answered(asked, call).then(
+      (value) => this.#options.send({ answered: id, value }),
+      (error: unknown) => {
+        const told = error instanceof PluginError ? error.message : "The host failed to do it.";
+        this.#options.send({ answered: id, error: told });
+      },
+    );
+  }
+
+  /** The process is gone: what it asked for is no longer wanted. */
+  close(): void {
+    for (const each of this.#underway) each.abort(new PluginError("The plugin ended."));
+  }
+
+  #refused(asked: Json): never {
+    this.#outside += 1;
+    const isTooMuch = this.#outside > MAX_OUTSIDE;
+    if (this.#outside <= TOLD_OUTSIDE || isTooMuch) this.#options.outside(asked, isTooMuch);
+    throw new PluginError(OUTSIDE);
+  }
+
+  async #answered(asked: Json, call: ForCall | undefined): Promise<unknown> {
+    if (call === undefined) return this.#refused(asked);
+    if (this.#underway.size >= MAX_ASKS)
+      throw new PluginError(`${MAX_ASKS} asks are under way; wait for the answer to one of them.`);
+    const ask = new AbortController();
+    const { signal, leave } = call;
+    const cancel = (): void => ask.abort(new PluginError("The call has ended, or was cancelled."));
+    this.#underway.add(ask);
+    signal.addEventListener("abort", cancel, { once: true });
+    try {
+      if (signal.aborted) cancel();
+      ask.signal.throwIfAborted();
+      return await this.#options.answer(asked, { signal: ask.signal, leave });
+    } finally {
+      this.#underway.delete(ask);
+      signal.removeEventListener("abort", cancel);
+    }
+  }
+}
+
+// Says for people how a plugin's process came to its end, and what it wrote before.
+
+/** Lines of its output that are told: a stack trace and what stands before it. */
+const TOLD_LINES = 20;
+
+/** @param code Of a sandbox too: it passes on what ended the program inside as 128 and the signal's number. */
+export function endText(code: number | null, signal: NodeJS.Signals | null): string {
+  const name = signal ?? Object.entries(constants.signals).find(([, number]) => number + 128 === code)?.[0];
+  return name === undefined ? `it ended by itself with code ${code}` : `it was ended by ${name}`;
+}
+
+/** The last of its lines. */
+export function lastLines(output: string): readonly string[] {
+  return output === "" ? [] : output.split("\n").slice(-TOLD_LINES);
+}
+
+/** What happened to a plugin and what it wrote last, line by line. */
+export function reportOf(plugin: string, what: string, output: string): readonly string[] {
+  return [`plugin ${plugin}: ${what}`, ...lastLines(output).map((line) => `  | ${line}`)];
+}
+
+// Notices when a process that was sent something gives no sign of life, and when it gives one again.
+
+/** A module's host answers pings by itself, however slow the plugin's own work is. */
+const PING_AFTER_MS = 1_000;
+/** An executable can only be heard when it says something. One that works for longer may tell how far it is. */
+const SILENT_AFTER_MS = 10_000;
+
+interface PulseOptions {
+  /** Asks for a sign of life; absent where nobody would answer. */
+  readonly ping?: (() => void) | undefined;
+  /** Told when it falls silent, and when it is heard again. */
+  readonly changed: () => void;
+}
+
+/** There is a timer only while something was sent and nothing was heard since. */
+export class Pulse {
+  readonly #ping: (() => void) | undefined;
+  readonly #changed: () => void;
+  #timer: NodeJS.Timeout | undefined;
+  #pinged = false;
+  #silent = false;
+
+  constructor({ ping, changed }: PulseOptions) {
+    this.#ping = ping;
+    this.#changed = changed;
+  }
+
+  /** Whether it has given no sign of life for as long as it should never take. */
+  get silent(): boolean {
+    return this.#silent;
+  }
+
+  /** Whether a ping waits for its answer. */
+  get pinged(): boolean {
+    return this.#pinged;
+  }
+
+  /** It was sent something that it should answer. */
+  sent(): void {
+    if (this.#timer === undefined && !this.#silent) this.#wait();
+  }
+
+  /** It wrote something; `busy`: it has more to answer. */
+  heard(busy: boolean): void {
+    if (!busy) this.stop();
+    else if (this.#timer === undefined) this.#wait();
+    else this.#timer.refresh();
+    this.#pinged = false;
+    if (!this.#silent) return;
+    this.#silent = false;
+    this.#changed();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #wait(): void {
+    this.#timer = setTimeout(() => this.#check(), this.#ping === undefined ? SILENT_AFTER_MS : PING_AFTER_MS).unref();
+  }
+
+  #check(): void {
+    this.#timer = undefined;
+    if (this.#ping !== undefined && !this.#pinged) {
+      this.#pinged = true;
+      this.#ping();
+      return this.#wait();
+    }
+    this.#silent = true;
+    this.#changed();
+  }
 }

@@ -1,8 +1,7 @@
 // All plugins of one policy: starts what it names, keeps them equal to it, and tells what they offer.
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { PluginGrant } from "../policy/plugins-policy.js";
-import type { Policy } from "../policy/policy.js";
+import type { PluginGrant, Policy } from "../policy/policy.js";
 import { KeptPlugins } from "./kept-plugins.js";
 import { Plugin, type PluginHealth, type PluginOptions } from "./plugin.js";
 

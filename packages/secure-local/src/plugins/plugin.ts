@@ -1,26 +1,23 @@
 // One plugin under supervision: started when it may be, asked, restarted with growing waits, stopped for good.
+import { isAbsolute, normalize } from "node:path";
 import { type LearnSecret, SecretBroker, SecretError } from "../capabilities/secret-broker.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
-import type { PluginGrant } from "../policy/plugins-policy.js";
-import type { Policy } from "../policy/policy.js";
+import type { PluginGrant, Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
-import type { PluginSource } from "./find-plugin.js";
+import { type PluginPlace, type PluginSource, preparePlace } from "./find-plugin.js";
 import type { KeptPlugin, KeptPlugins } from "./kept-plugins.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
-import { reportOf } from "./plugin-end.js";
+import { type CallOptions, type PluginCall, PluginProcess, reportOf } from "./plugin-process.js";
 import { PluginError } from "./plugin-error.js";
-import { type PluginPlace, preparePlace } from "./plugin-place.js";
 import { PluginPowers, type StartedCommand } from "./plugin-powers.js";
-import { type CallOptions, type PluginCall, PluginProcess } from "./plugin-process.js";
-import { RestartPlan } from "./restart-plan.js";
-import { unmetGrants } from "./unmet-grants.js";
+import { decide } from "../policy/decide.js";
 
 /** A process has this long to say what it is. */
 const START_MS = 10_000;
 
-export type PluginState = "starting" | "ready" | "unresponsive" | "waiting" | "broken" | "refused" | "stopped";
+type PluginState = "starting" | "ready" | "unresponsive" | "waiting" | "broken" | "refused" | "stopped";
 
 const SILENT = "it has something to answer and gives no sign of life";
 
@@ -326,4 +323,105 @@ export class Plugin {
     this.#timer = setTimeout(() => void this.start(), this.#plan.waitMs).unref();
     this.#options.changed();
   }
+}
+
+// Decides when a plugin that ended may be started again: later each time, and for a while not at all.
+
+/** Milliseconds to wait after the first end; doubled with each further one. */
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 60_000;
+/** This many ends within a minute open the breaker. */
+const BREAKER_ENDS = 5;
+const MINUTE_MS = 60_000;
+/** Waits differ by up to this share, so that plugins that fell together do not come back together. */
+const JITTER = 0.1;
+
+interface RestartPlanOptions {
+  /** Monotonic milliseconds. */
+  readonly now?: () => number;
+  /** From 0 to 1. */
+  readonly random?: () => number;
+}
+
+export class RestartPlan {
+  readonly #now: () => number;
+  readonly #random: () => number;
+  #ends: number[] = [];
+  #wait = 0;
+  #notBefore = 0;
+
+  constructor({ now = () => performance.now(), random = Math.random }: RestartPlanOptions = {}) {
+    this.#now = now;
+    this.#random = random;
+  }
+
+  /** Notes that it ended after it had run for `ranMs`; one that ran for a minute begins with the first wait again. */
+  ended(ranMs: number): void {
+    const now = this.#now();
+    if (ranMs >= MINUTE_MS) this.#wait = 0;
+    this.#ends = [...this.#ends.filter((at) => now - at < MINUTE_MS), now];
+    this.#wait = this.#wait === 0 ? FIRST_WAIT_MS : Math.min(this.#wait * 2, LONGEST_WAIT_MS);
+    if (this.broken) this.#wait = LONGEST_WAIT_MS;
+    this.#notBefore = now + this.#wait * (1 + JITTER * this.#random());
+  }
+
+  /** Whether it fell so often within a minute that it is left alone for one. */
+  get broken(): boolean {
+    return this.#ends.length >= BREAKER_ENDS;
+  }
+
+  /** Milliseconds until it may be started. */
+  get waitMs(): number {
+    return Math.max(0, this.#notBefore - this.#now());
+  }
+}
+
+// Says what a plugin needs and the policy does not grant it.
+
+const HTTPS = 443;
+
+/** What the plugin lives under. */
+interface Granted {
+  readonly policy: Policy;
+  readonly storageBytes: number;
+}
+
+/** Each text names one need and the key that grants it. */
+function unmetGrants(granted: Granted, plugin: Pick<PluginDescription, "name" | "needs">): string[] {
+  return [...unmetReach(granted.policy, plugin), ...unmetPowers(granted, plugin)];
+}
+
+function unmetPowers(
+  { policy, storageBytes }: Granted,
+  { name, needs }: Pick<PluginDescription, "name" | "needs">,
+): string[] {
+  const lacking = (needed: readonly string[], there: ReadonlyMap<string, unknown>): string[] =>
+    needed.filter((each) => !there.has(each));
+  return [
+    ...lacking(needs.commands, policy.commands.allowed).map(
+      (each) => `the command ${each}: add it to commands of ${name} in plugins.load`,
+    ),
+    ...lacking(needs.secrets, policy.secrets).map(
+      (each) => `the secret ${each}: add it to secrets of ${name} in plugins.load`,
+    ),
+    ...(needs.storage && storageBytes === 0 ? [`storage: add storage_kb to ${name} in plugins.load`] : []),
+  ];
+}
+
+function unmetReach(granted: Policy, { name, needs }: Pick<PluginDescription, "name" | "needs">): string[] {
+  const missing: string[] = [];
+  for (const need of needs.network) {
+    const [, host = need, port] = /^(.*?)(?::(\d{1,5}))?$/.exec(need) ?? [];
+    if (decide(granted, { kind: "network", host, port: Number(port ?? HTTPS) }).allowed) continue;
+    missing.push(`the host ${need}: add it to network.allowed_endpoints of ${name} in plugins.load`);
+  }
+  for (const need of needs.filesystem) {
+    const op = need.startsWith("write:") ? "write" : "read";
+    const path = normalize(need.replace(/^(?:read|write):/, ""));
+    if (isAbsolute(path) && decide(granted, { kind: "file", path: `${path.replace(/\/$/, "")}/x`, op }).allowed)
+      continue;
+    if (isAbsolute(path) && decide(granted, { kind: "file", path, op }).allowed) continue;
+    missing.push(`to ${op} ${path}: add it to filesystem of ${name} in plugins.load`);
+  }
+  return missing;
 }

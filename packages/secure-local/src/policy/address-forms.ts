@@ -1,8 +1,7 @@
 // The other addresses that one address stands for: IPv4 inside IPv6, and IPv6 around IPv4. A denial holds for all of them.
 import { isIP } from "node:net";
 import { addressValue } from "./address-range.js";
-import type { HostMatcher } from "./host-matcher.js";
-import { plainHost } from "./host-name.js";
+import { type HostMatcher, plainHost } from "./host-matcher.js";
 import type { Rule } from "./rule.js";
 
 /** An address around another: `bits` of prefix, and how far from its right end the IPv4 address stands. */

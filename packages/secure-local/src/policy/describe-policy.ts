@@ -1,7 +1,23 @@
 // Writes a policy out as a policy file: every default filled in, every variable expanded, ready to be edited.
-import { approvals, commands, databases, plugins, sandbox, secrets } from "./describe-grants.js";
-import { filesystem, network, patterns, type Value } from "./describe-reach.js";
-import type { AuditPolicy, NamesPolicy, PerTool, Policy, ToolsPolicy } from "./policy.js";
+import type {
+  AllowedCommand,
+  ApprovalRule,
+  ArgumentGrammar,
+  AuditPolicy,
+  CommandsPolicy,
+  DatabasePolicy,
+  FilesystemPolicy,
+  NamesPolicy,
+  NetworkPolicy,
+  PerTool,
+  PluginsPolicy,
+  Policy,
+  SandboxPolicy,
+  SecretPolicy,
+  ToolsPolicy,
+} from "./policy.js";
+import type { EndpointRule } from "./host-matcher.js";
+import type { PatternRule } from "./rule.js";
 
 /** The policy as YAML. Reading it again gives the same decisions. */
 export function describePolicy(policy: Policy): string {
@@ -101,4 +117,141 @@ function keyText(key: string): string {
 
 function isList(value: Value): value is readonly Value[] {
   return Array.isArray(value);
+}
+
+// Writes the sections approvals, secrets, databases, commands, plugins and sandbox out as they stand in a policy file.
+
+export function approvals(rules: readonly ApprovalRule[]): Value {
+  return rules.map(({ approve, when, timeoutMs, remember, answerBy }) => ({
+    approve: typeof approve === "string" ? approve : patterns(approve.rules),
+    when: when.length === 0 ? undefined : Object.fromEntries(when.map(({ argument, pattern }) => [argument, pattern])),
+    timeout: timeoutMs / 1_000,
+    remember: remember.kind === "minutes" ? remember.minutes : remember.kind,
+    answer_by: [...answerBy],
+  }));
+}
+
+export function secrets(entries: ReadonlyMap<string, SecretPolicy>): Value {
+  return mapped(entries, ({ from, hosts, header, query, body }) => ({
+    from: from.kind === "env" ? `env:${from.name}` : `file:${from.path}`,
+    hosts: endpoints(hosts.rules),
+    header,
+    query,
+    body,
+  }));
+}
+
+export function databases(entries: ReadonlyMap<string, DatabasePolicy>): Value {
+  return mapped(entries, ({ store, readOnly, rowLimit, timeoutMs, functions, superuser }) => ({
+    ...(store.kind === "sqlite"
+      ? { file: store.file }
+      : { secret: store.secret, functions: patterns(functions.rules), superuser }),
+    read_only: readOnly,
+    row_limit: rowLimit,
+    timeout: timeoutMs / 1_000,
+  }));
+}
+
+export function commands({ blocked, allowed }: CommandsPolicy): Value {
+  return { blocked: patterns(blocked), allowed: [...allowed.values()].map(command) };
+}
+
+function command(given: AllowedCommand): Value {
+  return {
+    name: given.name,
+    executable: given.executable,
+    sha256: given.sha256,
+    arguments: given.positions.map((position) => ({
+      ...grammar(position.grammar),
+      optional: position.optional,
+      repeat: position.repeat,
+    })),
+    flags: given.flags.map(({ flag, value }) => (value === undefined ? flag : { flag, ...grammar(value) })),
+    env: Object.fromEntries(given.env),
+    working_directory: given.workingDirectory,
+    timeout: given.timeoutMs / 1_000,
+    network: network(given.network),
+  };
+}
+
+function grammar(given: ArgumentGrammar): { readonly [key: string]: Value } {
+  switch (given.kind) {
+    case "fixed":
+      return { fixed: given.text };
+    case "enum":
+      return { enum: given.values };
+    case "pattern":
+      return { pattern: given.source };
+    case "path":
+      return { path: given.access };
+    case "integer":
+      return { integer: [given.min, given.max] };
+  }
+}
+
+export function plugins({ folder, load }: PluginsPolicy): Value {
+  const loaded = [...load.values()].map((plugin) => ({
+    name: plugin.name,
+    path: plugin.path,
+    sha256: plugin.sha256,
+    enabled: plugin.enabled,
+    network: network(plugin.network),
+    filesystem: filesystem(plugin.filesystem),
+    commands: plugin.commands,
+    secrets: plugin.secrets,
+    accept: plugin.accept.length === 0 ? undefined : plugin.accept,
+    storage_kb: plugin.storageBytes === 0 ? undefined : plugin.storageBytes / 1_024,
+  }));
+  return { folder, load: loaded };
+}
+
+export function sandbox(policy: SandboxPolicy): Value {
+  return {
+    mode: policy.mode,
+    processes: policy.processes,
+    memory_mb: policy.memoryMb,
+    cpu_seconds: policy.cpuSeconds,
+    file_mb: policy.fileMb,
+    read_only_paths: policy.readOnlyPaths,
+    homes: policy.homes,
+  };
+}
+
+function mapped<T>(entries: ReadonlyMap<string, T>, write: (entry: T) => Value): Value {
+  return Object.fromEntries([...entries].map(([name, entry]) => [name, write(entry)]));
+}
+
+// Writes the sections network and filesystem out as they stand in a policy file.
+
+/** What a policy file can hold; undefined is left out. */
+export type Value = string | number | boolean | undefined | readonly Value[] | { readonly [key: string]: Value };
+
+export function network(policy: NetworkPolicy): Value {
+  return {
+    offline: policy.offline && true,
+    allowed_endpoints: endpoints(policy.allowedEndpoints.rules),
+    denied_endpoints: endpoints(policy.deniedEndpoints.rules),
+    allowed_ranges: patterns(policy.allowedRanges.rules),
+    blocked_ports: [...policy.blockedPorts.keys()],
+    allow_dns: policy.dnsRefused === undefined,
+    dns_allowlist: policy.dnsNames && patterns(policy.dnsNames.rules),
+  };
+}
+
+export function endpoints(rules: readonly EndpointRule[]): Value[] {
+  return rules.map(({ pattern, ports, description }) => ({ host: pattern, ports: ports && [...ports], description }));
+}
+
+export function filesystem(policy: FilesystemPolicy): Value {
+  return {
+    allowed_paths: patterns(policy.allowed.rules),
+    readable_paths: patterns(policy.readable.rules),
+    denied_paths: patterns(policy.denied.rules),
+    denied_write_paths: patterns(policy.unwritable.rules),
+    read_only: policy.readOnly && true,
+  };
+}
+
+export function patterns(rules: readonly PatternRule[]): string[] {
+  return rules.map(({ pattern }) => pattern);
 }

@@ -1,8 +1,7 @@
 // Makes the policy that one plugin or command lives under: its own permissions, everybody's denials.
 import { HostMatcher } from "./host-matcher.js";
 import { PathMatcher } from "./path-matcher.js";
-import type { Policy } from "./policy.js";
-import type { FilesystemPolicy, NetworkPolicy } from "./reach-policy.js";
+import type { FilesystemPolicy, NetworkPolicy, Policy } from "./policy.js";
 
 /** What a plugin or command was granted; what is absent it gets nothing of. */
 export interface Grant {

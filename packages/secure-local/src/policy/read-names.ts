@@ -1,9 +1,17 @@
 // Reads the sections that name things: tools, resources and prompts.
-import { NameMatcher } from "./name-matcher.js";
-import { DEFAULT_OUTPUT_BYTES, DEFAULT_RATE, DEFAULT_TASK_TIMEOUT_S, DEFAULT_TIMEOUT_S } from "./policy-defaults.js";
-import { readFilePath } from "./read-path-value.js";
-import type { NamesPolicy, PerTool, PromptsPolicy, ToolsPolicy, WebSearchPolicy } from "./policy.js";
-import type { Environment } from "./path-value.js";
+import { NameMatcher } from "./host-matcher.js";
+import {
+  DEFAULT_OUTPUT_BYTES,
+  DEFAULT_RATE,
+  DEFAULT_TASK_TIMEOUT_S,
+  DEFAULT_TIMEOUT_S,
+  type NamesPolicy,
+  type PerTool,
+  type PromptsPolicy,
+  type ToolsPolicy,
+  type WebSearchPolicy,
+} from "./policy.js";
+import { type Environment, readFilePath } from "./read-paths.js";
 import { patternRule, type PatternRule } from "./rule.js";
 import {
   oneOf,

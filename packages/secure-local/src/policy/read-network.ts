@@ -1,9 +1,8 @@
 // Reads the section network: endpoints, address ranges, ports and names.
 import { rangeFault, RangeMatcher } from "./address-range.js";
-import { HostMatcher, type EndpointRule } from "./host-matcher.js";
-import { hostPattern } from "./host-name.js";
+import { type EndpointRule, HostMatcher, hostPattern } from "./host-matcher.js";
 import type { Tree } from "./policy-tree.js";
-import type { NetworkPolicy } from "./reach-policy.js";
+import type { NetworkPolicy } from "./policy.js";
 import { readTrue } from "./read-paths.js";
 import { patternRule, type Place, type Rule, ruleAt } from "./rule.js";
 import { Section, TEXT, wholeNumber, YES_NO, type Wanted } from "./section.js";

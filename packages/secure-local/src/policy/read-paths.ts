@@ -1,14 +1,91 @@
 // Reads the sections filesystem and audit.
-import { PathMatcher } from "./path-matcher.js";
-import { pathPatternFault } from "./path-pattern.js";
-import { expandPath, type Environment } from "./path-value.js";
-import type { AuditField, AuditLevel, AuditPolicy, CheckpointPolicy } from "./policy.js";
-import { AUDIT_FIELDS, DEFAULT_ROTATE_MB } from "./policy-defaults.js";
-import type { FilesystemPolicy } from "./reach-policy.js";
-import { readFilePath } from "./read-path-value.js";
+import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
+import { didYouMean, type Placed, type Section, TEXT, type Wanted, wholeNumber, YES_NO } from "./section.js";
+import { PathMatcher, pathPatternFault } from "./path-matcher.js";
+import {
+  AUDIT_FIELDS,
+  type AuditField,
+  type AuditLevel,
+  type AuditPolicy,
+  type CheckpointPolicy,
+  DEFAULT_ROTATE_MB,
+  type FilesystemPolicy,
+} from "./policy.js";
 import { patternRule, type PatternRule, type Rule, ruleAt } from "./rule.js";
-import { TEXT, wholeNumber, type Section, type Wanted, YES_NO } from "./section.js";
-import { didYouMean } from "./near-name.js";
+
+// Expands `~` and `${NAME}` in the path values of a policy, and nowhere else.
+
+/** The environment a policy is read in. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The text with its variables filled in, or a sentence about what is wrong with it. */
+export function expandPath(
+  text: string,
+  environment: Environment,
+): { readonly path: string } | { readonly wrong: string } {
+  let wrong: string | undefined;
+  const home = environment["HOME"] || homedir();
+  const rooted = text === "~" || text.startsWith("~/") ? `\${HOME}${text.slice(1)}` : text;
+  const path = rooted.replace(/\$(?:\{([^}]*)\}?)?/g, (whole, name: string | undefined) => {
+    const value = name === "HOME" ? home : environment[name ?? ""];
+    if (name === undefined || !whole.endsWith("}") || !/^[A-Za-z_]\w*$/.test(name))
+      wrong ??= `"${text}" has a $ that begins no variable; write \${NAME}`;
+    else if (value === undefined || value === "")
+      wrong ??= `the environment variable ${name} is not set; set it or write the path out`;
+    else if (/[*?]/.test(value))
+      wrong ??= `the environment variable ${name} holds * or ?, which would make it a pattern; write the path out`;
+    return value ?? "";
+  });
+  if (wrong === undefined && rooted.startsWith("~")) wrong = `"${text}" names somebody else's home; write the path out`;
+  return wrong === undefined ? { path: process.platform === "win32" ? path.replaceAll("\\", "/") : path } : { wrong };
+}
+
+// Reads single absolute paths, their variables expanded.
+
+/** The path of a file. */
+export function readFilePath(section: Section, key: string, environment: Environment): string | undefined {
+  const text = section.value(key, TEXT);
+  const path = text && readPath(section, text, { name: section.name(key), environment });
+  if (path === undefined || !/[\\/]$/.test(path)) return path;
+  section.faults.add(text!.place, `${section.name(key)}: "${path}" names a folder; add the name of the file`);
+  return undefined;
+}
+
+/** The path of a file or folder, without a slash at its end. */
+export function readAnyPath(section: Section, key: string, environment: Environment): string | undefined {
+  const text = section.value(key, TEXT);
+  return (
+    text &&
+    readPath(section, text, { name: section.name(key), environment })?.replace(/(?:(?<=[^\\/])|(?<=^[\\/]))[\\/]+$/, "")
+  );
+}
+
+/** Every path of a list. */
+export function readPathList(section: Section, key: string, environment: Environment): string[] {
+  return (section.list(key, TEXT) ?? []).flatMap(
+    (text) => readPath(section, text, { name: section.name(key), environment }) ?? [],
+  );
+}
+
+/** One path; what is wrong with it is reported under `name`. */
+export function readPath(
+  section: Section,
+  { value, place }: Placed<string>,
+  { name, environment }: { readonly name: string; readonly environment: Environment },
+): string | undefined {
+  const expanded = expandPath(value, environment);
+  const wrong = "wrong" in expanded ? expanded.wrong : pathFault(expanded.path);
+  if (wrong === undefined && "path" in expanded) return expanded.path;
+  section.faults.add(place, `${name}: ${wrong}`);
+  return undefined;
+}
+
+function pathFault(path: string): string | undefined {
+  if (/[\u0000-\u001f\u007f]/.test(path)) return "a path cannot hold control characters; remove them";
+  if (!isAbsolute(path)) return `"${path}" is not absolute; begin it with /, ~/ or \${HOME}/`;
+  return undefined;
+}
 
 const LEVELS: Readonly<Record<string, AuditLevel>> = {
   DEBUG: "DEBUG",

@@ -1,9 +1,8 @@
 // Finds what is probably not meant in a policy that can be used: it allows nothing, or rules never count.
 import { decide } from "./decide.js";
 import type { EndpointRule } from "./host-matcher.js";
-import { didYouMean } from "./near-name.js";
-import type { NamesPolicy, PerTool, Policy } from "./policy.js";
-import type { NetworkPolicy } from "./reach-policy.js";
+import { didYouMean } from "./section.js";
+import type { NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
 import type { PatternRule, Rule } from "./rule.js";
 
 export interface Remark {

@@ -1,15 +1,17 @@
 // Stands between a client on stdio and a server behind a link: passes messages on both ways, and tells of each of them.
 import { once } from "node:events";
-import type { Readable } from "node:stream";
+import { type Readable, Transform, type Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
+import { spawn } from "node:child_process";
+import { constants } from "node:os";
 import type { Link } from "@secure-local/mcp/client";
+import { LocalError } from "@secure-local/mcp/client/node";
 import { TextLink } from "../remote/text-link.js";
-import { isRequest, isResponse } from "./exchange.js";
-import type { Streams } from "./record-child.js";
-import { messagesOf, type Side } from "./recording.js";
+import { isRequest, isResponse, messagesOf, type RecordingFile, type Side } from "./recording.js";
+import type { CommandTarget } from "../remote/target.js";
 
 /** Who is told of each message. */
-export interface Observer {
+interface Observer {
   take(from: Side, line: string): void;
 }
 
@@ -118,4 +120,76 @@ function parsed(line: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+// Lets bytes through as they are, and tells of each line in them.
+
+/** More than this of one line is not kept in memory; the line is told of as far as it was kept. */
+const MOST_KEPT = 16 * 1024 * 1024;
+
+function lineObserver(take: (line: string) => void): Transform {
+  const decoder = new StringDecoder("utf8");
+  let rest = "";
+  const observe = (text: string): void => {
+    const lines = text.split("\n");
+    lines[0] = `${rest}${lines[0]}`;
+    rest = (lines.pop() as string).slice(0, MOST_KEPT);
+    for (const line of lines) if (line.trim() !== "") take(line.replace(/\r$/, ""));
+  };
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      observe(decoder.write(chunk));
+      done(undefined, chunk);
+    },
+    flush(done) {
+      if (rest.trim() !== "") take(rest);
+      done();
+    },
+  });
+}
+
+// Stands between a client and the server it wanted to start: passes everything on as it is, and writes it down.
+
+interface Streams {
+  readonly input: Readable;
+  readonly output: Writable;
+}
+
+/** A server whose input has ended gets this long until it is told to end, and this long again until it is killed. */
+const PATIENCE_MS = 5_000;
+const SIGNAL_CODE = 128;
+
+/** Resolves with the server's exit code when it has ended. Rejects with SPAWN_FAILED. */
+export async function recordChild(
+  { command, args, env, cwd }: CommandTarget,
+  recording: RecordingFile,
+  { input, output }: Streams,
+): Promise<number> {
+  // The client has set up our environment for the server.
+  const child = spawn(command, [...args], {
+    env: { ...process.env, ...env },
+    ...(cwd === undefined ? {} : { cwd }),
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  try {
+    await once(child, "spawn");
+  } catch (error) {
+    throw new LocalError("SPAWN_FAILED", `Cannot start ${command}: ${(error as Error).message}`, { cause: error });
+  }
+  const pass = (signal: NodeJS.Signals): void => void child.kill(signal);
+  process.on("SIGINT", pass).on("SIGTERM", pass);
+  const timers: NodeJS.Timeout[] = [];
+  input.once("end", () => {
+    timers.push(setTimeout(pass, PATIENCE_MS, "SIGTERM"), setTimeout(pass, 2 * PATIENCE_MS, "SIGKILL"));
+  });
+  // Whoever stops reading ends the other side, not us.
+  child.stdin.on("error", () => undefined);
+  input.pipe(lineObserver((line) => recording.take("client", line))).pipe(child.stdin);
+  child.stdout.pipe(lineObserver((line) => recording.take("server", line))).pipe(output, { end: false });
+  const [code, signal] = (await once(child, "close")) as [number | null, NodeJS.Signals | null];
+  for (const timer of timers) clearTimeout(timer);
+  process.removeListener("SIGINT", pass).removeListener("SIGTERM", pass);
+  input.unpipe();
+  input.destroy();
+  return code ?? SIGNAL_CODE + constants.signals[signal ?? "SIGTERM"];
 }

@@ -35,7 +35,7 @@ const LONGEST_LINE = 8 * 1024 * 1024;
 const MOST_BYTES = 256 * 1024 * 1024;
 
 /** What becomes of a recording that is there already. Without a word about it, it stays as it is, and nothing is recorded. */
-export type Existing = "keep" | "append" | "replace";
+type Existing = "keep" | "append" | "replace";
 
 export class RecordingFile {
   readonly #descriptor: number;
@@ -179,4 +179,115 @@ function isEntry(value: unknown): value is Entry {
     (from === "client" || from === "server") &&
     (message !== undefined || typeof line === "string")
   );
+}
+
+// Says where two answers differ, beyond what differs each time: times and random ids.
+
+const TIME = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?/g;
+const UUID = /[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}/gi;
+/** Enough to see what is wrong. */
+const MOST = 10;
+const SHOWN = 80;
+
+/** Sentences with the path of each difference; the first ones, if there are many. */
+export function differences(expected: unknown, actual: unknown): string[] {
+  const found: string[] = [];
+  compare({ path: "", expected, actual }, found);
+  return found;
+}
+
+interface Pair {
+  readonly path: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+function compare({ path, expected, actual }: Pair, found: string[]): void {
+  if (found.length >= MOST) return;
+  if (isObject(expected) && isObject(actual) && Array.isArray(expected) === Array.isArray(actual)) {
+    for (const key of new Set([...Object.keys(expected), ...Object.keys(actual)])) {
+      const inner = Array.isArray(expected) ? `${path}[${key}]` : path === "" ? key : `${path}.${key}`;
+      compare({ path: inner, expected: expected[key], actual: actual[key] }, found);
+    }
+  } else if (steady(expected) !== steady(actual))
+    found.push(`${path}: ${text(expected)} was recorded, ${text(actual)} came`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function steady(value: unknown): unknown {
+  if (typeof value === "string") return value.replace(TIME, "<time>").replace(UUID, "<uuid>");
+  return isObject(value) ? JSON.stringify(value) : value;
+}
+
+function text(value: unknown): string {
+  const json = JSON.stringify(value) ?? "nothing";
+  return json.length > SHOWN ? `${json.slice(0, SHOWN)}…` : json;
+}
+
+// Reads a recording as exchanges: each request of the client with all that the server did about it.
+
+export interface Exchange {
+  readonly request: Message;
+  /** What the server sent until and with its answer, in order; the answer is the last, where there was one. */
+  readonly steps: Message[];
+}
+
+/** In the order of the requests. What the server said outside of any request is with the latest one. */
+export function exchangesOf(entries: readonly Entry[]): Exchange[] {
+  const exchanges: Exchange[] = [];
+  const open = new Map<unknown, Exchange>();
+  for (const entry of entries) {
+    for (const message of messagesOf(entry)) {
+      if (entry.from === "client") {
+        if (!isRequest(message)) continue;
+        const exchange = { request: message, steps: [] };
+        exchanges.push(exchange);
+        open.set(message["id"], exchange);
+      } else placeOf(message, open, exchanges)?.steps.push(message);
+    }
+  }
+  return exchanges;
+}
+
+export function isRequest({ id, method }: Message): boolean {
+  return typeof method === "string" && id !== undefined;
+}
+
+export function isResponse({ id, method }: Message): boolean {
+  return method === undefined && id !== undefined;
+}
+
+/** What makes two requests the same: method and params, whatever their `_meta` and the order of members. */
+export function keyOf({ method, params }: Message): string {
+  // Whoever says hello is answered: the recorded client need not be the one that replays.
+  if (method === "initialize") return "initialize";
+  const { _meta, ...rest } = (params ?? {}) as Message;
+  return `${String(method)} ${canonical(rest)}`;
+}
+
+/** JSON with the members of each object in order. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, each: unknown) => {
+    if (typeof each !== "object" || each === null || Array.isArray(each)) return each;
+    return Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+function placeOf(message: Message, open: Map<unknown, Exchange>, all: readonly Exchange[]): Exchange | undefined {
+  if (isResponse(message)) {
+    const exchange = open.get(message["id"]);
+    open.delete(message["id"]);
+    return exchange;
+  }
+  const token = (message["params"] as Message | undefined)?.["progressToken"];
+  const reported = [...open.values()].find(({ request }) => token !== undefined && tokenOf(request) === token);
+  return reported ?? [...open.values()].at(-1) ?? all.at(-1);
+}
+
+/** The token a request asks for progress under. */
+export function tokenOf({ params }: Message): unknown {
+  return ((params as Message | undefined)?.["_meta"] as Message | undefined)?.["progressToken"];
 }

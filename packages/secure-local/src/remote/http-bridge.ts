@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import type { Link } from "@secure-local/mcp/client";
 import { asObject, type Message, type Outlet, PipedServer } from "./piped-server.js";
-import { statelessVersion } from "./wire-headers.js";
+import { statelessVersion } from "./text-link.js";
 
 export interface HttpBridgeOptions {
   /** Makes a link to a new program. */

@@ -7,8 +7,7 @@ import {
   type ResourceTemplateDefinition,
   RpcError,
 } from "@secure-local/mcp/server";
-import { DatabaseError } from "../capabilities/databases/database-error.js";
-import type { Databases, SchemaTable } from "../capabilities/databases/databases.js";
+import { DatabaseError, type Databases, type SchemaTable } from "../capabilities/databases/databases.js";
 
 export const TABLE_TEMPLATE = "db://{database}/schema/{table}";
 

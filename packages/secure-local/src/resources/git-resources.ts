@@ -7,14 +7,12 @@ import {
   type ResourceTemplateDefinition,
   RpcError,
 } from "@secure-local/mcp/server";
-import { FileError } from "../capabilities/files/file-error.js";
+import { FileError, type Files } from "../capabilities/files/files.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
-import type { Files } from "../capabilities/files/files.js";
-import { GitError } from "../capabilities/git/git-error.js";
+import { GitError } from "../capabilities/git/git-folder.js";
 import type { GitContents, GitEntry, GitRepository } from "../capabilities/git/git-repository.js";
 import { gitAddress } from "../capabilities/git/git-uri.js";
-import { fileContents, FOLDER_TYPE } from "./file-contents.js";
-import { completeFolder, completing, firstOf, offered } from "./path-completion.js";
+import { completeFolder, completing, fileContents, firstOf, FOLDER_TYPE, offered } from "./file-resources.js";
 
 export const GIT_TEMPLATE = "git:///{+repository}{?ref,path}";
 

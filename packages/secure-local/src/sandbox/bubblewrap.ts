@@ -1,22 +1,23 @@
 // The wall on Linux: bubblewrap, with a system call filter of our own and limits set from inside.
 import { Buffer } from "node:buffer";
+import { existsSync, lstatSync, readlinkSync } from "node:fs";
 import { firstProgram, type FirstPrograms, RELAY_PORT } from "./first-program.js";
-import { linuxRoot, type LinuxRoot } from "./linux-root.js";
 import { KeptBytes } from "./kept-bytes.js";
-import { certificateEnvironment, proxyEnvironment, socksEnvironment } from "./relayed.js";
-import { commandFilter, seccompFilter } from "./seccomp-filter.js";
-import type { Processor } from "./system-calls.js";
 import {
   BASE_ENVIRONMENT,
+  certificateEnvironment,
   type Feed,
   type Handed,
   homeEnvironment,
   KEPT_HOME,
   type Launch,
+  proxyEnvironment,
   type Reach,
+  socksEnvironment,
   type Wall,
   type WalledCommand,
 } from "./wall.js";
+import { commandFilter, type Processor, seccompFilter } from "./seccomp-filter.js";
 
 /** Where the programs are that make the wall. */
 export interface WallPrograms extends FirstPrograms {
@@ -157,4 +158,45 @@ function bind({ path, at = path, access }: Reach): string[] {
         ? ["--perms", "0000", "--tmpfs", at.slice(0, -1), "--remount-ro", at.slice(0, -1)]
         : ["--ro-bind", "/dev/null", at];
   }
+}
+
+// Finds out which parts of a Linux system a program behind the wall needs to run at all.
+
+/** What of this machine every sandbox sees, as arguments of bubblewrap. */
+interface LinuxRoot {
+  /** System folders and the few files of /etc, all read-only. */
+  readonly mounts: readonly string[];
+  /** Covers what of /proc tells of, or acts on, the whole machine. To be mounted after /proc. */
+  readonly covers: readonly string[];
+}
+
+const FOLDERS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const WHOLE = ["/usr", "/nix/store", "/gnu/store"];
+/** Dynamic linking, certificates, time zone. Nothing that says who uses this machine, and no private keys. */
+const FILES = [
+  "/etc/ld.so.cache",
+  "/etc/alternatives",
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
+  "/etc/ca-certificates",
+  "/etc/pki/tls/certs",
+  "/etc/pki/ca-trust/extracted",
+  "/etc/crypto-policies",
+  "/etc/localtime",
+];
+/** What root outside may write, or read, without any capability. Each costs a start a third of a millisecond. */
+const COVERED = ["/proc/sysrq-trigger", "/proc/keys", "/proc/timer_list"];
+
+function linuxRoot(): LinuxRoot {
+  const mounts = WHOLE.filter(existsSync).flatMap((path) => ["--ro-bind", path, path]);
+  for (const path of FOLDERS) {
+    if (!existsSync(path)) continue;
+    if (lstatSync(path).isSymbolicLink()) mounts.push("--symlink", readlinkSync(path), path);
+    else mounts.push("--ro-bind", path, path);
+  }
+  for (const path of FILES) mounts.push("--ro-bind-try", path, path);
+  // Without this, root's sandboxes could write core_pattern: the kernel asks for the user there, not for a capability.
+  const covers = ["--ro-bind", "/proc/sys", "/proc/sys"];
+  for (const path of COVERED) if (existsSync(path)) covers.push("--ro-bind", "/dev/null", path);
+  return { mounts, covers };
 }

@@ -4,13 +4,13 @@ import { systemClock } from "../capabilities/clock.js";
 import { commandUsages } from "../capabilities/command-usage.js";
 import type { Databases } from "../capabilities/databases/databases.js";
 import { logTail } from "../capabilities/log-tail.js";
-import type { Run } from "../capabilities/run.js";
+import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
-import type { SubjectKind } from "../guard/subject.js";
+import type { SubjectKind } from "../guard/terms.js";
 import type { Policy, WebSearchPolicy } from "../policy/policy.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
 import { codeReview } from "../prompts/code-review.js";
-import type { FileResourceOptions } from "../resources/file-resources.js";
+import { FILE_TEMPLATE, type FileResourceOptions, fileTemplate, folderResource } from "../resources/file-resources.js";
 import { SERVER_INFO_URI, serverInfo } from "../resources/server-info.js";
 import { calculate } from "../tools/calculate/calculate.js";
 import { listCategories } from "../tools/list-categories/list-categories.js";
@@ -22,8 +22,7 @@ import { queryDatabase } from "../tools/query-database/query-database.js";
 import { readFile } from "../tools/read-file/read-file.js";
 import { runCommand } from "../tools/run-command/run-command.js";
 import { searchFiles } from "../tools/search-files/search-files.js";
-import type { ListedTools } from "../tools/search-tools/listed-tool.js";
-import { searchTools } from "../tools/search-tools/search-tools.js";
+import { type ListedTools, searchTools } from "../tools/search-tools/search-tools.js";
 import { searchText } from "../tools/search-text/search-text.js";
 import type { BuiltinTool } from "../tools/tool.js";
 import { duckDuckGo } from "../tools/web-search/duckduckgo.js";
@@ -32,10 +31,16 @@ import { webFetch } from "../tools/web-fetch/web-fetch.js";
 import { webSearch } from "../tools/web-search/web-search.js";
 import { writeFile } from "../tools/write-file/write-file.js";
 import { databaseOffer } from "./database-family.js";
-import { fileOffer } from "./file-family.js";
-import { gitOffer } from "./git-family.js";
 import type { PluginOffer } from "./plugin-offer.js";
 import type { ResourceFamily } from "./resource-family.js";
+import { FileError } from "../capabilities/files/files.js";
+import { FileRules } from "../capabilities/files/file-rules.js";
+import { isFileUri, pathOfUri } from "../capabilities/files/file-uri.js";
+import { plainPath } from "../capabilities/files/plain-path.js";
+import type { Decision } from "../policy/decide.js";
+import { unmetNeed } from "./unmet-need.js";
+import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
+import { GIT_TEMPLATE, gitTemplate } from "../resources/git-resources.js";
 
 export type AnyTool = BuiltinTool<never>;
 export type AnyPrompt = PromptDefinition<Record<string, { readonly description?: string }>>;
@@ -141,4 +146,74 @@ export function familyOf({ templates }: Catalogue, uri: string): ResourceFamily 
 function searchTool({ provider, endpoint }: WebSearchPolicy): AnyTool {
   if (provider === "searxng") return webSearch(searxng({ endpoint: endpoint ?? "" }));
   return webSearch(duckDuckGo(endpoint === undefined ? {} : { endpoint }));
+}
+
+// Joins the files as resources to the policy: which are offered, and what stands against a URI before it is touched.
+
+const RULES = new WeakMap<Policy, FileRules>();
+
+export interface FileOffer {
+  readonly templates: ReadonlyMap<string, ResourceFamily>;
+  readonly resources: readonly (readonly [string, ResourceDefinition])[];
+}
+
+const NOTHING: FileOffer = { templates: new Map(), resources: [] };
+
+/** The template and the folders to begin with; nothing where the policy lets no file be read. */
+export function fileOffer(policy: Policy, options: FileResourceOptions | undefined): FileOffer {
+  if (options === undefined || unmetNeed(policy, ["readable-files"]) !== undefined) return NOTHING;
+  const family: ResourceFamily = { definition: fileTemplate(options), claims: isFileUri, objection: fileObjection };
+  return {
+    templates: new Map([[FILE_TEMPLATE, family]]),
+    resources: rulesOf(policy).folders.map((folder) => folderResource(folder, options)),
+  };
+}
+
+/** By the words of the path alone, so that it is the same whether there is such a file or not. */
+function fileObjection(policy: Policy, uri: string): Decision | undefined {
+  if (uri === FILE_TEMPLATE) return undefined;
+  try {
+    const path = plainPath(pathOfUri(uri));
+    const refusal = rulesOf(policy).judge(path, "read");
+    if (refusal === undefined || rulesOf(policy).judge(path, "list") === undefined) return undefined;
+    return { allowed: false, rule: { text: refusal.rule }, reason: `"${uri}" may not be read. ${refusal.reason}` };
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    return { allowed: false, rule: { text: "built-in rule: only plain file URIs" }, reason: error.message };
+  }
+}
+
+/** The rules of a policy by names alone, made once for each. */
+export function rulesOf(policy: Policy): FileRules {
+  let rules = RULES.get(policy);
+  if (rules === undefined) RULES.set(policy, (rules = FileRules.byName(policy)));
+  return rules;
+}
+
+// Joins git repositories as resources to the policy: whether they are offered, and what stands against a URI before it is touched.
+
+/** The template; nothing where the policy lets no file be read. */
+export function gitOffer(
+  policy: Policy,
+  options: Pick<FileResourceOptions, "files"> | undefined,
+): ReadonlyMap<string, ResourceFamily> {
+  if (options === undefined || unmetNeed(policy, ["readable-files"]) !== undefined) return new Map();
+  return new Map([
+    [GIT_TEMPLATE, { definition: gitTemplate(options.files), claims: isGitUri, objection: gitObjection }],
+  ]);
+}
+
+/** By the words of the address alone: as the file of that name in the work tree. */
+function gitObjection(policy: Policy, uri: string): Decision | undefined {
+  if (uri === GIT_TEMPLATE) return undefined;
+  try {
+    const { repository, path } = gitAddress(uri);
+    const [rules, file] = [rulesOf(policy), plainPath(`${repository}/${path}`)];
+    const refusal = rules.judge(plainPath(repository), "list") ?? rules.judge(file, "read");
+    if (refusal === undefined || rules.judge(file, "list") === undefined) return undefined;
+    return { allowed: false, rule: { text: refusal.rule }, reason: `"${uri}" may not be read. ${refusal.reason}` };
+  } catch (error) {
+    if (!(error instanceof FileError)) throw error;
+    return { allowed: false, rule: { text: "built-in rule: only plain git URIs" }, reason: error.message };
+  }
 }

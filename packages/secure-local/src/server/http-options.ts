@@ -1,11 +1,23 @@
 // What the product asks of the library's HTTP endpoint: door, pages, rate and pings.
-import type { HttpServing, HttpStats, ServeHttpOptions } from "@secure-local/mcp/http";
+import type {
+  HttpAuthorization,
+  HttpPage,
+  HttpPageReply,
+  HttpServing,
+  HttpStats,
+  ServeHttpOptions,
+} from "@secure-local/mcp/http";
+import {
+  type Authenticator,
+  type AuthOutcome,
+  type AuthRequest,
+  staticTokenAuthenticator,
+} from "@secure-local/mcp/auth";
 import type { AuditSink } from "../audit/audit-event.js";
-import type { Metrics } from "../observe/metrics.js";
-import { httpDoor } from "./http-door.js";
-import { httpPages } from "./http-pages.js";
-import { httpRoom } from "./http-room.js";
-import type { MemoryGate } from "./memory-gate.js";
+import type { Load, Metrics } from "../observe/metrics.js";
+import { httpRoom, type MemoryGate } from "./memory-gate.js";
+import { SlidingWindow } from "../guard/rate-limits.js";
+import { PROMETHEUS_TYPE } from "../observe/prometheus-text.js";
 
 /** How many seconds' worth of requests may come at once: a client that starts up lists and reads all it can. */
 const BURST_SECONDS = 10;
@@ -51,4 +63,92 @@ export function httpOptions({
       ? { authenticate: (head) => gate.refusal(head) }
       : { authorization: httpDoor({ token, audit, onRefused, gate }) }),
   };
+}
+
+// Lets in over HTTP whoever has the one token of this server, and records who had not.
+
+/** Who has the token: the person who started the server. Handlers and the audit log know callers by this name. */
+const OWNER = "owner";
+
+/** Refusals recorded a minute: enough to see an attack, too few to fill a disk with. */
+const RECORDS = 60;
+
+interface HttpDoorOptions {
+  readonly token: string;
+  readonly audit: AuditSink;
+  /** Told of every request without the token. */
+  readonly onRefused: () => void;
+  /** Asked about whoever has it. */
+  readonly gate: Pick<MemoryGate, "refusal">;
+}
+
+/** Every request without the token is told to `onRefused`, and so many a minute are one record each in the audit log. */
+export function httpDoor({ token, audit, onRefused, gate }: HttpDoorOptions): HttpAuthorization {
+  const window = new SlidingWindow();
+  return {
+    authenticator: behind(gate, staticTokenAuthenticator([{ token, principal: OWNER }])),
+    onRefused({ status, message }, { path }) {
+      if (status === NO_ROOM) return;
+      onRefused();
+      if (window.take(RECORDS, performance.now()) === 0) void record(audit, path, message);
+    },
+  };
+}
+
+/** Of a refusal that has nothing to do with the token. */
+const NO_ROOM = 503;
+
+/** Strangers hear that they are strangers, whatever else there is to say. */
+function behind(gate: HttpDoorOptions["gate"], tokens: Authenticator): Authenticator {
+  const judge = (request: AuthRequest, outcome: AuthOutcome): AuthOutcome => {
+    const refusal = outcome.ok ? gate.refusal(request) : undefined;
+    if (refusal === undefined) return outcome;
+    const { text, ...answer } = refusal;
+    return { ok: false, ...answer, challenge: "", error: "temporarily_unavailable", message: text };
+  };
+  return {
+    authenticate(request) {
+      const outcome = tokens.authenticate(request);
+      return outcome instanceof Promise ? outcome.then((later) => judge(request, later)) : judge(request, outcome);
+    },
+  };
+}
+
+/** Nobody waits for this record: the request is refused whether or not the log can take it. */
+function record(audit: AuditSink, path: string, reason: string): Promise<void> {
+  const decision = { allowed: false, rule: "serve: bearer token" };
+  return audit
+    .record({ kind: "denied", outcome: "unauthorized", decision, detail: { path, reason } })
+    .catch(() => undefined);
+}
+
+// The pages beside the HTTP endpoint: health for supervisors, metrics for Prometheus.
+
+interface HttpPagesOptions {
+  readonly audit: Pick<AuditSink, "failure">;
+  readonly metrics: Metrics;
+  readonly load: () => Load;
+  readonly gate: { readonly short: boolean };
+}
+
+/** `/healthz` tells everybody, and no more than that; `/metrics` only whoever may call. */
+function httpPages({ audit, metrics, load, gate }: HttpPagesOptions): Readonly<Record<string, HttpPage>> {
+  const measured = { "content-type": PROMETHEUS_TYPE, "cache-control": "no-store" };
+  return {
+    "/healthz": {
+      open: true,
+      respond: () => (audit.failure !== undefined ? NO_LOG : gate.short ? NO_MEMORY : HEALTHY),
+    },
+    "/metrics": { respond: () => ({ status: 200, headers: measured, body: metrics.text(load(), audit) }) },
+  };
+}
+
+const HEALTHY = health(200, { status: "ok" });
+/** Calls are refused while they cannot be recorded; what is wrong with the log is told by the calls. */
+const NO_LOG = health(503, { status: "degraded", reason: "the audit log cannot be written" });
+const NO_MEMORY = health(503, { status: "degraded", reason: "memory is short" });
+
+function health(status: number, body: object): HttpPageReply {
+  const headers = { "content-type": "application/json", "cache-control": "no-store" };
+  return { status, headers, body: JSON.stringify(body) };
 }

@@ -1,12 +1,12 @@
 // The plugins of the policy, loaded with the first policy that names some: most name none, and all want to start fast.
 import type { AuditSink } from "../audit/audit-event.js";
-import { replaceKnown } from "../audit/known-secrets.js";
+import { replaceKnown } from "../audit/secret-shapes.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Policy } from "../policy/policy.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { StartedCommand } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
-import type { SharedPowers } from "../tools/tool-definition.js";
+import type { SharedPowers } from "../tools/tool.js";
 import type { BuiltInNames } from "./plugin-names.js";
 import type { PluginOffer } from "./plugin-offer.js";
 import { learnSecret } from "./remember-secrets.js";

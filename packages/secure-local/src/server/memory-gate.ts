@@ -1,7 +1,67 @@
 // Lets calls in as memory allows: begins no more at once than there is room for, and refuses for now while memory is short.
+import { getHeapStatistics } from "node:v8";
+import { readFileSync } from "node:fs";
+import { totalmem } from "node:os";
 import { ErrorCode } from "@secure-local/mcp/jsonrpc";
 import { type Answer, type Middleware, type Next, RpcError } from "@secure-local/mcp/server";
-import { LOOK_MS, type MemoryWatch } from "./memory-watch.js";
+import type { ServeHttpOptions } from "@secure-local/mcp/http";
+
+// Knows how much memory is left to this process, looking only when it is asked and no more than ten times a second.
+
+/** From this share of what there is on, memory is short: what is under way needs the rest. */
+const SHORT_SHARE = 0.85;
+/** A look costs some microseconds; what calls take shows within this time. */
+export const LOOK_MS = 100;
+
+/** Bytes. */
+interface MemoryReading {
+  readonly resident: number;
+  readonly heap: number;
+  /** What the engine gives up at. */
+  readonly heapLimit: number;
+}
+
+interface MemoryWatchOptions {
+  /** Bytes this process may use in all. */
+  readonly limit: number;
+  readonly read?: () => MemoryReading;
+  /** Monotonic milliseconds. */
+  readonly now?: () => number;
+}
+
+export class MemoryWatch {
+  readonly #limit: number;
+  readonly #read: () => MemoryReading;
+  readonly #now: () => number;
+  #lookedAt = -Infinity;
+  #room = 0;
+
+  constructor({ limit, read = ofThisProcess, now = () => performance.now() }: MemoryWatchOptions) {
+    this.#limit = limit;
+    this.#read = read;
+    this.#now = now;
+  }
+
+  /** Bytes until memory is short, by whichever bound is nearer; negative while it is. */
+  get room(): number {
+    const now = this.#now();
+    if (now - this.#lookedAt >= LOOK_MS) {
+      this.#lookedAt = now;
+      const { resident, heap, heapLimit } = this.#read();
+      this.#room = Math.min(this.#limit * SHORT_SHARE - resident, heapLimit * SHORT_SHARE - heap);
+    }
+    return this.#room;
+  }
+
+  get short(): boolean {
+    return this.room < 0;
+  }
+}
+
+function ofThisProcess(): MemoryReading {
+  const { used_heap_size: heap, heap_size_limit: heapLimit } = getHeapStatistics();
+  return { resident: process.memoryUsage.rss(), heap, heapLimit };
+}
 
 /** What one call may take: the longest file that is read, as bytes, as text and as lines. Most take a thousandth of it. */
 const CALL_BYTES = 32 * 1024 * 1024;
@@ -47,7 +107,7 @@ interface Waiting {
   readonly settle: (span: number | undefined) => void;
 }
 
-export interface MemoryGateOptions {
+interface MemoryGateOptions {
   readonly watch: Pick<MemoryWatch, "room" | "short">;
   /** Told of every refusal. */
   readonly onRefused: () => void;
@@ -175,4 +235,61 @@ function busyLoop(): () => boolean {
     last = now;
     return utilization > BUSY_SHARE;
   };
+}
+
+// How much of this machine HTTP clients may take together, so that what the server itself needs is left.
+
+type Room = Required<Pick<NonNullable<ServeHttpOptions["limits"]>, "bodyBytes" | "connections">>;
+
+/**
+ * The share of memory that large request bodies may have. A body takes some ten times its length while it is served, so
+ * this leaves most of the memory to everything else.
+ */
+const BODY_SHARE = 1 / 32;
+/** The longest messages, two at a time, are served on any machine; more than sixty-four on none. */
+const LEAST_BODY_BYTES = 8 * 1024 * 1024;
+const MOST_BODY_BYTES = 256 * 1024 * 1024;
+/** The library's own bound. */
+const MOST_CONNECTIONS = 10_000;
+/** Open files kept for the log, files, databases, plugins and commands: at least so many, and this share. */
+const LEAST_RESERVE = 64;
+const RESERVE_SHARE = 1 / 4;
+
+interface Machine {
+  /** Bytes this process may use. */
+  readonly memory: number;
+  /** Files and sockets this process may have open; undefined where the system does not tell. */
+  readonly openFiles: number | undefined;
+}
+
+/** @param machine What it is run on; looked up when absent. */
+export function httpRoom({ memory, openFiles = Infinity }: Machine = thisMachine()): Room {
+  const share = Math.floor(memory * BODY_SHARE);
+  const reserve = Math.max(LEAST_RESERVE, Math.ceil(openFiles * RESERVE_SHARE));
+  return {
+    bodyBytes: Math.max(LEAST_BODY_BYTES, Math.min(share, MOST_BODY_BYTES)),
+    connections:
+      openFiles === Infinity ? MOST_CONNECTIONS : Math.max(1, Math.min(openFiles - reserve, MOST_CONNECTIONS)),
+  };
+}
+
+function thisMachine(): Machine {
+  return { memory: memoryLimit(), openFiles: openFilesLimit() };
+}
+
+/** Bytes this process may use: what its control group has, or all of the machine's. */
+export function memoryLimit(): number {
+  // 0 where nothing is known, and more than there is where there is no limit.
+  return Math.min(process.constrainedMemory() || Infinity, totalmem());
+}
+
+/** Linux tells; elsewhere nobody is asked, since it would cost a process. */
+function openFilesLimit(): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  try {
+    const soft = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1"))?.[1];
+    return soft === undefined ? undefined : Number(soft);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,16 +1,30 @@
 // Keeps what a server has registered equal to what the policy in force allows.
-import type { Registration, Server } from "@secure-local/mcp/server";
-import type { SubjectKind } from "../guard/subject.js";
+import {
+  type Context,
+  type JsonSchema,
+  type Registration,
+  result,
+  type Server,
+  type ToolDefinition,
+} from "@secure-local/mcp/server";
+import type { SubjectKind } from "../guard/terms.js";
 import type { Flow } from "../guard/taints.js";
-import { type Decision, decide } from "../policy/decide.js";
-import type { Policy } from "../policy/policy.js";
-import { type SharedPowers, toolDefinition } from "../tools/tool-definition.js";
-import { type AnyPrompt, type AnyTool, type Catalogue, has } from "./catalogue.js";
-import { cleanListing } from "./clean-listing.js";
-import { type FlowSubject, flowOf } from "./flow-of.js";
-import { objection } from "./objection.js";
+import { decide, type Decision, deniedElsewhere } from "../policy/decide.js";
+import type { NetworkPolicy, PluginGrant, Policy } from "../policy/policy.js";
+import { type SharedPowers, toolDefinition, type ToolNeed } from "../tools/tool.js";
+import { type AnyPrompt, type AnyTool, type Catalogue, familyOf, has, withheldReason } from "./catalogue.js";
 import { unmetNeed } from "./unmet-need.js";
-import { type Consent, withConsent } from "./with-consent.js";
+import { cleanValue } from "../guard/cleaning/clean-result.js";
+import { cleanText } from "../guard/cleaning/clean-text.js";
+import { SERVER_INFO_URI } from "../resources/server-info.js";
+import { isFileUri, pathOfUri, uriOfPath } from "../capabilities/files/file-uri.js";
+import { leadsTo } from "../capabilities/files/leads-to.js";
+import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
+import type { Rule } from "../policy/rule.js";
+import type { AuditEvent } from "../audit/audit-event.js";
+import type { PluginReview } from "./plugin-reviews.js";
+import type { AskedCall, NotApproved } from "../guard/approvals/approvals.js";
+import { RULE_META } from "../guard/conclusion.js";
 
 /** One registration and the listing it was made with. */
 interface Offered {
@@ -26,7 +40,7 @@ interface Item {
   register(): Registration;
 }
 
-export interface OfferOptions {
+interface OfferOptions {
   readonly powers: SharedPowers;
   readonly catalogue: Catalogue;
   /** Asked before each call of a tool is run. */
@@ -148,4 +162,215 @@ export class Offer {
       run: (args, context) => (this.#catalogue.prompts.get(name) ?? prompt).run(args, context),
     });
   }
+}
+
+// Cleans what a list shows of a tool: its title, its description and its schemas are read by models like any answer.
+
+type Definition = ToolDefinition<JsonSchema, JsonSchema | undefined>;
+
+/** Bytes of one description or schema: no honest one is longer, and it is read with every question. */
+const LIMITS = { textBytes: 32_768, resultBytes: 262_144 };
+
+/** The same texts stay the same. */
+function cleanListing(definition: Definition): Definition {
+  const { title, description, input, output } = definition;
+  return {
+    ...definition,
+    ...(title === undefined ? {} : { title: cleanText(title, LIMITS) }),
+    ...(description === undefined ? {} : { description: cleanText(description, LIMITS) }),
+    ...(input === undefined ? {} : { input: cleanValue(input, LIMITS) }),
+    ...(output === undefined ? {} : { output: cleanValue(output, LIMITS) }),
+  };
+}
+
+// Says what goes through a tool, prompt or resource under a policy: whether it reads private data, brings in strangers' texts, sends out.
+
+const NOTHING: Flow = Object.freeze({ untrusted: false, private: false, sends: false });
+const READS_PRIVATE: ReadonlySet<ToolNeed> = new Set(["readable-files", "databases", "fillable-databases", "commands"]);
+
+export interface FlowSubject {
+  readonly kind: SubjectKind;
+  readonly name: string;
+  /** Arguments of the call, where they are known. */
+  readonly arguments?: unknown;
+}
+
+/** Pure. What is not known counts as what could be worst. */
+export function flowOf(policy: Policy, catalogue: Catalogue, subject: FlowSubject): Flow {
+  const owner = catalogue.owners.get(`${subject.kind} ${subject.name}`);
+  if (owner !== undefined) return pluginFlow(policy, policy.plugins.load.get(owner));
+  if (subject.kind === "prompt") return promptFlow(subject.name);
+  if (subject.kind === "resource") return subject.name === SERVER_INFO_URI ? NOTHING : { ...NOTHING, private: true };
+  return toolFlow(policy, catalogue, subject);
+}
+
+/** A log holds what strangers made it write. */
+function promptFlow(name: string): Flow {
+  return name === "analyze_logs" ? { untrusted: true, private: true, sends: false } : NOTHING;
+}
+
+/** Whatever it says of itself: its texts are a stranger's, and it reads and sends what it was granted. */
+function pluginFlow(policy: Policy, grant: PluginGrant | undefined): Flow {
+  const walled = policy.sandbox.mode !== "none";
+  if (grant === undefined || !walled) return { untrusted: true, private: true, sends: true };
+  const { allowed, readable } = grant.filesystem;
+  const sends = reaches(grant.network) || grant.commands.some((name) => commandSends(policy, name));
+  const reads = allowed.rules.length + readable.rules.length > 0 || grant.commands.length > 0;
+  return { untrusted: true, private: reads, sends };
+}
+
+function toolFlow(policy: Policy, { tools }: Catalogue, { name, arguments: args }: FlowSubject): Flow {
+  const tool = tools.get(name);
+  if (tool === undefined) return NOTHING;
+  const needs = tool.needs ?? [];
+  const reads = needs.some((need) => READS_PRIVATE.has(need));
+  if (needs.includes("commands")) {
+    const sends = commandSends(policy, commandIn(args));
+    return { untrusted: sends, private: reads, sends };
+  }
+  const sends = needs.includes("network");
+  return { untrusted: sends || tool.annotations.openWorldHint, private: reads, sends };
+}
+
+function commandIn(args: unknown): string | undefined {
+  const command =
+    typeof args === "object" && args !== null ? (args as Readonly<Record<string, unknown>>)["command"] : undefined;
+  return typeof command === "string" ? command : undefined;
+}
+
+/** Without a name: whether any command may. */
+function commandSends(policy: Policy, name: string | undefined): boolean {
+  if (policy.sandbox.mode === "none") return true;
+  const allowed = [...policy.commands.allowed.values()];
+  const named = allowed.filter((command) => command.name === name);
+  return (named.length > 0 ? named : allowed).some(({ network }) => reaches(network));
+}
+
+function reaches({ offline, allowedEndpoints, allowedRanges }: NetworkPolicy): boolean {
+  return offline === undefined && allowedEndpoints.rules.length + allowedRanges.rules.length > 0;
+}
+
+// What stands against a tool or resource that exists and whose name the policy allows.
+
+/** The operator sees why, and what to do, with `plugins list`. */
+const QUARANTINE: Rule = Object.freeze({ text: "quarantine of plugins" });
+const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });
+
+/** A refusal, or undefined when nothing does: a tool has nothing to work on, a file is out of reach. */
+function objection(
+  policy: Policy,
+  catalogue: Catalogue,
+  { kind, name }: { readonly kind: SubjectKind; readonly name: string },
+): Decision | undefined {
+  const withheld = withheldReason(catalogue, kind, name);
+  if (withheld !== undefined)
+    return { allowed: false, rule: QUARANTINE, reason: `The ${kind} ${name} is withheld: ${withheld}.` };
+  if (kind === "resource") return linkedDenial(policy, name) ?? familyOf(catalogue, name)?.objection?.(policy, name);
+  const reason = kind === "tool" ? unmetNeed(policy, catalogue.tools.get(name)?.needs) : undefined;
+  return reason === undefined ? undefined : { allowed: false, rule: DEFAULT_DENY, reason };
+}
+
+const UNTOLD: Rule = Object.freeze({ text: "built-in rule: denials hold for what a URI leads to" });
+
+/** A file or repository is denied by each of its names, whatever links the URI goes by. */
+function linkedDenial(policy: Policy, uri: string): Decision | undefined {
+  const scheme = isFileUri(uri) ? "file:" : isGitUri(uri) ? "git:" : undefined;
+  if (scheme === undefined || uri.includes("{")) return undefined;
+  const patterns = policy.resources.denied.rules.map(({ pattern }) => pattern);
+  const folders = patterns.filter((pattern) => pattern.startsWith(`${scheme}//`)).flatMap(folderOf);
+  if (folders.length === 0) return undefined;
+  let names: readonly string[] | undefined;
+  try {
+    names = leadsTo(scheme === "git:" ? gitAddress(uri).repository : pathOfUri(uri), folders)?.names;
+  } catch {
+    // Whoever reads it says what is wrong with it.
+    return undefined;
+  }
+  if (names === undefined)
+    return { allowed: false, rule: UNTOLD, reason: `What the resource "${uri}" leads to cannot be told.` };
+  const rest = /[?#].*$/s.exec(uri)?.[0] ?? "";
+  const others = names.map((name) => uriOfPath(name).replace(/^file:/, scheme) + rest);
+  return deniedElsewhere(policy, uri, others);
+}
+
+/** The folder that a denied URI, or the beginning of one, stands in, and the thing itself. */
+function folderOf(pattern: string): string[] {
+  const path = pattern.replace(/^\w+:\/\/(?:localhost)?/, "").replace(/[?#].*$/s, "");
+  try {
+    const whole = decodeURIComponent(path.replace(/\*$/, ""));
+    const folder = whole.slice(0, whole.lastIndexOf("/")) || "/";
+    return path.endsWith("*") ? [folder] : [whole, folder];
+  } catch {
+    return [path];
+  }
+}
+
+// Tells the audit log and the operator what of each plugin is withheld, once for each different answer.
+
+export class Quarantines {
+  readonly #told = new Map<string, string>();
+
+  /** The records of what is withheld now and was not told yet, and lines for the operator. */
+  news(reviews: readonly PluginReview[]): { readonly events: AuditEvent[]; readonly lines: readonly string[] } {
+    const fresh = reviews.filter((review) => {
+      const text = JSON.stringify(recordOf(review).detail);
+      if (this.#told.get(review.plugin) === text) return false;
+      this.#told.set(review.plugin, text);
+      return review.withheld.size > 0 || review.findings.length > 0;
+    });
+    return { events: fresh.map(recordOf), lines: fresh.flatMap(linesOf) };
+  }
+}
+
+/** One line a plugin. */
+function linesOf({ plugin, withheld }: PluginReview): string[] {
+  const [first, ...more] = withheld;
+  if (first === undefined) return [];
+  const rest = more.length === 0 ? "" : `; and ${more.length} more, see mcp-secure-local plugins list`;
+  return [`plugin ${plugin}: ${first[0]} is withheld: ${first[1]}${rest}`];
+}
+
+function recordOf({ plugin, withheld, findings, changes }: PluginReview): AuditEvent {
+  return {
+    kind: "plugins.quarantined",
+    tool: plugin,
+    outcome: withheld.size > 0 ? "denied" : "reported",
+    detail: {
+      withheld: Object.fromEntries(withheld),
+      findings: findings.map(({ id, tier, kind, item, at, excerpt }) => ({
+        id,
+        tier,
+        item: `${kind} ${item}`,
+        at,
+        excerpt,
+      })),
+      changes,
+    },
+  };
+}
+
+// Puts the question for a person's consent right before the handler of a tool.
+
+/** Undefined when the call may run. */
+type Consent = (call: AskedCall) => Promise<NotApproved | undefined> | undefined;
+
+/**
+ * The definition with a handler that asks first. Here the arguments are checked and complete, and the question works in
+ * every era: the handler is what is parked.
+ */
+function withConsent({ name, annotations }: AnyTool, definition: Definition, consent: Consent): Definition {
+  const destructive = annotations.destructiveHint && !annotations.readOnlyHint;
+  const run = definition.run;
+  return {
+    ...definition,
+    run(args: unknown, ctx: Context) {
+      const asked = consent({ ctx, tool: name, destructive, arguments: args });
+      if (asked === undefined) return run(args, ctx);
+      return asked.then((refused) => (refused === undefined ? run(args, ctx) : refusal(refused)));
+    },
+  };
+}
+
+function refusal({ text, rule }: NotApproved): ReturnType<typeof result> {
+  return result({ content: [text], isError: true, _meta: { [RULE_META]: rule } });
 }

@@ -11,19 +11,19 @@ import {
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import type { Plugin } from "../plugins/plugin.js";
-import { readAnswer, type ReadAnswer } from "../plugins/plugin-answer.js";
-import type {
-  DescribedPrompt,
-  DescribedResource,
-  DescribedTool,
-  PluginDescription,
+import {
+  type DescribedPrompt,
+  type DescribedResource,
+  type DescribedTool,
+  type PluginDescription,
+  readAnswer,
+  type ReadAnswer,
 } from "../plugins/plugin-description.js";
 import { PluginError } from "../plugins/plugin-error.js";
-import type { BuiltinTool, ToolAnswer } from "../tools/tool.js";
+import type { BuiltinTool, SharedPowers, ToolAnswer } from "../tools/tool.js";
 import type { Act, Leave } from "../capabilities/leave.js";
 import type { AskLeave, PluginAct } from "../plugins/plugin-powers.js";
 import type { CallOptions } from "../plugins/plugin-process.js";
-import type { SharedPowers } from "../tools/tool-definition.js";
 import { ownName } from "./plugin-items.js";
 import type { PluginReview } from "./plugin-reviews.js";
 

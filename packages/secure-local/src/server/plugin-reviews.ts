@@ -1,16 +1,13 @@
 // Reviews what plugins offer before anybody is offered it: what its texts try to do, and what changed since it was approved.
 import { type Change, driftOf, type Items } from "../inspection/drift.js";
-import type { Finding } from "../inspection/finding.js";
+import type { Finding, Peer } from "../inspection/finding.js";
 import { inspectOffering } from "../inspection/inspect.js";
-import type { Peer } from "../inspection/offering.js";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 import type { StartedContent } from "../plugins/plugin.js";
-import type { PluginGrant } from "../policy/plugins-policy.js";
-import type { Policy } from "../policy/policy.js";
-import { KeptLock, type LockInForce, type LockNews } from "./kept-lock.js";
+import type { PluginGrant, Policy } from "../policy/policy.js";
+import { KeptLock, launchOf, type LockInForce, type LockNews } from "./kept-lock.js";
 import { itemsOf, offeringOf } from "./plugin-items.js";
 import { type BuiltInNames, misnamed, type Misnamed } from "./plugin-names.js";
-import { launchOf } from "./plugin-launch.js";
 import type { LockedPlugin } from "./plugin-lock.js";
 
 export interface PluginReview {

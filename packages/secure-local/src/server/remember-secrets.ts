@@ -1,8 +1,7 @@
 // Learns the values of the secrets a policy names, so that no answer and no record ever holds one.
 import { readFileSync, statSync } from "node:fs";
-import { rememberSecret, spellingsOf } from "../audit/known-secrets.js";
-import type { SecretPolicy } from "../policy/data-policy.js";
-import type { Policy } from "../policy/policy.js";
+import { rememberSecret, spellingsOf } from "../audit/secret-shapes.js";
+import type { Policy, SecretPolicy } from "../policy/policy.js";
 
 /** A key or a token; a file of any other size is something else. */
 const MAX_BYTES = 64 * 1024;

@@ -3,23 +3,19 @@ import { type LoggingLevel, type Middleware, Server } from "@secure-local/mcp/se
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
-import type { Desk } from "../guard/approvals/desk.js";
+import type { Desk } from "../guard/approvals/terminal-desk.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Guard, type GuardOptions } from "../guard/guard.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { Policy } from "../policy/policy.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
-import type { SharedPowers } from "../tools/tool-definition.js";
+import type { SharedPowers } from "../tools/tool.js";
 import { unwatchedSchemas } from "./database-family.js";
-import { lazyDatabases } from "./lazy-databases.js";
-import { lazyFetch } from "./lazy-fetch.js";
-import { lazyFileSystem } from "./lazy-file-system.js";
+import { lazyDatabases, lazyFetch, lazyFileSystem, lazyRun } from "./lazy-parts.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
-import { lazyRun } from "./lazy-run.js";
-import { Offer } from "./offer.js";
+import { Offer, Quarantines } from "./offer.js";
 import type { PluginReview } from "./plugin-reviews.js";
-import { Quarantines } from "./quarantines.js";
 import { rememberSecrets } from "./remember-secrets.js";
 
 export const SERVER_NAME = "mcp-secure-local";

@@ -1,6 +1,5 @@
 // Says what the policy lacks for a tool to be of any use.
-import type { Policy } from "../policy/policy.js";
-import type { FilesystemPolicy, NetworkPolicy } from "../policy/reach-policy.js";
+import type { FilesystemPolicy, NetworkPolicy, Policy } from "../policy/policy.js";
 import type { ToolNeed } from "../tools/tool.js";
 
 /** What is lacking and which key of the policy gives it; undefined when nothing is. */

@@ -1,7 +1,7 @@
 // Consent: what is asked, who is asked, and that nothing but the very call that was shown is ever run.
 import { describe, expect, it } from "vitest";
 import type { Caller } from "@secure-local/mcp/server";
-import { Grants } from "../../src/guard/approvals/grants.js";
+import { Grants } from "../../src/guard/approvals/approvals.js";
 import { textOf } from "../guard/guarded-server.js";
 import {
   APPROVE,

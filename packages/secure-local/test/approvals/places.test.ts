@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { leadsTo } from "../../src/capabilities/files/leads-to.js";
-import { approvalNeed } from "../../src/policy/approval-need.js";
+import { approvalNeed } from "../../src/policy/decide-command.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { textOf } from "../guard/guarded-server.js";
 import { approvingServer, erase, person, yes } from "./approving-server.js";

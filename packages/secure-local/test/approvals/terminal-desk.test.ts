@@ -4,11 +4,9 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answerOne } from "../../src/cli/approve-command.js";
-import { ApprovalsInbox } from "../../src/cli/approvals-inbox.js";
-import type { Question, Reply } from "../../src/guard/approvals/desk.js";
+import { answerOne, ApprovalsInbox } from "../../src/cli/approve-command.js";
+import { type Question, type Reply, TerminalDesk } from "../../src/guard/approvals/terminal-desk.js";
 import { digestOfText, MAX_LINE, written } from "../../src/guard/approvals/desk-message.js";
-import { TerminalDesk } from "../../src/guard/approvals/terminal-desk.js";
 
 const QUESTION: Question = {
   id: "ab12cd34",

@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { AuditError } from "../../src/audit/audit-error.js";
+import { AuditError } from "../../src/audit/audit-event.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { existingLogs } from "../../src/audit/log-lock.js";
 import { makeFolder } from "../../src/audit/make-folder.js";

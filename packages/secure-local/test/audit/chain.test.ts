@@ -1,6 +1,6 @@
 // The time in a record, which is written without the tables of time zones that `toISOString` loads.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { GENESIS, lineBody } from "../../src/audit/chain.js";
+import { GENESIS, lineBody } from "../../src/audit/event-text.js";
 
 afterEach(() => vi.restoreAllMocks());
 

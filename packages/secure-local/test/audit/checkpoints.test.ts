@@ -7,7 +7,7 @@ import { AuditLog } from "../../src/audit/audit-log.js";
 import { publicKeyPath } from "../../src/audit/checkpoint.js";
 import { checkpointKey } from "../../src/audit/checkpoint-key.js";
 import { CheckpointWriter } from "../../src/audit/checkpoint-writer.js";
-import { headPath } from "../../src/audit/log-head.js";
+import { headPath } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { temporaryFolder } from "./temporary-folder.js";
 

@@ -1,5 +1,5 @@
 // Logs as a forger leaves them who knows how records are sealed: every change of lines, with hashes made to fit so far.
-import { bodyHash, GENESIS, sealText } from "../../src/audit/chain.js";
+import { bodyHash, GENESIS, sealText } from "../../src/audit/event-text.js";
 
 /** One line, taken apart. `changed`: the forger had it in hand. */
 interface Line {

@@ -2,11 +2,9 @@
 import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { AuditLog } from "../../src/audit/audit-log.js";
-import { headPath } from "../../src/audit/log-head.js";
+import { AuditLog, readTail } from "../../src/audit/audit-log.js";
+import { headPath, openLogFile } from "../../src/audit/log-file.js";
 import { journalledAfter, journalPath, openJournal, readJournal } from "../../src/audit/log-journal.js";
-import { openLogFile } from "../../src/audit/log-file.js";
-import { readTail } from "../../src/audit/log-tail.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { temporaryFolder } from "./temporary-folder.js";

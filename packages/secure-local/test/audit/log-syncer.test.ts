@@ -1,7 +1,7 @@
 // Which way a record gets onto the disk: the journal for a few on a quick disk, the log itself for the rest.
 import { describe, expect, it } from "vitest";
 import type { Journal } from "../../src/audit/log-journal.js";
-import { LogSyncer } from "../../src/audit/log-syncer.js";
+import { LogSyncer } from "../../src/audit/log-writer.js";
 import { systemError } from "./failing-file.js";
 
 const RECORD = Buffer.from("record\n");

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 
 /** What the log holds for an event, as text and parsed. */

@@ -3,8 +3,7 @@ import * as fs from "node:fs";
 import { basename, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { AuditLog, type AuditLogOptions } from "../../src/audit/audit-log.js";
-import { archivesOf } from "../../src/audit/log-archive.js";
-import { openLogFile } from "../../src/audit/log-file.js";
+import { archivesOf, openLogFile } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { temporaryFolder } from "./temporary-folder.js";
 

@@ -2,7 +2,7 @@
 import { BlockList, isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nonPublicClass } from "../../src/capabilities/address-class.js";
+import { nonPublicClass } from "../../src/capabilities/resolve.js";
 import { parseIp } from "../../src/capabilities/ip-address.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 

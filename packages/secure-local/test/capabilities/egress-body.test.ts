@@ -3,12 +3,12 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { connect, type AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
+import type { DecideEgress } from "../../src/capabilities/egress-target.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { createFetch, type PolicyFetch } from "../../src/capabilities/fetch.js";
 import { SecretBroker } from "../../src/capabilities/secret-broker.js";
 import { MAX_BODY_BYTES } from "../../src/capabilities/secret-exchange.js";
-import { spellingsOf } from "../../src/audit/known-secrets.js";
+import { spellingsOf } from "../../src/audit/secret-shapes.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 
 const VALUE = 'va"lue & more/+\nend';

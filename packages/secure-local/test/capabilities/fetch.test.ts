@@ -6,7 +6,7 @@ import { brotliCompressSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { refusingPort } from "../../../mcp/test/support/refusing-port.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
-import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
+import type { DecideEgress } from "../../src/capabilities/egress-target.js";
 import { createFetch, type FetchOptions } from "../../src/capabilities/fetch.js";
 import type { FetchError } from "../../src/capabilities/fetch-error.js";
 

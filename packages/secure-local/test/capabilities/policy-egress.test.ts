@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createFetch } from "../../src/capabilities/fetch.js";
 import { policyEgress } from "../../src/capabilities/policy-egress.js";
-import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 
 const TEXT = `

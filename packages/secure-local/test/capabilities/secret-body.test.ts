@@ -1,8 +1,7 @@
 // Secrets in bodies: where a value is put, what it cannot break out of, and what is left as it is.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MAX_BODY_BYTES, SecretExchange, type SecretMember } from "../../src/capabilities/secret-exchange.js";
-import { bodyKind } from "../../src/capabilities/secret-body.js";
+import { bodyKind, MAX_BODY_BYTES, SecretExchange, type SecretMember } from "../../src/capabilities/secret-exchange.js";
 
 const MARK = `placeholder_${"0a".repeat(20)}`;
 const JSON_TYPE = { "content-type": "application/json" };

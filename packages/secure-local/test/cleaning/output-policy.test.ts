@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { AnyTool } from "../../src/server/catalogue.js";
 import { SecureServer } from "../../src/server/secure-server.js";

@@ -1,9 +1,8 @@
 // A server's questions at the terminal: every kind of field, pages, and people who go away.
 import type { ElicitRequest } from "@secure-local/mcp/client";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { askForm } from "../../src/cli/remote/ask-form.js";
-import { type Field, readField } from "../../src/cli/remote/form-field.js";
-import { progressLine, progressText } from "../../src/cli/remote/progress-line.js";
+import { askForm, type Field, readField } from "../../src/cli/remote/with-client.js";
+import { progressLine, progressText } from "../../src/cli/remote/remote-call.js";
 
 type Form = Extract<ElicitRequest, { mode: "form" }>;
 type Schema = Field["schema"];

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
-import { archivesOf } from "../../src/audit/log-archive.js";
+import { archivesOf } from "../../src/audit/log-file.js";
 import { auditKeeper, logPlaces, openAudit } from "../../src/cli/open-audit.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";

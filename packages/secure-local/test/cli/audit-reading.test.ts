@@ -3,12 +3,9 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { archivesOf } from "../../src/audit/log-archive.js";
-import { auditQuery } from "../../src/cli/audit-query.js";
-import { auditTail } from "../../src/cli/audit-tail.js";
+import { archivesOf } from "../../src/audit/log-file.js";
+import { auditQuery, auditTail, jsonLine, recordFilter, tableRow } from "../../src/cli/audit-command.js";
 import { readCommandLine } from "../../src/cli/command-line.js";
-import { recordFilter } from "../../src/cli/record-filter.js";
-import { jsonLine, tableRow } from "../../src/cli/record-line.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
 const NOW = Date.parse("2026-06-15T12:00:00Z");

@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { endText } from "../../src/plugins/plugin-end.js";
+import { endText } from "../../src/plugins/plugin-process.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { hasWall } from "../sandbox/walls.js";
 import { type Ran, run } from "./command.js";

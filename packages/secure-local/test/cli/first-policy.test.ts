@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { askWishes } from "../../src/cli/policy-questions.js";
+import { askWishes } from "../../src/cli/policy-command.js";
 import { policyText } from "../../src/policy/policy-text.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { COMMAND } from "./command.js";

@@ -10,7 +10,7 @@ import { readCommandLine } from "../../src/cli/command-line.js";
 import { reportingFailures } from "../../src/cli/remote/failure.js";
 import { limitsOf, tokenOf } from "../../src/cli/remote/with-client.js";
 import { serveSettings } from "../../src/cli/serve-http-settings.js";
-import { serveWelcome } from "../../src/cli/serve-http-welcome.js";
+import { serveWelcome } from "../../src/cli/serve-http-command.js";
 import { run } from "./command.js";
 import { runQuickly } from "./command-in-thread.js";
 

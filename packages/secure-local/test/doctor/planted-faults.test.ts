@@ -1,7 +1,6 @@
 // Each fault that a server can have is found: a healthy server is spoiled in one place, and the doctor names it.
 import { describe, expect, it } from "vitest";
-import type { Check } from "../../src/doctor/check.js";
-import type { Exam } from "../../src/doctor/exam.js";
+import type { Check, Exam } from "../../src/doctor/exam.js";
 import { CHECKS, type Diagnosis, examine } from "../../src/doctor/examine.js";
 import { type Body, CAPABILITIES, no, ok, scriptedLink, type Spoil, TOOL } from "./scripted-server.js";
 

@@ -4,8 +4,7 @@ import { existsSync, linkSync, mkdirSync, readdirSync, renameSync, rmSync, symli
 import { createServer } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FileError } from "../../src/capabilities/files/file-error.js";
-import type { Files } from "../../src/capabilities/files/files.js";
+import { FileError, type Files } from "../../src/capabilities/files/files.js";
 import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
 import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
 import { sampled, soaking } from "../../../mcp/test/support/soak.js";

@@ -3,14 +3,11 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFi
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FileError } from "../../src/capabilities/files/file-error.js";
-import { FileRules } from "../../src/capabilities/files/file-rules.js";
+import { FileError } from "../../src/capabilities/files/files.js";
+import { FileRules, foldName, ownFiles, protectionOf } from "../../src/capabilities/files/file-rules.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
-import { foldName } from "../../src/capabilities/files/fold-name.js";
-import { ownFiles } from "../../src/capabilities/files/own-files.js";
 import { plainPath } from "../../src/capabilities/files/plain-path.js";
 import { KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "../../src/capabilities/files/protected-names.js";
-import { protectionOf } from "../../src/capabilities/files/protection.js";
 import type { FileOperation } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { sampled } from "../../../mcp/test/support/soak.js";

@@ -1,8 +1,8 @@
 // What is withdrawn waits for calls that were admitted before, and for no others.
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { expect, it } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
-import { Admissions } from "../../src/guard/admissions.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
+import { Admissions } from "../../src/guard/guard.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 

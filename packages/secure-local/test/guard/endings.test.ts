@@ -1,8 +1,7 @@
 // How calls end: in time or not, cancelled, with an exception, or without a log to record them.
 import { describe, expect, it, vi } from "vitest";
-import { AuditError } from "../../src/audit/audit-error.js";
-import type { AuditEvent, AuditSink } from "../../src/audit/audit-event.js";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { AuditError, type AuditEvent, type AuditSink } from "../../src/audit/audit-event.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { call, guardedServer, textOf } from "./guarded-server.js";
 
 const OLD = { revision: "2025-11-25" };

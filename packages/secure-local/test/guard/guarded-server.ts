@@ -2,7 +2,7 @@
 import { type MemoryPeer, type MemoryPeerOptions, connectInMemory } from "@secure-local/mcp/testing";
 import { type Context, type Middleware, Server } from "@secure-local/mcp/server";
 import type { AuditSink } from "../../src/audit/audit-event.js";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { Guard } from "../../src/guard/guard.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";

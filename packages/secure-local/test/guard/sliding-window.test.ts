@@ -1,7 +1,7 @@
 // The limit holds in every minute, by a clock the caller gives.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SlidingWindow, WINDOW_MS } from "../../src/guard/sliding-window.js";
+import { SlidingWindow, WINDOW_MS } from "../../src/guard/rate-limits.js";
 
 describe("SlidingWindow", () => {
   it("takes the limit at once and then says how long to wait", () => {

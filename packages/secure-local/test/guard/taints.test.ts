@@ -1,7 +1,7 @@
 // Once a session has read private data and texts of strangers, what can send something out needs a person's consent.
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { afterEach, describe, expect, it } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { AnyTool } from "../../src/server/catalogue.js";
 import { SecureServer } from "../../src/server/secure-server.js";

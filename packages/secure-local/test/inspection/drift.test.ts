@@ -1,8 +1,7 @@
 // Equal values give equal canonical text, and each difference is told with its place.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson } from "../../src/inspection/canonical-json.js";
-import { differences, driftOf } from "../../src/inspection/drift.js";
+import { canonicalJson, differences, driftOf } from "../../src/inspection/drift.js";
 
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);

@@ -1,7 +1,7 @@
 // What the inspection finds in descriptions, wherever they stand, and what it leaves alone.
 import { describe, expect, it } from "vitest";
 import { inspectOffering, isHard } from "../../src/inspection/inspect.js";
-import type { Json, Offering } from "../../src/inspection/offering.js";
+import type { Json, Offering } from "../../src/inspection/finding.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
 import { honestItems } from "../../../../scorecard/support/descriptions.mjs";
 import { samples } from "./corpus.js";

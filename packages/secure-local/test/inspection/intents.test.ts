@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inspectOffering } from "../../src/inspection/inspect.js";
-import type { Json } from "../../src/inspection/offering.js";
-import { stemOf } from "../../src/inspection/intents/stems.js";
+import type { Json } from "../../src/inspection/finding.js";
+import { stemOf } from "../../src/inspection/intents/concepts.js";
 
 function ids(tool: Json): readonly string[] {
   return inspectOffering({ server: "s", tools: [tool] }).map(({ id }) => id);

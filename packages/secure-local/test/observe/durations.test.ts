@@ -2,7 +2,7 @@
 import * as api from "@opentelemetry/api";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { afterEach, expect, it } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { telemetry } from "../../src/observe/open-telemetry.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";

@@ -1,10 +1,8 @@
 // What is counted of calls, and the text it becomes.
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
-import { CallMeter, metered } from "../../src/observe/call-meter.js";
-import { BOUNDS, DurationHistogram } from "../../src/observe/duration-histogram.js";
-import { Metrics } from "../../src/observe/metrics.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
+import { BOUNDS, CallMeter, DurationHistogram, metered, Metrics } from "../../src/observe/metrics.js";
 import { PrometheusText } from "../../src/observe/prometheus-text.js";
 
 const LOAD = { sessions: 2, streams: 1, connections: 3, bytesIn: 1_000, bytesOut: 2_000 };

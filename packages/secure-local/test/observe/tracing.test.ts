@@ -5,7 +5,7 @@ import { Server } from "@secure-local/mcp/server";
 import { serveHttp } from "@secure-local/mcp/http";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { telemetry } from "../../src/observe/open-telemetry.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";

@@ -1,7 +1,7 @@
 // What a plugin writes to stderr: the end is kept, and one that writes without end is noticed once.
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { Complaint } from "../../src/plugins/complaint.js";
+import { Complaint } from "../../src/plugins/plugin-process.js";
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, "x");
 

@@ -1,7 +1,7 @@
 // Serves plugins under the text of a policy, and calls their tools as a client does.
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { expect, vi } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer, type SecureServerOptions } from "../../src/server/secure-server.js";
 

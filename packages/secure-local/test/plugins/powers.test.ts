@@ -7,13 +7,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { SecretBroker } from "../../src/capabilities/secret-broker.js";
 import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import type { PluginGrant } from "../../src/policy/plugins-policy.js";
-import { type ForCall, PluginPowers } from "../../src/plugins/plugin-powers.js";
-import { PluginAsks } from "../../src/plugins/plugin-asks.js";
+import type { PluginGrant } from "../../src/policy/policy.js";
+import { type ForCall, PluginPowers, readFetchAsk } from "../../src/plugins/plugin-powers.js";
+import { PluginAsks, PluginProcess } from "../../src/plugins/plugin-process.js";
 import { PluginError } from "../../src/plugins/plugin-error.js";
-import { PluginProcess } from "../../src/plugins/plugin-process.js";
-import { readFetchAsk } from "../../src/plugins/read-ask.js";
-import { noWall } from "../../src/sandbox/no-wall.js";
+import { noWall } from "../../src/sandbox/find-wall.js";
 import { startWalled } from "../../src/sandbox/start-walled.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { hasWall, LIMITS } from "../sandbox/walls.js";

@@ -8,8 +8,7 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { hostFiles } from "../../src/plugins/plugin-host-program.js";
-import { PluginProcess } from "../../src/plugins/plugin-process.js";
-import { Pulse } from "../../src/plugins/pulse.js";
+import { PluginProcess, Pulse } from "../../src/plugins/plugin-process.js";
 import type { Wall } from "../../src/sandbox/wall.js";
 
 describe("a pulse", () => {

@@ -5,12 +5,12 @@ import { connect, type AddressInfo } from "node:net";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
-import { spellingsOf } from "../../src/audit/known-secrets.js";
+import { spellingsOf } from "../../src/audit/secret-shapes.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { parseTarget } from "../../src/capabilities/egress-target.js";
 import { SecretBroker, SecretError } from "../../src/capabilities/secret-broker.js";
-import { SecretFilter } from "../../src/capabilities/secret-filter.js";
-import type { SecretPolicy } from "../../src/policy/data-policy.js";
+import { SecretFilter } from "../../src/capabilities/secret-exchange.js";
+import type { SecretPolicy } from "../../src/policy/policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 
 async function secretsOf(text: string): Promise<Iterable<SecretPolicy>> {

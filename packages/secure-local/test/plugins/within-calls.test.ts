@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import type { Desk, Question, Reply } from "../../src/guard/approvals/desk.js";
+import type { Desk, Question, Reply } from "../../src/guard/approvals/terminal-desk.js";
 import { STATELESS, yes } from "../approvals/approving-server.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { askingPlugin } from "./asking-plugin.js";

@@ -1,6 +1,6 @@
 // Which calls need consent, and that doubt leads to a question.
 import { describe, expect, it } from "vitest";
-import { approvalNeed } from "../../src/policy/approval-need.js";
+import { approvalNeed } from "../../src/policy/decide-command.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 
 async function need(approvals: string, tool: string, given: unknown, destructive = false) {

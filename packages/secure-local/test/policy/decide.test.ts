@@ -1,11 +1,10 @@
 // Decisions: default deny, deny over allow, the rule behind each, monotony, and their cost.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { decide, type PolicyRequest } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { PathMatcher } from "../../src/policy/path-matcher.js";
-import { matchSegments, segments } from "../../src/policy/path-pattern.js";
+import { matchSegments, PathMatcher, segments } from "../../src/policy/path-matcher.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { patternRule } from "../../src/policy/rule.js";
 import { repeated } from "../../../mcp/test/support/soak.js";

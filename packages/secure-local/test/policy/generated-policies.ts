@@ -1,8 +1,7 @@
 // Makes policies by chance, what each lets happen, and every way to deny more in them.
 import fc from "fast-check";
-import { approvalNeed } from "../../src/policy/approval-need.js";
+import { approvalNeed, decideCommand } from "../../src/policy/decide-command.js";
 import { decide, type PolicyRequest } from "../../src/policy/decide.js";
-import { decideCommand } from "../../src/policy/decide-command.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { PRESET_NAMES } from "../../src/policy/presets.js";

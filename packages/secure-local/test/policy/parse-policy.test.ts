@@ -1,7 +1,7 @@
 // What a policy file may say, and how every fault in one is told.
 import { describe, expect, it } from "vitest";
 import { describePolicy } from "../../src/policy/describe-policy.js";
-import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { PolicyError } from "../../src/policy/policy-error.js";
 import { forTool, type Policy } from "../../src/policy/policy.js";

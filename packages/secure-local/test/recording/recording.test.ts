@@ -3,12 +3,16 @@ import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { differences } from "../../src/recording/differences.js";
-import { recordChild } from "../../src/recording/record-child.js";
-import { recordLink } from "../../src/recording/record-link.js";
-import { type Entry, type Message, readRecording, readSessions, RecordingFile } from "../../src/recording/recording.js";
-import { replayClient } from "../../src/recording/replay-client.js";
-import { ReplayServer } from "../../src/recording/replay-server.js";
+import {
+  differences,
+  type Entry,
+  type Message,
+  readRecording,
+  readSessions,
+  RecordingFile,
+} from "../../src/recording/recording.js";
+import { recordChild, recordLink } from "../../src/recording/record-link.js";
+import { replayClient, ReplayServer } from "../../src/recording/replay-client.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { scriptedLink, TOOL } from "../doctor/scripted-server.js";
 

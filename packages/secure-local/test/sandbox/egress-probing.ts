@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
+import type { DecideEgress } from "../../src/capabilities/egress-target.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
 import { HANDED_FOLDER } from "../../src/sandbox/wall.js";
 import { hasWall, runWalled } from "./walls.js";

@@ -4,9 +4,8 @@ import { createServer as createHttpServer } from "node:http";
 import { connect, createServer, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
-import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
-import { serverNameOf } from "../../src/capabilities/server-name.js";
+import { EgressProxy, serverNameOf } from "../../src/capabilities/egress-proxy.js";
+import type { DecideEgress } from "../../src/capabilities/egress-target.js";
 import { hasWall, runWalled } from "./walls.js";
 
 const received: string[] = [];

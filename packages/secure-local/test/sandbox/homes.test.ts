@@ -15,7 +15,7 @@ import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { keptHome } from "../../src/capabilities/kept-home.js";
+import { keptHome } from "../../src/capabilities/surround.js";
 import { KEPT_HOME } from "../../src/sandbox/wall.js";
 import { CACHE } from "../cli/command.js";
 import { hasWall } from "./walls.js";

@@ -1,9 +1,8 @@
 // The parts of plugins that need no process: when they are started again, what they may say of themselves and answer.
 import { describe, expect, test } from "vitest";
-import { readAnswer } from "../../src/plugins/plugin-answer.js";
-import { readDescription } from "../../src/plugins/plugin-description.js";
+import { readAnswer, readDescription } from "../../src/plugins/plugin-description.js";
 import { PluginError } from "../../src/plugins/plugin-error.js";
-import { RestartPlan } from "../../src/plugins/restart-plan.js";
+import { RestartPlan } from "../../src/plugins/plugin.js";
 
 describe("a plugin that ends at once", () => {
   test("is started at most 12 times in 5 minutes, and the breaker opens after 5 ends in a minute", () => {

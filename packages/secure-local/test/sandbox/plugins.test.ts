@@ -3,7 +3,7 @@ import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { noAudit } from "../../src/audit/memory-audit.js";
+import { noAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { hashPlugin } from "../../src/plugins/plugin-content.js";
 import { SecureServer } from "../../src/server/secure-server.js";

@@ -13,10 +13,9 @@ import {
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { createRun } from "../../src/capabilities/policy-run.js";
+import { createRun, type RunResult } from "../../src/capabilities/policy-run.js";
 import { commandUsages } from "../../src/capabilities/command-usage.js";
 import { RunError } from "../../src/capabilities/run-error.js";
-import type { RunResult } from "../../src/capabilities/run.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { runCommand } from "../../src/tools/run-command/run-command.js";

@@ -4,8 +4,8 @@ import { createServer as createHttpServer, request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
-import { LoopbackDoor } from "../../src/capabilities/loopback-door.js";
-import { sandboxExec, seatbeltProfile } from "../../src/sandbox/sandbox-exec.js";
+import { LoopbackDoor } from "../../src/capabilities/surround.js";
+import { sandboxExec, seatbeltProfile } from "../../src/sandbox/find-wall.js";
 import { KEPT_HOME, type Reach } from "../../src/sandbox/wall.js";
 import { LIMITS } from "./walls.js";
 

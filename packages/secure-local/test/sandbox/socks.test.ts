@@ -4,9 +4,9 @@ import { connect, createServer, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { repeated } from "../../../mcp/test/support/soak.js";
-import type { DecideEgress } from "../../src/capabilities/egress-decision.js";
+import type { DecideEgress } from "../../src/capabilities/egress-target.js";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
-import { readGreeting, readRequest, SocksFault } from "../../src/capabilities/socks-request.js";
+import { readGreeting, readRequest, SocksFault } from "../../src/capabilities/socks-door.js";
 import { hasWall, runWalled } from "./walls.js";
 
 const GREETING = [5, 1, 0];

@@ -3,7 +3,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import * as api from "@opentelemetry/api";
 import { serveHttp } from "@secure-local/mcp/http";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import { telemetry } from "../../src/observe/open-telemetry.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";

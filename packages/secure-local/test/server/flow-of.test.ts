@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { catalogueOf } from "../../src/server/catalogue.js";
-import { flowOf, type FlowSubject } from "../../src/server/flow-of.js";
+import { flowOf, type FlowSubject } from "../../src/server/offer.js";
 
 const POLICY = `
 version: "1.0"

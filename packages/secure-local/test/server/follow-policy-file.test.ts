@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { loadPolicy } from "../../src/policy/load-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { followPolicyFile } from "../../src/server/follow-policy-file.js";

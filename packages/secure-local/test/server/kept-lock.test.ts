@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { KeptLock } from "../../src/server/kept-lock.js";

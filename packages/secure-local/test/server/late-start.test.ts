@@ -1,8 +1,8 @@
 // A start that is put off is recorded before anything else is, and by itself when nothing else happens.
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
-import { LateStart } from "../../src/server/late-start.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
+import { LateStart } from "../../src/server/lazy-parts.js";
 
 const kinds = (audit: MemoryAudit): string[] => audit.records().map(({ kind }) => String(kind));
 

@@ -1,8 +1,7 @@
 // How calls are let in by the memory there is: told from readings that the test makes up.
 import type { Answer, Call } from "@secure-local/mcp/server";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { MemoryGate } from "../../src/server/memory-gate.js";
-import { LOOK_MS, MemoryWatch } from "../../src/server/memory-watch.js";
+import { LOOK_MS, MemoryGate, MemoryWatch } from "../../src/server/memory-gate.js";
 
 const MB = 2 ** 20;
 const LIMIT = 1_000 * MB;

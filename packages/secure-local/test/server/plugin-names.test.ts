@@ -8,9 +8,9 @@ import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { readDescription } from "../../src/plugins/plugin-description.js";
 import { catalogueOf } from "../../src/server/catalogue.js";
 import { misnamed, SERVER_SCHEMES } from "../../src/server/plugin-names.js";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
 import { SecureServer } from "../../src/server/secure-server.js";
-import { lazyFileSystem } from "../../src/server/lazy-file-system.js";
+import { lazyFileSystem } from "../../src/server/lazy-parts.js";
 
 const BUILT_IN = { tools: ["read_file", "web_search", "calculate"], prompts: ["code_review"] };
 

@@ -1,8 +1,8 @@
 // The composed server: what a policy makes of it, and what a reload changes.
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { describe, expect, it } from "vitest";
-import { MemoryAudit } from "../../src/audit/memory-audit.js";
-import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { MemoryAudit } from "../../src/audit/event-text.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";

@@ -1,7 +1,6 @@
 // Which lines of a log an analysis gets to see.
 import { describe, expect, it } from "vitest";
-import { pickLines, severityRank } from "../../src/prompts/log-lines.js";
-import { parseTimeframe } from "../../src/prompts/timeframe.js";
+import { parseTimeframe, pickLines, severityRank } from "../../src/prompts/analyze-logs.js";
 
 const LOG = [
   "started by hand",

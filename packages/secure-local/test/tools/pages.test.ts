@@ -1,7 +1,7 @@
 // Each built-in tool has a page of documentation that names its arguments, what it answers and how it annotates itself.
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { catalogueOf } from "../../src/server/catalogue.js";
 
 interface Property {

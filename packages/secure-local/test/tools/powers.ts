@@ -3,9 +3,8 @@ import type { Clock } from "../../src/capabilities/clock.js";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
 import type { Files } from "../../src/capabilities/files/files.js";
-import { builtInPolicy } from "../../src/policy/built-in-policy.js";
-import type { SharedPowers } from "../../src/tools/tool-definition.js";
-import type { ToolAnswer, ToolPowers } from "../../src/tools/tool.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
+import type { SharedPowers, ToolAnswer, ToolPowers } from "../../src/tools/tool.js";
 
 /** A clock at 2026-01-02T03:04:05.678Z whose sleeps end at once, moving it, and are listed. */
 export function fakeClock(): Clock & { readonly slept: number[] } {

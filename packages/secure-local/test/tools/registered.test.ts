@@ -7,7 +7,7 @@ import { codeReview } from "../../src/prompts/code-review.js";
 import { SERVER_INFO_URI, serverInfo } from "../../src/resources/server-info.js";
 import { calculate } from "../../src/tools/calculate/calculate.js";
 import { getTimestamp } from "../../src/tools/get-timestamp/get-timestamp.js";
-import { toolDefinition } from "../../src/tools/tool-definition.js";
+import { toolDefinition } from "../../src/tools/tool.js";
 import { sharedPowers } from "./powers.js";
 
 const identity = { name: "mcp-secure-local", version: "1.0.0" };

@@ -1,10 +1,9 @@
 // Finding tools: ranking, levels of detail, and that nothing is found that is not listed.
 import { describe, expect, it } from "vitest";
-import { builtInPolicy } from "../../src/policy/built-in-policy.js";
+import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { catalogueOf } from "../../src/server/catalogue.js";
 import { listCategories } from "../../src/tools/list-categories/list-categories.js";
-import { rankTools } from "../../src/tools/search-tools/rank-tools.js";
-import { searchTools, type SearchToolsArguments } from "../../src/tools/search-tools/search-tools.js";
+import { rankTools, searchTools, type SearchToolsArguments } from "../../src/tools/search-tools/search-tools.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "./powers.js";
 

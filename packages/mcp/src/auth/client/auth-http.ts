@@ -1,7 +1,6 @@
 // Talks to authorization servers: little data, little time, no redirects to other origins, JSON objects only.
-import { LocalError } from "../../jsonrpc/local-error.js";
-import type { FetchLike } from "../fetch-json.js";
-import { parseStrictObject } from "../strict-object.js";
+import { LocalError } from "../../jsonrpc/errors.js";
+import { type FetchLike, parseStrictObject } from "../fetch-json.js";
 import { type Reach, shown } from "./reach.js";
 
 export interface AuthReply {

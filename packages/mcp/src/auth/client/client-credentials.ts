@@ -1,11 +1,9 @@
 // Gets tokens for a program that acts for itself: client credentials, by secret or by signed assertion (SEP-1046, RFC 6749 §4.4, RFC 7523 §2.2).
-import { LocalError } from "../../jsonrpc/local-error.js";
-import { chooseMethod, type ClientIdentity } from "./client-identity.js";
-import type { Grant, GrantTask, Obtained } from "./grant.js";
-import { importSigningKey, type SigningKey } from "./jose-signing.js";
+import { LocalError } from "../../jsonrpc/errors.js";
+import { chooseMethod, type ClientIdentity, importSigningKey, type SigningKey } from "./client-identity.js";
+import { type Grant, type GrantTask, type Obtained, requestTokens } from "./token-endpoint.js";
 import { shown } from "./reach.js";
 import { registeredBefore } from "./registration.js";
-import { requestTokens } from "./token-endpoint.js";
 import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
 
 export interface ClientSecretOptions extends AuthorizerOptions {

@@ -1,7 +1,7 @@
 // Proves that the sender of a token holds the key it is bound to (RFC 9449 §4): one proof a request, each with a new id.
-import { toBase64url } from "../base64url.js";
-import { normalizeHttpUri } from "../http-uri.js";
-import { importSigningKey, newEs256Key, type SigningKey, signJwt } from "./jose-signing.js";
+import { toBase64url } from "../jws.js";
+import { normalizeHttpUri } from "../fetch-json.js";
+import { importSigningKey, newEs256Key, type SigningKey, signJwt } from "./client-identity.js";
 
 export interface ProvenRequest {
   readonly method: string;

@@ -1,5 +1,5 @@
 // Decides which of the URLs a server names may be fetched, sent secrets to, or shown to a browser.
-import { LocalError } from "../../jsonrpc/local-error.js";
+import { LocalError } from "../../jsonrpc/errors.js";
 
 /** Longest URL taken from a document: those in use stay under 300 characters. */
 const URL_LENGTH = 2_048;

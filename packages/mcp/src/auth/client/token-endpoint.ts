@@ -1,13 +1,14 @@
 // Asks a token endpoint for tokens and reads its answer strictly (RFC 6749 §5, RFC 8707 §2.2, RFC 9449 §5).
-import { LocalError } from "../../jsonrpc/local-error.js";
+import { LocalError } from "../../jsonrpc/errors.js";
 import { parseScopes } from "../scopes.js";
 import type { AuthHttp, AuthReply } from "./auth-http.js";
 import { type ClientIdentity, proveClient } from "./client-identity.js";
-import type { StoredTokens } from "./credential-store.js";
+import type { Credentials, StoredClient, StoredTokens } from "./credential-store.js";
 import type { DpopProver } from "./dpop-prover.js";
 import { shown } from "./reach.js";
+import type { AuthorizationPlace } from "./discovery.js";
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly endpoint: string;
   readonly issuer: string;
   readonly client: ClientIdentity;
@@ -129,4 +130,35 @@ export function errorDescription(value: unknown, secrets: readonly string[]): st
 
 function unusable({ endpoint }: TokenRequest, what: string): LocalError {
   return new LocalError("AUTH_TOKEN", `The token endpoint ${shown(endpoint)} answered with ${what}; it was not used`);
+}
+
+// The ways to get a token, as the authorizer that keeps it sees them.
+
+export interface GrantTask {
+  readonly http: AuthHttp;
+  readonly place: AuthorizationPlace;
+  /** Empty: ask for none. */
+  readonly scopes: readonly string[];
+  /** What this very issuer gave us before. */
+  readonly kept: Credentials | undefined;
+  readonly dpop: DpopProver | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export interface Obtained {
+  readonly tokens: StoredTokens;
+  /** To be kept for the next time. */
+  readonly client?: StoredClient | undefined;
+}
+
+export interface Grant {
+  /** Whether somebody is asked, who must not be asked again and again. */
+  readonly asksUser: boolean;
+  /** Issuers to prefer where a server names several. */
+  readonly issuers: readonly string[];
+  /** Who refreshes what was kept; undefined: nobody may. */
+  refresher(kept: Credentials): ClientIdentity | undefined;
+  /** Rejects with a LocalError. */
+  obtain(task: GrantTask): Promise<Obtained>;
 }

@@ -2,11 +2,10 @@
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
-import type { ClientCodec, ClientIdentity, RequestExtras } from "../client-codec.js";
-import { projectClientCapabilities } from "../client-capabilities.js";
+import type { ClientCodec, ClientIdentity, RequestExtras } from "../codec.js";
+import { projectClientCapabilities, writeAnswer } from "../write-answer.js";
 import { projectImplementation } from "../project-items.js";
 import { readKind } from "../read-result.js";
-import { writeAnswer } from "../write-answer.js";
 
 export class HandshakeClientCodec implements ClientCodec {
   readonly revision: Revision;

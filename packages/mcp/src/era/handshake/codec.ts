@@ -1,17 +1,14 @@
 // Writes for the revisions that begin with `initialize`: no result types, no cache hints, their own error numbers.
-import { ErrorCode } from "../../jsonrpc/error-codes.js";
+import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
 import { type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
-import type { RpcError } from "../../jsonrpc/rpc-error.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
 import type { ElicitRequestURLParams } from "../../protocol/features/elicitation.js";
 import { META } from "../../protocol/meta.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
-import { plainToolText } from "../plain-tool-text.js";
-import { projectNotification } from "../project-notification.js";
+import { plainToolText, projectNotification, projectResult } from "../project-result.js";
 import { projectQuestion } from "../project-question.js";
-import { projectResult } from "../project-result.js";
 
 /** Members of results that only the stateless era has. Old clients read empty results strictly and choke on them. */
 const STATELESS_MEMBERS = ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"];

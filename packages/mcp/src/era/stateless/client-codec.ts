@@ -1,16 +1,14 @@
 // How a client speaks without a session: an envelope in every request, headers that repeat the body, typed results.
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
-import { TASKS_EXTENSION } from "../../protocol/extensions/task.js";
+import { TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
 import { META } from "../../protocol/meta.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
-import type { ClientCodec, ClientIdentity, HeaderArgument, RequestExtras } from "../client-codec.js";
-import { projectClientCapabilities } from "../client-capabilities.js";
-import { invalidResponse } from "../invalid-response.js";
+import type { ClientCodec, ClientIdentity, HeaderArgument, RequestExtras } from "../codec.js";
+import { projectClientCapabilities, writeAnswer } from "../write-answer.js";
+import { invalidResponse, readCall, readKind } from "../read-result.js";
 import { projectImplementation } from "../project-items.js";
-import { readCall, readKind } from "../read-result.js";
-import { writeAnswer } from "../write-answer.js";
-import { requestHeaders } from "./request-headers.js";
+import { encodeHeader, NAMED, valueAt } from "./headers.js";
 
 export class StatelessClientCodec implements ClientCodec {
   readonly revision: Revision;
@@ -93,4 +91,29 @@ function isTaskMethod(method: string): boolean {
 
 function members(envelope: object): string {
   return JSON.stringify(envelope).slice(1, -1);
+}
+
+// Writes the headers of 2026-07-28 that repeat the body.
+
+interface HeaderSource {
+  readonly version: string;
+  readonly method: string;
+  readonly params: JsonObject | undefined;
+  /** Arguments of the tool that is called which want a header of their own. */
+  readonly mirrored?: readonly HeaderArgument[] | undefined;
+}
+
+/** By lower-case name. */
+function requestHeaders({ version, method, params, mirrored }: HeaderSource): Record<string, string> {
+  const headers: Record<string, string> = { "mcp-protocol-version": version, "mcp-method": method };
+  const member = NAMED[method];
+  const name = member === undefined ? undefined : params?.[member];
+  if (typeof name === "string") headers["mcp-name"] = encodeHeader(name);
+  if (mirrored === undefined) return headers;
+  for (const { header, path } of mirrored) {
+    const value = valueAt(params?.["arguments"], path);
+    if (typeof value === "string") headers[header] = encodeHeader(value);
+    else if (typeof value === "number" || typeof value === "boolean") headers[header] = String(value);
+  }
+  return headers;
 }

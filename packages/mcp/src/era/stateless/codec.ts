@@ -1,19 +1,16 @@
 // Writes for the stateless era: every result says its type, its server and, where it may be kept, for how long.
-import { ErrorCode } from "../../jsonrpc/error-codes.js";
+import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
-import type { RpcError } from "../../jsonrpc/rpc-error.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
 import type { InputRequests, InputRequiredResult } from "../../protocol/features/input-required.js";
-import type { Implementation } from "../../protocol/implementation.js";
+import type { Implementation } from "../../protocol/capabilities.js";
 import { META } from "../../protocol/meta.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
-import { plainToolText } from "../plain-tool-text.js";
+import { plainToolText, projectNotification, projectResult } from "../project-result.js";
 import { projectImplementation } from "../project-items.js";
-import { projectNotification } from "../project-notification.js";
 import { projectQuestion } from "../project-question.js";
-import { projectResult } from "../project-result.js";
 
 /** Codes from -32000 to -32099 that the revision defines; the others of that range must not be sent. */
 const DEFINED: ReadonlySet<number> = new Set([

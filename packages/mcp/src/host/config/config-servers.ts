@@ -1,8 +1,7 @@
 // Reads the servers of a configuration file in the form of each client that has one of its own: most have `mcpServers`.
-import { LocalError } from "../../jsonrpc/local-error.js";
+import { LocalError } from "../../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
-import { type JsonNode, parseJsonTree } from "./json-tree.js";
-import { type Position, positionAt } from "./positions.js";
+import { type JsonNode, parseJsonTree, type Position, positionAt } from "./json-tree.js";
 
 /** One server as it stands in the file, its variables not yet replaced. */
 export interface ConfigServer extends Position {

@@ -1,8 +1,7 @@
 // Completing the arguments of prompts and resource templates.
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
-import type { MethodRecord, ParamsFault } from "../method.js";
-import { fault, optionalStringMap, requireObject } from "../params-check.js";
+import { fault, type MethodRecord, optionalStringMap, type ParamsFault, requireObject } from "../method.js";
 
 export interface PromptReference {
   type: "ref/prompt";

@@ -1,10 +1,8 @@
 // Questions a 2026-07-28 server puts into its answer, and the client's replies on the retry.
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
-import type { ParamsFault } from "../method.js";
-import { fault, optionalString } from "../params-check.js";
+import { fault, optionalString, type ParamsFault } from "../method.js";
 import type { ElicitRequestParams, ElicitResult } from "./elicitation.js";
-import type { ListRootsResult } from "./roots.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "./sampling.js";
 
 /** One question. It is not a JSON-RPC message: no id, no envelope. */
@@ -43,4 +41,18 @@ export function checkInputResponses(params: JsonObject): ParamsFault | undefined
     }
   }
   return optionalString(params, "requestState");
+}
+
+// The folders a client works in. They inform; they are not access control.
+
+export interface Root {
+  /** A `file://` URI. */
+  uri: string;
+  name?: string;
+  _meta?: Meta;
+}
+
+export interface ListRootsResult {
+  roots: Root[];
+  _meta?: Meta;
 }

@@ -1,11 +1,15 @@
 // Getting to know each other: the handshake, ping, and the discovery that replaced them in 2026-07-28.
 import type { JsonObject } from "../../jsonrpc/message.js";
-import type { ServerCapabilities } from "../capabilities.js";
-import type { Implementation } from "../implementation.js";
+import type { Implementation, ServerCapabilities } from "../capabilities.js";
 import type { Meta } from "../meta.js";
-import type { MethodRecord, ParamsFault } from "../method.js";
-import { optionalObject, requireObject, requireString } from "../params-check.js";
-import type { CacheableResult } from "./pagination.js";
+import {
+  type CacheableResult,
+  type MethodRecord,
+  optionalObject,
+  type ParamsFault,
+  requireObject,
+  requireString,
+} from "../method.js";
 
 export interface InitializeResult {
   protocolVersion: string;

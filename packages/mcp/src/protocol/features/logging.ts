@@ -1,7 +1,6 @@
 // Log messages a server sends to its client, and the level that lets them through.
 import type { JsonObject } from "../../jsonrpc/message.js";
-import type { MethodRecord, ParamsFault } from "../method.js";
-import { fault } from "../params-check.js";
+import { fault, type MethodRecord, type ParamsFault } from "../method.js";
 
 /** All levels, from the least to the most severe. */
 export const LOGGING_LEVELS = [

@@ -1,13 +1,18 @@
 // Listing prompts and filling them in.
 import type { JsonObject } from "../../jsonrpc/message.js";
-import type { Role } from "../annotations.js";
+import type { Role } from "./resources.js";
 import type { ContentBlock } from "../content.js";
-import type { Icon } from "../icon.js";
+import type { Icon } from "../icons.js";
 import type { Meta } from "../meta.js";
-import type { MethodRecord, ParamsFault } from "../method.js";
-import { optionalStringMap, requireString } from "../params-check.js";
-import type { CacheableResult, PaginatedResult } from "./pagination.js";
-import { checkCursor } from "./pagination.js";
+import {
+  type CacheableResult,
+  checkCursor,
+  type MethodRecord,
+  optionalStringMap,
+  type PaginatedResult,
+  type ParamsFault,
+  requireString,
+} from "../method.js";
 
 export interface PromptArgument {
   name: string;

@@ -1,11 +1,15 @@
 // Listing, reading and watching resources.
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
-import type { MethodRecord, ParamsFault } from "../method.js";
-import { requireUri } from "../params-check.js";
-import type { Resource, ResourceContents, ResourceTemplate } from "../resource.js";
-import type { CacheableResult, PaginatedResult } from "./pagination.js";
-import { checkCursor } from "./pagination.js";
+import {
+  type CacheableResult,
+  checkCursor,
+  type MethodRecord,
+  type PaginatedResult,
+  type ParamsFault,
+  requireUri,
+} from "../method.js";
+import type { Icon } from "../icons.js";
 
 export interface ListResourcesResult extends PaginatedResult, CacheableResult {
   resources: Resource[];
@@ -61,3 +65,64 @@ export const UNSUBSCRIBE: MethodRecord = { ...SUBSCRIBE, name: "resources/unsubs
 function checkResourceUri(params: JsonObject): ParamsFault | undefined {
   return requireUri(params, "uri");
 }
+
+// Describes who a piece of content is for, and how much it matters.
+
+/** Who speaks, or who is meant. */
+export type Role = "user" | "assistant";
+
+/** Hints about content and resources. */
+export interface Annotations {
+  audience?: readonly Role[];
+  /** From 0 (optional) to 1 (required). */
+  priority?: number;
+  /** ISO 8601 (since 2025-06-18). */
+  lastModified?: string;
+}
+
+// Describes resources, resource templates and what is read from them.
+
+/** A resource as a list shows it. */
+export interface Resource {
+  uri: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  /** Bytes before any encoding. */
+  size?: number;
+  icons?: readonly Icon[];
+  annotations?: Annotations;
+  _meta?: Meta;
+}
+
+/** A family of resources named by an RFC 6570 template. */
+export interface ResourceTemplate {
+  uriTemplate: string;
+  name: string;
+  title?: string;
+  description?: string;
+  mimeType?: string;
+  icons?: readonly Icon[];
+  annotations?: Annotations;
+  _meta?: Meta;
+}
+
+/** Text of a resource. */
+interface TextResourceContents {
+  uri: string;
+  mimeType?: string;
+  text: string;
+  _meta?: Meta;
+}
+
+/** Bytes of a resource. */
+interface BlobResourceContents {
+  uri: string;
+  mimeType?: string;
+  /** Padded standard base64. */
+  blob: string;
+  _meta?: Meta;
+}
+
+export type ResourceContents = TextResourceContents | BlobResourceContents;

@@ -1,8 +1,9 @@
 // Asking the client's model for a completion.
-import type { Role } from "../annotations.js";
+import type { Role } from "./resources.js";
 import type { SamplingMessageContentBlock } from "../content.js";
 import type { Meta } from "../meta.js";
-import type { Tool } from "../tool.js";
+import type { Tool } from "./tools.js";
+import { fault, type ParamsFault } from "../method.js";
 
 export interface SamplingMessage {
   role: Role;
@@ -19,7 +20,7 @@ export interface ModelPreferences {
   intelligencePriority?: number;
 }
 
-export interface ToolChoice {
+interface ToolChoice {
   /** Default `auto`. */
   mode?: "auto" | "required" | "none";
 }
@@ -46,4 +47,64 @@ export interface CreateMessageResult {
   /** `endTurn`, `stopSequence`, `maxTokens`, `toolUse`, or the client's own word. */
   stopReason?: string;
   _meta?: Meta;
+}
+
+// Rules sampling messages obey beyond their shape, and the spelling of stop reasons.
+
+/** The blocks of a message, whether it holds one or several. */
+export function blocksOf(message: SamplingMessage): readonly SamplingMessageContentBlock[] {
+  return Array.isArray(message.content) ? message.content : [message.content];
+}
+
+/**
+ * Finds the first message that breaks the rules of tool use (2025-11-25, client/sampling): only the assistant uses tools;
+ * a user message with a tool result holds nothing else; and it answers, at once and completely, the message before it.
+ */
+export function checkToolUse(messages: readonly SamplingMessage[]): ParamsFault | undefined {
+  let open: ReadonlySet<string> = new Set();
+  for (const [index, message] of messages.entries()) {
+    const blocks = blocksOf(message);
+    const results = blocks.filter((block) => block.type === "tool_result");
+    const uses = blocks.filter((block) => block.type === "tool_use");
+    const constraint = toolUseFault(message, blocks.length, results, open) ?? roleFault(message, uses.length);
+    if (constraint !== undefined) return fault(["messages", String(index), "content"], constraint);
+    open = new Set(uses.map((use) => use.id));
+  }
+  if (open.size === 0) return undefined;
+  return fault(["messages"], `followed by the results of the tool uses ${[...open].join(", ")}`);
+}
+
+function toolUseFault(
+  message: SamplingMessage,
+  blocks: number,
+  results: readonly { toolUseId: string }[],
+  open: ReadonlySet<string>,
+): string | undefined {
+  if (results.length === 0) {
+    return open.size === 0 ? undefined : `the results of the tool uses ${[...open].join(", ")}`;
+  }
+  if (message.role !== "user") return "free of tool results, which only a user message may hold";
+  if (results.length < blocks) return "tool results only, because one of its blocks is a tool result";
+  const answered = new Set(results.map((result) => result.toolUseId));
+  const exact = answered.size === open.size && [...open].every((id) => answered.has(id));
+  return exact ? undefined : "one result for each tool use of the message before, and no others";
+}
+
+function roleFault(message: SamplingMessage, uses: number): string | undefined {
+  return uses > 0 && message.role !== "assistant"
+    ? "free of tool uses, which only the assistant may ask for"
+    : undefined;
+}
+
+/** Spellings that model interfaces and the seed documents use for the reasons the specification names. */
+const STOP_REASONS: ReadonlyMap<string, string> = new Map([
+  ["end_turn", "endTurn"],
+  ["stop_sequence", "stopSequence"],
+  ["max_tokens", "maxTokens"],
+  ["tool_use", "toolUse"],
+]);
+
+/** The specification's spelling of a stop reason; the client's own words stay. */
+export function normalStopReason(reason: string): string {
+  return STOP_REASONS.get(reason) ?? reason;
 }

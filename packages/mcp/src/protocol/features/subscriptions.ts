@@ -1,7 +1,6 @@
 // The 2026-07-28 way to hear of changes: one long request that names what is wanted.
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
-import type { MethodRecord, ParamsFault } from "../method.js";
-import { fault, requireObject } from "../params-check.js";
+import { fault, type MethodRecord, type ParamsFault, requireObject } from "../method.js";
 
 /** What a listener wants to hear of; in the acknowledgement, what it will. */
 export interface SubscriptionFilter {

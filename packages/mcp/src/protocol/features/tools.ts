@@ -2,11 +2,16 @@
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { ContentBlock } from "../content.js";
 import type { Meta } from "../meta.js";
-import type { MethodRecord, ParamsFault } from "../method.js";
-import { optionalObject, requireString } from "../params-check.js";
-import type { Tool } from "../tool.js";
-import type { CacheableResult, PaginatedResult } from "./pagination.js";
-import { checkCursor } from "./pagination.js";
+import {
+  type CacheableResult,
+  checkCursor,
+  type MethodRecord,
+  optionalObject,
+  type PaginatedResult,
+  type ParamsFault,
+  requireString,
+} from "../method.js";
+import type { Icon } from "../icons.js";
 
 export interface ListToolsResult extends PaginatedResult, CacheableResult {
   tools: Tool[];
@@ -40,4 +45,68 @@ export const CALL_TOOL: MethodRecord = {
 
 function checkCallTool(params: JsonObject): ParamsFault | undefined {
   return requireString(params, "name") ?? optionalObject(params, "arguments");
+}
+
+// Checks the names of tools.
+
+/** 2025-11-25, server/tools: more would not fit the tables of many clients. */
+const MAX_LENGTH = 128;
+const FORBIDDEN = /[^A-Za-z0-9_.-]/u;
+
+/** Says in one sentence what is wrong with a tool's name, or returns undefined. */
+export function toolNameFault(name: unknown): string | undefined {
+  if (typeof name !== "string") return "A tool's name must be a string";
+  if (name === "") return "A tool's name must not be empty";
+  if (name.length > MAX_LENGTH) {
+    return `A tool's name may have ${MAX_LENGTH} characters, "${name.slice(0, 32)}…" has ${name.length}`;
+  }
+  const bad = FORBIDDEN.exec(name);
+  if (bad === null) return undefined;
+  const where = `character ${bad.index + 1} of ${JSON.stringify(name)} is ${JSON.stringify(bad[0])}`;
+  return `A tool's name may hold letters of A to Z, digits, "_", "." and "-"; ${where}`;
+}
+
+// Describes a tool as a list shows it.
+
+/** A JSON Schema whose root is an object. */
+export interface ObjectSchema {
+  type: "object";
+  $schema?: string;
+  properties?: { [name: string]: unknown };
+  required?: readonly string[];
+  [keyword: string]: unknown;
+}
+
+/** Any JSON Schema that is an object (the boolean schemas are not allowed here). */
+export interface AnySchema {
+  $schema?: string;
+  [keyword: string]: unknown;
+}
+
+/** Hints about what a tool does; untrusted unless the server is. */
+export interface ToolAnnotations {
+  title?: string;
+  /** Default false. */
+  readOnlyHint?: boolean;
+  /** Default true. */
+  destructiveHint?: boolean;
+  /** Default false. */
+  idempotentHint?: boolean;
+  /** Default true. */
+  openWorldHint?: boolean;
+}
+
+/** A tool. */
+export interface Tool {
+  name: string;
+  title?: string;
+  description?: string;
+  icons?: readonly Icon[];
+  inputSchema: ObjectSchema;
+  /** Up to 2025-11-25 the root must be an object; the codecs wrap other roots. */
+  outputSchema?: AnySchema;
+  annotations?: ToolAnnotations;
+  /** 2025-11-25 only. */
+  execution?: { taskSupport?: "forbidden" | "optional" | "required" };
+  _meta?: Meta;
 }

@@ -1,5 +1,5 @@
 // The stateless revision. It shares no table with the handshake family: every list here is complete.
-import { DIRECTED_TASK_METHODS } from "../extensions/directed-tasks.js";
+import { DIRECTED_TASK_METHODS } from "../extensions/tasks.js";
 import { COMPLETE } from "../features/completion.js";
 import { checkInputResponses } from "../features/input-required.js";
 import { DISCOVER } from "../features/lifecycle.js";

@@ -1,11 +1,9 @@
 // How a task's call ended, in the words a record is made of.
-import { type Answer, ReadyResult } from "../../endpoint/answer.js";
-import { unexpected } from "../../endpoint/unexpected.js";
-import { ErrorCode } from "../../jsonrpc/error-codes.js";
+import { type Answer, ReadyResult, unexpected } from "../../endpoint/call.js";
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
-import { RpcError } from "../../jsonrpc/rpc-error.js";
-import { AskError } from "../ask-error.js";
-import type { TaskCall } from "./task-call.js";
+import { AskError } from "../ask.js";
+import type { TaskCall } from "./task-run.js";
 
 export interface Conclusion {
   readonly status: "completed" | "failed" | "cancelled";

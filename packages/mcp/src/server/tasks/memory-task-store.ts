@@ -1,5 +1,5 @@
 // Keeps tasks in memory: they die with the process.
-import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "./task-index.js";
+import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "./task-desk.js";
 import type { TaskPage, TaskRecord, TaskStore } from "./task-store.js";
 
 interface Kept extends TaskEntry {

@@ -1,7 +1,20 @@
 // What the two wire shapes of tasks have in common: the part of each that differs and has the same name.
-import type { Answer } from "../../endpoint/answer.js";
-import type { Call } from "../../endpoint/call.js";
-import type { ToolEntry } from "../tool.js";
+import type { Answer, Call } from "../../endpoint/call.js";
+import type { ToolEntry } from "../tools.js";
+import type { Codec } from "../../era/codec.js";
+import type { JsonObject } from "../../jsonrpc/message.js";
+import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
+import { type DetailedTask, isFinal, TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
+import type { InputRequest, InputRequests, InputResponses } from "../../protocol/features/input-required.js";
+import type { QuestionCarrier, TaskQuestion, TaskRun } from "./task-run.js";
+import type { TaskRecord } from "./task-store.js";
+import { McpErrorCode } from "../../protocol/error-codes.js";
+import type { TaskDesk } from "./task-desk.js";
+import { META } from "../../protocol/meta.js";
+import type { AskServices } from "../context.js";
+import { cursorAfter, readCursor } from "../lists.js";
+import { cancelled } from "./conclusion.js";
+import { requireCapability, WireAsker } from "../ask.js";
 
 export interface TaskFace {
   /** Whether this call is to become a task. Throws where the tool and the call do not agree on it. */
@@ -10,4 +23,268 @@ export interface TaskFace {
   requestedTtl(call: Call): number | undefined;
   get(call: Call): Promise<Answer>;
   cancel(call: Call): Promise<Answer>;
+}
+
+// A task with all that is known of it, ready for a codec.
+
+/** `run` brings the open questions of a task that still runs. */
+export function taskDetail(codec: Codec, { task, result, error }: TaskRecord, run?: TaskRun): JsonObject {
+  const detail: DetailedTask = { ...task };
+  if (result !== undefined) detail.result = result;
+  if (error !== undefined) detail.error = codec.error(new RpcError(error.code, error.message, error.data));
+  if (task.status === "input_required" && run !== undefined) detail.inputRequests = openQuestions(codec, run);
+  return detail as unknown as JsonObject;
+}
+
+function openQuestions(codec: Codec, { questions }: TaskRun): InputRequests {
+  const requests: InputRequests = {};
+  for (const { key, request } of questions.values()) {
+    const params = codec.serverRequest(request.method, request.params ?? {});
+    requests[key] = { method: request.method, params } as InputRequest;
+  }
+  return requests;
+}
+
+// Tasks toward requests of 2026-07-28 that declare the extension: the server decides, and the client polls.
+
+const ACKNOWLEDGED: JsonObject = Object.freeze({});
+
+export class DirectedFace implements TaskFace {
+  readonly #desk: TaskDesk;
+
+  constructor(desk: TaskDesk) {
+    this.#desk = desk;
+  }
+
+  /** A task where the tool can and the request declares it; a tool that must be one is refused to any other request. */
+  wants(call: Call, { task }: ToolEntry): boolean {
+    if (declares(call)) return task !== undefined;
+    if (task === "required") throw missingExtension();
+    return false;
+  }
+
+  requestedTtl(): undefined {
+    return undefined;
+  }
+
+  async get(call: Call): Promise<Answer> {
+    const { taskId, principal } = identified(call);
+    const run = this.#desk.running(taskId, principal)?.run;
+    if (run !== undefined && !run.concluded) return taskDetail(call.caller.codec, run.record(), run);
+    return taskDetail(call.caller.codec, await this.#desk.find(taskId, principal));
+  }
+
+  /** Answers questions. Of a task that has ended there are none, so nothing happens. */
+  async update(call: Call): Promise<Answer> {
+    const { taskId, principal } = identified(call);
+    const running = this.#desk.running(taskId, principal);
+    if (running === undefined) await this.#desk.find(taskId, principal);
+    else running.run.answer(call.params["inputResponses"] as InputResponses);
+    return ACKNOWLEDGED;
+  }
+
+  /** Cancels by asking: the handler's signal is aborted, and the task ends when the handler does. */
+  async cancel(call: Call): Promise<Answer> {
+    const { taskId, principal } = identified(call);
+    const running = this.#desk.running(taskId, principal);
+    if (running === undefined) await this.#desk.find(taskId, principal);
+    else running.call.cancelForClient();
+    return ACKNOWLEDGED;
+  }
+}
+
+/** Throws -32021 naming the extension for a request that does not declare it. */
+export function requireTasks(call: Call): void {
+  if (!declares(call)) throw missingExtension();
+}
+
+function identified(call: Call): { readonly taskId: string; readonly principal: string | undefined } {
+  requireTasks(call);
+  return { taskId: call.params["taskId"] as string, principal: call.carrier.principal };
+}
+
+function declares(call: Call): boolean {
+  return call.caller.capabilities.extensions?.[TASKS_EXTENSION] !== undefined;
+}
+
+function missingExtension(): RpcError {
+  const what = `This needs a client with tasks: the extension ${TASKS_EXTENSION} was not declared`;
+  const requiredCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
+  return new RpcError(McpErrorCode.MissingRequiredClientCapability, what, { requiredCapabilities });
+}
+
+// Tasks toward sessions of 2025-11-25: the client asks for a task in its call, and the result comes as one long answer.
+
+/** Name that cursors of `tasks/list` are bound to. */
+const LIST = "tasks";
+
+export class RequestedFace implements TaskFace {
+  readonly #desk: TaskDesk;
+  readonly #services: AskServices;
+
+  constructor(desk: TaskDesk, services: AskServices) {
+    this.#desk = desk;
+    this.#services = services;
+  }
+
+  /** A task is what the client asked for; what the tool does not do, or cannot do without, is refused. */
+  wants(call: Call, { tool, task }: ToolEntry): boolean {
+    const asked = call.params["task"] !== undefined;
+    if (asked && task === undefined) throw notThisWay(`Tool ${tool.name} does not run as a task: leave "task" out`);
+    if (!asked && task === "required")
+      throw notThisWay(`Tool ${tool.name} runs as a task only: send "task" with the call`);
+    return asked;
+  }
+
+  requestedTtl(call: Call): number | undefined {
+    const { ttl } = call.params["task"] as { ttl?: number | null };
+    return ttl ?? undefined;
+  }
+
+  async get(call: Call): Promise<Answer> {
+    return taskDetail(call.caller.codec, await this.#find(call));
+  }
+
+  /** Cancels at once: the status is final before the answer, whatever the handler does. */
+  async cancel(call: Call): Promise<Answer> {
+    const { task } = await this.#find(call);
+    const running = this.#desk.running(task.taskId, call.carrier.principal);
+    if (running === undefined || running.run.concluded) throw alreadyEnded(task.status);
+    running.call.cancelForClient();
+    await this.#desk.conclude(running.call, cancelled(running.call));
+    return taskDetail(call.caller.codec, await running.run.ended);
+  }
+
+  async result(call: Call): Promise<Answer> {
+    const running = this.#desk.running(call.params["taskId"] as string, call.carrier.principal);
+    if (running === undefined) return outcomeOf(await this.#find(call));
+    return outcomeOf(await new ResultStream(running.run, call, this.#services).serve());
+  }
+
+  /** Only for callers the transport knows: anybody else would see everybody's. */
+  async list(call: Call): Promise<Answer> {
+    const { principal } = call.carrier;
+    if (principal === undefined) throw new RpcError(ErrorCode.MethodNotFound, "Method not found: tasks/list");
+    const limit = this.#services.limits.pageSize;
+    const after = position(call.params["cursor"]);
+    const records = await this.#desk.store.list(principal, { after, limit: limit + 1 });
+    const shown = records.slice(0, limit);
+    const tasks = shown.map((record) => this.#desk.running(record.task.taskId, principal)?.run.record() ?? record);
+    const result: JsonObject = { tasks: tasks.map((record) => taskDetail(call.caller.codec, record)) };
+    const last = shown.at(-1);
+    if (last !== undefined && records.length > limit) result["nextCursor"] = cursorAfter(LIST, last.task.taskId);
+    return result;
+  }
+
+  #find(call: Call): Promise<TaskRecord> {
+    return this.#desk.find(call.params["taskId"] as string, call.carrier.principal);
+  }
+}
+
+/** What the plain call would have given. */
+function outcomeOf({ task, result, error }: TaskRecord): Answer {
+  if (error !== undefined) throw new RpcError(error.code, error.message, error.data);
+  if (result === undefined) {
+    const what = isFinal(task.status) ? "was cancelled and has no result" : "has not ended";
+    throw new RpcError(ErrorCode.InternalError, `The task ${what}`);
+  }
+  const own = result["_meta"] as object | undefined;
+  return { ...result, _meta: { ...own, [META.relatedTask]: { taskId: task.taskId } } };
+}
+
+function position(cursor: unknown): string | undefined {
+  if (cursor === undefined) return undefined;
+  const after = readCursor(LIST, cursor as string);
+  if (after !== undefined) return after;
+  const what = `Invalid cursor ${JSON.stringify(cursor)}: use the nextCursor of tasks/list, or none to start again`;
+  throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
+}
+
+function notThisWay(what: string): RpcError {
+  return new RpcError(ErrorCode.MethodNotFound, what);
+}
+
+function alreadyEnded(status: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `The task has ended already: it is ${status}`, {
+    path: "/taskId",
+    constraint: "the id of a task that still runs",
+  });
+}
+
+// One `tasks/result` request of a session: it waits for the end, and takes the task's questions to the client.
+
+/** Why a question comes back unanswered though nobody refused it: another stream may take it. */
+const RETURNED: readonly string[] = ["CANCELLED", "CLOSED"];
+
+class ResultStream implements QuestionCarrier {
+  readonly #run: TaskRun;
+  readonly #call: Call;
+  readonly #asker: WireAsker;
+  readonly #carried = new Set<TaskQuestion>();
+
+  constructor(run: TaskRun, call: Call, { asks, limits }: AskServices) {
+    this.#run = run;
+    this.#call = call;
+    this.#asker = new WireAsker(call, asks, limits.askTimeoutMs);
+  }
+
+  /** Resolves with the record of the task once it has ended; rejects when the request is cancelled before. */
+  serve(): Promise<TaskRecord> {
+    this.#run.attach(this);
+    return new Promise((resolve, reject) => {
+      void this.#run.ended.then(resolve);
+      this.#call.onCancel = () => {
+        this.#leave();
+        reject(new LocalError("CANCELLED", "The client no longer waits for the task"));
+      };
+    });
+  }
+
+  carry(question: TaskQuestion): boolean {
+    const { method, params = {} } = question.request;
+    try {
+      requireCapability(this.#call, method, params);
+    } catch {
+      return false;
+    }
+    const withdrawal = new AbortController();
+    question.withdraw = () => withdrawal.abort();
+    this.#carried.add(question);
+    const own = (params as { _meta?: object })._meta;
+    const named = { ...params, _meta: { ...own, [META.relatedTask]: { taskId: this.#run.taskId } } };
+    void this.#asker.ask(method, named, { signal: withdrawal.signal }).then(
+      (answer) => this.#settled(question, () => question.resolve(answer)),
+      (error: unknown) => this.#failed(question, error),
+    );
+    return true;
+  }
+
+  /** To a client that came back over another connection: whoever asked over the first one has no answer to wait for. */
+  yieldTo(other: QuestionCarrier): void {
+    const { carrier, peer } = this.#call;
+    if (carrier.closed || !(other instanceof ResultStream) || other.#call.peer !== peer) this.#leave();
+  }
+
+  #failed(question: TaskQuestion, error: unknown): void {
+    if (!(error instanceof LocalError) || !RETURNED.includes(error.code)) {
+      this.#settled(question, () => question.reject(error));
+    } else if (this.#carried.delete(question)) {
+      question.withdraw = undefined;
+    }
+  }
+
+  #settled(question: TaskQuestion, settle: () => void): void {
+    this.#carried.delete(question);
+    question.withdraw = undefined;
+    this.#run.settle(question.key, settle);
+  }
+
+  #leave(): void {
+    for (const question of this.#carried) {
+      question.withdraw?.();
+      question.withdraw = undefined;
+    }
+    this.#carried.clear();
+    this.#run.detach(this);
+  }
 }

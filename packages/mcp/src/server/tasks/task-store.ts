@@ -1,7 +1,7 @@
 // Where tasks are kept: the interface a store implements, and what it keeps of a task.
-import type { MaybePromise } from "../../endpoint/answer.js";
+import type { MaybePromise } from "../../endpoint/call.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
-import type { Task } from "../../protocol/extensions/task.js";
+import type { Task } from "../../protocol/extensions/tasks.js";
 
 /** All that is kept of a task: plain JSON. A record is never changed, only replaced. */
 export interface TaskRecord {

@@ -1,6 +1,6 @@
 // Sends HTTP requests with any `fetch`, in every runtime that has one.
-import { LocalError } from "../../jsonrpc/local-error.js";
-import { shownUrl } from "./http-errors.js";
+import { LocalError } from "../../jsonrpc/errors.js";
+import { shownUrl } from "./http-caller.js";
 import type { HttpReply, HttpRequest, HttpRequester } from "./http-requester.js";
 
 /** As much of `fetch` as is used. */

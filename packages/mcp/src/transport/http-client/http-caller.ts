@@ -1,11 +1,11 @@
 // Sends requests with authorization, follows redirects within one origin, and refuses replies nobody can read.
-import type { HttpAuthorizer } from "../../jsonrpc/http-authorizer.js";
-import { LocalError } from "../../jsonrpc/local-error.js";
-import type { HttpClientLimits } from "./http-client-limits.js";
-import { quote, shownUrl } from "./http-errors.js";
+import type { HttpAuthorizer, LinkSink } from "../../jsonrpc/transport.js";
+import { LocalError } from "../../jsonrpc/errors.js";
 import type { HttpReply, HttpRequest, HttpRequester } from "./http-requester.js";
+import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
+import { visibleText } from "../../jsonrpc/visible-text.js";
 
-export interface CallerOptions {
+interface CallerOptions {
   readonly requester: HttpRequester;
   readonly authorizer: HttpAuthorizer | undefined;
   readonly limits: HttpClientLimits;
@@ -86,4 +86,252 @@ function target(request: HttpRequest, reply: HttpReply, more: boolean): string {
   }
   if (!more) throw new LocalError("REDIRECTED", `${status} once too often, now to ${shown}: check the URL.`);
   return to.href;
+}
+
+// Ends a request in whatever state it is, one that has not begun among them.
+
+export class Canceller {
+  cancelled = false;
+  #how: (() => void) | undefined;
+
+  /** Given to the requester, as often as the request is sent. */
+  readonly started = (how: () => void): void => {
+    this.#how = how;
+    if (this.cancelled) how();
+  };
+
+  cancel(): void {
+    this.cancelled = true;
+    this.#how?.();
+  }
+}
+
+/** A canceller that cancels itself after `ms`, unless `stop` was called before. */
+export class Deadline extends Canceller {
+  /** Time ran out. */
+  late = false;
+  readonly #timer: ReturnType<typeof setTimeout>;
+
+  constructor(ms: number, whenLate?: () => void) {
+    super();
+    this.#timer = setTimeout(() => {
+      this.late = true;
+      this.cancel();
+      whenLate?.();
+    }, ms);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+// The limits of an HTTP link, each with its default and the reason for it.
+
+export interface HttpClientLimits {
+  /** Bytes of a JSON answer, and of an event. */
+  readonly messageBytes: number;
+  /** Bytes read of a body that is only quoted in an error, or thrown away. */
+  readonly errorBytes: number;
+  /** Requests waiting for an answer at once, each with a connection. */
+  readonly requests: number;
+  /** Notifications and responses being posted at once; further ones wait. */
+  readonly posts: number;
+  /** Notifications and responses waiting; further ones are dropped. */
+  readonly waitingPosts: number;
+  /** Milliseconds a notification or a response may take to be accepted. */
+  readonly postMs: number;
+  /** Milliseconds until a GET stream has to be answered. */
+  readonly openMs: number;
+  /** Milliseconds requests wait for the standing stream to be open. */
+  readonly standingWaitMs: number;
+  /** Milliseconds a stream may stay open behind the answer it was for. */
+  readonly lingerMs: number;
+  /** Milliseconds `close` waits for the server to end the session. */
+  readonly closeMs: number;
+  /** Failed attempts in a row to take up a stream again. */
+  readonly failures: number;
+  /** Reconnections in a row that brought nothing. */
+  readonly emptyRounds: number;
+  /** Longest wait a server may ask for with `retry`, in milliseconds. */
+  readonly retryMs: number;
+  /** Redirects followed within one origin. */
+  readonly redirects: number;
+  /** Times one message is sent again because the authorizer says so. */
+  readonly challenges: number;
+}
+
+export const DEFAULT_HTTP_CLIENT_LIMITS: HttpClientLimits = {
+  messageBytes: CLIENT_LIMITS.messageBytes,
+  // Any error page; of which a few hundred characters are shown.
+  errorBytes: 64 * 1024,
+  // As many as a conversation may have pending.
+  requests: CLIENT_LIMITS.pendingRequests,
+  // A server's burst of questions is answered at once, a storm of cancellations keeps few connections.
+  posts: 64,
+  waitingPosts: 1_024,
+  // Accepting a message is no work: half a minute is for the worst of networks.
+  postMs: 30_000,
+  openMs: 30_000,
+  // A round trip around the world; servers that open the stream with its first event only cost this once.
+  standingWaitMs: 500,
+  // The end of the body follows its last event; a server that forgets it keeps no connection.
+  lingerMs: 1_000,
+  // As long as people wait for a program to end.
+  closeMs: 2_000,
+  // With the delays between them 15 s: a restart of the server or a change of network.
+  failures: 5,
+  // Polling servers hang up every second or so: a quarter of an hour without a word is their end.
+  emptyRounds: 1_000,
+  // Nobody waits longer for a call; a server that says so is mistaken.
+  retryMs: 10 * 60_000,
+  redirects: 3,
+  // A token, a wider scope, a nonce for each, and one more.
+  challenges: 5,
+};
+
+// The errors of HTTP links: what went wrong, at which URL, and what to do; without secrets and control characters.
+
+/** A reply that refuses. `code` is UNAUTHORIZED for 401 and HTTP_STATUS for every other. */
+class HttpStatusError extends LocalError {
+  override readonly name: string = "HttpStatusError";
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(status === 401 ? "UNAUTHORIZED" : "HTTP_STATUS", message);
+    this.status = status;
+  }
+}
+
+// As much as two lines of a terminal show.
+const QUOTED = 300;
+
+/** The start of foreign text on one line, fit to be printed. */
+export function quote(text: string): string {
+  return visibleText(text.trim(), QUOTED);
+}
+
+/** A URL as it may be shown: without user, password, fragment and the values of its query. */
+export function shownUrl(url: string): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    return quote(url.replace(/[?#].*$/s, "").replace(/\/\/[^/]*@/, "//"));
+  }
+  const { protocol, host, pathname, hash } = parsed;
+  // The fragment of a unix: URL is the path at the server.
+  const base = host === "" ? `${protocol}//${pathname}${hash}` : `${protocol}//${host}${pathname}`;
+  const names = [...parsed.searchParams.keys()].map((name) => `${encodeURIComponent(name)}=…`);
+  return quote(names.length === 0 ? base : `${base}?${names.join("&")}`);
+}
+
+/** Says what a refusing status usually means here, and what to do about it. `shown` is a URL fit to be shown. */
+export function statusError(status: number, shown: string, body: string): HttpStatusError {
+  const said = quote(looksLikeHtml(body) ? "an HTML page" : body);
+  const answer = said === "" ? "" : `: ${said}`;
+  return new HttpStatusError(status, `${shown} answered with HTTP ${status}${answer}. ${advice(status)}`);
+}
+
+function advice(status: number): string {
+  if (status === 401) return "It wants authorization: give a token in `headers`, or an authorizer.";
+  if (status === 403)
+    return "What authorizes this client does not allow it: check its scopes, or the server's allowed origins.";
+  if (status === 404 || status === 405) return "Is it the URL of the MCP endpoint? Its path is often /mcp or /sse.";
+  if (status === 407) return "The proxy wants authorization: put user and password into the proxy's URL.";
+  if (status === 429 || status === 503) return "It is busy: try again later.";
+  if (status >= 500) return "The fault is the server's: look into its log.";
+  return "Check the URL and the headers.";
+}
+
+export function looksLikeHtml(text: string): boolean {
+  return /^\s*(?:<!doctype html|<html)/i.test(text.slice(0, 200));
+}
+
+// What people give an HTTP link, checked before anything is sent.
+
+const SCHEMES: ReadonlySet<string> = new Set(["http:", "https:", "unix:", "http+unix:"]);
+
+/** The URL as text. Throws a LocalError INVALID_URL that says what is wrong with it. */
+export function usableUrl(url: string | URL): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+  } catch {
+    throw new LocalError("INVALID_URL", `${shownUrl(String(url))} is not a URL: write it like https://host/mcp`);
+  }
+  const shown = shownUrl(parsed.href);
+  if (!SCHEMES.has(parsed.protocol)) {
+    throw new LocalError("INVALID_URL", `${shown} is not a URL for HTTP: write it like https://host/mcp`);
+  }
+  if (parsed.username !== "" || parsed.password !== "") {
+    const what = "has a user or password in it, which would end up in logs";
+    throw new LocalError("INVALID_URL", `${shown} ${what}: give the header authorization instead`);
+  }
+  return parsed.href;
+}
+
+const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+// These belong to the connection and the body: a wrong one makes two requests of one.
+const FRAMING: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "upgrade",
+  "expect",
+]);
+
+/** Headers by lower-case name. Throws a TypeError naming the one that cannot be sent. */
+export function ownHeaders(headers: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const checked: Record<string, string> = {};
+  for (const [given, value] of Object.entries(headers)) {
+    const name = given.toLowerCase();
+    if (!TOKEN.test(name) || FRAMING.has(name)) throw new TypeError(`"${quote(given)}" cannot be given as a header`);
+    if (typeof value !== "string" || !VALUE.test(value)) {
+      throw new TypeError(`The value of the header ${name} has characters no header can hold`);
+    }
+    checked[name] = value;
+  }
+  return checked;
+}
+
+// What the streams of one HTTP link share.
+
+export interface PostOptions {
+  readonly text: string;
+  /** What the protocol wants for this message. */
+  readonly headers: Readonly<Record<string, string>> | undefined;
+  readonly repeatable: boolean;
+  /** The session it belongs to. */
+  readonly session: string | undefined;
+  readonly started: (cancel: () => void) => void;
+}
+
+export interface GetOptions {
+  /** Value of Last-Event-ID. */
+  readonly cursor: string | undefined;
+  readonly session: string | undefined;
+  readonly started: (cancel: () => void) => void;
+}
+
+export interface LinkWire {
+  readonly sink: LinkSink;
+  readonly limits: HttpClientLimits;
+  /** The URL, fit to be shown. */
+  readonly shown: string;
+  /** A cut stream can be taken up again. */
+  readonly resumable: boolean;
+  /** A standing stream is open, on which anything may come. */
+  readonly standing: boolean;
+  /** Rejects with a LocalError. */
+  post(options: PostOptions): Promise<HttpReply>;
+  /** Asks for an event stream. Rejects with a LocalError, TIMEOUT among them. */
+  get(options: GetOptions): Promise<HttpReply>;
+  /** The reply to `initialize` says which session was opened. False: in a way that cannot be sent back. */
+  opened(reply: HttpReply): boolean;
+  /** The server does not know the session any more. */
+  expired(session: string): void;
+  /** Something is wrong that no message can be blamed for. */
+  trouble(what: string): void;
 }

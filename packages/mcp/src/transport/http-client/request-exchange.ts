@@ -1,19 +1,12 @@
 // One request of the client: its POST, the answer as JSON or events, and the stream taken up again after a cut.
-import { ErrorCode } from "../../jsonrpc/error-codes.js";
-import { RpcError } from "../../jsonrpc/rpc-error.js";
-import type { Outgoing } from "../../jsonrpc/link.js";
-import { LocalError } from "../../jsonrpc/local-error.js";
-import type { RequestId } from "../../jsonrpc/message.js";
-import { answers, idText, isErrorWith, isResponse } from "./answer-text.js";
-import { Canceller } from "./canceller.js";
-import { EventFeed } from "./event-feed.js";
-import { looksLikeHtml, quote, statusError } from "./http-errors.js";
-import type { HttpReply } from "./http-requester.js";
-import type { LinkWire } from "./link-wire.js";
-import { bodyKind } from "./media-type.js";
-import { Reconnection } from "./reconnection.js";
-import { isRepeatable } from "./repeatable.js";
-import type { SseEvent } from "./sse-reader.js";
+import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
+import type { Outgoing } from "../../jsonrpc/transport.js";
+import { isJsonObject, type RequestId } from "../../jsonrpc/message.js";
+import { Canceller, type HttpClientLimits, type LinkWire, looksLikeHtml, quote, statusError } from "./http-caller.js";
+import { bodyKind, type HttpReply } from "./http-requester.js";
+import { OVERSIZED, type SseEvent, SseReader } from "./sse-reader.js";
+import { resolveLimits } from "../../jsonrpc/limits.js";
+import { parseJson } from "../../jsonrpc/parse.js";
 
 export interface RequestOutgoing extends Outgoing {
   readonly id: RequestId;
@@ -216,4 +209,217 @@ export class RequestExchange {
 export function asLocal(error: unknown): LocalError {
   if (error instanceof LocalError) return error;
   return new LocalError("OUTCOME_UNKNOWN", quote(String(error)), { cause: error });
+}
+
+// Tells from a text, mostly without parsing it, whether it is the answer to a request.
+
+/** Writes the id as it stands in a message: made once a request. */
+export function idText(id: RequestId): string {
+  return typeof id === "number" ? String(id) : JSON.stringify(id);
+}
+
+/**
+ * Whether `text` holds the response to the request `id`, alone or in a batch. `written` is `idText(id)`. Texts as
+ * servers commonly write them are recognised by their two ends; what looks unusual is parsed.
+ */
+export function answers(text: string, id: RequestId, written: string): boolean {
+  const head = `{"jsonrpc":"2.0","id":${written},"`;
+  if (text.startsWith(head)) {
+    if (text.startsWith('result":', head.length) || text.startsWith('error":', head.length)) return true;
+    if (text.startsWith('method":', head.length)) return false;
+  }
+  const tail = `,"id":${written}}`;
+  if (text.endsWith(`,"jsonrpc":"2.0"${tail}`) || text.endsWith(tail)) {
+    if (text.startsWith('{"result":') || text.startsWith('{"error":')) return true;
+    if (text.startsWith('{"jsonrpc":"2.0","result":') || text.startsWith('{"jsonrpc":"2.0","error":')) return true;
+  }
+  // A notification is the commonest of all other messages.
+  if (text.startsWith('{"jsonrpc":"2.0","method":') || text.startsWith('{"method":')) return false;
+  return someResponse(text, (message) => message["id"] === id);
+}
+
+/** Whether `text` is a JSON-RPC response, whosever it is. */
+export function isResponse(text: string): boolean {
+  return someResponse(text, () => true);
+}
+
+/** Whether `text` is an error response with this code. */
+function isErrorWith(text: string, code: number): boolean {
+  return someResponse(text, ({ error }) => isJsonObject(error) && error["code"] === code);
+}
+
+// Whether to read it is the receiver's decision: no limit but the one that keeps recursion safe. Its length is bounded already.
+const MOST = Number.MAX_SAFE_INTEGER;
+const LIMITS = resolveLimits({ messageBytes: MOST, values: MOST, members: MOST });
+
+function someResponse(text: string, accepts: (message: Record<string, unknown>) => boolean): boolean {
+  const value = parseJson(text, LIMITS);
+  const messages: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return messages.some(
+    (message) =>
+      isJsonObject(message) &&
+      message["method"] === undefined &&
+      (message["result"] !== undefined || isJsonObject(message["error"])) &&
+      accepts(message),
+  );
+}
+
+// Hands the messages of event streams to a sink, one at a time, and remembers where to go on after a cut.
+
+interface FeedSink {
+  event(event: SseEvent): void | Promise<void>;
+  oversized(): void;
+}
+
+/** One logical stream over as many connections as it takes. */
+export class EventFeed {
+  readonly #maxBytes: number;
+  readonly #sink: FeedSink;
+  #reader: SseReader;
+  #lastId: string | undefined;
+  #retryMs: number | undefined;
+  /** Events of the connection being read, empty ones too. */
+  events = 0;
+
+  constructor(maxBytes: number, sink: FeedSink) {
+    this.#maxBytes = maxBytes;
+    this.#sink = sink;
+    this.#reader = new SseReader(maxBytes);
+  }
+
+  /** Where to go on, as the value of Last-Event-ID; undefined where the server gave no usable id. */
+  get cursor(): string | undefined {
+    const id = this.#reader.lastId ?? this.#lastId;
+    return id === undefined || id === "" ? undefined : headerValue(id);
+  }
+
+  /** What the server asked for with `retry`, in milliseconds. */
+  get retryMs(): number | undefined {
+    return this.#reader.retryMs ?? this.#retryMs;
+  }
+
+  /** The server does not know the cursor any more. */
+  forgetCursor(): void {
+    this.#lastId = undefined;
+    this.#reader.lastId = undefined;
+  }
+
+  /** Resolves at the end of the body; rejects with a LocalError when it was cut. */
+  read(reply: HttpReply): Promise<void> {
+    this.#lastId = this.#reader.lastId ?? this.#lastId;
+    this.#retryMs = this.#reader.retryMs ?? this.#retryMs;
+    this.#reader = new SseReader(this.#maxBytes);
+    this.events = 0;
+    const take = (chunk: Uint8Array): void | Promise<void> => {
+      this.#reader.push(chunk);
+      return this.#pump();
+    };
+    return reply.each(take);
+  }
+
+  #pump(): void | Promise<void> {
+    for (let event = this.#reader.next(); event !== undefined; event = this.#reader.next()) {
+      this.events++;
+      const busy = event === OVERSIZED ? this.#sink.oversized() : this.#sink.event(event);
+      if (busy !== undefined) return busy.then(() => this.#pump());
+    }
+  }
+}
+
+// Longer ones are no cursor but a load: a header has to hold it.
+const LONGEST_ID = 1_024;
+
+/** The bytes of the id as UTF-8, each a character, as headers are written; undefined when it cannot stand in one. */
+function headerValue(id: string): string | undefined {
+  if (id.length > LONGEST_ID || /[\0-\x08\x0a-\x1f\x7f]/.test(id)) return undefined;
+  let value = "";
+  for (const byte of new TextEncoder().encode(id)) value += String.fromCharCode(byte);
+  return value;
+}
+
+// When a stream that ended is taken up again, and when no more.
+
+// The first wait after a failure, or where the server asked for none; doubled each time up to the longest.
+const FIRST_MS = 1_000;
+const LONGEST_MS = 30_000;
+// Timers may fire a little early, and a server's "not before" is exact.
+const LATE_MS = 5;
+// However small a `retry` is: a server that hangs up at once must not be called in a tight loop.
+const LEAST_MS = 20;
+
+export class Reconnection {
+  readonly #limits: HttpClientLimits;
+  #failures = 0;
+  #empty = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(limits: HttpClientLimits) {
+    this.#limits = limits;
+  }
+
+  /** A connection has ended that brought `events` events. */
+  ended(events: number): void {
+    this.#failures = 0;
+    this.#empty = events > 0 ? 0 : this.#empty + 1;
+  }
+
+  /** There was no connection. */
+  failed(): void {
+    this.#failures++;
+  }
+
+  /** Why not to try again, or undefined. */
+  giveUp(retryMs: number | undefined): string | undefined {
+    const { failures, emptyRounds, retryMs: longest } = this.#limits;
+    if (this.#failures >= failures) return `${failures} attempts to take it up again failed`;
+    if (this.#empty >= emptyRounds) return `${emptyRounds} reconnections brought nothing`;
+    if ((retryMs ?? 0) > longest) return `the server wants ${retryMs} ms to pass before a reconnection`;
+    return undefined;
+  }
+
+  /** Resolves when it is time: after what the server asked for, or a growing delay. False: cancelled meanwhile. */
+  async wait(retryMs: number | undefined): Promise<boolean> {
+    const own = retryMs === undefined || this.#failures > 0 ? this.#backoff() : LEAST_MS;
+    const ms = Math.max(retryMs ?? 0, own) + LATE_MS;
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve;
+      this.#timer = setTimeout(resolve, ms);
+    });
+    return this.#timer !== undefined;
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#wake?.();
+  }
+
+  #backoff(): number {
+    const rounds = Math.max(this.#failures, this.#empty) - 1;
+    return Math.min(LONGEST_MS, FIRST_MS * 2 ** Math.min(Math.max(rounds, 0), 16));
+  }
+}
+
+// Which messages do no harm when they reach a server twice.
+
+const METHODS: ReadonlySet<string> = new Set([
+  "initialize",
+  "ping",
+  "server/discover",
+  "tools/list",
+  "prompts/list",
+  "prompts/get",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "completion/complete",
+  "logging/setLevel",
+  "tasks/get",
+  "tasks/list",
+]);
+
+/** Only reads, or says the same again: it may be sent once more when nobody can tell whether it arrived. */
+export function isRepeatable(method: string | undefined): boolean {
+  return method !== undefined && METHODS.has(method);
 }

@@ -1,19 +1,31 @@
 // A client's end of Streamable HTTP in every revision: each message its own POST, answers as JSON or events.
-import type { HttpAuthorizer } from "../../jsonrpc/http-authorizer.js";
-import type { Agreement, Link, LinkSink, Outgoing } from "../../jsonrpc/link.js";
-import { LocalError } from "../../jsonrpc/local-error.js";
+import type { Agreement, HttpAuthorizer, Link, LinkSink, Outgoing } from "../../jsonrpc/transport.js";
+import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../http/http-limits.js";
-import { ownHeaders, usableUrl } from "./link-settings.js";
-import { HttpCaller } from "./http-caller.js";
-import { DEFAULT_HTTP_CLIENT_LIMITS, type HttpClientLimits } from "./http-client-limits.js";
-import { shownUrl } from "./http-errors.js";
-import type { HttpReply, HttpRequester } from "./http-requester.js";
-import { LinkRequests } from "./link-requests.js";
-import type { GetOptions, LinkWire, PostOptions } from "./link-wire.js";
-import { PostQueue } from "./post-queue.js";
-import { RequestExchange, type RequestOutgoing } from "./request-exchange.js";
-import { StandingStream } from "./standing-stream.js";
+import {
+  Canceller,
+  Deadline,
+  DEFAULT_HTTP_CLIENT_LIMITS,
+  type GetOptions,
+  HttpCaller,
+  type HttpClientLimits,
+  type LinkWire,
+  ownHeaders,
+  type PostOptions,
+  shownUrl,
+  statusError,
+  usableUrl,
+} from "./http-caller.js";
+import { bodyKind, type HttpReply, type HttpRequester } from "./http-requester.js";
+import {
+  asLocal,
+  EventFeed,
+  isResponse,
+  Reconnection,
+  RequestExchange,
+  type RequestOutgoing,
+} from "./request-exchange.js";
 
 export interface HttpLinkOptions {
   /** Of the MCP endpoint. */
@@ -229,5 +241,291 @@ class StreamableHttpLink implements Link, LinkWire {
     this.#session = undefined;
     if (this.#options.ownsRequester === true) this.#options.requester.close();
     this.#sink?.closed();
+  }
+}
+
+// The three requests a Streamable HTTP link makes, with the headers each of them carries.
+
+interface LinkRequestsOptions {
+  readonly url: string;
+  /** The URL, fit to be shown. */
+  readonly shown: string;
+  /** Carried by all of them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly caller: HttpCaller;
+  readonly limits: HttpClientLimits;
+}
+
+const BOTH = "application/json, text/event-stream";
+
+class LinkRequests {
+  readonly #options: LinkRequestsOptions;
+  /** Said by what carries no message of the protocol: GET and DELETE. */
+  version: string | undefined;
+
+  constructor(options: LinkRequestsOptions) {
+    this.#options = options;
+  }
+
+  post({ text, headers, repeatable, session, started }: PostOptions): Promise<HttpReply> {
+    const all: Record<string, string> = { ...this.#options.headers };
+    for (const name in headers) all[name] = headers[name] as string;
+    all["accept"] = BOTH;
+    all["accept-encoding"] = "identity";
+    all["content-type"] = "application/json";
+    if (session !== undefined) all["mcp-session-id"] = session;
+    const { caller, url } = this.#options;
+    return caller.call({ method: "POST", url, headers: all, body: text, repeatable, started });
+  }
+
+  /** Rejects with TIMEOUT when the reply's head does not come in time. */
+  async get({ cursor, session, started }: GetOptions): Promise<HttpReply> {
+    const { limits, shown, caller, url } = this.#options;
+    const headers = this.#bodiless(session);
+    headers["accept"] = "text/event-stream";
+    if (cursor !== undefined) headers["last-event-id"] = cursor;
+    const deadline = new Deadline(limits.openMs);
+    const note = (how: () => void): void => {
+      deadline.started(how);
+      started(how);
+    };
+    try {
+      return await caller.call({ method: "GET", url, headers, repeatable: true, started: note });
+    } catch (error) {
+      if (!deadline.late) throw error;
+      throw new LocalError("TIMEOUT", `${shown} did not answer a GET within ${limits.openMs} ms`, { cause: error });
+    } finally {
+      deadline.stop();
+    }
+  }
+
+  /**
+   * Tells the server that the session is over, and waits for its answer as long as `closeMs`. Servers that keep no
+   * sessions by request say 405; those that do not answer have had their chance. Never rejects.
+   */
+  async end(session: string): Promise<void> {
+    let giveUp!: () => void;
+    // Authorization may take longer than anybody wants to wait now.
+    const late = new Promise<void>((resolve) => {
+      giveUp = resolve;
+    });
+    const deadline = new Deadline(this.#options.limits.closeMs, giveUp);
+    await Promise.race([this.#delete(session, deadline), late]);
+    deadline.stop();
+  }
+
+  async #delete(session: string, { started }: Deadline): Promise<void> {
+    const { limits, caller, url } = this.#options;
+    const headers = this.#bodiless(session);
+    try {
+      const reply = await caller.call({ method: "DELETE", url, headers, repeatable: true, started });
+      await reply.text(limits.errorBytes);
+    } catch {
+      // However it ended, the session is none of ours any more.
+    }
+  }
+
+  #bodiless(session: string | undefined): Record<string, string> {
+    const headers: Record<string, string> = { ...this.#options.headers, "accept-encoding": "identity" };
+    if (session !== undefined) headers["mcp-session-id"] = session;
+    if (this.version !== undefined) headers["mcp-protocol-version"] = this.version;
+    return headers;
+  }
+}
+
+// Posts what expects no answer (notifications, and responses to the server): a few at once, the rest in order.
+
+interface Waiting {
+  readonly message: Outgoing;
+  readonly session: string | undefined;
+  readonly done: () => void;
+}
+
+class PostQueue {
+  readonly #wire: LinkWire;
+  readonly #waiting: Waiting[] = [];
+  readonly #deadlines = new Set<Deadline>();
+  #running = 0;
+  #closed = false;
+
+  constructor(wire: LinkWire) {
+    this.#wire = wire;
+  }
+
+  /** Resolves when the server has taken it, or will not. Never rejects. */
+  send(message: Outgoing, session: string | undefined): Promise<void> {
+    const { waitingPosts } = this.#wire.limits;
+    if (this.#closed) return Promise.resolve();
+    if (this.#waiting.length >= waitingPosts) {
+      this.#wire.trouble(
+        `more than ${waitingPosts} messages wait to be posted: ${message.method ?? message.kind} was dropped`,
+      );
+      return Promise.resolve();
+    }
+    return new Promise((done) => {
+      this.#waiting.push({ message, session, done });
+      this.#next();
+    });
+  }
+
+  close(): void {
+    this.#closed = true;
+    for (const { done } of this.#waiting.splice(0)) done();
+    for (const deadline of this.#deadlines) deadline.cancel();
+  }
+
+  #next(): void {
+    while (this.#running < this.#wire.limits.posts) {
+      const waiting = this.#waiting.shift();
+      if (waiting === undefined) return;
+      this.#running++;
+      void this.#post(waiting).then(() => {
+        this.#running--;
+        waiting.done();
+        this.#next();
+      });
+    }
+  }
+
+  async #post({ message, session }: Waiting): Promise<void> {
+    const { limits, shown } = this.#wire;
+    const deadline = new Deadline(limits.postMs);
+    this.#deadlines.add(deadline);
+    try {
+      const { text, headers } = message;
+      const reply = await this.#wire.post({ text, headers, repeatable: false, session, started: deadline.started });
+      await this.#judge(reply, session);
+    } catch (error) {
+      const why = deadline.late ? `${shown} did not accept it within ${limits.postMs} ms` : asLocal(error).message;
+      if (!this.#closed) this.#wire.trouble(`${message.method ?? message.kind} was not delivered: ${why}`);
+    }
+    deadline.stop();
+    this.#deadlines.delete(deadline);
+  }
+
+  async #judge(reply: HttpReply, session: string | undefined): Promise<void> {
+    const { status } = reply;
+    const { limits, shown, sink } = this.#wire;
+    const accepted = status >= 200 && status <= 299;
+    // Read whatever it is, so that the connection can be used again.
+    const text = await reply.text(limits.errorBytes).catch(() => "");
+    if (accepted) return;
+    if (status === 404 && session !== undefined) {
+      this.#wire.expired(session);
+      throw new LocalError("SESSION_EXPIRED", `${shown} does not know the session any more (HTTP 404)`);
+    }
+    if (isResponse(text)) await sink.receive(text, { status });
+    throw statusError(status, shown, text);
+  }
+}
+
+// The GET stream of a session, on which a server says what belongs to no request: opened once, taken up after each end.
+
+class StandingStream {
+  readonly #wire: LinkWire;
+  readonly #session: string | undefined;
+  readonly #reconnection: Reconnection;
+  readonly #feed: EventFeed;
+  readonly #canceller = new Canceller();
+  #served = false;
+  #settle!: () => void;
+  /** Resolves once the server has answered the first GET, whatever it said. */
+  readonly answered: Promise<void>;
+  /** Resolves when it will not be taken up again. */
+  readonly ended: Promise<void>;
+  /** Being read now. */
+  open = false;
+  /** The server has opened it once, and it was given up later. */
+  givenUp = false;
+
+  constructor(wire: LinkWire, session: string | undefined) {
+    this.#wire = wire;
+    this.#session = session;
+    this.#reconnection = new Reconnection(wire.limits);
+    const { messageBytes } = wire.limits;
+    this.#feed = new EventFeed(messageBytes, {
+      event: ({ type, data }) => {
+        if (!this.#canceller.cancelled && type === "message" && data !== "")
+          return wire.sink.receive(data, { status: 200 });
+      },
+      oversized: () => {
+        const what = `Message refused: an event longer than ${messageBytes} bytes`;
+        wire.sink.unreadable(new RpcError(ErrorCode.InvalidRequest, what), { status: 200 });
+      },
+    });
+    this.answered = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    this.ended = this.#run();
+  }
+
+  cancel(): void {
+    this.#canceller.cancel();
+    this.#reconnection.cancel();
+    this.#settle();
+  }
+
+  async #run(): Promise<void> {
+    for (;;) {
+      const reply = await this.#connect();
+      this.#settle();
+      if (reply === "never" || this.#canceller.cancelled) return;
+      if (reply !== undefined) await this.#read(reply);
+      if (this.#canceller.cancelled) return;
+      const why = this.#reconnection.giveUp(this.#feed.retryMs);
+      if (why !== undefined) {
+        this.givenUp = this.#served;
+        return this.#wire.trouble(`the stream for what the server says by itself is closed: ${why}`);
+      }
+      if (!(await this.#reconnection.wait(this.#feed.retryMs))) return;
+    }
+  }
+
+  /** A stream to read; undefined after a failure that may pass; "never" when the server has no such stream. */
+  async #connect(): Promise<HttpReply | undefined | "never"> {
+    const { cursor } = this.#feed;
+    const { started } = this.#canceller;
+    let reply: HttpReply;
+    try {
+      reply = await this.#wire.get({ cursor, session: this.#session, started });
+    } catch (error) {
+      const { code, message } = asLocal(error);
+      this.#reconnection.failed();
+      if (code === "UNREACHABLE" || code === "OUTCOME_UNKNOWN" || code === "TIMEOUT") return undefined;
+      if (!this.#canceller.cancelled) this.#wire.trouble(message);
+      return "never";
+    }
+    if (reply.status === 200 && bodyKind(reply.header("content-type")) === "events") {
+      this.#served = true;
+      return reply;
+    }
+    const { status } = reply;
+    void reply.text(this.#wire.limits.errorBytes).catch(() => undefined);
+    if (status >= 500 || status === 429 || status === 409) {
+      this.#reconnection.failed();
+      return undefined;
+    }
+    if (status === 404 && this.#served && this.#session !== undefined) this.#wire.expired(this.#session);
+    return this.#forgetCursor(status) ? undefined : "never";
+  }
+
+  /** What came after the cursor is lost; what is still to come is worth having. */
+  #forgetCursor(status: number): boolean {
+    if (status !== 400 || this.#feed.cursor === undefined) return false;
+    this.#feed.forgetCursor();
+    return true;
+  }
+
+  async #read(reply: HttpReply): Promise<void> {
+    this.open = true;
+    try {
+      await this.#feed.read(reply);
+      this.#reconnection.ended(this.#feed.events);
+    } catch (error) {
+      // A cut is as good as an end, but an event without end would only come again.
+      if (asLocal(error).code === "LIMIT") this.#reconnection.failed();
+      else this.#reconnection.ended(this.#feed.events);
+    }
+    this.open = false;
   }
 }

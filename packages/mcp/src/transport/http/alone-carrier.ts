@@ -1,11 +1,10 @@
 // The carrier of a POST outside any session: JSON unless something has to be streamed first, gone with its connection.
-import type { MessagePieces, OutgoingKind } from "../../jsonrpc/carrier.js";
-import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
-import { event, EVENT_STREAM_HEADERS, EventStream } from "./event-stream.js";
+import type { IdentifiedCarrier, Identity, MessagePieces, OutgoingKind } from "../../jsonrpc/transport.js";
+import { event, EVENT_STREAM_HEADERS, EventStream, type StreamKeeper } from "./event-stream.js";
 import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
 import { accepted, cancelled, JSON_HEADERS, readsOnlyStreams, readsStreams } from "./replies.js";
-import { handshakeStatus, statelessStatus } from "./status.js";
-import type { StreamKeeper } from "./stream-keeper.js";
+import { ErrorCode } from "../../jsonrpc/errors.js";
+import { McpErrorCode } from "../../protocol/error-codes.js";
 
 /** How requests are answered: JSON unless something must be streamed, always JSON, or always a stream. */
 export type Answers = "auto" | "json" | "sse";
@@ -111,4 +110,28 @@ export class AloneCarrier implements IdentifiedCarrier, GoneListener {
     if (this.#answers === "json") return false;
     return this.#answers === "sse" ? readsStreams(this.exchange) : readsOnlyStreams(this.exchange);
   }
+}
+
+// Chooses the HTTP status of an error: the one table from JSON-RPC's codes to statuses.
+
+/** In sessions only what never became a valid message is the request's fault; all else was served. */
+const HANDSHAKE: Readonly<Record<number, number>> = {
+  [ErrorCode.ParseError]: 400,
+  [ErrorCode.InvalidRequest]: 400,
+};
+
+/** In the stateless era, for requests that passed the header ladder: whose own refusals are always 400. */
+const STATELESS: Readonly<Record<number, number>> = {
+  [ErrorCode.MethodNotFound]: 404,
+  [McpErrorCode.MissingRequiredClientCapability]: 400,
+};
+
+/** The status of a response; `code` is undefined for a success. */
+export function handshakeStatus(code: number | undefined): number {
+  return code === undefined ? 200 : (HANDSHAKE[code] ?? 200);
+}
+
+/** The status of a response; `code` is undefined for a success. */
+function statelessStatus(code: number | undefined): number {
+  return code === undefined ? 200 : (STATELESS[code] ?? 200);
 }

@@ -1,6 +1,6 @@
 // Server-sent events toward one reader: bounded, kept alive, and cut when nobody reads.
 import type { HeaderList, HttpExchange, HttpStream } from "./exchange.js";
-import type { KeptStream, StreamKeeper } from "./stream-keeper.js";
+import type { HttpLimits, PingLimits } from "./http-limits.js";
 
 export const EVENT_STREAM_HEADERS: HeaderList = [
   "content-type",
@@ -113,5 +113,157 @@ export class EventStream implements KeptStream {
     this.#settle = undefined;
     if (this.closed) this.#keeper.remove(this);
     settle?.();
+  }
+}
+
+// Asks the clients of open streams now and then whether they are still there, and gives up those that never answer.
+
+/** A session that can be asked. */
+export interface PingTarget {
+  /** Whether a stream is open that a question could reach. */
+  reachable(): boolean;
+  /** False when no answer came in time. Never rejects. */
+  ping(timeoutMs: number): Promise<boolean>;
+  end(): void;
+}
+
+interface Asked {
+  readonly target: PingTarget;
+  missed: number;
+  waiting: boolean;
+}
+
+export class Pinger {
+  readonly #limits: PingLimits;
+  readonly #onMissed: (message: string) => void;
+  readonly #asked = new Map<object, Asked>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  /** `onMissed` is told, for the log, of every ping that was not answered. */
+  constructor(limits: PingLimits, onMissed: (message: string) => void) {
+    this.#limits = limits;
+    this.#onMissed = onMissed;
+  }
+
+  add(session: object, target: PingTarget): void {
+    this.#asked.set(session, { target, missed: 0, waiting: false });
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => this.#tick(), this.#limits.everyMs);
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  remove(session: object): void {
+    this.#asked.delete(session);
+    if (this.#asked.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #tick(): void {
+    for (const [session, asked] of this.#asked) {
+      if (!asked.waiting && asked.target.reachable()) void this.#ask(session, asked);
+    }
+  }
+
+  async #ask(session: object, asked: Asked): Promise<void> {
+    const { timeoutMs, misses } = this.#limits;
+    asked.waiting = true;
+    const answered = await asked.target.ping(timeoutMs);
+    asked.waiting = false;
+    if (answered) asked.missed = 0;
+    // A session that ended, or lost its streams, while it was asked is known to be gone: nothing was missed.
+    if (answered || !this.#asked.has(session) || !asked.target.reachable()) return;
+    asked.missed++;
+    const over = asked.missed >= misses;
+    const end = over ? ": its session ends" : "";
+    this.#onMissed(`A client did not answer a ping within ${timeoutMs} ms (${asked.missed} of ${misses})${end}`);
+    if (over) asked.target.end();
+  }
+}
+
+// Looks after all open streams of an endpoint with one timer: comments for the silent, an end for the stalled and the
+// ones whose token has ended.
+
+const TICK_MS = 1_000;
+/** How often a flush looks whether the readers are done: rarely enough to cost nothing, often enough not to be felt. */
+const FLUSH_STEP_MS = 20;
+const COMMENT = ": keep-alive\n\n";
+
+/** What the keeper sees of a stream. */
+interface KeptStream {
+  /** Bytes the reader has not taken yet. */
+  readonly buffered: number;
+  /** Whether the reader is behind. */
+  readonly behind: boolean;
+  /** When the reader's right to read ends, in milliseconds since the epoch. */
+  readonly expiresAt: number | undefined;
+  /** Ticks since anything was written. */
+  quiet: number;
+  /** Ticks since the reader, being behind, took nothing. */
+  stalled: number;
+  /** Bytes that were waiting at the last tick. */
+  waiting: number;
+  write(text: string): void | Promise<void>;
+  cut(): void;
+  expire(): void;
+}
+
+export class StreamKeeper {
+  readonly bufferedBytes: number;
+  readonly #commentTicks: number;
+  readonly #stallTicks: number;
+  readonly #streams = new Set<KeptStream>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(limits: HttpLimits) {
+    this.bufferedBytes = limits.bufferedBytes;
+    this.#commentTicks = Math.ceil(limits.keepAliveCommentMs / TICK_MS);
+    this.#stallTicks = Math.ceil(limits.stallMs / TICK_MS);
+  }
+
+  get size(): number {
+    return this.#streams.size;
+  }
+
+  add(stream: KeptStream): void {
+    this.#streams.add(stream);
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => this.#tick(), TICK_MS);
+    // Streams hold their connections; the timer alone must not keep a process alive.
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  remove(stream: KeptStream): void {
+    this.#streams.delete(stream);
+    if (this.#streams.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  /** Waits until readers have taken what was sent, at most `graceMs`, and cuts what is still open. */
+  async flush(graceMs: number): Promise<void> {
+    const end = performance.now() + graceMs;
+    while (this.#streams.size > 0 && performance.now() < end)
+      await new Promise((resolve) => setTimeout(resolve, FLUSH_STEP_MS));
+    for (const stream of [...this.#streams]) stream.cut();
+  }
+
+  #tick(): void {
+    for (const stream of this.#streams) {
+      if (stream.expiresAt !== undefined && stream.expiresAt <= Date.now()) {
+        stream.expire();
+      } else if (stream.behind) {
+        this.#watch(stream);
+      } else if (++stream.quiet >= this.#commentTicks) {
+        void stream.write(COMMENT);
+      }
+    }
+  }
+
+  #watch(stream: KeptStream): void {
+    const { buffered } = stream;
+    stream.stalled = buffered < stream.waiting ? 0 : stream.stalled + 1;
+    stream.waiting = buffered;
+    if (stream.stalled > this.#stallTicks) stream.cut();
   }
 }

@@ -1,6 +1,5 @@
 // One HTTP request and its reply, as the endpoint sees them: the small interface every runtime is adapted to.
-import type { Identity } from "../../jsonrpc/identity.js";
-import type { MessagePieces } from "../../jsonrpc/carrier.js";
+import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
 
 /** Header names and values in turn, so that the commonest replies share one array. */
 export type HeaderList = readonly string[];

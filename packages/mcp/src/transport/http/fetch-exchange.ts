@@ -1,6 +1,5 @@
 // One `Request` as the endpoint's exchange, for runtimes that speak fetch.
-import type { Identity } from "../../jsonrpc/identity.js";
-import type { MessagePieces } from "../../jsonrpc/carrier.js";
+import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 
 /** Unread bytes from which a stream's writers wait: what Node's own sockets use. */

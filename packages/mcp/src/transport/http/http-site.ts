@@ -1,8 +1,6 @@
 // Everything an endpoint's connections have in common: the front door, who is asking, which path leads where.
-import type { Identity } from "../../jsonrpc/identity.js";
-import { answerPreflight, corsHeaders } from "./cors.js";
+import type { Identity } from "../../jsonrpc/transport.js";
 import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
-import type { FrontDoor } from "./front-door.js";
 import type { RateGate } from "./rate-gate.js";
 import type { Turns } from "./turns.js";
 import { headerList, type HttpRefusal, refuse, turnAway } from "./replies.js";
@@ -30,7 +28,7 @@ export interface HttpRoute {
   serve(exchange: HttpExchange): void;
 }
 
-export interface HttpSiteOptions {
+interface HttpSiteOptions {
   readonly door: FrontDoor;
   readonly routes: ReadonlyMap<string, HttpRoute>;
   readonly cors: boolean;
@@ -119,4 +117,159 @@ export class HttpSite {
 /** A session that is ending may still be told the answers to its questions; requests it refuses by itself. */
 function mayFinish(exchange: HttpExchange): boolean {
   return exchange.method === "POST" && exchange.header("mcp-session-id") !== undefined;
+}
+
+// CORS for web pages on the list of origins: what they may send, and what they may read.
+
+const SENT: ReadonlySet<string> = new Set([
+  "content-type",
+  "accept",
+  "authorization",
+  "dpop",
+  "mcp-protocol-version",
+  "mcp-session-id",
+  "last-event-id",
+  "mcp-method",
+  "mcp-name",
+]);
+const MIRRORED = /^mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const READ = "mcp-session-id, www-authenticate, dpop-nonce, retry-after";
+
+/** Seconds a browser may remember what it was allowed. */
+const PREFLIGHT_AGE = "600";
+
+/** Headers for a reply to a page of a listed origin. */
+function corsHeaders(origin: string): HeaderList {
+  return ["access-control-allow-origin", origin, "access-control-expose-headers", READ, "vary", "origin"];
+}
+
+/** Answers a preflight: allows those of the headers asked for that the protocol has. */
+function answerPreflight(exchange: HttpExchange): void {
+  const asked = (exchange.header("access-control-request-headers") ?? "").toLowerCase().split(",");
+  const allowed = asked.map((name) => name.trim()).filter((name) => SENT.has(name) || MIRRORED.test(name));
+  exchange.reply(204, [
+    "access-control-allow-methods",
+    "GET, POST, DELETE",
+    "access-control-allow-headers",
+    allowed.join(", "),
+    "access-control-max-age",
+    PREFLIGHT_AGE,
+  ]);
+}
+
+// The front door: who may come in, judged by the head of a request before anything is parsed.
+
+interface FrontDoorOptions {
+  /** Values of Host that are ours, port included; undefined: any one host. */
+  readonly hosts: readonly string[] | undefined;
+  /** Origins of web pages that may call; a request without Origin is no web page. */
+  readonly origins: readonly string[];
+  /** Where a person names further origins, for the refusal. Default: allowedOrigins, the option of this library. */
+  readonly originOption?: string | undefined;
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly text: string;
+}
+
+const NOT_ORIGIN_FORM: Refusal = { status: 400, text: "The request target must be a path" };
+const ONE_HOST: Refusal = { status: 400, text: "Send exactly one Host header" };
+const FOREIGN_HOST: Refusal = { status: 403, text: "This Host is not served here: add it to allowedHosts" };
+const NOT_JSON: Refusal = { status: 415, text: "Send Content-Type: application/json" };
+const PACKED: Refusal = { status: 415, text: "Send the body without Content-Encoding" };
+const TOO_LONG: Refusal = { status: 413, text: "The body is too long" };
+
+/** Lists are exact: no patterns, no ports left out, no suffixes. */
+export class FrontDoor {
+  readonly #hosts: ReadonlySet<string> | undefined;
+  readonly #origins: ReadonlySet<string>;
+  readonly #foreignOrigin: Refusal;
+
+  constructor({ hosts, origins, originOption = "allowedOrigins" }: FrontDoorOptions) {
+    this.#foreignOrigin = { status: 403, text: `This Origin may not call: add it to ${originOption}` };
+    this.#hosts = hosts && new Set(hosts.map((host) => host.toLowerCase()));
+    this.#origins = new Set(origins.map((origin) => origin.toLowerCase()));
+  }
+
+  admitsOrigin(origin: string): boolean {
+    return this.#origins.has(origin.toLowerCase());
+  }
+
+  /** Why a request may not come in; undefined when it may. */
+  refusal(head: HttpRequestHead): Refusal | undefined {
+    if (head.path.charCodeAt(0) !== 0x2f) return NOT_ORIGIN_FORM;
+    const host = head.header("host");
+    if (host === undefined || host === "" || host.includes(",")) return ONE_HOST;
+    if (this.#hosts !== undefined && !this.#hosts.has(host.toLowerCase())) return FOREIGN_HOST;
+    const origin = head.header("origin");
+    if (origin !== undefined) return this.admitsOrigin(origin) ? undefined : this.#foreignOrigin;
+    // Browsers leave Origin out where no script may read the answer; they still say where a request comes from.
+    const site = head.header("sec-fetch-site");
+    return site === "cross-site" || site === "same-site" ? this.#foreignOrigin : undefined;
+  }
+
+  /** Why the body of a POST may not be read; undefined when it may. */
+  bodyRefusal(head: HttpRequestHead, limit: number): Refusal | undefined {
+    const type = head.header("content-type");
+    if (type !== "application/json" && !isJson(type)) return NOT_JSON;
+    const encoding = head.header("content-encoding");
+    if (encoding !== undefined && encoding.toLowerCase() !== "identity") return PACKED;
+    return Number(head.header("content-length") ?? 0) > limit ? TOO_LONG : undefined;
+  }
+}
+
+// Only what a web page cannot send without asking first (CORS) counts as JSON; parameters may follow.
+function isJson(type: string | undefined): boolean {
+  if (type === undefined) return false;
+  const end = type.indexOf(";");
+  if (/charset/i.test(type) && !/;\s*charset\s*=\s*"?utf-8"?\s*(?:;|$)/i.test(type)) return false;
+  return !type.includes(",") && (end < 0 ? type : type.slice(0, end)).trim().toLowerCase() === "application/json";
+}
+
+/** Hosts under which a listener on a loopback address is reached. */
+export function loopbackHosts(port: number, defaultPort: number): readonly string[] {
+  const names = ["localhost", "127.0.0.1", "[::1]"];
+  const hosts = names.map((name) => `${name}:${port}`);
+  return port === defaultPort ? [...hosts, ...names] : hosts;
+}
+
+// Small documents beside the endpoint, such as health or metadata: whole replies, made on demand.
+
+export interface HttpPageReply {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** A document of one path. Only the front door and, unless it is open, `authenticate` stand before it. */
+export interface HttpPage {
+  /** True: served to whoever asks. Default: `authenticate` decides as for the endpoint. */
+  readonly open?: boolean;
+  /** Called for GET and HEAD. Must neither throw nor reject. */
+  respond(request: HttpRequestHead): HttpPageReply | Promise<HttpPageReply>;
+}
+
+const NOT_ALLOWED: HttpPageReply = { status: 405, headers: { allow: "GET, HEAD" } };
+
+export class PageRoute implements HttpRoute {
+  readonly open: boolean;
+  readonly #page: HttpPage;
+
+  constructor(page: HttpPage) {
+    this.#page = page;
+    this.open = page.open === true;
+  }
+
+  serve(exchange: HttpExchange): void {
+    const { method } = exchange;
+    const reply = method === "GET" || method === "HEAD" ? this.#page.respond(exchange) : NOT_ALLOWED;
+    if (reply instanceof Promise) void reply.then((late) => send(exchange, late));
+    else send(exchange, reply);
+  }
+}
+
+function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply): void {
+  const list = headerList(headers);
+  exchange.reply(status, list, exchange.method === "HEAD" ? "" : body);
 }

@@ -1,7 +1,6 @@
 // Whole replies: JSON, refusals, and the empty ones.
-import type { RequestId } from "../../jsonrpc/message.js";
-import { failureText } from "../../jsonrpc/respond.js";
-import type { RpcError } from "../../jsonrpc/rpc-error.js";
+import { failureText, type RequestId } from "../../jsonrpc/message.js";
+import type { RpcError } from "../../jsonrpc/errors.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
 import { EVENT_STREAM_HEADERS } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";

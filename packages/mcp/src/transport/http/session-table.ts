@@ -1,7 +1,7 @@
 // The sessions of an endpoint: bounded in number, found only by whoever opened them, ended when idle or too old.
 import type { SessionLimits } from "./http-limits.js";
 import type { HttpSession } from "./http-session.js";
-import type { Pinger } from "./pinger.js";
+import type { Pinger } from "./event-stream.js";
 import type { StandingCarrier } from "./standing-carrier.js";
 
 /** Expiry is looked at this often: coarse beside the times it measures. */

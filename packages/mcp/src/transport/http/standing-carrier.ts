@@ -1,5 +1,5 @@
 // Takes a session's messages that belong to no request to one of its GET streams.
-import type { Carrier, OutgoingKind } from "../../jsonrpc/carrier.js";
+import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import type { HttpExchange } from "./exchange.js";
 import type { HttpSession } from "./http-session.js";
 import type { ResumableStream } from "./resumable-stream.js";

@@ -1,27 +1,32 @@
 // The Streamable HTTP endpoint: one path for every revision from 2025-03-26 on, each request judged by itself.
-import { classify } from "../../jsonrpc/classify.js";
-import { ErrorCode } from "../../jsonrpc/error-codes.js";
+import { classify } from "../../jsonrpc/peer.js";
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
-import { ParseFault } from "../../jsonrpc/parse-fault.js";
-import { parseJson } from "../../jsonrpc/parse.js";
-import { RpcError } from "../../jsonrpc/rpc-error.js";
-import { AloneCarrier, type Answers } from "./alone-carrier.js";
-import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
-import type { FrontDoor } from "./front-door.js";
-import type { HttpService } from "./http-service.js";
-import { HttpSession, type SessionSettings } from "./http-session.js";
-import type { HttpRoute, Permits } from "./http-site.js";
-import { OpeningCarrier } from "./opening-carrier.js";
-import type { Pinger } from "./pinger.js";
-import { readsStreams, refuse, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "./replies.js";
+import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
+import { AloneCarrier, type Answers, handshakeStatus } from "./alone-carrier.js";
+import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
+import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
+import { type HttpService, HttpSession, type SessionSettings } from "./http-session.js";
+import { event, EVENT_STREAM_HEADERS, type Pinger, type StreamKeeper } from "./event-stream.js";
+import {
+  accepted,
+  cancelled,
+  JSON_HEADERS,
+  readsOnlyStreams,
+  readsStreams,
+  refuse,
+  refuseAs,
+  refuseMessage,
+  turnAway,
+  turnAwayForNow,
+} from "./replies.js";
 import { readEventId, type ResumableStream } from "./resumable-stream.js";
-import { SessionCarrier } from "./session-carrier.js";
 import { newSessionId, SessionTable } from "./session-table.js";
 import { StandingCarrier } from "./standing-carrier.js";
-import type { StreamKeeper } from "./stream-keeper.js";
 import { quotedWords } from "../../jsonrpc/visible-text.js";
+import type { IdentifiedCarrier, Identity, MessagePieces, OutgoingKind } from "../../jsonrpc/transport.js";
 
-export interface StreamableHttpOptions {
+interface StreamableHttpOptions {
   readonly service: HttpService;
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
@@ -219,4 +224,160 @@ function isInitialize(value: unknown): boolean {
 function idOf(value: unknown): string | number | undefined {
   const id = isJsonObject(value) && "method" in value ? value["id"] : undefined;
   return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
+
+// The carrier of a POST in a session: JSON unless something has to be streamed first; a stream outlives its connection.
+
+const NO_HEADERS: HeaderList = [];
+
+class SessionCarrier implements IdentifiedCarrier {
+  readonly kind = "http";
+  readonly exchange: HttpExchange;
+  answered = false;
+  protected readonly standing: StandingCarrier;
+  #stream: ResumableStream | undefined;
+
+  constructor(exchange: HttpExchange, standing: StandingCarrier) {
+    this.exchange = exchange;
+    this.standing = standing;
+  }
+
+  get session(): HttpSession {
+    return this.standing.session;
+  }
+
+  get principal(): string | undefined {
+    return this.session.principal;
+  }
+
+  /** Of this very request: the session's next one may come with another token. */
+  get identity(): Identity | undefined {
+    return this.exchange.identity;
+  }
+
+  /** A stream can be resumed; an answer in JSON has only its one connection. */
+  get closed(): boolean {
+    return this.session.closed || (this.#stream === undefined && this.exchange.over);
+  }
+
+  /** Neither a stream of this request nor one of the session could carry a question, or ever had. */
+  get unheard(): boolean {
+    return this.#stream === undefined && !this.#streams && !this.standing.opened;
+  }
+
+  header(name: string): string | undefined {
+    return this.exchange.header(name);
+  }
+
+  write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void> {
+    if (this.answered || this.closed) return undefined;
+    if (kind === "response") return this.#answer(text, errorCode);
+    if (this.#stream === undefined && !this.#streams) return this.standing.write(text, kind);
+    return this.#opened().send(text, kind === "notification");
+  }
+
+  writePieces(pieces: MessagePieces): boolean {
+    if (this.answered || this.closed || this.#stream !== undefined || this.#alwaysStreams) return false;
+    this.answered = true;
+    this.exchange.reply(200, this.#jsonHeaders, pieces);
+    return true;
+  }
+
+  abandon(wasCancelled = false): void {
+    if (this.answered || this.closed) return;
+    this.answered = true;
+    if (this.#stream !== undefined) void this.#stream.finish();
+    else if (wasCancelled) cancelled(this.exchange, this.headers);
+    else accepted(this.exchange);
+  }
+
+  hangUp(retryMs: number): boolean {
+    if (this.answered || this.closed || !this.session.polling || !this.#streams) return false;
+    this.#opened(retryMs).hangUp();
+    return true;
+  }
+
+  /** Waits for an answer that did not come at once: where it will be a stream, the client gets it now. */
+  linger(): void {
+    if (!this.answered && this.#alwaysStreams) this.#opened();
+  }
+
+  /** Headers of the reply besides its own. */
+  protected get headers(): HeaderList {
+    return NO_HEADERS;
+  }
+
+  get #streams(): boolean {
+    return this.session.settings.answers !== "json" && readsStreams(this.exchange);
+  }
+
+  get #alwaysStreams(): boolean {
+    const { answers } = this.session.settings;
+    return answers === "sse" ? this.#streams : answers === "auto" && readsOnlyStreams(this.exchange);
+  }
+
+  get #jsonHeaders(): HeaderList {
+    const { headers } = this;
+    return headers.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...headers];
+  }
+
+  #opened(retryMs?: number): ResumableStream {
+    return (this.#stream ??= this.session.openStream(this.exchange, this.headers, retryMs));
+  }
+
+  #answer(text: string, errorCode: number | undefined): void | Promise<void> {
+    this.answered = true;
+    if (this.#stream !== undefined) return this.#stream.finish(text);
+    // An answer that is the first and last event cannot be resumed, so it needs neither a number nor a place in the store.
+    if (errorCode === undefined && this.#alwaysStreams) {
+      this.exchange.reply(200, [...EVENT_STREAM_HEADERS, ...this.headers], event(text));
+    } else {
+      this.exchange.reply(handshakeStatus(errorCode), this.#jsonHeaders, text);
+    }
+  }
+}
+
+// The carrier of `initialize`: a successful answer makes the session real and tells the client its id in a header, so that
+// the reply cannot begin before the answer is there.
+
+class OpeningCarrier extends SessionCarrier {
+  readonly #table: SessionTable;
+  #settled = false;
+  #succeeded = false;
+
+  constructor(exchange: HttpExchange, standing: StandingCarrier, table: SessionTable) {
+    super(exchange, standing);
+    this.#table = table;
+  }
+
+  override write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void> {
+    if (kind === "response") this.#settle(errorCode === undefined);
+    return super.write(text, kind, errorCode);
+  }
+
+  /** The handshake is written as text: its answer is what settles the session. */
+  override writePieces(): boolean {
+    return false;
+  }
+
+  override abandon(cancelled?: boolean): void {
+    this.#settle(false);
+    super.abandon(cancelled);
+  }
+
+  protected override get headers(): HeaderList {
+    return this.#succeeded ? this.session.headers : super.headers;
+  }
+
+  #settle(succeeded: boolean): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    if (succeeded && !this.exchange.over) {
+      this.#succeeded = true;
+      this.#table.add(this.standing);
+    } else {
+      this.#table.release();
+      queueMicrotask(() => void this.session.close(0));
+    }
+  }
 }

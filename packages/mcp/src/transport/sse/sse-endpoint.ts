@@ -1,21 +1,15 @@
 // HTTP+SSE of 2024-11-05: one GET is the session, its answers are events, messages are posted to a second path.
-import type { OutgoingKind } from "../../jsonrpc/carrier.js";
-import { ErrorCode } from "../../jsonrpc/error-codes.js";
-import type { IdentifiedCarrier, Identity } from "../../jsonrpc/identity.js";
+import type { IdentifiedCarrier, Identity, OutgoingKind } from "../../jsonrpc/transport.js";
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
-import { ParseFault } from "../../jsonrpc/parse-fault.js";
-import { parseJson } from "../../jsonrpc/parse.js";
-import { RpcError } from "../../jsonrpc/rpc-error.js";
-import { EventStream } from "../http/event-stream.js";
+import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
+import { EventStream, type Pinger, type StreamKeeper } from "../http/event-stream.js";
 import type { BodyFault, BodyReceiver, HttpExchange } from "../http/exchange.js";
-import type { FrontDoor } from "../http/front-door.js";
+import type { FrontDoor, HttpRoute, Permits } from "../http/http-site.js";
 import type { SessionLimits } from "../http/http-limits.js";
-import type { HttpConversation, HttpService } from "../http/http-service.js";
-import type { HttpRoute, Permits } from "../http/http-site.js";
-import type { Pinger } from "../http/pinger.js";
+import type { HttpConversation, HttpService } from "../http/http-session.js";
 import { refuse, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "../http/replies.js";
 import { newSessionId } from "../http/session-table.js";
-import type { StreamKeeper } from "../http/stream-keeper.js";
 import { IntakeGate } from "../intake-gate.js";
 
 export interface SseOptions {

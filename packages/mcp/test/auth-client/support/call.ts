@@ -1,5 +1,5 @@
 // Sends requests to a protected server as an HTTP transport does: headers asked for, refusals told, repeated when wanted.
-import type { AuthorizedResponse, HttpAuthorizer } from "../../../src/jsonrpc/http-authorizer.js";
+import type { AuthorizedResponse, HttpAuthorizer } from "../../../src/jsonrpc/transport.js";
 
 export interface Called {
   readonly status: number;

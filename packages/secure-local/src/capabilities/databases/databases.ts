@@ -71,3 +71,46 @@ export interface Databases {
   /** A new table with all of the rows, or none: until it resolves nobody sees any of it. SQLite only. */
   importTable(options: ImportOptions): Promise<{ readonly database: string }>;
 }
+
+// The error of a statement that was refused or failed: what happened, never where a database lies or how to get in.
+
+type DatabaseFailure =
+  /** No such database, or one of several has to be named. */
+  | "unknown"
+  /** A rule or a built-in check refuses it. */
+  | "denied"
+  /** The database says that the statement is wrong. */
+  | "statement"
+  | "timeout"
+  | "busy"
+  | "unreachable";
+
+/** `message` is a sentence fit for the model and the user. */
+export class DatabaseError extends Error {
+  readonly code: DatabaseFailure;
+  /** The rule behind a refusal, for the audit record. */
+  readonly rule: string | undefined;
+
+  constructor(code: DatabaseFailure, message: string, rule?: string) {
+    super(message);
+    this.name = "DatabaseError";
+    this.code = code;
+    this.rule = rule;
+  }
+}
+
+export const READ_ONLY_RULE = "built-in rule: statements only read";
+
+// Limits of one statement and of what it answers.
+
+/** Characters of one cell; a model needs no more to know what it is. */
+export const MAX_CELL = 2_000;
+/** Characters of all cells: about 50,000 tokens. */
+export const MAX_ANSWER = 200_000;
+
+export interface StatementLimits {
+  /** Rows. */
+  readonly limit: number;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}

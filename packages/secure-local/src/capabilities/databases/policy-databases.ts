@@ -1,8 +1,14 @@
 // `Databases` under a policy: finds the database of a name and hands the statement to what knows its kind.
-import type { DatabasePolicy } from "../../policy/data-policy.js";
-import type { Policy } from "../../policy/policy.js";
-import { DatabaseError } from "./database-error.js";
-import type { DatabaseInfo, Databases, ImportOptions, QueryOptions, QueryRows, SchemaTable } from "./databases.js";
+import type { DatabasePolicy, Policy } from "../../policy/policy.js";
+import {
+  DatabaseError,
+  type DatabaseInfo,
+  type Databases,
+  type ImportOptions,
+  type QueryOptions,
+  type QueryRows,
+  type SchemaTable,
+} from "./databases.js";
 import type { PostgresStore } from "./postgres-store.js";
 import { SqliteStore } from "./sqlite-store.js";
 

@@ -1,7 +1,7 @@
 // Asks a PostgreSQL server what the names of a statement stand for there, and refuses what could run code that is on no list:
 // functions that hide behind listed names, operators, casts, types, views and dotted names.
-import type { FunctionNames } from "../../policy/data-policy.js";
-import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
+import type { FunctionNames } from "../../policy/policy.js";
+import { DatabaseError, READ_ONLY_RULE } from "./databases.js";
 import { BUILT_IN_FUNCTIONS, EXTENSION_FUNCTIONS, HARMLESS_VOLATILE, KNOWN_EXTENSIONS } from "./postgres-allowed.js";
 import type { PostgresConnection } from "./postgres-connection.js";
 import { isRefusedRelation, type PostgresStatement, type SqlName } from "./postgres-statement.js";

@@ -1,14 +1,15 @@
 // One connection to a PostgreSQL server: encryption, authentication, and statements one at a time.
 import { Buffer } from "node:buffer";
-import { createHash } from "node:crypto";
+import { createHash, createHmac, pbkdf2, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
-import { DatabaseError } from "./database-error.js";
-import { type Encrypted, encrypted } from "./postgres-encryption.js";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import type { TLSSocket } from "node:tls";
+import { promisify } from "node:util";
+import { DatabaseError } from "./databases.js";
 import { isLoopback, type PostgresUrl } from "./postgres-url.js";
-import { type Frame, frame, FrameReader, int16, int32, textsOf } from "./postgres-wire.js";
-import { Scram } from "./scram.js";
 
-export interface RowColumn {
+interface RowColumn {
   readonly name: string;
   /** The object id of its type. */
   readonly type: number;
@@ -211,4 +212,290 @@ function errorOf(body: Buffer): DatabaseError {
     return new DatabaseError("timeout", "The statement was stopped: it took too long or was cancelled.");
   const position = fields.get("P");
   return new DatabaseError("statement", position === undefined ? message : `${message} (at character ${position})`);
+}
+
+// Frames of PostgreSQL's protocol (version 3.0, "Message Formats"): writing them, and reading them from a socket with bounds.
+//
+// No client library is used: none bounds the size of a row or takes a socket that was checked without looking into the
+// environment and the user's password files.
+
+interface Frame {
+  /** The letter of the message. */
+  readonly type: string;
+  readonly body: Buffer;
+}
+
+/** Bytes of one message: a row larger than this is no answer for a model. */
+const MAX_FRAME = 16 * 1024 * 1024;
+/** Messages read ahead of those who ask for them. */
+const MAX_WAITING = 1_000;
+
+function frame(type: string, ...parts: readonly (Buffer | string | number)[]): Buffer {
+  const body = Buffer.concat(parts.map(bytesOf));
+  const head = Buffer.alloc(type.length + 4);
+  head.write(type, "latin1");
+  head.writeInt32BE(body.length + 4, type.length);
+  return Buffer.concat([head, body]);
+}
+
+/** Texts end with a NUL, numbers have 32 bits. */
+function bytesOf(part: Buffer | string | number): Buffer {
+  if (typeof part === "string") return Buffer.from(`${part}\0`);
+  return typeof part === "number" ? int32(part) : part;
+}
+
+function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}
+
+function int16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeInt16BE(value);
+  return bytes;
+}
+
+/** Texts that end with a NUL, one after the other, from `at` on. */
+function textsOf(body: Buffer, at = 0): string[] {
+  return body.subarray(at).toString().split("\0");
+}
+
+/** The messages a server sends, in order. */
+class FrameReader {
+  readonly #socket: Socket;
+  readonly #frames: Frame[] = [];
+  #bytes: Buffer[] = [];
+  #length = 0;
+  #wanted = 5;
+  #error: Error | undefined;
+  #wake: (() => void) | undefined;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#take(chunk));
+    socket.on("error", (error) => this.#end(error));
+    socket.on("close", () => this.#end(new Error("the server closed the connection")));
+  }
+
+  /** @throws Error when the connection ends first */
+  async next(): Promise<Frame> {
+    for (;;) {
+      const first = this.#frames.shift();
+      if (first !== undefined) {
+        if (this.#frames.length === 0) this.#socket.resume();
+        return first;
+      }
+      if (this.#error !== undefined) throw this.#error;
+      await new Promise<void>((resolve) => (this.#wake = resolve));
+    }
+  }
+
+  #take(chunk: Buffer): void {
+    this.#bytes.push(chunk);
+    this.#length += chunk.length;
+    if (this.#length < this.#wanted) return;
+    let bytes = this.#bytes.length === 1 ? chunk : Buffer.concat(this.#bytes, this.#length);
+    this.#wanted = 5;
+    while (bytes.length >= 5) {
+      const size = bytes.readInt32BE(1) + 1;
+      if (size < 5 || size > MAX_FRAME) {
+        this.#socket.destroy();
+        return this.#end(
+          new Error(size < 5 ? "the server does not speak PostgreSQL's protocol" : "a row is too large"),
+        );
+      }
+      this.#wanted = size;
+      if (bytes.length < size) break;
+      this.#frames.push({ type: bytes.toString("latin1", 0, 1), body: bytes.subarray(5, size) });
+      bytes = bytes.subarray(size);
+      this.#wanted = 5;
+    }
+    this.#bytes = [bytes];
+    this.#length = bytes.length;
+    if (this.#frames.length > MAX_WAITING) this.#socket.pause();
+    this.#wake?.();
+  }
+
+  #end(error: Error): void {
+    this.#error ??= error;
+    this.#wake?.();
+  }
+}
+
+// Encrypts a connection to a PostgreSQL server, and names what the two ends of it can bind an authentication to.
+
+const SSL_REQUEST = 80_877_103;
+
+/** A connection, and what only its two ends know alike (RFC 5929, tls-server-end-point); undefined where there is no such thing. */
+interface Encrypted {
+  readonly socket: Socket;
+  readonly endPoint: Buffer | undefined;
+}
+
+/** @throws Error whose message holds nothing secret */
+async function encrypted(socket: Socket, url: PostgresUrl): Promise<Encrypted> {
+  const { host, encryption, authorities } = url;
+  if (encryption === "none") return { socket, endPoint: undefined };
+  socket.write(frame("", SSL_REQUEST));
+  const [answer] = (await onceOrFail(socket, "data")) as [Buffer];
+  // One byte and no more: what comes with it came before the encryption, from whoever was in between.
+  if (answer.toString("latin1") !== "S") {
+    if (encryption === "if-offered" && answer.toString("latin1") === "N") return { socket, endPoint: undefined };
+    throw new Error("the server offers no encryption");
+  }
+  const tls = await import("node:tls");
+  const { isIP } = await import("node:net");
+  const names = isIP(host) === 0 ? { servername: host } : { host };
+  const trusted = authorities === undefined ? {} : { ca: await readAuthorities(authorities) };
+  const secure = tls.connect({ socket, ...names, ...trusted, rejectUnauthorized: encryption === "verified" });
+  await onceOrFail(secure, "secureConnect").catch((error: unknown) => {
+    const { code = "" } = error as { readonly code?: string };
+    throw CERTIFICATE.test(code) ? new Error("the server's certificate is not trusted") : error;
+  });
+  return { socket: secure, endPoint: endPointOf(secure) };
+}
+
+/** How TLS calls what it does not like about a certificate. */
+const CERTIFICATE = /CERT|SIGNATURE|ALTNAME|ISSUER|CHAIN/;
+
+async function readAuthorities(path: string): Promise<string> {
+  return readFile(path, "utf8").catch(() => {
+    throw new Error("the file of its sslrootcert cannot be read");
+  });
+}
+
+async function onceOrFail(socket: Socket, event: string): Promise<unknown[]> {
+  const ended = new AbortController();
+  const closed = once(socket, "close", { signal: ended.signal }).then(() => {
+    throw new Error("the server closed the connection");
+  });
+  try {
+    return await Promise.race([once(socket, event, { signal: ended.signal }), closed]);
+  } finally {
+    closed.catch(() => undefined);
+    ended.abort();
+  }
+}
+
+/** The hash of the certificate is the one it is signed with, and SHA-256 where that is weaker (RFC 5929, section 4.1). */
+const HASHES: ReadonlyMap<string, string> = new Map([
+  // RSA with MD5, SHA-1, SHA-256, SHA-384, SHA-512, SHA-224 (RFC 8017), then ECDSA likewise (RFC 5758).
+  ["2a864886f70d010104", "sha256"],
+  ["2a864886f70d010105", "sha256"],
+  ["2a864886f70d01010b", "sha256"],
+  ["2a864886f70d01010c", "sha384"],
+  ["2a864886f70d01010d", "sha512"],
+  ["2a864886f70d01010e", "sha224"],
+  ["2a8648ce3d0401", "sha256"],
+  ["2a8648ce3d040301", "sha224"],
+  ["2a8648ce3d040302", "sha256"],
+  ["2a8648ce3d040303", "sha384"],
+  ["2a8648ce3d040304", "sha512"],
+]);
+
+function endPointOf(secure: TLSSocket): Buffer | undefined {
+  const der = secure.getPeerX509Certificate()?.raw;
+  const hash = der && HASHES.get(signatureOf(der));
+  return der && hash !== undefined ? createHash(hash).update(der).digest() : undefined;
+}
+
+/** The object identifier of a certificate's signature in hexadecimal: SEQUENCE { tbs, SEQUENCE { OID … } … } (RFC 5280). */
+function signatureOf(der: Buffer): string {
+  const signed = part(der, part(der, 0).from);
+  const oid = part(der, part(der, signed.to).from);
+  return der.toString("hex", oid.from, oid.to);
+}
+
+/** Where the content of the element at `at` begins and ends (X.690, definite lengths). */
+function part(der: Buffer, at: number): { readonly from: number; readonly to: number } {
+  const first = der[at + 1] ?? 0;
+  const more = first < 0x80 ? 0 : first & 0x7f;
+  const from = at + 2 + more;
+  const length = more === 0 ? first : Number.parseInt(der.toString("hex", at + 2, from), 16);
+  return { from, to: from + length };
+}
+
+// The client's side of SCRAM-SHA-256 and SCRAM-SHA-256-PLUS (RFC 5802, RFC 7677).
+
+const derive = promisify(pbkdf2);
+/** PostgreSQL asks for 4,096; a server that asks for many more only wants our time. */
+const MAX_ITERATIONS = 1_000_000;
+const PLAIN = "SCRAM-SHA-256";
+const BOUND = "SCRAM-SHA-256-PLUS";
+
+export class Scram {
+  /** What is chosen of the mechanisms offered; undefined when none is known. */
+  readonly mechanism: string | undefined;
+  readonly #password: string;
+  readonly #nonce: string = randomBytes(18).toString("base64");
+  /** What is said about the connection, and what binds the exchange to it. */
+  readonly #head: string;
+  readonly #binding: Buffer;
+  #signature: Buffer | undefined;
+  #proven = false;
+
+  /** `endPoint` is what the connection can be bound to: it is, if the server offers that. */
+  constructor(password: string, endPoint?: Buffer, offered: readonly string[] = [PLAIN]) {
+    const bound = endPoint !== undefined && offered.includes(BOUND);
+    this.mechanism = bound ? BOUND : offered.includes(PLAIN) ? PLAIN : undefined;
+    // "y": a server that would have offered it finds that somebody took its offer away.
+    this.#head = bound ? "p=tls-server-end-point,," : endPoint === undefined ? "n,," : "y,,";
+    this.#binding = bound ? endPoint : Buffer.alloc(0);
+    this.#password = password.normalize("NFKC");
+  }
+
+  /** Whether it is bound to the connection. */
+  get isBound(): boolean {
+    return this.mechanism === BOUND;
+  }
+
+  /** Whether the server has shown that it knows the password. */
+  get isProven(): boolean {
+    return this.#proven;
+  }
+
+  first(): string {
+    return `${this.#head}${this.#bare()}`;
+  }
+
+  /** @throws Error when the server's message is no answer to ours */
+  async final(serverFirst: string): Promise<string> {
+    const { r: nonce = "", s: salt = "", i = "" } = fieldsOf(serverFirst);
+    const iterations = Number(i);
+    const fits = nonce.startsWith(this.#nonce) && nonce.length > this.#nonce.length && salt !== "";
+    if (!fits || !Number.isInteger(iterations) || iterations < 1 || iterations > MAX_ITERATIONS)
+      throw new Error("the server's part of the authentication is not valid");
+    const salted = await derive(this.#password, Buffer.from(salt, "base64"), iterations, 32, "sha256");
+    const clientKey = hmac(salted, "Client Key");
+    const binding = Buffer.concat([Buffer.from(this.#head), this.#binding]).toString("base64");
+    const proofless = `c=${binding},r=${nonce}`;
+    const message = `${this.#bare()},${serverFirst},${proofless}`;
+    const signature = hmac(createHash("sha256").update(clientKey).digest(), message);
+    const proof = Buffer.from(clientKey.map((byte, index) => byte ^ (signature[index] as number)));
+    this.#signature = hmac(hmac(salted, "Server Key"), message);
+    return `${proofless},p=${proof.toString("base64")}`;
+  }
+
+  /** @throws Error when the server does not know the password either */
+  check(serverFinal: string): void {
+    const shown = Buffer.from(fieldsOf(serverFinal)["v"] ?? "", "base64");
+    const wanted = this.#signature;
+    if (wanted === undefined || shown.length !== wanted.length || !timingSafeEqual(shown, wanted))
+      throw new Error("the server could not prove that it knows the password");
+    this.#proven = true;
+  }
+
+  /** The name is the one of the start-up message. */
+  #bare(): string {
+    return `n=,r=${this.#nonce}`;
+  }
+}
+
+function fieldsOf(message: string): Readonly<Record<string, string>> {
+  return Object.fromEntries(message.split(",").map((field) => [field.slice(0, 1), field.slice(2)]));
+}
+
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
 }

@@ -3,25 +3,29 @@ import type { Socket } from "node:net";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
+import { Buffer } from "node:buffer";
 import { deniedAddress } from "../../policy/address-forms.js";
-import type { DatabasePolicy, SecretPolicy } from "../../policy/data-policy.js";
-import type { Policy } from "../../policy/policy.js";
+import type { DatabasePolicy, Policy, SecretPolicy } from "../../policy/policy.js";
 import { dial } from "../dial.js";
-import type { DecideEgress } from "../egress-decision.js";
-import type { EgressTarget } from "../egress-target.js";
+import type { DecideEgress, EgressTarget } from "../egress-target.js";
 import { FetchError } from "../fetch-error.js";
 import { parseIp } from "../ip-address.js";
 import { resolveAllowed, resolveBySystem } from "../resolve.js";
-import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
-import type { Cell, SchemaTable } from "./databases.js";
+import {
+  type Cell,
+  DatabaseError,
+  MAX_ANSWER,
+  MAX_CELL,
+  READ_ONLY_RULE,
+  type SchemaTable,
+  type StatementLimits,
+} from "./databases.js";
 import { callersPath, isPowerful, ownPath, requireListed, type SearchPath } from "./postgres-catalogue.js";
-import { distinctNames, postgresCell } from "./postgres-cell.js";
 import { type FoundTexts, PostgresConnection } from "./postgres-connection.js";
-import { parsePostgres } from "./postgres-parser.js";
 import { checkPostgres } from "./postgres-statement.js";
 import { parsePostgresUrl, type PostgresUrl } from "./postgres-url.js";
 import { type FoundRows, tablesOf } from "./sqlite-store.js";
-import { MAX_ANSWER, type StatementLimits } from "./statement-limits.js";
+import { SqlWorker, type WorkerLimits } from "./sql-worker.js";
 
 /** Milliseconds after the server's own timeout before the connection is given up. */
 const GRACE_MS = 2_000;
@@ -231,4 +235,77 @@ function shownRows({ columns, rows, more }: FoundTexts, limit: number): FoundRow
     rows: shown,
     truncated: more || shown.length < rows.length,
   };
+}
+
+// Turns cells as PostgreSQL writes them into cells of an answer.
+
+/** Object ids of types (PostgreSQL's pg_type.dat). */
+const BOOL = 16;
+const BYTEA = 17;
+const WHOLE: ReadonlySet<number> = new Set([20, 21, 23, 26]);
+const FLOAT: ReadonlySet<number> = new Set([700, 701]);
+
+/** Whole numbers beyond 2^53 and decimals stay texts: as numbers they would be others. */
+export function postgresCell(text: string | null, type: number): Cell {
+  if (text === null) return null;
+  if (type === BOOL) return text === "t";
+  if (type === BYTEA && text.startsWith("\\x")) return bytesCell(text);
+  if (WHOLE.has(type) && Number.isSafeInteger(Number(text))) return Number(text);
+  if (FLOAT.has(type) && Number.isFinite(Number(text))) return Number(text);
+  return text.length > MAX_CELL ? `${text.slice(0, MAX_CELL)}… (${text.length} characters in all)` : text;
+}
+
+function bytesCell(text: string): Cell {
+  const shown = Math.floor((MAX_CELL * 3) / 4);
+  return { base64: Buffer.from(text.slice(2, 2 + shown * 2), "hex").toString("base64"), bytes: (text.length - 2) / 2 };
+}
+
+/** Columns of one name get different ones. */
+export function distinctNames(names: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return names.map((name) => {
+    let distinct = name;
+    for (let count = 1; seen.has(distinct); count += 1) distinct = `${name}:${count}`;
+    seen.add(distinct);
+    return distinct;
+  });
+}
+
+// Has statements read by PostgreSQL's own parser, in a thread that a statement can at most take down with it.
+
+/** Milliseconds a parser waits for its next statement: loading it takes a hundred. */
+const IDLE_MS = 30_000;
+
+let idle: { readonly worker: SqlWorker; readonly timer: NodeJS.Timeout } | undefined;
+
+/** The tree, as libpg-query writes it. @throws DatabaseError for what is no SQL, the signal's reason */
+export async function parsePostgres(sql: string, limits: WorkerLimits): Promise<unknown> {
+  limits.signal.throwIfAborted();
+  const worker = taken() ?? new SqlWorker({ task: "parser" });
+  try {
+    return (await worker.ask<{ readonly tree: unknown }>(limits, { sql })).tree;
+  } catch (error) {
+    // One that is nested too deeply may have left it in any state.
+    if (error instanceof DatabaseError && error.code === "denied") await worker.end();
+    throw error;
+  } finally {
+    if (!worker.ended) put(worker);
+  }
+}
+
+function taken(): SqlWorker | undefined {
+  const worker = idle?.worker;
+  clearTimeout(idle?.timer);
+  idle = undefined;
+  worker?.keepsProcess(true);
+  return worker?.ended === true ? undefined : worker;
+}
+
+function put(worker: SqlWorker): void {
+  if (idle !== undefined) {
+    void worker.end();
+    return;
+  }
+  worker.keepsProcess(false);
+  idle = { worker, timer: setTimeout(() => void taken()?.end(), IDLE_MS).unref() };
 }

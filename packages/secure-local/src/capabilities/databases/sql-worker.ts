@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { fileURLToPath } from "node:url";
-import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
+import { DatabaseError, READ_ONLY_RULE } from "./databases.js";
 
 /** Threads at a time: each may take a processor and half a gigabyte. */
 const MAX_WORKERS = 5;

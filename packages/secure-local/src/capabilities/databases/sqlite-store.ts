@@ -1,22 +1,27 @@
 // Queries and fills the SQLite files that a policy names.
-import type { DatabasePolicy } from "../../policy/data-policy.js";
+import type { DatabasePolicy, Policy } from "../../policy/policy.js";
 import { grantedPolicy } from "../../policy/granted-policy.js";
 import { HostMatcher } from "../../policy/host-matcher.js";
 import { RangeMatcher } from "../../policy/address-range.js";
 import { PathMatcher } from "../../policy/path-matcher.js";
-import type { Policy } from "../../policy/policy.js";
 import type { PatternRule } from "../../policy/rule.js";
-import { FileError } from "../files/file-error.js";
+import { FileError, type Files } from "../files/files.js";
 import { FileSystem } from "../files/file-system.js";
-import type { Files } from "../files/files.js";
-import { DatabaseError, READ_ONLY_RULE } from "./database-error.js";
-import type { Cell, CellValue, ImportOptions, SchemaColumn, SchemaTable } from "./databases.js";
-import { type ReadSchema, SchemaWatch } from "./schema-watch.js";
+import {
+  type Cell,
+  type CellValue,
+  DatabaseError,
+  type ImportOptions,
+  MAX_ANSWER,
+  MAX_CELL,
+  READ_ONLY_RULE,
+  type SchemaColumn,
+  type SchemaTable,
+  type StatementLimits,
+} from "./databases.js";
 import { runTask, SqlWorker, type WorkerLimits } from "./sql-worker.js";
-import { readStatement } from "./sqlite-statement.js";
-import { MAX_ANSWER, MAX_CELL, type StatementLimits } from "./statement-limits.js";
 
-export interface SqliteDatabase {
+interface SqliteDatabase {
   readonly policy: DatabasePolicy;
   readonly file: string;
 }
@@ -207,4 +212,163 @@ export function tablesOf(rows: readonly (readonly Cell[])[]): SchemaTable[] {
     if (column !== undefined) entry.columns.push({ name: column, type: type ?? "" });
   }
   return [...tables.values()];
+}
+
+// Tells when a schema is another one than before: whatever else changes in the file of a database is nobody's business.
+
+/** Reads what is compared; undefined where it cannot be read now. */
+type ReadSchema = (signal: AbortSignal) => Promise<string | undefined>;
+
+export class SchemaWatch {
+  readonly #read: ReadSchema;
+  readonly #changed: () => void;
+  readonly #over = new AbortController();
+  #known: string | undefined;
+  #looking = false;
+  #again = false;
+
+  constructor(read: ReadSchema, changed: () => void) {
+    this.#read = read;
+    this.#changed = changed;
+    void this.#look(false);
+  }
+
+  /** Something has happened to the file. Of what happens while it is read the end counts. */
+  touched(): void {
+    void this.#look(true);
+  }
+
+  stop(): void {
+    this.#over.abort();
+  }
+
+  async #look(tells: boolean): Promise<void> {
+    if (this.#looking) {
+      this.#again = true;
+      return;
+    }
+    this.#looking = true;
+    const { signal } = this.#over;
+    const now = await this.#read(signal).catch(() => undefined);
+    this.#looking = false;
+    if (signal.aborted) return;
+    // A file that cannot be read for a moment has not changed.
+    const isOther = now !== undefined && now !== this.#known;
+    if (isOther) {
+      this.#known = now;
+      if (tells) this.#changed();
+    }
+    if (!this.#again) return;
+    this.#again = false;
+    await this.#look(true);
+  }
+}
+
+// Looks at an SQLite statement before anything runs it: one statement, beginning like a query, calling nothing dangerous.
+
+interface Token {
+  readonly kind: "word" | "name" | "sign" | "other";
+  /** Lower case for words and names. */
+  readonly text: string;
+}
+
+/** Longer statements are programs. */
+const MAX_SQL_LENGTH = 20_000;
+const TOKEN =
+  /\s+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|'(?:[^']|'')*'|"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]|([A-Za-z_\u0080-\uffff][\w$\u0080-\uffff]*)|\d[\w.]*|[^]/y;
+const QUERIES: ReadonlySet<string> = new Set(["select", "values", "with"]);
+const CHANGES: ReadonlySet<string> = new Set(["insert", "update", "delete", "replace"]);
+const REFUSED_CALLS: ReadonlySet<string> = new Set(
+  "load_extension readfile writefile edit fts3_tokenizer eval zipfile fsdir sqlite_dbpage sqlite_log".split(" "),
+);
+/** Pragmas that can be read as tables and tell of the schema alone. */
+const READABLE_PRAGMAS: ReadonlySet<string> = new Set(
+  "table_info table_xinfo table_list index_list index_info index_xinfo foreign_key_list"
+    .split(" ")
+    .map((name) => `pragma_${name}`),
+);
+
+interface ReadStatement {
+  /** Without the semicolon at its end. */
+  readonly sql: string;
+  /** It asks how another statement would be run. */
+  readonly explain: boolean;
+}
+
+/** The statement, or a sentence that says why it is refused. */
+function readStatement(text: string): ReadStatement | string {
+  if (text.length > MAX_SQL_LENGTH)
+    return `The statement has ${text.length} characters; at most ${MAX_SQL_LENGTH} are allowed.`;
+  if (text.includes("\0")) return "The statement holds a NUL character.";
+  const tokens: Token[] = [];
+  let end = 0;
+  for (const { token, from } of tokensOf(text)) {
+    if (token === undefined) return "A quotation mark or comment in the statement is not closed.";
+    if (token.text === ";" && token.kind === "sign") {
+      end ||= from;
+      continue;
+    }
+    if (end > 0) return "Only one statement is allowed.";
+    tokens.push(token);
+  }
+  const explain = isWord(tokens[0], "explain");
+  if (explain) tokens.splice(0, isWord(tokens[1], "query") && isWord(tokens[2], "plan") ? 3 : 1);
+  const fault = faultOf(tokens);
+  return fault ?? { sql: end > 0 ? text.slice(0, end) : text, explain };
+}
+
+function* tokensOf(text: string): Iterable<{ readonly token: Token | undefined; readonly from: number }> {
+  TOKEN.lastIndex = 0;
+  for (let match = TOKEN.exec(text); match !== null && match[0] !== ""; match = TOKEN.exec(text)) {
+    const [all] = match;
+    const from = match.index;
+    TOKEN.lastIndex = from + all.length;
+    if (/^(?:\s|--)/.test(all)) continue;
+    if (all.startsWith("/*")) {
+      if (!all.endsWith("*/") || all.length < 4) yield { token: undefined, from };
+      continue;
+    }
+    if (/^['"`[]$/.test(all)) yield { token: undefined, from };
+    const name = match[1] ?? match[2] ?? match[3];
+    if (name !== undefined) yield { token: { kind: "name", text: name.toLowerCase() }, from };
+    else if (match[4] !== undefined) yield { token: { kind: "word", text: all.toLowerCase() }, from };
+    else yield { token: { kind: all.length === 1 ? "sign" : "other", text: all }, from };
+    TOKEN.lastIndex = from + all.length;
+  }
+}
+
+function isWord(token: Token | undefined, text: string): boolean {
+  return token?.kind === "word" && token.text === text;
+}
+
+function faultOf(tokens: readonly Token[]): string | undefined {
+  const [first] = tokens;
+  if (first === undefined) return "The statement is empty.";
+  if (first.kind !== "word" || !QUERIES.has(first.text))
+    return "Only queries are allowed: begin with SELECT, VALUES, WITH or EXPLAIN.";
+  let depth = 0;
+  let verb: string | undefined;
+  for (const [index, token] of tokens.entries()) {
+    const { kind, text } = token;
+    if (kind === "sign" && text === "(") depth += 1;
+    if (kind === "sign" && text === ")") depth -= 1;
+    if (depth < 0) return "The parentheses of the statement do not match.";
+    if (verb === undefined && depth === 0 && kind === "word") verb = verbAt(text, tokens[index + 1]);
+    if ((kind === "word" || kind === "name") && isRefusedName(text, tokens[index + 1]))
+      return `The statement uses ${text.slice(0, 60)}, which is not allowed.`;
+  }
+  if (depth !== 0) return "The parentheses of the statement do not match.";
+  if (verb === undefined || CHANGES.has(verb)) return "The statement would change the database.";
+  return undefined;
+}
+
+/** What a statement does stands outside all parentheses, behind the queries it names. */
+function verbAt(word: string, next: Token | undefined): string | undefined {
+  if (word === "replace") return isWord(next, "into") ? word : undefined;
+  return word === "select" || word === "values" || CHANGES.has(word) ? word : undefined;
+}
+
+function isRefusedName(name: string, next: Token | undefined): boolean {
+  if (name.startsWith("pragma_")) return !READABLE_PRAGMAS.has(name);
+  return REFUSED_CALLS.has(name) && next?.text === "(";
 }

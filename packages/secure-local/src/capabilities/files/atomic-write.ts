@@ -8,18 +8,73 @@ import {
   fsync,
   lstatSync,
   openSync,
+  read as readByCallback,
+  readdirSync,
+  readSync,
   renameSync,
+  rmSync,
   type Stats,
   unlinkSync,
+  write,
   writeFile,
 } from "node:fs";
+import { parse } from "node:path";
+import { isMainThread } from "node:worker_threads";
 import { open } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
-import { FileError } from "./file-error.js";
-import type { FoundPlace } from "./finder.js";
-import { inFolder } from "./held-folder.js";
-import type { Found } from "./lookup.js";
+import { Buffer } from "node:buffer";
+import { FileError, type FileInfo, type OpenFile } from "./files.js";
+import type { Found, FoundPlace } from "./finder.js";
+
+// Works in a folder that was found, and in no other that has its name by then.
+
+/**
+ * Calls `act` with a path under which the very folder is reached until it returns; `act` must not wait for anything.
+ *
+ * Where folders have no handles the process goes into it for that time: the system keeps a working folder by itself and not by
+ * its name, so whatever is done under `.` happens there, even if the name leads elsewhere meanwhile.
+ *
+ * @throws FileError `changed` when what has its name is another one, `system` where the process cannot go anywhere (threads)
+ */
+export function inFolder<T>(folder: Found, act: (at: string) => T): T {
+  if (folder.at !== folder.path) return act(folder.at);
+  if (!isMainThread)
+    throw new FileError("system", "This thread has no way to hold a folder, so nothing is written in it.");
+  const back = workingFolder();
+  try {
+    enter(folder);
+    return act(".");
+  } finally {
+    leave(back ?? parse(folder.path).root);
+  }
+}
+
+function enter({ path, stats }: Found): void {
+  process.chdir(path);
+  // The path as the system knows it: a link that was followed is not in it.
+  const here = lstatSync(".");
+  const isIt = here.dev === stats.dev && here.ino === stats.ino && workingFolder() === path;
+  if (!isIt) throw new FileError("changed", "Its folder was exchanged meanwhile; try again.");
+}
+
+/** Somebody may have removed it: then there is no way back. */
+function leave(back: string): void {
+  try {
+    process.chdir(back);
+  } catch {
+    process.chdir(parse(back).root);
+  }
+}
+
+function workingFolder(): string | undefined {
+  try {
+    const path = process.cwd();
+    return process.platform === "win32" ? path.replaceAll("\\", "/") : path;
+  } catch {
+    return undefined;
+  }
+}
 
 const writeTo = promisify(writeFile);
 const syncTo = promisify(fsync);
@@ -32,7 +87,7 @@ const NEW_FILE: number = constants.O_WRONLY | constants.O_CREAT | constants.O_EX
 const NEW_MODE = 0o666;
 const PERMISSIONS = 0o777;
 
-export interface AtomicWrite {
+interface AtomicWrite {
   readonly place: FoundPlace;
   readonly bytes: Uint8Array;
   /** The path as the caller gave it. */
@@ -77,7 +132,7 @@ export async function writeAtomically(write: AtomicWrite): Promise<boolean> {
 }
 
 /** Until it is whole nobody else may read it: the file it replaces may have been private. */
-export function begun(
+function begun(
   write: Pick<AtomicWrite, "mode" | "shown" | "expected" | "place">,
   at: string,
   unfinished: string,
@@ -94,7 +149,7 @@ function mayGoOn({ shown }: AtomicWrite, own: Stats, unfinished: string): void {
 }
 
 /** Throws unless what has the name now may be replaced. */
-export function checked(
+function checked(
   { mode, shown, expected }: Pick<AtomicWrite, "mode" | "shown" | "expected">,
   now: Stats | undefined,
 ): Stats | undefined {
@@ -119,11 +174,11 @@ function isUnchanged(expected: Stats, now: Stats | undefined): boolean {
   return now.size === expected.size && now.mtimeMs === expected.mtimeMs && now.ctimeMs === expected.ctimeMs;
 }
 
-export function present(path: string): Stats | undefined {
+function present(path: string): Stats | undefined {
   return lstatSync(path, { throwIfNoEntry: false });
 }
 
-export function keepMode(fd: number, { mode, uid, gid }: Stats): void {
+function keepMode(fd: number, { mode, uid, gid }: Stats): void {
   const own = fstatSync(fd);
   // Only an administrator can give files away; for everybody else the file stays their own.
   if (own.uid !== uid || own.gid !== gid) attempt(() => fchownSync(fd, uid, gid));
@@ -131,7 +186,7 @@ export function keepMode(fd: number, { mode, uid, gid }: Stats): void {
 }
 
 /** It may have been renamed, or the folder is gone with it. */
-export function discard(folder: Found, unfinished: string): void {
+function discard(folder: Found, unfinished: string): void {
   attempt(() => inFolder(folder, (at) => unlinkSync(`${at}/${unfinished}`)));
 }
 
@@ -148,4 +203,178 @@ export async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, constants.O_RDONLY | (constants.O_DIRECTORY ?? 0)).catch(() => undefined);
   await folder?.sync().catch(() => undefined);
   await folder?.close();
+}
+
+// Opens and reads the very file that was found.
+
+const read = promisify(readByCallback);
+
+/** Without waiting for anybody, without becoming anybody's terminal. */
+const READ_ONLY =
+  constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+/** Bytes read without asking a thread to do it, which would take ten times as long. */
+const AT_ONCE = 16_384;
+/** Added when a file grows while it is read. */
+const GROWTH = 65_536;
+
+/** @throws FileError `not-a-file` for anything but a regular file */
+export function openFound(found: Found, shown: string): number {
+  if (found.stats.isDirectory()) throw new FileError("not-a-file", `"${shown}" is a folder.`);
+  if (!found.stats.isFile()) throw new FileError("not-a-file", `"${shown}" is no regular file.`);
+  // A path of the kernel's own is a link by nature, and leads to what was found and nowhere else.
+  const flags = found.at === found.path ? READ_ONLY : READ_ONLY & ~(constants.O_NOFOLLOW ?? 0);
+  // What is opened has been looked up already, so this waits for no disk.
+  const fd = openSync(found.at, flags);
+  try {
+    found.confirm(fd);
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+  return fd;
+}
+
+/** Reads everything. @throws FileError `too-large`, the signal's reason */
+export async function readWhole(fd: number, size: number, at: ReadingLimits): Promise<Uint8Array> {
+  if (size > at.maxBytes) throw tooLarge(at, size);
+  let bytes = Buffer.allocUnsafe(size + 1);
+  let length = 0;
+  for (;;) {
+    at.signal?.throwIfAborted();
+    length +=
+      size <= AT_ONCE ? readSync(fd, bytes, length, bytes.length - length, length) : await more(fd, bytes, length);
+    if (length > at.maxBytes) throw tooLarge(at, length);
+    // Regular files give all they have: less than there is room for is the end.
+    if (length < bytes.length) return bytes.subarray(0, length);
+    bytes = Buffer.concat([bytes, Buffer.allocUnsafe(GROWTH)]);
+  }
+}
+
+async function more(fd: number, into: Uint8Array, from: number): Promise<number> {
+  const { bytesRead } = await read(fd, into, from, into.length - from, from);
+  return bytesRead;
+}
+
+interface ReadingLimits {
+  readonly maxBytes: number;
+  /** The path as the caller gave it. */
+  readonly shown: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+export function infoOf(path: string, stats: Stats): FileInfo {
+  const folder = stats.isDirectory();
+  return { path, kind: folder ? "folder" : "file", size: folder ? 0 : stats.size, modifiedMs: stats.mtimeMs };
+}
+
+export function opened(fd: number, info: FileInfo): OpenFile {
+  let closed = false;
+  return {
+    ...info,
+    handlePath: process.platform === "linux" ? `/proc/self/fd/${fd}` : info.path,
+    async read(into, position) {
+      const { bytesRead } = await read(fd, into, 0, into.length, position);
+      return bytesRead;
+    },
+    close() {
+      if (closed) return;
+      closed = true;
+      closeSync(fd);
+    },
+  };
+}
+
+function tooLarge({ maxBytes, shown }: ReadingLimits, size: number): FileError {
+  return new FileError("too-large", `"${shown}" has ${size} bytes; at most ${maxBytes} are read at once.`);
+}
+
+// Changes a large file in a copy beside it that takes its place when it is whole.
+
+const writeAt = promisify(write);
+
+/** Gets the path of the copy under which this process reaches it until the promise settles. */
+export type RebuildWork = (copy: string) => Promise<void>;
+
+interface Rebuild extends Pick<AtomicWrite, "place" | "shown" | "stillAllowed"> {
+  readonly signal: AbortSignal;
+  readonly work: RebuildWork;
+}
+
+const COPIED_AT_ONCE = 1_048_576;
+const COPY_NAME = new RegExp(`^\\${UNFINISHED}copy-(\\d{1,9})-[0-9a-f]{16}\\.tmp$`);
+
+export async function rebuildFile({ place, shown, signal, stillAllowed, work }: Rebuild): Promise<void> {
+  const { folder, name } = place;
+  const copy = `${UNFINISHED}copy-${process.pid}-${randomBytes(8).toString("hex")}.tmp`;
+  const { before, fd } = inFolder(folder, (at) => {
+    removeLeftovers(at);
+    return begun({ mode: "either", shown, place }, at, copy);
+  });
+  try {
+    try {
+      stillAllowed();
+      if (before !== undefined) await copyInto(fd, `${folder.at}/${name}`, { before, shown, signal });
+      await work(`${folder.at}/${copy}`);
+      signal.throwIfAborted();
+      if (before !== undefined) keepMode(fd, before);
+      await syncTo(fd);
+    } finally {
+      closeSync(fd);
+    }
+    signal.throwIfAborted();
+    // Nothing waits between the last look and the renaming.
+    stillAllowed();
+    inFolder(folder, (at) => {
+      const now = present(`${at}/${name}`);
+      if (before === undefined) checked({ mode: "create", shown }, now);
+      else checked({ mode: "replace", shown, expected: before }, now);
+      renameSync(`${at}/${copy}`, `${at}/${name}`);
+    });
+  } catch (error) {
+    discard(folder, copy);
+    throw error;
+  }
+  await syncFolder(folder.at);
+}
+
+interface Source {
+  readonly before: Stats;
+  readonly shown: string;
+  readonly signal: AbortSignal;
+}
+
+async function copyInto(fd: number, target: string, { before, shown, signal }: Source): Promise<void> {
+  const source = await open(target, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
+  try {
+    const { ino, dev } = await source.stat();
+    if (ino !== before.ino || dev !== before.dev)
+      throw new FileError("changed", `"${shown}" was replaced by somebody else meanwhile.`);
+    const bytes = Buffer.allocUnsafe(COPIED_AT_ONCE);
+    for (let at = 0; ;) {
+      signal.throwIfAborted();
+      const { bytesRead } = await source.read(bytes, 0, bytes.length, at);
+      if (bytesRead === 0) return;
+      await writeAt(fd, bytes, 0, bytesRead, at);
+      at += bytesRead;
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+/** A process that was killed leaves its copy behind. */
+function removeLeftovers(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    const owner = COPY_NAME.exec(name)?.[1];
+    if (owner !== undefined && !isAlive(Number(owner))) rmSync(`${folder}/${name}`, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as { readonly code?: string }).code !== "ESRCH";
+  }
 }

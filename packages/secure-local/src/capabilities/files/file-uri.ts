@@ -1,5 +1,5 @@
 // Reads `file:` URIs as paths and writes them, strictly: one path has one meaning, however it is encoded.
-import { FileError } from "./file-error.js";
+import { FileError } from "./files.js";
 import { namesOf } from "./plain-path.js";
 
 const LOCAL = /^file:\/\/(?:localhost)?(?=\/)/i;

@@ -2,7 +2,7 @@
 // the client's roots do not allow, whatever links, renames and races stand on the way.
 
 /** What stands behind a name. Links are reported as what they lead to where that is allowed, and otherwise not at all. */
-export type EntryKind = "file" | "folder";
+type EntryKind = "file" | "folder";
 
 export interface FileInfo {
   /** Absolute, free of links, as the policy writes it. */
@@ -99,3 +99,55 @@ export interface Files {
   /** Everything allowed below a folder, folders before what is in them, by name. Links are not followed. */
   walk(path: string, options?: WalkOptions): AsyncIterable<FolderEntry>;
 }
+
+// The error of a file operation that was refused or failed: what happened, never what lies outside the allowed folders.
+
+/** Why an operation did not happen. */
+type FileFailure =
+  /** The path is no plain absolute path. */
+  | "bad-path"
+  /** A rule refuses it. */
+  | "denied"
+  | "not-found"
+  | "exists"
+  | "not-a-file"
+  | "not-a-folder"
+  /** Too many bytes or entries. */
+  | "too-large"
+  | "hard-link"
+  | "link"
+  /** It was changed by somebody else meanwhile. */
+  | "changed"
+  /** No space, no permission of the system, too many open files. */
+  | "system";
+
+/** `message` is a sentence fit for the model and the user; the only paths in it are the caller's own and the policy's. */
+export class FileError extends Error {
+  readonly code: FileFailure;
+  /** The rule behind a refusal, for the audit record. */
+  readonly rule: string | undefined;
+
+  constructor(code: FileFailure, message: string, rule?: string) {
+    super(message);
+    this.name = "FileError";
+    this.code = code;
+    this.rule = rule;
+  }
+}
+
+// How much one file operation may take.
+
+/** Bytes read at once: more than a model can use, and a call's memory stays small. */
+export const MAX_READ_BYTES: number = 8 * 1024 * 1024;
+/** Bytes written at once; arguments of a call cannot be much longer. */
+export const MAX_WRITE_BYTES: number = 8 * 1024 * 1024;
+/** Entries of one listing. */
+export const MAX_ENTRIES = 10_000;
+/** Entries looked at by one walk through a tree. */
+export const MAX_WALK_ENTRIES = 100_000;
+/** Folders one inside the other that a walk enters. */
+export const MAX_DEPTH = 64;
+/** Files and folders watched at the same time, in the whole process: each costs the system a watch. */
+export const MAX_WATCHES = 256;
+/** Changes within this time are told once. */
+export const WATCH_PAUSE_MS = 100;

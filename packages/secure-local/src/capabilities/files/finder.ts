@@ -1,12 +1,11 @@
 // Finds what a path leads to, link by link, and lets nothing through that the rules do not allow at its real place.
+import type { Stats } from "node:fs";
 import type { FileOperation } from "../../policy/decide.js";
 import type { ClientRoots } from "./client-roots.js";
-import { FileError } from "./file-error.js";
+import { FileError } from "./files.js";
 import type { FileRules, Reader } from "./file-rules.js";
-import { type Found, isLink, type LinkOnTheWay, type Lookup } from "./lookup.js";
 import { join, liesIn, namesOf, plainPath } from "./plain-path.js";
 import { parentOf } from "./root-folders.js";
-import { fileErrorOf, notFound } from "./system-error.js";
 
 /** Links followed for one path, as on Linux. */
 const MOST_LINKS = 40;
@@ -169,4 +168,85 @@ function outside({ rules, client }: Terms, { given, op }: Pick<Wanted, "given" |
   const folders = (client?.narrow(rules.shown) ?? rules.shown).join(", ") || "no folder";
   const words = `The policy does not allow to ${op} "${given}". It allows files in: ${folders}`;
   return new FileError("denied", `${words}; others can be added to filesystem.allowed_paths.`, "default deny");
+}
+
+// What a way of finding files has to offer: the very thing behind a path, reached without following any link unseen.
+
+/** A folder everything is looked up from. */
+export interface RootFolder {
+  /** As the policy writes it. */
+  readonly written: string;
+  /** Free of links. */
+  readonly real: string;
+  /** A path under which this process reaches the folder. */
+  readonly at: string;
+  close(): void;
+}
+
+/** What was found. Valid until it is closed. */
+export interface Found {
+  /** Where it really is, free of links. */
+  readonly path: string;
+  readonly stats: Stats;
+  /** A path under which this process reaches the very thing (where the system has no such path, its own). */
+  readonly at: string;
+  /** Throws `changed` unless the file open under this number is what was found. */
+  confirm(fd: number): void;
+  /** Whether it is still where it was found. */
+  isCurrent(): boolean;
+  close(): void;
+}
+
+/** A link on the way: the folder it stands in, what it says, and the names behind it. */
+export interface LinkOnTheWay {
+  readonly folder: string;
+  readonly target: string;
+  readonly rest: readonly string[];
+}
+
+/** Both methods reject with the system's own errors. */
+export interface Lookup {
+  /** Follows the links of `written`, as they are now. */
+  openRoot(written: string): Promise<RootFolder>;
+  /** What `names` lead to from a root. */
+  find(root: RootFolder, names: readonly string[]): Promise<Found | LinkOnTheWay>;
+}
+
+function isLink(what: Found | LinkOnTheWay): what is LinkOnTheWay {
+  return "target" in what;
+}
+
+// Puts the system's errors into words that fit for the model: what happened to the path that was asked for.
+
+const WORDS: Readonly<Record<string, readonly [FileError["code"], string]>> = {
+  ENOENT: ["not-found", "does not exist"],
+  ENOTDIR: ["not-found", "does not exist: a part of its path is no folder"],
+  ELOOP: ["not-found", "does not exist: its links go round in circles"],
+  ENAMETOOLONG: ["bad-path", "has a name that is too long"],
+  EINVAL: ["bad-path", "is no path this system knows"],
+  EACCES: ["system", "may not be touched by this program: the system denies it"],
+  EPERM: ["system", "may not be touched by this program: the system denies it"],
+  EROFS: ["system", "is on a disk that cannot be written"],
+  ENOSPC: ["system", "was not written: the disk is full. Free space and try again"],
+  EDQUOT: ["system", "was not written: the disk quota is used up. Free space and try again"],
+  EFBIG: ["too-large", "is larger than this system allows"],
+  EMFILE: ["system", "was not opened: too many files are open. Try again in a moment"],
+  ENFILE: ["system", "was not opened: too many files are open. Try again in a moment"],
+  EEXIST: ["exists", "exists already"],
+  EISDIR: ["not-a-file", "is a folder"],
+  ENOTEMPTY: ["exists", "is a folder that is not empty"],
+  ENXIO: ["not-a-file", "is no regular file"],
+};
+
+/** The error as a FileError about `shown`, the path as the caller gave it. Other errors (aborts, faults of ours) pass. */
+export function fileErrorOf(error: unknown, shown: string): unknown {
+  if (error instanceof FileError) return error.message === "" ? notFound(shown) : error;
+  const code = (error as { readonly code?: unknown } | undefined)?.code;
+  if (typeof code !== "string" || !/^E[A-Z]+$/.test(code)) return error;
+  const [kind, words] = WORDS[code] ?? ["system", `could not be used (${code})`];
+  return new FileError(kind, `"${shown}" ${words}.`);
+}
+
+function notFound(shown: string): FileError {
+  return new FileError("not-found", `"${shown}" does not exist.`);
 }

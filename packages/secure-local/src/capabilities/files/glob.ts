@@ -1,5 +1,5 @@
 // Matches paths below a folder against a glob, in time that grows with glob times path, whatever they are.
-import { matchSegments } from "../../policy/path-pattern.js";
+import { matchSegments } from "../../policy/path-matcher.js";
 
 /** Alternatives one pattern may stand for: more is a mistake, or meant to take long. */
 const MOST_ALTERNATIVES = 64;

@@ -2,7 +2,7 @@
 //
 // No rule of the file system is asked: what a plugin's tool is given need not be a file that the policy allows to ours.
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from "node:fs";
-import type { LeadsTo } from "../../policy/approval-need.js";
+import type { LeadsTo } from "../../policy/decide-command.js";
 import { join, namesOf } from "./plain-path.js";
 import { parentOf, pathOf } from "./root-folders.js";
 

@@ -1,6 +1,6 @@
 // Turns the path somebody gave into a plain absolute one, or says why that cannot be done.
 import { posix } from "node:path";
-import { FileError } from "./file-error.js";
+import { FileError } from "./files.js";
 
 /** As most kernels have it. */
 const LONGEST_PATH = 4_096;

@@ -1,30 +1,39 @@
 // `Files` under a policy: every operation finds its file by the rules and works on the very thing that was found.
-import { closeSync, lstatSync, mkdirSync, rmdirSync, unlinkSync } from "node:fs";
+import { closeSync, lstatSync, mkdirSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
+import { opendir } from "node:fs/promises";
 import type { FileOperation } from "../../policy/decide.js";
-import { writeAtomically } from "./atomic-write.js";
-import { FileError } from "./file-error.js";
-import { MAX_DEPTH, MAX_ENTRIES, MAX_READ_BYTES, MAX_WALK_ENTRIES, MAX_WRITE_BYTES } from "./file-limits.js";
-import type {
-  FileContents,
-  FileInfo,
-  Files,
-  FolderEntry,
-  FolderListing,
-  OpenFile,
-  ReadOptions,
-  WalkOptions,
-  WriteOptions,
-  WrittenFile,
+import {
+  inFolder,
+  infoOf,
+  opened,
+  openFound,
+  readWhole,
+  rebuildFile,
+  type RebuildWork,
+  UNFINISHED,
+  writeAtomically,
+} from "./atomic-write.js";
+import {
+  type FileContents,
+  FileError,
+  type FileInfo,
+  type Files,
+  type FolderEntry,
+  type FolderListing,
+  MAX_DEPTH,
+  MAX_ENTRIES,
+  MAX_READ_BYTES,
+  MAX_WALK_ENTRIES,
+  MAX_WRITE_BYTES,
+  type OpenFile,
+  type ReadOptions,
+  type WalkOptions,
+  type WriteOptions,
+  type WrittenFile,
 } from "./files.js";
-import type { Finder, FoundPlace, Terms } from "./finder.js";
-import { inFolder } from "./held-folder.js";
-import { listFolder, walkFolder } from "./list-folder.js";
-import type { Found } from "./lookup.js";
-import { infoOf, opened, openFound, readWhole } from "./open-file.js";
+import { fileErrorOf, type Finder, type Found, type FoundPlace, type Terms } from "./finder.js";
 import { parentOf } from "./root-folders.js";
-import { plainPath } from "./plain-path.js";
-import { rebuildFile, type RebuildWork } from "./rebuild-file.js";
-import { fileErrorOf } from "./system-error.js";
+import { join, plainPath } from "./plain-path.js";
 
 export class PolicyFiles implements Files {
   readonly #finder: Finder;
@@ -234,4 +243,148 @@ function notRegular(path: string): FileError {
 
 function tooLarge(path: string, size: number): FileError {
   return new FileError("too-large", `"${path}" would have ${size} bytes; at most ${MAX_WRITE_BYTES} are written.`);
+}
+
+// Lists one folder, or walks through all that lies below it, as far as the rules allow.
+
+interface Listing {
+  readonly finder: Finder;
+  readonly terms: Terms;
+  /** The path as the caller gave it. */
+  readonly shown: string;
+}
+
+/** The allowed entries of a folder, links among them that lead to something allowed. */
+async function listFolder(
+  { finder, terms, shown, found }: Listing & { readonly found: Found },
+  limit: number,
+): Promise<FolderListing> {
+  if (!found.stats.isDirectory()) throw new FileError("not-a-folder", `"${shown}" is no folder.`);
+  const { rules } = terms;
+  const { entries, links, truncated } = await readFolder(found, limit, (path, stats) => admits(terms, path, stats));
+  const listed = entries.map(({ name, path, stats }): FolderEntry => ({ name, ...infoOf(rules.show(path), stats) }));
+  for (const name of links.slice(0, limit - listed.length)) {
+    const target = await finder.find(terms, join(found.path, name), "read").catch(() => undefined);
+    if (target === undefined) continue;
+    target.close();
+    const { stats } = target;
+    if (stats.isFile() || stats.isDirectory())
+      listed.push({ name, ...infoOf(rules.show(join(found.path, name)), stats) });
+  }
+  if (!found.isCurrent()) throw new FileError("changed", `"${shown}" was moved while it was listed; try again.`);
+  listed.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return { path: rules.show(found.path), entries: listed, truncated };
+}
+
+interface WalkLimits {
+  readonly depth: number;
+  readonly entries: number;
+  readonly enter: ((folder: FolderEntry) => boolean) | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Folders before what is in them. Stops without a word when the entries are used up. */
+async function* walkFolder(
+  { finder, terms, shown }: Listing,
+  { depth, entries, enter = () => true, signal }: WalkLimits,
+): AsyncGenerator<FolderEntry> {
+  let left = entries;
+  const waiting: { readonly path: string; readonly depth: number }[] = [{ path: shown, depth: 0 }];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    signal?.throwIfAborted();
+    const listing = await listOne({ finder, terms, shown }, next.path, left);
+    const inside: typeof waiting = [];
+    for (const entry of listing) {
+      left -= 1;
+      if (entry.kind === "folder" && next.depth < depth && enter(entry))
+        inside.push({ path: entry.path, depth: next.depth + 1 });
+      yield entry;
+    }
+    if (left <= 0) return;
+    waiting.push(...inside.reverse());
+  }
+}
+
+/** What vanishes or is exchanged during a walk is passed over; the first folder must be there. */
+async function listOne({ finder, terms, shown }: Listing, path: string, limit: number): Promise<FolderEntry[]> {
+  let found: Found | undefined;
+  try {
+    found = await finder.find(terms, path, "list");
+    if (!found.stats.isDirectory()) throw new FileError("not-a-folder", `"${shown}" is no folder.`);
+    const { entries } = await readFolder(found, limit, (at, stats) => admits(terms, at, stats));
+    if (!found.isCurrent()) return [];
+    return entries.map(({ name, path: at, stats }) => ({ name, ...infoOf(terms.rules.show(at), stats) }));
+  } catch (error) {
+    if (path === shown) throw error;
+    return [];
+  } finally {
+    found?.close();
+  }
+}
+
+function admits({ rules, client, reader }: Terms, path: string, stats: Stats): boolean {
+  if (rules.judge(path, stats.isDirectory() ? "list" : "read", reader) !== undefined) return false;
+  return client === undefined || client.hold(path, rules);
+}
+
+// Lists a folder that was found: the entries that are allowed, in the order of their names.
+
+interface RawEntry {
+  readonly name: string;
+  /** Where it is, free of links. */
+  readonly path: string;
+  readonly stats: Stats;
+}
+
+/** Names looked at before a folder is taken for endless, allowed or not. */
+const MOST_NAMES = 200_000;
+/** Names looked at before others get a turn. */
+const TURN = 256;
+
+interface RawListing {
+  readonly entries: RawEntry[];
+  /** Names of links, which were not followed. */
+  readonly links: readonly string[];
+  readonly truncated: boolean;
+}
+
+/** Regular files and folders that `admits` lets through. What vanishes meanwhile is left out. */
+async function readFolder(
+  folder: Found,
+  limit: number,
+  admits: (path: string, stats: Stats) => boolean,
+): Promise<RawListing> {
+  const { names, truncated } = await namesIn(folder.at);
+  const entries: RawEntry[] = [];
+  const links: string[] = [];
+  for (const [index, name] of names.entries()) {
+    if (index % TURN === TURN - 1) await new Promise((resolve) => setImmediate(resolve));
+    const path = join(folder.path, name);
+    const stats = statOf(`${folder.at}/${name}`);
+    if (stats?.isSymbolicLink() === true && links.length < limit) links.push(name);
+    if (stats === undefined || !(stats.isDirectory() || (stats.isFile() && stats.nlink === 1))) continue;
+    if (!admits(path, stats)) continue;
+    if (entries.length === limit) return { entries, links, truncated: true };
+    entries.push({ name, path, stats });
+  }
+  return { entries, links, truncated };
+}
+
+/** Sorted, so that every listing of the same folder is the same. */
+async function namesIn(at: string): Promise<{ names: string[]; truncated: boolean }> {
+  const names: string[] = [];
+  const folder = await opendir(at, { bufferSize: 256 });
+  for await (const { name } of folder) {
+    if (names.length === MOST_NAMES) return { names: names.sort(), truncated: true };
+    if (!name.startsWith(UNFINISHED)) names.push(name);
+  }
+  return { names: names.sort(), truncated: false };
+}
+
+function statOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,8 @@
 // Finds files where the system cannot tell the path of an open handle: looks, opens, and looks again whether it is still the same.
 import { fstatSync, lstatSync, realpathSync, type BigIntStats } from "node:fs";
 import { lstat, readlink, realpath } from "node:fs/promises";
-import { FileError } from "./file-error.js";
-import type { Found, Lookup } from "./lookup.js";
+import { FileError } from "./files.js";
+import type { Found, Lookup } from "./finder.js";
 import { join } from "./plain-path.js";
 
 export const portableLookup: Lookup = {

@@ -4,8 +4,8 @@
 // pipe, and /proc/self/fd/N tells the path the kernel itself knows it by, so a link swapped in at any moment is noticed.
 import { closeSync, constants, fstatSync, open as openByCallback, readlink, readlinkSync, type Stats } from "node:fs";
 import { promisify } from "node:util";
-import { FileError } from "./file-error.js";
-import type { Found, LinkOnTheWay, Lookup, RootFolder } from "./lookup.js";
+import { FileError } from "./files.js";
+import type { Found, LinkOnTheWay, Lookup, RootFolder } from "./finder.js";
 import { join } from "./plain-path.js";
 
 const open = promisify(openByCallback);

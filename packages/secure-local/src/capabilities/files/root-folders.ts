@@ -1,6 +1,6 @@
 // The folders a policy's path patterns begin in, and the other names the system has for them.
 import * as fs from "node:fs";
-import type { FilesystemPolicy } from "../../policy/reach-policy.js";
+import type { FilesystemPolicy } from "../../policy/policy.js";
 import { join, liesIn, namesOf } from "./plain-path.js";
 
 /** A folder with links in its path: as a rule of the policy writes it, and where it really is. */

@@ -1,12 +1,57 @@
 // The files git keeps for one repository, each opened where it has to be: a link on the way, even to an allowed place,
 // would show the content of another repository under the names of this one.
-import { foldName } from "../files/fold-name.js";
-import { FileError } from "../files/file-error.js";
-import type { Files, OpenFile } from "../files/files.js";
+import { foldName } from "../files/file-rules.js";
+import { FileError, type Files, type OpenFile } from "../files/files.js";
 import { join, namesOf } from "../files/plain-path.js";
-import { GitError } from "./git-error.js";
-import { MAX_REFS } from "./git-limits.js";
-import type { GitWork } from "./git-work.js";
+
+// The error of reading from a git repository: what was wrong with it, in a sentence fit for the model and the user.
+
+/** Why nothing was read. */
+type GitFailure =
+  /** The folder is no repository, or one whose parts lie elsewhere. */
+  | "no-repository"
+  | "bad-ref"
+  /** There is no such ref, commit, file or folder. */
+  | "not-found"
+  /** What the repository holds does not fit together. */
+  | "damaged"
+  | "too-large"
+  /** A form of repository that is not read here. */
+  | "unsupported";
+
+/** `message` names nothing but what the caller named. */
+export class GitError extends Error {
+  readonly code: GitFailure;
+
+  constructor(code: GitFailure, message: string) {
+    super(message);
+    this.name = "GitError";
+    this.code = code;
+  }
+}
+
+export function damaged(what: string): GitError {
+  return new GitError("damaged", `The repository is damaged, or no repository: ${what}.`);
+}
+
+// How much one look into a git repository may take.
+
+/** Bytes of one object, unpacked: what a file tool reads at once. */
+export const MAX_OBJECT_BYTES: number = 8 * 1024 * 1024;
+/** Bytes read and unpacked for one request: enough for a long chain of deltas, and the memory of a call stays small. */
+const MAX_WORK_BYTES: number = 64 * 1024 * 1024;
+/** Deltas upon one object. git makes 50, and 250 when asked to be thorough. */
+export const MAX_DELTAS = 256;
+/** Packs looked into; git repacks by itself at 50. */
+export const MAX_PACKS = 256;
+/** Symbolic refs that lead to one another, as in git. */
+const MAX_REF_STEPS = 5;
+/** Bytes of one loose ref. */
+const MAX_REF_BYTES = 4_096;
+/** Refs that are listed. */
+const MAX_REFS = 10_000;
+/** Tags around one commit: a tag may name a tag. */
+export const MAX_TAGS = 8;
 
 const ABSENT: ReadonlySet<string> = new Set(["not-found", "not-a-file", "not-a-folder"]);
 
@@ -123,4 +168,110 @@ async function present<T>(looking: Promise<T>): Promise<T | undefined> {
 
 function linked(shown: string): GitError {
   return new GitError("unsupported", `"${shown}" has links in its .git folder; such a repository is not read.`);
+}
+
+// Finds what a name of a branch, tag or commit stands for, and lists the names there are.
+
+const KINDS: readonly string[] = ["heads", "tags", "remotes"];
+
+export class GitRefs {
+  readonly #folder: GitFolder;
+  readonly #work: GitWork;
+  #packed: Promise<ReadonlyMap<string, string>> | undefined;
+
+  constructor(folder: GitFolder, work: GitWork) {
+    this.#folder = folder;
+    this.#work = work;
+  }
+
+  /** The object a name stands for. @throws GitError `bad-ref`, `not-found` */
+  async resolve(name: string): Promise<string> {
+    if (isObjectId(name)) return name;
+    if (!isRefName(name)) {
+      throw new GitError("bad-ref", "That is no name of a branch or tag, and no whole commit hash.");
+    }
+    for (const candidate of refCandidates(name)) {
+      const id = await this.#follow(candidate, MAX_REF_STEPS);
+      if (id !== undefined) return id;
+    }
+    throw new GitError("not-found", "The repository has no such branch, tag or commit.");
+  }
+
+  /** HEAD, branches, tags and branches of remotes, by the shortest name that `resolve` takes for them. */
+  async names(): Promise<readonly string[]> {
+    const known = new Set<string>((await this.#packedRefs()).keys());
+    for (const kind of KINDS) {
+      for (const name of await this.#folder.below(`refs/${kind}`, this.#work.signal)) {
+        if (known.size < MAX_REFS && isRefName(name)) known.add(`refs/${kind}/${name}`);
+      }
+    }
+    const short = [...known].map((name) => name.replace(/^refs\/(?:heads|tags|remotes)\//, ""));
+    return ["HEAD", ...[...new Set(short)].toSorted()];
+  }
+
+  async #follow(name: string, steps: number): Promise<string | undefined> {
+    const bytes = await this.#folder.read(name, MAX_REF_BYTES, this.#work);
+    if (bytes === undefined) return (await this.#packedRefs()).get(name);
+    const text = new TextDecoder().decode(bytes).trimEnd();
+    if (isObjectId(text)) return text;
+    const target = /^ref:\s*(refs\/\S+)$/.exec(text)?.[1];
+    if (target === undefined || !isRefName(target) || steps === 0) return undefined;
+    return this.#follow(target, steps - 1);
+  }
+
+  #packedRefs(): Promise<ReadonlyMap<string, string>> {
+    return (this.#packed ??= this.#readPacked());
+  }
+
+  async #readPacked(): Promise<ReadonlyMap<string, string>> {
+    const bytes = await this.#folder.read("packed-refs", MAX_OBJECT_BYTES, this.#work);
+    const refs = new Map<string, string>();
+    if (bytes === undefined) return refs;
+    for (const line of new TextDecoder().decode(bytes).split("\n")) {
+      const [, id = "", name = ""] = /^([0-9a-f]+) (refs\/\S+)$/.exec(line) ?? [];
+      if (isObjectId(id) && isRefName(name)) refs.set(name, id);
+    }
+    return refs;
+  }
+}
+
+// What one request has read and unpacked so far: ends it at its limit, or when it is cancelled.
+
+export class GitWork {
+  readonly signal: AbortSignal | undefined;
+  #left = MAX_WORK_BYTES;
+
+  constructor(signal?: AbortSignal) {
+    this.signal = signal;
+  }
+
+  /** Counts bytes before they are read or unpacked. @throws GitError `too-large`, the signal's reason */
+  take(bytes: number): void {
+    this.signal?.throwIfAborted();
+    this.#left -= bytes;
+    if (this.#left < 0) throw new GitError("too-large", "Reading this from the repository takes too much memory.");
+  }
+}
+
+// Which names of branches, tags and commits are well formed, and what they may stand for.
+
+/** As git's own rule (git-check-ref-format), and no longer than a path's name may be. */
+const LONGEST = 250;
+const FORBIDDEN = /[\u0000-\u0020\u007f~^:?*[\\]|\.\.|@\{|\/\/|^\/|\/$|\.$|(?:^|\/)\.|\.lock(?:\/|$)|^@$/;
+const OBJECT_ID = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
+
+/** The whole name of a commit or other object: SHA-1 or SHA-256 in hexadecimal digits. */
+function isObjectId(text: string): boolean {
+  return OBJECT_ID.test(text);
+}
+
+function isRefName(text: string): boolean {
+  return text.length > 0 && text.length <= LONGEST && !FORBIDDEN.test(text);
+}
+
+/** Where git looks for what a short name means, in its order. */
+function refCandidates(name: string): readonly string[] {
+  if (name === "HEAD") return [name];
+  const full = name.startsWith("refs/") ? [name] : [];
+  return [...full, `refs/tags/${name}`, `refs/heads/${name}`, `refs/remotes/${name}`, `refs/remotes/${name}/HEAD`];
 }

@@ -1,5 +1,5 @@
 // Reads `git:` URIs: which repository, which branch, tag or commit, and which path in it.
-import { FileError } from "../files/file-error.js";
+import { FileError } from "../files/files.js";
 
 export interface GitAddress {
   /** Absolute path of the repository's folder. */

@@ -1,7 +1,6 @@
 // `mcp-secure-local doctor TARGET`: says what is wrong with a server, and what to do about it.
-import { shown } from "../../doctor/check.js";
-import { type Diagnosis, examine, type Finding } from "../../doctor/examine.js";
-import type { ExamOptions } from "../../doctor/exam.js";
+import { type ExamOptions, shown } from "../../doctor/exam.js";
+import { type Diagnosis, examine, type ExamineFinding as Finding } from "../../doctor/examine.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Target, targetText } from "../../remote/target.js";
 import { wayTo } from "../../remote/target-link.js";

@@ -5,7 +5,7 @@ import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { complain } from "../terminal.js";
 
-export interface Found {
+interface Found {
   readonly target: Target;
   /** The words that are no target. */
   readonly words: readonly string[];
@@ -64,4 +64,18 @@ function withOptions(target: Target, line: CommandLine): Target {
   }
   if (line.env.length > 0) throw new UsageError("--env is for commands; a URL takes --header 'Name: value'");
   return { ...target, headers: { ...target.headers, ...readHeaders(line.headers) } };
+}
+
+// Tells whether `tools` and `call` are about another server than our own; loads nothing of what that takes.
+
+const URL_LIKE = /^(?:[a-z][a-z0-9+.-]*:\/\/|unix:)/i;
+// Both a server in a file and a tool may be called so.
+const NAME = /^[A-Za-z][\w./@-]*$/;
+
+/** Whether a command line of `tools` or `call` is about another server than our own. */
+export function namesTarget(line: CommandLine, words: number): boolean {
+  const [first = "", second = ""] = line.words;
+  if (line.after !== undefined || line.url !== undefined || line.config !== undefined) return true;
+  if (URL_LIKE.test(first)) return true;
+  return line.words.length > words && NAME.test(first) && (words === 0 || NAME.test(second));
 }

@@ -6,12 +6,11 @@ import { parseEnv } from "node:util";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { expandServer } from "@secure-local/mcp/host";
 import { escapeUnseen } from "../../audit/escape-unseen.js";
-import { isSecretKey } from "../../audit/secret-patterns.js";
+import { isSecretKey } from "../../audit/secret-shapes.js";
 import { fromVscode, vscodeSandboxFault } from "../../policy/vscode-sandbox.js";
 import type { ConfiguredServer } from "../../remote/configured-servers.js";
-import { askYesNo } from "../ask-in-terminal.js";
+import { askYesNo, complain } from "../terminal.js";
 import { stateFolder } from "../settings.js";
-import { complain } from "../terminal.js";
 import { isInteractive, questioner } from "./questioner.js";
 import { makeFolder } from "../../audit/make-folder.js";
 

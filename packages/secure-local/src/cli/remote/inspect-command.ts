@@ -1,14 +1,11 @@
 // `mcp-secure-local inspect TARGET`: what a server is, speaks and offers.
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
-import type { Finding } from "../../inspection/finding.js";
+import type { Finding, Offering } from "../../inspection/finding.js";
 import { inspectOffering } from "../../inspection/inspect.js";
-import type { Offering } from "../../inspection/offering.js";
 import { inspection, type Inspection } from "../../remote/inspection.js";
 import type { CommandLine } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { inOptions } from "./failure.js";
-import { listText } from "./list-text.js";
-import { toolEntry } from "./remote-tools.js";
 import { withClient } from "./with-client.js";
 
 const USAGE = { usage: "inspect needs one target, as in inspect TARGET", least: 0, most: 0 };
@@ -106,4 +103,69 @@ function capabilityText([name, value]: [string, unknown]): string {
 
 function indented(value: string, by: number): string {
   return value.replaceAll("\n", `\n${" ".repeat(by)}`);
+}
+
+// Writes a list of named things in columns.
+
+export interface Entry {
+  readonly name: string;
+  readonly about: string;
+  /** Shown dim behind it. */
+  readonly note?: string;
+}
+
+const WIDEST_NAME = 40;
+const LONGEST_ABOUT = 160;
+
+export function listText(entries: readonly Entry[], indent = ""): string {
+  const names = entries.map(({ name }) => cleanLine(name));
+  const width = Math.min(WIDEST_NAME, Math.max(0, ...names.map((name) => name.length)));
+  const lines = entries.map(({ about, note = "" }, at) => {
+    const name = styled("bold", (names[at] as string).padEnd(width));
+    const line = firstLine(about);
+    return `${indent}${name}  ${line}${note === "" ? "" : ` ${styled("dim", note)}`}`.trimEnd();
+  });
+  return lines.join("\n");
+}
+
+function firstLine(text: string): string {
+  const [line = ""] = text.trim().split("\n");
+  const clean = cleanLine(line);
+  return clean.length > LONGEST_ABOUT ? `${clean.slice(0, LONGEST_ABOUT)}…` : clean;
+}
+
+// `mcp-secure-local tools TARGET`: lists the tools of any server.
+
+const TOOLS_USAGE = { usage: "tools takes one target; to call a tool: call TARGET NAME", least: 0, most: 0 };
+
+export function remoteTools(line: CommandLine): Promise<number> {
+  return withClient(line, TOOLS_USAGE, async ({ client }) => {
+    const tools = await client.tools().all();
+    if (line.json) printJson(tools);
+    else if (tools.length === 0) print("The server has no tools.");
+    else print(listText(tools.map(toolEntry)));
+    return ExitCode.Ok;
+  });
+}
+
+/** A tool as a line of a list: its parameters, the needed ones first. */
+export function toolEntry({ name, title, description, inputSchema }: ToolLike): Entry {
+  const { properties = {}, required = [] } = inputSchema as {
+    readonly properties?: object;
+    readonly required?: readonly string[];
+  };
+  const optional = Object.keys(properties).filter((each) => !required.includes(each));
+  const words = [...required, ...optional.map((each) => `[${each}]`)];
+  return {
+    name,
+    about: description ?? title ?? "",
+    note: words.length === 0 ? "" : cleanLine(`{${words.join(", ")}}`),
+  };
+}
+
+interface ToolLike {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: object;
 }

@@ -5,8 +5,7 @@ import { everyServer, type Listed, targetFor } from "../../remote/configured-ser
 import { openClient } from "../../remote/open-client.js";
 import { targetText } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { programVersion } from "../program-version.js";
-import { clientTokensFile } from "../settings.js";
+import { clientTokensFile, programVersion } from "../settings.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { failureCode, inOptions, reportingFailures } from "./failure.js";
 import { behindItsWall } from "./find-target.js";

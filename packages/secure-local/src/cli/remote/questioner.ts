@@ -1,5 +1,5 @@
 // Asks the person at the terminal on stderr, so that stdout holds nothing but data.
-import type { Ask } from "../ask-in-terminal.js";
+import type { Ask } from "../terminal.js";
 
 /** Whether somebody is there to be asked. */
 export function isInteractive(): boolean {

@@ -1,8 +1,9 @@
 // `mcp-secure-local read TARGET URI`: reads a resource of any server.
 import type { CommandLine } from "../command-line.js";
-import { ExitCode, print, printJson } from "../terminal.js";
-import { contentsText } from "./content-text.js";
+import { ExitCode, print, printJson, styled } from "../terminal.js";
+import { blockText, contentsText } from "./content-text.js";
 import { withClient } from "./with-client.js";
+import { readArguments } from "../call-arguments.js";
 
 const USAGE = {
   usage: "read needs a target and the URI of a resource, as in read TARGET file:///a.txt",
@@ -15,6 +16,28 @@ export function readCommand(line: CommandLine): Promise<number> {
     const result = await client.read(uri, undefined, { signal });
     if (line.json) printJson(result);
     else print(result.contents.map(contentsText).join("\n"));
+    return ExitCode.Ok;
+  });
+}
+
+// `mcp-secure-local prompt TARGET NAME [key=value…]`: gets a prompt of any server.
+
+const PROMPT_USAGE = {
+  usage: "prompt needs a target and the name of a prompt, as in prompt TARGET NAME key=value",
+  least: 1,
+  most: Infinity,
+};
+
+export function promptCommand(line: CommandLine): Promise<number> {
+  return withClient(line, PROMPT_USAGE, async ({ client, words: [name = "", ...given], signal }) => {
+    // Arguments of prompts are texts, whatever they look like.
+    const values = Object.entries(readArguments(given, undefined)).map(([key, value]): [string, string] => {
+      const written = given.find((word) => word.startsWith(`${key}=`))?.slice(key.length + 1);
+      return [key, written ?? (typeof value === "string" ? value : JSON.stringify(value))];
+    });
+    const result = await client.prompt(name, Object.fromEntries(values), { signal });
+    if (line.json) printJson(result);
+    else for (const { role, content } of result.messages) print(`${styled("bold", `${role}:`)} ${blockText(content)}`);
     return ExitCode.Ok;
   });
 }

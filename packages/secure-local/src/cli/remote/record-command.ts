@@ -1,14 +1,17 @@
 // `mcp-secure-local record FILE TARGET`: a server for a client, which is the target and writes down what is said.
-import { recordChild } from "../../recording/record-child.js";
-import { recordLink } from "../../recording/record-link.js";
-import { RecordingFile } from "../../recording/recording.js";
+import { createInterface } from "node:readline";
+import { LocalError } from "@secure-local/mcp/client/node";
+import { recordChild, recordLink } from "../../recording/record-link.js";
+import { type Entry, readRecording, readSessions, RecordingFile } from "../../recording/recording.js";
 import { targetText } from "../../remote/target.js";
 import { wayTo } from "../../remote/target-link.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { ExitCode } from "../terminal.js";
+import { complain, ExitCode, print, printJson, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
-import { person, tokenOf } from "./with-client.js";
+import { person, timeoutMs, tokenOf } from "./with-client.js";
+import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import { type Comparison, replayClient, ReplayServer } from "../../recording/replay-client.js";
 
 const USAGE = "record needs a file and a target, as in record session.jsonl -- npx -y some-server";
 
@@ -32,4 +35,54 @@ export function recordCommand(line: CommandLine): Promise<number> {
       recording.close();
     }
   });
+}
+
+// `mcp-secure-local replay FILE [TARGET]`: acts as the recorded server, or as the recorded client towards a target.
+
+const REPLAY_USAGE = "replay needs a file, as in replay session.jsonl, or replay session.jsonl -- npx -y some-server";
+const ANSWER_MS = 60_000;
+
+export function replayCommand(line: CommandLine): Promise<number> {
+  return reportingFailures(line.json, async () => {
+    const [file, ...words] = line.words;
+    if (file === undefined || line.words.length === line.after?.length) throw new UsageError(REPLAY_USAGE);
+    if (words.length === 0 && line.url === undefined) return await asServer(readRecording(file), line);
+    const sessions = readSessions(file);
+    if (line.strict) throw new UsageError("--strict is for replay without a target");
+    const { target } = await findTarget({ ...line, words }, REPLAY_USAGE);
+    const { link } = await wayTo(target, { token: tokenOf(line), person: person() });
+    const compared: Comparison[] = [];
+    for (const entries of sessions)
+      compared.push(...(await replayClient(link(), entries, timeoutMs(line) ?? ANSWER_MS)));
+    if (compared.length > 0) return show(compared, line.json);
+    throw new LocalError(
+      "EMPTY",
+      `${file} holds no request, so there is nothing to compare: record a conversation first`,
+    );
+  });
+}
+
+async function asServer(entries: readonly Entry[], { strict }: CommandLine): Promise<number> {
+  const send = (message: object): void => void process.stdout.write(`${JSON.stringify(message)}\n`);
+  const server = new ReplayServer(entries, { strict, send });
+  for await (const text of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
+    if (text.trim() !== "") server.receive(text);
+  }
+  for (const deviation of server.deviations) complain(`mcp-secure-local: ${cleanLine(deviation)}`);
+  return server.deviations.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+}
+
+function show(comparisons: readonly Comparison[], json: boolean): number {
+  const changed = comparisons.filter(({ differences }) => differences.length > 0);
+  if (json) printJson(comparisons);
+  else {
+    for (const { request, differences } of changed) {
+      print(`${styled("red", "differs")}  ${styled("bold", cleanLine(request))}`);
+      for (const difference of differences) print(`         ${cleanLine(difference)}`);
+    }
+    print(
+      `${comparisons.length} requests: ${comparisons.length - changed.length} answered as recorded, ${changed.length} otherwise`,
+    );
+  }
+  return changed.length > 0 ? ExitCode.Failed : ExitCode.Ok;
 }

@@ -1,15 +1,13 @@
 // `mcp-secure-local call TARGET NAME [ARGUMENTS]`: calls a tool of any server.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { CallToolResult, Client, Tool } from "@secure-local/mcp/client";
+import type { CallToolResult, Client, Progress, Tool } from "@secure-local/mcp/client";
 import { escapeUnseen } from "../../audit/escape-unseen.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import { askYesNo } from "../ask-in-terminal.js";
+import { askYesNo, complain, ExitCode, print, printJson } from "../terminal.js";
 import { readArguments } from "../call-arguments.js";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
-import { complain, ExitCode, print, printJson } from "../terminal.js";
 import { blockText } from "./content-text.js";
-import { progressLine } from "./progress-line.js";
 import { isInteractive, questioner } from "./questioner.js";
 import { type Connected, timeoutMs, withClient } from "./with-client.js";
 
@@ -133,4 +131,40 @@ function written(file: string, bytes: Buffer): boolean {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw error;
   }
+}
+
+// Shows a call's progress on one line of the terminal, which is gone when the call ends.
+
+const WIDTH = 24;
+const MESSAGE = 50;
+const CLEAR_LINE = "\r\u001b[K";
+
+export interface ProgressLine {
+  readonly show: (progress: Progress) => void;
+  readonly end: () => void;
+}
+
+/** Nothing is shown where stderr is no terminal. */
+export function progressLine(stream: Pick<NodeJS.WriteStream, "isTTY" | "write"> = process.stderr): ProgressLine {
+  let shown = false;
+  return {
+    show(progress) {
+      if (!stream.isTTY) return;
+      shown = true;
+      stream.write(`${CLEAR_LINE}${progressText(progress)}`);
+    },
+    end() {
+      if (shown) stream.write(CLEAR_LINE);
+      shown = false;
+    },
+  };
+}
+
+export function progressText({ progress, total, message }: Progress): string {
+  const said = message === undefined ? "" : ` ${cleanLine(message).slice(0, MESSAGE)}`;
+  if (total === undefined || !(total > 0)) return `… ${progress}${said}`;
+  const share = Math.min(1, Math.max(0, progress / total));
+  const full = Math.round(share * WIDTH);
+  const percent = String(Math.floor(share * 100)).padStart(3);
+  return `[${"#".repeat(full)}${"-".repeat(WIDTH - full)}] ${percent}%${said}`;
 }

@@ -1,14 +1,19 @@
 // Runs a command on a connection to its target, which is closed whatever comes.
 import { readFileSync } from "node:fs";
-import type { Client, ClientOptions, LogMessage } from "@secure-local/mcp/client";
-import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import type {
+  Client,
+  ClientOptions,
+  ElicitRequest,
+  ElicitResult,
+  LogMessage,
+  PrimitiveSchemaDefinition,
+} from "@secure-local/mcp/client";
+import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
 import { openClient } from "../../remote/open-client.js";
 import type { Target } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { programVersion } from "../program-version.js";
-import { clientTokensFile } from "../settings.js";
-import { complain, styled } from "../terminal.js";
-import { askForm } from "./ask-form.js";
+import { clientTokensFile, programVersion } from "../settings.js";
+import { type Ask, askYesNo, complain, styled } from "../terminal.js";
 import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
 import { isInteractive, questioner } from "./questioner.js";
@@ -21,7 +26,7 @@ export interface Connected {
   readonly signal: AbortSignal;
 }
 
-export interface Usage {
+interface Usage {
   /** What a person is told who leaves something out. */
   readonly usage: string;
   /** How many words there have to be, and may be, beside the target. */
@@ -138,4 +143,183 @@ function clientOptions(line: CommandLine): ClientOptions {
 function logText({ logger, data }: LogMessage): string {
   const text = typeof data === "string" ? data : JSON.stringify(data);
   return logger === undefined ? text : `${logger}: ${text}`;
+}
+
+// Reads what a person typed as the value of one field of a form, or says what is wrong with it.
+
+export interface Field {
+  readonly name: string;
+  readonly schema: PrimitiveSchemaDefinition;
+  readonly required: boolean;
+}
+
+/** `value` is undefined for an optional field that is left out. */
+type Read = { readonly value: string | number | boolean | string[] | undefined } | { readonly fault: string };
+
+type Schema<T extends PrimitiveSchemaDefinition["type"]> = Extract<PrimitiveSchemaDefinition, { type: T }>;
+
+const YES = ["y", "yes", "true"];
+const NO = ["n", "no", "false"];
+const FORMATS = {
+  email: [/^[^\s@]+@[^\s@]+$/, "an e-mail address"],
+  uri: [/^[a-z][a-z0-9+.-]*:\S+$/i, "a URI, as in https://example.com/"],
+  date: [/^\d{4}-\d\d-\d\d$/, "a date, as in 2026-01-31"],
+  "date-time": [
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)$/i,
+    "a time, as in 2026-01-31T12:00:00Z",
+  ],
+} as const;
+
+export function readField(text: string, { schema, required }: Field): Read {
+  if (text === "") {
+    if (schema.default !== undefined) return { value: schema.default as string };
+    return required ? { fault: "This is needed." } : { value: undefined };
+  }
+  if (schema.type === "boolean") return readBoolean(text);
+  if (schema.type === "number" || schema.type === "integer") return readNumber(text, schema);
+  if (schema.type === "array") return readSeveral(text, schema);
+  return readText(text, schema as Schema<"string">);
+}
+
+function readBoolean(text: string): Read {
+  const word = text.toLowerCase();
+  if (YES.includes(word)) return { value: true };
+  return NO.includes(word) ? { value: false } : { fault: "Answer yes or no." };
+}
+
+function readNumber(text: string, { type, minimum, maximum }: Schema<"number" | "integer">): Read {
+  const value = Number(text);
+  if (!Number.isFinite(value)) return { fault: "That is no number." };
+  if (type === "integer" && !Number.isSafeInteger(value)) return { fault: "That is no whole number." };
+  if (minimum !== undefined && value < minimum) return { fault: `At least ${minimum}, please.` };
+  if (maximum !== undefined && value > maximum) return { fault: `At most ${maximum}, please.` };
+  return { value };
+}
+
+function readText(text: string, schema: Schema<"string">): Read {
+  const values = valuesOf(schema);
+  if (values !== undefined) {
+    const value = choose(text, values);
+    return value === undefined ? { fault: choiceFault(values) } : { value };
+  }
+  const { minLength, maxLength, format } = schema as { minLength?: number; maxLength?: number; format?: string };
+  const length = [...text].length;
+  if (minLength !== undefined && length < minLength) return { fault: `At least ${minLength} characters, please.` };
+  if (maxLength !== undefined && length > maxLength) return { fault: `At most ${maxLength} characters, please.` };
+  const rule = Object.hasOwn(FORMATS, format ?? "") ? FORMATS[format as keyof typeof FORMATS] : undefined;
+  return rule === undefined || rule[0].test(text) ? { value: text } : { fault: `This has to be ${rule[1]}.` };
+}
+
+function readSeveral(text: string, { items, minItems = 0, maxItems = Infinity }: Schema<"array">): Read {
+  const values = valuesOf(items) ?? [];
+  const chosen = text.split(",").map((word) => choose(word.trim(), values));
+  if (chosen.includes(undefined)) return { fault: `${choiceFault(values)} Several with commas between.` };
+  const value = [...new Set(chosen as string[])];
+  if (value.length < minItems) return { fault: `At least ${minItems} of them, please.` };
+  return value.length > maxItems ? { fault: `At most ${maxItems} of them, please.` } : { value };
+}
+
+function valuesOf(schema: object): readonly string[] | undefined {
+  const {
+    enum: names,
+    oneOf,
+    anyOf,
+  } = schema as {
+    readonly enum?: readonly string[];
+    readonly oneOf?: readonly { readonly const: string }[];
+    readonly anyOf?: readonly { readonly const: string }[];
+  };
+  return names ?? (oneOf ?? anyOf)?.map((choice) => choice.const);
+}
+
+/** A choice by itself, or by its place in the list. */
+function choose(word: string, values: readonly string[]): string | undefined {
+  return values.find((each) => each === word) ?? (/^\d{1,4}$/.test(word) ? values[Number(word) - 1] : undefined);
+}
+
+function choiceFault(values: readonly string[]): string {
+  return `One of the choices, by its number (1 to ${values.length}) or its value.`;
+}
+
+// Puts a server's question to the person at the terminal: a form field by field, or a page to open.
+
+type Form = Extract<ElicitRequest, { mode: "form" }>;
+type Page = Extract<ElicitRequest, { mode: "url" }>;
+type Values = NonNullable<ElicitResult["content"]>;
+
+/** Tries at one field until the question counts as cancelled. */
+const TRIES = 5;
+
+/** Whoever goes away (end of input, interruption) has cancelled. */
+export async function askForm(request: ElicitRequest, server: string, ask: Ask): Promise<ElicitResult> {
+  complain(`\n${cleanLine(server)} asks: ${cleanText(request.message)}`);
+  try {
+    return request.mode === "url" ? await askForPage(request, ask) : await askForValues(request, ask);
+  } catch (error) {
+    if ((error as Error).name === "AbortError") return { action: "cancel" };
+    throw error;
+  }
+}
+
+/** The page is never opened for the person: its address is shown in full, and they decide. */
+async function askForPage({ url }: Page, ask: Ask): Promise<ElicitResult> {
+  const host = URL.canParse(url) ? new URL(url).host : "no host at all";
+  complain(`It wants you to open a page at ${cleanLine(host)} yourself:\n  ${cleanLine(url)}`);
+  const agreed = await askYesNo(ask, "Will you open it, and may the server know?", false);
+  return { action: agreed ? "accept" : "decline" };
+}
+
+async function askForValues({ requestedSchema }: Form, ask: Ask): Promise<ElicitResult> {
+  const { properties, required = [] } = requestedSchema;
+  const content: Values = {};
+  for (const [name, schema] of Object.entries(properties)) {
+    const value = await askField({ name, schema, required: required.includes(name) }, ask);
+    if (value === GIVEN_UP) return { action: "cancel" };
+    if (value !== undefined) content[name] = value;
+  }
+  const agreed = await askYesNo(ask, "Send this answer?", true);
+  return agreed ? { action: "accept", content } : { action: "decline" };
+}
+
+const GIVEN_UP = Symbol("given up");
+
+async function askField(
+  field: Parameters<typeof readField>[1],
+  ask: Ask,
+): Promise<Values[string] | undefined | typeof GIVEN_UP> {
+  const { name, schema, required } = field;
+  if (schema.description !== undefined) complain(`  ${cleanText(schema.description)}`);
+  for (const [at, choice] of choicesOf(field.schema).entries()) complain(`    ${at + 1}. ${cleanLine(choice)}`);
+  const usual = schema.default === undefined ? "" : ` [${cleanLine(String(schema.default))}]`;
+  for (let tries = 0; tries < TRIES; tries++) {
+    const text = await ask(`${cleanLine(schema.title ?? name)}${required ? "" : " (optional)"}${usual}: `);
+    const read = readField(text.trim(), field);
+    if ("value" in read) return read.value;
+    complain(`  ${read.fault}`);
+  }
+  complain("  No usable answer, so the question is cancelled.");
+  return GIVEN_UP;
+}
+
+function choicesOf(schema: Form["requestedSchema"]["properties"][string]): string[] {
+  const source: object = schema.type === "array" ? schema.items : schema;
+  const {
+    enum: names,
+    oneOf,
+    anyOf,
+  } = source as {
+    readonly enum?: readonly string[];
+    readonly oneOf?: readonly Titled[];
+    readonly anyOf?: readonly Titled[];
+  };
+  const { enumNames } = schema as { readonly enumNames?: readonly string[] };
+  const titled = (oneOf ?? anyOf)?.map(({ title, const: value }) => `${title} (${value})`);
+  return (
+    titled ?? names?.map((each, at) => (enumNames?.[at] === undefined ? each : `${enumNames[at]} (${each})`)) ?? []
+  );
+}
+
+interface Titled {
+  readonly const: string;
+  readonly title: string;
 }

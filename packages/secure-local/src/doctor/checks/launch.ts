@@ -1,7 +1,5 @@
 // Checks of how a server comes up, and of who it says it is.
-import { type Check, fail, OK, unless, warn } from "../check.js";
-import type { Exam } from "../exam.js";
-import { initializeParams } from "../exam.js";
+import { type Check, type Exam, fail, initializeParams, OK, unless, warn } from "../exam.js";
 import { isMessage } from "../raw-conversation.js";
 import { answerText, HANDSHAKE, resultOf } from "../session.js";
 

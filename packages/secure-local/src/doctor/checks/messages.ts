@@ -1,7 +1,5 @@
 // Checks of JSON-RPC: ids, errors, and what no client should send but some do.
-import { type Check, fail, OK, type Outcome, skipped, warn } from "../check.js";
-import type { Exam } from "../exam.js";
-import { initializeParams } from "../exam.js";
+import { type Check, type Exam, fail, initializeParams, OK, type Outcome, skipped, warn } from "../exam.js";
 import { answerText, codeOf, HANDSHAKE, type Session } from "../session.js";
 
 const METHOD_NOT_FOUND = -32601;

@@ -1,6 +1,5 @@
 // Checks of prompts, completion and logging, and of lists in general.
-import { type Check, fail, OK, skipped, unless, warn, shown } from "../check.js";
-import type { Exam } from "../exam.js";
+import { type Check, type Exam, fail, OK, shown, skipped, unless, warn } from "../exam.js";
 import { isMessage, type Message } from "../raw-conversation.js";
 import { answerText, codeOf, type ListName, resultOf, type Session } from "../session.js";
 import { served } from "./tools.js";

@@ -1,6 +1,6 @@
 // Checks of resources, templates and subscriptions.
 import { Server } from "@secure-local/mcp/server";
-import { type Check, fail, OK, type Outcome, skipped, unless, warn, shown } from "../check.js";
+import { type Check, fail, OK, type Outcome, shown, skipped, unless, warn } from "../exam.js";
 import { isMessage, type Message } from "../raw-conversation.js";
 import { answerText, codeOf, resultOf, type Session } from "../session.js";
 import { served } from "./tools.js";

@@ -1,5 +1,5 @@
 // Checks of the stateless era: discovery, envelopes, errors and caching hints.
-import { type Check, fail, OK, type Outcome, unless, warn, shown } from "../check.js";
+import { type Check, fail, OK, type Outcome, shown, unless, warn } from "../exam.js";
 import { isMessage } from "../raw-conversation.js";
 import { answerText, codeOf, envelope, type Session, STATELESS } from "../session.js";
 

@@ -1,6 +1,6 @@
 // Checks of the tools a server lists, and of how it refuses calls.
 import { Server } from "@secure-local/mcp/server";
-import { type Check, fail, OK, type Outcome, skipped, unless, warn, shown } from "../check.js";
+import { type Check, fail, OK, type Outcome, shown, skipped, unless, warn } from "../exam.js";
 import { isMessage, type Message } from "../raw-conversation.js";
 import { answerText, codeOf, resultOf, type Session } from "../session.js";
 

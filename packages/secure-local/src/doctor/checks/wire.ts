@@ -1,8 +1,31 @@
 // Checks of everything that was heard in all conversations; they come last.
-import { type Check, fail, OK, unless, shown } from "../check.js";
-import type { Exam } from "../exam.js";
+import { type Check, type Exam, fail, OK, shown, unless } from "../exam.js";
 import { type Heard, isMessage, type Message } from "../raw-conversation.js";
-import { duplicateMember } from "../duplicate-member.js";
+
+// Finds a member that an object in a JSON text names twice, which parsers pass over in silence.
+
+/** The name that comes twice in one object of a valid JSON text; undefined when each comes once. */
+function duplicateMember(text: string): string | undefined {
+  const names: (Set<string> | undefined)[] = [];
+  for (const { 0: token, index } of text.matchAll(TOKEN)) {
+    if (token === "{") names.push(new Set());
+    else if (token === "[") names.push(undefined);
+    else if (token === "}" || token === "]") names.pop();
+    else {
+      const here = names.at(-1);
+      if (here === undefined || !NAME_ENDS.test(text.slice(index + token.length, index + token.length + LOOK_AHEAD)))
+        continue;
+      if (here.has(token)) return token.slice(1, -1);
+      here.add(token);
+    }
+  }
+  return undefined;
+}
+
+const TOKEN = /"(?:[^"\\]|\\[^])*"|[{}[\]]/g;
+const NAME_ENDS = /^\s*:/;
+/** White space between a name and its colon; nobody writes more. */
+const LOOK_AHEAD = 16;
 
 /** Codes below are for the protocol; applications use others. */
 const TEXT_IDS = new Set(["string", "number"]);

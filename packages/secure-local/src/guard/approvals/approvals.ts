@@ -1,18 +1,14 @@
 // Asks a person before a call that the policy wants asked about, and lets nothing but that very call pass.
-import { randomBytes } from "node:crypto";
-import type { Context } from "@secure-local/mcp/server";
-import { type ApprovalNeed, approvalNeed, ledElsewhere, type LeadsTo } from "../../policy/approval-need.js";
-import type { Remember } from "../../policy/approvals-policy.js";
-import type { Policy } from "../../policy/policy.js";
+import { createHash, randomBytes } from "node:crypto";
+import { AskError, type Caller, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
+import { type ApprovalNeed, approvalNeed, type LeadsTo, ledElsewhere } from "../../policy/decide-command.js";
+import type { Policy, Remember } from "../../policy/policy.js";
 import type { Rule } from "../../policy/rule.js";
 import type { Deadline } from "../deadline.js";
 import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
 import type { Guarded, Trail } from "../trail.js";
-import { askClient, canAskClient } from "./ask-client.js";
-import { type BoundCall, callDigest } from "./call-digest.js";
-import type { Desk, Question, Reply } from "./desk.js";
-import { Grants } from "./grants.js";
+import type { Desk, Question, Reply } from "./terminal-desk.js";
 import { shownCall } from "./shown-call.js";
 
 /** A call whose arguments are known to be sound, just before its handler runs. */
@@ -254,4 +250,105 @@ function recorded(record: Promise<void>): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+// Asks the person behind the client, by the client's own form.
+
+const DENY = "deny";
+const APPROVE = "approve this one call";
+
+/** Whether the client says that it can show a form. */
+function canAskClient({ clientCapabilities: { elicitation } }: Context): boolean {
+  // `{}` means forms only; naming url alone means no forms.
+  return elicitation !== undefined && (elicitation.form !== undefined || elicitation.url === undefined);
+}
+
+/** Resolves with the answer; undefined when the client cannot be asked after all. Never rejects. */
+async function askClient(ctx: Context, question: Question, signal: AbortSignal): Promise<Reply | undefined> {
+  const keep = question.remember === undefined ? undefined : `approve this very call ${question.remember}`;
+  const choices = [DENY, APPROVE, ...(keep === undefined ? [] : [keep])];
+  const decision = { type: "string" as const, title: "Decision", enum: choices };
+  try {
+    const { timeoutMs } = question;
+    const answer = await ctx.elicit({ message: question.text, schema: { decision } }, { timeoutMs, signal });
+    if (answer.action !== "accept") return { answer: DENY };
+    const chosen: unknown = answer.content.decision;
+    if (chosen === APPROVE) return { answer: "approve" };
+    return { answer: chosen !== undefined && chosen === keep ? "remember" : DENY };
+  } catch (error) {
+    if (error instanceof RpcError && error.code === McpErrorCode.MissingRequiredClientCapability) return undefined;
+    const why = error instanceof AskError ? REASONS[error.code] : undefined;
+    return { answer: undefined, reason: why ?? "the client went away or could not show the question" };
+  }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  TIMEOUT: "nobody answered in time",
+  EXPIRED: "nobody answered in time",
+  REFUSED: "the client refused to show the question",
+  BAD_ANSWER: "the client's answer is none of the choices",
+};
+
+// Gives a call a digest that is another one as soon as anything of the call is another.
+
+/** All that a consent is bound to. */
+interface BoundCall {
+  readonly tool: string;
+  /** As the handler gets them: validated, defaults filled in. */
+  readonly arguments: unknown;
+  /** Paths in them that lead elsewhere, and where. */
+  readonly led: readonly (readonly [path: string, real: string | undefined])[];
+  /** Hash of the policy the call was admitted under. */
+  readonly policy: string;
+  readonly principal: string | undefined;
+}
+
+/** SHA-256 in hexadecimal. The order of keys makes no difference. */
+function callDigest({ tool, arguments: args, led, policy, principal }: BoundCall): string {
+  const text = JSON.stringify([tool, sorted(args), led, policy, principal ?? null]);
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Lists of pairs instead of objects: keys such as `__proto__` count like any other. */
+function sorted(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return ["list", ...value.map(sorted)];
+  const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return ["object", ...pairs.map(([key, member]) => [key, sorted(member)])];
+}
+
+// Remembers consents that hold for more than one call: for the very same call only, in memory, for a limited time.
+
+/** Consents remembered for a time; the oldest make room. */
+const MAX_GRANTS = 1_000;
+
+export class Grants {
+  readonly #now: () => number;
+  /** When each ends, by the call's digest. */
+  readonly #timed = new Map<string, number>();
+  readonly #sessions = new WeakMap<Caller, Set<string>>();
+
+  /** `now` is monotonic, in milliseconds: a clock that is set must not lengthen a consent. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  has(digest: string, caller: Caller, remember: Remember): boolean {
+    // A rule that has become stricter is obeyed at once.
+    if (remember.kind === "none") return false;
+    if (remember.kind === "session") return this.#sessions.get(caller)?.has(digest) === true;
+    const end = this.#timed.get(digest);
+    return end !== undefined && this.#now() < end;
+  }
+
+  add(digest: string, caller: Caller, remember: Remember): void {
+    if (remember.kind === "session") {
+      const granted = this.#sessions.get(caller) ?? new Set<string>();
+      if (granted.size < MAX_GRANTS) this.#sessions.set(caller, granted.add(digest));
+    } else if (remember.kind === "minutes") {
+      this.#timed.delete(digest);
+      if (this.#timed.size >= MAX_GRANTS) this.#timed.delete(this.#timed.keys().next().value as string);
+      this.#timed.set(digest, this.#now() + remember.minutes * 60_000);
+    }
+  }
 }

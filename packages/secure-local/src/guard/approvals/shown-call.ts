@@ -1,5 +1,5 @@
 // Writes a call out for the person who is asked about it: whole, harmless to a terminal, and hard to misread.
-import { replaceKnown } from "../../audit/known-secrets.js";
+import { replaceKnown } from "../../audit/secret-shapes.js";
 import { seconds } from "../deadline.js";
 
 /** What a person is shown. */

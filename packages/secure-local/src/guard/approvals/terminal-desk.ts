@@ -6,7 +6,6 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import type { Desk, Question, Reply } from "./desk.js";
 import { digestOfText, LineReader, readAnswer, type ToTerminal, written } from "./desk-message.js";
 import { makeFolder } from "../../audit/make-folder.js";
 
@@ -149,4 +148,27 @@ function ownFolder(path: string): void {
   const { uid, mode } = found;
   if (!found.isDirectory() || uid !== process.getuid?.()) throw new Error(`${path} is not a folder of yours`);
   if ((mode & 0o077) !== 0) fs.chmodSync(path, 0o700);
+}
+
+// What a person's desk is: where questions are put when the client cannot ask its user.
+
+/** One question. */
+export interface Question {
+  /** Names it; random, so that nobody answers a question that was never put. */
+  readonly id: string;
+  /** The whole text, safe for a terminal. */
+  readonly text: string;
+  /** How long a remembered consent would last, in words; undefined where consents are not remembered. */
+  readonly remember: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** What became of a question: an answer, or why there is none. */
+export type Reply =
+  | { readonly answer: "approve" | "remember" | "deny" }
+  | { readonly answer: undefined; readonly reason: string };
+
+export interface Desk {
+  /** Puts a question until it is answered or `signal` is aborted. Never rejects. */
+  ask(question: Question, signal: AbortSignal): Promise<Reply>;
 }

@@ -90,3 +90,117 @@ export const OVERRIDE_RULES: readonly Rule[] = [
     ],
   },
 ];
+
+// Texts that talk about other tools: change how they are used, take their place, or come before them.
+
+export const SHADOWING_RULES: readonly Rule[] = [
+  {
+    id: "shadowing.behaviour",
+    tier: "hard",
+    about: "It changes how another tool behaves or is used.",
+    phrases: [
+      "$alter ..3 $behaviour ..3 of ..3 @foreign|other+tools|all+other|any+other|another+tool|all+tools|every+tool",
+      "$alter ..3 @foreign ..2 tool|tool's ..2 $behaviour",
+      "whenever|when|if|once|every+time|each+time|any+time|before|after|while|as+soon+as ..6 @foreign ..3 is|are|gets|has+been ..3 $called ..25 $imperative",
+      "whenever|when|if|every+time|each+time|any+time|before|while ..3 $calling ..3 @foreign ..20 $imperative",
+      "@foreign ..3 must|should|has+to|needs+to ..2 always|first|only|never|instead|be ..6 bcc|cc|sent|redirected|replaced|routed|preceded|called+with|set",
+      "route|redirect|reroute|divert|channel ..1 all|any|every ..4 requests|calls|traffic|operations|invocations|queries ..5 here|this|through|to+this|via",
+      "replace|ignore|discard|override ..2 its|their|the|any|that+tool's ..3 output|outputs|result|results|response|responses ..6 with|from|of ..6 this+tool|this|here|ours|value+returned",
+      "instead+of|rather+than ..2 $calling ..2 @foreign ..12 always|must|never",
+      "in+place+of|as+a+replacement+for|impersonates|masquerades ..4 @foreign|official|built-in|legitimate",
+    ],
+  },
+  {
+    id: "shadowing.recipient",
+    tier: "hard",
+    about: "It changes who gets messages, money or data.",
+    phrases: [
+      "bcc|bcc'd|bcc'ed|bcced|cc'd|blind+copy|blind-copy|carbon+copy ..8 @email",
+      "add|include|insert|put ..3 @email ..6 bcc|cc|recipient|recipients",
+      "@email ..6 bcc|bcc'd|bcced|blind-copied|cc'd",
+      "always|also|must|additionally|silently|secretly|copy|copies|please ..6 $transfer|cc|bcc|loop ..12 @email",
+      "$transfer ..6 copy|copies|duplicate|transcript|summary|log ..8 @email",
+      "let @email ..2 know",
+      "loop ..2 @email|in ..4 @email|on",
+      "cc|bcc @email",
+      "$transfer ..2 all|every|each|any ..4 emails|messages|payments|mail|transactions|funds|files ..4 to ..4 @email|@url|attacker*|wallet",
+      "regardless|instead|whatever ..8 recipient|destination|account ..6 @email|user|specified|requested",
+    ],
+    unless: [
+      "lets+you",
+      "optional|optionally",
+      "branch|page|url|subscription|webhook|e.g|for+example|example|format|such+as",
+    ],
+  },
+  {
+    id: "shadowing.reroute",
+    tier: "hard",
+    about: "It changes where something goes that another tool sends.",
+    phrases: [
+      "reroute|redirect|change|replace|substitute|swap|set|overwrite ..3 destination|recipient|payee|beneficiary|receiving|receiver ..3 account|address|wallet|iban|number|email|field|to|with",
+    ],
+    with: ["always|first|silently|secretly|before|whatever|regardless|whenever|when|every|all|any|must|automatically"],
+    unless: ["lets+you", "optional|optionally", "branch|page|url|subscription|webhook|e.g|for+example"],
+  },
+  {
+    id: "shadowing.distrust",
+    tier: "soft",
+    about: "It speaks against another tool or forbids its use.",
+    phrases: [
+      "@foreign ..3 tool ..4 returns|gives|is|produces|provides ..3 incomplete|wrong|outdated|incorrect|unreliable|broken|unsafe|insecure|compromised|inaccurate|malicious|stale",
+      "$dont ..2 use|call|invoke|trust|using|calling ..3 any+other|other+tools|another+tool|other ..2 tool|tools|server|servers",
+      "supersede|supersedes|takes+precedence+over|take+precedence+over|takes+priority+over|overrides|shadows ..3 all|any|every|other ..3 tool|tools|servers",
+      "supersedes|overrides|shadows|hijacks|intercepts ..2 @foreign",
+      "always|must|only|exclusively ..3 use|prefer|choose|select|call|invoke|pick ..2 this ..4 instead+of|over|rather+than|in+preference ..4 any|all|every|other ..3 tool|tools|server|servers|alternatives|alternative",
+      "always|must|only|exclusively ..3 use|prefer|choose|select|call|invoke|pick ..2 this ..4 before ..3 any|all|every|other ..1 other|another|request|answer|message",
+      "this ..3 must|should ..1 always ..2 be ..2 called|used|invoked|chosen|selected|preferred|run ..5 first|before+any|before+every|instead|over ..5 other|any|tool|tools|request|message",
+      "before|prior+to ..2 $calling|execute|answering ..6 $call this ..1 tool|function ..6 and|then|first",
+      "before|prior+to ..2 $calling ..2 any|every|all ..2 other ..3 tool|tools ..8 must|always|first|call|this",
+    ],
+    unless: ["deprecated|legacy|obsolete|older|changelog|renamed"],
+  },
+  {
+    id: "shadowing.call",
+    tier: "soft",
+    about: "It has the model call another tool that is not one of this server.",
+    phrases: [
+      "after|before|when|whenever|every+time|each+time ..3 $calling ..2 this|it ..8 must|always|immediately|automatically|should|first|also ..4 $call ..3 @foreign",
+      "must|always|immediately|automatically ..3 call|invoke|execute|trigger ..3 @peer ..3 first|with|before|afterwards|after|tool|and",
+      "call|invoke|use|run ..2 @foreign ..4 with ..6 @url|contents|content|conversation|complete|full",
+    ],
+    unless: ["deprecated|legacy|obsolete|renamed"],
+  },
+  {
+    id: "shadowing.peer",
+    tier: "soft",
+    about: "It names a tool of another server.",
+    phrases: [
+      "$call|$calling|$alter|before|after|when|whenever|with|instead+of|via|like|the ..4 @peer",
+      "@peer ..4 tool|first|before|is|must|should|returns|instead",
+    ],
+    unless: ["deprecated|legacy|obsolete|renamed"],
+  },
+];
+
+export const TIME_BOMB_RULES: readonly Rule[] = [
+  {
+    id: "rug-pull.after-approval",
+    tier: "hard",
+    about: "It says that it will do something else once it was approved.",
+    phrases: [
+      "once|after|upon|following|when|until|post-approval|as+soon+as ..6 $approved ..14 will|it|begin|begins|start|starts|this|a|activates|activate ..10 arbitrary|silently|secretly|exfiltrat*|upload|uploads|clipboard|ssh|$private|malicious|hidden|payload|harvest|steal|shell|unrestricted",
+      "behave|behaves|acts|act|appears|appear|remains|looks ..2 benign|benignly|normal|normally|innocent|innocently|harmless|harmlessly|safe|safely ..4 during|until|while|before|at+first|initially|for+the+first",
+      "activate|activates|triggers|enables|unlock|unlocks|run|runs|starts|begins ..6 exfiltration|data-exfiltration|payload|backdoor|malicious|hidden ..8 after|once|only|later|when",
+      "swap|swaps|swapped|replace|replaces|replaced|change|changes|changed|switch|switches|switched ..8 post-approval|after+approval|after+review|once+approved|when+approved",
+      "later|future|next|subsequent ..2 version|update|release ..6 will ..4 silently|secretly|upload|exfiltrate|steal|read|add+a+directive|activate|enable",
+      "after|on|from ..2 first|second|third|fourth|fifth|tenth|n|several|10 ..2 calls|call|invocation|invocations|uses|runs|use ..4 it|this|will|on ..4 start|starts|begin|begins|switch|switches|silently|changes|behaves",
+    ],
+    with: [
+      "approv*|post-approval|review|version|update|release|installed|trusted|accepted|calls|call|invocations|uses|runs|later|until|during|first",
+    ],
+    unless: [
+      "requires|require|re-approval|legitimate|pull+request|merge|merged",
+      "cached|cache|rate|paginated|limit|retries|empty",
+    ],
+  },
+];

@@ -114,3 +114,148 @@ export const SECRET_RULES: readonly Rule[] = [
     ],
   },
 ];
+
+// Texts that want something kept from the person the model works for, or done without asking them.
+
+const SOFTENERS = [
+  "raw|internal|ids|id|uuid|uuids|json|technical|api|error|errors|stack|database|metadata|syntax|urls|token|tokens|schema|names|identifiers",
+];
+
+export const CONCEALMENT_RULES: readonly Rule[] = [
+  {
+    id: "concealment.user",
+    tier: "hard",
+    about: "It wants something kept from the user.",
+    phrases: [
+      "$dont tell|telling|inform|informing|alert|alerting|warn|warning|notify|notifying ..2 $user ..2 @end|about|that|of|what|why|this|you",
+      "$dont ..2 mention|mentioning|disclose|disclosing|reveal|revealing|discuss|report|reporting|explain|explaining|announce|show|showing|acknowledge ..1 this|these|it|that|any+of+this|the+above|anything|your ..6 $user",
+      "$dont ..2 mention|disclose|reveal|discuss|announce|acknowledge|repeat|share|explain ..1 this|these|that|any+of+these|the+above|the+existence|hidden ..3 instruction|instructions|directive|directives|step|steps|note|message|rule|rules|text|prompt|section|process|behavior|behaviour|requirement|action|actions|tool|fact",
+      "$dont ..1 mention|disclose|reveal|discuss ..1 it|this|that|these @end",
+      "without ..2 telling|informing|alerting|warning|notifying ..2 user|users|them|anyone|human|him|her|the+person|operator ..1 @end|about|that|of",
+      "without ..3 $user|user's|their ..2 knowledge|knowing|noticing|awareness|consent|being+aware|seeing",
+      "user|users|human|they|operator must|should|may|can|will not|never ..2 know|see|notice|learn|be+aware|be+told|be+informed|find+out|suspect|realize",
+      "user|users|human does|do|need|needs not ..2 need ..2 know|see|be+told|be+informed|be+aware",
+      "user|human doesn't|needn't|shouldn't|mustn't|won't ..2 need|know|see|notice ..3 know|told|informed|aware|about|this|it",
+      "so ..1 user ..2 not|won't|never|doesn't|isn't ..2 notice|see|know|suspect|aware|alarmed|worried|worry",
+      "hide|conceal|keep|mask ..2 this|these|it|that|the+fact|the+action|the+operation|the+process|the+step|the+call|the+instructions|all ..6 from ..2 user|users|human|anyone|them|operator",
+      "keep ..3 secret|confidential|between+us|invisible ..4 from|@end ..3 user|users|human|anyone|them",
+      "must|should|shall ..1 remain|stay|be+kept ..2 hidden|secret|confidential|invisible|undisclosed|unnoticed|unseen",
+      "act|behave|continue|pretend|proceed ..3 as+if|as+though|like ..2 nothing",
+      "$dont ..2 let ..2 user|users|human|them|anyone ..2 know|see|notice|find|suspect",
+      "avoid ..2 raising|arousing ..2 suspicion|alarm",
+      "to+avoid|avoid|prevent ..1 detection|suspicion ..2 @end|by",
+    ],
+    unless: SOFTENERS,
+  },
+  {
+    id: "concealment.hints",
+    tier: "soft",
+    about: "It tells the model what not to tell the user.",
+    phrases: [
+      "$dont ..1 tell|telling|inform|alert|notify ..2 user ..2 about|that|of|how|@end",
+      "$dont ..2 mention|reveal|disclose ..4 to ..1 user|users",
+      "this is|remains ..2 secret|confidential|hidden ..2 between|instruction|directive|from+the+user",
+    ],
+    unless: SOFTENERS,
+  },
+  {
+    id: "concealment.secretly",
+    tier: "hard",
+    about: "It does, or wants done, something unseen.",
+    phrases: [
+      "$secretly ..3 $transfer|$take|$read|$alter|$call",
+      "$silently ..2 $transfer|append|include|embed|attach|inject|add|adds|collect|record|records|capture|redirect|alter|read|reads|log|logs|execute|executes|run|call|invoke|fetch|forward|reroute|harvest|store|exfiltrate",
+      "$transfer|append|include|embed|collect|execute ..6 silently|secretly|covertly|stealthily|unnoticed|behind+the+scenes",
+    ],
+    unless: [
+      "skip|skips|fail|fails|ignored|ignores|drop|duplicate|duplicates|dropped|error|errors|notification|overwrites|succeed|badge",
+    ],
+  },
+  {
+    id: "concealment.consent",
+    tier: "soft",
+    about: "It wants the model to act without asking, or says that the user agreed already.",
+    phrases: [
+      "$dont ..2 ask|request|wait|seek|require|prompt ..5 $question",
+      "user|users|owner|admin|administrator|human|human+operator has|have ..2 already|pre-approved|previously|explicitly|implicitly ..3 approved|authorized|consented|agreed|given|granted|confirmed|pre-approved",
+      "no+need+to|there+is+no+need+to ..2 ask|confirm|verify|check|inform ..3 user|confirmation|permission|approval|before|@end",
+      "without ..1 asking|requesting|seeking|requiring ..4 user|confirmation|permission|approval|consent",
+      "auto-approve|automatically+approve|auto-accept ..3 all|any|every|tool|subsequent|future|requests|actions|calls",
+      "skip|bypass|disable|turn+off ..3 user|human|approval|confirmation|client|consent ..1 confirmation|approval|consent|prompt|prompts|dialog|dialogs|review",
+    ],
+    with: [
+      "you|must|always|never|immediately|proceed|execute|send|delete|do|don't|call|already|any|all|assistant|agent|model|simply|just",
+    ],
+    unless: ["until|unless|wait|waits"],
+  },
+];
+
+// Tools that say of themselves that they attack: nothing is hidden in them, but a person should know before a model has them at hand.
+
+const GUARDS =
+  "authentication|security|antivirus|edr|logging|scanning|whitelisting|restrictions|protections|protection|sandbox|waf|uac|amsi|selinux|apparmor|checking|integrity|mfa|hooks|tcc|nfs|firewall|applocker|defender|event+tracing|allowlisting|detection|upload";
+const LOOT =
+  "credentials|credential|passwords|password|secrets|hashes|lsass|sam|shadow|keychain|keyring|kwallet|tickets|tokens|cookies|private+keys|api+keys|ntds.dit|pmkid|handshakes|autofill|browser+history|process+memory";
+
+/** Whoever watches for attacks has to name them. */
+const STUDIES =
+  "monitor|monitors|score|scores|search|searches|analytics|threat|threats|malware|urls|blocklist|denylist|scan|scans|detector|detect|detects|check|checks|filter|guard|alert|alerts|report|reports|audit|policy|rules";
+
+export const MALICE_RULES: readonly Rule[] = [
+  {
+    id: "malice.theft",
+    tier: "soft",
+    about: "It says that it takes what belongs to others.",
+    phrases: [
+      "exfiltrate|exfiltrates|exfiltrating|exfiltrated|exfiltration",
+      "stolen ..1 data|files|credentials|documents|tokens|keys|records",
+      "^ ..0 steal|steals|exfil|siphon|siphons",
+      `dump|dumps|harvest|harvests|harvesting|sniff|sniffs|grab|grabs|crack|cracks|cracking ..5 ${LOOT}|hash|key|service+tickets`,
+      `^ ..0 extract|extracts|decrypt|decrypts|capture|captures ..5 ${LOOT}`,
+      "optional ..2 credential|token|secret|password|key|data|sensitive ..3 harvesting|extraction|collection|theft|copying|dump",
+      "keystrokes|keylogger|keylogging|spyware|mimikatz|bloodhound",
+      "pass|overpass the hash|ticket",
+      "golden|silver|kerberos ..1 ticket|tickets ..2 @end|offline|forging",
+      "covert ..2 channel|timing|exfiltration|transfer",
+      "lsb|inaudible",
+      "hide|hides|hiding ..3 data|activity|exfiltrated|secret ..6 in|within|with",
+    ],
+    unless: ["not|never|without|no ..3 exfiltration|stolen|password|passwords|credentials|tokens|secrets", STUDIES],
+  },
+  {
+    id: "malice.attack",
+    tier: "soft",
+    about: "It says that it attacks systems or people.",
+    phrases: [
+      "^ ..0 exploit|exploits|abuse|abuses|hijack|hijacks|jailbreak|jailbreaks",
+      "exploit|exploits|exploiting ..6 vulnerability|escalation|root|privilege|misconfiguration|condition",
+      "inject|injects|embed|embeds|create|creates|write|writes|install|installs|plant|upload|uploads|overwrite|add|adds|run|runs|via|through|deploy|deploys|with|as ..5 malicious",
+      "reverse|bind|web shell|shells",
+      "shellcode|rootkit|ransomware|backdoor|backdoors|botnet|trojan|petitpotam|zerologon|printnightmare|dcsync|seimpersonateprivilege",
+      "fork bomb|bombs",
+      "privilege escalation|elevation",
+      `bypass|bypasses|bypassing|evade|evades ..5 ${GUARDS}`,
+      "brute force|forces|forcing|forced",
+      "bruteforce|brute-force|bruteforces",
+      "password|credential spray|spraying|stuffing",
+      "sql|ldap|xpath|nosql|command|code|template|ognl|xxe|xslt|language|object|dll|process|apc ..1 injection|hollowing ..4 attack|technique|in|via|to|on|for|@end",
+      "inject|injects ..4 keystrokes|code|dll|shellcode|library|payload|queries|arguments|values",
+      "deserialization|symlink|relay|confusion|forgery|poisoning|spray|phishing ..2 attack|attacks|page|kit",
+      "perform|performs|launch|launches|conduct|execute|executes ..5 attack",
+      "attack|attacks ..1 accounts|users|servers|hosts|vault|password|systems",
+      "escape|escapes ..2 container|chroot|sandbox|virtual|vm|jail|hypervisor",
+      "hijack|hijacks|hijacking|hijacked|man-in-the-middle|impersonate|impersonates ..6 session|token|thread|socket|dll|path|object|search|service|persistence|account|privileged|unix",
+      "tamper|tampers ..3 log|logs|evidence|records",
+      "to|for ..3 poison|spoof|impersonate ..4 users|hosts|requests|llmnr|dns|arp",
+      "relay|forge|forges|spoof|spoofs ..3 credentials|captured|ntlm|authentication|token|tokens|identity",
+      "to ..2 attacker|attacker-controlled",
+      "exhaust|exhausts ..4 quota|inodes|memory|process|disk|table",
+      "^ ..0 privesc|cmdi|recon|c2 ..0 *",
+    ],
+    unless: [
+      "lets+you ..2 test|simulate",
+      "prevent|prevents|detection|protect|protects|block|blocks|against|mitigate|avoid|known|published",
+      STUDIES,
+    ],
+  },
+];

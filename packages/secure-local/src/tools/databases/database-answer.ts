@@ -1,5 +1,5 @@
 // Turns what databases refuse into answers a model can act on.
-import { DatabaseError } from "../../capabilities/databases/database-error.js";
+import { DatabaseError } from "../../capabilities/databases/databases.js";
 import type { ToolAnswer } from "../tool.js";
 
 /** Runs the work; a DatabaseError becomes a failed answer with its rule, anything else is thrown on. */

@@ -1,12 +1,56 @@
 // The tool `edit_file`: replaces exact pieces of a text file, and shows what changed.
-import { FileError } from "../../capabilities/files/file-error.js";
-import { type DecodedText, decodeText, encodeText } from "../files/decode-text.js";
-import { fileAnswer } from "../files/file-answer.js";
-import { BYTES_OUT, PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { FileError } from "../../capabilities/files/files.js";
+import {
+  BYTES_OUT,
+  type DecodedText,
+  decodeText,
+  encodeText,
+  fileAnswer,
+  PATH_OUT,
+  pathSchema,
+} from "../files/file-schemas.js";
 import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
-import { type Replaced, type Replacement, replaceText } from "./replace-text.js";
 
-export interface EditFileArguments {
+// Replaces exact pieces of a text, each of which must be there once, or as often as it is meant to.
+
+interface Replacement {
+  readonly old_text: string;
+  readonly new_text: string;
+  readonly replace_all?: boolean;
+}
+
+interface Replaced {
+  readonly text: string;
+  /** How many places were changed. */
+  readonly count: number;
+}
+
+/** One after the other, each in what the ones before have left. A sentence when one of them cannot be made. */
+function replaceText(text: string, replacements: readonly Replacement[]): Replaced | string {
+  // Models see and write plain line ends; the file keeps its own.
+  const windows = text.includes("\r\n") && !/(?<!\r)\n/.test(text);
+  let current = text;
+  let count = 0;
+  for (const [index, replacement] of replacements.entries()) {
+    const wanted = ends(replacement.old_text, windows);
+    const which = replacements.length === 1 ? "old_text" : `old_text of edit ${index + 1}`;
+    const parts = current.split(wanted);
+    const found = parts.length - 1;
+    if (found === 0) return `${which} is not in the file. It must be there to the letter, white space included.`;
+    if (found > 1 && replacement.replace_all !== true) {
+      return `${which} is ${found} times in the file. Give more of what stands around it, or set replace_all.`;
+    }
+    current = parts.join(ends(replacement.new_text, windows));
+    count += found;
+  }
+  return { text: current, count };
+}
+
+function ends(text: string, windows: boolean): string {
+  return windows ? text.replace(/\r?\n/g, "\r\n") : text;
+}
+
+interface EditFileArguments {
   readonly path: string;
   readonly edits: readonly Replacement[];
   readonly dry_run?: boolean;

@@ -1,7 +1,6 @@
 // The tool `import_csv`: a new table of an SQLite database, filled from a file; whole or not at all.
 import { databaseAnswer } from "../databases/database-answer.js";
-import { fileAnswer } from "../files/file-answer.js";
-import { PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { fileAnswer, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import type { BuiltinTool } from "../tool.js";
 
 export interface ImportCsvArguments {

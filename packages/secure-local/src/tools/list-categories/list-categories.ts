@@ -1,5 +1,5 @@
 // The tool `list_categories`: what kinds of tools there are, and how many of each.
-import { CATEGORIES, categoryOf, type ListedTools } from "../search-tools/listed-tool.js";
+import { CATEGORIES, categoryOf, type ListedTools } from "../search-tools/search-tools.js";
 import type { BuiltinTool } from "../tool.js";
 
 /** `listed`: the tools that are counted. */

@@ -1,7 +1,6 @@
 // The tool `list_directory`: what stands in a folder, or which folders there are to begin with.
 import type { FolderListing } from "../../capabilities/files/files.js";
-import { fileAnswer } from "../files/file-answer.js";
-import { BYTES_OUT, PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { BYTES_OUT, fileAnswer, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
 
 export interface ListDirectoryArguments {

@@ -1,10 +1,9 @@
 // The tool `query_database`: one statement that reads, on a database the policy names.
-import type { QueryRows } from "../../capabilities/databases/databases.js";
+import type { Cell, QueryRows } from "../../capabilities/databases/databases.js";
 import { databaseAnswer } from "../databases/database-answer.js";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
-import { textTable } from "./text-table.js";
 
-export interface QueryDatabaseArguments {
+interface QueryDatabaseArguments {
   readonly sql: string;
   readonly limit?: number;
   readonly database?: string;
@@ -67,4 +66,32 @@ function answer({ database, columns, rows, truncated }: QueryRows): ToolAnswer {
   const structured = { database, columns, rows, rowCount: rows.length, truncated };
   const count = `${rows.length} ${rows.length === 1 ? "row" : "rows"}${truncated ? "; there are more, raise limit or narrow the query" : ""}`;
   return { structured, text: columns.length === 0 ? `(${count})` : `${textTable(columns, rows)}\n(${count})` };
+}
+
+// Writes rows as a table of text that lines up.
+
+/** Cells line up as far as they are no wider. */
+const MAX_WIDTH = 80;
+
+function textTable(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const lines = [columns, ...rows].map((row) => row.map(shown));
+  const widths = columns.map((_, index) => widthOf(lines, index));
+  const [head = [], ...body] = lines.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join(" | ")
+      .trimEnd(),
+  );
+  return [head, widths.map((width) => "-".repeat(width)).join("-+-"), ...body].join("\n");
+}
+
+function shown(cell: Cell): string {
+  if (cell === null) return "NULL";
+  if (typeof cell === "object") return `<${cell.bytes} bytes>`;
+  return String(cell).replace(/[\r\n\t]+/g, " ");
+}
+
+/** Found one by one: there may be more rows than a call takes arguments. */
+function widthOf(lines: readonly (readonly string[])[], index: number): number {
+  return lines.reduce((most, row) => Math.max(most, Math.min(row[index]?.length ?? 0, MAX_WIDTH)), 0);
 }

@@ -1,10 +1,7 @@
 // The tool `read_file`: lines of a text file, or a small image.
 import { image } from "@secure-local/mcp/server";
 import type { FileContents } from "../../capabilities/files/files.js";
-import { decodeText } from "../files/decode-text.js";
-import { fileAnswer } from "../files/file-answer.js";
-import { imageType } from "../files/file-kind.js";
-import { BYTES_OUT, PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { BYTES_OUT, decodeText, fileAnswer, imageType, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
 
 export interface ReadFileArguments {

@@ -1,9 +1,7 @@
 // The tool `search_files`: finds files and folders by their names.
 import { globTest } from "../../capabilities/files/glob.js";
-import { fileAnswer } from "../files/file-answer.js";
-import { limitSchema, matchesOut, PATH_OUT, pathSchema } from "../files/file-schemas.js";
-import { Pace } from "../files/pace.js";
-import { PASSED_OVER_WORDS, visit } from "../files/search-scope.js";
+import { fileAnswer, limitSchema, matchesOut, PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { Pace, PASSED_OVER_WORDS, visit } from "../files/pace.js";
 import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
 
 export interface SearchFilesArguments {

@@ -1,6 +1,6 @@
 // The tool `search_text`: finds a text or a regular expression in files.
 import { limitSchema, matchesOut, PATH_OUT, pathSchema } from "../files/file-schemas.js";
-import { PASSED_OVER_WORDS } from "../files/search-scope.js";
+import { PASSED_OVER_WORDS } from "../files/pace.js";
 import type { BuiltinTool } from "../tool.js";
 
 export interface SearchTextArguments {

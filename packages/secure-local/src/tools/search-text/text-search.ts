@@ -1,12 +1,9 @@
 // One search of `search_text` through the lines of files, until everything is searched or the answer is full.
-import { FileError } from "../../capabilities/files/file-error.js";
+import { FileError } from "../../capabilities/files/files.js";
 import { globTest } from "../../capabilities/files/glob.js";
-import { decodeText } from "../files/decode-text.js";
-import { fileAnswer } from "../files/file-answer.js";
-import { Pace } from "../files/pace.js";
-import { visit } from "../files/search-scope.js";
+import { decodeText, fileAnswer } from "../files/file-schemas.js";
+import { Pace, visit } from "../files/pace.js";
 import type { ToolAnswer, ToolPowers } from "../tool.js";
-import { expressionTest, type LineTest, literalTest } from "./line-test.js";
 
 /** What is looked for, and where. */
 interface Wanted {
@@ -132,4 +129,35 @@ function tell({ matches, files, truncated }: Search): ToolAnswer {
   if (lines.length === 0) lines.push(`Not found in ${files} files.`);
   if (truncated) lines.push("[there may be more; narrow the query, include or path]");
   return { structured: { matches, files, truncated }, text: lines.join("\n") };
+}
+
+// Finds a text or a regular expression in lines, in time that grows with the line alone.
+
+/** Where it begins in a line, counted from 0; -1 when it is not there. */
+export type LineTest = (line: string) => number;
+
+/** Characters of a line an expression is tried on: longer ones are no text for people. */
+const TRIED_OF_LINE = 4_000;
+/** Steps of a compiled expression: with the length of the line they say how long one try can hold everybody up (0.2 s). */
+const MAX_STEPS = 1_000;
+
+export function literalTest(query: string, caseSensitive: boolean): LineTest {
+  if (caseSensitive) return (line) => line.indexOf(query);
+  const lower = query.toLowerCase();
+  return (line) => line.toLowerCase().indexOf(lower);
+}
+
+/** RE2: no backtracking, so no pattern takes long. A sentence about what is wrong with a pattern it does not know. */
+export async function expressionTest(source: string, caseSensitive: boolean): Promise<LineTest | string> {
+  const { RE2JS } = await import("re2js");
+  try {
+    const compiled = RE2JS.compile(source, caseSensitive ? 0 : RE2JS.CASE_INSENSITIVE);
+    if (compiled.programSize() > MAX_STEPS) return "it repeats too much; use smaller counts in {}";
+    return (line) => {
+      const matcher = compiled.matcher(line.slice(0, TRIED_OF_LINE));
+      return matcher.find() ? matcher.start() : -1;
+    };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
 }

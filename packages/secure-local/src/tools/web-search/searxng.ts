@@ -1,6 +1,6 @@
 // Searches with an instance of SearXNG, by its JSON answers.
-import type { SearchOutcome, SearchProvider, SearchResult } from "./provider.js";
-import { shownLink } from "./result-link.js";
+import type { SearchOutcome, SearchProvider, SearchResult } from "./web-search.js";
+import { shownLink } from "./duckduckgo.js";
 
 /** A page of results with all its engines' extras. */
 const MAX_ANSWER_BYTES = 2_097_152;

@@ -1,6 +1,5 @@
 // The tool `write_file`: creates a file or replaces all of it.
-import { fileAnswer } from "../files/file-answer.js";
-import { BYTES_OUT, PATH_OUT, pathSchema } from "../files/file-schemas.js";
+import { BYTES_OUT, fileAnswer, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
 
 export interface WriteFileArguments {

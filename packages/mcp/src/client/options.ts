@@ -1,0 +1,210 @@
+// What a caller may say about a connection.
+import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
+import type { Link } from "../jsonrpc/transport.js";
+import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
+import type { Root } from "../protocol/features/input-required.js";
+import type { LogMessage } from "./log-ring.js";
+import type { PingOptions } from "./pinger.js";
+import type { CacheOptions } from "./response-cache.js";
+import { MemoryVerdicts, type VerdictStore, Versions } from "./versions.js";
+import type { LoggingLevel } from "../protocol/features/logging.js";
+import type { Meta } from "../protocol/meta.js";
+import type {
+  ElicitRequestFormParams,
+  ElicitRequestURLParams,
+  ElicitResult,
+} from "../protocol/features/elicitation.js";
+import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
+import type { ClientIdentity } from "../era/codec.js";
+
+/** How links to one server are made. */
+export interface Dialer {
+  /** A new link, which need not bring longer messages than these limits allow; called again when the first did not survive being asked who it is, and after a crash. */
+  link(limits: JsonRpcLimits): Link;
+  /** A link of the older kind (HTTP+SSE), tried when the first kind turns out not to be served. */
+  fallback?(limits: JsonRpcLimits): Link;
+  /** Names the target in the cache of verdicts; undefined: nothing is remembered. */
+  readonly key?: string | undefined;
+}
+
+/** How a lost connection is made again. */
+export interface ReconnectOptions {
+  /** Attempts in a row until the client gives up and closes. Default 3. */
+  readonly attempts?: number;
+  /** Milliseconds before the first attempt at most, doubled before each further one; chance takes up to half away. Default 250. */
+  readonly delayMs?: number;
+}
+
+export interface ClientOptions {
+  /** Who the client is; shown to servers. Default: `mcp-client`. */
+  readonly clientInfo?: Implementation;
+  /** Capabilities beside those that follow from `elicit`, `sample` and `roots`. What is named here replaces those. */
+  readonly capabilities?: ClientCapabilities;
+  /** Date of the only revision to speak; INCOMPATIBLE if the server does not. Default: the newest both speak. */
+  readonly revision?: string;
+  /** The only era to speak. Default `auto`. */
+  readonly era?: "auto" | "handshake" | "stateless";
+  /** Server capabilities without which there is no connection: NOT_SUPPORTED names those that are missing. */
+  readonly require?: readonly (keyof ServerCapabilities)[];
+  /** Milliseconds a call waits without answer or progress. Default 60,000. */
+  readonly timeoutMs?: number;
+  /** Milliseconds a call may take whatever its progress. Default 600,000. */
+  readonly maxTimeoutMs?: number;
+  /**
+   * Milliseconds until a process that has not said which era it speaks is asked whether it is there; four times as long until one
+   * that has said nothing at all is asked the older way too. No slow start changes what is spoken in the end. Default 1,500.
+   */
+  readonly probeTimeoutMs?: number;
+  /** Milliseconds the handshake may take, a process that first has to be installed included. Default 60,000. */
+  readonly connectTimeoutMs?: number;
+  /** Answers questions to the person. Without it none are declared, and none are answered. */
+  readonly elicit?: Elicit;
+  /** Answers questions to the model. Without it none are declared, and none are answered. */
+  readonly sample?: Sample;
+  /** Folders to work in (`file://` URIs), or how to find them. Without it none are declared. */
+  readonly roots?: readonly Root[] | (() => readonly Root[] | Promise<readonly Root[]>);
+  /** Told of each log message of the server. `client.logs` keeps the latest. */
+  readonly onLog?: (message: LogMessage) => void;
+  /** Told of lines the server wrote where messages belong. */
+  readonly onNoise?: (line: string) => void;
+  /** Told of each change of a list. Declares interest where the era wants that. */
+  readonly onListChanged?: (change: Change) => void;
+  /** Told what is wrong without being fatal: invalid tools, stale state, answers that do not fit. */
+  readonly onWarning?: (text: string) => void;
+  /** Pings an idle session. Default: no pings. */
+  readonly ping?: PingOptions;
+  /** What happens to structured content that does not fit its tool's output schema. Default `strict`: INVALID_OUTPUT. */
+  readonly validateOutput?: "strict" | "warn" | "off";
+  /** Keeps results as long as the server allows. Default: kept for this client alone; false: never. */
+  readonly cache?: CacheOptions | false;
+  /** Where it is remembered how servers spoke. Default: in memory, for the whole program; false: nowhere. */
+  readonly verdicts?: VerdictStore | false;
+  /** What happens when a process ends or a connection breaks. Default for processes: 3 attempts; false: the client closes. */
+  readonly reconnect?: ReconnectOptions | false;
+  /**
+   * Limits of what is taken in. Defaults: messages of 16 MiB (`messageBytes`) with 200,000 object members (`members`) and a million
+   * values (`values`), nested 64 deep (`depth`). What breaks one fails the call it answers, and the connection goes on.
+   */
+  readonly limits?: Partial<JsonRpcLimits>;
+  /** Aborting it gives up connecting: CANCELLED. */
+  readonly signal?: AbortSignal;
+}
+
+// What a caller may say about one request.
+
+/** One report of progress; `progress` grows from report to report. */
+export interface Progress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+export interface CallOptions {
+  /** Asks the server for progress and is told of it. Each report restarts `timeoutMs`. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Aborting it rejects the call with CANCELLED and tells the server to stop. */
+  readonly signal?: AbortSignal;
+  /** Milliseconds without an answer or progress until TIMEOUT. Default: the connection's, 60,000. */
+  readonly timeoutMs?: number;
+  /** Milliseconds until TIMEOUT whatever progress is made. Default: the connection's, 600,000. */
+  readonly maxTimeoutMs?: number;
+  /** Lowest level of log messages wanted for this request (stateless era; sessions have `setLogLevel`). */
+  readonly logLevel?: LoggingLevel;
+  /** Goes into `params._meta` beside what the protocol puts there. */
+  readonly meta?: Meta;
+}
+
+// Names what changed on a server.
+
+/** A list changed, or what can be read under a URI. After a reconnection everything watched is said to have changed. */
+export type Change =
+  | { readonly kind: "tools" | "prompts" | "resources" }
+  | { readonly kind: "resource"; readonly uri: string };
+
+/** Changes wait until somebody reads them: a longer URI is not worth it, and no resource has one. */
+const LONGEST_URI = 8_192;
+
+const LISTS: Readonly<Record<string, Change>> = {
+  "notifications/tools/list_changed": { kind: "tools" },
+  "notifications/prompts/list_changed": { kind: "prompts" },
+  "notifications/resources/list_changed": { kind: "resources" },
+};
+
+/** The change a notification tells of; undefined for all others. */
+export function changeOf(method: string, params: { readonly [name: string]: unknown }): Change | undefined {
+  if (method !== "notifications/resources/updated") return LISTS[method];
+  const { uri } = params;
+  return typeof uri === "string" && uri.length <= LONGEST_URI ? { kind: "resource", uri } : undefined;
+}
+
+// The types of those who answer a server's questions.
+
+/** What is known of a question beside its params. */
+export interface QuestionContext {
+  /** Aborted when the server takes its question back, the call it belongs to ends, or the client closes. */
+  readonly signal: AbortSignal;
+  /** Who asks, by its own account. */
+  readonly server: Implementation;
+}
+
+/** A form has `mode: "form"`, whatever the revision. */
+export type ElicitRequest = (ElicitRequestFormParams & { mode: "form" }) | ElicitRequestURLParams;
+
+/**
+ * Answers a question to the person. The values of an accepted form are checked against its schema, and defaults filled
+ * in for those that are missing. A URL must never be opened without consent, nor fetched before.
+ */
+export type Elicit = (request: ElicitRequest, context: QuestionContext) => ElicitResult | Promise<ElicitResult>;
+
+/** Answers a question to the model; undefined refuses it (the server is told -1). */
+export type Sample = (
+  request: CreateMessageRequestParams,
+  context: QuestionContext,
+) => CreateMessageResult | undefined | Promise<CreateMessageResult | undefined>;
+
+// Fills in the defaults of a client's options, once.
+
+export interface Settings {
+  readonly identity: ClientIdentity;
+  readonly versions: Versions;
+  readonly limits: JsonRpcLimits;
+  readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
+  readonly probeTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  readonly verdicts: VerdictStore | undefined;
+  readonly validateOutput: "strict" | "warn" | "off";
+}
+
+const SHARED_VERDICTS = new MemoryVerdicts();
+
+/** Throws a RangeError for a limit or a time that makes no sense, UNKNOWN_REVISION and INCOMPATIBLE for the pins. */
+export function settingsOf(options: ClientOptions): Settings {
+  const { timeoutMs = 60_000, maxTimeoutMs = Math.max(600_000, timeoutMs) } = options;
+  const { probeTimeoutMs = 1_500, connectTimeoutMs = 60_000 } = options;
+  for (const [name, value] of Object.entries({ timeoutMs, maxTimeoutMs, probeTimeoutMs, connectTimeoutMs })) {
+    if (!(value > 0)) throw new RangeError(`${name} must be a positive number of milliseconds, not ${value}`);
+  }
+  const { clientInfo = { name: "mcp-client", version: "1.0.0" } } = options;
+  return {
+    identity: { clientInfo, capabilities: capabilitiesOf(options) },
+    versions: new Versions(options),
+    limits: resolveLimits(options.limits, CLIENT_LIMITS),
+    timeoutMs,
+    maxTimeoutMs,
+    probeTimeoutMs,
+    connectTimeoutMs,
+    verdicts: options.verdicts === false ? undefined : (options.verdicts ?? SHARED_VERDICTS),
+    validateOutput: options.validateOutput ?? "strict",
+  };
+}
+
+// What nobody answers is not declared, whatever the options say: a server would wait for the answer.
+function capabilitiesOf({ capabilities = {}, elicit, sample, roots }: ClientOptions): ClientCapabilities {
+  const { elicitation, sampling, roots: declaredRoots, ...rest } = capabilities;
+  const declared: ClientCapabilities = { ...rest };
+  if (elicit !== undefined) declared.elicitation = elicitation ?? { form: {} };
+  if (sample !== undefined) declared.sampling = sampling ?? {};
+  if (roots !== undefined) declared.roots = declaredRoots ?? { listChanged: true };
+  return declared;
+}

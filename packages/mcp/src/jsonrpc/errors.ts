@@ -1,0 +1,54 @@
+// The error codes JSON-RPC 2.0 itself defines; codes of protocols on top of it live with those protocols.
+import type { ErrorObject } from "./message.js";
+
+export const ErrorCode = {
+  /** What arrived is not JSON, or not UTF-8. */
+  ParseError: -32700,
+  /** JSON, but not a message, or one that breaks a limit. */
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  InternalError: -32603,
+} as const;
+
+export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
+
+// The family of errors that never crosses the wire: what went wrong on this side, told to the calling program.
+
+/**
+ * `code` is a word to branch on. The JSON-RPC layer throws
+ * - `CLOSED`: the connection ended before the answer came,
+ * - `TIMEOUT`: the answer did not come in time,
+ * - `CANCELLED`: the caller's signal was aborted (`cause` is its reason),
+ * - `LIMIT`: too many requests are waiting for an answer,
+ * - `INVALID_RESPONSE`: the other side answered with something that is not a JSON-RPC response.
+ */
+export class LocalError extends Error {
+  override readonly name: string = "LocalError";
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+// The family of errors that crosses the wire: a number, a sentence and optional data.
+
+/** Everything in it is shown to the other side: never put a stack, a path or a secret into `message` or `data`. */
+export class RpcError extends Error {
+  override readonly name: string = "RpcError";
+  readonly code: number;
+  readonly data: unknown;
+
+  constructor(code: number, message: string, data?: unknown) {
+    super(message);
+    this.code = code;
+    this.data = data;
+  }
+
+  toObject(): ErrorObject {
+    const { code, message, data } = this;
+    return data === undefined ? { code, message } : { code, message, data };
+  }
+}
