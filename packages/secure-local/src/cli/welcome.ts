@@ -50,12 +50,18 @@ export function welcome(
   ].join("\n");
 }
 
+/**
+ * `-p` says which package: without it npx takes the `bin` of a `package.json` in the folder it is started in, and a client may be
+ * started in a folder that tools write to.
+ */
+const START: readonly string[] = ["-y", "-p", PACKAGE, PACKAGE];
+
 /** Installed, npx finds it under its name; a copy that is not is named by its path. */
 export function launch(platform: string, script: string): Launch {
   // In full: what a desktop starts has a short PATH.
   if (!/[\\/]node_modules[\\/]/.test(script)) return { command: process.execPath, args: [script] };
-  if (platform === "win32") return { command: "cmd", args: ["/c", "npx", "-y", PACKAGE] };
-  return { command: "npx", args: ["-y", PACKAGE] };
+  if (platform === "win32") return { command: "cmd", args: ["/c", "npx", ...START] };
+  return { command: "npx", args: [...START] };
 }
 
 function quoted(word: string): string {

@@ -74,7 +74,8 @@ it("is true of every command, and of an official client that is given its entry"
 async function givenToClient(home: string): Promise<void> {
   const [entry = ""] = blocks("json", home);
   const { mcpServers } = JSON.parse(entry) as { mcpServers: Record<string, { args: string[] }> };
-  const [, , ...args] = mcpServers["secure-local"]?.args ?? [];
+  const [yes, by, name, command, ...args] = mcpServers["secure-local"]?.args ?? [];
+  expect([yes, by, name, command]).toEqual(["-y", "-p", "mcp-secure-local", "mcp-secure-local"]);
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [COMMAND, ...args],

@@ -67,9 +67,17 @@ describe("welcome", () => {
   const installed = "/usr/lib/node_modules/mcp-secure-local/dist/mcp-secure-local.cjs";
 
   it.each([
-    ["linux", ".config/Claude/claude_desktop_config.json", { command: "npx", args: ["-y", "mcp-secure-local"] }],
-    ["darwin", "Library/Application Support/Claude/", { command: "npx", args: ["-y", "mcp-secure-local"] }],
-    ["win32", "AppData", { command: "cmd", args: ["/c", "npx", "-y", "mcp-secure-local"] }],
+    [
+      "linux",
+      ".config/Claude/claude_desktop_config.json",
+      { command: "npx", args: ["-y", "-p", "mcp-secure-local", "mcp-secure-local"] },
+    ],
+    [
+      "darwin",
+      "Library/Application Support/Claude/",
+      { command: "npx", args: ["-y", "-p", "mcp-secure-local", "mcp-secure-local"] },
+    ],
+    ["win32", "AppData", { command: "cmd", args: ["/c", "npx", "-y", "-p", "mcp-secure-local", "mcp-secure-local"] }],
   ])("tells how to connect the clients on %s", (platform, path, start) => {
     vi.stubEnv("XDG_CONFIG_HOME", "");
     const text = welcome(platform, installed);

@@ -332,7 +332,7 @@ export const NAME_CLASSES: readonly NameClass[] = [
     reason: "a package manager runs it, or takes programs from where it says",
     from: "write",
     lines: `
-      node_modules/mcp-secure-local, node_modules/.bin/mcp-secure-local* <https://docs.npmjs.com/cli/commands/npx>
+      node_modules/mcp-secure-local, node_modules/.bin/mcp-secure-local*, node_modules/@opentelemetry <https://docs.npmjs.com/cli/commands/npx>
       .npm-init.js, .npm/_npx <https://docs.npmjs.com/cli/commands/npm-init>
       .yarn/releases, .yarn/plugins, .yarn/sdks, .config/yarn <https://yarnpkg.com/configuration/yarnrc#yarnPath>
       .pnpmfile.cjs, .pnpmfile.mjs, .pnpmfile.js, pnpmfile.js, .local/share/pnpm <https://pnpm.io/pnpmfile>
