@@ -6,7 +6,7 @@ import { root, run } from "./lib/run-command.mjs";
 import { runSteps } from "./lib/run-steps.mjs";
 
 /** Named one by one: without folders oxlint and oxfmt walk node_modules. */
-const folders = ["packages", "bench", "scorecard", "conformance", "examples", "scripts"].filter((folder) =>
+const folders = ["packages", "bench", "scorecard", "conformance", "examples", "scripts", "world"].filter((folder) =>
   existsSync(join(root, folder)),
 );
 const settings = ["package.json", "layers.json", "knip.json", ".oxlintrc.json", "vitest.config.ts"];
