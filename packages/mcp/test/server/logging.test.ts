@@ -125,7 +125,7 @@ it.each(["2025-11-25", "2026-07-28"])(
     const said = peer.written
       .filter(({ method }) => method === "notifications/message")
       .map(({ params }) => (params as { data: unknown }).data);
-    const told = said.filter((data) => typeof data === "string").map((data) => Number.parseInt(data as string, 10));
+    const told = said.filter((data) => typeof data === "string").map((data) => Number.parseInt(data, 10));
     expect(told.length).toBeGreaterThan(0);
     expect(said.length).toBeLessThan(600);
     expect(said.length - told.length + told.reduce((sum, each) => sum + each, 0)).toBe(3_000);

@@ -69,11 +69,7 @@ describe("a page to open", () => {
         elicit: (request: unknown) => (shown.push(request), { action: "accept" }),
       } as never);
       const about = { declared: URLS, signal: new AbortController().signal, server: undefined };
-      const answer = questions.answer(
-        "elicitation/create",
-        { mode: "url", message: "m", url } as never,
-        about as never,
-      );
+      const answer = questions.answer("elicitation/create", { mode: "url", message: "m", url }, about as never);
       if (taken) expect(await answer).toMatchObject({ action: "accept" });
       else
         await expect(answer).rejects.toMatchObject({ code: -32602, message: expect.stringContaining("web address") });
