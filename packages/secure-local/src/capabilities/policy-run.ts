@@ -8,6 +8,7 @@ import { grantedPolicy } from "../policy/granted-policy.js";
 import type { AllowedCommand, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/rule.js";
 import { findWall } from "../sandbox/find-wall.js";
+import { endedByLimit } from "../sandbox/ended-by-limit.js";
 import { endWalled, startWalled } from "../sandbox/start-walled.js";
 import { type Handed, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
@@ -126,6 +127,7 @@ function finish(wall: Wall, command: WalledCommand, { timeoutMs, signal }: Term)
       resolve({
         exitCode: timedOut ? undefined : (code ?? undefined),
         signal: ended ?? undefined,
+        limit: timedOut ? undefined : endedByLimit(code, ended),
         timedOut,
         stdout: stdout.text,
         stderr: stderr.text,
@@ -351,6 +353,8 @@ export interface RunResult {
   /** Undefined when it was ended by a signal or its time was up. */
   readonly exitCode: number | undefined;
   readonly signal: string | undefined;
+  /** Which limit of its sandbox ended it, in words; undefined when none did. */
+  readonly limit?: string | undefined;
   readonly timedOut: boolean;
   readonly stdout: string;
   readonly stderr: string;

@@ -8,6 +8,7 @@ import { surround, type Surroundings } from "../capabilities/surround.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
+import { endedByLimit } from "../sandbox/ended-by-limit.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { type CommandLine, UsageError } from "./command-line.js";
@@ -89,6 +90,8 @@ async function run(
   try {
     const child = startWalled(wall, command, ["inherit", "inherit", "inherit"]);
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    const limit = endedByLimit(code, signal);
+    if (limit !== undefined) complain(`mcp-secure-local: ${executable} was ended: ${limit}; raise it in the policy`);
     return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);
   } finally {
     await close();

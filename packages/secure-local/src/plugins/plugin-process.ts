@@ -3,11 +3,11 @@ import type { ChildProcess } from "node:child_process";
 import { setMaxListeners } from "node:events";
 import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
-import { constants } from "node:os";
 import { endWalled } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
 import type { AskLeave, ForCall } from "./plugin-powers.js";
 import { PluginError } from "./plugin-error.js";
+import { endedByLimit, signalOf } from "../sandbox/ended-by-limit.js";
 
 /** What is asked of a plugin: one of its tools, prompts or resources. */
 export interface PluginCall {
@@ -435,7 +435,9 @@ const TOLD_LINES = 20;
 
 /** @param code Of a sandbox too: it passes on what ended the program inside as 128 and the signal's number. */
 export function endText(code: number | null, signal: NodeJS.Signals | null): string {
-  const name = signal ?? Object.entries(constants.signals).find(([, number]) => number + 128 === code)?.[0];
+  const name = signalOf(code, signal);
+  const limit = endedByLimit(code, signal);
+  if (limit !== undefined) return `it was ended by ${name}: ${limit}`;
   return name === undefined ? `it ended by itself with code ${code}` : `it was ended by ${name}`;
 }
 

@@ -147,7 +147,8 @@ function shellText({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits): str
     // Not the address space: Node reserves many times what it uses.
     `ulimit -d ${memoryMb * KIB}`,
     `ulimit -f ${(fileMb * MIB) / BLOCK}`,
-    `ulimit -t ${cpuSeconds}`,
+    // A second between: the first tells the program by a signal of its own.
+    `ulimit -S -t ${cpuSeconds} && ulimit -H -t ${cpuSeconds + 1}`,
     `ulimit -n ${OPEN_FILES}`,
     "ulimit -c 0",
   ];
@@ -173,7 +174,8 @@ sub limited {
   # CPU time, longest file, data, core, processes, open files: by the kernel's numbers.
   my ($processes, $data, $file, $seconds, $files) = map { 0 + $_ } @limits;
   for ([0, $seconds], [1, $file], [2, $data], [4, 0], [6, $processes], [7, $files]) {
-    my $both = pack('Q2', $$_[1], $$_[1]);
+    # A second of CPU time between: the first tells the program by a signal of its own.
+    my $both = pack('Q2', $$_[1], $$_[1] + ($$_[0] == 0));
     syscall($call{setrlimit}, $$_[0], $both) == 0 or complain('The limits of the sandbox cannot be set');
   }
 }

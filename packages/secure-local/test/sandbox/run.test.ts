@@ -170,6 +170,15 @@ describe.skipIf(!hasWall())("a command", () => {
       expect(await run("hashed", [join(data, "notes.txt")])).toMatchObject({ ...clean, exitCode: 0 });
   });
 
+  test("that goes over a limit of its sandbox is told which", async () => {
+    const small = await policyOf(`${POLICY}\nsandbox: { file_mb: 1, cpu_seconds: 1 }`);
+    const long = await createRun(() => small)("slow", ["-c", "head -c 3000000 /dev/zero > /tmp/long"]);
+    expect(long.limit).toContain("sandbox.file_mb");
+    const tool = runCommand({ run: createRun(() => small), commands: commandUsages(small) });
+    const busy = await tool.run({ command: "slow", arguments: ["-c", "exec perl -e '1 while 1'"] }, powers());
+    expect(wordsOf(busy)).toContain("sandbox.cpu_seconds");
+  });
+
   test("whose program is missing says so", async () => {
     expect(await run("gone", [])).toMatchObject({ exitCode: 127 });
   });

@@ -84,8 +84,9 @@ function answer(command: string, result: RunResult): ToolAnswer {
   };
 }
 
-function endingOf({ exitCode, signal }: RunResult): string {
-  return exitCode === undefined ? `ended by ${signal ?? "a signal"}` : `exit code ${exitCode}`;
+function endingOf({ exitCode, signal, limit }: RunResult): string {
+  const ending = exitCode === undefined ? `ended by ${signal ?? "a signal"}` : `exit code ${exitCode}`;
+  return limit === undefined ? ending : `${ending}: ${limit}`;
 }
 
 function isText(part: string): boolean {
