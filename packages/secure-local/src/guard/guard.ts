@@ -328,7 +328,12 @@ export class Guard {
       this.#log.send(call, "notice", data);
     }
     const outside = subject.kind === "tool" && this.#outside(subject.name);
-    return conclude(guarded, ending, { durationMs, timeoutMs, outside, faults: this.#faults });
+    const conclusion = conclude(guarded, ending, { durationMs, timeoutMs, outside, faults: this.#faults });
+    const { outcome, detail } = conclusion.result;
+    // What an allowed tool was refused on the way, such as a file or a host.
+    if (outcome === "denied")
+      this.#log.send(call, "warning", { event: outcome, [subject.kind]: subject.name, rule: detail?.["rule"] });
+    return conclusion;
   }
 
   /** A subscription may last for days, so it has no time limit; it is told only what a read would be told. */

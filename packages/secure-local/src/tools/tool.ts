@@ -80,6 +80,8 @@ export interface BuiltinTool<Args> {
     readonly openWorldHint: boolean;
   };
   readonly needs?: readonly ToolNeed[];
+  /** It waits for somebody else, who does not say how far that is: its caller hears every few seconds that it goes on. */
+  readonly waits?: true;
   /** Expects arguments that fit `input`. What it throws is unexpected and must not reach the peer. */
   run(args: Args, powers: ToolPowers): ToolAnswer | Promise<ToolAnswer>;
 }
@@ -88,6 +90,9 @@ export interface BuiltinTool<Args> {
 
 /** Names, in the `_meta` of a failed result, the rule that refused what the tool tried; the guard puts it on record. */
 const RULE_META = "mcp-secure-local/rule";
+
+/** Whoever waits longer wants to know that it goes on; clients that end calls by their silence do so after minutes. */
+const GOING_ON_MS = 2_000;
 
 /** Powers that outlive a call; what depends on the call is made for it. */
 export interface SharedPowers {
@@ -111,8 +116,10 @@ export function toolDefinition<Args>(tool: BuiltinTool<Args>, powers: SharedPowe
     ...(output === undefined ? {} : { output }),
     annotations,
     run(args, ctx) {
-      const answer = tool.run(args as Args, new CallPowers(ctx, powers));
-      return answer instanceof Promise ? answer.then(toReturn) : toReturn(answer);
+      const given = new CallPowers(ctx, powers);
+      const answer = tool.run(args as Args, given);
+      if (!(answer instanceof Promise)) return toReturn(answer);
+      return (tool.waits ? given.goingOn(tool.name, answer) : answer).then(toReturn);
     },
   };
 }
@@ -128,6 +135,8 @@ class CallPowers implements ToolPowers {
   readonly #ctx: Context;
   readonly #files: SharedPowers["files"];
   readonly #acts: SharedPowers["acts"];
+  /** The tool has said itself how far it is. */
+  #told = false;
 
   constructor(ctx: Context, { fetch, clock, files, databases, acts }: SharedPowers) {
     this.fetch = fetch;
@@ -153,7 +162,25 @@ class CallPowers implements ToolPowers {
 
   get progress(): ToolPowers["progress"] {
     const ctx = this.#ctx;
-    return (done, total, message) => ctx.progress(done, total, message);
+    return (done, total, message) => {
+      this.#told = true;
+      return ctx.progress(done, total, message);
+    };
+  }
+
+  /** Tells the caller that it goes on, until the answer is there or the tool says more itself. */
+  async goingOn(name: string, answer: Promise<ToolAnswer>): Promise<ToolAnswer> {
+    let seconds = 0;
+    const timer = setInterval(() => {
+      seconds += GOING_ON_MS / 1_000;
+      if (this.#told) clearInterval(timer);
+      else void this.#ctx.progress(seconds, undefined, `${name} has taken ${seconds} seconds`);
+    }, GOING_ON_MS);
+    try {
+      return await answer;
+    } finally {
+      clearInterval(timer);
+    }
   }
 }
 

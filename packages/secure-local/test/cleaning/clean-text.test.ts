@@ -31,6 +31,7 @@ describe("terminal sequences", () => {
     ["cut\x1b[31\nnext", "cut\nnext"],
     ["\x1b[é", "é"],
     ["a\x1b\nb", "a\nb"],
+    ["a\uFFFCb\uFFF9c\uFFFAd\uFFFB", "abcd"],
   ])("%j becomes %j", (text, cleaned) => {
     expect(cleanText(text)).toBe(cleaned);
   });

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -12,7 +13,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test, vi } from "vitest";
 import { createRun, type RunResult } from "../../src/capabilities/policy-run.js";
 import { commandUsages } from "../../src/capabilities/command-usage.js";
 import { RunError } from "../../src/capabilities/run-error.js";
@@ -82,6 +83,14 @@ async function refusal(name: string, args: readonly string[]): Promise<RunError>
 
 const clean: Partial<RunResult> = { exitCode: 0, timedOut: false, truncated: false, stderr: "" };
 
+function commandOf(process: string): string {
+  try {
+    return /^\d+$/.test(process) ? readFileSync(`/proc/${process}/cmdline`, "latin1") : "";
+  } catch {
+    return "";
+  }
+}
+
 afterAll(() => rmSync(home, { recursive: true }));
 
 describe.skipIf(!hasWall())("a command", () => {
@@ -139,11 +148,16 @@ describe.skipIf(!hasWall())("a command", () => {
     expect(ended).toMatchObject({ timedOut: true, exitCode: undefined, stdout: "begun\n" });
   });
 
-  test("is ended with its call", async () => {
+  test("is ended with its call, long before its time is up", async () => {
     const call = new AbortController();
-    const running = run("slow", ["-c", "sleep 100"], { signal: call.signal });
+    const mark = `9${process.pid}.25`;
+    const alive = (): boolean => readdirSync("/proc").some((name) => commandOf(name).includes(`sleep\0${mark}`));
+    const running = run("slow", ["-c", `sleep ${mark}`], { signal: call.signal });
+    await vi.waitFor(() => expect(alive()).toBe(true), { timeout: 20_000 });
     call.abort();
-    await expect(running).rejects.toBeDefined();
+    const cancelled = expect(running).rejects.toMatchObject({ code: "cancelled" });
+    await vi.waitFor(() => expect(alive()).toBe(false));
+    await cancelled;
   });
 
   test("that writes without end is cut and ended", async () => {

@@ -47,6 +47,12 @@ describe.each(REVISIONS)("in revision %s", (revision) => {
       outcome: "denied",
       detail: { rule: "default deny" },
     });
+    // The newest revision sends such messages to those who ask for them.
+    if (revision < "2026") {
+      const notes = peer.messages.filter(({ method }) => method === "notifications/message");
+      const data = { event: "denied", tool: "read_file", rule: "default deny" };
+      expect(notes).toMatchObject([{ params: { level: "warning", logger: "guard", data } }]);
+    }
     await peer.close();
   });
 

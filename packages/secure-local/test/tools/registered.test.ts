@@ -1,13 +1,17 @@
 // Tools, prompts and the resource as a client meets them: registered in a server of the library.
 import { Server } from "@secure-local/mcp/server";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { analyzeLogs, type ReadLog } from "../../src/prompts/analyze-logs.js";
 import { codeReview } from "../../src/prompts/code-review.js";
 import { SERVER_INFO_URI, serverInfo } from "../../src/resources/server-info.js";
 import { calculate } from "../../src/tools/calculate/calculate.js";
 import { getTimestamp } from "../../src/tools/get-timestamp/get-timestamp.js";
-import { toolDefinition } from "../../src/tools/tool.js";
+import { queryDatabase } from "../../src/tools/query-database/query-database.js";
+import { runCommand } from "../../src/tools/run-command/run-command.js";
+import { webFetch } from "../../src/tools/web-fetch/web-fetch.js";
+import { webSearch } from "../../src/tools/web-search/web-search.js";
+import { toolDefinition, type ToolPowers } from "../../src/tools/tool.js";
 import { sharedPowers } from "./powers.js";
 
 const identity = { name: "mcp-secure-local", version: "1.0.0" };
@@ -136,4 +140,59 @@ describe("prompts", () => {
     expect(cut.endsWith("entry 39999")).toBe(true);
     expect(cut.length).toBeLessThan(263_000);
   });
+});
+
+describe("a tool that waits for somebody else", () => {
+  const slow = { ...calculate, name: "slow", waits: true as const };
+
+  async function told(run: (powers: ToolPowers) => Promise<string>, ms: number): Promise<unknown[]> {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = new Server(identity);
+    let begun = false;
+    server.tool(
+      "slow",
+      toolDefinition({ ...slow, run: (_args, powers) => ((begun = true), run(powers)) }, sharedPowers()),
+    );
+    const peer = await connectInMemory(server, { revision: "2025-11-25" });
+    const calling = peer.request("tools/call", {
+      name: "slow",
+      arguments: { expression: "1" },
+      _meta: { progressToken: "p" },
+    });
+    await vi.waitFor(() => expect(begun).toBe(true));
+    vi.advanceTimersByTime(ms);
+    finish();
+    await calling;
+    vi.advanceTimersByTime(10_000);
+    await peer.close();
+    const notes = peer.messages.filter(({ method }) => method === "notifications/progress");
+    return notes.map(({ params }) => (params as { progress: number }).progress);
+  }
+  let finish = (): void => undefined;
+  const done = (): Promise<string> => new Promise((resolve) => (finish = () => resolve("done")));
+
+  it("has its caller told that it goes on, from two seconds on and until it ends", async () => {
+    expect(await told(done, 1_900)).toEqual([]);
+    const [first] = await told(done, 4_100);
+    expect(first).toBe(2);
+  });
+
+  it("speaks for itself as soon as it does", async () => {
+    const own = async ({ progress }: ToolPowers): Promise<string> => {
+      await progress(500);
+      return await done();
+    };
+    expect(await told(own, 9_000)).toEqual([500]);
+  });
+});
+
+it("every tool that waits for others says so", async () => {
+  const waiting = [
+    webFetch,
+    webSearch({} as never),
+    queryDatabase,
+    runCommand({ run: () => Promise.reject(new Error()), commands: [] }),
+  ];
+  expect(waiting.map(({ waits }) => waits)).toEqual([true, true, true, true]);
 });

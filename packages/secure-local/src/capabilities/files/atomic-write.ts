@@ -7,6 +7,7 @@ import {
   fstatSync,
   fsync,
   lstatSync,
+  type NoParamCallback,
   openSync,
   read as readByCallback,
   readdirSync,
@@ -77,7 +78,7 @@ function workingFolder(): string | undefined {
 }
 
 const writeTo = promisify(writeFile);
-const syncTo = promisify(fsync);
+const syncTo = promisify((fd: number, done: NoParamCallback) => fsync(fd, done));
 
 /** Begins the names of files that are being written; they are shown to nobody. */
 export const UNFINISHED = ".mcp-secure-local-";
@@ -290,6 +291,7 @@ function tooLarge({ maxBytes, shown }: ReadingLimits, size: number): FileError {
 
 // Changes a large file in a copy beside it that takes its place when it is whole.
 
+const rebuildFileSyncTo = promisify(fsync);
 const writeAt = promisify(write);
 
 /** Gets the path of the copy under which this process reaches it until the promise settles. */
@@ -317,7 +319,7 @@ export async function rebuildFile({ place, shown, signal, stillAllowed, work }: 
       await work(`${folder.at}/${copy}`);
       signal.throwIfAborted();
       if (before !== undefined) keepMode(fd, before);
-      await syncTo(fd);
+      await rebuildFileSyncTo(fd);
     } finally {
       closeSync(fd);
     }

@@ -4,10 +4,10 @@
 // the top of the file every start would wait for.
 
 // Default ignorable (tags, joiners, bidi controls, selectors, fillers), format, private use, noncharacters, line and
-// paragraph separators, the null notehead, the blank braille pattern. Node's own Unicode tables decide; the visible signs
+// paragraph separators, the null notehead, the blank braille pattern, the mark for an object. Node's own Unicode tables decide; the visible signs
 // among the format characters (Arabic year sign and its kin) are excepted below.
 const hidden = (): RegExp =>
-  /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\u2028\u2029\u{1D159}\u2800]/gu;
+  /[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\p{Noncharacter_Code_Point}\u2028\u2029\u{1D159}\u2800\uFFFC]/gu;
 
 const VISIBLE_FORMAT = /[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]/u;
 const KEYCAP_BASE = /[0-9#*]/;

@@ -56,6 +56,7 @@ export const queryDatabase: BuiltinTool<QueryDatabaseArguments> = {
     },
     required: ["database", "columns", "rows", "rowCount", "truncated"],
   },
+  waits: true,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ["databases"],
   run: ({ sql, limit = DEFAULT_ROWS, database }, { databases, signal }) =>

@@ -52,6 +52,7 @@ export function runCommand({ run, commands }: RunCommandOptions): BuiltinTool<Ru
       additionalProperties: false,
     },
     output: OUTPUT,
+    waits: true,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     needs: ["commands"],
     async run({ command, arguments: args = [] }, { signal }) {

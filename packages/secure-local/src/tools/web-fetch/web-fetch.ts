@@ -60,6 +60,7 @@ export const webFetch: BuiltinTool<WebFetchArguments> = {
     },
     required: ["url", "status", "mimeType", "format", "content", "start", "totalLength", "untrusted"],
   },
+  waits: true,
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   needs: ["network"],
   async run(args, powers) {

@@ -50,6 +50,7 @@ export function webSearch(provider: SearchProvider): BuiltinTool<WebSearchArgume
       required: ["query"],
     },
     output: OUTPUT,
+    waits: true,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     async run({ query, max_results: wanted = DEFAULT_RESULTS }, powers) {
       if (query.trim() === "") return { failed: "Search error: The query is empty." };
