@@ -10,29 +10,29 @@ import { session, wasDenied, wasServed } from "../support/session.mjs";
 
 export const goal = { id: "T34", title: "Files that run by themselves, keys, git's own files", atLeast: 30_000 };
 
-const source = (name) => `packages/secure-local/src/capabilities/files/${name}.ts`;
+const rules = "packages/secure-local/src/capabilities/files/file-rules.ts";
 export const defences = [
   {
     name: "what runs by itself is not written",
-    file: source("protection"),
+    file: rules,
     find: "weaker ??= found;",
     replace: "weaker ??= undefined;",
   },
   {
     name: "git's own files are nobody's",
-    file: source("file-rules"),
+    file: rules,
     find: 'if (reader === "git" && protection.class === GIT_STORE && !changes(op)) return undefined;',
     replace: "if (protection.class === GIT_STORE && !changes(op)) return undefined;",
   },
   {
     name: "a file HEAD makes a repository of a folder",
-    file: source("file-rules"),
+    file: rules,
     find: "return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });",
     replace: "return undefined;",
   },
   {
     name: "git's objects are known by their names",
-    file: source("protection"),
+    file: rules,
     find: "if (isGitObject(folded, index)) yield GIT_OBJECT;",
     replace: "",
   },

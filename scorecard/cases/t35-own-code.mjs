@@ -22,7 +22,7 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { place, SECRET } from "../support/place.mjs";
 
-export const goal = { id: "T35", title: "The program's own code", atLeast: 400, refusalMs: 400 };
+export const goal = { id: "T35", title: "The program's own code", atLeast: 900, refusalMs: 5_000 };
 
 const own = "packages/secure-local/src/capabilities/files/file-rules.ts";
 const launcher = "packages/secure-local/launcher/launcher.cjs";
@@ -62,9 +62,16 @@ export const defences = [
     replace: "[configFolder, stateFolder, dataFolder]",
     built: true,
   },
+  {
+    name: "the recipes say which package npx runs",
+    file: "packages/secure-local/README.md",
+    find: "claude mcp add secure-local -- npx -y -p mcp-secure-local mcp-secure-local",
+    replace: "claude mcp add secure-local -- npx -y mcp-secure-local",
+  },
 ];
 
 const PACKAGE = fileURLToPath(new URL("../../packages/secure-local/", import.meta.url));
+const PAGES = ["packages/secure-local/README.md", "docs/first-policy.md"];
 const KEPT_AFTER_MS = 20_000;
 
 /** Ways to install it below a folder: where the package is put, where links to it stand, and what is started. */
@@ -109,6 +116,7 @@ const INSTALLS = {
 export async function run(report) {
   for (const [title, install] of Object.entries(INSTALLS)) await installed(report, title, install);
   await keptCode(report);
+  await foundByNpx(report);
 }
 
 function put(at, { real, links = {} }) {
@@ -351,4 +359,65 @@ async function keptCode(report) {
   writeFileSync(file, sound);
   await report.benign("the program starts with its own kept code", () => /^\d+\.\d+/.test(says()));
   at.remove();
+}
+
+/** What stands after `npx` in the recipes of the pages, up to what is this program's own. */
+function recipes() {
+  const found = PAGES.flatMap((page) => {
+    const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
+    const json = [...text.matchAll(/"command": "npx", "args": (\[[^\]]*\])/g)].map(([, args]) => JSON.parse(args));
+    return [
+      ...json,
+      ...[...text.matchAll(/-- npx (.*mcp-secure-local.*)$/gm)].map(([, args]) => args.trim().split(" ")),
+    ];
+  });
+  const own = found.map((args) => args.slice(0, args.lastIndexOf("mcp-secure-local") + 1).join(" "));
+  return [...new Set(own)].map((args) => args.split(" "));
+}
+
+/** A client is started in a folder that tools write to: what npx takes for this program must not be a text from there. */
+async function foundByNpx(report) {
+  report.kind("own code: npx, started in a folder that tools write to", { found: "attack" });
+  const bin = { "mcp-secure-local": "./foreign.js" };
+  const manifests = {
+    "a package with that command": { name: "x", version: "1.0.0", bin },
+    "a package of that name": { name: "mcp-secure-local", version: "99.0.0", bin: "./foreign.js" },
+    "a package of that name and command": { name: "mcp-secure-local", version: "0.1.0", bin },
+    "a workspace of that name": { name: "y", version: "1.0.0", workspaces: ["sub"] },
+    "scripts of that name": {
+      name: "z",
+      version: "1.0.0",
+      scripts: { "mcp-secure-local": "node foreign.js", npx: "node foreign.js" },
+    },
+  };
+  const says = (folder, args) => {
+    const env = { PATH: process.env.PATH, HOME: join(folder, "home"), npm_config_update_notifier: "false" };
+    return spawnSync("npx", ["--offline", ...args, "--version"], { cwd: folder, env, input: "", encoding: "utf8" })
+      .stdout;
+  };
+  const shown = [];
+  for (const [what, manifest] of Object.entries(manifests)) {
+    const at = place();
+    for (const folder of ["", "sub"]) {
+      at.put(join(folder, "foreign.js"), '#!/usr/bin/env node\nconsole.log("FOREIGN");\n');
+      chmodSync(join(at.inside, folder, "foreign.js"), 0o755);
+    }
+    at.put("package.json", JSON.stringify(manifest));
+    if (manifest.workspaces !== undefined)
+      at.put("sub/package.json", JSON.stringify(manifests["a package of that name"]));
+    for (const folder of [at.inside, join(at.inside, "sub")]) {
+      for (const args of recipes())
+        await report.attack(`${what}, ${folder === at.inside ? "there" : "below"}: npx ${args.join(" ")}`, () => {
+          const said = says(folder, args);
+          return !said.includes("FOREIGN") || said;
+        });
+    }
+    if (says(at.inside, ["-y", "mcp-secure-local"]).includes("FOREIGN")) shown.push(what);
+    at.remove();
+  }
+  report.demand(
+    "npx without the package's name is shown to run what a folder says",
+    shown.length > 0,
+    shown.join(", "),
+  );
 }
