@@ -156,6 +156,37 @@ describe("the classes of protected names", () => {
     expect(rules.judge(`/data/${folder}/x`, "read")).toBeUndefined();
   });
 
+  it("hold where a protected name is a link, for what it leads to", async () => {
+    const t = tree();
+    for (const name of ["dotfiles/bashrc", "hooks-src/pre-commit", "settings/user.json", "store/x", "plain/a.txt"])
+      t.put(name);
+    mkdirSync(join(t.inside, ".config/Code/User"), { recursive: true });
+    for (const folder of [".git", ".local/bin"]) mkdirSync(join(t.inside, folder), { recursive: true });
+    const links: Record<string, string> = {
+      ".bashrc": "dotfiles/bashrc",
+      ".husky": "hooks-src",
+      ".config/Code/User/settings.json": "settings/user.json",
+      ".git/hooks": "store",
+      ".idea": ".",
+      ".local/bin/tool": "plain/a.txt",
+      "plain-link": "plain",
+    };
+    for (const [name, target] of Object.entries(links)) symlinkSync(join(t.inside, target), join(t.inside, name));
+    const files = await filesIn(t);
+    const names = [
+      "dotfiles/bashrc",
+      "hooks-src/pre-commit",
+      "hooks-src/pre-push",
+      "settings/user.json",
+      "store/pre-commit",
+    ];
+    for (const name of names)
+      await expect(files.write(join(t.inside, name), EVIL)).rejects.toMatchObject({ code: "denied" });
+    await expect(files.read(join(t.inside, "dotfiles/bashrc"))).rejects.toMatchObject({ code: "denied" });
+    await files.read(join(t.inside, "hooks-src/pre-commit"));
+    for (const name of ["plain/a.txt", "dotfiles/README.md"]) await files.write(join(t.inside, name), EVIL);
+  });
+
   it("tell the sandbox what a path is protected from", async () => {
     const t = tree();
     const own = join(t.inside, "policy.yaml");

@@ -1,5 +1,6 @@
 // Judges paths by one policy and the built-in protections: a real path is judged under every name the policy has for it.
 import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { readdir, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { homedir } from "node:os";
 import type { Policy } from "../../policy/policy.js";
@@ -13,7 +14,7 @@ import {
   realPrefix,
   rootFolders,
 } from "./root-folders.js";
-import { type From, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
+import { COMMANDS, type From, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/rule.js";
 import { liesIn, namesOf } from "./plain-path.js";
@@ -129,6 +130,8 @@ interface Tables {
   readonly exact: Map<string, Sequence[]>;
   readonly byStart: Map<string, Wild[]>;
   readonly byEnd: Map<string, Wild[]>;
+  /** Names of folders that others stand below. */
+  readonly above: Set<string>;
 }
 
 const CERTAIN = 2;
@@ -138,7 +141,7 @@ let made: Tables | undefined;
 
 function tables(): Tables {
   if (made !== undefined) return made;
-  made = { exact: new Map(), byStart: new Map(), byEnd: new Map() };
+  made = { exact: new Map(), byStart: new Map(), byEnd: new Map(), above: new Set() };
   const home = homedir().split(/[/\\]/).filter(Boolean).map(foldName);
   for (const names of NAME_CLASSES) {
     for (const { name, from, unless } of namesIn(names)) {
@@ -150,9 +153,10 @@ function tables(): Tables {
   return made;
 }
 
-function add({ exact, byStart, byEnd }: Tables, parts: string[], rest: Omit<Sequence, "above">): void {
+function add({ exact, byStart, byEnd, above }: Tables, parts: string[], rest: Omit<Sequence, "above">): void {
   const last = parts.pop() as string;
   const sequence = { above: parts, ...rest };
+  for (const part of parts) above.add(part);
   const [start, end] = last.split("*") as [string, string | undefined];
   if (end === undefined) push(exact, last, sequence);
   else if (start !== "") push(byStart, start.slice(0, CERTAIN), { start, end, sequence });
@@ -270,6 +274,8 @@ export class FileRules {
   #aliases: readonly Alias[];
   /** Those that have led elsewhere since: what they deny there stays denied, and nothing is allowed by them. */
   #former: readonly Alias[] = [];
+  /** Links of protected names: what they lead to is protected under its own name too. */
+  #links: readonly Alias[] = [];
   #othersChecked = 0;
   readonly #own: OwnFiles;
   readonly #byName: boolean;
@@ -296,7 +302,10 @@ export class FileRules {
   }
 
   static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {
-    return new FileRules(policy, { aliases: await aliasesOf(policy.filesystem), own, byName: false });
+    const rules = new FileRules(policy, { aliases: await aliasesOf(policy.filesystem), own, byName: false });
+    const real = await Promise.all(rules.roots.map(realPrefix));
+    rules.#links = await protectedLinks([...new Set([...rules.roots, ...real])].slice(0, MOST_ROOTS));
+    return rules;
   }
 
   /**
@@ -344,7 +353,8 @@ export class FileRules {
    * lies in. For whoever shows folders to other programs.
    */
   protection(path: string): Protection | undefined {
-    const found = this.#namesFor(path).flatMap((name) => [this.#ownProtection(name), protectionOf(name)]);
+    const names = [...this.#namesFor(path), ...underAliases(path, this.#links)];
+    const found = names.flatMap((name) => [this.#ownProtection(name), protectionOf(name)]);
     const strict = found.find((protection) => protection?.from === "read and write");
     return strict ?? (this.#byName ? undefined : repositoryProtection(path, "write")) ?? found.find(Boolean);
   }
@@ -354,7 +364,7 @@ export class FileRules {
     const names = this.#namesFor(path);
     // What lies outside is all alike: the rule that protects it would say what it is.
     if (!names.some((name) => this.roots.some((root) => liesIn(name, root)))) return OUTSIDE;
-    for (const name of [...names, ...underAliases(path, this.#former)]) {
+    for (const name of [...names, ...underAliases(path, this.#former), ...underAliases(path, this.#links)]) {
       const named = protectionOf(name, changes(op) ? undefined : asked.reader);
       const protection = refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
       const refusal = protection ?? this.#denial(name, op);
@@ -407,6 +417,58 @@ export class FileRules {
       return pattern.length > names.length && liesIn(path, literalPrefix(pathOf(pattern)));
     });
   }
+}
+
+/** Folders of the policy in which links are looked for; more than people have. */
+const MOST_ROOTS = 16;
+/** Entries looked at for links, in all: a home with its settings has some hundreds. */
+const MOST_LOOKED = 10_000;
+/** As deep as protected names begin: `Library/Application Support/Code/User/settings.json`. */
+const DEEPEST = 5;
+/** Sandboxes start one after the other under the same policy. */
+const LINKS_KEPT_MS = 5_000;
+let lastLinks: { readonly key: string; readonly since: number; readonly found: Promise<Alias[]> } | undefined;
+
+/**
+ * Where protected names of the home folder, and of folders that are allowed, are links: dotfiles kept in a folder of their own,
+ * say. Written there they would run just the same.
+ */
+async function protectedLinks(roots: readonly string[]): Promise<readonly Alias[]> {
+  const folders = [...new Set([slashed(homedir()), ...roots])];
+  const key = folders.join("\n");
+  if (lastLinks?.key !== key || performance.now() - lastLinks.since > LINKS_KEPT_MS)
+    lastLinks = { key, since: performance.now(), found: linksIn(folders) };
+  // One that leads to all that is allowed would leave nothing.
+  return (await lastLinks.found).filter(({ real }) => !roots.some((root) => liesIn(root, real)));
+}
+
+async function linksIn(folders: readonly string[]): Promise<Alias[]> {
+  const found: Alias[] = [];
+  const waiting = folders.map((path) => ({ path, depth: 0 }));
+  let left = MOST_LOOKED;
+  for (let next = waiting.shift(); next !== undefined && left > 0; next = waiting.shift()) {
+    const { path, depth } = next;
+    const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+    for (const entry of entries.slice(0, left)) {
+      const at = slashed(join(path, entry.name));
+      const kept = protectionOf(at)?.class;
+      if (kept === COMMANDS) continue;
+      if (kept !== undefined && entry.isSymbolicLink()) {
+        const real = await realpath(at).catch(() => undefined);
+        if (real !== undefined) found.push({ written: at, real: slashed(real) });
+      } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || leadsOn(entry.name))) {
+        // What lies in a protected folder may be a link too, one below the other no further.
+        waiting.push({ path: at, depth: kept === undefined ? depth + 1 : DEEPEST });
+      }
+    }
+    left -= entries.length;
+  }
+  return found;
+}
+
+/** Whether protected names begin with this one. */
+function leadsOn(name: string): boolean {
+  return tables().above.has(foldName(name));
 }
 
 function underAliases(path: string, aliases: readonly Alias[]): string[] {

@@ -30,6 +30,9 @@ export const KERNEL_FOLDERS: readonly string[] = ["proc", "sys", "dev"];
 /** The class whose files nobody but the reader of git history reads. */
 export const GIT_STORE = "git-store";
 
+/** The class of folders programs are started from: their links lead to what people work on. */
+export const COMMANDS = "commands";
+
 /** Certificates and public keys, by the words people give them. */
 const PUBLIC =
   /^(?!.*(?:priv|secret))(?:.*[-_.])?(?:ca|cacerts?|certs?|certificates?|(?:full)?chain|bundle|crl|csr|pub|public|pubkey|public[-_]?key)(?:[-_.]?\d*)\.(?:pem|key)$/;
@@ -409,6 +412,16 @@ export const NAME_CLASSES: readonly NameClass[] = [
     `,
   },
   {
+    id: COMMANDS,
+    title: "Folders that programs are started from",
+    reason: "programs are started from there by their names alone",
+    from: "write",
+    lines: `
+      ~/bin, .local/bin, .local/sbin, /usr/bin, /usr/sbin, /bin, /sbin, /usr/local/bin, /usr/local/sbin, /opt/homebrew/bin <https://www.freedesktop.org/software/systemd/man/latest/file-hierarchy.html>
+      .local/lib, /usr/lib, /lib, /lib64, /usr/local/lib <https://docs.python.org/3/library/site.html>
+    `,
+  },
+  {
     id: "autostart",
     title: "What the desktop and the system start",
     reason: "the system starts what it says",
@@ -426,8 +439,6 @@ export const NAME_CLASSES: readonly NameClass[] = [
       /etc/ld.so.conf*, /etc/rc*, /etc/inittab, /etc/init <https://man7.org/linux/man-pages/man8/ldconfig.8.html>
       /etc/pam.d, /etc/udev, /etc/polkit-1, /etc/apt, /etc/modprobe.d, /etc/modules*, /etc/binfmt.d, /etc/update-motd.d, /etc/logrotate.d, /etc/acpi, /etc/x11, /etc/default, /etc/sysctl*, /etc/passwd, /etc/group <https://man7.org/linux/man-pages/man8/pam.8.html>
       /etc/network, /etc/networkmanager, /etc/ppp, /etc/dhcp <https://networkmanager.dev/docs/api/latest/NetworkManager-dispatcher.html>
-      ~/bin, .local/bin, .local/sbin, /usr/bin, /usr/sbin, /bin, /sbin, /usr/local/bin, /usr/local/sbin, /opt/homebrew/bin <https://www.freedesktop.org/software/systemd/man/latest/file-hierarchy.html>
-      .local/lib, /usr/lib, /lib, /lib64, /usr/local/lib <https://docs.python.org/3/library/site.html>
       .config/i3, .i3, .config/sway, .config/hypr, .config/bspwm, .config/sxhkd, .config/awesome, .config/qtile, .xmonad, .config/xmonad, .config/openbox, .fluxbox, .config/river, .config/niri, .config/labwc, .config/herbstluftwm, .fvwm, .icewm <https://i3wm.org/docs/userguide.html#_automatically_starting_applications_on_i3_startup>
       .config/polybar, .config/waybar, .config/eww, .config/rofi, .config/dunst, .config/swaync, .config/xfce4, .config/lxsession, .config/plasma-workspace, .local/share/plasma, .local/share/gnome-shell, .config/gtk-3.0, .gtkrc-2.0 <https://github.com/Alexays/Waybar/wiki/Module:-Custom>
       .hammerspoon, .phoenix.js, .yabairc, .skhdrc, .config/yabai, .config/skhd, .config/karabiner, library/services, library/scripts, library/quicklook, library/input methods <https://www.hammerspoon.org/go/>
