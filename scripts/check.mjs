@@ -24,6 +24,7 @@ const checks = [
   { name: "lint", run: () => run("oxlint", ["--disable-nested-config", ...folders]) },
   { name: "layers", run: () => run("node", ["scripts/check-layers.mjs"]) },
   { name: "format", run: () => run("oxfmt", ["--check", ...folders, ...settings]) },
+  { name: "path", run: () => run("node", ["scripts/check-path.mjs"]) },
   { name: "dead code", run: () => run("knip", ["--no-progress"]) },
 ];
 

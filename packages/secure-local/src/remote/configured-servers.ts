@@ -155,7 +155,7 @@ async function asJson(text: string, path: string): Promise<string> {
     });
     // Its secrets come from the environment, too.
     const json = JSON.stringify({ mcpServers: Object.fromEntries(servers) as object });
-    return json.replace(/\$\{\{\s*(?:secrets|inputs)\.(\w+)\s*\}\}/g, "\${$1}");
+    return json.replace(/\$\{\{\s*(?:secrets|inputs)\.(\w+)\s*\}\}/g, "${$1}");
   } catch (error) {
     throw usage(`${path} cannot be read: ${(error as Error).message}`);
   }

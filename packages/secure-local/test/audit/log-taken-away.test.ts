@@ -159,13 +159,13 @@ describe("a server whose log is away", () => {
 
   it("does not put another file away in the place of its own", async () => {
     const file = join(temporaryFolder(), "audit.log");
-    let away = false;
+    const gone = { away: false };
     const log = await AuditLog.open(file, {
       openFile(path) {
         const real = openLogFile(path);
         const nameHolds = (bytes: Buffer, size: number): boolean => {
           const holds = real.nameHolds(bytes, size);
-          if (size > 1_000 && !away) away = swap();
+          if (size > 1_000 && !gone.away) gone.away = swap();
           return holds;
         };
         return { ...real, nameHolds };
@@ -177,8 +177,9 @@ describe("a server whose log is away", () => {
       fs.writeFileSync(file, "theirs\n");
       return true;
     };
-    for (let id = 0; id < 20 && !away; id += 1) await log.record({ kind: "call.intent", id }).catch(() => undefined);
-    expect(away).toBe(true);
+    for (let id = 0; id < 20 && !gone.away; id += 1)
+      await log.record({ kind: "call.intent", id }).catch(() => undefined);
+    expect(gone.away).toBe(true);
     expect(log.failure).toMatchObject({ code: "taken_away" });
     await log.close();
     expect(archivesOf(file)).toEqual([]);
