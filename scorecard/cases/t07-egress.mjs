@@ -28,7 +28,7 @@ export async function run(report, parts) {
 export const defences = [
   {
     name: "Connection takes no length away",
-    file: "secure-local/src/capabilities/end-to-end.ts",
+    file: "secure-local/src/capabilities/egress-proxy.ts",
     find: "(FRAMING.has(name) || !named.includes(name))",
     replace: "!named.includes(name)",
   },

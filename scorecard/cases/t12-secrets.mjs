@@ -17,13 +17,13 @@ const WAYS = ["plain", "base64", "hex", "url", "json", "split", "upper", "basic"
 export const defences = [
   {
     name: "Base64 is looked for at every place of its groups",
-    file: "secure-local/src/audit/known-secrets.ts",
+    file: "secure-local/src/audit/secret-shapes.ts",
     find: "...[0, 1, 2].flatMap",
     replace: "...[0].flatMap",
   },
   {
     name: "names of headers are looked through",
-    file: "secure-local/src/capabilities/secret-filter.ts",
+    file: "secure-local/src/capabilities/secret-exchange.ts",
     find: "filtered[this.text(name)] =",
     replace: "filtered[name] =",
   },

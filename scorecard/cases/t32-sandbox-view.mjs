@@ -29,7 +29,7 @@ export const defences = [
   },
   {
     name: "a moved folder is judged with all that lies in it",
-    file: "secure-local/src/sandbox/serve-keeper.ts",
+    file: "secure-local/src/sandbox/start-walled.ts",
     find: 'if (!may(places, from + below, "write")) return EACCES;',
     replace: "",
   },
@@ -41,7 +41,7 @@ export const defences = [
   },
   {
     name: "a command gets the path that was found",
-    file: "secure-local/src/capabilities/command-view.ts",
+    file: "secure-local/src/capabilities/policy-run.ts",
     find: "args[argument] = before + (await pathOf(path, access));",
     replace: "await pathOf(path, access);",
   },

@@ -12,7 +12,7 @@ let parts;
 export const defences = [
   {
     name: "an ask needs a call under way",
-    file: "secure-local/src/plugins/plugin-asks.ts",
+    file: "secure-local/src/plugins/plugin-process.ts",
     find: "if (call === undefined) return this.#refused(asked);",
     replace:
       "if (call === undefined) return this.#options.answer(asked, { signal: new AbortController().signal, leave: () => Promise.resolve({}) });",
@@ -31,7 +31,7 @@ export const defences = [
   },
   {
     name: "a plugin is named like a tool",
-    file: "secure-local/src/policy/approval-need.ts",
+    file: "secure-local/src/policy/decide-command.ts",
     find: "(actor !== undefined && approve.find(actor) !== undefined)",
     replace: "(actor !== undefined && approve.find(actor) === null)",
   },

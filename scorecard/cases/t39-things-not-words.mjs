@@ -25,19 +25,19 @@ export const defences = [
   },
   {
     name: "URLs and hosts are compared in every spelling",
-    file: "secure-local/src/policy/approval-need.ts",
+    file: "secure-local/src/policy/decide-command.ts",
     find: ": callSpellings(text);",
     replace: ": callSpellings(text)?.slice(0, 1);",
   },
   {
     name: "members of a URI are looked at in every order",
-    file: "secure-local/src/policy/uri-spellings.ts",
+    file: "secure-local/src/policy/decide.ts",
     find: "if (members.length < 2) return [members];",
     replace: "if (members.length < 99) return [members];",
   },
   {
     name: "a URI is denied by what it leads to",
-    file: "secure-local/src/server/objection.ts",
+    file: "secure-local/src/server/offer.ts",
     find: "return linkedDenial(policy, name) ??",
     replace: 'return linkedDenial(policy, "") ??',
   },

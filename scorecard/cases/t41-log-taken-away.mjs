@@ -27,7 +27,7 @@ export const defences = [
   },
   {
     name: "a record's hash is that of its text",
-    file: "secure-local/src/audit/chain.ts",
+    file: "secure-local/src/audit/event-text.ts",
     find: "bodyHash(line.subarray(0, end)) !== suffix[1]",
     replace: "false",
   },

@@ -9,19 +9,19 @@ export const goal = { id: "T42", title: "Markdown out of the words of pages", at
 export const defences = [
   {
     name: "words are escaped",
-    file: "secure-local/src/tools/web-fetch/markdown-writer.ts",
+    file: "secure-local/src/tools/web-fetch/markdown.ts",
     find: "this.#words(plainWords(words, tail));",
     replace: "this.#words(words);",
   },
   {
     name: "lines begin no block",
-    file: "secure-local/src/tools/web-fetch/markdown-writer.ts",
+    file: "secure-local/src/tools/web-fetch/markdown.ts",
     find: "heading ? text : plainLines(text)",
     replace: "text",
   },
   {
     name: "words go on where an element ended",
-    file: "secure-local/src/tools/web-fetch/markdown-writer.ts",
+    file: "secure-local/src/tools/web-fetch/markdown.ts",
     find: 'this.#pieces.length === this.#tailAt ? this.#tail : ""',
     replace: '""',
   },
