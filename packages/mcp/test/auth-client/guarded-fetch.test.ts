@@ -143,7 +143,7 @@ describe("as a fetch", () => {
 
   it("ends when it is told to", async () => {
     const signal = AbortSignal.abort();
-    await expect(fetch(`http://127.0.0.1:${port}/`, { signal })).rejects.toThrow();
+    await expect(fetch(`http://127.0.0.1:${port}/`, { signal })).rejects.toMatchObject({ name: "AbortError" });
   });
 
   it("authorizes a server on this machine with all of its metadata there", async () => {

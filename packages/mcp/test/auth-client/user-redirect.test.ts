@@ -15,6 +15,7 @@ import {
 } from "../../src/node/user-authorization.js";
 import { call } from "./support/call.js";
 import { mockAuthorization } from "./support/mock-authorization.js";
+import { within } from "../support/within.js";
 
 const WAIT_MS = 10_000;
 
@@ -183,7 +184,7 @@ describe("the listener", () => {
     await new Promise<void>((resolve) => socket.once("connect", resolve));
     const gone = new Promise<void>((resolve) => socket.on("error", () => undefined).on("close", () => resolve()));
     await opened.close();
-    await gone;
+    await expect(within(gone, "the kept connection is closed")).resolves.toBeUndefined();
   });
 });
 

@@ -156,12 +156,16 @@ describe("the answer", () => {
   });
 });
 
-it.each<[string, Partial<IntrospectionOptions>]>([
-  ["an endpoint over http", { endpoint: "http://issuer.example.com/introspect" }],
-  ["an hour of cache", { cacheSeconds: 3_600 }],
-  ["a negative cache", { cacheSeconds: -1 }],
-  ["no issuer", { issuer: "" }],
-  ["no audience", { audience: [] }],
-])("refuses %s", (_, changes) => {
-  expect(() => introspectionAuthenticator({ ...options, ...changes })).toThrow();
+it.each<[string, Partial<IntrospectionOptions>, string]>([
+  [
+    "an endpoint over http",
+    { endpoint: "http://issuer.example.com/introspect" },
+    "http://issuer.example.com/introspect",
+  ],
+  ["an hour of cache", { cacheSeconds: 3_600 }, "cacheSeconds must be between"],
+  ["a negative cache", { cacheSeconds: -1 }, "cacheSeconds must be between"],
+  ["no issuer", { issuer: "" }, "issuer must be the exact URL"],
+  ["no audience", { audience: [] }, "Give the audience"],
+])("refuses %s", (_, changes, words) => {
+  expect(() => introspectionAuthenticator({ ...options, ...changes })).toThrow(words);
 });

@@ -208,21 +208,33 @@ describe("headers", () => {
 describe("options", () => {
   const base = { issuer: ISSUER, audience: RESOURCE };
   it.each([
-    ["no algorithm", { ...base, jwks: { keys: [] }, algorithms: [] }],
-    ["none", { ...base, jwks: { keys: [] }, algorithms: ["none"] }],
-    ["HMAC", { ...base, jwks: { keys: [] }, algorithms: ["RS256", "HS256"] }],
-    ["no keys", base],
-    ["keys twice", { ...base, jwks: { keys: [] }, jwksUri: "https://issuer.example.com/jwks" }],
-    ["keys over http", { ...base, jwksUri: "http://issuer.example.com/jwks" }],
-    ["keys over http on loopback, not allowed", { ...base, jwksUri: "http://127.0.0.1/jwks" }],
-    ["keys from a URL with a user", { ...base, jwksUri: "https://a:b@issuer.example.com/jwks" }],
-    ["no audience", { issuer: ISSUER, jwks: { keys: [] } }],
-    ["an empty audience", { issuer: ISSUER, audience: [], jwks: { keys: [] } }],
-    ["an issuer with a fragment", { issuer: `${ISSUER}#a`, audience: RESOURCE, jwks: { keys: [] } }],
-    ["an endless skew", { ...base, jwks: { keys: [] }, clockSkewSeconds: 3600 }],
-    ["a skew that is no number", { ...base, jwks: { keys: [] }, clockSkewSeconds: Number.NaN }],
-    ["a scope that is none", { ...base, jwks: { keys: [] }, scopes: ["two words"] }],
-  ])("refuses %s", (_, options) => {
-    expect(() => jwtAuthenticator(options)).toThrow();
+    ["no algorithm", { ...base, jwks: { keys: [] }, algorithms: [] }, "at least one signature"],
+    ["none", { ...base, jwks: { keys: [] }, algorithms: ["none"] }, "none cannot be used"],
+    ["HMAC", { ...base, jwks: { keys: [] }, algorithms: ["RS256", "HS256"] }, "HS256 cannot be used"],
+    ["no keys", base, "either jwksUri or jwks"],
+    [
+      "keys twice",
+      { ...base, jwks: { keys: [] }, jwksUri: "https://issuer.example.com/jwks" },
+      "either jwksUri or jwks",
+    ],
+    ["keys over http", { ...base, jwksUri: "http://issuer.example.com/jwks" }, "cannot be fetched"],
+    ["keys over http on loopback, not allowed", { ...base, jwksUri: "http://127.0.0.1/jwks" }, "cannot be fetched"],
+    ["keys from a URL with a user", { ...base, jwksUri: "https://a:b@issuer.example.com/jwks" }, "a:b@issuer"],
+    ["no audience", { issuer: ISSUER, jwks: { keys: [] } }, "Give the audience"],
+    ["an empty audience", { issuer: ISSUER, audience: [], jwks: { keys: [] } }, "Give the audience"],
+    [
+      "an issuer with a fragment",
+      { issuer: `${ISSUER}#a`, audience: RESOURCE, jwks: { keys: [] } },
+      "issuer must be the exact URL",
+    ],
+    ["an endless skew", { ...base, jwks: { keys: [] }, clockSkewSeconds: 3600 }, "clockSkewSeconds must be between"],
+    [
+      "a skew that is no number",
+      { ...base, jwks: { keys: [] }, clockSkewSeconds: Number.NaN },
+      "clockSkewSeconds must be between",
+    ],
+    ["a scope that is none", { ...base, jwks: { keys: [] }, scopes: ["two words"] }, "is no scope"],
+  ])("refuses %s", (_, options, words) => {
+    expect(() => jwtAuthenticator(options)).toThrow(words);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { gate, start, testServer } from "../http/http-fixture.js";
 import { soaking } from "../support/soak.js";
 import { answer, byHand, type ByHand, linkTo, notification, replyJson, type Seen } from "./link-fixture.js";
+import { within } from "../support/within.js";
 
 const EVENTS = { "content-type": "text/event-stream" };
 
@@ -162,7 +163,7 @@ describe("a request's stream", () => {
     const { ask, handshake } = await linkTo(url, { limits: { lingerMs: 20 } });
     await handshake();
     await ask("tools/call");
-    await closed.opened;
+    await expect(within(closed.opened, "the stream is closed")).resolves.toBeUndefined();
   });
 });
 

@@ -17,6 +17,7 @@ import {
   start,
   testServer,
 } from "./http-fixture.js";
+import { within } from "../support/within.js";
 
 /** Tokens are the scopes they grant, ends aside. */
 function authenticator(expiresAt?: number): Authenticator {
@@ -160,7 +161,11 @@ describe("a stream", () => {
     const stream = new OpenStream(url, { headers: { ...opened.headers, accept: "text/event-stream" } });
     await stream.until(({ text }) => text !== "");
     vi.advanceTimersByTime(16_000);
-    await stream.until(({ text }) => text.includes("keep-alive"));
+    await within(
+      stream.until(({ text }) => text.includes("keep-alive")),
+      "a comment after 16 seconds",
+    );
+    expect(stream.text).not.toContain("error");
     stream.close();
   });
 });

@@ -19,6 +19,7 @@ import {
   STATELESS,
   testServer,
 } from "./http-fixture.js";
+import { within } from "../support/within.js";
 
 const META_VERSION = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
@@ -214,7 +215,11 @@ describe("a listen request", () => {
   it("is kept alive by comments", async () => {
     const { url } = await start(testServer(), { limits: { keepAliveCommentMs: 1 } });
     const stream = listen(url, { toolsListChanged: true });
-    await stream.until(({ text }) => text.includes("\n\n: "));
+    await within(
+      stream.until(({ text }) => text.includes("\n\n: ")),
+      "a comment",
+    );
+    expect(stream.messages).toHaveLength(1);
     stream.close();
   });
 

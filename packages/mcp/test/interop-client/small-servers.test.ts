@@ -98,7 +98,7 @@ describe.skipIf(!THERE && process.env["CI"] === undefined)("raw server as printe
       const { contents } = await client.read("server://info");
       expect(contents[0]).toMatchObject({ uri: "server://info", mimeType: "application/json" });
       await expect(client.prompts().all()).rejects.toMatchObject({ code: "NOT_SUPPORTED" });
-      expect(await client.ping()).toBeGreaterThanOrEqual(0);
+      expect(await client.ping()).toBeGreaterThan(0);
     });
   });
 

@@ -3,6 +3,7 @@ import { Server } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { connect } from "../support/connect.js";
 import { handshake, type Message, serveStub, stateless, type Stub, turns } from "../support/stub-transport.js";
+import { within } from "../support/within.js";
 
 function working() {
   const server = new Server({ name: "s", version: "1" });
@@ -45,7 +46,8 @@ describe("closing", () => {
     const { server } = working();
     const peer = serveStub(server);
     peer.end();
-    await Promise.all([peer.serving.close(), peer.serving.close(), peer.serving.closed]);
+    const closing = Promise.all([peer.serving.close(), peer.serving.close(), peer.serving.closed]);
+    await expect(within(closing, "all three end")).resolves.toHaveLength(3);
   });
 
   it("rejects the questions a handler had open", async () => {

@@ -28,10 +28,12 @@ describe("a tool is refused with", () => {
       "object",
       [],
     ] as never[]) {
-      expect(() => make().tool("t", { input: broken, run })).toThrow();
+      expect(() => make().tool("t", { input: broken, run })).toThrow(/must be|"type": "object"/);
     }
     for (const broken of [null, { type: "nope" }, 5] as never[]) {
-      expect(() => make().tool("t", { output: broken, run }), JSON.stringify(broken)).toThrow();
+      expect(() => make().tool("t", { output: broken, run }), JSON.stringify(broken)).toThrow(
+        /^#\S*: (?:must be|the string)/,
+      );
     }
   });
 
@@ -118,7 +120,7 @@ describe("names", () => {
     for (const registration of first) registration.remove();
     for (const add of again) expect(add).not.toThrow();
     for (const registration of first) registration.remove();
-    for (const add of again) expect(add).toThrow();
+    for (const add of again) expect(add).toThrow(coded("DUPLICATE", /There is already a .*x/));
   });
 });
 
@@ -129,7 +131,7 @@ describe("resources are refused with", () => {
     for (const size of [-1, 1.5, Number.NaN])
       expect(() => make().resource("test://x", { size, read })).toThrow(coded("BAD_RESOURCE", "size"));
     for (const template of ["test://{", "test://{a", "test://{a}{", "test://{!a}"])
-      expect(() => make().resourceTemplate(template, { read })).toThrow();
+      expect(() => make().resourceTemplate(template, { read })).toThrow(/URI template/);
     expect(() => make().resourceTemplate("test://{a}", { complete: { b: [] }, read })).toThrow(
       coded("BAD_RESOURCE", 'no variable "b"'),
     );

@@ -33,8 +33,13 @@ describe("a question", () => {
     ["resource server://info", { kind: "resource", name: "server://info" }],
   ])("%s", (text, question) => expect(readQuestionText(text)).toEqual(question));
 
-  it.each([[[]], [["fetch", "a", "b"]], [["web_search", "{bad"]], [["web_search", "words"]]])("%j is none", (words) => {
-    expect(() => readQuestion(words)).toThrow();
+  it.each([
+    [[], "name a call"],
+    [["fetch", "a", "b"], "takes one thing"],
+    [["web_search", "{bad"], "are not JSON"],
+    [["web_search", "words"], "neither key=value"],
+  ])("%j is none", (words, why) => {
+    expect(() => readQuestion(words)).toThrow(why);
   });
 });
 
