@@ -24,7 +24,7 @@ export const defences = [
   {
     name: "each look-up in a granted folder is judged",
     file: "secure-local/src/capabilities/sandbox-reach.ts",
-    find: "return [{ path: what.path, access: reached, held: held(what), ...(folder ? { judge } : {}) }, ...covers];",
+    find: "return [{ path: what.path, access: reached, held: held(what), ...(folder ? { judge, ...this.#git } : {}) }, ...covers];",
     replace: "return [{ path: what.path, access: reached, held: held(what) }, ...covers];",
   },
   {
@@ -50,6 +50,12 @@ export const defences = [
     file: "secure-local/src/sandbox/seccomp-filter.ts",
     find: '["socket", [load(0), { code: IF_EQUAL, value: AF_UNIX, yes: "refuse", no: "allow" }]],',
     replace: '["socket", [{ code: RETURN, value: ALLOW }]],',
+  },
+  {
+    name: "of git's configuration only what runs nothing is taken",
+    file: "secure-local/src/capabilities/git-inside.ts",
+    find: 'if (text === undefined || !isHarmless(text, textOf(`${at}/config`) ?? "")) return false;',
+    replace: "if (text === undefined) return false;",
   },
   {
     name: "a policy that lets a sandbox write where it lies is refused",
@@ -90,6 +96,7 @@ export async function run(report, parts) {
     await races(report, parts, ground);
     await policies(report, parts, ground);
     await rawTexts(report, parts, ground);
+    await withGit(report, parts, ground);
     await siege(report, parts, ground);
     await honest(report, parts, ground);
   } finally {
@@ -111,11 +118,11 @@ function put(folder, name, text) {
 }
 
 /** Runs one script in a folder it may write. */
-async function inside({ createRun, parsePolicy }, folder, script, { own = [], network = "" } = {}) {
+async function inside({ createRun, parsePolicy }, folder, script, { own = [], network = "", git = false } = {}) {
   const policy = await parsePolicy(
     `version: "1.0"
 filesystem: { allowed_paths: ["${folder}/**"] }
-sandbox: { file_mb: 256 }
+sandbox: { file_mb: 256, git: ${git} }
 commands:
   allowed:
     - name: bash
@@ -428,6 +435,62 @@ async function siege(report, parts, ground) {
   );
   await report.attack(`${SIEGE_SECONDS} seconds at random: secrets read`, () => read === 0 || `${read} read`);
   report.demand("the siege is one", tries > 100, `${tries} turns`);
+}
+
+/** What makes git run something, and the ways a program has to write it where it may work with git. */
+const RUNS = [
+  "core.fsmonitor",
+  "core.hooksPath",
+  "core.sshCommand",
+  "core.pager",
+  "core.editor",
+  "alias.st",
+  "include.path",
+  "filter.x.clean",
+  "diff.external",
+  "credential.helper",
+  "gpg.program",
+  "remote.o.uploadpack",
+  "remote.o.vcs",
+  "core.gitProxy",
+  "url.ext::x.insteadOf",
+  "uploadpack.packObjectsHook",
+  "core.worktree",
+  "merge.x.driver",
+  "init.templateDir",
+  "submodule.x.update",
+];
+
+async function withGit(report, parts, ground) {
+  report.kind("git's own settings where sandbox.git is on", { found: "own" });
+  for (const key of RUNS) {
+    const [section, ...rest] = key.split(".");
+    const [name, sub] = [rest.at(-1), rest.slice(0, -1).join(".")];
+    const header = sub === "" ? `[${section}]` : `[${section} "${sub}"]`;
+    const ways = {
+      "by git": `git config '${key}' ${EVIL}`,
+      "by the lock": `printf '%s\\n\\t%s = %s\\n' '${header}' '${name}' ${EVIL} > .git/config.lock; mv .git/config.lock .git/config`,
+      "on the line of a header": `printf '%s %s = %s\\n' '${header}' '${name}' ${EVIL} > .git/config.lock; mv .git/config.lock .git/config`,
+      "in a comment's place": `printf '[user]\\n\\tname = "a\\\\n" # x\\n%s\\n%s=%s\\n' '${header}' '${name}' ${EVIL} > .git/config.lock; mv .git/config.lock .git/config`,
+      "after it was taken": `exec 5> .git/config.lock; printf '[user]\\n\\tname = a\\n' >&5; mv .git/config.lock .git/config; printf '%s\\n\\t%s = %s\\n' '${header}' '${name}' ${EVIL} >&5`,
+      "as the work tree's": `printf '%s\\n\\t%s = %s\\n' '${header}' '${name}' ${EVIL} > .git/config.worktree`,
+    };
+    const all = folderIn(ground);
+    for (const [way, script] of Object.entries(ways))
+      await report.attack(`${key} ${way}`, async () => {
+        const folder = folderIn(all);
+        await inside(parts, folder, `git init -q . && ${script}`, { git: true });
+        const texts = namesIn(join(folder, ".git")).filter((one) => /^config(?!\.lock)|^hooks/.test(one));
+        return (
+          texts.length > 0 && texts.every((one) => !readFileSync(join(folder, ".git", one), "utf8").includes(EVIL))
+        );
+      });
+  }
+  await report.benign("a repository is made, cloned, committed to", async () => {
+    const script = `set -e; git init -q a; cd a; git config user.name A; git config user.email a@b.c; echo x > f; git add .; git commit -qm m; cd ..; git clone -q a b; [ -f b/f ]`;
+    const { exitCode, stderr } = await inside(parts, folderIn(ground), script, { git: true });
+    return exitCode === 0 || stderr;
+  });
 }
 
 async function honest(report, parts, ground) {

@@ -5,6 +5,7 @@ import { decide } from "../policy/decide.js";
 import type { FilesystemPolicy, Policy } from "../policy/policy.js";
 import { type Held, type Judge, type Reach, type Wall, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
+import { takeGitConfig, withGit } from "./git-inside.js";
 import { FileRules, type OwnFiles } from "./files/file-rules.js";
 import { Finder, type Found } from "./files/finder.js";
 import { portableLookup } from "./files/portable-lookup.js";
@@ -46,6 +47,8 @@ export class SandboxView {
   readonly #rules: FileRules;
   readonly #finder: Finder;
   readonly #wall: Wall["name"];
+  readonly #judge: Judge;
+  readonly #git: Pick<Reach, "takeGitConfig">;
   readonly #budget = { left: MAX_ENTRIES };
 
   private constructor(rules: FileRules, wall: Wall["name"]) {
@@ -53,6 +56,9 @@ export class SandboxView {
     this.#rules = rules;
     this.#finder = new Finder(lookup);
     this.#wall = wall;
+    const { git } = rules.policy.sandbox;
+    this.#judge = git ? withGit(this.#judgeNames) : this.#judgeNames;
+    this.#git = git ? { takeGitConfig } : {};
   }
 
   static async of({ policy, own, wall }: ViewOptions): Promise<SandboxView> {
@@ -72,7 +78,10 @@ export class SandboxView {
     const covers: Reach[] = [];
     const reached = writable ? "write" : "read";
     if (folder && this.#wall === "sandbox-exec") await this.#cover(what.path, reached, covers);
-    return [{ path: what.path, access: reached, held: held(what), ...(folder ? { judge } : {}) }, ...covers];
+    return [
+      { path: what.path, access: reached, held: held(what), ...(folder ? { judge, ...this.#git } : {}) },
+      ...covers,
+    ];
   }
 
   /** Where a file is to be made that is not there: its folder, and its name. @throws FileError */
@@ -82,10 +91,11 @@ export class SandboxView {
     const judge = this.#judge;
     if (name === "" || !folder.stats.isDirectory())
       throw new FileError("not-found", `"${path}" has no folder to be made in.`);
-    return { folder: { path: folder.path, access: "write", held: held(folder), judge }, path: real };
+    return { folder: { path: folder.path, access: "write", held: held(folder), judge, ...this.#git }, path: real };
   }
 
-  readonly #judge: Judge = (path, op) => {
+  readonly #judgeNames: Judge = (path, asked) => {
+    const op = asked === "folder" || asked === "mode" ? "write" : asked;
     if (this.#rules.judge(path, op) === undefined) return true;
     // Whoever writes a virtual environment's folder writes all that its Python runs: the names alone protect nothing there.
     const built = op === "write" && /\/(?:pyvenv\.cfg|(?:site|dist)-packages\/[^/]+\.pth)$/.test(path);

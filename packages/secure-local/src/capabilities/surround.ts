@@ -41,7 +41,7 @@ export async function surround(
   policy: Policy,
   { own, wall, owner, refused, secrets }: SurroundOptions,
 ): Promise<Surroundings> {
-  const { readOnlyPaths, homes, ...limits } = policy.sandbox;
+  const { readOnlyPaths, homes, git: _git, ...limits } = policy.sandbox;
   const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
   const kept = wall.name !== "none" && homes !== undefined && owner !== undefined;
   const home = kept ? [await keptHome(homes, owner)] : [];

@@ -214,6 +214,7 @@ export function sandbox(policy: SandboxPolicy): Value {
     file_mb: policy.fileMb,
     read_only_paths: policy.readOnlyPaths,
     homes: policy.homes,
+    git: policy.git,
   };
 }
 

@@ -531,6 +531,7 @@ export function readSandbox(root: Section, environment: Environment): SandboxPol
     fileMb: section.value("file_mb", FILE_MB)?.value ?? DEFAULT_SANDBOX.fileMb,
     readOnlyPaths: readPathList(section, "read_only_paths", environment),
     homes: readAnyPath(section, "homes", environment),
+    git: section.value("git", YES_NO)?.value ?? DEFAULT_SANDBOX.git,
   };
   section.finish();
   return sandbox;

@@ -367,6 +367,7 @@ export const DEFAULT_SANDBOX: SandboxPolicy = {
   fileMb: 64,
   readOnlyPaths: [],
   homes: undefined,
+  git: false,
 };
 
 // Describes the sections `network` and `filesystem`, which plugins and commands have as well.
@@ -423,6 +424,8 @@ export interface SandboxPolicy {
   readonly readOnlyPaths: readonly string[];
   /** `homes`: an absolute folder in which each command and plugin has a home of its own, kept from start to start; absent: homes vanish. */
   readonly homes: string | undefined;
+  /** `git`: whether programs may work with git in the folders they were granted, default false. */
+  readonly git: boolean;
 }
 
 /** What becomes of characters that people do not see. */

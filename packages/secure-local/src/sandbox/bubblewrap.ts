@@ -136,7 +136,9 @@ function environment({ env, egress, reach = [] }: WalledCommand): string[] {
   const certificates = egress === undefined ? {} : certificateEnvironment();
   const place = `127.0.0.1:${RELAY_PORT}`;
   const proxy = egress === undefined ? {} : { ...proxyEnvironment(place), ...socksEnvironment(place) };
-  return Object.entries({ ...BASE_ENVIRONMENT, ...home, ...certificates, ...env, ...proxy }).flatMap(
+  // Its hooks could not be copied: nobody makes any.
+  const git = reach.some(({ takeGitConfig }) => takeGitConfig) ? { GIT_TEMPLATE_DIR: "" } : {};
+  return Object.entries({ ...BASE_ENVIRONMENT, ...git, ...home, ...certificates, ...env, ...proxy }).flatMap(
     ([name, value]) => ["--setenv", name, value],
   );
 }

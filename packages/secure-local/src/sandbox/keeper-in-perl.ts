@@ -14,7 +14,7 @@ my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 020
 my ($RECEIVE, $SEND, $VALID, $HAND) = (0xc0502100, 0xc0182101, 0x40082102, 0x40182103);
 my ($NO_MAGIC, $CWD) = (2, -100);
 my ($EPERM, $ENOENT, $EACCES, $EEXIST, $ENOTDIR, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 13, 17, 20, 22, 40, 6);
-my ($LONGEST, $MOST_KNOWN, $MOST_LINKS) = (4096, 20000, 40);
+my ($LONGEST, $MOST_KNOWN, $MOST_LINKS) = (4096, 4000, 40);
 my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (0120000, 0040000, 0100000, 0010000, 0170000);
 my %name = reverse %call;
 my %known;
@@ -52,7 +52,7 @@ sub ask {
   sysread($gate, my $byte, 1) or exit 1;
   $said = ord($byte);
   # What may be changed depends on what lies around it, which changes.
-  return $said if $op eq 'm' || $op eq 'w';
+  return $said if $op =~ /[mwdhc]/;
   %known = () if keys %known >= $MOST_KNOWN;
   return $known{$asked} = $said;
 }
@@ -183,6 +183,8 @@ sub moved {
   return -(0 + $!) if $two < 0;
   return -$EINVAL if $flags & ~3;
   if (judged($was) || judged($is)) {
+    # Git's configuration is looked through, and put in place outside.
+    return -ask('c', $is) if $is =~ m{^(.*/\.git)/config$}s && $was eq "$1/config.lock" && judged($is);
     my @stat = lstat("/proc/self/fd/$one/$first") or return -$ENOENT;
     my @other = lstat("/proc/self/fd/$two/$second");
     for my $move ([$was, $is, $stat[2]], $flags & 2 && @other ? [$is, $was, $other[2]] : ()) {
@@ -210,20 +212,20 @@ sub linked {
 
 # A call with one path: what is done to the name in its folder.
 sub named {
-  my ($pid, $fd, $path, $do) = @_;
+  my ($pid, $fd, $path, $do, $op) = @_;
   my ($folder, $name, $real) = place($pid, base($pid, $fd, $path), $path);
   return -(0 + $!) if $folder < 0;
-  my $no = may('w', $real);
+  my $no = may($op // 'w', $real);
   return -$no if $no;
   return result($do->($folder, "$name", $real));
 }
 
 # A call with one path: what is done to the thing it leads to.
 sub found {
-  my ($pid, $fd, $path, $do, $flags) = @_;
+  my ($pid, $fd, $path, $do, $flags, $op) = @_;
   my $found = look(base($pid, $fd, $path), $path, $flags);
   return -(0 + $!) if $found < 0;
-  my $no = may('w', where($found));
+  my $no = may($op, where($found));
   return -$no if $no;
   return $do->("/proc/self/fd/$found");
 }
@@ -234,7 +236,7 @@ sub truncated {
     my $fd = held(syscall($call{openat}, $CWD, $_[0], 1 | $O_CLOEXEC | $O_NOCTTY | $O_NONBLOCK, 0));
     return -(0 + $!) if $fd < 0;
     return result(syscall($call{ftruncate}, $fd, $length));
-  }, 0);
+  }, 0, 'w');
 }
 
 sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
@@ -254,6 +256,14 @@ sub done {
   elsif ($call eq 'fchmodat') { $a[3] = 0 }
   elsif ($call eq 'fchmodat2') { $call = 'fchmodat' }
 
+  if ($call eq 'fchmod') {
+    my $open = "/proc/$pid/fd/" . ($a[0] & 0x7fffffff);
+    my $to = readlink($open) // return -9;
+    ioctl($listener, $VALID, pack('Q', $id)) or return undef;
+    my $no = may('h', $to);
+    return -$no if $no;
+    return chmod($a[1] & 01777, $open) ? 0 : -(0 + $!);
+  }
   my %texts = (truncate => [0], symlinkat => [0, 2], renameat2 => [1, 3], linkat => [1, 3]);
   my @path;
   for (@{$texts{$call} // [1]}) {
@@ -276,7 +286,7 @@ sub done {
   return truncated($pid, $one, $a[1]) if $call eq 'truncate';
   return named($pid, small($a[1]), $two, sub { syscall($call{symlinkat}, "$one", $_[0], $_[1]) }) if $call eq 'symlinkat';
   my $fd = small($a[0]);
-  return named($pid, $fd, $one, sub { syscall($call{mkdirat}, @_[0, 1], masked($pid, $a[2])) }) if $call eq 'mkdirat';
+  return named($pid, $fd, $one, sub { syscall($call{mkdirat}, @_[0, 1], masked($pid, $a[2])) }, 'd') if $call eq 'mkdirat';
   return named($pid, $fd, $one, sub { syscall($call{unlinkat}, @_[0, 1], $a[2] & 0x200) }) if $call eq 'unlinkat';
   if ($call eq 'mknodat') {
     my $kind = $a[2] & $KIND;
@@ -287,7 +297,7 @@ sub done {
     });
   }
   if ($call eq 'fchmodat') {
-    return found($pid, $fd, $one, sub { chmod($a[2] & 01777, $_[0]) ? 0 : -(0 + $!) }, $a[3] & 0x100 ? $O_NOFOLLOW : 0);
+    return found($pid, $fd, $one, sub { chmod($a[2] & 01777, $_[0]) ? 0 : -(0 + $!) }, $a[3] & 0x100 ? $O_NOFOLLOW : 0, 'h');
   }
   return -$EPERM;
 }

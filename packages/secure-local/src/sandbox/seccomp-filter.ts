@@ -287,6 +287,7 @@ const KEPT = {
   rmdir: [84, undefined],
   truncate: [76, 45],
   chmod: [90, undefined],
+  fchmod: [91, 52],
   fchmodat: [268, 53],
   fchmodat2: [452, 452],
 } satisfies Record<string, Numbers>;

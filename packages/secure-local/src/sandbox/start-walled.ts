@@ -48,7 +48,13 @@ function isPassedOn(fd: number): boolean {
 // Answers what the keeper of a sandbox's folders asks: whether something may be done to a path inside.
 
 /** What the keeper's asks begin with. */
-const OPS: Readonly<Record<string, Parameters<Judge>[1]>> = { r: "read", w: "write", l: "list" };
+const OPS: Readonly<Record<string, Parameters<Judge>[1]>> = {
+  r: "read",
+  w: "write",
+  d: "folder",
+  h: "mode",
+  l: "list",
+};
 /** A folder is moved with all that lies in it; one with more entries is copied by whoever moves it. */
 const MOST_MOVED = 10_000;
 /** No ask is longer: two paths of the longest kind. */
@@ -93,11 +99,21 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
     const [from, to] = [ask.subarray(1 + LENGTH, 1 + LENGTH + length), ask.subarray(1 + LENGTH + length)];
     return await mayMove(places, from.toString(), to.toString());
   }
+  if (kind === "c") return takeConfig(places, ask.toString("utf8", 1));
   const op = OPS[kind];
   const inside = ask.toString("utf8", 1);
   if (op === undefined) return EACCES;
-  if (op === "write" && placeOf(places, inside)?.access === "read") return EROFS;
+  if (op !== "read" && op !== "list" && placeOf(places, inside)?.access === "read") return EROFS;
   return may(places, inside, op) ? MAY : EACCES;
+}
+
+/** `inside` is the configuration of a repository: what lies beside it, locked, is to take its place. */
+function takeConfig(places: readonly Reach[], inside: string): number {
+  const place = placeOf(places, inside);
+  if (place?.access !== "write" || place.takeGitConfig === undefined || DELETED.test(inside)) return EACCES;
+  const lock = `${place.path}.lock`;
+  if (!place.judge(lock, "write")) return EACCES;
+  return place.takeGitConfig(place.path.slice(0, place.path.lastIndexOf("/"))) ? MAY : EACCES;
 }
 
 function may(places: readonly Reach[], inside: string, op: Parameters<Judge>[1]): boolean {
@@ -109,11 +125,10 @@ function may(places: readonly Reach[], inside: string, op: Parameters<Judge>[1])
 function placeOf(
   places: readonly Reach[],
   inside: string,
-): (Pick<Reach, "path" | "access"> & { readonly judge: Judge }) | undefined {
+): (Pick<Reach, "path" | "access" | "takeGitConfig"> & { readonly judge: Judge }) | undefined {
   const place = places.find((each) => inside === seenAt(each) || inside.startsWith(`${seenAt(each)}/`));
   if (place?.judge === undefined) return undefined;
-  const { access, judge } = place;
-  return { path: place.path + inside.slice(seenAt(place).length), access, judge };
+  return { ...place, path: place.path + inside.slice(seenAt(place).length), judge: place.judge };
 }
 
 function seenAt({ path, at = path }: Reach): string {

@@ -10,8 +10,8 @@ export interface Held {
   close(): void;
 }
 
-/** Whether the guard lets this be done to a path, absolute and free of links, in a folder that is seen inside. */
-export type Judge = (path: string, op: "read" | "write" | "list") => boolean;
+/** Whether the guard lets this be done to a path, absolute and free of links, in a folder that is seen inside; `folder` makes one, `mode` says who may use it. */
+export type Judge = (path: string, op: "read" | "write" | "list" | "folder" | "mode") => boolean;
 
 /** One file or folder of this machine that is seen inside. */
 export interface Reach {
@@ -25,6 +25,8 @@ export interface Reach {
   readonly held?: Held;
   /** Asked for each look-up in the folder; undefined: all that lies in it may be used as `access` says. */
   readonly judge?: Judge;
+  /** Takes what git wrote for the configuration of the repository in this folder; undefined: git is not worked with. */
+  readonly takeGitConfig?: (folder: string) => boolean;
 }
 
 /** A file made of bytes, read-only inside. */

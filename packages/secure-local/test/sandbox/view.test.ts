@@ -211,6 +211,70 @@ printf '#!/bin/sh\\necho ran' > s; chmod +x s; ./s; rm -r d x private final`;
   });
 });
 
+describe.skipIf(!hasWall())("git in a folder that may be written", () => {
+  const more = "sandbox: { git: true }";
+
+  test("is not there unless the policy says so", async () => {
+    await run("git init -q one; mkdir two; mkdir two/.git; mv two/.git .git; git clone -q . three");
+    expect(namesIn(data).filter((name) => /(?:^|\/)\.git(?:\/|$)/.test(name))).toEqual([]);
+  });
+
+  test("clones, commits and is configured where it says so", async () => {
+    const script = `set -e; git init -q one; cd one; git config user.name A; git config user.email a@b.c; echo x > f; git add f; git commit -qm first
+cd ..; git clone -q one two; cd two; git log --format=%s; git config remote.origin.url; git branch -q topic; git remote add other https://example.com/x.git; git remote`;
+    const { stdout, exitCode } = await run(script, { more });
+    expect([exitCode, stdout]).toEqual([0, `first\n${data}/one\norigin\nother\n`]);
+  });
+
+  test.each([
+    ["a program as the monitor", "git config core.fsmonitor 'touch ran'"],
+    ["hooks elsewhere", "git config core.hooksPath /tmp"],
+    ["a remote that is a program", "git remote add evil 'ext::sh -c id'"],
+    ["a filter", "git config filter.x.smudge id"],
+    ["an alias", "git config alias.st '!id'"],
+    ["an include", "git config include.path ../evil"],
+    ["another work tree", "git config core.worktree /tmp"],
+    [
+      "a line behind a header",
+      "printf '[core] fsmonitor = evil\\n' > .git/config.lock; mv .git/config.lock .git/config",
+    ],
+    [
+      "a line that goes on",
+      "printf '[user]\\n\\tname = a\\\\\\n[core]\\n\\tfsmonitor = evil\\n' > .git/config.lock; mv .git/config.lock .git/config",
+    ],
+    [
+      "a configuration that stays open",
+      "exec 5> .git/config.lock; printf '[user]\\n\\tname = a\\n' >&5; mv .git/config.lock .git/config; printf '[core]\\n\\tfsmonitor = evil\\n' >&5",
+    ],
+    [
+      "a configuration that is a link",
+      "echo '[core]' > evil; ln -s ../evil .git/config.lock; mv .git/config.lock .git/config; printf '[core]\\n\\tfsmonitor = evil\\n' > evil",
+    ],
+    [
+      "written straight",
+      "printf '[core]\\n\\tfsmonitor = evil\\n' >> .git/config; rm .git/config; ln -f evil .git/config",
+    ],
+    [
+      "a hook",
+      "mkdir .git/hooks; echo evil > .git/hooks/pre-commit; mkdir h; echo evil > h/pre-commit; mv h .git/hooks",
+    ],
+    ["a folder of git's elsewhere", "echo ../evil > .git/commondir; rm -rf .git; echo 'gitdir: evil' > .git"],
+    ["a submodule's", "mkdir -p .git/modules/x .git/worktrees/y; echo evil > .git/modules/x/config"],
+    [
+      "attributes and alternates",
+      "mkdir -p .git/info; echo evil > .git/info/attributes; echo evil > .git/objects/info/alternates",
+    ],
+  ])("gets nothing that it runs by itself: %s", async (_what, script) => {
+    await run("git init -q . && git config user.name before", { more });
+    await run(script, { more });
+    const texts = textsOf(join(data, ".git"));
+    expect(texts["config"]).toMatch(/name = (?:before|a)\n/);
+    expect(JSON.stringify(texts["config"])).not.toMatch(/evil|fsmonitor|hooksPath|ext::|filter|alias|include|worktree/);
+    const names = Object.keys(texts).filter((name) => !/^(?:HEAD|config|config\.lock|objects|refs)/.test(name));
+    expect([names, texts["objects/info/alternates"]]).toEqual([[], undefined]);
+  });
+});
+
 describe.skipIf(!hasWall())("a path among the arguments", () => {
   test("is handed over as it was found, not as it was written", async () => {
     mkdirSync(join(outside, "vendor"));
