@@ -3,7 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { place, SECRET } from "../support/place.mjs";
 import { selfRunning } from "../support/self-running.mjs";
 import { session, wasDenied, wasServed } from "../support/session.mjs";
@@ -29,6 +29,12 @@ export const defences = [
     file: rules,
     find: "return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });",
     replace: "return undefined;",
+  },
+  {
+    name: "what protected links lead to is protected",
+    file: rules,
+    find: "...underAliases(path, this.#former), ...underAliases(path, this.#links)]) {",
+    replace: "...underAliases(path, this.#former)]) {",
   },
   {
     name: "git's objects are known by their names",
@@ -109,6 +115,7 @@ const EVERYDAY = [
 export async function run(report, parts) {
   await everyName(report, parts);
   await whatAReaderTried(report, parts);
+  await links(report, parts);
   await programs(report, parts);
   await repositories(report, parts);
   await history(report, parts);
@@ -216,6 +223,51 @@ tools:
   }
   await close();
   at.remove();
+}
+
+/** Protected names that are links, as people keep their dotfiles in a folder of their own: what they lead to is run as well. */
+async function links(report, parts) {
+  report.kind("protected names that are links", { found: "attack" });
+  // A link in a folder of commands leads to what people work on, and is followed by name only.
+  for (const [index, name] of WRITTEN.filter((each) => !each.startsWith(".local/bin")).entries()) {
+    const parents = dirname(name) === "." ? [] : [dirname(name)];
+    for (const link of [name, ...parents]) {
+      const at = place();
+      const target = `kept/x${index}`;
+      const file = link === name ? target : `${target}/${name.split("/").at(-1)}`;
+      const to = join(at.inside, target);
+      mkdirSync(dirname(join(at.inside, link)), { recursive: true });
+      const kept = at.put(file, "old");
+      const other = place();
+      const { files: without, close: end } = await allowing(parts, other.inside);
+      const honest = await without.write(other.put(file, "old"), EVIL).then(
+        () => true,
+        () => false,
+      );
+      end();
+      other.remove();
+      symlinkSync(link.length % 2 === 0 ? to : relative(dirname(join(at.inside, link)), to), join(at.inside, link));
+      const { files, close } = await allowing(parts, at.inside);
+      await report.benign(`write ${target} to which nothing leads`, () => honest);
+      const isProtected = await files.write(join(at.inside, name), EVIL).then(
+        () => false,
+        () => true,
+      );
+      // A folder above the name may itself be nobody's business: then only the name is.
+      if (isProtected && (link === name || (await linkIsProtected(parts, files, join(at.inside, link)))))
+        for (const path of [kept, join(at.inside, "kept/./", file.slice("kept/".length))])
+          await report.attack(`write ${file}, to which ${link} leads`, () =>
+            denied(parts, () => files.write(path, EVIL)),
+          );
+      close();
+      at.remove();
+    }
+  }
+}
+
+async function linkIsProtected({ FileError }, files, link) {
+  const got = await files.write(link, EVIL).catch((error) => error);
+  return got instanceof FileError && got.code === "denied";
 }
 
 /** Each file, with the program that reads it: it does, and no tool writes it. */

@@ -363,8 +363,10 @@ async function keptCode(report) {
 
 /** What stands after `npx` in the recipes of the pages, up to what is this program's own. */
 function recipes() {
-  const found = PAGES.flatMap((page) => {
-    const text = readFileSync(new URL(`../../${page}`, import.meta.url), "utf8");
+  // A copy that a defence was taken out of has no docs.
+  const pages = PAGES.map((page) => new URL(`../../${page}`, import.meta.url)).filter((page) => existsSync(page));
+  const found = pages.flatMap((page) => {
+    const text = readFileSync(page, "utf8");
     const json = [...text.matchAll(/"command": "npx", "args": (\[[^\]]*\])/g)].map(([, args]) => JSON.parse(args));
     return [
       ...json,

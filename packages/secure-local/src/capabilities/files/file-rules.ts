@@ -303,9 +303,16 @@ export class FileRules {
 
   static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {
     const rules = new FileRules(policy, { aliases: await aliasesOf(policy.filesystem), own, byName: false });
-    const real = await Promise.all(rules.roots.map(realPrefix));
-    rules.#links = await protectedLinks([...new Set([...rules.roots, ...real])].slice(0, MOST_ROOTS));
+    await rules.#findLinks();
     return rules;
+  }
+
+  async #findLinks(): Promise<void> {
+    const real = await Promise.all(this.roots.map(realPrefix));
+    const found = await protectedLinks([...new Set([...this.roots, ...real])].slice(0, MOST_ROOTS));
+    if (found.length === this.#links.length && found.every((link, index) => isSame(link, this.#links[index]))) return;
+    this.#links = found;
+    this.#known.clear();
   }
 
   /**
@@ -315,7 +322,10 @@ export class FileRules {
    */
   async followLinks(): Promise<void> {
     const due = performance.now() - this.#othersChecked >= OTHERS_MS;
-    if (due) this.#othersChecked = performance.now();
+    if (due) {
+      this.#othersChecked = performance.now();
+      await this.#findLinks();
+    }
     const checked = this.#aliases.filter(({ written }) => due || this.shown.includes(written));
     if (checked.length === 0) return;
     const moved = (await Promise.all(checked.map(({ written }) => aliasOf(written)))).filter(
@@ -422,10 +432,20 @@ export class FileRules {
 /** Folders of the policy in which links are looked for; more than people have. */
 const MOST_ROOTS = 16;
 /** Entries looked at for links, in all: a home with its settings has some hundreds. */
-const MOST_LOOKED = 10_000;
+const MOST_LOOKED = 5_000;
 /** As deep as protected names begin: `Library/Application Support/Code/User/settings.json`. */
 const DEEPEST = 5;
-/** Sandboxes start one after the other under the same policy. */
+/** Levels looked at below a protected folder: `.ipython/profile_default/startup/x.py`. */
+const WITHIN = 2;
+/** Classes whose folders hold whole stores and installations: only what lies at their top is looked at. */
+const LARGE: ReadonlySet<string> = new Set([
+  GIT_STORE,
+  "version-managers",
+  "package-managers",
+  "browsers",
+  "histories",
+]);
+/** Files are used, and sandboxes start, one after the other under the same policy. */
 const LINKS_KEPT_MS = 5_000;
 let lastLinks: { readonly key: string; readonly since: number; readonly found: Promise<Alias[]> } | undefined;
 
@@ -457,13 +477,18 @@ async function linksIn(folders: readonly string[]): Promise<Alias[]> {
         const real = await realpath(at).catch(() => undefined);
         if (real !== undefined) found.push({ written: at, real: slashed(real) });
       } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || leadsOn(entry.name))) {
-        // What lies in a protected folder may be a link too, one below the other no further.
-        waiting.push({ path: at, depth: kept === undefined ? depth + 1 : DEEPEST });
+        // What lies in a protected folder may be a link too.
+        const least = kept === undefined ? 0 : LARGE.has(kept) ? DEEPEST : DEEPEST - WITHIN;
+        waiting.push({ path: at, depth: Math.max(depth + 1, least) });
       }
     }
     left -= entries.length;
   }
   return found;
+}
+
+function isSame(link: Alias, other: Alias | undefined): boolean {
+  return link.written === other?.written && link.real === other.real;
 }
 
 /** Whether protected names begin with this one. */
