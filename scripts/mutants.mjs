@@ -94,10 +94,16 @@ async function work(lane) {
       console.log(`SURVIVED ${place}: ${mutant.what}\n    - ${mutant.find}\n    + ${mutant.replace}`);
     }
   }
-  await lane.close();
+  lane.close();
 }
 
 const lanes = Array.from({ length: Number(values.lanes ?? 2) }, () => new Lane());
+// The copies and the processes that run tests in them go with this one.
+for (const signal of ["SIGINT", "SIGTERM"])
+  process.once(signal, () => {
+    for (const lane of lanes) lane.close();
+    process.exit(130);
+  });
 await Promise.all(lanes.map(work));
 const share = killed / Math.max(1, mutants.length - known);
 console.log(

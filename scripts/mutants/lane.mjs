@@ -83,7 +83,7 @@ export class Lane {
     return this.#reached.get(join(this.#compiled, file.replace(/\.ts$/, ".mjs"))) ?? [];
   }
 
-  async close() {
+  close() {
     this.#end();
     this.#copy.remove();
   }

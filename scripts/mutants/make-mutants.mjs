@@ -49,6 +49,14 @@ function walk(node, parent, visit) {
     if (key !== "parent" && key !== "typeAnnotation") walk(value, node, visit);
 }
 
+/** One more or less of a size in bytes or a time in milliseconds is no fault that anybody could notice. */
+const LARGEST_BOUNDARY = 64;
+
+function isBoundary(node, parent) {
+  if (node.type !== "Literal" || typeof node.value !== "number" || parent?.type === "TSLiteralType") return false;
+  return node.value <= LARGEST_BOUNDARY && !(parent?.type === "BinaryExpression" && parent.operator === "*");
+}
+
 const CONDITIONED = new Set(["IfStatement", "WhileStatement", "ConditionalExpression"]);
 
 function mutate(node, parent, { text, change }) {
@@ -69,7 +77,7 @@ function mutate(node, parent, { text, change }) {
       change({ start: node.left.end, end: node.right.start }, operator, `${node.operator} as ${flipped}`);
     }
   }
-  if (node.type === "Literal" && typeof node.value === "number" && parent?.type !== "TSLiteralType") {
+  if (isBoundary(node, parent)) {
     change(node, `(${node.raw} + 1)`, "a number one more");
     if (node.value > 0) change(node, `(${node.raw} - 1)`, "a number one less");
   }
