@@ -45,7 +45,8 @@ function chosen(list) {
   if (!quick) return wanted;
   let state = seed + 1;
   const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
-  const drawn = wanted.filter(({ allowed, skip }) => allowed?.start === undefined && skip === undefined);
+  const major = Number(process.versions.node.split(".", 1)[0]);
+  const drawn = wanted.filter(({ allowed, node = 0 }) => allowed?.start === undefined && node <= major);
   const ordered = drawn.map((entry) => [random(), entry]).toSorted(([a], [b]) => a - b);
   return ordered.slice(0, Number(options.quick)).map(([, entry]) => entry);
 }

