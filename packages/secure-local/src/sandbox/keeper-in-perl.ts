@@ -13,12 +13,14 @@ export const PERL_KEEPER: string = String.raw`
 my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
 my ($RECEIVE, $SEND, $VALID, $HAND) = (0xc0502100, 0xc0182101, 0x40082102, 0x40182103);
 my ($NO_MAGIC, $CWD) = (2, -100);
-my ($EPERM, $ENOENT, $EACCES, $EEXIST, $ENOTDIR, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 13, 17, 20, 22, 40, 6);
+my ($EPERM, $ENOENT, $EBADF, $EACCES, $EEXIST, $ENOTDIR, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 9, 13, 17, 20, 22, 40, 6);
 my ($LONGEST, $MOST_KNOWN, $MOST_LINKS) = (4096, 4000, 40);
 my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (0120000, 0040000, 0100000, 0010000, 0170000);
 my %name = reverse %call;
 my %known;
 my @held;
+my %judged_mounts;
+my ($EMPTY_PATH, $MOUNT_ID) = (0x1000, 0x1000);
 
 sub held { my ($fd) = @_; push @held, $fd if $fd >= 0; return $fd }
 
@@ -27,7 +29,25 @@ sub let_go { syscall($call{close}, $_) for splice @held }
 sub look {
   my ($base, $path, $flags) = @_;
   my $how = pack('Q3', $flags | $O_PATH | $O_CLOEXEC, 0, $NO_MAGIC);
-  return held(syscall($call{openat2}, $base, "$path", $how, 24));
+  return seen(syscall($call{openat2}, $base, "$path", $how, 24));
+}
+
+# What a link of /proc leads to.
+sub followed { return seen(syscall($call{openat}, $CWD, $_[0], $O_PATH | $O_CLOEXEC, 0)) }
+
+# What was moved out of its judged folder outside is lost: its path here says nothing of where it is.
+sub seen {
+  my $fd = held($_[0]);
+  return $fd if $fd < 0 || judged(where($fd)) || !$judged_mounts{mount_of($fd)};
+  $! = $EACCES;
+  return -1;
+}
+
+sub mount_of {
+  my ($fd) = @_;
+  my $stat = "\0" x 256;
+  return '' if syscall($call{statx}, $fd, my $itself = '', $EMPTY_PATH, $MOUNT_ID, $stat) != 0;
+  return unpack('x144 Q', $stat);
 }
 
 sub where { return readlink("/proc/self/fd/$_[0]") // '' }
@@ -131,12 +151,13 @@ sub opened {
   if ($found >= 0) {
     my $real = where($found);
     my $kind = kind($found);
+    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
+    # A link that was not to be followed, one of /proc as well: what it leads to was not judged.
+    return -$ELOOP if $kind == $LINK;
     # Of what the keeper is, nothing; of what the program is, the same name.
     if ((my $other = own($pid, $real)) ne $real) {
       return reopen($id, $other, $flags, 0, $flags);
     }
-    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
-    return -$ELOOP if $kind == $LINK;
     if (judged($real)) {
       # It was removed or replaced meanwhile: the kernel no longer says where it was.
       return -$ENOENT if $real =~ / \(deleted\)$/;
@@ -151,11 +172,14 @@ sub opened {
   return -(0 + $!) if $folder < 0;
   my ($in) = $real =~ m{^(.*)/[^/]*$}s;
   if ($in =~ m{^/proc/\d+(?:/task/\d+)?/fd$} && $name =~ /^\d+$/ || $in =~ m{^/proc/\d+(?:/task/\d+)?$} && $name eq 'exe') {
-    my $to = readlink($real) // return -$ENOENT;
-    my $no = may($op, $to);
-    return -$no if $no;
     return -$ELOOP if $flags & $O_NOFOLLOW;
-    return reopen($id, $real, $flags, $to =~ /^pipe:/ ? $PIPE : 0, $flags);
+    # By handle: another thread can put another file in its place.
+    my $to = followed($real);
+    return -(0 + $!) if $to < 0;
+    return -$ELOOP if kind($to) == $LINK;
+    my $no = may($op, where($to));
+    return -$no if $no;
+    return reopen($id, "/proc/self/fd/$to", $flags, kind($to), $flags);
   }
   my $to = readlink("/proc/self/fd/$folder/$name");
   if (defined $to) {
@@ -257,12 +281,12 @@ sub done {
   elsif ($call eq 'fchmodat2') { $call = 'fchmodat' }
 
   if ($call eq 'fchmod') {
-    my $open = "/proc/$pid/fd/" . ($a[0] & 0x7fffffff);
-    my $to = readlink($open) // return -9;
+    my $open = followed("/proc/$pid/fd/" . ($a[0] & 0x7fffffff));
+    return -($! == $ENOENT ? $EBADF : 0 + $!) if $open < 0;
     ioctl($listener, $VALID, pack('Q', $id)) or return undef;
-    my $no = may('h', $to);
+    my $no = may('h', where($open));
     return -$no if $no;
-    return chmod($a[1] & 01777, $open) ? 0 : -(0 + $!);
+    return chmod($a[1] & 01777, "/proc/self/fd/$open") ? 0 : -(0 + $!);
   }
   my %texts = (truncate => [0], symlinkat => [0, 2], renameat2 => [1, 3], linkat => [1, 3]);
   my @path;
@@ -305,6 +329,11 @@ sub done {
 sub answer { ioctl($listener, $SEND, pack('Q q l L', @_, 0)) }
 
 umask(0);
+for my $place (@places) {
+  my $fd = syscall($call{openat}, $CWD, "$place", $O_PATH | $O_CLOEXEC, 0);
+  $judged_mounts{mount_of($fd)} = 1 if $fd >= 0;
+  syscall($call{close}, $fd) if $fd >= 0;
+}
 my $over = syscall($call{pidfd_open}, $program, 0);
 my ($watched, $waiting) = ('', fileno($listener));
 vec($watched, $_, 1) = 1 for $waiting, $over;

@@ -295,6 +295,7 @@ const KEPT = {
 /** What the first program of a sandbox needs for itself beyond them. */
 const OWN = {
   openat2: [437, 437],
+  statx: [332, 291],
   close: [3, 57],
   ftruncate: [77, 46],
   pidfd_open: [434, 434],

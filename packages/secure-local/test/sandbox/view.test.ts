@@ -72,6 +72,37 @@ ${more}`,
   return await (args.length > 0 ? running("cat", args) : running("bash", ["-c", script]));
 }
 
+/** A shell behind the wall that runs one line for each line it is asked, in a folder it may use. */
+async function reader(
+  each: string,
+): Promise<{ readonly ask: (line: string) => Promise<string>; end: () => Promise<void> }> {
+  const policy = await parsePolicy(`version: "1.0"\nfilesystem: { allowed_paths: ["${data}/**"] }`, {
+    file: "/nowhere/p.yaml",
+    environment: {},
+  });
+  const wall = await findWall({ mode: "required" });
+  const { reach } = await surround(policy, { own: await ownFiles(policy, []), wall });
+  const script = `echo ready; while read -r line; do { ${each}; } 2>&1; echo .; done`;
+  const child = startWalled(
+    wall,
+    { executable: "/bin/bash", args: ["-c", script], workingDirectory: data, reach, limits: LIMITS },
+    ["pipe", "pipe", "inherit"],
+  );
+  const ask = async (line: string): Promise<string> => {
+    let text = "";
+    child.stdin?.write(`${line}\n`);
+    while (!text.endsWith(".\n")) text += String((await once(child.stdout!, "data"))[0]);
+    return text;
+  };
+  const end = async (): Promise<void> => {
+    const ended = once(child, "exit");
+    endWalled(wall, child);
+    await ended;
+  };
+  await once(child.stdout!, "data");
+  return { ask, end };
+}
+
 function textsOf(folder: string): Record<string, string> {
   const files = namesIn(folder).filter((name) => lstatSync(join(folder, name)).isFile());
   return Object.fromEntries(files.map((name) => [name, readFileSync(join(folder, name), "utf8")]));
@@ -143,25 +174,7 @@ describe.skipIf(!hasWall())("in a folder that may be written", () => {
   });
 
   test("what is read stays covered when it is saved anew outside, and when it comes later", async () => {
-    const policy = await parsePolicy(`version: "1.0"\nfilesystem: { readable_paths: ["${data}/**"] }`, {
-      file: "/nowhere/p.yaml",
-      environment: {},
-    });
-    const wall = await findWall({ mode: "required" });
-    const { reach } = await surround(policy, { own: await ownFiles(policy, []), wall });
-    const script = `echo ready; while read -r name; do cat "$name" 2>&1; echo .; done`;
-    const child = startWalled(
-      wall,
-      { executable: "/bin/bash", args: ["-c", script], workingDirectory: data, reach, limits: LIMITS },
-      ["pipe", "pipe", "inherit"],
-    );
-    const ask = async (name: string): Promise<string> => {
-      let text = "";
-      child.stdin?.write(`${name}\n`);
-      while (!text.endsWith(".\n")) text += String((await once(child.stdout!, "data"))[0]);
-      return text;
-    };
-    await once(child.stdout!, "data");
+    const { ask, end } = await reader('cat "$line"');
     expect(await ask(".env")).toContain("Permission denied");
     writeFileSync(join(data, "new"), "TOKEN=second-secret\n");
     renameSync(join(data, "new"), join(data, ".env"));
@@ -170,9 +183,37 @@ describe.skipIf(!hasWall())("in a folder that may be written", () => {
     for (const name of [".env", "later/.ssh/id", "/proc/self/cwd/.env"])
       expect(await ask(name)).not.toContain("second-secret");
     expect(await ask("notes.txt")).toBe("notes\n.\n");
-    const ended = once(child, "exit");
-    endWalled(wall, child);
-    await ended;
+    await end();
+  });
+
+  test("what moved out of the folder while a program stood in it, or held it, is not used there any more", async () => {
+    mkdirSync(join(data, "sub/deeper"), { recursive: true });
+    writeFileSync(join(data, "sub/plain"), "plain text");
+    const { ask, end } = await reader('eval "$line"');
+    await ask("cd sub; exec 7< .");
+    expect(await ask("cat plain")).toContain("plain text");
+    const use = "cat plain .env ./deeper/../plain /proc/self/fd/7/plain; echo x > made; mkdir m; mv plain p; ls";
+    renameSync(join(data, "sub"), join(outside, "sub"));
+    writeFileSync(join(outside, "sub/.env"), "second-secret");
+    expect(await ask(use)).not.toMatch(/second-secret|plain text/);
+    expect(readdirSync(join(outside, "sub")).sort()).toEqual([".env", "deeper", "plain"]);
+    renameSync(join(outside, "sub"), join(data, "elsewhere"));
+    expect(await ask(use)).toContain("plain text");
+    await end();
+  });
+
+  test("a handle that stands for a protected file and cannot be read does not become one that can", async () => {
+    const script = `for file in .env .vscode/tasks.json; do perl -MFcntl -e '
+      my ($file, $PATH) = (shift, 010000000);
+      sysopen($handle[$_], $file, $PATH) for 0 .. 7;
+      for my $n (3 .. 10) { for my $at ("/proc/self/fd/$n", "/dev/fd/$n", "/proc/$$/task/$$/fd/$n") {
+        for my $how (O_RDONLY, O_WRONLY) { for my $link (0, O_NOFOLLOW) {
+          next unless sysopen(my $opened, $at, $how | $link); print "opened\\n", <$opened>; syswrite($opened, "evil") } } } }
+      print "tried\\n"' $file; done; exec 5< notes.txt; cat /dev/fd/5 - <&5`;
+    const { stdout } = await run(script);
+    const texts = textsOf(data);
+    for (const name of PROTECTED) expect([name, texts[name]]).toEqual([name, FILES[name]]);
+    expect(stdout.replace(/(?:opened\n\{\})+/g, "")).toBe("tried\ntried\nnotes\nnotes\n");
   });
 
   test("there are no sockets and no pipes of others, with a network as without", async () => {
