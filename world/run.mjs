@@ -164,7 +164,7 @@ function summary(row) {
   return {
     ...kept,
     sandbox: sandbox === undefined || sandbox === "ok" ? sandbox : "no",
-    ways: row.cells?.map(({ way, ok }) => `${way}: ${ok ? "ok" : "no"}`),
+    ways: row.cells?.map(({ way, ok }) => `${way}: ${ok ? "ok" : "no"}`).join("; "),
   };
 }
 
@@ -234,9 +234,10 @@ console.log(
   `${count("ok")} ok, ${count("miss")} missed, ${count("nobody")} start with nobody, ${count("skipped")} skipped`,
 );
 if (whole || options.write) {
-  const names = new Set(now.map(({ name }) => name));
-  const kept = whole ? now : [...last.filter(({ name }) => !names.has(name)), ...now];
-  writeFileSync(LAST, `[\n${kept.map((row) => `  ${JSON.stringify(row)}`).join(",\n")}\n]\n`);
+  const fresh = new Map(now.map((row) => [row.name, row]));
+  const known = new Set(last.map(({ name }) => name));
+  const kept = [...last.map((row) => fresh.get(row.name) ?? row), ...now.filter(({ name }) => !known.has(name))];
+  writeFileSync(LAST, `${JSON.stringify(whole ? now : kept, null, 2)}\n`);
 }
 if (!quick) {
   const list = await ratios(served);
