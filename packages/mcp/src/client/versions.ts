@@ -3,6 +3,29 @@ import { LocalError } from "../jsonrpc/errors.js";
 import { revision as revisionOf, REVISIONS } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 
+/** A revision of the protocol, for programs that examine other people's servers. */
+export interface KnownRevision {
+  /** Its name, as in `protocolVersion`. */
+  readonly date: string;
+  /** Whether it begins with `initialize`, or says everything in each request. */
+  readonly era: "handshake" | "stateless";
+  /** A server has to take JSON-RPC batches. */
+  readonly batches: boolean;
+  /** Over HTTP each request after the first says its revision in `MCP-Protocol-Version`. */
+  readonly versionHeader: boolean;
+  /** Code of the error for a resource that is not there. */
+  readonly resourceNotFound: number;
+}
+
+/** The revisions this library speaks, newest first. */
+export const KNOWN_REVISIONS: readonly KnownRevision[] = REVISIONS.map(({ date, era, rules }) => ({
+  date,
+  era,
+  batches: rules.batches,
+  versionHeader: rules.versionHeader,
+  resourceNotFound: rules.resourceNotFound,
+}));
+
 /** The revisions a client may speak, newest first. */
 export class Versions {
   readonly allowed: readonly Revision[];

@@ -1,6 +1,7 @@
 // The public surface of the client on Node: beside what `/client` gives, it starts commands and keeps connections.
 export { Client } from "../client/client.js";
 export { ConnectError } from "../client/established.js";
+export { KNOWN_REVISIONS } from "../client/versions.js";
 export { LocalError } from "../jsonrpc/errors.js";
 export { RpcError } from "../jsonrpc/errors.js";
 export type { CloseTimeouts } from "../node/child-tree.js";

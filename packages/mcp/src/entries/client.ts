@@ -14,7 +14,13 @@ export { type CachedResult, type CacheOptions, MemoryResults, type ResultStore }
 export type { Subscription, Watched } from "../client/subscriptions.js";
 export type { TaskHandle } from "../client/tasks.js";
 export type { TaskOptions } from "../client/tasks.js";
-export { MemoryVerdicts, type Verdict, type VerdictStore } from "../client/versions.js";
+export {
+  KNOWN_REVISIONS,
+  type KnownRevision,
+  MemoryVerdicts,
+  type Verdict,
+  type VerdictStore,
+} from "../client/versions.js";
 export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/transport.js";
 export type { Agreement, ArrivalInfo, Link, LinkSink, Outgoing } from "../jsonrpc/transport.js";
 export { LocalError } from "../jsonrpc/errors.js";

@@ -247,6 +247,7 @@ export const SURFACE: Record<string, readonly string[]> = {
   "./client": [
     "Client",
     "ConnectError",
+    "KNOWN_REVISIONS",
     "LocalError",
     "McpErrorCode",
     "MemoryResults",
@@ -289,6 +290,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type HttpRequest",
     "type HttpRequester",
     "type Implementation",
+    "type KnownRevision",
     "type Link",
     "type LinkSink",
     "type Listing",
@@ -330,6 +332,7 @@ export const SURFACE: Record<string, readonly string[]> = {
   "./client/node": [
     "Client",
     "ConnectError",
+    "KNOWN_REVISIONS",
     "LocalError",
     "RpcError",
     "childLink",

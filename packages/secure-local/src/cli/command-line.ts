@@ -41,8 +41,10 @@ export interface CommandLine {
   readonly env: readonly string[];
   /** For `serve`: origins of web pages that may call. */
   readonly origins: readonly string[];
-  /** For `replay`: in the recorded order only. */
+  /** For `replay`: in the recorded order only. For `doctor`: whatever is found fails it. */
   readonly strict: boolean;
+  /** For `doctor`: checks that are left out. */
+  readonly ignore: readonly string[];
   /** For `record`: what becomes of a recording that is there already. */
   readonly append: boolean;
   readonly force: boolean;
@@ -82,7 +84,7 @@ type Value =
   | "maxMessageMb"
   | "maxMembers"
   | "saveImages";
-type List = "headers" | "env" | "origins";
+type List = "headers" | "env" | "origins" | "ignore";
 type Key = Switch | Value | List;
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map([
@@ -123,6 +125,7 @@ const LISTS: ReadonlyMap<string, List> = new Map([
   ["--header", "headers"],
   ["--env", "env"],
   ["--origin", "origins"],
+  ["--ignore", "ignore"],
 ]);
 /** What stands after an option, where it is not the name of a file. */
 const WANTED: ReadonlyMap<string, string> = new Map([
@@ -140,6 +143,7 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--save-images", "the name of a folder, as in --save-images shots"],
   ["--header", "a header, as in --header 'X-Key: abc'"],
   ["--env", "a variable, as in --env KEY=value"],
+  ["--ignore", "the name of a check, as in --ignore batch"],
 ]);
 /** Options that only `serve` has. */
 const SERVE_ONLY: readonly Key[] = ["host", "port", "socket", "rate", "origins", "noAuth", "sse", "quiet"];
@@ -162,6 +166,7 @@ const TARGET_ONLY: readonly Key[] = [
   "maxMessageMb",
   "maxMembers",
   "saveImages",
+  "ignore",
 ];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
@@ -187,7 +192,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   const words: string[] = [];
   const values: Record<Value, string | undefined> = { ...NO_VALUES };
   const switches: Record<Switch, boolean> = { ...NO_SWITCHES };
-  const lists: Record<List, string[]> = { headers: [], env: [], origins: [] };
+  const lists: Record<List, string[]> = { headers: [], env: [], origins: [], ignore: [] };
   const rest = [...argv];
   let after: string[] | undefined;
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {

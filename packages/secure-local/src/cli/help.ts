@@ -29,7 +29,7 @@ Any other server: TARGET is a URL, the name of a server in a configuration file,
   mcp-secure-local call TARGET NAME [ARGUMENTS] calls a tool; asks first when it may destroy something
   mcp-secure-local read TARGET URI              reads a resource
   mcp-secure-local prompt TARGET NAME [ARGUMENTS]
-  mcp-secure-local doctor TARGET                what is wrong with it, and what to do; fails when something is
+  mcp-secure-local doctor TARGET                what is wrong with it, and what to do; fails when it breaks clients
   mcp-secure-local bridge URL                   a server for a client that starts programs only: the one at that URL
   mcp-secure-local bridge -- COMMAND …          serves a program on stdio over HTTP; --shared: one for all sessions
   mcp-secure-local record FILE TARGET           a server for a client: the target, with all that is said in FILE
@@ -54,7 +54,8 @@ Options
   --env K=V       a variable of the command; --header 'N: v', --token T or --token-file F: sent to the URL
   --max-message-mb N, --max-members N: take longer messages of a server; --save-images DIR: of call's answer
   --url URL       record, replay: the target
-  --strict        replay: in the recorded order only
+  --strict        replay: in the recorded order only; doctor: fail for whatever is found
+  --ignore CHECK  doctor: leave a check out (several times)
   --append        record: add to the recording that is there; --force: replace it
   --revision DATE the only revision to speak
   --timeout N     seconds a server may take to answer

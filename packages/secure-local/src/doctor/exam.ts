@@ -1,5 +1,5 @@
 // One examination of a server: the conversations it takes, each opened when a check first wants it.
-import type { Link } from "@secure-local/mcp/client";
+import type { HttpAuthorizer, Link } from "@secure-local/mcp/client";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { type Message, RawConversation } from "./raw-conversation.js";
 import { envelope, HANDSHAKE, resultOf, Session, STATELESS } from "./session.js";
@@ -11,6 +11,8 @@ export interface ExamOptions {
   /** Where HTTP is spoken, and what is sent with each request. */
   readonly url?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Gives the headers of tokens that are kept for the URL. */
+  readonly authorizer?: HttpAuthorizer | undefined;
   /** Milliseconds a server may take for an answer. Default 5,000. */
   readonly answerMs?: number | undefined;
   /** Milliseconds it may take for the first one, installation included. Default 60,000. */
@@ -27,6 +29,7 @@ export class Exam {
   readonly kind: ExamOptions["kind"];
   readonly url: string | undefined;
   readonly extraHeaders: Readonly<Record<string, string>>;
+  readonly authorizer: HttpAuthorizer | undefined;
   readonly answerMs: number;
   readonly conversations: RawConversation[] = [];
   /** Milliseconds from the start to the first answer. */
@@ -44,6 +47,7 @@ export class Exam {
     this.kind = options.kind;
     this.url = options.url;
     this.extraHeaders = options.headers ?? {};
+    this.authorizer = options.authorizer;
     this.answerMs = options.answerMs ?? 5_000;
   }
 
@@ -124,7 +128,17 @@ function handshakeSession(raw: RawConversation, answer: Message | undefined): Se
 
 // What one check is, and what it can come to.
 
-export type Verdict = "ok" | "warn" | "fail" | "skipped";
+/** How grave a finding is: for clients in use today, by the words of the specification alone, or neither. */
+export type Tier = "breaks clients" | "breaks the letter" | "note";
+
+/** `fail`, `warn` and `note` are of the three tiers, in order; `unchecked` is our own limit. */
+export type Verdict = "ok" | "fail" | "warn" | "note" | "unchecked" | "skipped";
+
+export const TIERS: Readonly<Record<"fail" | "warn" | "note", Tier>> = {
+  fail: "breaks clients",
+  warn: "breaks the letter",
+  note: "note",
+};
 
 export interface Outcome {
   readonly verdict: Verdict;
@@ -140,6 +154,10 @@ export interface Check {
   readonly id: string;
   /** What a healthy server does. */
   readonly title: string;
+  /** The gravest that can come of it. */
+  readonly tier: Tier;
+  /** Where the rule stands. */
+  readonly page: string;
   /** Number of the MUST in the list of easily missed ones, where it is among them. */
   readonly must?: number;
   readonly needs?: readonly Need[];
@@ -158,15 +176,29 @@ export function warn(detail: string): Outcome {
   return { verdict: "warn", detail };
 }
 
+export function note(detail: string): Outcome {
+  return { verdict: "note", detail };
+}
+
+/** It could not be found out, for a reason of ours. */
+export function unchecked(why: string): Outcome {
+  return { verdict: "unchecked", detail: `not checked: ${why}` };
+}
+
 export function skipped(detail: string): Outcome {
   return { verdict: "skipped", detail };
 }
 
 /** OK without faults; else the first ones, joined. */
-export function unless(faults: readonly string[], verdict: "warn" | "fail" = "fail"): Outcome {
+export function unless(faults: readonly string[], verdict: "note" | "warn" | "fail" = "fail"): Outcome {
   if (faults.length === 0) return OK;
   const more = faults.length > SHOWN ? ` and ${faults.length - SHOWN} more` : "";
   return { verdict, detail: `${faults.slice(0, SHOWN).join("; ")}${more}` };
+}
+
+/** The page of the specification, of the newest revision that begins with `initialize` unless another is named. */
+export function specification(page: string, revision: string = HANDSHAKE): string {
+  return `https://modelcontextprotocol.io/specification/${revision}/${page}`;
 }
 
 /** Faults of one kind told before the rest is counted. */

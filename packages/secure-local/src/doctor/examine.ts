@@ -5,16 +5,19 @@ import {
   type Check,
   Exam,
   type ExamOptions,
-  fail,
   type Need,
   OK,
   type Outcome,
   shown,
   skipped,
+  specification,
+  type Tier,
+  TIERS,
+  unchecked,
   unless,
   type Verdict,
 } from "./exam.js";
-import type { ListName } from "./session.js";
+import { type ListName, STATELESS } from "./session.js";
 import { HTTP_CHECKS } from "./checks/http.js";
 import { HANDSHAKE_CHECKS, LAUNCH_CHECKS } from "./checks/launch.js";
 import { MESSAGE_CHECKS, ROUGH_CHECKS } from "./checks/messages.js";
@@ -30,6 +33,8 @@ const DESCRIPTION_CHECKS: readonly Check[] = [
   {
     id: "descriptions",
     title: "describes what it offers without orders to the model, hidden characters or names that mislead",
+    tier: "breaks clients",
+    page: specification("server/tools#security-considerations"),
     needs: ["session"],
     advice:
       "Do not use the server before you know why the words are there: mcp-secure-local inspect TARGET shows them with their places.",
@@ -52,7 +57,7 @@ async function inspected(exam: Exam): Promise<Outcome> {
   });
   const hard = findings.filter(({ tier }) => tier === "hard");
   if (hard.length > 0) return unless(hard.map(findingText), "fail");
-  return findings.length === 0 ? OK : unless(findings.map(findingText), "warn");
+  return findings.length === 0 ? OK : unless(findings.map(findingText), "note");
 }
 
 function findingText({ id, kind, item, at, excerpt }: DescriptionFinding): string {
@@ -81,7 +86,11 @@ export interface ExamineFinding extends Outcome {
   readonly id: string;
   readonly title: string;
   readonly must?: number;
-  /** What to do; for warnings and failures. */
+  /** How grave it is; for failures, warnings and notes. */
+  readonly tier?: Tier;
+  /** Where the rule stands. */
+  readonly page: string;
+  /** What to do; where there is a tier. */
   readonly advice?: string;
 }
 
@@ -94,14 +103,25 @@ export interface Diagnosis {
   readonly counts: Readonly<Record<Verdict, number>>;
 }
 
+export interface ExamineOptions extends ExamOptions {
+  /** Checks that are left out, by their names. */
+  readonly ignore?: readonly string[];
+  /** Told of each check before it is run: which it is, and of how many. */
+  readonly onCheck?: (id: string, at: number, all: number) => void;
+  readonly onFinding?: (finding: ExamineFinding) => void;
+}
+
 /** Rejects with the link's error when the server cannot be reached, or speaks no revision at all. */
-export async function examine(options: ExamOptions, onFinding?: (finding: ExamineFinding) => void): Promise<Diagnosis> {
+export async function examine(options: ExamineOptions): Promise<Diagnosis> {
+  const { ignore = [], onCheck, onFinding } = options;
   const exam = new Exam(options);
   try {
     await exam.begin();
     const findings: ExamineFinding[] = [];
-    for (const check of CHECKS) {
-      const finding = findingOf(check, await outcomeOf(check, exam));
+    for (const [at, check] of CHECKS.entries()) {
+      onCheck?.(check.id, at, CHECKS.length);
+      const ignored = ignore.includes(check.id);
+      const finding = findingOf(check, ignored ? skipped("it is ignored") : await outcomeOf(check, exam));
       findings.push(finding);
       onFinding?.(finding);
     }
@@ -119,7 +139,8 @@ async function outcomeOf(check: Check, exam: Exam): Promise<Outcome> {
   try {
     return await check.run(exam);
   } catch (error) {
-    return fail(`it could not be found out: ${(error as Error).message}`);
+    // What a server can do wrong is judged by its answers; whatever else happens is ours.
+    return unchecked((error as Error).message);
   }
 }
 
@@ -135,7 +156,7 @@ function isThere(need: Need, exam: Exam): boolean {
 const REASONS: Readonly<Record<Need, string>> = {
   session: "there is no session",
   handshake: "it does not speak the revisions that begin with initialize",
-  stateless: "it does not speak 2026-07-28",
+  stateless: `it does not speak ${STATELESS}`,
   stdio: "it is not reached over stdio",
   http: "it is not reached over Streamable HTTP",
   tools: "tools is not declared",
@@ -143,13 +164,14 @@ const REASONS: Readonly<Record<Need, string>> = {
   prompts: "prompts is not declared",
 };
 
-function findingOf({ id, title, must, advice }: Check, { verdict, detail }: Outcome): ExamineFinding {
-  const helps = verdict === "warn" || verdict === "fail";
-  return { id, title, ...(must === undefined ? {} : { must }), verdict, detail, ...(helps ? { advice } : {}) };
+function findingOf({ id, title, must, page, advice }: Check, { verdict, detail }: Outcome): ExamineFinding {
+  const judged = verdict === "fail" || verdict === "warn" || verdict === "note";
+  const rule = must === undefined ? {} : { must };
+  return { id, title, ...rule, verdict, detail, ...(judged ? { tier: TIERS[verdict], advice } : {}), page };
 }
 
 function counted(findings: readonly ExamineFinding[]): Record<Verdict, number> {
-  const counts: Record<Verdict, number> = { ok: 0, warn: 0, fail: 0, skipped: 0 };
+  const counts: Record<Verdict, number> = { ok: 0, fail: 0, warn: 0, note: 0, unchecked: 0, skipped: 0 };
   for (const { verdict } of findings) counts[verdict] += 1;
   return counts;
 }

@@ -1,6 +1,6 @@
 // A conversation with a server over a bare link: says what a client never would, and hears what a client overlooks.
 import type { Link, LinkSink, Outgoing } from "@secure-local/mcp/client";
-import type { LocalError } from "@secure-local/mcp/client/node";
+import { LocalError } from "@secure-local/mcp/client/node";
 
 export type Message = Readonly<Record<string, unknown>>;
 
@@ -17,6 +17,8 @@ export interface AskOptions {
   readonly timeoutMs?: number;
 }
 
+/** How links say that a message was longer than the limit. */
+const OVER_LIMIT = /longer than \d+ bytes/;
 /** Texts kept: a server that sends more is judged by what it sent first. */
 const MOST_HEARD = 5_000;
 const MOST_NOISE = 50;
@@ -26,6 +28,8 @@ export class RawConversation {
   readonly heard: Heard[] = [];
   readonly noise: string[] = [];
   readonly unreadable: string[] = [];
+  /** Messages that were longer than we take, in words; none of them is a fault of the server's. */
+  readonly overLimit: string[] = [];
   /** Ids of our requests, in order. */
   readonly asked: (string | number)[] = [];
   readonly losses: Map<string | number, LocalError> = new Map();
@@ -47,11 +51,16 @@ export class RawConversation {
     return this;
   }
 
-  /** The answer, whole; undefined when none came in time. */
-  ask(method: string, params?: object, options: AskOptions = {}): Promise<Message | undefined> {
+  /** The answer, whole; undefined when none came in time. Rejects with LIMIT when one came that was longer than we take. */
+  async ask(method: string, params?: object, options: AskOptions = {}): Promise<Message | undefined> {
     const id = options.id ?? ++this.#ids;
     const message = { jsonrpc: "2.0", id, method, ...(params === undefined ? {} : { params }) };
-    return this.send(JSON.stringify(message), { ...options, id, method });
+    const before = this.overLimit.length;
+    const answer = await this.send(JSON.stringify(message), { ...options, id, method });
+    const limit = this.overLimit[before];
+    // Whose limit it was: what was to be found out stays unknown, and is no fault of the server's.
+    if (answer === undefined && limit !== undefined) throw new LocalError("LIMIT", limit);
+    return answer;
   }
 
   /** Sends any text; waits for the answer to `id` when there is one. */
@@ -99,9 +108,16 @@ export class RawConversation {
   #sink(): LinkSink {
     return {
       receive: (text) => this.#receive(text),
-      unreadable: (error) => this.#keep(this.unreadable, error.message),
+      unreadable: (error) => {
+        if (!OVER_LIMIT.test(error.message)) return this.#keep(this.unreadable, error.message);
+        this.#keep(this.overLimit, error.message);
+        // It was the answer, where one alone is waited for.
+        const [only, ...others] = this.#waiting.values();
+        if (others.length === 0) only?.(undefined);
+      },
       lost: (id, error) => {
         this.losses.set(id, error);
+        if (error.code === "LIMIT") this.#keep(this.overLimit, error.message);
         this.#waiting.get(id)?.(undefined);
       },
       noise: (line) => this.#keep(this.noise, line),
@@ -116,9 +132,22 @@ export class RawConversation {
     const parsed = parse(text);
     for (const message of Array.isArray(parsed) ? (parsed as unknown[]) : [parsed]) {
       const object = isMessage(message) ? message : undefined;
+      if (this.#isNoise(object)) {
+        this.#keep(this.noise, object === undefined ? text : JSON.stringify(object));
+        continue;
+      }
       if (this.heard.length < MOST_HEARD) this.heard.push({ text, message: object });
       if (object !== undefined) this.#take(object);
     }
+  }
+
+  /** Standard output takes whatever is printed; JSON that is no message was printed by a logger. */
+  #isNoise(message: Message | undefined): boolean {
+    if (this.link.kind !== "stdio" && this.link.kind !== "memory") return false;
+    if (message === undefined) return true;
+    if ("jsonrpc" in message) return false;
+    const answers = isMessage(message["result"]) || isMessage(message["error"]);
+    return !(answers && this.asked.includes(message["id"] as string));
   }
 
   #take(message: Message): void {

@@ -1,4 +1,6 @@
 // A conversation that is under way, in one era: asks as a client of that era does, and reads lists.
+import type { KnownRevision } from "@secure-local/mcp/client";
+import { KNOWN_REVISIONS } from "@secure-local/mcp/client/node";
 import { headerValue } from "../remote/text-link.js";
 import type { Message, AskOptions } from "./raw-conversation.js";
 import { isMessage, type RawConversation } from "./raw-conversation.js";
@@ -15,10 +17,22 @@ export interface ReadList {
   readonly failed: Message | undefined;
   /** No answer came. */
   readonly silent: boolean;
+  /** There are more pages than are read. */
+  readonly more: boolean;
 }
 
-export const STATELESS = "2026-07-28";
-export const HANDSHAKE = "2025-11-25";
+const HANDSHAKES = KNOWN_REVISIONS.filter(({ era }) => era === "handshake");
+/** The newest revision of each era, and the oldest one; newest first in the table. */
+export const STATELESS: string = (KNOWN_REVISIONS.find(({ era }) => era === "stateless") as KnownRevision).date;
+export const HANDSHAKE: string = (HANDSHAKES[0] as KnownRevision).date;
+export const OLDEST: string = (HANDSHAKES.at(-1) as KnownRevision).date;
+/** The last revision that has batches. */
+export const BATCHES: string = (KNOWN_REVISIONS.find(({ batches }) => batches) as KnownRevision).date;
+
+/** What is different in a revision; undefined for one that we do not know. */
+export function knownRevision(date: unknown): KnownRevision | undefined {
+  return KNOWN_REVISIONS.find((known) => known.date === date);
+}
 
 const MIO = "io.modelcontextprotocol/";
 const METHODS: Readonly<Record<ListName, string>> = {
@@ -93,19 +107,22 @@ export class Session {
     const cursors: string[] = [];
     const pages: Message[] = [];
     let cursor: string | undefined;
-    while (pages.length < MOST_PAGES) {
+    let more = true;
+    while (pages.length < MOST_PAGES && more) {
       const answer = await this.ask(method, cursor === undefined ? {} : { cursor });
       const page = resultOf(answer);
-      if (page === undefined) return { items, cursors, pages, failed: answer, silent: answer === undefined };
+      if (page === undefined)
+        return { items, cursors, pages, failed: answer, silent: answer === undefined, more: false };
       pages.push(page);
       const entries: unknown = page[name];
       if (Array.isArray(entries)) items.push(...entries.filter(isMessage));
       const next = page["nextCursor"];
-      if (typeof next !== "string" || cursors.includes(next)) break;
-      cursors.push(next);
-      cursor = next;
+      more = typeof next === "string" && !cursors.includes(next);
+      if (!more) break;
+      cursors.push(next as string);
+      cursor = next as string;
     }
-    return { items, cursors, pages, failed: undefined, silent: false };
+    return { items, cursors, pages, failed: undefined, silent: false, more };
   }
 }
 

@@ -1,5 +1,5 @@
 // Makes links to a target, for those who speak without a client.
-import type { Link } from "@secure-local/mcp/client";
+import type { HttpAuthorizer, Link } from "@secure-local/mcp/client";
 import { childLink, nodeRequester, sseLink, streamableHttpLink } from "@secure-local/mcp/client/node";
 import { openClient } from "./open-client.js";
 import { personAuthorizer, type Person } from "./person-authorizer.js";
@@ -10,6 +10,8 @@ export interface TargetWay {
   readonly kind: "stdio" | "http" | "sse";
   /** A new link for each call. */
   readonly link: () => Link;
+  /** What the links of a URL are authorized by, beside the headers they are given. */
+  readonly authorizer?: HttpAuthorizer | undefined;
 }
 
 export interface WayOptions {
@@ -40,6 +42,7 @@ export async function wayTo(target: Target, options: WayOptions): Promise<Target
   const make = kind === "sse" ? sseLink : streamableHttpLink;
   return {
     kind,
+    authorizer,
     link: () =>
       make({
         url,

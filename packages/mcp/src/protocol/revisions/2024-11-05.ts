@@ -93,6 +93,7 @@ export const REVISION_2024_11_05: Revision = {
     batches: true,
     polling: false,
     unreadableId: "null",
+    versionHeader: false,
     resourceNotFound: McpErrorCode.ResourceNotFound,
     urlElicitationRequired: false,
     statelessErrors: false,

@@ -22,5 +22,5 @@ export const REVISION_2025_06_18: Revision = extendRevision(REVISION_2025_03_26,
   },
   content: ["resource_link"],
   elicitation: { form: true },
-  rules: { batches: false, structuredContent: "object", completionContext: true },
+  rules: { batches: false, versionHeader: true, structuredContent: "object", completionContext: true },
 });

@@ -93,6 +93,7 @@ export const REVISION_2026_07_28: Revision = {
     batches: false,
     polling: false,
     unreadableId: "absent",
+    versionHeader: true,
     resourceNotFound: -32602,
     urlElicitationRequired: false,
     statelessErrors: true,

@@ -54,6 +54,8 @@ export interface RevisionRules {
   readonly polling: boolean;
   /** What stands for the id in the answer to a message whose id cannot be read. */
   readonly unreadableId: "null" | "absent";
+  /** Over HTTP each request after the first says its revision in MCP-Protocol-Version. */
+  readonly versionHeader: boolean;
   readonly resourceNotFound: number;
   /** -32042 exists. */
   readonly urlElicitationRequired: boolean;

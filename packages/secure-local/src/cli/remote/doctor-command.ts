@@ -1,48 +1,108 @@
 // `mcp-secure-local doctor TARGET`: says what is wrong with a server, and what to do about it.
-import { type ExamOptions, shown } from "../../doctor/exam.js";
-import { type Diagnosis, examine, type ExamineFinding as Finding } from "../../doctor/examine.js";
+import { shown, TIERS } from "../../doctor/exam.js";
+import {
+  CHECKS,
+  type Diagnosis,
+  examine,
+  type ExamineFinding as Finding,
+  type ExamineOptions,
+} from "../../doctor/examine.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Target, targetText } from "../../remote/target.js";
 import { wayTo } from "../../remote/target-link.js";
-import { type CommandLine, UsageError } from "../command-line.js";
+import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
-import { reportingFailures } from "./failure.js";
+import { inOptions, reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
-import { person, timeoutMs, tokenOf } from "./with-client.js";
+import { limitsOf, person, timeoutMs, tokenOf } from "./with-client.js";
 
 export function doctorCommand(line: CommandLine): Promise<number> {
   return reportingFailures(line.json, async () => {
+    const ignore = ignoredChecks(line);
     const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
     if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
-    const answerMs = timeoutMs(line);
-    const options = { ...(await examOptions(target, line, answerMs)), answerMs };
-    const diagnosis = await examine(options, line.json ? undefined : (finding) => tell(finding));
-    if (line.json) printJson({ target: targetText(target), ...diagnosis });
-    else print(summary(diagnosis));
-    return diagnosis.counts.fail > 0 ? ExitCode.Failed : ExitCode.Ok;
+    const progress = new Progress();
+    try {
+      progress.show("starting");
+      const diagnosis = await examine({
+        ...(await examOptions(target, line)),
+        ignore,
+        onCheck: (id, at, all) => progress.show(`${at + 1}/${all} ${id}`),
+        ...(line.json ? {} : { onFinding: (finding) => tell(finding, progress) }),
+      });
+      progress.clear();
+      if (line.json) printJson({ target: targetText(target), ...diagnosis });
+      else print(summary(diagnosis));
+      return failed(diagnosis, line) ? ExitCode.Failed : ExitCode.Ok;
+    } finally {
+      progress.clear();
+    }
   });
 }
 
-async function examOptions(target: Target, line: CommandLine, timeoutMs?: number): Promise<ExamOptions> {
-  const token = tokenOf(line);
-  const { kind, link } = await wayTo(target, { token, person: person(), timeoutMs });
-  if (target.kind === "command") return { kind, link };
-  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return { kind, url: target.url, headers: { ...target.headers, ...authorization }, link };
+/** What breaks clients fails the server; with `--strict` whatever is found does. A limit of ours never does. */
+function failed({ counts: { fail, warn, note } }: Diagnosis, { strict }: CommandLine): boolean {
+  return fail > 0 || (strict && warn + note > 0);
 }
 
+function ignoredChecks({ ignore }: CommandLine): readonly string[] {
+  const names = CHECKS.map(({ id }) => id);
+  const unknown = ignore.find((name) => !names.includes(name));
+  if (unknown === undefined) return ignore;
+  const words = unknown.toLowerCase().split(/[^a-z]+/);
+  const alike = names
+    .filter((name) => words.some((word) => word.length > 2 && name.includes(word)))
+    .slice(0, MOST_ALIKE);
+  const [one = ""] = alike;
+  const near = alike.length > 1 ? `; near it are ${alike.join(", ")}` : nearest(unknown, [one, ...names]);
+  throw new UsageError(`--ignore: there is no check "${unknown}"${near || "; doctor --json TARGET lists them"}`);
+}
+
+/** Names of checks that are told in place of one that does not exist. */
+const MOST_ALIKE = 6;
+
+async function examOptions(target: Target, line: CommandLine): Promise<ExamineOptions> {
+  const token = tokenOf(line);
+  const answerMs = timeoutMs(line);
+  const way = await wayTo(target, { token, person: person(), timeoutMs: answerMs, ...limitsOf(line) });
+  if (target.kind === "command") return { ...way, answerMs };
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return { ...way, answerMs, url: target.url, headers: { ...target.headers, ...authorization } };
+}
+
+/** One line on standard error that says how far it is, where a terminal shows it. */
+class Progress {
+  readonly #stream = process.stderr;
+  readonly #seen = process.stderr.isTTY && process.env["TERM"] !== "dumb";
+
+  show(text: string): void {
+    if (this.#seen) this.#stream.write(`\r\u001b[K${styled("dim", text, "stderr")}`);
+  }
+
+  clear(): void {
+    if (this.#seen) this.#stream.write("\r\u001b[K");
+  }
+}
+
+const COLOURS = { fail: "red", warn: "yellow", note: "cyan" } as const;
+
 /** Only what needs attention is shown: the rest is counted. */
-function tell({ verdict, id, title, must, detail, advice = "" }: Finding): void {
+function tell({ verdict, id, title, must, detail, page, advice = "" }: Finding, progress: Progress): void {
   if (verdict === "ok" || verdict === "skipped") return;
-  const word = verdict === "fail" ? styled("red", "fail") : styled("yellow", "warn");
+  progress.clear();
   const rule = must === undefined ? "" : ` (M${String(must).padStart(2, "0")})`;
-  print(`${word}  ${styled("bold", id)}${rule}  A healthy server ${title}.`);
-  print(`      ${cleanLine(detail)}\n      ${styled("dim", advice)}`);
+  const what = `${styled("bold", id)}${rule}  A healthy server ${title}.`;
+  if (verdict === "unchecked")
+    return print(`${styled("dim", verdict)}  ${what}\n      ${cleanLine(inOptions(detail))}`);
+  print(`${styled(COLOURS[verdict], TIERS[verdict])}  ${what}`);
+  print(`      ${cleanLine(detail)}\n      ${styled("dim", advice)}\n      ${styled("dim", page)}`);
 }
 
 function summary({ server, revisions, startMs, counts }: Diagnosis): string {
-  const { ok, warn, fail, skipped } = counts;
+  const { ok, fail, warn, note, unchecked, skipped } = counts;
   const name = cleanLine(`${shown(server.name ?? "the server")} ${shown(server.version ?? "")}`.trim());
-  const verdict = fail > 0 ? styled("red", "needs work") : styled("green", warn > 0 ? "works" : "is well");
-  return `${styled("bold", name)} ${verdict}: ${ok} ok, ${warn} warn, ${fail} fail, ${skipped} skipped; speaks ${revisions.join(" and ")}, first answer after ${startMs} ms`;
+  const verdict = fail > 0 ? styled("red", "breaks clients") : styled("green", warn > 0 ? "works" : "is well");
+  const found = `${fail} break clients, ${warn} break the letter, ${note} notes`;
+  const rest = `${ok} ok, ${skipped} skipped, ${unchecked} not checked`;
+  return `${styled("bold", name)} ${verdict}: ${found}, ${rest}; speaks ${revisions.join(" and ")}, first answer after ${startMs} ms`;
 }

@@ -1,30 +1,35 @@
 // Checks of resources, templates and subscriptions.
 import { Server } from "@secure-local/mcp/server";
-import { type Check, fail, OK, type Outcome, shown, skipped, unless, warn } from "../exam.js";
+import { type Check, fail, note, OK, type Outcome, shown, skipped, specification, unless, warn } from "../exam.js";
 import { isMessage, type Message } from "../raw-conversation.js";
-import { answerText, codeOf, resultOf, type Session } from "../session.js";
+import { answerText, codeOf, HANDSHAKE, knownRevision, resultOf, type Session, STATELESS } from "../session.js";
 import { served } from "./tools.js";
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const ABSENT = "doctor-absent://there/is/none";
 const METHOD_NOT_FOUND = -32601;
+const NOT_FOUND = -32002;
 
 export const RESOURCE_CHECKS: readonly Check[] = [
   {
     id: "resources-undeclared",
     title: "serves no resources it does not declare",
+    tier: "breaks the letter",
+    page: specification("server/resources#capabilities"),
     must: 39,
     needs: ["session"],
     advice: "Declare the capability resources, or answer resources/list with -32601.",
     async run({ session }) {
       if ("resources" in session.capabilities) return OK;
       const answer = await session.ask("resources/list");
-      return resultOf(answer) === undefined ? OK : fail("resources/list is served, but resources is not declared");
+      return resultOf(answer) === undefined ? OK : warn("resources/list is served, but resources is not declared");
     },
   },
   {
     id: "resources-list",
     title: "lists the resources it declares",
+    tier: "breaks clients",
+    page: specification("server/resources#listing-resources"),
     must: 39,
     needs: ["resources"],
     advice: "Answer resources/list with { resources: [...] }.",
@@ -33,24 +38,31 @@ export const RESOURCE_CHECKS: readonly Check[] = [
   {
     id: "resource-uris",
     title: "gives each resource one absolute URI and a name",
+    tier: "breaks clients",
+    page: specification("server/resources#resource"),
     must: 51,
     needs: ["resources"],
     advice: "Use URIs with a scheme, each once; name is required.",
     async run({ session }) {
       const { items } = await session.list("resources");
       const uris = items.map(({ uri }) => uri);
+      const unread = items.filter(({ uri, name }) => typeof uri !== "string" || typeof name !== "string");
+      if (unread.length > 0) return unless(unread.map(({ uri }) => `${shown(uri)} has no uri or no name that is text`));
       return unless(
         items.flatMap(({ uri, name }, at) => {
-          if (typeof uri !== "string" || !URL.canParse(uri)) return [`${shown(uri)} is no absolute URI`];
-          if (uris.indexOf(uri) !== at) return [`${uri} is there more than once`];
-          return typeof name === "string" && name !== "" ? [] : [`${uri} has no name`];
+          if (!URL.canParse(uri as string)) return [`${shown(uri)} is no absolute URI`];
+          if (uris.indexOf(uri) !== at) return [`${shown(uri)} is there more than once`];
+          return name === "" ? [`${shown(uri)} has no name`] : [];
         }),
+        "warn",
       );
     },
   },
   {
     id: "resource-read",
     title: "reads a resource it lists",
+    tier: "breaks clients",
+    page: specification("server/resources#reading-resources"),
     must: 51,
     needs: ["resources"],
     advice: "Answer resources/read with contents: each has uri and either text or blob (base64).",
@@ -59,28 +71,34 @@ export const RESOURCE_CHECKS: readonly Check[] = [
   {
     id: "resource-unknown",
     title: "answers an unknown resource with an error",
+    tier: "breaks the letter",
+    page: specification("server/resources#error-handling"),
     must: 51,
     needs: ["resources"],
-    advice: "Answer with -32002 up to 2025-11-25 and -32602 from 2026-07-28 on, never with empty contents.",
-    run: ({ session }) => unknownResource(session, session.era === "stateless" ? -32602 : -32002),
+    advice: `Answer with -32002 up to ${HANDSHAKE} and -32602 from ${STATELESS} on, never with empty contents.`,
+    run: ({ session }) => unknownResource(session, knownRevision(session.revision)?.resourceNotFound ?? NOT_FOUND),
   },
   {
     id: "resource-templates",
     title: "lists templates that can be expanded",
+    tier: "breaks clients",
+    page: specification("server/resources#resource-templates"),
     needs: ["resources"],
     advice: "Answer resources/templates/list, with [] if there are none; write templates by RFC 6570.",
     async run({ session }) {
       const { items, failed, silent } = await session.list("resourceTemplates");
       if (silent) return fail("resources/templates/list was never answered");
-      if (codeOf(failed) === METHOD_NOT_FOUND) return warn("resources/templates/list is not served");
+      if (codeOf(failed) === METHOD_NOT_FOUND) return note("resources/templates/list is not served");
       return failed === undefined
-        ? unless(items.flatMap(templateFaults))
-        : fail(`it was answered with ${answerText(failed)}`);
+        ? unless(items.flatMap(templateFaults), "warn")
+        : warn(`it was answered with ${answerText(failed)}`);
     },
   },
   {
     id: "resource-subscribe",
     title: "serves the subscriptions it declares",
+    tier: "breaks the letter",
+    page: specification("server/resources#subscriptions"),
     must: 39,
     needs: ["handshake", "resources"],
     advice: "Implement resources/subscribe and unsubscribe, or do not declare subscribe.",
@@ -91,10 +109,10 @@ export const RESOURCE_CHECKS: readonly Check[] = [
       if (typeof uri !== "string") return skipped("there is no resource to subscribe to");
       const answer = await session.ask("resources/subscribe", { uri });
       if (resultOf(answer) === undefined)
-        return declared ? fail(`subscribe was answered with ${answerText(answer)}`) : OK;
+        return declared ? warn(`subscribe was answered with ${answerText(answer)}`) : OK;
       const undone = await session.ask("resources/unsubscribe", { uri });
-      if (!declared) return warn("subscriptions are served, but not declared");
-      return resultOf(undone) === undefined ? fail(`unsubscribe was answered with ${answerText(undone)}`) : OK;
+      if (!declared) return note("subscriptions are served, but not declared");
+      return resultOf(undone) === undefined ? warn(`unsubscribe was answered with ${answerText(undone)}`) : OK;
     },
   },
 ];
@@ -105,8 +123,8 @@ async function readFirst(session: Session): Promise<Outcome> {
   if (uri === undefined) return skipped("there is no resource to read");
   const answer = await session.ask("resources/read", { uri });
   const contents = resultOf(answer)?.["contents"];
-  if (!Array.isArray(contents)) return warn(`reading ${shown(uri)} was answered with ${answerText(answer)}`);
-  if (contents.length === 0) return fail(`reading ${shown(uri)} gave empty contents`);
+  if (!Array.isArray(contents)) return note(`reading ${shown(uri)} was answered with ${answerText(answer)}`);
+  if (contents.length === 0) return warn(`reading ${shown(uri)} gave empty contents`);
   return unless(contents.flatMap((each: unknown) => contentFaults(each).map((fault) => `${shown(uri)} ${fault}`)));
 }
 
@@ -122,8 +140,8 @@ async function unknownResource(session: Session, expected: number): Promise<Outc
   const answer = await session.ask("resources/read", { uri: ABSENT });
   const code = codeOf(answer);
   if (code === expected) return OK;
-  if (code === undefined) return fail(`reading ${ABSENT} was answered with ${answerText(answer)}`);
-  return warn(`reading ${ABSENT} was answered with error ${code}, not ${expected}`);
+  if (code === undefined) return warn(`reading ${ABSENT} was answered with ${answerText(answer)}`);
+  return note(`reading ${ABSENT} was answered with error ${code}, not ${expected}`);
 }
 
 function templateFaults({ uriTemplate, name }: Message): string[] {

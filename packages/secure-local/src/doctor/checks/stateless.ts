@@ -1,5 +1,5 @@
 // Checks of the stateless era: discovery, envelopes, errors and caching hints.
-import { type Check, fail, OK, type Outcome, shown, unless, warn } from "../exam.js";
+import { type Check, fail, note, OK, type Outcome, shown, specification, unless, warn } from "../exam.js";
 import { isMessage } from "../raw-conversation.js";
 import { answerText, codeOf, envelope, type Session, STATELESS } from "../session.js";
 
@@ -11,18 +11,22 @@ export const STATELESS_CHECKS: readonly Check[] = [
   {
     id: "discover",
     title: "names the revisions it speaks when asked by server/discover",
+    tier: "breaks clients",
+    page: specification("basic/versioning", STATELESS),
     must: 12,
     needs: ["stateless"],
     advice: "Answer with supportedVersions, capabilities and who the server is.",
     run({ stateless }) {
       const versions = (stateless as Session).opening["supportedVersions"];
       if (!Array.isArray(versions) || versions.length === 0) return fail("the answer has no supportedVersions");
-      return versions.includes(STATELESS) ? OK : fail(`it serves ${STATELESS}, but does not list it`);
+      return versions.includes(STATELESS) ? OK : warn(`it serves ${STATELESS}, but does not list it`);
     },
   },
   {
     id: "discover-cache",
     title: "says how long its lists may be kept",
+    tier: "breaks the letter",
+    page: specification("schema", STATELESS),
     must: 48,
     needs: ["stateless"],
     advice: "Add ttlMs (0 or more) and cacheScope (public or private) to server/discover and to every list.",
@@ -36,24 +40,28 @@ export const STATELESS_CHECKS: readonly Check[] = [
         if (new Set(pages.map((page) => page["cacheScope"])).size > 1)
           faults.push(`${name} changes cacheScope between pages`);
       }
-      return unless([...new Set(faults)]);
+      return unless([...new Set(faults)], "warn");
     },
   },
   {
     id: "result-type",
     title: "says of every result what it is",
+    tier: "breaks the letter",
+    page: specification("basic", STATELESS),
     must: 2,
     needs: ["stateless"],
     advice: 'Add "resultType": "complete" to results.',
     run({ stateless }) {
       const results = (stateless as Session).raw.heard.map(({ message }) => message?.["result"]).filter(isMessage);
       const bare = results.filter(({ resultType }) => typeof resultType !== "string").length;
-      return bare === 0 ? OK : fail(`${bare} of ${results.length} results have no resultType`);
+      return bare === 0 ? OK : warn(`${bare} of ${results.length} results have no resultType`);
     },
   },
   {
     id: "envelope-version",
     title: "refuses a request that does not say its revision",
+    tier: "breaks the letter",
+    page: specification("basic/versioning", STATELESS),
     must: 1,
     needs: ["stateless"],
     advice: "Answer with error -32602; never fall back to what an earlier request said.",
@@ -62,6 +70,8 @@ export const STATELESS_CHECKS: readonly Check[] = [
   {
     id: "envelope-capabilities",
     title: "refuses a request that does not say the client's capabilities",
+    tier: "breaks the letter",
+    page: specification("basic", STATELESS),
     must: 1,
     needs: ["stateless"],
     advice: "Answer with error -32602; never fall back to what an earlier request said.",
@@ -70,6 +80,8 @@ export const STATELESS_CHECKS: readonly Check[] = [
   {
     id: "version-refused",
     title: "refuses an unknown revision with -32022 and says which ones it speaks",
+    tier: "breaks the letter",
+    page: specification("basic/versioning", STATELESS),
     must: 11,
     needs: ["stateless"],
     advice: "Answer with error -32022 and data { supported, requested }.",
@@ -78,25 +90,29 @@ export const STATELESS_CHECKS: readonly Check[] = [
       const meta = { ...envelope(), [VERSION]: "1999-12-31" };
       const headers = { ...session.headers("server/discover"), "mcp-protocol-version": "1999-12-31" };
       const answer = await session.raw.ask("server/discover", { _meta: meta }, { headers });
-      if (codeOf(answer) !== -32022) return fail(`1999-12-31 was answered with ${answerText(answer)}`);
+      if (codeOf(answer) !== -32022) return warn(`1999-12-31 was answered with ${answerText(answer)}`);
       const error = answer?.["error"];
       const data = isMessage(error) ? error["data"] : undefined;
-      return isMessage(data) && Array.isArray(data["supported"]) ? OK : fail("the error has no data.supported");
+      return isMessage(data) && Array.isArray(data["supported"]) ? OK : warn("the error has no data.supported");
     },
   },
   {
     id: "legacy-ping",
     title: "knows which methods the stateless era does not have",
+    tier: "note",
+    page: specification("changelog", STATELESS),
     needs: ["stateless"],
-    advice: "Answer logging/setLevel and resources/subscribe with -32601 where the envelope says 2026-07-28.",
+    advice: `Answer logging/setLevel and resources/subscribe with -32601 where the envelope says ${STATELESS}.`,
     async run({ stateless }) {
       const answer = await (stateless as Session).ask("logging/setLevel", { level: "info" });
-      return codeOf(answer) === -32601 ? OK : warn(`logging/setLevel was answered with ${answerText(answer)}`);
+      return codeOf(answer) === -32601 ? OK : note(`logging/setLevel was answered with ${answerText(answer)}`);
     },
   },
   {
     id: "resource-code",
     title: "never sends the error codes that the stateless era has given up",
+    tier: "breaks the letter",
+    page: specification("schema", STATELESS),
     must: 3,
     needs: ["stateless"],
     advice: "Answer an unknown resource with -32602; -32002 and -32042 belong to older revisions.",
@@ -107,19 +123,21 @@ export const STATELESS_CHECKS: readonly Check[] = [
       const codes = session.raw.heard
         .map(({ message }) => codeOf(message))
         .filter((code) => code === -32002 || code === -32042);
-      return codes.length === 0 ? OK : fail(`error ${codes[0]} was sent`);
+      return codes.length === 0 ? OK : warn(`error ${codes[0]} was sent`);
     },
   },
   {
     id: "no-requests",
     title: "sends no requests of its own",
+    tier: "breaks the letter",
+    page: specification("basic/patterns/mrtr", STATELESS),
     must: 14,
     needs: ["stateless"],
     advice: "Ask by an input_required result; requests of the server do not exist in this era.",
     run({ stateless }) {
       const { heard } = (stateless as Session).raw;
       const asked = heard.find(({ message }) => message?.["method"] !== undefined && message["id"] !== undefined);
-      return asked === undefined ? OK : fail(`it sent the request ${shown(asked.message?.["method"])}`);
+      return asked === undefined ? OK : warn(`it sent the request ${shown(asked.message?.["method"])}`);
     },
   },
 ];
@@ -139,6 +157,6 @@ async function without(session: Session, key: string): Promise<Outcome> {
     { _meta: meta },
     { headers: session.headers("server/discover") },
   );
-  if (codeOf(answer) === undefined) return fail(`a request without ${key} was answered with ${answerText(answer)}`);
+  if (codeOf(answer) === undefined) return warn(`a request without ${key} was answered with ${answerText(answer)}`);
   return codeOf(answer) === -32602 ? OK : warn(`a request without ${key} was answered with ${answerText(answer)}`);
 }

@@ -1,5 +1,5 @@
 // Checks of everything that was heard in all conversations; they come last.
-import { type Check, type Exam, fail, OK, shown, unless } from "../exam.js";
+import { type Check, type Exam, OK, type Outcome, shown, specification, unchecked, unless, warn } from "../exam.js";
 import { type Heard, isMessage, type Message } from "../raw-conversation.js";
 
 // Finds a member that an object in a JSON text names twice, which parsers pass over in silence.
@@ -34,6 +34,8 @@ export const WIRE_CHECKS: readonly Check[] = [
   {
     id: "stdout-noise",
     title: "writes nothing but messages to standard output",
+    tier: "breaks clients",
+    page: specification("basic/transports#stdio"),
     must: 16,
     needs: ["stdio"],
     advice: "Log to standard error: console.error, logging.StreamHandler(sys.stderr). Redirect what libraries print.",
@@ -43,21 +45,34 @@ export const WIRE_CHECKS: readonly Check[] = [
   {
     id: "readable",
     title: "writes messages that can be read",
+    tier: "breaks clients",
+    page: specification("basic/transports#stdio"),
     must: 16,
     needs: ["session"],
     advice: "One message is one line of UTF-8, of a length clients take.",
-    run: ({ conversations }) => unless(firsts(conversations.flatMap(({ unreadable }) => unreadable))),
+    run({ conversations }) {
+      const faults = firsts(conversations.flatMap(({ unreadable }) => unreadable));
+      const [limit] = conversations.flatMap(({ overLimit }) => overLimit);
+      return faults.length === 0 && limit !== undefined ? unchecked(limit) : unless(faults);
+    },
   },
   {
     id: "message-shape",
     title: 'sends messages with "jsonrpc": "2.0" and either a result or an error',
+    tier: "breaks clients",
+    page: specification("basic#messages"),
     needs: ["session"],
     advice: "A response has id and exactly one of result and error; a result is an object.",
-    run: (exam) => unless(firsts(messages(exam).flatMap(shapeFaults))),
+    run(exam) {
+      const faults = firsts(messages(exam).flatMap(shapeFaults));
+      return faults.length > 0 ? unless(faults) : unless(firsts(messages(exam).flatMap(resultFaults)), "warn");
+    },
   },
   {
     id: "error-shape",
     title: "sends errors with an integer code and a message",
+    tier: "breaks clients",
+    page: specification("basic#responses"),
     needs: ["session"],
     advice: "error is { code: integer, message: text }.",
     run: (exam) => unless(firsts(messages(exam).flatMap(errorFaults))),
@@ -65,14 +80,19 @@ export const WIRE_CHECKS: readonly Check[] = [
   {
     id: "answers-asked",
     title: "answers only what it was asked, once, under the same id",
+    tier: "breaks the letter",
+    page: specification("basic#responses"),
     must: 10,
     needs: ["session"],
     advice: "Echo the id as it came, its type included, and send one response for each request.",
-    run: ({ conversations }) => unless(firsts(conversations.flatMap(({ heard, asked }) => strayFaults(heard, asked)))),
+    run: ({ conversations }) =>
+      unless(firsts(conversations.flatMap(({ heard, asked }) => strayFaults(heard, asked))), "warn"),
   },
   {
     id: "duplicate-members",
     title: "names each member of an object once",
+    tier: "breaks the letter",
+    page: specification("basic#messages"),
     needs: ["session"],
     advice: "Let a JSON library write messages: which of two equal members counts is anybody's guess.",
     run: ({ conversations }) =>
@@ -82,11 +102,14 @@ export const WIRE_CHECKS: readonly Check[] = [
             heard.map(({ text }) => duplicateMember(text)).filter((name) => name !== undefined),
           ),
         ).map((name) => `"${name}" is there twice`),
+        "warn",
       ),
   },
   {
     id: "requests-without-capability",
     title: "asks the client for nothing it did not offer",
+    tier: "breaks the letter",
+    page: specification("basic/lifecycle#operation"),
     must: 39,
     needs: ["handshake"],
     advice: "Look at the client's capabilities before sending sampling, elicitation or roots requests.",
@@ -94,12 +117,17 @@ export const WIRE_CHECKS: readonly Check[] = [
       const asked = messages(exam).filter(
         ({ id, method }) => id !== undefined && typeof method === "string" && method !== "ping",
       );
-      return unless(firsts(asked.map(({ method }) => `it sent ${shown(method)} to a client without capabilities`)));
+      return unless(
+        firsts(asked.map(({ method }) => `it sent ${shown(method)} to a client without capabilities`)),
+        "warn",
+      );
     },
   },
   {
     id: "log-capability",
     title: "sends log messages only when it declares logging",
+    tier: "breaks the letter",
+    page: specification("server/utilities/logging#capabilities"),
     must: 39,
     needs: ["session"],
     advice: "Declare logging, or write to standard error.",
@@ -108,7 +136,7 @@ export const WIRE_CHECKS: readonly Check[] = [
       const logged = silent.some(({ raw }) =>
         raw.heard.some(({ message }) => message?.["method"] === "notifications/message"),
       );
-      return logged ? fail("notifications/message was sent, but logging is not declared") : OK;
+      return logged ? warn("notifications/message was sent, but logging is not declared") : OK;
     },
   },
 ];
@@ -117,6 +145,8 @@ export const CLOSING_CHECKS: readonly Check[] = [
   {
     id: "close-end",
     title: "ends when its input ends",
+    tier: "breaks the letter",
+    page: specification("basic/lifecycle#shutdown"),
     needs: ["stdio"],
     advice: "Exit when standard input ends: a server that stays is a process nobody ends.",
     run: (exam) =>
@@ -125,6 +155,8 @@ export const CLOSING_CHECKS: readonly Check[] = [
   {
     id: "close-leak",
     title: "leaves no process behind",
+    tier: "breaks the letter",
+    page: specification("basic/lifecycle#shutdown"),
     needs: ["stdio"],
     advice: "End the processes you started before you exit.",
     run: (exam) =>
@@ -132,9 +164,9 @@ export const CLOSING_CHECKS: readonly Check[] = [
   },
 ];
 
-async function endings(exam: Exam, sign: RegExp, fault: string): Promise<ReturnType<typeof fail>> {
+async function endings(exam: Exam, sign: RegExp, fault: string): Promise<Outcome> {
   const said = await exam.close();
-  return said.some((text) => sign.test(text)) ? fail(fault) : OK;
+  return said.some((text) => sign.test(text)) ? warn(fault) : OK;
 }
 
 function messages({ conversations }: Exam): Message[] {
@@ -148,7 +180,13 @@ function shapeFaults(message: Message): string[] {
   const both = Number("result" in message) + Number("error" in message);
   if (both !== 1)
     return [both === 0 ? "a response has neither result nor error" : "a response has both result and error"];
-  return "result" in message && !isMessage(message["result"]) ? ["a result is no object"] : [];
+  return [];
+}
+
+/** Whoever asked for something gets nothing they can use, and notices it there. */
+function resultFaults(message: Message): string[] {
+  const { result } = message;
+  return "result" in message && !isMessage(result) ? [`a result is ${shown(result)}, and no object`] : [];
 }
 
 function errorFaults({ error }: Message): string[] {
