@@ -10,6 +10,8 @@ import { cpuTimes } from "./cpu-time.mjs";
 const MOST_ADDED_MS = 15;
 const PROGRAM = realpathSync("/usr/bin/true");
 const LIMITS = { processes: 64, memoryMb: 1_024, cpuSeconds: 60, fileMb: 64 };
+/** Before whose look-ups a keeper stands. */
+const FOLDER = realpathSync(new URL(".", import.meta.url));
 const SILENT = ["ignore", "ignore", "ignore"];
 /** Starts of each kind whose processor time is counted. */
 const CPU_STARTS = 50;
@@ -50,6 +52,7 @@ function kindsOf({ startWalled, createRun }, wall, { proxy, policy }) {
     { name: "a command of the policy", judged: true, work: () => run("plain", []) },
     { name: "… with a hash", judged: true, work: () => run("hashed", []) },
     { name: "… with network", work: () => run("connected", []) },
+    { name: "… in a folder", work: () => run("working", []) },
   ];
 }
 
@@ -57,10 +60,12 @@ function policyText() {
   const sha256 = createHash("sha256").update(readFileSync(PROGRAM)).digest("hex");
   return `version: "1.0"
 network: { allowed_endpoints: [{ host: example.com }] }
+filesystem: { allowed_paths: ["${FOLDER}/**"] }
 commands:
   allowed:
     - { name: plain, executable: ${PROGRAM} }
     - { name: hashed, executable: ${PROGRAM}, sha256: ${sha256} }
+    - { name: working, executable: ${PROGRAM}, working_directory: "${FOLDER}" }
     - { name: connected, executable: ${PROGRAM}, network: { allowed_endpoints: [{ host: example.com }] } }
 `;
 }

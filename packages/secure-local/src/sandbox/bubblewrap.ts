@@ -136,9 +136,11 @@ function environment({ env, egress, reach = [] }: WalledCommand): string[] {
   const certificates = egress === undefined ? {} : certificateEnvironment();
   const place = `127.0.0.1:${RELAY_PORT}`;
   const proxy = egress === undefined ? {} : { ...proxyEnvironment(place), ...socksEnvironment(place) };
+  // The first program has no use for the language, and takes it out of the command's environment.
+  const plain = egress !== undefined || reach.some(({ judge }) => judge) ? { PERL_SKIP_LOCALE_INIT: "1" } : {};
   // Its hooks could not be copied: nobody makes any.
   const git = reach.some(({ takeGitConfig }) => takeGitConfig) ? { GIT_TEMPLATE_DIR: "" } : {};
-  return Object.entries({ ...BASE_ENVIRONMENT, ...git, ...home, ...certificates, ...env, ...proxy }).flatMap(
+  return Object.entries({ ...BASE_ENVIRONMENT, ...plain, ...git, ...home, ...certificates, ...env, ...proxy }).flatMap(
     ([name, value]) => ["--setenv", name, value],
   );
 }

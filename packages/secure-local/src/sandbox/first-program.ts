@@ -2,7 +2,7 @@
 // keeper before the folders it sees.
 import type { Buffer } from "node:buffer";
 import { constants } from "node:fs";
-import { PERL_KEEPER } from "./keeper-in-perl.js";
+import { PERL_CHANGES, PERL_KEEPER } from "./keeper-in-perl.js";
 import { type Processor, servedCalls } from "./seccomp-filter.js";
 import type { WallLimits } from "./wall.js";
 
@@ -130,7 +130,7 @@ export function firstProgram({ sh, perl }: FirstPrograms, processor: Processor, 
   // The keeper counts as well, and has no part in what the command was allowed.
   const values = [processes + (kept.length > 0 ? 1 : 0), memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
   const words = [values.join(","), filter?.toString("hex") ?? "", egress ?? "", String(RELAY_PORT)];
-  return [perl, "-e", GATE, text, ...words, String(kept.length), ...kept, ...command];
+  return [perl, "-e", GATE, text, PERL_CHANGES, ...words, String(kept.length), ...kept, ...command];
 }
 
 /** Bytes in a block of `ulimit -f`. */
@@ -164,6 +164,7 @@ function opening(processor: Processor): string {
   return String.raw`
 my %call = (${calls.join(", ")});
 my ($O_DIRECTORY, $O_NOFOLLOW) = (${constants.O_DIRECTORY}, ${constants.O_NOFOLLOW});
+my $changes = shift;
 my @limits = split /,/, shift;
 my ($filter, $path, $port, $count) = (pack('H*', shift), shift, shift, shift);
 my @places = splice(@ARGV, 0, $count);
@@ -186,7 +187,7 @@ sub filtered {
 }
 sub complain { print STDERR "$_[0] ($!).\n"; syscall($call{exit_group}, $_[1] // 1) }
 sub begin {
-  no warnings;
+  delete $ENV{PERL_SKIP_LOCALE_INIT};
   exec { $ARGV[0] } @ARGV;
   complain($ARGV[0], $! == 2 ? 127 : 126);
 }

@@ -7,7 +7,8 @@
 
 /**
  * Arguments are read by what stands before this text: `%call` numbers of system calls, `$O_DIRECTORY`, `$O_NOFOLLOW`, `@places`
- * (where the judged folders are seen), `$gate` (the socket of the guard), `$listener` and `$program` (its process).
+ * (where the judged folders are seen), `$gate` (the socket of the guard), `$listener`,
+ * `$program` (its process) and `$changes` (the other text).
  */
 export const PERL_KEEPER: string = String.raw`
 my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
@@ -197,6 +198,61 @@ sub opened {
   return opened($id, $pid, $base, $path, $flags, $mode, $links + 1);
 }
 
+sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
+
+# The texts at some places in the memory of the process that waits, which is still the one it was.
+sub texts {
+  my ($id, $pid, @places) = @_;
+  my @texts = map { text($pid, $_) // return } @places;
+  return ioctl($listener, $VALID, pack('Q', $id)) ? @texts : ();
+}
+
+# Older calls are the newer ones at the working folder.
+sub opening {
+  my ($id, $pid, $call, @a) = @_;
+  if ($call eq 'open') { unshift @a, $CWD }
+  elsif ($call eq 'creat') { @a = ($CWD, $a[0], 01101, $a[1]) }
+  my ($path) = texts($id, $pid, $a[1]) or return -$EACCES;
+  return -$ENOENT if $path eq '';
+  my $base = base($pid, small($a[0]), $path);
+  return -(0 + $!) if $base < 0;
+  return opened($id, $pid, $base, $path, $a[2] & 0xffffffff, $a[3], 0);
+}
+
+sub answer { ioctl($listener, $SEND, pack('Q q l L', @_, 0)) }
+
+umask(0);
+for my $place (@places) {
+  my $fd = syscall($call{openat}, $CWD, "$place", $O_PATH | $O_CLOEXEC, 0);
+  $judged_mounts{mount_of($fd)} = 1 if $fd >= 0;
+  syscall($call{close}, $fd) if $fd >= 0;
+}
+my $over = syscall($call{pidfd_open}, $program, 0);
+my ($watched, $waiting) = ('', fileno($listener));
+vec($watched, $_, 1) = 1 for $waiting, $over;
+while (1) {
+  my $ready = $watched;
+  next if select($ready, undef, undef, undef) < 0;
+  if (vec($ready, $waiting, 1)) {
+    my $notice = "\0" x 80;
+    if (ioctl($listener, $RECEIVE, $notice)) {
+      my ($id, $pid, undef, $number, undef, undef, @arguments) = unpack('Q L L l L Q Q6', $notice);
+      my $call = $name{$number} // '';
+      my $opens = $call =~ /^(?:open|openat|creat)$/;
+      unless ($opens || defined &changed) { eval $changes; die $@ if $@ }
+      my $result = $opens ? opening($id, $pid, $call, @arguments) : changed($id, $pid, $call, @arguments);
+      answer($id, 0, $result) if defined $result;
+      let_go();
+    }
+  }
+  while ((my $ended = waitpid(-1, 1)) > 0) {
+    syscall($call{exit_group}, $? & 127 ? 128 + ($? & 127) : $? >> 8) if $ended == $program;
+  }
+}
+`;
+
+/** Everything but opening, read when it is needed first: many programs change no names. */
+export const PERL_CHANGES: string = String.raw`
 sub result { return $_[0] < 0 ? -(0 + $!) : 0 }
 
 sub moved {
@@ -263,14 +319,10 @@ sub truncated {
   }, 0, 'w');
 }
 
-sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
-
-sub done {
+sub changed {
   my ($id, $pid, $call, @a) = @_;
   # Older calls are the newer ones at the working folder.
-  if ($call eq 'open') { $call = 'openat'; unshift @a, $CWD }
-  elsif ($call eq 'creat') { $call = 'openat'; @a = ($CWD, $a[0], 01101, $a[1]) }
-  elsif ($call eq 'mkdir' || $call eq 'mknod' || $call eq 'chmod') { $call .= 'at'; unshift @a, $CWD; $call = 'fchmodat' if $call eq 'chmodat'; $a[3] = 0 if $call eq 'fchmodat' }
+  if ($call eq 'mkdir' || $call eq 'mknod' || $call eq 'chmod') { $call .= 'at'; unshift @a, $CWD; $call = 'fchmodat' if $call eq 'chmodat'; $a[3] = 0 if $call eq 'fchmodat' }
   elsif ($call eq 'unlink') { $call = 'unlinkat'; @a = ($CWD, $a[0], 0) }
   elsif ($call eq 'rmdir') { $call = 'unlinkat'; @a = ($CWD, $a[0], 0x200) }
   elsif ($call eq 'symlink') { $call = 'symlinkat'; @a = ($a[0], $CWD, $a[1]) }
@@ -288,23 +340,10 @@ sub done {
     return -$no if $no;
     return chmod($a[1] & 01777, "/proc/self/fd/$open") ? 0 : -(0 + $!);
   }
-  my %texts = (truncate => [0], symlinkat => [0, 2], renameat2 => [1, 3], linkat => [1, 3]);
-  my @path;
-  for (@{$texts{$call} // [1]}) {
-    my $text = text($pid, $a[$_]);
-    return -$EACCES unless defined $text;
-    push @path, $text;
-  }
-  # The process whose memory this was is still the one that waits.
-  ioctl($listener, $VALID, pack('Q', $id)) or return undef;
+  my %paths = (truncate => [0], symlinkat => [0, 2], renameat2 => [1, 3], linkat => [1, 3]);
+  my @path = texts($id, $pid, map { $a[$_] } @{$paths{$call} // [1]}) or return -$EACCES;
   for (@path) { return -$ENOENT if $_ eq '' && $call ne 'symlinkat' }
   my ($one, $two) = @path;
-  if ($call eq 'openat') {
-    my ($fd, $flags) = (small($a[0]), $a[2] & 0xffffffff);
-    my $base = base($pid, $fd, $one);
-    return -(0 + $!) if $base < 0;
-    return opened($id, $pid, $base, $one, $flags, $a[3], 0);
-  }
   return moved($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'renameat2';
   return linked($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'linkat';
   return truncated($pid, $one, $a[1]) if $call eq 'truncate';
@@ -324,33 +363,5 @@ sub done {
     return found($pid, $fd, $one, sub { chmod($a[2] & 01777, $_[0]) ? 0 : -(0 + $!) }, $a[3] & 0x100 ? $O_NOFOLLOW : 0, 'h');
   }
   return -$EPERM;
-}
-
-sub answer { ioctl($listener, $SEND, pack('Q q l L', @_, 0)) }
-
-umask(0);
-for my $place (@places) {
-  my $fd = syscall($call{openat}, $CWD, "$place", $O_PATH | $O_CLOEXEC, 0);
-  $judged_mounts{mount_of($fd)} = 1 if $fd >= 0;
-  syscall($call{close}, $fd) if $fd >= 0;
-}
-my $over = syscall($call{pidfd_open}, $program, 0);
-my ($watched, $waiting) = ('', fileno($listener));
-vec($watched, $_, 1) = 1 for $waiting, $over;
-while (1) {
-  my $ready = $watched;
-  next if select($ready, undef, undef, undef) < 0;
-  if (vec($ready, $waiting, 1)) {
-    my $notice = "\0" x 80;
-    if (ioctl($listener, $RECEIVE, $notice)) {
-      my ($id, $pid, undef, $number, undef, undef, @arguments) = unpack('Q L L l L Q Q6', $notice);
-      my $result = done($id, $pid, $name{$number} // '', @arguments);
-      answer($id, 0, $result) if defined $result;
-      let_go();
-    }
-  }
-  while ((my $ended = waitpid(-1, 1)) > 0) {
-    syscall($call{exit_group}, $? & 127 ? 128 + ($? & 127) : $? >> 8) if $ended == $program;
-  }
 }
 `;
