@@ -40,6 +40,24 @@ export const defences = [
     replace: "return dev === held?.dev || ino !== held?.ino;",
   },
   {
+    name: "a link of /proc that is not followed is not opened",
+    file: "secure-local/src/sandbox/keeper-in-perl.ts",
+    find: "    return -$ELOOP if $kind == $LINK;\n    # Of what",
+    replace: "    # Of what",
+  },
+  {
+    name: "what was moved out of a granted folder is lost to the sandbox",
+    file: "secure-local/src/sandbox/keeper-in-perl.ts",
+    find: "return $fd if $fd < 0 || judged(where($fd)) || !$judged_mounts{mount_of($fd)};",
+    replace: "return $fd;",
+  },
+  {
+    name: "an answer that depends on what lies beside a file is asked for anew",
+    file: "secure-local/src/sandbox/start-walled.ts",
+    find: "placeOf(places, inside)?.passing?.(inside) ? MAY_NOW : MAY;",
+    replace: 'placeOf(places, inside)?.passing?.("") ? MAY_NOW : MAY;',
+  },
+  {
     name: "a command gets the path that was found",
     file: "secure-local/src/capabilities/policy-run.ts",
     find: "args[argument] = before + (await pathOf(path, access));",
@@ -92,6 +110,9 @@ export async function run(report, parts) {
     await absent(report, parts, ground);
     await owned(report, parts, ground);
     await savedAnew(report, parts, ground);
+    await handles(report, parts, ground);
+    await movedOut(report, parts, ground);
+    await becameGit(report, parts, ground);
     await sockets(report, parts, ground);
     await races(report, parts, ground);
     await policies(report, parts, ground);
@@ -322,6 +343,68 @@ async function savedAnew(report, parts, ground) {
   await report.benign("a plain file is read as it is now", async () =>
     (await program.ask("cat keep/plain.txt")).includes("saved anew"),
   );
+  await program.end();
+}
+
+/** Opens `name` as a handle that cannot be read, several times, then each number anew. */
+function opened(name, at, how) {
+  return `perl -MFcntl -e 'sysopen($h[$_], "${name}", 010000000) for 0 .. 7;
+    for my $n (3 .. 10) { next unless sysopen(my $f, "${at}", ${how}); print <$f>; syswrite($f, "${EVIL}") }'`;
+}
+
+async function handles(report, parts, ground) {
+  report.kind("a handle of a protected file is opened anew by its number", { found: "attack" });
+  const folder = folderIn(ground);
+  for (const name of [".env", "deep/.ssh/id_rsa", ".git/config", ".npmrc"])
+    for (const at of ["/proc/self/fd/$n", "/dev/fd/$n", "/proc/$$/fd/$n", "/proc/$$/task/$$/fd/$n"])
+      for (const how of ["O_RDONLY", "O_RDWR", "O_WRONLY | O_APPEND", "O_WRONLY | O_TRUNC"]) {
+        put(folder, name, SECRET);
+        const scripts = ["", " | O_NOFOLLOW"].map((link) => opened(name, at, how + link));
+        await report.attack(`${name} by ${at}: ${how}`, async () => {
+          const { stdout } = await inside(parts, folder, scripts.join("\n"));
+          return !stdout.includes(SECRET) && readFileSync(join(folder, name), "utf8") === SECRET;
+        });
+      }
+}
+
+async function movedOut(report, parts, ground) {
+  report.kind("a granted folder's part is moved out of it while a program stands in it", { found: "attack" });
+  for (const below of ["", "one/", "one/two/"]) {
+    const folder = folderIn(ground);
+    const outside = folderIn(ground);
+    put(folder, `part/${below}plain`, "plain");
+    const program = await reader(parts, folder);
+    await program.ask(`cd part/${below} && exec 7< .`);
+    await report.benign(`part/${below} is read before`, async () =>
+      (await program.ask("cat plain; cat ./plain")).includes("plain"),
+    );
+    renameSync(join(folder, "part"), join(outside, "part"));
+    for (const name of ["plain", ".env", "later", "deeper/key"]) {
+      put(outside, `part/${below}${name}`, SECRET);
+      for (const way of ["", "./", "deeper/../", "/proc/self/cwd/", "/proc/self/fd/7/", "/dev/fd/7/"])
+        await report.attack(
+          `part/${below}${name} by ${way || "its name"}`,
+          async () => !(await program.ask(`cat ${way}${name}; cat < ${way}${name}`)).includes(SECRET),
+        );
+    }
+    await program.end();
+  }
+}
+
+async function becameGit(report, parts, ground) {
+  report.kind("a folder that was read becomes a repository outside", { found: "attack" });
+  const folder = folderIn(ground);
+  const program = await reader(parts, folder);
+  for (const part of ["config", "packed-refs", "logs/main", "hooks/update", "info/attributes"])
+    for (const begun of ["objects/x", "refs/x", "commondir"])
+      await report.attack(`${part} beside ${begun}, then HEAD`, async () => {
+        const store = `s${part.length}${begun.length}${part[0]}${begun[0]}`;
+        for (const name of [part, begun]) put(folder, `${store}/${name}`, SECRET);
+        const before = await program.ask(`cat ${store}/${part}; cat ${store}/${part}`);
+        put(folder, `${store}/HEAD`, "ref: refs/heads/main");
+        const after = await program.ask(`cat ${store}/${part}`);
+        return (before.includes(SECRET) && !after.includes(SECRET)) || after;
+      });
   await program.end();
 }
 

@@ -6,7 +6,7 @@ import type { FilesystemPolicy, Policy } from "../policy/policy.js";
 import { type Held, type Judge, type Reach, type Wall, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
 import { takeGitConfig, withGit } from "./git-inside.js";
-import { FileRules, type OwnFiles } from "./files/file-rules.js";
+import { FileRules, isOfGit, type OwnFiles } from "./files/file-rules.js";
 import { Finder, type Found } from "./files/finder.js";
 import { portableLookup } from "./files/portable-lookup.js";
 import { procLookup } from "./files/proc-lookup.js";
@@ -79,7 +79,12 @@ export class SandboxView {
     const reached = writable ? "write" : "read";
     if (folder && this.#wall === "sandbox-exec") await this.#cover(what.path, reached, covers);
     return [
-      { path: what.path, access: reached, held: held(what), ...(folder ? { judge, ...this.#git } : {}) },
+      {
+        path: what.path,
+        access: reached,
+        held: held(what),
+        ...(folder ? { judge, passing: isOfGit, ...this.#git } : {}),
+      },
       ...covers,
     ];
   }
@@ -91,7 +96,11 @@ export class SandboxView {
     const judge = this.#judge;
     if (name === "" || !folder.stats.isDirectory())
       throw new FileError("not-found", `"${path}" has no folder to be made in.`);
-    return { folder: { path: folder.path, access: "write", held: held(folder), judge, ...this.#git }, path: real };
+    const { path: at } = folder;
+    return {
+      folder: { path: at, access: "write", held: held(folder), judge, passing: isOfGit, ...this.#git },
+      path: real,
+    };
   }
 
   readonly #judgeNames: Judge = (path, asked) => {

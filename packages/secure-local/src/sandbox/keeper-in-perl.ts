@@ -15,6 +15,7 @@ my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 020
 my ($RECEIVE, $SEND, $VALID, $HAND) = (0xc0502100, 0xc0182101, 0x40082102, 0x40182103);
 my ($NO_MAGIC, $CWD) = (2, -100);
 my ($EPERM, $ENOENT, $EBADF, $EACCES, $EEXIST, $ENOTDIR, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 9, 13, 17, 20, 22, 40, 6);
+my $MAY_NOW = 255;
 my ($LONGEST, $MOST_KNOWN, $MOST_LINKS) = (4096, 4000, 40);
 my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (0120000, 0040000, 0100000, 0010000, 0170000);
 my %name = reverse %call;
@@ -72,6 +73,7 @@ sub ask {
   while (length $frame) { my $n = syswrite($gate, $frame) or exit 1; substr($frame, 0, $n, ''); }
   sysread($gate, my $byte, 1) or exit 1;
   $said = ord($byte);
+  return 0 if $said == $MAY_NOW;
   # What may be changed depends on what lies around it, which changes.
   return $said if $op =~ /[mwdhc]/;
   %known = () if keys %known >= $MOST_KNOWN;

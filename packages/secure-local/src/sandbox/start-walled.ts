@@ -61,6 +61,8 @@ const MOST_MOVED = 10_000;
 const LONGEST_ASK = 16_384;
 const LENGTH = 4;
 const MAY = 0;
+/** An answer that the keeper is to ask for anew the next time; no error has this number. */
+const MAY_NOW = 255;
 const EACCES = 13;
 /** What a program is told of a disk that cannot be written. */
 const EROFS = 30;
@@ -104,7 +106,8 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
   const inside = ask.toString("utf8", 1);
   if (op === undefined) return EACCES;
   if (op !== "read" && op !== "list" && placeOf(places, inside)?.access === "read") return EROFS;
-  return may(places, inside, op) ? MAY : EACCES;
+  if (!may(places, inside, op)) return EACCES;
+  return placeOf(places, inside)?.passing?.(inside) ? MAY_NOW : MAY;
 }
 
 /** `inside` is the configuration of a repository: what lies beside it, locked, is to take its place. */
@@ -125,7 +128,7 @@ function may(places: readonly Reach[], inside: string, op: Parameters<Judge>[1])
 function placeOf(
   places: readonly Reach[],
   inside: string,
-): (Pick<Reach, "path" | "access" | "takeGitConfig"> & { readonly judge: Judge }) | undefined {
+): (Pick<Reach, "path" | "access" | "passing" | "takeGitConfig"> & { readonly judge: Judge }) | undefined {
   const place = places.find((each) => inside === seenAt(each) || inside.startsWith(`${seenAt(each)}/`));
   if (place?.judge === undefined) return undefined;
   return { ...place, path: place.path + inside.slice(seenAt(place).length), judge: place.judge };

@@ -25,6 +25,8 @@ export interface Reach {
   readonly held?: Held;
   /** Asked for each look-up in the folder; undefined: all that lies in it may be used as `access` says. */
   readonly judge?: Judge;
+  /** Whether an answer about a path holds at this moment only, since it depends on what lies beside it. */
+  readonly passing?: (path: string) => boolean;
   /** Takes what git wrote for the configuration of the repository in this folder; undefined: git is not worked with. */
   readonly takeGitConfig?: (folder: string) => boolean;
 }

@@ -186,6 +186,16 @@ describe.skipIf(!hasWall())("in a folder that may be written", () => {
     await end();
   });
 
+  test("what was read is not read any more once its folder became a repository of git's", async () => {
+    mkdirSync(join(data, "store/objects"), { recursive: true });
+    writeFileSync(join(data, "store/config"), "url of a secret");
+    const { ask, end } = await reader('eval "$line"');
+    for (let time = 0; time < 2; time++) expect(await ask("cat store/config; ls store")).toContain("url of a secret");
+    writeFileSync(join(data, "store/HEAD"), "ref: refs/heads/main");
+    expect(await ask("cat store/config")).toContain("Permission denied");
+    await end();
+  });
+
   test("what moved out of the folder while a program stood in it, or held it, is not used there any more", async () => {
     mkdirSync(join(data, "sub/deeper"), { recursive: true });
     writeFileSync(join(data, "sub/plain"), "plain text");

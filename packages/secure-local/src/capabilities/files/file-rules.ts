@@ -572,6 +572,11 @@ function repositoryProtection(path: string, op: FileOperation): Protection | und
   return undefined;
 }
 
+/** Whether a path is judged by what lies beside it, too, which may come or go. */
+export function isOfGit(path: string): boolean {
+  return namesOf(path).some((name) => GIT_LAYOUT.has(foldName(name)));
+}
+
 /** A link counts: git follows it. What cannot be looked at may be one. */
 function isFile(path: string): boolean {
   try {
