@@ -168,6 +168,11 @@ const TARGET_ONLY: readonly Key[] = [
   "saveImages",
   "ignore",
 ];
+/** Options of few of those commands. */
+const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
+  ["strict", ["replay", "doctor"]],
+  ["ignore", ["doctor"]],
+];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
 const TARGET_COMMANDS = [
@@ -226,8 +231,12 @@ export function refuseForeign(line: CommandLine, command: string | undefined): v
     throw new UsageError(`${serving} belongs to serve, as in mcp-secure-local serve ${serving}`);
   const foreign = command === "sandbox" ? TARGET_ONLY.filter((key) => !SANDBOX_OPTIONS.includes(key)) : TARGET_ONLY;
   const targeted = TARGET_COMMANDS.includes(command ?? "") ? undefined : optionOf(line, foreign);
-  if (targeted === undefined) return;
-  throw new UsageError(`${targeted} belongs to commands that talk to a server: ${TARGET_COMMANDS.join(", ")}`);
+  if (targeted !== undefined)
+    throw new UsageError(`${targeted} belongs to commands that talk to a server: ${TARGET_COMMANDS.join(", ")}`);
+  for (const [key, owners] of OWNERS) {
+    const own = owners.includes(command ?? "") ? undefined : optionOf(line, [key]);
+    if (own !== undefined) throw new UsageError(`${own} belongs to ${owners.join(" and ")}`);
+  }
 }
 
 function optionOf(line: CommandLine, keys: readonly Key[]): string | undefined {

@@ -39,8 +39,8 @@ function built(...args: string[]): Promise<Ran> {
   return run(args, { home: temporaryFolder() });
 }
 
-/** A server of few tools in this program; its URL. With `sse`, that of its endpoint of 2024-11-05; `honest`: no description acts on terminals. */
-async function served({ sse = false, honest = false } = {}): Promise<string> {
+/** A server of few tools in this program; its URL. With `sse`, that of its endpoint of 2024-11-05; `honest`: no description acts on terminals; `bare`: a parameter is not described. */
+async function served({ sse = false, honest = false, bare = false } = {}): Promise<string> {
   const server = new Server({ name: "small", version: "1.0.0", report: () => undefined });
   server.tool("wipe", {
     description: "Deletes everything",
@@ -52,6 +52,8 @@ async function served({ sse = false, honest = false } = {}): Promise<string> {
     description: honest ? "Colours the terminal" : "Colours\u001b[31m the terminal",
     run: () => "red\u001b[31m and \u001b]0;title\u0007done",
   });
+  const input = { type: "object", properties: { colour: { type: "string" } } } as const;
+  if (bare) server.tool("mix", { description: "Mixes a colour", input, run: () => "mixed" });
   server.resource("small://note", { name: "note", read: () => "A note" });
   server.prompt("greet", {
     description: "Greets",
@@ -171,6 +173,30 @@ describe("doctor, record and replay", () => {
     expect({ code, fail: counts.fail }).toEqual({ code: 0, fail: 0 });
     expect(findings.length).toBeGreaterThan(40);
     expect(await inHome("doctor", await served())).toMatchObject({ code: 1 });
+  });
+
+  it("doctor fails a server for less when it is told to, and leaves out what it is told to", async () => {
+    const small = await served({ honest: true, bare: true });
+    const { code, stdout, stderr } = await inHome("doctor", small);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain("note  tool-parameter-descriptions");
+    expect(stdout).toContain("https://modelcontextprotocol.io/specification/2025-11-25/server/tools");
+    const strict = await inHome("doctor", small, "--strict", "--json");
+    const { findings } = JSON.parse(strict.stdout) as { findings: { id: string; tier?: string; page: string }[] };
+    const found = findings.filter(({ tier }) => tier !== undefined).map(({ id }) => id);
+    expect({ code: strict.code, tiers: new Set(findings.map(({ tier }) => tier)).has("note") }).toEqual({
+      code: 1,
+      tiers: true,
+    });
+    expect(findings.every(({ page }) => page.startsWith("https://"))).toBe(true);
+    const left = await inHome("doctor", small, "--strict", ...found.flatMap((id) => ["--ignore", id]));
+    expect(left).toMatchObject({ code: 0, stdout: expect.not.stringContaining("tool-param") as string });
+    const unknown = await inHome("doctor", small, "--ignore", "tool-schema");
+    expect(unknown).toMatchObject({ code: 2, stdout: "" });
+    expect(unknown.stderr).toContain('there is no check "tool-schema"; near it are ');
+    expect(unknown.stderr).toContain("tool-input-schema, tool-output-schema");
+    expect((await inHome("doctor", small, "--ignore", "batsh")).stderr).toContain('did you mean "batch"?');
+    expect(await inHome("tools", small, "--ignore", "batch")).toMatchObject({ code: 2 });
   });
 
   it("find nothing wrong with the program itself", async () => {

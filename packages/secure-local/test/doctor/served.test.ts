@@ -67,6 +67,47 @@ describe("over HTTP", () => {
     });
   });
 
+  it("an endpoint that holds to what was agreed, and refuses every other revision, is blamed for nothing", async () => {
+    const found = await overHttp(await listening(strictly("2025-06-18")));
+    const bad = found.findings.filter(({ id, tier, verdict }) => id.startsWith("http-") && (tier ?? verdict) !== "ok");
+    expect(bad.filter(({ verdict }) => verdict !== "skipped")).toEqual([]);
+    expect(verdicts(found)).toMatchObject({
+      "http-notification": "ok",
+      "http-get": "ok",
+      "http-session-missing": "ok",
+      "http-version-header": "ok",
+      "http-delete": "ok",
+    });
+  });
+
+  it("one that serves sessions it does not know is found out, whatever it speaks", async () => {
+    const lax = strictly("2025-06-18", { anySession: true });
+    expect(verdicts(await overHttp(await listening(lax)))).toMatchObject({
+      "http-session-missing": "warn",
+      "http-delete": "warn",
+    });
+  });
+
+  it("a revision without the header is not asked for it", async () => {
+    expect(verdicts(await overHttp(await listening(strictly("2025-03-26"))))).toMatchObject({
+      "http-version-header": "skipped",
+    });
+  });
+
+  it("what is kept for the URL is sent, and without it nothing is blamed on the server", async () => {
+    const url = await listening(strictly("2025-11-25", { token: "kept" }));
+    const headers = () => Promise.resolve({ authorization: "Bearer kept" });
+    const authorizer = { headers, challenged: () => Promise.resolve(false) };
+    const link = () => streamableHttpLink({ url, authorizer, requester: nodeRequester(), ownsRequester: true });
+    const options = { kind: "http", url, link, answerMs: 10_000 } as const;
+    const http = ({ findings }: Diagnosis) =>
+      findings.filter(({ id, verdict }) => id.startsWith("http-") && verdict !== "ok" && verdict !== "skipped");
+    expect(http(await examine({ ...options, authorizer }))).toEqual([]);
+    const without = http(await examine(options));
+    expect(new Set(without.map(({ verdict }) => verdict))).toEqual(new Set(["unchecked"]));
+    expect(without.map(({ detail }) => detail).join()).toContain("not checked: the server wants authorization");
+  });
+
   it("an endpoint without a Content-Type is found out", async () => {
     const url = await listening((request, response) => carelessly(request, untyped(response)));
     expect(verdicts(await overHttp(url))).toMatchObject({ "http-content-type": "fail" });
@@ -153,6 +194,54 @@ function carelessly(request: IncomingMessage, response: ServerResponse): void {
     response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "s1" });
     response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id ?? null, ...body }));
   });
+}
+
+/** Does as the specification says, in one revision. */
+function strictly(revision: string, { anySession = false, token = "" } = {}): RequestListener {
+  const sessions = new Set<string>();
+  return (request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    request.on("end", () => {
+      const { status, body, session } = strictAnswer({ request, text }, { revision, anySession, token, sessions });
+      const headers = body === undefined ? {} : { "content-type": "application/json" };
+      response.writeHead(status, { ...headers, ...(session === undefined ? {} : { "mcp-session-id": session }) });
+      response.end(body === undefined ? undefined : JSON.stringify({ jsonrpc: "2.0", ...body }));
+    });
+  };
+}
+
+interface Strictness {
+  readonly revision: string;
+  readonly anySession: boolean;
+  readonly token: string;
+  readonly sessions: Set<string>;
+}
+
+function strictAnswer(
+  { request, text }: { readonly request: IncomingMessage; readonly text: string },
+  { revision, anySession, token, sessions }: Strictness,
+): { readonly status: number; readonly body?: object; readonly session?: string } {
+  const { "mcp-session-id": session, "mcp-protocol-version": version, origin, authorization } = request.headers;
+  if (token !== "" && authorization !== `Bearer ${token}`) return { status: 401 };
+  if (origin !== undefined) return { status: 403 };
+  if (request.method === "GET") return { status: version === revision ? 405 : 400 };
+  const known = anySession || sessions.has(String(session));
+  if (request.method === "DELETE") return { status: sessions.delete(String(session)) ? 204 : 404 };
+  if (request.headers["content-type"] !== "application/json") return { status: 415 };
+  if (!text.startsWith("{") || text.startsWith("{ ")) return { status: 400 };
+  const { id = null, method } = JSON.parse(text) as { readonly id?: unknown; readonly method?: string };
+  if (method === "initialize") {
+    const opened = `0123456789abcdef-${sessions.size}`;
+    sessions.add(opened);
+    const result = { protocolVersion: revision, capabilities: {}, serverInfo: { name: "strict", version: "1.0" } };
+    return { status: 200, body: { id, result }, session: opened };
+  }
+  if (!known) return { status: 404 };
+  if (version !== revision) return { status: 400 };
+  if (id === null) return { status: 202 };
+  if (method === "ping") return { status: 200, body: { id, result: {} } };
+  return { status: 200, body: { id, error: { code: -32601, message: "No" } } };
 }
 
 function untyped(response: ServerResponse): ServerResponse {

@@ -6,8 +6,10 @@ import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Mock, mockAuthorization } from "../../../mcp/test/auth-client/support/mock-authorization.js";
+import { examine } from "../../src/doctor/examine.js";
 import { openClient } from "../../src/remote/open-client.js";
 import type { Person } from "../../src/remote/person-authorizer.js";
+import { wayTo } from "../../src/remote/target-link.js";
 import { failureCode } from "../../src/cli/remote/failure.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
@@ -63,6 +65,10 @@ describe("a protected server", () => {
     expect(readFileSync(tokensFile, "utf8")).toContain(url);
     expect(await who(url, { tokensFile, show: undefined })).toMatchObject({ text: "ada" });
     expect(shown).toHaveLength(1);
+    const way = await wayTo({ kind: "url", url, headers: {} }, { person: { tokensFile, show: undefined } });
+    const { findings } = await examine({ ...way, url });
+    const http = findings.filter(({ id, tier, verdict }) => id.startsWith("http-") && (tier ?? verdict) !== "ok");
+    expect(http.filter(({ verdict }) => verdict !== "skipped")).toEqual([]);
   });
 
   it("without a person and without tokens is exit code 3, and says what to do", async () => {
