@@ -24,6 +24,12 @@ export const defences = [
     replace: "if (sql === '') await requireListed(",
   },
   {
+    name: "types of what is read count as those that are named",
+    file: "secure-local/src/capabilities/databases/postgres-catalogue.ts",
+    find: "WHERE c.reltype >= 16384",
+    replace: "WHERE false",
+  },
+  {
     name: "relations of the catalogue are allowed by a list",
     file: "secure-local/src/capabilities/databases/postgres-statement.ts",
     find: "if (isRefusedRelation(schema, name))",
@@ -101,7 +107,9 @@ async function statements(report, parts, { name, entries, state, attacks, honest
   await close();
 }
 
-function kindOf({ POSTGRES_TRAPS, POSTGRES_UNLISTED }, sql) {
+function kindOf({ POSTGRES_COERCED, POSTGRES_TRAPS, POSTGRES_UNLISTED }, sql) {
+  if (POSTGRES_COERCED.includes(sql))
+    return { name: "texts that become a type by what they stand beside", by: { found: "attack" } };
   if (POSTGRES_TRAPS.includes(sql))
     return { name: "what owners have made behind listed names, operators, types and views" };
   if (POSTGRES_UNLISTED.includes(sql))

@@ -91,6 +91,7 @@ export { POSTGRES_HONEST, SQLITE_HONEST } from "../../packages/secure-local/test
 export { CANARY, samplePostgres, sampleSqlite } from "../../packages/secure-local/test/databases/sample-databases.js";
 export {
   POSTGRES_ATTACKS,
+  POSTGRES_COERCED,
   POSTGRES_TRAPS,
   POSTGRES_UNLISTED,
   SQLITE_ATTACKS,

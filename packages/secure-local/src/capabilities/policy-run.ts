@@ -12,7 +12,7 @@ import { endedByLimit } from "../sandbox/ended-by-limit.js";
 import { endWalled, startWalled } from "../sandbox/start-walled.js";
 import { type Handed, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
-import { ownFiles } from "./files/file-rules.js";
+import { type OwnFiles, ownFiles } from "./files/file-rules.js";
 import { RunError } from "./run-error.js";
 import { surround } from "./surround.js";
 import { KeptBytes } from "../sandbox/kept-bytes.js";
@@ -54,7 +54,7 @@ async function runOnce(policy: Policy, { name, args, own }: Asked, { signal }: R
   const where = { policy, own: await ownFiles(policy, own), wall: wall.name };
   const view = await commandView(where, { args, paths, workingDirectory: command.workingDirectory });
   try {
-    return await runIn(view, { policy, command, wall, program: { reach, handed }, signal });
+    return await runIn(view, { policy, own: where.own, command, wall, program: { reach, handed }, signal });
   } finally {
     view.close();
   }
@@ -62,16 +62,17 @@ async function runOnce(policy: Policy, { name, args, own }: Asked, { signal }: R
 
 interface Prepared {
   readonly policy: Policy;
+  readonly own: OwnFiles;
   readonly command: AllowedCommand;
   readonly wall: Wall;
   readonly program: Executable;
   readonly signal: AbortSignal | undefined;
 }
 
-async function runIn(view: CommandView, { policy, command, wall, program, signal }: Prepared): Promise<RunResult> {
+async function runIn(view: CommandView, { policy, own, command, wall, program, signal }: Prepared): Promise<RunResult> {
   // Its files are those named by its arguments, so that of the policy only the network is left.
   const surroundings = await surround(grantedPolicy(policy, { network: command.network }), {
-    own: [],
+    own,
     wall,
     owner: ["command", command.name],
   });

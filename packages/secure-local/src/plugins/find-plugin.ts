@@ -6,6 +6,7 @@ import type { KeptPlugin, KeptPlugins } from "./kept-plugins.js";
 import { isSystem } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
+import { ownFiles } from "../capabilities/files/file-rules.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
 import { surround, type Surroundings } from "../capabilities/surround.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
@@ -155,7 +156,13 @@ export async function preparePlace(options: PluginPlaceOptions): Promise<PluginP
     const wall = await findWall(granted.sandbox);
     const tell = refused && ((endpoint: string, rule: string): void => refused(name, endpoint, rule));
     const told = tell === undefined ? {} : { refused: tell };
-    const surroundings = await surround(granted, { own, wall, owner: ["plugin", name], secrets, ...told });
+    const surroundings = await surround(granted, {
+      own: await ownFiles(granted, own),
+      wall,
+      owner: ["plugin", name],
+      secrets,
+      ...told,
+    });
     return { wall, source, kept, surroundings };
   } catch (error) {
     kept.release();

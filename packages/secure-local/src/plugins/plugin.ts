@@ -1,7 +1,7 @@
 // One plugin under supervision: started when it may be, asked, restarted with growing waits, stopped for good.
 import { isAbsolute, normalize } from "node:path";
 import { type LearnSecret, SecretBroker, SecretError } from "../capabilities/secret-broker.js";
-import { grantedPolicy } from "../policy/granted-policy.js";
+import { grantedPolicy, secretFiles } from "../policy/granted-policy.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
@@ -72,6 +72,8 @@ export class Plugin {
   readonly name: string;
   readonly #options: PluginOptions;
   readonly #granted: Policy;
+  /** Files no part of it reaches; those of all secrets among them, since it is granted but some. */
+  readonly #own: readonly string[];
   readonly #plan = new RestartPlan();
   readonly #secrets: SecretBroker;
   #placeholders: Placeholders = { secrets: {}, env: {} };
@@ -96,11 +98,12 @@ export class Plugin {
     this.name = options.grant.name;
     const { policy, grant, own, storage, learn, runs } = options;
     const granted = grantedPolicy(policy, grant);
+    this.#own = [...own, ...secretFiles(policy.secrets)];
     this.#granted = granted;
     const unusable = (): string | undefined => (this.#calls > 0 ? undefined : "no call of the plugin is under way");
     this.#secrets = new SecretBroker(granted.secrets.values(), { learn, unusable });
     const refused = (what: string, rule: string): void => options.refused?.(this.name, what, rule);
-    this.#powers = new PluginPowers({ granted, grant, own, storage, secrets: this.#secrets, refused, runs });
+    this.#powers = new PluginPowers({ granted, grant, own: this.#own, storage, secrets: this.#secrets, refused, runs });
   }
 
   /** What it offers, once it has said so; it stays while the plugin is started again. */
@@ -191,9 +194,9 @@ export class Plugin {
   async isAsItsFiles(): Promise<boolean> {
     const place = this.#place;
     if (place === undefined || this.#state === "refused") return false;
-    const { grant, own, copies } = this.#options;
+    const { grant, copies } = this.#options;
     try {
-      const now = await copies.take(grant.path, { sha256: grant.sha256, own });
+      const now = await copies.take(grant.path, { sha256: grant.sha256, own: this.#own });
       now.release();
       if (now.hash !== place.kept.hash) return false;
       this.#noted(now.note);
@@ -212,7 +215,8 @@ export class Plugin {
   }
 
   async #prepared(): Promise<PluginPlace> {
-    const { grant, own, copies, refused } = this.#options;
+    const { grant, copies, refused } = this.#options;
+    const own = this.#own;
     const place = await preparePlace({ grant, granted: this.#granted, own, copies, secrets: this.#secrets, refused });
     this.#noted(place.kept.note);
     return place;

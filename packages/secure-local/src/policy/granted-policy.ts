@@ -57,3 +57,8 @@ function grantedFiles(all: FilesystemPolicy, own: FilesystemPolicy | undefined):
     readOnly: all.readOnly ?? own?.readOnly,
   };
 }
+
+/** The files that secrets come from: nobody's, whoever was granted the secret. */
+export function secretFiles(secrets: Policy["secrets"]): string[] {
+  return [...secrets.values()].flatMap(({ from }) => (from.kind === "file" ? [from.path] : []));
+}

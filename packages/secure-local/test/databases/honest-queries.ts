@@ -127,6 +127,7 @@ export const POSTGRES_HONEST: readonly string[] = [
   "SELECT 'dark'::shade, 'light'::public.shade > 'dark'",
   "SELECT '12'::integer, 5::text, CAST('7' AS int4)",
   "SELECT 'brief'::short, ROW(1, 'a')::pair",
+  "SELECT label, coalesce(many, '{brief}'), coalesce(l, '(brief,{})') FROM labels l",
   "SELECT people.name, people.age FROM people",
   "SELECT (p).name FROM people p",
   "SELECT date('2026-01-02'), text(5), int4('7')",

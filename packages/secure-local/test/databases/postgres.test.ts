@@ -12,7 +12,7 @@ import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { POSTGRES_HONEST } from "./honest-queries.js";
 import { CANARY, samplePostgres, type SamplePostgres } from "./sample-databases.js";
 import { checkPostgres } from "../../src/capabilities/databases/postgres-statement.js";
-import { POSTGRES_ATTACKS, POSTGRES_TRAPS, POSTGRES_UNLISTED } from "./sql-attacks.js";
+import { POSTGRES_ATTACKS, POSTGRES_COERCED, POSTGRES_TRAPS, POSTGRES_UNLISTED } from "./sql-attacks.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
 import "./plain-wasm.js";
 
@@ -94,7 +94,7 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
 
   it("refuses what only its catalogue can tell, by our own rule", { timeout: 60_000 }, async () => {
     const through: string[] = [];
-    for (const sql of sampled(POSTGRES_TRAPS, 3)) {
+    for (const sql of [...sampled(POSTGRES_TRAPS, 3), ...sampled(POSTGRES_COERCED, 17)]) {
       const error = await query(sql).catch((thrown: unknown) => thrown as { code?: string });
       if ((error as { code?: string }).code !== "denied") through.push(`${sql}: ${JSON.stringify(error)}`);
     }

@@ -28,7 +28,9 @@ const TRAPS = `CREATE FUNCTION "SendMail"(text) RETURNS text LANGUAGE plpgsql AS
   CREATE FUNCTION peek_shade(shade) RETURNS integer LANGUAGE sql STABLE AS $$ SELECT length(pg_read_file('/etc/hostname')) $$;
   CREATE CAST (shade AS integer) WITH FUNCTION peek_shade(shade);
   CREATE DOMAIN peeking AS text CHECK (peek(VALUE) IS NOT NULL); CREATE DOMAIN short AS text CHECK (length(VALUE) < 9);
-  CREATE TYPE holder AS (inside peeking);
+  CREATE TYPE holder AS (inside peeking); CREATE TYPE span AS RANGE (subtype = peeking);
+  CREATE TABLE held (one holder, many peeking[], reach span, ones holder[]); CREATE VIEW held_view AS SELECT * FROM held;
+  CREATE TABLE labels (label short, many short[]);
   CREATE VIEW peek_view AS SELECT peek(1) AS found; CREATE VIEW peek_view_again AS SELECT * FROM peek_view;
   CREATE VIEW operator_view AS SELECT id #!# id AS found FROM people; CREATE VIEW hash_view AS SELECT rolname, rolpassword FROM pg_authid;
   CREATE VIEW sleep_view AS SELECT pg_sleep(9) IS NULL AS slept;

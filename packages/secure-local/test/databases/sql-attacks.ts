@@ -271,8 +271,39 @@ export const POSTGRES_TRAPS: readonly string[] = [
   "SELECT count(*) FROM priced",
 ];
 
+/** Columns whose values hold a domain's, whole rows among them, and a text that can be made into one. */
+const HOLDING: readonly (readonly [string, string])[] = [
+  ["one", "(x)"],
+  ["many", "{x}"],
+  ["reach", "[a,b]"],
+  ["ones", "{(x)}"],
+  ["h", `("(x)","{x}","[a,b]","{}")`],
+];
+/** Makes a text into the type of what stands beside it, which runs the domain's check. */
+const BESIDE: readonly ((column: string, text: string) => string)[] = [
+  (column, text) => `SELECT coalesce(${column}, '${text}') FROM H h`,
+  (column, text) => `SELECT CASE WHEN ${column} IS NULL THEN '${text}' ELSE ${column} END FROM H h`,
+  (column, text) => `SELECT ${column} FROM H h UNION ALL SELECT '${text}'`,
+  (column, text) => `SELECT nullif(${column}, '${text}') FROM H h`,
+  (column, text) => `SELECT greatest(${column}, '${text}') FROM H h`,
+  (column, text) => `SELECT 1 FROM H h WHERE ${column} = '${text}'`,
+  (column, text) => `SELECT 1 FROM H h WHERE ${column} IN ('${text}')`,
+  (column, text) => `SELECT 1 FROM H h WHERE '${text}' IN (SELECT ${column} FROM H h)`,
+  (column, text) => `SELECT ARRAY[${column}, '${text}'] FROM H h`,
+  (column, text) => `SELECT lag(${column}, 1, '${text}') OVER () FROM H h`,
+  (column, text) => `WITH w AS (SELECT ${column} AS c FROM H h) SELECT coalesce(c, '${text}') FROM w`,
+  (column, text) => `SELECT v.* FROM H h, LATERAL (VALUES (${column}), ('${text}')) v`,
+];
+/** Neither a type nor a function that is on no list is named in any of these. */
+export const POSTGRES_COERCED: readonly string[] = BESIDE.flatMap((make) =>
+  HOLDING.flatMap(([column, text]) =>
+    ["held", "public.held", "held_view"].map((table) => make(column, text).replaceAll("H h", `${table} h`)),
+  ),
+);
+
 export const POSTGRES_ATTACKS: readonly string[] = [
   ...both,
+  ...POSTGRES_COERCED,
   ...POSTGRES_UNLISTED,
   ...POSTGRES_TRAPS,
   "SELECT * INTO evil FROM people",

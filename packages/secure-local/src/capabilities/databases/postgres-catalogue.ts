@@ -25,7 +25,10 @@ const ROLE_SQL = `SELECT 1 FROM pg_roles r WHERE r.rolname = current_user AND r.
     AND (pg_has_role(current_user, r.oid, 'MEMBER') OR pg_has_role(session_user, r.oid, 'MEMBER'))
   UNION ALL SELECT 1 FROM pg_roles r WHERE r.rolname = session_user AND r.rolsuper LIMIT 1`;
 
-/** Everything a statement can reach, one row each: how, schema, name, whether it is volatile, its extension, whether it belongs to the system. */
+/**
+ * Everything a statement can reach, one row each: how, schema, name, whether it is volatile, its extension, whether it belongs to the
+ * system. A text beside a row, an array or a range is made into one without its type being named, so the types of what is read count too.
+ */
 const REACHED_SQL = `WITH RECURSIVE
   called AS (SELECT * FROM unnest($1::text[], $2::text[]) AS a(schema, name)),
   asked AS (SELECT * FROM unnest($6::text[], $7::text[]) AS a(schema, name)),
@@ -39,6 +42,8 @@ const REACHED_SQL = `WITH RECURSIVE
       JOIN pg_rewrite w ON w.ev_class = v.oid, regexp_matches(w.ev_action::text, ':relid ([1-9][0-9]*)', 'g') AS m(id)),
   types(oid) AS (
     SELECT t.oid FROM pg_type t WHERE t.typname = ANY ($5::text[]) AND t.oid >= 16384
+    UNION SELECT c.reltype FROM relations r JOIN pg_class c ON c.oid = r.oid WHERE c.reltype >= 16384
+    UNION SELECT p.prorettype FROM called c JOIN pg_proc p ON p.proname = c.name WHERE p.prorettype >= 16384
     UNION
     SELECT next.oid FROM types s JOIN pg_type t ON t.oid = s.oid, LATERAL (
       SELECT t.typelem UNION ALL SELECT t.typbasetype UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)

@@ -3,6 +3,7 @@ import { lstatSync, readFileSync, realpathSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { homedir } from "node:os";
+import { secretFiles } from "../../policy/granted-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import {
   type Alias,
@@ -41,25 +42,24 @@ function withoutIgnorable(name: string): string {
 // The files this program lives by: its policy, its audit log, its secrets and what else its parts keep, which no tool touches;
 // and its code, which no tool changes.
 
-/** The program's own files: exactly these, what lies in them, and files beside them whose names begin the same. */
-export type OwnFiles = readonly string[];
+declare const LOOKED_UP: unique symbol;
+/** The program's own files, what lies in them, and what is named like them beside them. Only `ownFiles` makes them: paths as written lack links, and the policy's. */
+export type OwnFiles = readonly string[] & { readonly [LOOKED_UP]: true };
 
-/**
- * Folded paths, as they are named and as they really are, logs without the last extension: a log's other files
- * (`audit.1.jsonl`, `audit.lock`) begin like it.
- */
+/** Folded paths, as named and as they really are, logs without the last extension: their other files (`audit.lock`) begin like them. */
 export async function ownFiles({ file, audit, secrets }: Policy, more: readonly string[]): Promise<OwnFiles> {
   const log = [audit.logFile, audit.checkpoints?.file].map((path) => path?.replace(/\.[^./\\]*$/, ""));
-  const kept = [...secrets.values()].map(({ from }) => (from.kind === "file" ? from.path : undefined));
-  const paths = [file, ...log, ...kept, ...more].flatMap((path) => (path ? [slashed(resolve(path))] : []));
+  const paths = [file, ...log, ...secretFiles(secrets), ...more].flatMap((path) =>
+    path ? [slashed(resolve(path))] : [],
+  );
   const real = await Promise.all(paths.map(realPrefix));
-  return [...new Set([...paths, ...real])].map(folded);
+  return [...new Set([...paths, ...real])].map(folded) as readonly string[] as OwnFiles;
 }
 
-let program: OwnFiles | undefined;
+let program: readonly string[] | undefined;
 
 /** The installed package, the file it was started by (a link in `node_modules/.bin`, say), and Node: folded, named and real. */
-function programFiles(): OwnFiles {
+function programFiles(): readonly string[] {
   if (program !== undefined) return program;
   const paths = [packageFolder(), process.argv[1], process.execPath].flatMap((path) => (path ? [resolve(path)] : []));
   program = [...new Set([...paths, ...paths.map(realOrSame)])].map((path) => folded(slashed(path)));
@@ -298,7 +298,7 @@ export class FileRules {
 
   /** Judges names alone, without a look at the disk: no other names of folders are known to it, and no files of its own. */
   static byName(policy: Policy): FileRules {
-    return new FileRules(policy, { aliases: [], own: [], byName: true });
+    return new FileRules(policy, { aliases: [], own: [] as readonly string[] as OwnFiles, byName: true });
   }
 
   static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {

@@ -2,7 +2,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { Policy } from "../../policy/policy.js";
 import { ClientRoots } from "./client-roots.js";
-import { FileRules, type OwnFiles, ownFiles, type Reader } from "./file-rules.js";
+import { FileRules, ownFiles, type Reader } from "./file-rules.js";
 import { Finder, type Lookup, type Terms } from "./finder.js";
 import { type Files, MAX_WATCHES, WATCH_PAUSE_MS } from "./files.js";
 import { PolicyFiles } from "./policy-files.js";
@@ -15,14 +15,14 @@ export type AskRoots = () => Promise<readonly string[]>;
 
 export interface FileSystemOptions {
   /** Files and folders of the program's own, beside those its policy names. */
-  readonly own?: OwnFiles;
+  readonly own?: readonly string[];
   /** How files are found; the best way this system knows when absent. */
   readonly lookup?: Lookup;
 }
 
 export class FileSystem {
   readonly #policy: () => Policy;
-  readonly #own: OwnFiles;
+  readonly #own: readonly string[];
   readonly #finder: Finder;
   readonly #watches: Watches;
   #rules: { readonly policy: Policy; readonly made: Promise<FileRules> } | undefined;
