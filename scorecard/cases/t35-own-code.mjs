@@ -67,6 +67,8 @@ export const defences = [
     file: "packages/secure-local/README.md",
     find: "claude mcp add secure-local -- npx -y -p mcp-secure-local mcp-secure-local",
     replace: "claude mcp add secure-local -- npx -y mcp-secure-local",
+    // The program of the defence before is still there otherwise.
+    built: true,
   },
 ];
 
