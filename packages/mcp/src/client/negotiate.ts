@@ -1,5 +1,5 @@
 // Finds out how to speak to a server, and leaves one conversation open that does.
-import { clientCodec } from "../era/codecs.js";
+import { clientCodec } from "../era/client-codecs.js";
 import type { ClientIdentity } from "../era/codec.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import type { Link } from "../jsonrpc/transport.js";

@@ -1,6 +1,6 @@
 // What is known of the server's tools beside their names: how to check their output, what goes into headers.
 import type { HeaderArgument } from "../era/codec.js";
-import { mirrorsOf } from "../era/codecs.js";
+import { mirrorsOf } from "../era/client-codecs.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import { tolerantPatterns } from "../schema/json-schema/pattern.js";

@@ -1,5 +1,5 @@
 // The way to one server for as long as the client lives: sends requests, and mends what can be mended without asking.
-import { clientCodec } from "../era/codecs.js";
+import { clientCodec } from "../era/client-codecs.js";
 import { readError } from "../era/read-result.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";

@@ -4,7 +4,7 @@ import type { OnReadOpts, SocketConstructorOpts } from "node:net";
 import type { Carrier, MessageSink, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
-import { decodeUtf8 } from "./child-intake.js";
+import { decodeUtf8 } from "./decode-utf8.js";
 import { IntakeGate } from "../transport/intake-gate.js";
 import { OutputQueue } from "./output-queue.js";
 
