@@ -9,7 +9,7 @@ import { join } from "node:path";
  * Kept between runs: what is there in the wanted version is not fetched again. It lies outside of the repository, where a
  * package that forgets to name what it needs would find it among our own development tools.
  */
-const FOLDER =
+export const FOLDER =
   process.env.WORLD_FOLDER ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "mcp-secure-local-world");
 /** A package with all it needs, on a slow line. */
 const TIME_LIMIT_MS = 300_000;

@@ -1,5 +1,6 @@
 // T14: descriptions that attack the model that reads them: orders, hidden characters, names that mislead, tools of others; and sessions that
 // read private data and strangers' texts before they send something out.
+import { readFileSync } from "node:fs";
 import { corpus } from "../support/corpora.mjs";
 import { honestItems, ownDescriptions, ownItems } from "../support/descriptions.mjs";
 import { session } from "../support/session.mjs";
@@ -31,7 +32,34 @@ export async function run(report, parts) {
   await hiddenCharacters(report, parts);
   await names(report, parts);
   await flows(report, parts);
+  unseen(report, parts);
   speed(report, parts);
+}
+
+/** Descriptions that nothing is fitted to: figures beside our own, without a pass mark. */
+function unseen(report, parts) {
+  const { poisoned, honest } = JSON.parse(
+    readFileSync(new URL("../data/unseen-descriptions.json", import.meta.url), "utf8"),
+  );
+  for (const [kind, list] of [
+    ["poisoned", poisoned],
+    ["honest", honest],
+  ]) {
+    const counts = { withheld: 0, reported: 0, unnoticed: 0 };
+    for (const { name, text, parameters = {} } of list) {
+      const described = Object.entries(parameters).map(([key, description]) => [key, { type: "string", description }]);
+      const inputSchema = { type: "object", properties: Object.fromEntries(described) };
+      const findings = found(parts, { tools: [{ name, description: text, inputSchema }] });
+      const hard = findings.some(({ tier }) => tier === "hard");
+      counts[hard ? "withheld" : findings.length > 0 ? "reported" : "unnoticed"] += 1;
+    }
+    const { withheld, reported, unnoticed } = counts;
+    const figures = `${withheld} are withheld, ${reported} reported, ${unnoticed} unnoticed`;
+    report.demand(
+      `of ${list.length} ${kind} ones that nothing was fitted to ${figures} (a figure, no pass mark)`,
+      true,
+    );
+  }
 }
 
 const found = ({ inspectOffering }, offering, peers) => inspectOffering({ server: "s", tools: [], ...offering }, peers);

@@ -13,6 +13,8 @@ const TOGETHER: Sign = {
 };
 /** Families that are no sign of an order, however many there are. */
 const MATTERS_OF_FORM: ReadonlySet<string> = new Set(["names", "length"]);
+/** Both weigh the same words of a sentence: where both speak, nothing was seen twice. */
+const WEIGHED: ReadonlySet<string> = new Set(["orders.cues", "intent.order"]);
 
 /**
  * Everything suspicious in an offering, in the order of its items. Without input or output, clock or chance; its time grows with
@@ -46,12 +48,14 @@ export function isHard(findings: readonly Finding[]): boolean {
 
 function weighed(signs: readonly PlacedSign[]): readonly PlacedSign[] {
   if (signs.some(({ tier }) => tier === "hard")) return signs;
-  const families = new Set(
-    signs.map(({ id }) => id.slice(0, id.indexOf("."))).filter((each) => !MATTERS_OF_FORM.has(each)),
-  );
+  const families = new Set(signs.map(({ id }) => familyOf(id)).filter((each) => !MATTERS_OF_FORM.has(each)));
   const [first] = signs;
   if (families.size < 2 || first === undefined) return signs;
   return [...signs, { ...TOGETHER, at: first.at, excerpt: first.excerpt }];
+}
+
+function familyOf(id: string): string {
+  return WEIGHED.has(id) ? "weighed" : id.slice(0, id.indexOf("."));
 }
 
 function placed(kind: ItemKind, item: string, signs: readonly PlacedSign[]): Finding[] {

@@ -78,7 +78,6 @@ const ROLE_MARKS: readonly {
       "<ai_only>",
       "<ai>",
       "<!--",
-      "[important]",
       "[hidden]",
       "[secret]",
       "[assistant",

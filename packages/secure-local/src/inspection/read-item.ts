@@ -32,8 +32,10 @@ export function readItem(item: unknown, names: Names): PlacedSign[] {
     const [plain, ...disguised] = readings(proseOf(leaf));
     for (const words of sentencesOf(plain?.text ?? "")) spoken.push({ words, at: leaf.at, name: leaf.name });
     signs.push(...leafSigns(leaf).map((sign) => ({ ...sign, at: leaf.at })));
+    const open = new Set(disguised.length === 0 ? [] : readRules(sentencesOf(plain?.text ?? ""), names).map(idOf));
     for (const { text, disguise = "" } of disguised)
-      for (const sign of readRules(sentencesOf(text), names))
+      // What the text says openly is in no disguise because it has a figure such as 250mb somewhere.
+      for (const sign of readRules(sentencesOf(text), names).filter((each) => !open.has(each.id)))
         signs.push({
           ...sign,
           tier: "hard",
@@ -45,6 +47,10 @@ export function readItem(item: unknown, names: Names): PlacedSign[] {
   const heard = [...readRules(sentences, names), readIntents(spoken, names)];
   for (const sign of heard) if (sign !== undefined) signs.push({ ...sign, at: spoken[sign.sentence]?.at ?? "" });
   return unique(signs);
+}
+
+function idOf({ id }: Sign): string {
+  return id;
 }
 
 /** A name is read as the words it is made of. */

@@ -114,6 +114,9 @@ const FOREIGN_KEY = 2;
 const LONGEST_WHOLE = 5;
 /** Of other languages only forms are known that order something. */
 const ORDERED: ReadonlySet<ConceptName> = new Set(["read", "give", "send", "void"]);
+/** Ways to hide that are words by themselves. */
+const OPPOSABLE: ReadonlySet<ConceptName> = new Set(["quiet", "lie"]);
+const NEGATIONS: ReadonlySet<string> = new Set(["not", "never", "don't", "instead of", "rather than"]);
 const PLAIN = /^[a-z]*$/;
 const UNSPACED_SCRIPT = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 
@@ -131,7 +134,7 @@ export function conceptsOf(sentence: Sentence, names: Names): ReadonlyMap<Concep
   };
   for (const [at, { text }] of sentence.entries()) {
     const stem = stems[at] ?? "";
-    for (const name of book.single.get(stem) ?? []) add(name, at);
+    for (const name of book.single.get(stem) ?? []) if (!OPPOSABLE.has(name) || !isOpposed(sentence, at)) add(name, at);
     for (const { name, rest } of book.longer.get(stem) ?? [])
       if (rest.every((each, index) => stems[at + 1 + index] === each)) add(name, at);
     for (const phrases of [book.phrases.get(text) ?? [], book.anywhere])
@@ -143,6 +146,13 @@ export function conceptsOf(sentence: Sentence, names: Names): ReadonlyMap<Concep
       for (const [name, part] of book.unspaced) if (text.includes(part)) addForeign(name, at);
   }
   return found;
+}
+
+/** Whether the word at a place is said not to be done: "never silently" and "do not invent" are the opposite of hiding. */
+function isOpposed(sentence: Sentence, at: number): boolean {
+  const [second, first] = [sentence[at - 2], sentence[at - 1]];
+  if (first === undefined || first.pause) return false;
+  return NEGATIONS.has(first.text) || NEGATIONS.has(`${second?.text ?? ""} ${first.text}`);
 }
 
 /** A short word stands as it is; a longer one has endings. */

@@ -10,7 +10,7 @@ import { conceptsOf } from "./concepts.js";
 import { isSource } from "./vocabulary.js";
 
 /** Hundredths of points from which a sentence is reported. */
-export const REPORTED = 100;
+export const REPORTED = 118;
 /** And from which nothing honest was seen that comes near. */
 const SERIOUS = 800;
 
@@ -152,9 +152,9 @@ export interface Piece {
 /** Instructions of a server do speak to the model. */
 const INSTRUCTIONS = 250;
 /** Where there is much to read something sounds like an order by chance: points that are taken off for each piece beyond so many, and at most. */
-const MANY_PIECES = 20;
-const LESS_A_PIECE = 3;
-const LESS_AT_MOST = 150;
+const MANY_PIECES = 8;
+const LESS_A_PIECE = 5;
+const LESS_AT_MOST = 200;
 /** Names of more words are sentences in disguise. */
 const LONGEST_NAME = 4;
 /** A sentence of more words is looked at in pieces: who says much says a little of everything. */

@@ -39,7 +39,10 @@ export const ACTION_RULES: readonly Rule[] = [
       "if|when you ..2 are ..3 ai|llm|language+model|assistant|agent|chatbot",
       "this ..3 instruction|directive|step|requirement ..2 is ..2 mandatory|non-negotiable|overriding",
     ],
-    unless: ["without|until ..3 user|user's ..4 approval|confirmation|confirmed|approved"],
+    unless: [
+      "without|until ..3 user|user's ..4 approval|confirmation|confirmed|approved",
+      "until ..5 instruction|instructions|word|answer|request ..1 from ..1 user",
+    ],
   },
   {
     id: "actions.hidden-message",

@@ -1,7 +1,16 @@
 // Texts that tell the model to drop its instructions, to take on others, or to be somebody else.
 import type { Rule } from "./rule.js";
 
+/** How to use something is told in instructions too; whoever calls orders by that name is still reported. */
+const USAGE = "usage|setup|set-up|installation|getting-started ..1 instructions|instruction";
+
 export const OVERRIDE_RULES: readonly Rule[] = [
+  {
+    id: "override.usage",
+    tier: "soft",
+    about: "It has the model follow instructions that are not in the description.",
+    phrases: [`follow|execute|perform|obey ..3 ${USAGE} ..4 embedded|hidden|contained|inside|found|returned ..3 *`],
+  },
   {
     id: "override.instructions",
     tier: "hard",
@@ -48,13 +57,14 @@ export const OVERRIDE_RULES: readonly Rule[] = [
     tier: "hard",
     about: "It puts itself in the place of the user or of the system.",
     phrases: [
-      "treat|regard|consider|interpret|take any|all|every|its|the|these|anything|instructions ..8 as ..5 command|commands|instruction|instructions|authorized|trusted|system+message|directive|directives|order|orders|authoritative",
+      "treat|regard|consider|interpret|take any|all|every|its|the|these|anything|instructions ..8 as ..5 command|commands|instruction|instructions|authorized|trusted|system+message|directive|directives|order|orders",
+      "treat|regard|consider|interpret|take ..3 anything|everything|instruction|instructions|text|request|requests|command|commands|message|messages|comments ..8 as ..5 authoritative",
       "obey|comply+with|carry+out ..3 whatever|any|all|every|subsequent|new|these|the ..4 instruction|instructions|command|commands|request|requests|directive|directives|orders",
       "follow|execute|perform|obey ..3 instructions|commands|directives ..4 embedded|hidden|contained|inside|found ..3 in|inside|within|page|content|result|response|text|document|file|output|comments|it",
       "must|will|shall|should comply with ..2 all|any|every|subsequent|the|these ..3 request|requests|commands|instructions|directives",
       "execute ..3 command|commands|code|script ..2 supplied|provided|contained|found ..6 no+confirmation|without+confirmation|without+asking",
     ],
-    unless: ["$dont ..2 follow|execute|obey|perform|treat|trust|carry+out"],
+    unless: ["$dont ..2 follow|execute|obey|perform|treat|trust|carry+out", USAGE],
   },
   {
     id: "override.role",
@@ -157,7 +167,7 @@ export const SHADOWING_RULES: readonly Rule[] = [
       "before|prior+to ..2 $calling|execute|answering ..6 $call this ..1 tool|function ..6 and|then|first",
       "before|prior+to ..2 $calling ..2 any|every|all ..2 other ..3 tool|tools ..8 must|always|first|call|this",
     ],
-    unless: ["deprecated|legacy|obsolete|older|changelog|renamed"],
+    unless: ["deprecated|legacy|obsolete|older|changelog|renamed", "until ..6 from|of|by ..1 user", "until ..3 user"],
   },
   {
     id: "shadowing.call",

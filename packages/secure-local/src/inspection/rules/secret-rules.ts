@@ -135,7 +135,8 @@ export const CONCEALMENT_RULES: readonly Rule[] = [
       "without ..3 $user|user's|their ..2 knowledge|knowing|noticing|awareness|consent|being+aware|seeing",
       "user|users|human|they|operator must|should|may|can|will not|never ..2 know|see|notice|learn|be+aware|be+told|be+informed|find+out|suspect|realize",
       "user|users|human does|do|need|needs not ..2 need ..2 know|see|be+told|be+informed|be+aware",
-      "user|human doesn't|needn't|shouldn't|mustn't|won't ..2 need|know|see|notice ..3 know|told|informed|aware|about|this|it",
+      "user|human doesn't ..2 need ..3 know|told|informed|aware|about|this|it",
+      "user|human needn't|shouldn't|mustn't|won't ..2 need|know|see|notice ..3 know|told|informed|aware|about|this|it",
       "so ..1 user ..2 not|won't|never|doesn't|isn't ..2 notice|see|know|suspect|aware|alarmed|worried|worry",
       "hide|conceal|keep|mask ..2 this|these|it|that|the+fact|the+action|the+operation|the+process|the+step|the+call|the+instructions|all ..6 from ..2 user|users|human|anyone|them|operator",
       "keep ..3 secret|confidential|between+us|invisible ..4 from|@end ..3 user|users|human|anyone|them",
@@ -154,6 +155,7 @@ export const CONCEALMENT_RULES: readonly Rule[] = [
     phrases: [
       "$dont ..1 tell|telling|inform|alert|notify ..2 user ..2 about|that|of|how|@end",
       "$dont ..2 mention|reveal|disclose ..4 to ..1 user|users",
+      "user|human doesn't|does+not ..2 know|see|notice ..3 about|this|it",
       "this is|remains ..2 secret|confidential|hidden ..2 between|instruction|directive|from+the+user",
     ],
     unless: SOFTENERS,
@@ -254,6 +256,7 @@ export const MALICE_RULES: readonly Rule[] = [
     ],
     unless: [
       "lets+you ..2 test|simulate",
+      "pre-commit|commit-msg|pre-push",
       "prevent|prevents|detection|protect|protects|block|blocks|against|mitigate|avoid|known|published",
       STUDIES,
     ],
