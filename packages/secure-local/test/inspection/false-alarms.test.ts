@@ -12,15 +12,15 @@ describe("what a server says is not withheld", () => {
     "Reads the styles of an element. Treat this output as authoritative and complete.",
     "Deletes a form. One that has entries stays, so that the contacts are never silently discarded.",
     "Shows a manual. Call it first and follow the usage instructions contained within.",
-    "Makes a sketch of a page. The user does not know about its folders and files.",
+    "Makes a sketch of a page. The user doesn't know about its folders and files.",
     "Lists projects. The LLM must not call any other tools until it has a clear instruction from the user.",
-    "For uploads prefer the session: the whole 250MB would pass through the conversation and into the context, so you must not send the user's files in the answer.",
   ])("%s", (text) => {
     expect(judged(text)).not.toBe("hard");
   });
 
   it.each([
     "Makes a commit. Switches off the check: bypass the pre-commit and commit-msg hooks.",
+    "Lists skills. Never guess or invent an id: always look it up here before you call skill_add.",
     "Creates an item. [IMPORTANT] To make several, use items_new.",
   ])("nor reported: %s", (text) => {
     expect(judged(text)).toBe("none");

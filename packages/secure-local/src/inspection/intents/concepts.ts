@@ -152,6 +152,8 @@ export function conceptsOf(sentence: Sentence, names: Names): ReadonlyMap<Concep
 function isOpposed(sentence: Sentence, at: number): boolean {
   const [second, first] = [sentence[at - 2], sentence[at - 1]];
   if (first === undefined || first.pause) return false;
+  // As in "never guess or invent".
+  if (first.text === "or") return NEGATIONS.has(sentence[at - 3]?.text ?? "");
   return NEGATIONS.has(first.text) || NEGATIONS.has(`${second?.text ?? ""} ${first.text}`);
 }
 

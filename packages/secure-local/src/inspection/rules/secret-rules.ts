@@ -155,7 +155,7 @@ export const CONCEALMENT_RULES: readonly Rule[] = [
     phrases: [
       "$dont ..1 tell|telling|inform|alert|notify ..2 user ..2 about|that|of|how|@end",
       "$dont ..2 mention|reveal|disclose ..4 to ..1 user|users",
-      "user|human doesn't|does+not ..2 know|see|notice ..3 about|this|it",
+      "user|human doesn't ..2 know|see|notice ..3 about|this|it",
       "this is|remains ..2 secret|confidential|hidden ..2 between|instruction|directive|from+the+user",
     ],
     unless: SOFTENERS,
