@@ -27,7 +27,7 @@ export { cleanResult, cleanValue } from "../../packages/secure-local/src/guard/c
 export { cleanLine, cleanText } from "../../packages/secure-local/src/guard/cleaning/clean-text.js";
 export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js";
 export { builtInPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
-export { runCommandLine } from "../../packages/secure-local/src/cli/main.js";
+export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
 export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-exchange.js";
 export { spellingsOf } from "../../packages/secure-local/src/audit/secret-shapes.js";
 export { approvalNeed } from "../../packages/secure-local/src/policy/decide-command.js";

@@ -1,6 +1,6 @@
 // Runs a command line of the sources in the thread of the test: what it prints and how it exits, without a process.
 import { vi } from "vitest";
-import { runCommandLine } from "../../src/cli/main.js";
+import { runCommandLine } from "../../src/cli/run-command-line.js";
 import { soaking } from "../../../mcp/test/support/soak.js";
 import { COMMAND, environmentOf, type Ran, run, type RunOptions } from "./command.js";
 

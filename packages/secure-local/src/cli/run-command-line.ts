@@ -1,0 +1,128 @@
+// Runs one command line: finds the command, loads what it needs and nothing else, and says what went wrong.
+import { serveStdio } from "@secure-local/mcp/stdio";
+import { escapeUnseen } from "../audit/escape-unseen.js";
+import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
+import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
+import { complain, endWithReader, ExitCode, print } from "./terminal.js";
+import type { AuditLog } from "../audit/audit-log.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { telemetry } from "../observe/open-telemetry.js";
+import { suitEngine } from "../server/engine.js";
+import { LateStart } from "../server/lazy-parts.js";
+import { followPolicyFile } from "../server/follow-policy-file.js";
+import { SecureServer } from "../server/secure-server.js";
+import { approveDesk } from "./desks.js";
+import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
+
+// Runs one command line of `mcp-secure-local`, and loads only the command that is asked for.
+
+type Command = (line: CommandLine) => Promise<number>;
+
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve-http-command.js")).serveHttpCommand,
+  tools: async () => (await import("./tools-command.js")).toolsCommand,
+  call: async () => (await import("./call-command.js")).callCommand,
+  approve: async () => (await import("./approve-command.js")).approveCommand,
+  inspect: async () => (await import("./remote/inspect-command.js")).inspectCommand,
+  read: async () => (await import("./remote/read-command.js")).readCommand,
+  prompt: async () => (await import("./remote/read-command.js")).promptCommand,
+  record: async () => (await import("./remote/record-command.js")).recordCommand,
+  list: async () => (await import("./remote/list-command.js")).listCommand,
+  bridge: async () => (await import("./remote/bridge-command.js")).bridgeCommand,
+  trust: async () => (await import("./remote/trust-command.js")).trustCommand,
+  replay: async () => (await import("./remote/record-command.js")).replayCommand,
+  doctor: async () => (await import("./remote/doctor-command.js")).doctorCommand,
+  plugins: async () => (await import("./plugins-command.js")).pluginsCommand,
+  sandbox: async () => (await import("./sandbox-command.js")).sandboxCommand,
+  policy: async () => (await import("./policy-command.js")).policyCommand,
+  audit: async () => (await import("./audit-command.js")).auditCommand,
+};
+
+async function run(argv: readonly string[]): Promise<number> {
+  const line = readCommandLine(argv);
+  const [word, ...words] = line.words;
+  if (!line.help) refuseForeign(line, word);
+  // Serving is what has to be ready at once, so it comes first and needs nothing that is loaded later.
+  const wantsText = line.version || line.help || word !== undefined || line.json;
+  if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);
+  if (word !== "serve" || line.help || line.version) endWithReader();
+  if (line.version) {
+    print(programVersion());
+    return ExitCode.Ok;
+  }
+  if (line.help) {
+    print((await import("./help.js")).HELP);
+    return ExitCode.Ok;
+  }
+  if (word === undefined) {
+    if (line.json) throw new UsageError("--json belongs to a command, as in mcp-secure-local tools --json");
+    print((await import("./welcome.js")).welcome(undefined, undefined, line.policy));
+    return ExitCode.Ok;
+  }
+  if (!Object.hasOwn(COMMANDS, word)) {
+    const near = nearest(word, Object.keys(COMMANDS));
+    throw new UsageError(`there is no command "${word}"${near || "; see mcp-secure-local --help"}`);
+  }
+  const command = await COMMANDS[word]!();
+  return await command({ ...line, words });
+}
+
+/** The exit code. Every error a person can cause ends here as lines on stderr; others keep their stack. */
+export async function runCommandLine(argv: readonly string[]): Promise<number> {
+  try {
+    return await run(argv);
+  } catch (error) {
+    const name = error instanceof Error ? error.name : "";
+    const text = escapeUnseen(error instanceof Error ? error.message : String(error));
+    // Each line of a policy error begins with its place in the file.
+    if (name === "PolicyError") complain(text);
+    else if (error instanceof UsageError || name === "AuditError" || name === "ServeError")
+      complain(`mcp-secure-local: ${text}`);
+    else complain(error instanceof Error && error.stack !== undefined ? escapeUnseen(error.stack) : text);
+    return error instanceof UsageError || name === "PolicyError" ? ExitCode.Usage : ExitCode.Failed;
+  }
+}
+
+// Serves an AI client over stdin and stdout.
+
+/** Resolves when the client has gone. @throws PolicyError, AuditError before anything is served */
+async function serveCommand(line: CommandLine): Promise<number> {
+  const file = policyFile(line);
+  const policy = await loadPolicy(file);
+  const audit = await openAudit(line, policy, say);
+  const version = programVersion();
+  const late = new LateStart(audit);
+  const secure = new SecureServer({
+    policy,
+    audit: late,
+    version,
+    say,
+    own: [...ownPlaces(line), ...logPlaces(line, policy)],
+    ...pluginFolders(),
+    desk: approveDesk(say),
+    telemetry: await telemetry(version, say),
+  });
+  const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
+  suitEngine();
+  const serving = await serveStdio(secure.server);
+  late.after(() => secure.start());
+  await serving.closed;
+  stopFollowing();
+  await secure.stop();
+  // A handler that does not listen to its signal must not keep the process from following its client.
+  process.exit(await closed(audit));
+}
+
+async function closed(audit: AuditLog): Promise<number> {
+  try {
+    await audit.close();
+    return ExitCode.Ok;
+  } catch (error) {
+    say(error instanceof Error ? error.message : String(error));
+    return ExitCode.Failed;
+  }
+}
+
+function say(text: string): void {
+  complain(`mcp-secure-local: ${text}`);
+}
