@@ -24,8 +24,8 @@ export const defences = [
   {
     name: "each look-up in a granted folder is judged",
     file: "secure-local/src/capabilities/sandbox-reach.ts",
-    find: "return [{ path: what.path, access: reached, held: held(what), ...(folder ? { judge, ...this.#git } : {}) }, ...covers];",
-    replace: "return [{ path: what.path, access: reached, held: held(what) }, ...covers];",
+    find: "...(folder ? { judge, passing: isOfGit, ...this.#git } : {}),",
+    replace: "",
   },
   {
     name: "a moved folder is judged with all that lies in it",

@@ -294,7 +294,7 @@ export const SECTIONS = {
   sandbox: {
     about: "The wall around plugins and commands. `sandbox: none` is short for `mode: none`.",
     example:
-      "sandbox:\n  mode: required\n  processes: 32\n  memory_mb: 512\n  cpu_seconds: 30\n  file_mb: 16\n  read_only_paths: [/opt/tools]\n  homes: ~/.mcp/homes",
+      "sandbox:\n  mode: required\n  processes: 32\n  memory_mb: 512\n  cpu_seconds: 30\n  file_mb: 16\n  read_only_paths: [/opt/tools]\n  homes: ~/.mcp/homes\n  git: false",
     keys: {
       mode: [
         "required",
@@ -309,6 +309,10 @@ export const SECTIONS = {
         "absent: they vanish",
         "A folder in which each command and plugin has a home of its own, kept from start to start.",
         "an absolute path",
+      ],
+      git: [
+        "false",
+        "`true` lets programs inside work with git in granted folders: history is theirs; of its configuration only what makes git run nothing.",
       ],
     },
   },
