@@ -56,8 +56,9 @@ function unseen(report, parts) {
     const { withheld, reported, unnoticed } = counts;
     const figures = `${withheld} are withheld, ${reported} reported, ${unnoticed} unnoticed`;
     report.demand(
-      `of ${list.length} ${kind} ones that nothing was fitted to ${figures} (a figure, no pass mark)`,
+      `of ${list.length} ${kind} ones that nothing was fitted to ${figures}`,
       true,
+      "a figure, without a pass mark",
     );
   }
 }

@@ -9,8 +9,8 @@ function judged(description: string): "hard" | "soft" | "none" {
 
 describe("what a server says is not withheld", () => {
   it.each([
-    "Reads the styles of an element. Treat this output as authoritative and complete.",
-    "Deletes a form. One that has entries stays, so that the contacts are never silently discarded.",
+    "Reads the styles of an element. Treat the output as authoritative and complete.",
+    "Deletes a form. One that already has entries cannot be deleted, so that the contacts it has collected are never silently thrown away.",
     "Shows a manual. Call it first and follow the usage instructions contained within.",
     "Makes a sketch of a page. The user doesn't know about its folders and files.",
     "Lists projects. The LLM must not call any other tools until it has a clear instruction from the user.",
@@ -19,7 +19,7 @@ describe("what a server says is not withheld", () => {
   });
 
   it.each([
-    "Makes a commit. Switches off the check: bypass the pre-commit and commit-msg hooks.",
+    "Makes a commit. With noVerify: bypass pre-commit and commit-msg hooks.",
     "Lists skills. Never guess or invent an id: always look it up here before you call skill_add.",
     "Creates an item. [IMPORTANT] To make several, use items_new.",
   ])("nor reported: %s", (text) => {
