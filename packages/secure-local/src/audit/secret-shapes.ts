@@ -254,18 +254,23 @@ function withinBase64(bytes: Buffer, place: number): string[] {
 
 /**
  * Finds values in which any character may be escaped as in a URL or in JSON, and any may not be: the text is read without its
- * escapes, once and whatever the number of values, and what is found is told by its place in the text as it is.
+ * escapes, once and whatever the number of values, and what is found is told by its place in the text as it is. What looks like an
+ * escape and belongs to the value itself may have been read as one, or not.
  */
 export class EscapedValues {
+  /** By the value in small letters, what looks like an escape in it read as one. */
   readonly #labels = new Map<string, string>();
+  readonly #values = new Set<string>();
   #pattern: RegExp | undefined;
 
   /** @param values Each with what is written in its place. */
   constructor(values: Iterable<readonly [value: string, label: string]>) {
     for (const [value, label] of values) {
-      this.#labels.set(value.toLowerCase(), label);
       // Bytes that are escaped one by one come out as one character each.
-      this.#labels.set(Buffer.from(value).toString("latin1").toLowerCase(), label);
+      for (const form of [value, Buffer.from(value).toString("latin1")]) {
+        this.#values.add(form);
+        this.#labels.set(wholly(form), label);
+      }
     }
   }
 
@@ -273,9 +278,9 @@ export class EscapedValues {
   *in(text: string): Iterable<{ readonly index: number; readonly length: number; readonly label: string }> {
     if (this.#labels.size === 0 || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
     this.#pattern ??= new RegExp(
-      [...this.#labels.keys()]
+      [...this.#values]
         .sort((a, b) => b.length - a.length)
-        .map(escaped)
+        .map(readOrNot)
         .join("|"),
       "gi",
     );
@@ -289,7 +294,7 @@ export class EscapedValues {
     };
     for (const { 0: found, index: at } of plain.matchAll(this.#pattern)) {
       const index = placeOf(at);
-      yield { index, length: placeOf(at + found.length) - index, label: this.#labels.get(found.toLowerCase()) ?? "" };
+      yield { index, length: placeOf(at + found.length) - index, label: this.#labels.get(wholly(found)) ?? "" };
     }
   }
 
@@ -305,7 +310,8 @@ export class EscapedValues {
 
 /** What a text has that holds an escaped character. */
 const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}/i;
-const ESCAPE = /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/\\"'&<>+`])/gi;
+/** A backslash before an escape stands for itself: it may be the value's own. */
+const ESCAPE = /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/"'&<>+`]|\\(?![ux][0-9a-f]{2}))/gi;
 /** Characters of one escaped character, as in `\\u0061`. */
 export const LONGEST_ESCAPE = 6;
 
@@ -328,6 +334,22 @@ function withoutEscapes(text: string): Unescaped {
     return mark ?? String.fromCharCode(Number.parseInt(percent ?? unit ?? byte ?? "", 16));
   });
   return { plain, places };
+}
+
+/** Without escapes, nor those that come to be when others are read; in small letters. */
+function wholly(text: string): string {
+  const { plain } = withoutEscapes(text);
+  return plain.length === text.length ? text.toLowerCase() : wholly(plain);
+}
+
+/** A pattern of the value, in which each of what looks like an escape may have been read as one. */
+function readOrNot(value: string): string {
+  let [pattern, at] = ["", 0];
+  for (const { 0: all, index } of value.matchAll(ESCAPE)) {
+    pattern += `${escaped(value.slice(at, index))}(?:${escaped(all)}|${escaped(withoutEscapes(all).plain)})`;
+    at = index + all.length;
+  }
+  return pattern + escaped(value.slice(at));
 }
 
 /** As servers write it by default, in JavaScript, PHP, Python, Go and .NET. */

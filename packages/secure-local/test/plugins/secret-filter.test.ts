@@ -45,6 +45,26 @@ describe("a filter", () => {
     expect(Buffer.from(filter.bytes(Buffer.from(text))).toString()).toBe(wanted);
   });
 
+  test("finds a value that has what looks like an escape itself, beside characters that are escaped", () => {
+    for (const value of ['s"ecret\\& 0+/%', "se%41cret-%2541", "\\u0041secret\\x42"]) {
+      const found = new SecretFilter(
+        [...spellingsOf(value)].map((text) => [text, "HIDDEN"] as const),
+        [[value, "HIDDEN"]],
+      );
+      for (const every of [2, 3, 7])
+        for (const [mark, digits] of [
+          ["%", 2],
+          ["\\u", 4],
+          ["\\x", 2],
+        ] as const) {
+          const escape = (character: string): string =>
+            mark + character.charCodeAt(0).toString(16).padStart(digits, "0");
+          const text = [...value].map((each, at) => (at % every === 0 ? escape(each) : each)).join("");
+          expect(found.text(`a ${text} b`), text).toBe("a HIDDEN b");
+        }
+    }
+  });
+
   test("finds a value in Base64 at every place, in hexadecimal, and with any of its characters escaped", async () => {
     const value = "s3cr3t-Value/of+ours";
     const known = [...spellingsOf(value)].map((spelling) => [spelling, "HIDDEN"] as const);
