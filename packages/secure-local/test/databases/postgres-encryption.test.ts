@@ -14,9 +14,9 @@ const signal = new AbortController().signal;
 const PASSWORD = encodeURIComponent("p@ss: wörd");
 
 /** What `SELECT` says of the connection, or why there was none. */
-async function over(url: string, sql = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()"): Promise<unknown> {
+async function over(url: string, sql = "SELECT public.encrypted()"): Promise<unknown> {
   const { hostname, port } = new URL(url);
-  const text = `version: "1.0"\nsecrets:\n  pg: { from: "env:PG", hosts: [{ host: "${hostname}", ports: [${port}] }] }\ndatabases:\n  main: { secret: pg, superuser: true, timeout: 5 }\n`;
+  const text = `version: "1.0"\nsecrets:\n  pg: { from: "env:PG", hosts: [{ host: "${hostname}", ports: [${port}] }] }\ndatabases:\n  main: { secret: pg, superuser: true, functions: [public.encrypted], timeout: 5 }\n`;
   const policy = await parsePolicy(text, { file: "policy.yaml" });
   const databases = new PolicyDatabases(() => policy, { environment: { PG: url } });
   return databases.query({ sql, limit: 10, signal }).then(

@@ -19,7 +19,8 @@ hostnossl all digest 127.0.0.1/32 md5
 hostnossl all postgres 127.0.0.1/32 trust
 `;
 const USERS = `CREATE ROLE scram LOGIN PASSWORD 'p@ss: wörd'; CREATE ROLE clear LOGIN PASSWORD 'clear';
-  CREATE ROLE trusted LOGIN; CREATE ROLE plain LOGIN PASSWORD 'plain'; SET password_encryption = 'md5'; CREATE ROLE digest LOGIN PASSWORD 'digest'`;
+  CREATE ROLE trusted LOGIN; CREATE ROLE plain LOGIN PASSWORD 'plain'; SET password_encryption = 'md5'; CREATE ROLE digest LOGIN PASSWORD 'digest';
+  CREATE FUNCTION public.encrypted() RETURNS boolean STABLE LANGUAGE sql AS 'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()'`;
 
 export interface PrivatePostgres {
   readonly port: number;
