@@ -15,7 +15,8 @@ interface Report {
 export class ProgressReporter implements OngoingProgress {
   readonly #send: (report: Report) => void | Promise<void>;
   #last = Number.NEGATIVE_INFINITY;
-  #windowStart = 0;
+  // The first report begins the first window.
+  #windowStart = Number.NEGATIVE_INFINITY;
   #sent = 0;
   #held: Report | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
