@@ -1,0 +1,293 @@
+// A server into which other servers are mounted: it offers what they offer, to clients of every revision, by relaying.
+import type { Client } from "../client/client.js";
+import { pause } from "../client/wire.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import type { Implementation } from "../protocol/capabilities.js";
+import type { ServerCore } from "../server/core.js";
+import { coreOf, Server, type ServerOptions } from "../server/server.js";
+import { Connections, type OpenUpstream, type Sharing } from "./connections.js";
+import { type Admit, type BeforeCall, Mount } from "./mount.js";
+import { checkMountName, prefixOf } from "./names.js";
+import { type Offer, readOffer } from "./offer.js";
+import { Uris } from "./uris.js";
+
+/** How a server is mounted. */
+export interface MountOptions {
+  /**
+   * What stands before the names of its tools and prompts. Default: the name of the mount and `__`; `""` leaves them as they are,
+   * for a server that is mounted alone. Of two that clash the first is shown.
+   */
+  readonly prefix?: string;
+  /**
+   * Which calls share a connection to it. Default `user`: all sessions of one principal. Principals never share one, nor do
+   * callers that can be asked different things. Without effect for a client that is connected already.
+   */
+  readonly sharing?: Sharing;
+  /** What it offers, where that is known: nothing is opened before the first call then, and nothing is listed. */
+  readonly offer?: Offer;
+  /** Milliseconds after which a connection nobody uses is closed. Default: never. */
+  readonly idleMs?: number;
+  /** Milliseconds a call may take without progress. Default 600,000. */
+  readonly timeoutMs?: number;
+  /** Asked about each call of a tool before anything is opened for it; an answer it gives is the call's, and nothing is sent. */
+  readonly before?: BeforeCall;
+  /** Asked once the server is connected, right before something is sent to it; a sentence it gives refuses the call. */
+  readonly admit?: Admit;
+}
+
+/** A server that was mounted. */
+export interface Mounted {
+  readonly name: string;
+  /** What it offers now. */
+  readonly offer: Offer | undefined;
+  /** Connections open to it. */
+  readonly connections: number;
+  /** Offers this instead, from now on. */
+  show(offer: Offer): void;
+  /** Reads its lists again, and shows what they hold. Rejects as requests do; then what was shown stays. */
+  refresh(): Promise<void>;
+  /** Takes it away: its things are gone from the lists, its connections are closed. Never rejects. */
+  remove(): Promise<void>;
+}
+
+/** Clients are told of changes ten times a second at most, however often upstreams speak of them. */
+const CHANGES_MS = 100;
+/** An upstream may take this long over a call without progress: people are asked, and models think. */
+const TIMEOUT_MS = 600_000;
+
+/** Mounts servers into a server that is there already: what a `Gateway` does for itself. */
+export class Mounts {
+  readonly #server: Server;
+  readonly #identity: Implementation;
+  readonly #mounts = new Map<string, MountedUpstream>();
+  readonly #uris: Uris<Mount> = new Uris(() => this.#shown());
+
+  constructor(server: Server) {
+    const core = coreOf(server);
+    this.#server = server;
+    const { name, version } = core.identity;
+    this.#identity = { name, version };
+    core.reader.unlisted = (uri) => {
+      const owner = this.#uris.ownerOf(uri);
+      return owner?.mount.unlisted(owner.own);
+    };
+  }
+
+  /** Those there are, by name. */
+  get all(): ReadonlyMap<string, Mounted> {
+    return this.#mounts;
+  }
+
+  /** The mount behind something that clients see; undefined for what is the server's own, or nobody's. */
+  ownerOf(kind: "tool" | "prompt" | "resource", name: string): string | undefined {
+    for (const { mount } of this.#mounts.values()) if (mount.has(kind, name)) return mount.name;
+    return kind === "resource" ? this.#uris.ownerOf(name)?.mount.name : undefined;
+  }
+
+  /** See `Gateway.mount`. */
+  async mount(name: string, upstream: Client | OpenUpstream, options: MountOptions = {}): Promise<Mounted> {
+    checkMountName(name);
+    if (this.#mounts.has(name)) {
+      throw new LocalError("DUPLICATE", `There is a server mounted as ${name} already: choose another name`);
+    }
+    const parts = { name, upstream, options, identity: this.#identity, uris: this.#uris };
+    const mounted = new MountedUpstream(this.#server, parts);
+    this.#mounts.set(name, mounted);
+    mounted.onRemoved = () => {
+      this.#mounts.delete(name);
+      this.#changed();
+    };
+    mounted.onShown = () => this.#changed(mounted);
+    try {
+      if (options.offer === undefined) await mounted.refresh();
+      else mounted.show(options.offer);
+      return mounted;
+    } catch (error) {
+      await mounted.remove();
+      throw error;
+    }
+  }
+
+  /** Takes every mounted server away and closes what was opened for it. Never rejects. */
+  async removeAll(): Promise<void> {
+    await Promise.all([...this.#mounts.values()].map((mounted) => mounted.remove()));
+  }
+
+  *#shown(): Iterable<Mount> {
+    for (const { mount } of this.#mounts.values()) yield mount;
+  }
+
+  /** A server that came, went or changed may share URIs with others: their names outside change with it. */
+  #changed(changed?: MountedUpstream): void {
+    this.#uris.outdated();
+    for (const mounted of this.#mounts.values()) if (mounted !== changed) mounted.mount.refresh();
+  }
+}
+
+/**
+ * A server that serves other servers besides what is registered with it. Give it to `serveStdio`, `serveHttp`, `toFetch` or
+ * `connectInMemory` like any other. Middleware stands around relayed calls too.
+ */
+export class Gateway extends Server {
+  readonly #mounts: Mounts;
+
+  /** As for a `Server`. */
+  constructor(options: ServerOptions) {
+    super(options);
+    this.#mounts = new Mounts(this);
+  }
+
+  /** The servers that are mounted, by name. */
+  get mounts(): ReadonlyMap<string, Mounted> {
+    return this.#mounts.all;
+  }
+
+  /**
+   * Mounts a server: a client that is connected, or a function that connects one. The function is given options to add to its own,
+   * and is called once for each user and for each set of things a caller can be asked; only so can the server ask them. A
+   * client stays its owner's to close. Resolves when its lists were read; rejects if they could not be, and then nothing is
+   * mounted. Throws BAD_NAME and DUPLICATE.
+   */
+  mount(name: string, upstream: Client | OpenUpstream, options: MountOptions = {}): Promise<Mounted> {
+    return this.#mounts.mount(name, upstream, options);
+  }
+
+  /** Takes every mounted server away and closes what was opened for it. Never rejects. */
+  unmountAll(): Promise<void> {
+    return this.#mounts.removeAll();
+  }
+}
+
+interface MountedParts {
+  readonly name: string;
+  readonly upstream: Client | OpenUpstream;
+  readonly options: MountOptions;
+  readonly identity: Implementation;
+  readonly uris: Uris<Mount>;
+}
+
+/** A mounted server with its connections, kept up as it changes. */
+class MountedUpstream implements Mounted {
+  readonly name: string;
+  readonly mount: Mount;
+  onRemoved: () => void = () => undefined;
+  onShown: () => void = () => undefined;
+  readonly #connections: Connections;
+  readonly #core: ServerCore;
+  readonly #gone = new AbortController();
+  readonly #uris: Uris<Mount>;
+  #reading: Promise<void> | undefined;
+  /** What it offers is its owner's to say: nothing is listed. */
+  readonly #fixed: boolean;
+  readonly #warn: (text: string) => void;
+
+  constructor(server: Server, { name, upstream, options, identity, uris }: MountedParts) {
+    const core = coreOf(server);
+    const { tasks } = core;
+    this.name = name;
+    this.#core = core;
+    this.#uris = uris;
+    this.#fixed = options.offer !== undefined;
+    this.#warn = (text) => core.report("warning", text);
+    this.#connections = new Connections({
+      name,
+      upstream,
+      identity,
+      sharing: options.sharing ?? "user",
+      idleMs: options.idleMs,
+      onOpened: (client) => void this.#follow(client),
+    });
+    this.mount = new Mount({
+      name,
+      prefix: options.prefix ?? prefixOf(name),
+      core,
+      connections: this.#connections,
+      uris,
+      timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+      before: options.before,
+      admit: options.admit,
+      enableTasks: () => tasks.enable(),
+      warn: this.#warn,
+    });
+  }
+
+  get offer(): Offer | undefined {
+    return this.mount.offer;
+  }
+
+  get connections(): number {
+    return this.#connections.size;
+  }
+
+  show(offer: Offer): void {
+    if (this.#gone.signal.aborted) return;
+    const before = this.mount.offer;
+    this.mount.prepare(offer);
+    this.#uris.outdated();
+    this.mount.refresh();
+    // Most changes are of tools: only those of URIs concern the others.
+    if (JSON.stringify(urisOf(before)) !== JSON.stringify(urisOf(offer))) this.onShown();
+  }
+
+  refresh(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return this.#reading;
+  }
+
+  async remove(): Promise<void> {
+    if (this.#gone.signal.aborted) return;
+    this.#gone.abort();
+    await this.mount.remove();
+    this.onRemoved();
+  }
+
+  async #read(): Promise<void> {
+    const { client, release } = await this.#connections.leaseOwn();
+    try {
+      this.show(await readOffer(client));
+    } finally {
+      release();
+    }
+  }
+
+  /**
+   * Reads the lists of a connection again whenever the server says there that they changed. Reading once more waits until the
+   * reading before is over, and a moment: what changes meanwhile is in it.
+   */
+  async #follow(client: Client): Promise<void> {
+    const { signal } = this.#gone;
+    try {
+      const { tools, prompts, resources } = client.capabilities;
+      const watched = {
+        toolsListChanged: tools?.listChanged === true,
+        promptsListChanged: prompts?.listChanged === true,
+        resourcesListChanged: resources?.listChanged === true,
+      };
+      if (!Object.values(watched).includes(true)) return;
+      const subscription = client.subscribe(watched);
+      signal.addEventListener("abort", () => void subscription.close(), { once: true });
+      for await (const { kind } of subscription) {
+        if (this.#fixed) continue;
+        const offer = await readOffer(client).catch((error: unknown) =>
+          this.#warn(`The lists of ${this.name} could not be read: ${(error as Error).message}`),
+        );
+        if (kind === "resource" || offer === undefined) continue;
+        const { version } = this.#core[kind];
+        this.show(offer);
+        // The server says that its list changed, though it reads the same: its clients may know what that means.
+        if (version === this.#core[kind].version) this.#core.subscribers.listChanged(kind);
+        await pause(CHANGES_MS, signal);
+      }
+    } catch (error) {
+      if (!signal.aborted && !(error instanceof LocalError && error.code === "CLOSED"))
+        this.#warn(`Changes of ${this.name} are not heard of: ${(error as Error).message}`);
+    }
+  }
+}
+
+function urisOf(offer: Offer | undefined): readonly string[] {
+  if (offer === undefined) return [];
+  return [...offer.resources.map(({ uri }) => uri), ...offer.resourceTemplates.map(({ uriTemplate }) => uriTemplate)];
+}

@@ -1,0 +1,345 @@
+// One mounted server: what it offers, under the names it has outside, and the way its calls take.
+import type { Client } from "../client/client.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import type { Prompt } from "../protocol/features/prompts.js";
+import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
+import type { Tool } from "../protocol/features/tools.js";
+import { UriTemplate } from "../protocol/uri-template.js";
+import { mirroredParams } from "../era/stateless/headers.js";
+import type { Schema } from "../schema/schema.js";
+import type { Completer } from "../server/completer.js";
+import { Context } from "../server/context.js";
+import type { ServerCore } from "../server/core.js";
+import type { ArgumentDefinitions, PromptEntry } from "../server/prompts.js";
+import type { Registration, Registry, Restricted } from "../server/registry.js";
+import type { ResourceDefinition, ResourceEntry, TemplateEntry } from "../server/resources.js";
+import { TaskCall } from "../server/tasks/task-run.js";
+import type { ToolEntry } from "../server/tools.js";
+import type { Connections, Lease } from "./connections.js";
+import { exposedName } from "./names.js";
+import { type Offer, tasksOf } from "./offer.js";
+import type { MaybePromise } from "../endpoint/call.js";
+import type { InputRequired } from "../server/interactive.js";
+import type { Relayed, ToolResult } from "../server/outcome.js";
+import { Relay } from "./relay.js";
+import type { Offering, Uris } from "./uris.js";
+
+/** A call of a tool that is about to be relayed. */
+export interface RelayedCall {
+  /** The tool as it is listed, under its name outside. */
+  readonly tool: Tool;
+  readonly arguments: JsonObject;
+  readonly context: Context;
+}
+
+/** Undefined lets the call go on. */
+export type BeforeCall = (call: RelayedCall) => MaybePromise<ToolResult | undefined>;
+
+/** Why something may not be sent; undefined when it may. `name` is the one outside. */
+export type Admit = (kind: "tool" | "prompt" | "resource", name: string) => string | undefined;
+
+/** What a mount is made of. */
+export interface MountParts {
+  readonly name: string;
+  readonly prefix: string;
+  readonly core: ServerCore;
+  readonly connections: Connections;
+  readonly uris: Pick<Uris<Offering>, "expose" | "exposeAll" | "own">;
+  readonly timeoutMs: number;
+  readonly before?: BeforeCall | undefined;
+  readonly admit?: Admit | undefined;
+  /** Called before the first tool that may run as a task is registered. */
+  enableTasks(): void;
+  warn(text: string): void;
+}
+
+/** Arguments are the upstream's to judge: no schema of a stranger is compiled to relay a call. */
+const ANYTHING: Schema = { json: true, validate: (value) => ({ ok: true, value }) };
+
+/** Something registered, and the text it was made from. */
+interface Shown {
+  readonly text: string;
+  readonly registration: Pick<Registration, "remove">;
+}
+
+export class Mount {
+  readonly name: string;
+  readonly #parts: MountParts;
+  readonly #relay: Relay;
+  readonly #shown = new Map<string, Shown>();
+  readonly #templates = new Map<string, UriTemplate>();
+  #offer: Offer | undefined;
+
+  constructor(parts: MountParts) {
+    this.name = parts.name;
+    this.#parts = parts;
+    this.#relay = new Relay({
+      name: parts.name,
+      connections: parts.connections,
+      timeoutMs: parts.timeoutMs,
+      // What is asked about before a call must hold for that one call: a state that is kept nowhere could come twice.
+      rounds: parts.before === undefined,
+      admit: parts.admit,
+      expose: (answer) => parts.uris.exposeAll(this, answer),
+    });
+  }
+
+  get offer(): Offer | undefined {
+    return this.#offer;
+  }
+
+  /** Offers this once `refresh` is called: the names of URIs depend on what all mounts offer. */
+  prepare(offer: Offer): void {
+    this.#offer = offer;
+  }
+
+  /** Shows what is offered under the names it has now. What did not change stays as it is. */
+  refresh(): void {
+    const offer = this.#offer;
+    if (offer === undefined) return;
+    const { core } = this.#parts;
+    const kept = new Set<string>();
+    this.#templates.clear();
+    const put = <Entry extends Restricted>(registry: Registry<Entry>, key: string, made: Made<Entry>): void => {
+      const id = `${made.kind}\n${key}`;
+      if (kept.has(id))
+        return this.#parts.warn(`${this.name} offers the ${made.kind} ${key} twice: the second is left out`);
+      kept.add(id);
+      const text = JSON.stringify(made.item);
+      const known = this.#shown.get(id);
+      if (known?.text === text) return;
+      known?.registration.remove();
+      const registration = this.#add(registry, key, made);
+      if (registration === undefined) this.#shown.delete(id);
+      else this.#shown.set(id, { text, registration });
+    };
+    for (const tool of offer.tools) {
+      const made = this.#tool(tool, offer);
+      put(core.tools, made.item.name, made);
+    }
+    for (const prompt of offer.prompts) {
+      const made = this.#prompt(prompt, offer);
+      put(core.prompts, made.item.name, made);
+    }
+    for (const resource of offer.resources) {
+      const made = this.#resource(resource);
+      put(core.resources, made.item.uri, made);
+    }
+    for (const template of offer.resourceTemplates) {
+      const made = this.#template(template, offer);
+      if (made !== undefined) put(core.templates, made.item.uriTemplate, made);
+    }
+    for (const [id, { registration }] of this.#shown) {
+      if (kept.has(id)) continue;
+      registration.remove();
+      this.#shown.delete(id);
+    }
+  }
+
+  /** Whether something in its lists is called so outside. */
+  has(kind: "tool" | "prompt" | "resource", name: string): boolean {
+    if (kind !== "resource") return this.#shown.has(`${kind}\n${name}`);
+    return this.#shown.has(`resource\n${name}`) || this.#shown.has(`template\n${name}`) || this.#matches(name);
+  }
+
+  #matches(uri: string): boolean {
+    for (const template of this.#templates.values()) if (template.match(uri) !== undefined) return true;
+    return false;
+  }
+
+  /** A resource of this server that is in no list. */
+  unlisted(uri: string): ResourceDefinition {
+    return this.#definition(uri);
+  }
+
+  /** Takes everything away again. */
+  async remove(): Promise<void> {
+    this.#offer = undefined;
+    for (const { registration } of this.#shown.values()) registration.remove();
+    this.#shown.clear();
+    await this.#parts.connections.close();
+  }
+
+  /** Two servers must never share a name: who came second is not shown, and nobody's calls go elsewhere. */
+  #add<Entry extends Restricted>(
+    registry: Registry<Entry>,
+    key: string,
+    { kind, entry }: Made<Entry>,
+  ): Pick<Registration, "remove"> | undefined {
+    try {
+      return registry.add(key, {}, entry);
+    } catch (error) {
+      if (!(error instanceof LocalError)) throw error;
+      this.#parts.warn(`The ${kind} ${key} of ${this.name} is left out: ${error.message}`);
+      return undefined;
+    }
+  }
+
+  #tool(tool: Tool, offer: Offer): Made<ToolEntry> & { readonly item: Tool } {
+    const name = exposedName(this.#parts.prefix, tool.name);
+    const tasks = tasksOf(offer);
+    const asTask = tasks === "directed" || (tasks === "requested" && supportsTasks(tool));
+    if (asTask) this.#parts.enableTasks();
+    const item = shownTool(tool, { name, directed: tasks === "directed" });
+    const mustBe = tasks === "requested" && tool.execution?.taskSupport === "required";
+    return {
+      kind: "tool",
+      item,
+      entry: () => ({
+        tool: item,
+        input: ANYTHING,
+        output: undefined,
+        replaySafe: false,
+        task: asTask ? "optional" : undefined,
+        run: (args, context) => this.#call({ tool: item, arguments: args as JsonObject, context }, tool.name, mustBe),
+      }),
+    };
+  }
+
+  async #call(call: RelayedCall, own: string, mustBeTask: boolean): Promise<Relayed | InputRequired | ToolResult> {
+    const answer = await this.#parts.before?.(call);
+    if (answer !== undefined) return answer;
+    const asTask = mustBeTask || Context.callOf(call.context) instanceof TaskCall;
+    return this.#relay.callTool({ ...call, name: own }, asTask);
+  }
+
+  #prompt(prompt: Prompt, { capabilities }: Offer): Made<PromptEntry> & { readonly item: Prompt } {
+    const item = { ...prompt, name: exposedName(this.#parts.prefix, prompt.name) };
+    const completes = capabilities.completions !== undefined;
+    return {
+      kind: "prompt",
+      item,
+      entry: () => {
+        const args: Record<string, ArgumentDefinitions[string]> = {};
+        for (const { name } of prompt.arguments ?? []) {
+          const complete = this.#completer({ type: "ref/prompt", name: prompt.name }, name);
+          args[name] = completes ? { complete } : {};
+        }
+        return {
+          prompt: item,
+          arguments: args,
+          run: (given, context) => this.#relay.prompt(given, context, { shown: item.name, own: prompt.name }),
+        };
+      },
+    };
+  }
+
+  #resource(resource: Resource): Made<ResourceEntry> & { readonly item: Resource } {
+    const uri = this.#parts.uris.expose(this, resource.uri);
+    const item = uri === resource.uri ? resource : { ...resource, uri };
+    return { kind: "resource", item, entry: () => ({ resource: item, definition: this.#definition(resource.uri) }) };
+  }
+
+  #template(
+    template: ResourceTemplate,
+    { capabilities }: Offer,
+  ): (Made<TemplateEntry> & { readonly item: ResourceTemplate }) | undefined {
+    const { uris, warn } = this.#parts;
+    const text = uris.expose(this, template.uriTemplate);
+    let parsed: UriTemplate;
+    try {
+      parsed = new UriTemplate(text);
+    } catch (error) {
+      warn(`The template ${template.uriTemplate} of ${this.name} is left out: ${(error as Error).message}`);
+      return undefined;
+    }
+    this.#templates.set(text, parsed);
+    const item = text === template.uriTemplate ? template : { ...template, uriTemplate: text };
+    const ref = { type: "ref/resource", uri: template.uriTemplate } as const;
+    return {
+      kind: "template",
+      item,
+      entry: () => ({
+        template: item,
+        uriTemplate: parsed,
+        definition: {
+          read: (uri, _variables, context) => this.#relay.read(context, { shown: uri, own: uris.own(this, uri) }),
+          watch: (uri, changed) => this.#watch(uris.own(this, uri), changed),
+          ...(capabilities.completions === undefined
+            ? {}
+            : { complete: Object.fromEntries(parsed.variables.map((name) => [name, this.#completer(ref, name)])) }),
+        },
+      }),
+    };
+  }
+
+  #definition(own: string): ResourceDefinition {
+    return {
+      read: (context) => this.#relay.read(context, { shown: this.#parts.uris.expose(this, own), own }),
+      watch: (_uri, changed) => this.#watch(own, changed),
+    };
+  }
+
+  #completer(
+    ref:
+      | { readonly type: "ref/prompt"; readonly name: string }
+      | { readonly type: "ref/resource"; readonly uri: string },
+    name: string,
+  ): Exclude<Completer, readonly string[]> {
+    return (value, request) => this.#relay.complete(ref, { name, value }, request);
+  }
+
+  /** However many watch it outside, the upstream knows of one. */
+  #watch(own: string, changed: () => void): () => void {
+    const stop = new AbortController();
+    void this.#watched(own, changed, stop.signal).catch((error: unknown) =>
+      this.#parts.warn(`Watching ${own} of ${this.name} failed: ${(error as Error).message}`),
+    );
+    return () => stop.abort();
+  }
+
+  async #watched(own: string, changed: () => void, signal: AbortSignal): Promise<void> {
+    const lease: Lease = await this.#parts.connections.leaseOwn();
+    try {
+      await watchOne(lease.client, own, { changed, signal });
+    } finally {
+      lease.release();
+    }
+  }
+}
+
+/** One thing on its way into a registry: as it is listed, and how its entry is made. */
+interface Made<Entry> {
+  readonly kind: "tool" | "prompt" | "resource" | "template";
+  readonly item: object;
+  entry(): Entry;
+}
+
+async function watchOne(
+  client: Client,
+  own: string,
+  { changed, signal }: { readonly changed: () => void; readonly signal: AbortSignal },
+): Promise<void> {
+  if (signal.aborted) return;
+  const subscription = client.subscribe({ resources: [own] });
+  signal.addEventListener("abort", () => void subscription.close(), { once: true });
+  for await (const change of subscription) if (change.kind === "resource") changed();
+}
+
+function supportsTasks({ execution }: Tool): boolean {
+  return execution?.taskSupport === "optional" || execution?.taskSupport === "required";
+}
+
+/** The tool as it came, under its name outside. */
+function shownTool(tool: Tool, { name, directed }: { readonly name: string; readonly directed: boolean }): Tool {
+  const cut = tool.title === undefined && !name.endsWith(tool.name);
+  return {
+    ...tool,
+    name,
+    ...(cut ? { title: tool.name } : {}),
+    // Clients drop a tool whose headers make no sense; without them it can be called like any other.
+    ...(typeof mirroredParams(tool.inputSchema) === "string"
+      ? { inputSchema: withoutHeaders(tool.inputSchema) as Tool["inputSchema"] }
+      : {}),
+    // Where the server itself decides what becomes a task, an older client has to be told that it may ask for one.
+    ...(directed ? { execution: { taskSupport: "optional" as const } } : {}),
+  };
+}
+
+function withoutHeaders(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutHeaders);
+  if (!isJsonObject(schema)) return schema;
+  const kept = Object.entries(schema).filter(([keyword]) => keyword !== "x-mcp-header");
+  return Object.fromEntries(kept.map(([keyword, value]) => [keyword, withoutHeaders(value)]));
+}

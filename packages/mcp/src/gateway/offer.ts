@@ -1,0 +1,157 @@
+// What one upstream server offers: its lists as they came, and what else its callers need to know of it.
+import type { Client } from "../client/client.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import type { ServerCapabilities } from "../protocol/capabilities.js";
+import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
+import type { Prompt } from "../protocol/features/prompts.js";
+import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
+import type { Tool } from "../protocol/features/tools.js";
+import { revision as revisionOf } from "../protocol/revisions/all.js";
+
+/** How long, and by whom, a list may be kept. */
+export interface ListHints {
+  /** Milliseconds. */
+  readonly ttlMs: number;
+  readonly cacheScope: "public" | "private";
+}
+
+/** What an upstream offers, unknown members and all. It is plain JSON, so that it can be kept and compared. */
+export interface Offer {
+  readonly tools: readonly Tool[];
+  readonly prompts: readonly Prompt[];
+  readonly resources: readonly Resource[];
+  readonly resourceTemplates: readonly ResourceTemplate[];
+  readonly capabilities: ServerCapabilities;
+  readonly instructions?: string | undefined;
+  /** The least that the lists said. */
+  readonly hints: ListHints;
+}
+
+/** What nobody may keep: the hints of a server that gives none. */
+export const NO_HINTS: ListHints = { ttlMs: 0, cacheScope: "private" };
+
+/** A list that long is one that never ends. */
+const MOST_PAGES = 1_000;
+/** Items of one list: more are of no use to any model, and each is kept. */
+const MOST_ITEMS = 20_000;
+
+type Member = "tools" | "prompts" | "resources" | "resourceTemplates";
+
+const LISTS: Readonly<Record<Member, { readonly method: string; readonly capability: keyof ServerCapabilities }>> = {
+  tools: { method: "tools/list", capability: "tools" },
+  prompts: { method: "prompts/list", capability: "prompts" },
+  resources: { method: "resources/list", capability: "resources" },
+  resourceTemplates: { method: "resources/templates/list", capability: "resources" },
+};
+
+/** Reads all four lists. Rejects as requests do, and with LIMIT for a list without an end. */
+export async function readOffer(client: Client): Promise<Offer> {
+  const [tools, prompts, resources, resourceTemplates] = await Promise.all([
+    readList(client, "tools"),
+    readList(client, "prompts"),
+    readList(client, "resources"),
+    readList(client, "resourceTemplates"),
+  ]);
+  return {
+    tools: tools.items as unknown as readonly Tool[],
+    prompts: prompts.items as unknown as readonly Prompt[],
+    resources: resources.items as unknown as readonly Resource[],
+    resourceTemplates: resourceTemplates.items as unknown as readonly ResourceTemplate[],
+    capabilities: await withCompletions(client, prompts.items, resourceTemplates.items),
+    instructions: client.instructions,
+    hints: [tools, prompts, resources, resourceTemplates].reduce<ListHints>(
+      (least, { hints }) => (hints === undefined ? least : leastOf(least, hints)),
+      { ttlMs: Number.POSITIVE_INFINITY, cacheScope: "public" },
+    ),
+  };
+}
+
+/** The first revision has completions and no word for them: its servers are asked once. */
+async function withCompletions(
+  client: Client,
+  prompts: readonly JsonObject[],
+  templates: readonly JsonObject[],
+): Promise<ServerCapabilities> {
+  const { capabilities } = client;
+  if (revisionOf(client.revision)?.serverCapabilities.has("completions") !== false) return capabilities;
+  const params = firstCompletable(prompts, templates);
+  if (params === undefined) return capabilities;
+  try {
+    await client.request("completion/complete", params);
+  } catch (error) {
+    if (!(error instanceof RpcError) || error.code === ErrorCode.MethodNotFound) return capabilities;
+  }
+  return { ...capabilities, completions: {} };
+}
+
+function firstCompletable(prompts: readonly JsonObject[], templates: readonly JsonObject[]): JsonObject | undefined {
+  for (const { name, arguments: args } of prompts) {
+    const [first] = Array.isArray(args) ? (args as readonly JsonObject[]) : [];
+    if (first !== undefined) return { ref: { type: "ref/prompt", name }, argument: { name: first["name"], value: "" } };
+  }
+  const [template] = templates;
+  const variable = /\{[^A-Za-z_{}]?([A-Za-z0-9_]+)/.exec(String(template?.["uriTemplate"]))?.[1];
+  if (template === undefined || variable === undefined) return undefined;
+  return { ref: { type: "ref/resource", uri: template["uriTemplate"] }, argument: { name: variable, value: "" } };
+}
+
+/** What may be kept of lists that are shown as one. */
+export function leastOf(a: ListHints, b: ListHints): ListHints {
+  return {
+    ttlMs: Math.min(a.ttlMs, b.ttlMs),
+    cacheScope: a.cacheScope === "private" ? "private" : b.cacheScope,
+  };
+}
+
+/** Whether calls may run as tasks that the server, or the caller, decides on. */
+export function tasksOf({ capabilities }: Offer): "requested" | "directed" | "none" {
+  if (capabilities.extensions?.[TASKS_EXTENSION] !== undefined) return "directed";
+  const requests = capabilities.tasks?.["requests"];
+  const tools = isJsonObject(requests) ? requests["tools"] : undefined;
+  return isJsonObject(tools) && tools["call"] !== undefined ? "requested" : "none";
+}
+
+interface ReadList {
+  readonly items: readonly JsonObject[];
+  /** Undefined where the server has no such list. */
+  readonly hints: ListHints | undefined;
+}
+
+async function readList(client: Client, member: Member): Promise<ReadList> {
+  const { method, capability } = LISTS[member];
+  if (client.capabilities[capability] === undefined) return { items: [], hints: undefined };
+  const items: JsonObject[] = [];
+  let hints: ListHints | undefined;
+  let cursor: string | undefined;
+  for (let page = 0; page < MOST_PAGES && items.length <= MOST_ITEMS; page++) {
+    const result = await readPage(client, method, cursor);
+    if (result === undefined) return { items: [], hints: undefined };
+    items.push(...(result[member] as readonly JsonObject[]));
+    hints = hints === undefined ? hintsOf(result) : leastOf(hints, hintsOf(result));
+    const next = result["nextCursor"];
+    // An empty string is a cursor like any other.
+    if (typeof next !== "string") return { items, hints };
+    if (next === cursor) break;
+    cursor = next;
+  }
+  throw new LocalError(
+    "LIMIT",
+    `${method} of ${client.server.name} does not end: it was given up after ${items.length} items`,
+  );
+}
+
+/** Undefined for a list that was declared and yet is not served: many servers have no templates. */
+async function readPage(client: Client, method: string, cursor: string | undefined): Promise<JsonObject | undefined> {
+  try {
+    return await client.request(method, cursor === undefined ? undefined : { cursor });
+  } catch (error) {
+    if (cursor === undefined && error instanceof RpcError && error.code === ErrorCode.MethodNotFound) return undefined;
+    throw error;
+  }
+}
+
+function hintsOf({ ttlMs, cacheScope }: JsonObject): ListHints {
+  if (typeof ttlMs !== "number" || !(ttlMs >= 0)) return NO_HINTS;
+  return { ttlMs, cacheScope: cacheScope === "public" ? "public" : "private" };
+}

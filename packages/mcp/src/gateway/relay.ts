@@ -1,0 +1,331 @@
+// Takes one call to an upstream and its answer back: what it says on the way, what it asks, and how it ends.
+import type { Client } from "../client/client.js";
+import type { Answers, CallOptions } from "../client/options.js";
+import { pause } from "../client/wire.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { McpErrorCode } from "../protocol/error-codes.js";
+import type { ElicitResult } from "../protocol/features/elicitation.js";
+import type { InputRequests } from "../protocol/features/input-required.js";
+import type { CompletionReference } from "../protocol/features/completion.js";
+import { LOGGING_LEVELS } from "../protocol/features/logging.js";
+import type { CreateMessageResult } from "../protocol/features/sampling.js";
+import { isReservedMetaKey } from "../protocol/meta-key.js";
+import type { Meta } from "../protocol/meta.js";
+import { NEWEST } from "../protocol/revisions/all.js";
+import { AskError } from "../server/ask.js";
+import { Context } from "../server/context.js";
+import type { CompletionReturn } from "../server/completer.js";
+import { type InputRequired, inputRequired } from "../server/interactive.js";
+import { failure, Relayed, type ToolResult } from "../server/outcome.js";
+import { TaskCall } from "../server/tasks/task-run.js";
+import type { Connections } from "./connections.js";
+
+/** What relaying needs to know of one mount. */
+export interface RelayOptions {
+  readonly name: string;
+  readonly connections: Connections;
+  /** Milliseconds an upstream may take over a call without progress. Questions to people do not count in sessions. */
+  readonly timeoutMs: number;
+  /** Whether calls may be made round by round, where neither side has sessions. */
+  readonly rounds: boolean;
+  readonly admit?: ((kind: Kind, name: string) => string | undefined) | undefined;
+  /** What the URIs of an answer are called outside. */
+  expose(answer: JsonObject): JsonObject;
+}
+
+type Kind = "tool" | "prompt" | "resource";
+
+/** A prompt or resource as it is called outside, and by its server. */
+interface Names {
+  readonly shown: string;
+  readonly own: string;
+}
+
+/** A call of a tool: by the name its server knows. */
+interface ToolCall {
+  readonly tool: { readonly name: string };
+  readonly name: string;
+  readonly arguments: JsonObject;
+  readonly context: Context;
+}
+
+/** Trace context is for every hop; what else the specification reserves belongs to one. */
+const TRACE: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
+
+/** Codes that are about the gateway's own hop: nobody else can act on them. */
+const OWN_HOP: ReadonlySet<number> = new Set([McpErrorCode.HeaderMismatch, McpErrorCode.UnsupportedProtocolVersion]);
+
+/** Between two looks at a task that was told to stop: it is asked once, and then left. */
+const CANCEL_PATIENCE_MS = 5_000;
+
+export class Relay {
+  readonly #options: RelayOptions;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+  }
+
+  /** `asTask`: the upstream takes the call as a task, and decides itself whether it makes one. */
+  async callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
+    const { tool, name, arguments: args, context } = call;
+    try {
+      return await this.#run(context, ["tool", tool.name], async (client, options) => {
+        const result = asTask ? await runTask(client, call, options) : await client.call(name, args, options);
+        return result as unknown as JsonObject;
+      });
+    } catch (error) {
+      // The model can act on a sentence in a result, and on an error of the protocol it cannot.
+      if (error instanceof UpstreamError) return failure(error.message);
+      throw error;
+    }
+  }
+
+  read(context: Context, { shown, own }: Names): Promise<Answered> {
+    return this.#run(
+      context,
+      ["resource", shown],
+      async (client, options) => (await client.read(own, undefined, options)) as unknown as JsonObject,
+    );
+  }
+
+  prompt(args: Readonly<Record<string, string>>, context: Context, { shown, own }: Names): Promise<Answered> {
+    return this.#run(
+      context,
+      ["prompt", shown],
+      async (client, options) => (await client.prompt(own, args, options)) as unknown as JsonObject,
+    );
+  }
+
+  async complete(
+    ref: CompletionReference,
+    argument: { readonly name: string; readonly value: string },
+    request: { readonly arguments: Readonly<Record<string, string>>; readonly context: Context },
+  ): Promise<CompletionReturn> {
+    const { arguments: chosen, context } = request;
+    const answered = await this.#run(context, undefined, async (client, options) => ({
+      ...(await client.complete(ref, argument, { ...options, context: chosen })),
+    }));
+    return (answered as Relayed).answer as unknown as CompletionReturn;
+  }
+
+  async #run(
+    context: Context,
+    subject: readonly [Kind, string] | undefined,
+    ask: (client: Client, options: CallOptions) => Promise<JsonObject>,
+  ): Promise<Answered> {
+    const { name, connections, timeoutMs, expose } = this.#options;
+    const call = Context.callOf(context);
+    const answers = new Questioner(name, context);
+    const { stop } = answers;
+    try {
+      const lease = await connections.lease(call, answers);
+      try {
+        const { client } = lease;
+        const refused = subject && this.#options.admit?.(...subject);
+        if (refused !== undefined) throw new UpstreamError(ErrorCode.InvalidParams, refused);
+        const options = { ...callOptions(client, context, timeoutMs), answers, signal: stop.signal };
+        const round = this.#options.rounds ? roundOf(client, context) : {};
+        const result = await ask(client, { ...options, ...round });
+        lease.release();
+        return result["resultType"] === "input_required" ? askedBy(result) : new Relayed(cleaned(expose(result)));
+      } catch (error) {
+        lease.release(error);
+        throw error;
+      }
+    } catch (error) {
+      throw toldOf(name, error, stop);
+    }
+  }
+}
+
+/** What became of a call: an answer, or questions that its own client is to answer. */
+type Answered = Relayed | InputRequired;
+
+/**
+ * Where neither side has sessions nothing is kept between the rounds of a call: the server's questions and its state go to the client,
+ * sealed with whose they are, and come back with the answers. Elsewhere the questions are asked while the call waits.
+ */
+function roundOf(client: Client, context: Context): Pick<CallOptions, "round"> {
+  const { record, caller } = Context.callOf(context);
+  const possible = client.era === "stateless" && caller.codec.revision.era === "stateless" && record.interactive;
+  if (!possible) return {};
+  const { inputResponses, state } = context;
+  const { upstream } = (state ?? {}) as { readonly upstream?: string };
+  return {
+    round: {
+      ...(inputResponses === undefined ? {} : { inputResponses }),
+      ...(upstream === undefined ? {} : { requestState: upstream }),
+    },
+  };
+}
+
+function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequired {
+  return inputRequired({
+    requests: inputRequests as InputRequests,
+    state: requestState === undefined ? {} : { upstream: requestState },
+  });
+}
+
+function callOptions(client: Client, context: Context, timeoutMs: number): CallOptions {
+  const { meta } = context;
+  const passed = passedOn(meta);
+  const level = LOGGING_LEVELS[Context.callOf(context).caller.logLevel];
+  return {
+    timeoutMs,
+    maxTimeoutMs: Math.max(timeoutMs, LONGEST_CALL_MS),
+    ...(passed === undefined ? {} : { meta: passed }),
+    ...(meta["progressToken"] === undefined
+      ? {}
+      : { onProgress: ({ progress, total, message }) => void context.progress(progress, total, message) }),
+    ...(level === undefined || client.capabilities.logging === undefined
+      ? {}
+      : {
+          ...(client.era === "stateless" ? { logLevel: level } : {}),
+          onLog: ({ level: its, data, logger }) => void context.log(its, data, logger),
+        }),
+  };
+}
+
+/** However much progress it makes, a call that takes longer is one nobody waits for. */
+const LONGEST_CALL_MS = 3_600_000;
+
+/** What of a `_meta` goes over both hops: trace context and the keys of vendors. Undefined where that is nothing. */
+function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefined {
+  let passed: Record<string, unknown> | undefined;
+  for (const [key, value] of Object.entries(meta)) {
+    if (TRACE.has(key) || !isReservedMetaKey(key, NEWEST)) (passed ??= {})[key] = value;
+  }
+  return passed;
+}
+
+/** An answer without what belongs to the upstream's hop alone. */
+function cleaned(answer: JsonObject): JsonObject {
+  const { resultType, _meta: meta, ...rest } = answer;
+  if (resultType === undefined && meta === undefined) return answer;
+  const passed = isJsonObject(meta) ? passedOn(meta) : undefined;
+  return passed === undefined ? rest : { ...rest, _meta: passed };
+}
+
+/** Runs a call as a task of the upstream to its end; cancelled with the call. */
+async function runTask(client: Client, call: ToolCall, options: CallOptions): Promise<object> {
+  const task = Context.callOf(call.context);
+  const decided = client.era === "stateless" && task instanceof TaskCall;
+  // The server decides what becomes a task: until it has, this call is none either.
+  if (decided) task.inLine = true;
+  const handle = await client.callTask(call.name, call.arguments, options);
+  if (decided && handle.id !== undefined) {
+    task.inLine = false;
+    task.run.onAsk();
+  }
+  try {
+    return await handle.result(options);
+  } catch (error) {
+    if (options.signal?.aborted === true) await Promise.race([handle.cancel(), pause(CANCEL_PATIENCE_MS, undefined)]);
+    throw error;
+  }
+}
+
+/** Answers what the upstream asks within one call by asking its caller. */
+class Questioner implements Answers {
+  /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
+  readonly stop: AbortController = new AbortController();
+  readonly #name: string;
+  readonly #context: Context;
+  #followed: AbortSignal | undefined;
+
+  constructor(name: string, context: Context) {
+    this.#name = name;
+    this.#context = context;
+    this.#follow();
+  }
+
+  /** An answer may have come with another request: from then on it is that one's to cancel. */
+  #follow(): void {
+    const { signal } = Context.callOf(this.#context);
+    if (this.#followed === signal) return;
+    this.#followed = signal;
+    const cancel = (): void => this.stop.abort("cancelled by the caller");
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel, { once: true });
+  }
+
+  readonly elicit: NonNullable<Answers["elicit"]> = async (request) => {
+    const answer = await this.#ask("elicitation/create", request);
+    return (answer ?? { action: "cancel" }) as unknown as ElicitResult;
+  };
+
+  readonly sample: NonNullable<Answers["sample"]> = async (request) =>
+    (await this.#ask("sampling/createMessage", request)) as unknown as CreateMessageResult | undefined;
+
+  readonly roots = async (): Promise<Awaited<ReturnType<Context["roots"]>>> => {
+    try {
+      return await this.#context.roots();
+    } catch (error) {
+      this.#refused(error);
+      throw new RpcError(ErrorCode.InternalError, "The client did not tell its roots");
+    } finally {
+      this.#follow();
+    }
+  };
+
+  /** The answer; undefined where none came in time. Rejects with the refusal of the client, in its own number. */
+  async #ask(method: string, params: object): Promise<JsonObject | undefined> {
+    try {
+      return await Context.ask(this.#context, method, params);
+    } catch (error) {
+      this.#refused(error);
+      return undefined;
+    } finally {
+      this.#follow();
+    }
+  }
+
+  #refused(error: unknown): void {
+    if (!(error instanceof AskError)) throw violated(this.#name, error);
+    const { cause, code } = error;
+    if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
+    if (code === "EXPIRED") this.stop.abort("the client did not come back with an answer");
+  }
+}
+
+/** A server that asks what its caller never declared breaks the protocol: the caller is not asked. */
+function violated(name: string, error: unknown): unknown {
+  if (!(error instanceof RpcError) || error.code !== McpErrorCode.MissingRequiredClientCapability) return error;
+  return new RpcError(ErrorCode.InvalidParams, `${name} asked what this client did not declare`);
+}
+
+/** An upstream that could not be asked, or did not answer: the words are for whoever called. */
+export class UpstreamError extends RpcError {
+  override readonly name: string = "UpstreamError";
+}
+
+/** The error as the caller is told of it. */
+function toldOf(name: string, error: unknown, stop: AbortController): unknown {
+  if (error instanceof AskError) return error;
+  if (error instanceof RpcError) {
+    if (!OWN_HOP.has(error.code)) return withoutOrigin(error);
+    return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${error.message}`);
+  }
+  if (!(error instanceof LocalError)) return error;
+  if (stop.signal.aborted && error.code === "CANCELLED")
+    return new DOMException("The call was cancelled", "AbortError");
+  const refused = error.code === "REFUSED" && error.cause instanceof RpcError ? error.cause : undefined;
+  if (refused?.code === ErrorCode.MethodNotFound || refused?.code === ErrorCode.InvalidParams) {
+    const text = `Upstream violated the protocol: ${name} asked what this client did not declare (${refused.message})`;
+    return new UpstreamError(ErrorCode.InternalError, text, { server: name, reason: "VIOLATION" });
+  }
+  if (error.code === "INVALID_RESPONSE") {
+    const text = `Upstream violated the protocol: ${name}: ${error.message}`;
+    return new UpstreamError(ErrorCode.InternalError, text, { server: name, reason: "VIOLATION" });
+  }
+  return new UpstreamError(ErrorCode.InternalError, `${name}: ${error.message}`, { server: name, reason: error.code });
+}
+
+/** Which number the upstream gave is our client's business: the codecs give each caller its own. */
+function withoutOrigin(error: RpcError): RpcError {
+  const { code, message, data } = error;
+  if (!isJsonObject(data) || !("originalCode" in data)) return error;
+  const { originalCode: _, ...rest } = data;
+  return new RpcError(code, message, Object.keys(rest).length === 0 ? undefined : rest);
+}

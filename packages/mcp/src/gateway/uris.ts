@@ -1,0 +1,131 @@
+// What the URIs of mounted servers are called outside: as they are where one server alone has them, else with its name.
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { unwrapUri, wrapUri } from "./names.js";
+import type { Offer } from "./offer.js";
+
+/** One who has URIs of its own. */
+export interface Offering {
+  readonly name: string;
+  readonly offer: Offer | undefined;
+}
+
+export class Uris<Mount extends Offering> {
+  readonly #mounts: () => Iterable<Mount>;
+  /** Who lists a URI or template; made anew when an offer changes. */
+  #owners: Map<string, Set<Mount>> | undefined;
+  #several = false;
+
+  constructor(mounts: () => Iterable<Mount>) {
+    this.#mounts = mounts;
+  }
+
+  /** What the mounts offer has changed. */
+  outdated(): void {
+    this.#owners = undefined;
+  }
+
+  /** The name outside of a URI, or template, of this mount. */
+  expose(mount: Mount, uri: string): string {
+    const owners = this.#table().get(uri);
+    if (owners !== undefined && owners.has(mount)) return owners.size === 1 ? uri : wrapUri(mount.name, uri);
+    // In no list of its own: another server may understand something else by it.
+    return this.#several ? wrapUri(mount.name, uri) : uri;
+  }
+
+  /** The mount's own name of a URI it is asked for. */
+  own(mount: Mount, uri: string): string {
+    return unwrapUri(mount.name, uri) ?? uri;
+  }
+
+  /** Whose an unlisted URI is: of the mount it names, or of the only one that has resources. */
+  ownerOf(uri: string): { readonly mount: Mount; readonly own: string } | undefined {
+    this.#table();
+    let only: Mount | undefined;
+    for (const mount of this.#mounts()) {
+      if (mount.offer?.capabilities.resources === undefined) continue;
+      const own = unwrapUri(mount.name, uri);
+      if (own !== undefined) return { mount, own };
+      only = mount;
+    }
+    return only === undefined || this.#several ? undefined : { mount: only, own: uri };
+  }
+
+  /** An answer in which every URI has its name outside: contents, links, embedded resources. */
+  exposeAll(mount: Mount, answer: JsonObject): JsonObject {
+    this.#table();
+    if (!this.#several) return answer;
+    const { contents, content, messages } = answer;
+    return {
+      ...answer,
+      ...(Array.isArray(contents) ? { contents: contents.map((each) => this.#named(mount, each)) } : {}),
+      ...(Array.isArray(content) ? { content: content.map((block) => this.#block(mount, block)) } : {}),
+      ...(Array.isArray(messages)
+        ? {
+            messages: messages.map((message) =>
+              isJsonObject(message) ? { ...message, content: this.#block(mount, message["content"]) } : message,
+            ),
+          }
+        : {}),
+    };
+  }
+
+  #block(mount: Mount, block: unknown): unknown {
+    if (!isJsonObject(block)) return block;
+    if (block["type"] === "resource_link") return this.#named(mount, block);
+    if (block["type"] !== "resource") return block;
+    return { ...block, resource: this.#named(mount, block["resource"]) };
+  }
+
+  #named(mount: Mount, thing: unknown): unknown {
+    if (!isJsonObject(thing) || typeof thing["uri"] !== "string") return thing;
+    const uri = this.#exposeConcrete(mount, thing["uri"]);
+    return uri === thing["uri"] ? thing : { ...thing, uri };
+  }
+
+  /** A URI made from one of the mount's templates is called as the template is. */
+  #exposeConcrete(mount: Mount, uri: string): string {
+    if (this.#table().has(uri)) return this.expose(mount, uri);
+    for (const { uriTemplate } of mount.offer?.resourceTemplates ?? []) {
+      const literal = uriTemplate.slice(0, Math.max(0, uriTemplate.indexOf("{")));
+      if (literal !== "" && uri.startsWith(literal))
+        return this.expose(mount, uriTemplate) === uriTemplate ? uri : wrapUri(mount.name, uri);
+    }
+    return this.expose(mount, uri);
+  }
+
+  #table(): Map<string, Set<Mount>> {
+    if (this.#owners !== undefined) return this.#owners;
+    const owners = new Map<string, Set<Mount>>();
+    const templates: [string, Mount][] = [];
+    let having = 0;
+    for (const mount of this.#mounts()) {
+      const { offer } = mount;
+      if (offer === undefined) continue;
+      if (offer.capabilities.resources !== undefined) having++;
+      for (const { uri } of offer.resources) add(owners, uri, mount);
+      for (const { uriTemplate } of offer.resourceTemplates) {
+        add(owners, uriTemplate, mount);
+        templates.push([uriTemplate, mount]);
+      }
+    }
+    // Templates of two servers that begin alike could match the same URI.
+    for (const [text, mount] of templates) {
+      for (const [other, its] of templates) if (its !== mount && beginAlike(text, other)) add(owners, text, its);
+    }
+    this.#several = having > 1;
+    this.#owners = owners;
+    return owners;
+  }
+}
+
+function add<Mount>(owners: Map<string, Set<Mount>>, uri: string, mount: Mount): void {
+  const known = owners.get(uri);
+  if (known === undefined) owners.set(uri, new Set([mount]));
+  else known.add(mount);
+}
+
+function beginAlike(a: string, b: string): boolean {
+  const first = a.split("{", 1)[0] as string;
+  const second = b.split("{", 1)[0] as string;
+  return first.startsWith(second) || second.startsWith(first);
+}
