@@ -1,0 +1,107 @@
+// The SDKs' Streamable HTTP transport on our endpoint: one transport, one session, requests handed over by a framework.
+import type { Identity } from "../jsonrpc/transport.js";
+import { type NodeRequest, type NodeResponse, NodeExchange } from "../node/node-exchange.js";
+import type { Server as CoreServer } from "../server/server.js";
+import { type HttpEndpoint, httpEndpoint } from "../serve/http-endpoint.js";
+import type { Serving } from "../serve/serve.js";
+import type { AuthInfo } from "./extra.js";
+import type { OwnTransport } from "./transport.js";
+
+/** Options of the SDKs' transport that say something to our endpoint; others are taken and left. */
+export interface StreamableHttpOptions {
+  /** Undefined: every message by itself, without a session. The ids are our own in any case. */
+  readonly sessionIdGenerator?: (() => string) | undefined;
+  readonly enableJsonResponse?: boolean;
+  readonly onsessioninitialized?: (sessionId: string) => void | Promise<void>;
+  readonly onsessionclosed?: (sessionId: string) => void | Promise<void>;
+  readonly allowedHosts?: readonly string[];
+  readonly allowedOrigins?: readonly string[];
+  readonly [other: string]: unknown;
+}
+
+/** A request that the SDK's own middleware has let in. */
+type AuthorizedRequest = NodeRequest & { readonly auth?: AuthInfo };
+
+/** The one path of an endpoint that a framework has routed to already. */
+const PATH = "/mcp";
+
+/** Stands for `StreamableHTTPServerTransport` (v1) and `NodeStreamableHTTPServerTransport` (v2). */
+export class StreamableHTTPServerTransport implements OwnTransport {
+  onclose?: (() => void) | undefined;
+  onerror?: ((error: Error) => void) | undefined;
+  /** Known once a session is open. */
+  sessionId: string | undefined;
+  readonly #options: StreamableHttpOptions;
+  #endpoint: HttpEndpoint | undefined;
+  #ended: (() => void) | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: StreamableHttpOptions = {}) {
+    this.#options = options;
+  }
+
+  serveCore(server: CoreServer): Promise<Serving> {
+    const { sessionIdGenerator, enableJsonResponse, allowedHosts, allowedOrigins } = this.#options;
+    const options = {
+      path: PATH,
+      answers: enableJsonResponse === true ? ("json" as const) : ("auto" as const),
+      ...(sessionIdGenerator === undefined ? { sessions: false } : {}),
+      ...(allowedHosts === undefined ? {} : { allowedHosts }),
+      ...(allowedOrigins === undefined ? {} : { allowedOrigins }),
+    };
+    this.#endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [] });
+    const closed = new Promise<void>((resolve) => {
+      this.#ended = resolve;
+    });
+    return Promise.resolve({ close: () => this.close(), closed });
+  }
+
+  /** Serves a request; `body` is what a parser before made of it. Resolves once the reply is complete. */
+  async handleRequest(request: AuthorizedRequest, response: NodeResponse, body?: unknown): Promise<void> {
+    const endpoint = this.#endpoint;
+    if (endpoint === undefined) throw new Error("Connect a server to this transport before its first request");
+    const read = request.readableDidRead || request.readableEnded ? request.body : undefined;
+    const exchange = new NodeExchange(request, response, { path: PATH, query: "", parsed: body ?? read });
+    exchange.identity = identityOf(request.auth);
+    exchange.principal = exchange.identity?.principal;
+    exchange.onHead = (headers) => this.#learn(headers);
+    endpoint.site.handle(exchange);
+    await exchange.ended;
+    if (request.method === "DELETE" && response.statusCode < 300) await this.#sessionClosed();
+  }
+
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    await this.#endpoint?.close();
+    this.#ended?.();
+  }
+
+  #learn(headers: readonly string[]): void {
+    const at = headers.indexOf("mcp-session-id");
+    const id = at < 0 ? undefined : headers[at + 1];
+    if (id === undefined || this.sessionId !== undefined) return;
+    this.sessionId = id;
+    void this.#options.onsessioninitialized?.(id);
+  }
+
+  async #sessionClosed(): Promise<void> {
+    if (this.sessionId !== undefined) await this.#options.onsessionclosed?.(this.sessionId);
+    await this.close();
+  }
+}
+
+function identityOf(auth: AuthInfo | undefined): Identity | undefined {
+  if (auth === undefined) return undefined;
+  const { clientId, scopes, expiresAt, extra } = auth;
+  const subject = extra?.["principal"] ?? extra?.["sub"];
+  return {
+    principal: typeof subject === "string" ? subject : clientId,
+    clientId,
+    scopes,
+    ...(extra === undefined ? {} : { claims: extra }),
+    ...(expiresAt === undefined ? {} : { expiresAt: expiresAt * 1_000 }),
+  };
+}

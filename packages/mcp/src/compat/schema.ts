@@ -1,0 +1,129 @@
+// What servers written for other SDKs give as a schema, as the schemas our core takes: raw shapes, zod of any version, others.
+import { isStandardSchema, type StandardSchema, type InferStandard } from "../schema/standard-schema.js";
+import type { JsonSchema } from "../schema/schema.js";
+import { mayBeAbsent, zodJson } from "./zod-json.js";
+
+/** Schemas by name of the member, as `inputSchema: { id: z.string() }`. */
+export type RawShape = Readonly<Record<string, StandardSchema>>;
+
+/** A schema as SDKs v1 and v2 take it. */
+export type SchemaInput = StandardSchema | RawShape;
+
+/** What a handler gets for it. */
+export type SchemaOutput<S> = S extends StandardSchema
+  ? InferStandard<S>
+  : S extends RawShape
+    ? { [K in keyof S]: InferStandard<S[K]> }
+    : Record<string, unknown>;
+
+type Side = "input" | "output";
+type Validated = { readonly value: unknown } | { readonly issues: readonly Issue[] };
+interface Issue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** A tool of an SDK that declares no schema takes whatever comes. */
+export const ANYTHING: JsonSchema = Object.freeze({ type: "object", properties: Object.freeze({}) });
+
+/** The schema for our core. Throws a TypeError for what is neither a schema nor a shape of schemas. */
+export function toSchema(schema: unknown, side: Side): StandardSchema {
+  if (isStandardSchema(schema)) return publishing(schema, rooted(jsonOf(schema, side)));
+  const fields = Object.entries((schema ?? {}) as Readonly<Record<string, unknown>>);
+  const wrong = fields.find(([, field]) => !isStandardSchema(field));
+  if (wrong !== undefined) {
+    throw new TypeError(
+      `The ${side} schema's member "${wrong[0]}" is no schema: use zod 3.24 or later, or wrap the whole in z.object`,
+    );
+  }
+  return ofShape(fields as [string, StandardSchema][], side);
+}
+
+/** The same validation, with a JSON Schema to publish. */
+function publishing(schema: StandardSchema, json: JsonSchema): StandardSchema {
+  const { vendor, validate } = schema["~standard"];
+  const published = (): Record<string, unknown> => json as Record<string, unknown>;
+  return {
+    "~standard": {
+      version: 1,
+      vendor,
+      validate: (value) => validate(value),
+      jsonSchema: { input: published, output: published },
+    },
+  };
+}
+
+/** Lists show objects only: a union of objects says so itself. */
+function rooted(json: JsonSchema): JsonSchema {
+  if (typeof json !== "object" || json["type"] === "object") return json;
+  return { type: "object", ...json };
+}
+
+function jsonOf(schema: StandardSchema, side: Side): JsonSchema {
+  const { jsonSchema, vendor } = schema["~standard"];
+  if (jsonSchema === undefined) {
+    if (vendor === "zod") return zodJson(schema, side);
+    throw new TypeError(
+      `This ${vendor} schema cannot export JSON Schema: take one that can, or describe the ${side} with zod`,
+    );
+  }
+  try {
+    return jsonSchema[side]({ target: "draft-2020-12" });
+  } catch (error) {
+    // What zod refuses to describe (dates, transformations) it still validates.
+    if (vendor === "zod") return zodJson(schema, side);
+    throw error;
+  }
+}
+
+/** An object of these members: what it does not name is dropped, as zod does. */
+function ofShape(fields: readonly [string, StandardSchema][], side: Side): StandardSchema {
+  const properties = Object.fromEntries(fields.map(([name, field]) => [name, memberJson(name, jsonOf(field, side))]));
+  const required = fields.filter(([, field]) => !mayBeAbsent(field, side)).map(([name]) => name);
+  const json = { type: "object", properties, ...(required.length === 0 ? {} : { required }) };
+  const published = (): Record<string, unknown> => json;
+  return {
+    "~standard": {
+      version: 1,
+      vendor: "shape",
+      validate: (value) => validateShape(fields, value),
+      jsonSchema: { input: published, output: published },
+    },
+  };
+}
+
+async function validateShape(fields: readonly [string, StandardSchema][], value: unknown): Promise<Validated> {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { issues: [{ message: "must be an object" }] };
+  }
+  const given = value as Readonly<Record<string, unknown>>;
+  const kept: Record<string, unknown> = {};
+  const issues: Issue[] = [];
+  for (const [name, field] of fields) {
+    const outcome = await field["~standard"].validate(Object.hasOwn(given, name) ? given[name] : undefined);
+    if (outcome.issues === undefined) {
+      if (outcome.value !== undefined || Object.hasOwn(given, name)) kept[name] = outcome.value;
+    } else {
+      issues.push(...outcome.issues.map(({ message, path = [] }) => ({ message, path: [name, ...path] })));
+    }
+  }
+  return issues.length === 0 ? { value: kept } : { issues };
+}
+
+/** A schema made alone refers to its own root, which is a member now. */
+function memberJson(name: string, json: JsonSchema): unknown {
+  const place = `#/properties/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const moved = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(moved);
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value).filter(([key]) => key !== "$schema");
+    return Object.fromEntries(
+      entries.map(([key, each]) =>
+        key === "$ref" && typeof each === "string" && each.startsWith("#")
+          ? [key, place + each.slice(1)]
+          : [key, moved(each)],
+      ),
+    );
+  };
+  return moved(json);
+}
