@@ -24,6 +24,7 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** Somebody was let in: who, and headers for whatever reply the request gets. */
 export interface Admission {
   readonly ok: true;
   readonly identity: Identity;
@@ -31,6 +32,7 @@ export interface Admission {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+/** What became of a request at the door: somebody let in, or a refusal with its status and challenge. */
 export type AuthOutcome = Admission | Refusal;
 
 /** Decides who sent a request, at once or later. Throws only for faults of our own, which are to be answered with 500. */
@@ -73,6 +75,7 @@ function merge(refusals: readonly Refusal[]): Refusal {
 
 // Builds refusals with their `WWW-Authenticate` challenges (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1).
 
+/** How a token travels in the Authorization header (RFC 6750, RFC 9449). */
 export type Scheme = "Bearer" | "DPoP";
 
 /** What every challenge of one authenticator says. */
@@ -87,6 +90,7 @@ export interface ChallengeTerms {
   readonly proofAlgorithms?: readonly string[] | undefined;
 }
 
+/** Why a request is refused: HTTP status, the error's name as OAuth has it, and a sentence for a person. */
 export interface RefusalReason {
   readonly status: Refusal["status"];
   readonly error: string;
@@ -107,7 +111,7 @@ const MISSING_TOKEN = "missing_token";
 /** Seconds after which asking again may help: the shortest time between two fetches of an issuer's keys. */
 const RETRY_AFTER_SECONDS = 30;
 
-export function refuse(terms: ChallengeTerms, reason: RefusalReason): Refusal {
+export function refusalOf(terms: ChallengeTerms, reason: RefusalReason): Refusal {
   const challenge =
     reason.status === 503 ? "" : terms.schemes.map((one) => challengeText(one, terms, reason)).join(", ");
   const headers = reason.status === 503 ? { "retry-after": String(RETRY_AFTER_SECONDS) } : reason.headers;
@@ -119,7 +123,7 @@ export function refuse(terms: ChallengeTerms, reason: RefusalReason): Refusal {
 
 export function missingToken(terms: ChallengeTerms): Refusal {
   const [scheme] = terms.schemes;
-  return refuse(terms, {
+  return refusalOf(terms, {
     status: 401,
     error: MISSING_TOKEN,
     message: `Send an access token in the header "Authorization: ${scheme ?? "Bearer"} <token>"`,

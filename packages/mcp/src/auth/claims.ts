@@ -2,6 +2,7 @@
 import type { Identity } from "../jsonrpc/transport.js";
 import { parseScopes } from "./scopes.js";
 
+/** What a token or an authorization server said, as it stands there. Only what a verifier read may be trusted. */
 export type Claims = Readonly<Record<string, unknown>>;
 
 export interface ClaimRules {
@@ -44,7 +45,10 @@ export function bindingOf(claims: Claims): { readonly thumbprint: string } | "un
 }
 
 /** The identity the claims describe, or a sentence saying what they lack. */
-export function identityOf(claims: Claims, principal: (claims: Claims) => string | undefined): Identity | string {
+export function identityFromClaims(
+  claims: Claims,
+  principal: (claims: Claims) => string | undefined,
+): Identity | string {
   const owner = principal(claims);
   if (owner === undefined || owner === "") return "The access token does not say whose it is";
   const scopes = scopesOf(claims);

@@ -13,6 +13,7 @@ import {
 import type { AuthRequest, RefusalReason } from "./authenticator.js";
 import { isPlainObject, normalizeHttpUri, requestUri } from "./fetch-json.js";
 
+/** How proofs of possession are checked (RFC 9449): algorithms, nonces, age, and where used ones are remembered. */
 export interface DpopOptions {
   /** Refuses tokens bound to no key. Default: false. */
   readonly required?: boolean;
@@ -32,10 +33,12 @@ export interface DpopOptions {
   readonly now?: () => number;
 }
 
+/** Whether a proof of possession holds, and headers for the reply, such as the next nonce. */
 export type ProofOutcome =
   | { readonly ok: true; readonly headers?: Readonly<Record<string, string>> }
   | ({ readonly ok: false } & RefusalReason);
 
+/** Checks that whoever sent a token has its key (RFC 9449). */
 export interface DpopVerifier {
   readonly required: boolean;
   readonly algorithms: readonly string[];
@@ -232,6 +235,7 @@ export interface ReplayStore {
   use(key: string, expiresAt: number, now: number): ReplayVerdict | Promise<ReplayVerdict>;
 }
 
+/** Whether a proof was seen before; `full` where no more can be remembered, which refuses it too. */
 export type ReplayVerdict = "fresh" | "used" | "full";
 
 /** Proofs remembered: 500 a second for the whole time a proof is good; about 10 MB when full. */

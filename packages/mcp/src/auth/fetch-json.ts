@@ -55,6 +55,7 @@ function countKept(value: unknown): number {
 /** The part of `fetch` used here. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;
 
+/** How documents of an authorization server are fetched. Plain HTTP only from this machine, and only on request. */
 export interface FetchOptions {
   /** Default: the runtime's own. */
   readonly fetch?: FetchLike;

@@ -6,7 +6,7 @@ import {
   type ClaimRules,
   type Claims,
   expiryOf,
-  identityOf,
+  identityFromClaims,
   readAudiences,
   readIssuer,
   readSkew,
@@ -16,6 +16,7 @@ import { ExpiringMap } from "./refreshed.js";
 import { checkServerUrl, fetchJson, type FetchOptions } from "./fetch-json.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict, type TokenVerifier } from "./token-authenticator.js";
 
+/** How tokens are looked up at the authorization server (RFC 7662). */
 export interface IntrospectionOptions extends TokenOptions, FetchOptions {
   /** The introspection endpoint. */
   readonly endpoint: string;
@@ -114,7 +115,7 @@ class Introspection implements TokenVerifier {
     if (fault !== undefined) return refused(fault);
     const binding = bindingOf(claims);
     if (binding === "other") return refused("The access token is bound to its sender in a way not supported here");
-    const identity = identityOf(claims, this.#principal);
+    const identity = identityFromClaims(claims, this.#principal);
     if (typeof identity === "string") return refused(identity);
     return { ok: true, identity, boundTo: binding === "unbound" ? undefined : binding.thumbprint };
   }

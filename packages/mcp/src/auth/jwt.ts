@@ -6,7 +6,7 @@ import {
   claimFault,
   type ClaimRules,
   type Claims,
-  identityOf,
+  identityFromClaims,
   readAudiences,
   readIssuer,
   readSkew,
@@ -17,6 +17,7 @@ import { checkServerUrl, type FetchOptions } from "./fetch-json.js";
 import { type JsonWebKeySet, type KeySource, localKeys, remoteKeys } from "./key-set.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict, type TokenVerifier } from "./token-authenticator.js";
 
+/** How tokens that are JWTs are verified (RFC 9068): issuer, audience, and where the keys are. */
 export interface JwtOptions extends TokenOptions, FetchOptions {
   /** Exactly the `iss` of the tokens. */
   readonly issuer: string;
@@ -95,7 +96,7 @@ function judge({ payload }: CompactJws, { rules, principal }: Settings, now: num
   if (fault !== undefined) return refused(fault);
   const binding = bindingOf(payload);
   if (binding === "other") return refused("The access token is bound to its sender in a way not supported here");
-  const identity = identityOf(payload, principal);
+  const identity = identityFromClaims(payload, principal);
   if (typeof identity === "string") return refused(identity);
   return { ok: true, identity, boundTo: binding === "unbound" ? undefined : binding.thumbprint };
 }

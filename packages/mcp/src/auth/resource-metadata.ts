@@ -3,6 +3,7 @@ import { checkServerUrl } from "./fetch-json.js";
 import { checkScopeNames } from "./scopes.js";
 import type { Admission, Authenticator, AuthRequest, Refusal } from "./authenticator.js";
 
+/** What is published of a protected resource (RFC 9728): its URL, its authorization servers, its scopes. */
 export interface ResourceOptions {
   /** Canonical URL of this server, as clients address it and as tokens name it in `aud`: "https://mcp.example.com/mcp". */
   readonly resource: string;
@@ -31,6 +32,7 @@ export interface ProtectedResourceMetadata {
   readonly dpop_bound_access_tokens_required?: boolean;
 }
 
+/** This server as a protected resource: its name, its metadata, and where that is published (RFC 9728). */
 export interface ProtectedResource {
   /** As given, character by character: clients compare it and issuers copy it into tokens. */
   readonly resource: string;
@@ -96,6 +98,7 @@ export interface GateRefusal {
   readonly text: string;
 }
 
+/** `authenticate` for an endpoint of your own, and what is known of a request that it let in. */
 export interface RequestGate {
   /** The endpoint's hook: the principal, or a refusal. DPoP needs its option `origin` here, since a head has no host. */
   readonly authenticate: (head: RequestHead) => Promise<string | GateRefusal>;
@@ -103,6 +106,7 @@ export interface RequestGate {
   admissionOf(head: object): Admission | undefined;
 }
 
+/** An authenticator as the option `authenticate` of other HTTP servers: a name, or a refusal with its challenge. */
 export function requestGate(authenticator: Authenticator): RequestGate {
   const admissions = new WeakMap<object, Admission>();
   return {

@@ -1,16 +1,19 @@
 // Compares the scopes of a token with those an operation needs, with hierarchies where one scope implies others.
 import type { Identity } from "../jsonrpc/transport.js";
-import { type ChallengeTerms, type Refusal, refuse } from "./authenticator.js";
+import { type ChallengeTerms, type Refusal, refusalOf } from "./authenticator.js";
 
 /** Which scopes a scope implies, itself aside: `{ admin: ["write"], write: ["read"] }`. Followed to the end. */
 export type ScopeHierarchy = Readonly<Record<string, readonly string[]>>;
 
+/** Which scopes hold others, and what a challenge names. */
 export interface ScopeOptions {
   readonly hierarchy?: ScopeHierarchy;
   /** URL of the protected-resource metadata, for the challenge. */
   readonly metadataUrl?: string;
   /** Schemes named in the challenge. Default: Bearer. */
   readonly schemes?: ChallengeTerms["schemes"];
+  /** True: what the table names may be registered after it is served. Default false: serving a name nobody registered throws BAD_SCOPES. */
+  readonly later?: boolean;
 }
 
 /** What operations need, each list in full. Names not listed need `default`. */
@@ -23,11 +26,17 @@ export interface ScopeTable {
   readonly tools?: Readonly<Record<string, readonly string[]>>;
 }
 
+/** Which scopes a method or a tool needs, and whether somebody has them. */
 export interface ScopeRules {
   /** Scopes the operation needs. `tool` is the name in a `tools/call`. */
   needed(method: string, tool?: string): readonly string[];
-  /** Undefined when `identity` may do it, otherwise a 403 whose challenge names every scope the operation needs. */
-  check(identity: Identity, method: string, tool?: string): Refusal | undefined;
+  /**
+   * Undefined when `identity` may do it, otherwise a 403 whose challenge names every scope the operation needs: those of the
+   * table, and `more`, which the tool, prompt or resource itself asks for.
+   */
+  check(identity: Identity, method: string, tool?: string, more?: readonly string[]): Refusal | undefined;
+  /** Names that have to exist where the rules are served: a misspelt one would leave a tool open. */
+  readonly named?: { readonly methods: readonly string[]; readonly tools: readonly string[] };
 }
 
 /** One scope as RFC 6749 §3.3 spells it. */
@@ -65,7 +74,7 @@ export function requireScopes(
 ): Refusal | undefined {
   if (hasScopes(identity.scopes, needed, options.hierarchy)) return undefined;
   const terms = { schemes: options.schemes ?? ["Bearer" as const], metadataUrl: options.metadataUrl, scopes: needed };
-  return refuse(terms, {
+  return refusalOf(terms, {
     status: 403,
     error: "insufficient_scope",
     message: `This needs the scopes ${needed.join(" ")}: ask the authorization server for a token that has them`,
@@ -83,7 +92,13 @@ export function scopeRules(table: ScopeTable, options: ScopeOptions = {}): Scope
     const called = method === CALL && tool !== undefined ? tools.get(tool) : undefined;
     return called ?? methods.get(method) ?? fallback;
   };
-  return { needed, check: (identity, method, tool) => requireScopes(identity, needed(method, tool), options) };
+  const named = { methods: [...methods.keys()], tools: [...tools.keys()] };
+  return {
+    needed,
+    check: (identity, method, tool, more = NONE) =>
+      requireScopes(identity, more.length === 0 ? needed(method, tool) : union(needed(method, tool), more), options),
+    ...(options.later === true ? {} : { named }),
+  };
 }
 
 function union(some: readonly string[], more: readonly string[]): readonly string[] {

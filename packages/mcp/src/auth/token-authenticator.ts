@@ -6,7 +6,7 @@ import {
   type AuthRequest,
   type ChallengeTerms,
   missingToken,
-  refuse,
+  refusalOf,
   type Scheme,
 } from "./authenticator.js";
 import type { DpopVerifier } from "./dpop.js";
@@ -34,6 +34,10 @@ export interface TokenVerifier {
   verify(token: string): Promise<TokenVerdict>;
 }
 
+/**
+ * What every authenticator by token has in common: the resource it guards, scopes everybody needs, proofs of
+ * possession.
+ */
 export interface TokenOptions {
   /** The resource this server is: its metadata URL goes into every challenge. */
   readonly resource?: ProtectedResource;
@@ -53,12 +57,12 @@ export function tokenAuthenticator(verifier: TokenVerifier, options: TokenOption
       const credentials = readCredentials(request);
       if (credentials === "none") return missingToken(terms);
       if ("malformed" in credentials) {
-        return refuse(terms, { status: 400, error: "invalid_request", message: credentials.malformed });
+        return refusalOf(terms, { status: 400, error: "invalid_request", message: credentials.malformed });
       }
       const verdict = await verifier.verify(credentials.token);
       if (!verdict.ok) {
         const error = verdict.status === 503 ? "temporarily_unavailable" : "invalid_token";
-        return refuse(terms, { status: verdict.status, error, message: verdict.message });
+        return refusalOf(terms, { status: verdict.status, error, message: verdict.message });
       }
       return admit(request, credentials, { verdict, terms, options });
     },
@@ -75,17 +79,17 @@ async function admit(request: AuthRequest, credentials: Credentials, judged: Jud
   const { verdict, terms, options } = judged;
   const { identity, boundTo } = verdict;
   const fault = schemeFault(credentials.scheme, boundTo, options.dpop);
-  if (fault !== undefined) return refuse(terms, { status: 401, error: "invalid_token", message: fault });
+  if (fault !== undefined) return refusalOf(terms, { status: 401, error: "invalid_token", message: fault });
   let headers: Readonly<Record<string, string>> | undefined;
   if (boundTo !== undefined && options.dpop !== undefined) {
     const proof = await options.dpop.verify(request, credentials.token, boundTo);
-    if (!proof.ok) return refuse({ ...terms, schemes: ["DPoP"] }, proof);
+    if (!proof.ok) return refusalOf({ ...terms, schemes: ["DPoP"] }, proof);
     headers = proof.headers;
   }
   const needed = options.scopes ?? [];
   if (!hasScopes(identity.scopes, needed, options.hierarchy)) {
     const message = `Every request needs the scopes ${needed.join(" ")}: ask for a token that has them`;
-    return refuse(terms, { status: 403, error: "insufficient_scope", message });
+    return refusalOf(terms, { status: 403, error: "insufficient_scope", message });
   }
   return headers === undefined ? { ok: true, identity } : { ok: true, identity, headers };
 }

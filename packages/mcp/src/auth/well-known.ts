@@ -4,6 +4,7 @@ import { fetchJson, type FetchOptions } from "./fetch-json.js";
 import { Refreshed } from "./refreshed.js";
 import type { ProtectedResource } from "./resource-metadata.js";
 
+/** Whether the authorization server's own metadata is copied, redirected to, or left out. */
 export interface WellKnownOptions extends FetchOptions {
   /**
    * What the path of the authorization server's metadata at our own origin answers with: old clients look there only.
@@ -14,6 +15,7 @@ export interface WellKnownOptions extends FetchOptions {
   readonly now?: () => number;
 }
 
+/** A whole reply with a metadata document. */
 export interface WellKnownReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,6 +29,7 @@ export interface WellKnownPage {
   respond(request: { readonly method: string; readonly path: string }): Promise<WellKnownReply>;
 }
 
+/** The metadata documents of a protected resource: as pages of our endpoints, or for a server of your own. */
 export interface WellKnown {
   /** The same answers by path, without CORS headers: those are the endpoint's. */
   readonly pages: Readonly<Record<string, WellKnownPage>>;
@@ -50,6 +53,7 @@ const JSON_HEADERS: Readonly<Record<string, string>> = {
 };
 const NOT_ALLOWED: WellKnownReply = { status: 405, headers: { ...CORS, allow: "GET, HEAD, OPTIONS" }, body: "" };
 
+/** The documents that clients look for below `/.well-known/` (RFC 9728, and RFC 8414 for older clients). */
 export function wellKnown(resource: ProtectedResource, options: WellKnownOptions = {}): WellKnown {
   const { issuerMetadata = "copy" } = options;
   const document = JSON.stringify(resource.metadata);

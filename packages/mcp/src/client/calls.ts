@@ -14,10 +14,9 @@ import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { CallOptions } from "./options.js";
 import type { Lists } from "./lists.js";
-import type { Requests, SendOptions } from "./requests.js";
+import type { Requests, SendOptions, Wire } from "./wire.js";
 import type { Tasks } from "./tasks.js";
 import type { ToolBook } from "./tool-book.js";
-import type { Wire } from "./wire.js";
 import type { Carrier } from "../jsonrpc/transport.js";
 import type { ClientCodec } from "../era/codec.js";
 import type { Questions } from "./questions.js";
@@ -40,9 +39,15 @@ export class Calls {
   async call(name: string, args: JsonObject | undefined, options: CallOptions | undefined): Promise<CallToolResult> {
     const { requests, book, tasks } = this.#options;
     requests.gate("tools", "tools/call");
-    if (tasks.mustBeTask(book.get(name)?.tool)) return (await tasks.start(name, args, options)).result(options);
+    // A session that has tasks would refuse a plain call of such a tool.
+    const required = book.get(name)?.tool.execution?.taskSupport === "required";
+    if (required && tasks.requested) {
+      return (await tasks.start(name, args, options)).result(options);
+    }
     const params = args === undefined ? { name } : { name, arguments: args };
     const result = await this.#sent(name, params, options);
+    // Asked for round by round: the caller answers.
+    if (result["resultType"] === "input_required") return result as unknown as CallToolResult;
     if (result["resultType"] === "task") return tasks.begun(result, name).result(options);
     const known = book.get(name);
     const outcome = result as unknown as CallToolResult;
@@ -82,6 +87,14 @@ function withMirrors(options: CallOptions | undefined, mirrored: SendOptions["mi
 
 // Serves the questions a server sends as requests of its own, in a session.
 
+/** What is known of a question beside its params, and who answers it where that is one call's caller. */
+interface AskedBy {
+  readonly codec: ClientCodec;
+  readonly server: Implementation;
+  readonly signal: AbortSignal;
+  readonly questions?: Questions | undefined;
+}
+
 /** Questions answered at once; a server that asks more is told to wait. */
 const MOST_AT_ONCE = 32;
 
@@ -99,7 +112,7 @@ export class AskedQuestions {
   async serve(
     message: RequestMessage,
     carrier: Carrier,
-    about: { codec: ClientCodec; server: Implementation },
+    about: { codec: ClientCodec; server: Implementation; questions: Questions | undefined },
   ): Promise<void> {
     const { id, method, params = {} } = message;
     if (method === "ping") return void carrier.write(successText(id, "{}"), "response");
@@ -132,10 +145,10 @@ export class AskedQuestions {
   async #answered(
     method: string,
     params: JsonObject,
-    { codec, server, signal }: { codec: ClientCodec; server: Implementation; signal: AbortSignal },
+    { codec, server, signal, questions = this.#questions }: AskedBy,
   ): Promise<string> {
     const declared = codec.capabilities;
-    const answer = await this.#questions.answer(method, params, { signal, server, declared });
+    const answer = await questions.answer(method, params, { signal, server, declared });
     return JSON.stringify(codec.answer(method, answer));
   }
 

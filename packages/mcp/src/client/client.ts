@@ -10,7 +10,7 @@ import type { CompleteRequestParams, CompletionReference } from "../protocol/fea
 import type { LoggingLevel } from "../protocol/features/logging.js";
 import type { TemplateValues } from "../protocol/uri-template/expand.js";
 import { type CallOptions, changeOf, type ClientOptions, type Dialer, type Settings, settingsOf } from "./options.js";
-import { type CompleteOptions, Completer, type Completion, type Listing, Lists } from "./lists.js";
+import { type CompleteOptions, Completions, type Completion, type Listing, Lists } from "./lists.js";
 import { type LogMessage, LogRing } from "./log-ring.js";
 import { type Subscription, Subscriptions, type Watched } from "./subscriptions.js";
 import { type TaskHandle, type TaskOptions, Tasks } from "./tasks.js";
@@ -21,10 +21,9 @@ import { ConnectError, type Established } from "./established.js";
 import type { Conversation } from "./conversation.js";
 import { Pinger } from "./pinger.js";
 import { Questions } from "./questions.js";
-import { guarded, Requests } from "./requests.js";
+import { Requests, Wire, guarded } from "./wire.js";
 import { ResponseCache } from "./response-cache.js";
 import { ToolBook } from "./tool-book.js";
-import { Wire } from "./wire.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 
 /**
@@ -61,9 +60,9 @@ export class Client {
     return this.#parts.established.revision.era;
   }
 
-  /** How the bytes travel: "stdio", "http", "sse", "memory", or what the link calls itself. */
+  /** How the bytes travel: "stdio", "http", "sse", "memory", or what the transport calls itself. */
   get transport(): string {
-    return this.#parts.established.conversation.link.kind;
+    return this.#parts.established.conversation.transport.kind;
   }
 
   get capabilities(): ServerCapabilities {
@@ -195,7 +194,7 @@ class ClientParts {
   readonly calls: Calls;
   readonly tasks: Tasks;
   readonly reads: Reads;
-  readonly completer: Completer;
+  readonly completer: Completions;
   readonly subscriptions: Subscriptions;
   readonly logs: LogRing = new LogRing();
   readonly #options: ClientOptions;
@@ -221,7 +220,7 @@ class ClientParts {
     this.tasks = new Tasks({ wire, requests, book });
     this.calls = new Calls({ wire, requests, book, lists: this.lists, tasks: this.tasks });
     this.reads = new Reads(requests, this.lists);
-    this.completer = new Completer(requests, wire);
+    this.completer = new Completions(requests, wire);
     this.subscriptions = new Subscriptions(wire, settings);
   }
 
@@ -292,7 +291,7 @@ class ClientParts {
   #events(): ConstructorParameters<typeof Wire>[1]["events"] {
     return {
       asked: (message, carrier, conversation) => this.#serve(message, carrier, conversation),
-      notified: (method, params) => this.#notified(method, params),
+      notified: (method, params, conversation) => this.#notified(method, params, conversation),
       noise: (line) => this.#tell(this.#options.onNoise, line),
       warn: (text) => this.#warn(text),
       reopened: () => {
@@ -306,10 +305,11 @@ class ClientParts {
 
   #serve(message: RequestMessage, carrier: Carrier, conversation: Conversation): Promise<void> {
     const server = this.wire.knownServer;
-    return this.#asked.serve(message, carrier, { codec: conversation.codec, server });
+    const questions = this.requests.openCalls.asked(conversation.stream);
+    return this.#asked.serve(message, carrier, { codec: conversation.codec, server, questions });
   }
 
-  #notified(method: string, params: JsonObject): void {
+  #notified(method: string, params: JsonObject, { stream }: Conversation): void {
     const { _meta: meta } = params;
     const id = isJsonObject(meta) ? meta[META.subscriptionId] : undefined;
     const change = changeOf(method, params);
@@ -319,7 +319,9 @@ class ClientParts {
       if (change.kind !== "resource") this.#tell(this.#options.onListChanged, change);
     } else if (method === "notifications/message") {
       const message = this.logs.take(params);
-      if (message !== undefined) this.#tell(this.#options.onLog, message);
+      if (message === undefined) return;
+      this.#tell(this.#options.onLog, message);
+      this.#tell((logged) => this.requests.openCalls.logged(stream, logged), message);
     } else if (method === "notifications/subscriptions/acknowledged") {
       this.subscriptions.acknowledged(id, (params["notifications"] ?? {}) as JsonObject);
     } else if (method === "notifications/cancelled") {

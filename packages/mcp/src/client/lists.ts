@@ -5,10 +5,9 @@ import type { ServerCapabilities } from "../protocol/capabilities.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
 import type { CallOptions, Change } from "./options.js";
-import type { Requests } from "./requests.js";
+import type { Requests, Wire } from "./wire.js";
 import type { ResponseCache } from "./response-cache.js";
 import type { ToolBook } from "./tool-book.js";
-import type { Wire } from "./wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { CompleteRequestParams, CompletionReference } from "../protocol/features/completion.js";
 import { invalidResponse } from "../era/read-result.js";
@@ -131,6 +130,7 @@ function unchanged<T>(items: readonly T[]): readonly T[] {
 
 // Completes arguments while they are typed: waits for a pause, keeps answers for a while, copes with partial ones.
 
+/** Options of `complete`: what was chosen already, and how long to wait for further typing. */
 export interface CompleteOptions extends CallOptions {
   /** Arguments chosen so far; left out where the revision has no place for them. */
   readonly context?: Readonly<Record<string, string>>;
@@ -138,6 +138,7 @@ export interface CompleteOptions extends CallOptions {
   readonly debounceMs?: number;
 }
 
+/** Values for an argument that is being typed (server/utilities/completion). */
 export interface Completion {
   /** At most 100. */
   readonly values: readonly string[];
@@ -152,7 +153,7 @@ const MOST_VALUES = 100;
 const KEPT_MS = 10_000;
 const MOST_KEPT = 100;
 
-export class Completer {
+export class Completions {
   readonly #requests: Requests;
   readonly #wire: Wire;
   readonly #kept = new Map<string, { completion: Completion; until: number }>();

@@ -2,6 +2,7 @@
 import type { JsonObject } from "../jsonrpc/message.js";
 import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
 
+/** A log message of a server (server/utilities/logging). */
 export interface LogMessage {
   readonly level: LoggingLevel;
   readonly logger?: string;

@@ -7,6 +7,7 @@ import { errorMessage } from "../jsonrpc/visible-text.js";
 /** What a model that takes images is handed beside the text. */
 export type ModelBlock = Extract<ContentBlock, { type: "image" | "audio" }>;
 
+/** An answer as a model takes it: text, and what no text can say. */
 export interface ModelText {
   readonly text: string;
   /** Whether the model should know that the call failed, and may try otherwise. */

@@ -1,8 +1,8 @@
 // Finds out how to speak to a server, and leaves one conversation open that does.
 import { clientCodec } from "../era/client-codecs.js";
-import type { ClientIdentity } from "../era/codec.js";
+import type { ClientDescription } from "../era/codec.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
-import type { Link } from "../jsonrpc/transport.js";
+import type { Transport } from "../jsonrpc/transport.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import {
@@ -18,14 +18,14 @@ import {
 } from "./established.js";
 import type { Dialer } from "./options.js";
 import { Conversation, type ConversationEvents } from "./conversation.js";
-import { statusOf } from "./status-error.js";
+import { statusOf } from "../jsonrpc/errors.js";
 import type { Verdict, VerdictStore, Versions } from "./versions.js";
 import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import { invalidResponse } from "../era/read-result.js";
 
 interface EstablishOptions {
-  readonly identity: ClientIdentity;
+  readonly identity: ClientDescription;
   readonly versions: Versions;
   readonly events: ConversationEvents;
   readonly limits: JsonRpcLimits;
@@ -73,7 +73,7 @@ export class Establishing {
   // holds is not kept for longer: an update would never be noticed.
   async #asRemembered(verdict: Verdict | undefined): Promise<Established | undefined> {
     if (verdict?.era !== "handshake") return undefined;
-    const conversation = await this.#dial(this.#linkOf(verdict));
+    const conversation = await this.#dial(this.#transportOf(verdict));
     try {
       const established = await this.#openedOrDiscovered(conversation, [verdict.version]);
       if (established.revision.era !== verdict.era) await this.#remember(established);
@@ -85,9 +85,9 @@ export class Establishing {
     }
   }
 
-  #linkOf({ fallback }: Verdict): Link {
+  #transportOf({ fallback }: Verdict): Transport {
     const older = fallback ? this.#dialer.fallback?.(this.#options.limits) : undefined;
-    return older ?? this.#newLink();
+    return older ?? this.#newTransport();
   }
 
   // A server that was updated may leave the older question without an answer: after a silence it is asked the newer one too.
@@ -108,8 +108,8 @@ export class Establishing {
   async #probed(): Promise<Established> {
     const { versions, connectTimeoutMs: timeoutMs } = this.#options;
     if (versions.newest("stateless") === undefined) return this.#sessionOrFallback([]);
-    const conversation = await this.#dial(this.#newLink());
-    const patient = conversation.link.kind === "http" || versions.newest("handshake") === undefined;
+    const conversation = await this.#dial(this.#newTransport());
+    const patient = conversation.transport.kind === "http" || versions.newest("handshake") === undefined;
     const about = { ...this.#options, timeoutMs };
     if (patient) return this.#answered(conversation, await discover(conversation, about));
     const opening = (): Promise<Opened> => {
@@ -131,7 +131,7 @@ export class Establishing {
     if (found.era === "stateless") {
       // What it was also told may have made a session of it.
       const spent = "spent" in found && found.spent;
-      return this.#modern(spent ? await this.#dial(this.#newLink()) : conversation, found.revision, found.facts);
+      return this.#modern(spent ? await this.#dial(this.#newTransport()) : conversation, found.revision, found.facts);
     }
     this.#asked(conversation, found.because);
     if (this.#options.versions.newest("handshake") === undefined) throw this.#notModern(found.because);
@@ -145,25 +145,28 @@ export class Establishing {
       const status = statusOf(error);
       const { fallback } = this.#dialer;
       if (fallback === undefined || status === undefined || status < 400 || !saysNothingElse(status)) throw error;
-      this.#attempts.push({ what: `initialize over ${this.#conversation?.link.kind}`, outcome: outcomeText(error) });
+      this.#attempts.push({
+        what: `initialize over ${this.#conversation?.transport.kind}`,
+        outcome: outcomeText(error),
+      });
       await this.#hangUp();
       return await this.#overFallback(fallback(this.#options.limits), offered, error);
     }
   }
 
   // A server that answered in JSON-RPC has the newer transport: its own words say more than the lack of the older one.
-  async #overFallback(link: Link, offered: readonly string[], before: unknown): Promise<Established> {
+  async #overFallback(transport: Transport, offered: readonly string[], before: unknown): Promise<Established> {
     try {
-      return await this.#openSession(link, offered);
+      return await this.#openSession(transport, offered);
     } catch (error) {
       throw before instanceof RpcError ? before : error;
     }
   }
 
-  async #openSession(link: Link | undefined, offered: readonly string[]): Promise<Established> {
+  async #openSession(transport: Transport | undefined, offered: readonly string[]): Promise<Established> {
     const standing = this.#conversation;
-    const asked = link === undefined && standing !== undefined && !standing.ended;
-    const conversation = asked ? standing : await this.#dial(link ?? this.#newLink());
+    const asked = transport === undefined && standing !== undefined && !standing.ended;
+    const conversation = asked ? standing : await this.#dial(transport ?? this.#newTransport());
     try {
       return await this.#initialize(conversation, offered);
     } catch (error) {
@@ -177,11 +180,11 @@ export class Establishing {
    * refuse what comes then. Either is asked once more in a process that has heard nothing else.
    */
   async #anew(error: unknown, offered: readonly string[]): Promise<Established> {
-    const { ended, link } = this.#conversation as Conversation;
+    const { ended, transport } = this.#conversation as Conversation;
     const spoilt = ended || error instanceof RpcError || codeOf(error) === "INVALID_RESPONSE";
-    if (!spoilt || link.kind !== "stdio") throw error;
+    if (!spoilt || transport.kind !== "stdio") throw error;
     this.#attempts.push({ what: "initialize over stdio", outcome: outcomeText(error) });
-    return this.#initialize(await this.#dial(this.#newLink()), offered);
+    return this.#initialize(await this.#dial(this.#newTransport()), offered);
   }
 
   async #initialize(conversation: Conversation, offered: readonly string[]): Promise<Established> {
@@ -202,19 +205,19 @@ export class Establishing {
     return { ...facts, conversation, revision };
   }
 
-  #asked({ link }: Conversation, because: string): void {
-    this.#attempts.push({ what: `server/discover over ${link.kind}`, outcome: because });
+  #asked({ transport }: Conversation, because: string): void {
+    this.#attempts.push({ what: `server/discover over ${transport.kind}`, outcome: because });
   }
 
-  #newLink(): Link {
+  #newTransport(): Transport {
     return this.#dialer.link(this.#options.limits);
   }
 
-  async #dial(link: Link): Promise<Conversation> {
+  async #dial(transport: Transport): Promise<Conversation> {
     await this.#hangUp();
     const { versions, identity, events, limits } = this.#options;
     const [newest] = versions.allowed;
-    const conversation = new Conversation(link, clientCodec(newest as Revision, identity), { events, limits });
+    const conversation = new Conversation(transport, clientCodec(newest as Revision, identity), { events, limits });
     this.#conversation = conversation;
     await conversation.open();
     return conversation;
@@ -245,16 +248,16 @@ export class Establishing {
     const { key } = this.#dialer;
     const { era, date: version } = revision;
     const expiresAt = Date.now() + (era === "stateless" ? MODERN_VERDICT_MS : OLDER_VERDICT_MS);
-    const fallback = conversation.link.kind === "sse";
+    const fallback = conversation.transport.kind === "sse";
     if (key !== undefined) await this.#options.verdicts?.set(key, { era, version, fallback, expiresAt });
   }
 
   #failure(error: unknown): ConnectError {
     const conversation = this.#conversation;
-    const where = conversation === undefined ? "the server" : conversation.link.describe();
+    const where = conversation === undefined ? "the server" : conversation.describe();
     const tried = this.#attempts.map(({ what, outcome }) => `${what}: ${outcome.replace(/\.$/, "")}`).join("; ");
     const before = tried === "" ? "" : ` Before that: ${tried}.`;
-    const troubles = conversation?.link.troubles?.() ?? "";
+    const troubles = conversation?.transport.troubles?.() ?? "";
     const text = `Could not connect to ${where}: ${outcomeText(error)}${before}${troubles}`;
     const about = { attempts: this.#attempts, cause: error, status: statusOf(error) };
     return new ConnectError(codeOf(error), text, about);
@@ -278,7 +281,7 @@ type Discovery =
 
 interface DiscoverOptions {
   readonly versions: Versions;
-  readonly identity: ClientIdentity;
+  readonly identity: ClientDescription;
   /** Milliseconds until the question itself is given up. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
@@ -438,7 +441,7 @@ function ignore(): void {
 }
 
 /**
- * Rejects with INCOMPATIBLE when no revision is common, and with the link's error when that says nothing about the era
+ * Rejects with INCOMPATIBLE when no revision is common, and with the transport's error when that says nothing about the era
  * (401, 403, 5xx, refused, TIMEOUT).
  */
 async function discover(conversation: Conversation, options: DiscoverOptions): Promise<Discovery> {
@@ -493,7 +496,7 @@ function fallback(error: unknown, conversation: Conversation): Discovery {
   if (status !== undefined) return legacy(`it answered with HTTP status ${status}`);
   if (error.code === "INVALID_RESPONSE") return legacy("its answer was none");
   // Where the process is the server, one that ends at a method it does not know is an old one.
-  if (conversation.link.kind === "stdio" && conversation.ended) return legacy("it ended at the question");
+  if (conversation.transport.kind === "stdio" && conversation.ended) return legacy("it ended at the question");
   throw error;
 }
 
@@ -511,7 +514,7 @@ function legacy(because: string, offered: readonly string[] = []): Discovery {
 
 interface HandshakeOptions {
   readonly versions: Versions;
-  readonly identity: ClientIdentity;
+  readonly identity: ClientDescription;
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Revisions the server is known to speak; empty when nothing is known. */
@@ -523,7 +526,7 @@ interface Opened {
   readonly facts: ServerFacts;
 }
 
-/** Rejects with INCOMPATIBLE, with what the server answered (RpcError), or with the link's error. */
+/** Rejects with INCOMPATIBLE, with what the server answered (RpcError), or with the transport's error. */
 export async function handshake(conversation: Conversation, options: HandshakeOptions): Promise<Opened> {
   const { versions, offered } = options;
   const newest = versions.mutual("handshake", offered) ?? versions.newest("handshake");

@@ -1,8 +1,9 @@
 // What a caller may say about a connection.
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
-import type { Link } from "../jsonrpc/transport.js";
+import type { Transport } from "../jsonrpc/transport.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Root } from "../protocol/features/input-required.js";
+import type { JsonObject } from "../jsonrpc/message.js";
 import type { LogMessage } from "./log-ring.js";
 import type { PingOptions } from "./pinger.js";
 import type { CacheOptions } from "./response-cache.js";
@@ -15,14 +16,14 @@ import type {
   ElicitResult,
 } from "../protocol/features/elicitation.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "../protocol/features/sampling.js";
-import type { ClientIdentity } from "../era/codec.js";
+import type { ClientDescription } from "../era/codec.js";
 
 /** How links to one server are made. */
 export interface Dialer {
-  /** A new link, which need not bring longer messages than these limits allow; called again when the first did not survive being asked who it is, and after a crash. */
-  link(limits: JsonRpcLimits): Link;
-  /** A link of the older kind (HTTP+SSE), tried when the first kind turns out not to be served. */
-  fallback?(limits: JsonRpcLimits): Link;
+  /** A new transport, which need not bring longer messages than these limits allow; called again when the first did not survive being asked who it is, and after a crash. */
+  link(limits: JsonRpcLimits): Transport;
+  /** A transport of the older kind (HTTP+SSE), tried when the first kind turns out not to be served. */
+  fallback?(limits: JsonRpcLimits): Transport;
   /** Names the target in the cache of verdicts; undefined: nothing is remembered. */
   readonly key?: string | undefined;
 }
@@ -35,6 +36,7 @@ export interface ReconnectOptions {
   readonly delayMs?: number;
 }
 
+/** What a caller may say about a connection; everything has a default. */
 export interface ClientOptions {
   /** Who the client is; shown to servers. Default: `mcp-client`. */
   readonly clientInfo?: Implementation;
@@ -99,6 +101,7 @@ export interface Progress {
   readonly message?: string;
 }
 
+/** What a caller may say about one request. */
 export interface CallOptions {
   /** Asks the server for progress and is told of it. Each report restarts `timeoutMs`. */
   readonly onProgress?: (progress: Progress) => void;
@@ -112,7 +115,29 @@ export interface CallOptions {
   readonly logLevel?: LoggingLevel;
   /** Goes into `params._meta` beside what the protocol puts there. */
   readonly meta?: Meta;
+  /**
+   * Answers what the server asks within this call, instead of what `connect` was given; it can be asked only what the connection
+   * declared. In a session over a pipe a question names no call: there it is this one's while no other such call is under way.
+   */
+  readonly answers?: Answers;
+  /**
+   * Leaves the questions of a server without sessions to the caller: a result that asks (`resultType: "input_required"`) is given
+   * back as it came, and the next call brings the answers and the server's state in here. `{}` begins.
+   */
+  readonly round?: Round;
+  /** Told of log messages of this call; where nothing says whose a message is, every such call under way is told. */
+  readonly onLog?: (message: LogMessage) => void;
 }
+
+/** What one round brings of the round before. */
+export interface Round {
+  /** By the keys of the questions. */
+  readonly inputResponses?: JsonObject;
+  readonly requestState?: string;
+}
+
+/** Who answers the questions of one call. */
+export type Answers = Pick<ClientOptions, "elicit" | "sample" | "roots">;
 
 // Names what changed on a server.
 
@@ -165,7 +190,7 @@ export type Sample = (
 // Fills in the defaults of a client's options, once.
 
 export interface Settings {
-  readonly identity: ClientIdentity;
+  readonly identity: ClientDescription;
   readonly versions: Versions;
   readonly limits: JsonRpcLimits;
   readonly timeoutMs: number;

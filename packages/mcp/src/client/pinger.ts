@@ -1,5 +1,6 @@
 // Pings a server at intervals, and says when it no longer answers.
 
+/** How an idle session is asked whether it is alive, in milliseconds, and what happens when it is not. */
 export interface PingOptions {
   /** Milliseconds between the end of one ping and the next. At least 1,000. Default 30,000. */
   readonly intervalMs?: number;

@@ -7,7 +7,7 @@ import { McpErrorCode } from "../protocol/error-codes.js";
 import type { ElicitResult, RequestedSchema } from "../protocol/features/elicitation.js";
 import type { Root } from "../protocol/features/input-required.js";
 import { checkToolUse, type CreateMessageRequestParams } from "../protocol/features/sampling.js";
-import type { ClientOptions, Elicit, ElicitRequest, QuestionContext, Sample } from "./options.js";
+import type { Answers, ClientOptions, Elicit, ElicitRequest, QuestionContext, Sample } from "./options.js";
 import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
 import { isWebAddress } from "../protocol/method.js";
 
@@ -20,7 +20,7 @@ export class Questions {
   readonly #sample: Sample | undefined;
   #roots: ClientOptions["roots"];
 
-  constructor({ elicit, sample, roots }: ClientOptions) {
+  constructor({ elicit, sample, roots }: Answers) {
     this.#elicit = elicit;
     this.#sample = sample;
     this.#roots = roots;

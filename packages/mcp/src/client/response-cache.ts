@@ -17,6 +17,7 @@ export interface ResultStore {
   keys(prefix: string): Iterable<string>;
 }
 
+/** Where results are kept as long as a server allows, and for whom. */
 export interface CacheOptions {
   /** Default: one of this client's own. */
   readonly store?: ResultStore;

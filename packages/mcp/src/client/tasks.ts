@@ -3,12 +3,12 @@ import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { announcesTask } from "../era/read-result.js";
 import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
-import type { CallToolResult, Tool } from "../protocol/features/tools.js";
+import type { CallToolResult } from "../protocol/features/tools.js";
 import type { CallOptions } from "./options.js";
-import type { Requests, SendOptions } from "./requests.js";
+import { type Requests, type SendOptions, type Wire, pause } from "./wire.js";
 import type { ToolBook } from "./tool-book.js";
-import { pause, type Wire } from "./wire.js";
 
+/** Options of `callTask`: those of a call, and how many milliseconds the task should be kept. */
 export interface TaskOptions extends CallOptions {
   /** Milliseconds the server should keep the task after it was begun (2025-11-25; later the server decides). */
   readonly ttlMs?: number;
@@ -33,25 +33,20 @@ export class Tasks {
     this.#options = options;
   }
 
-  /** Whether a plain call of the tool would be refused. */
-  mustBeTask(tool: Tool | undefined): boolean {
-    return tool?.execution?.taskSupport === "required" && this.#requested;
-  }
-
   async start(name: string, args: JsonObject | undefined, options: TaskOptions = {}): Promise<TaskHandle> {
     const { requests, book, wire } = this.#options;
     requests.gate("tools", "tools/call");
     const { ttlMs, ...rest } = options;
     const known = book.get(name);
     const forbidden = known !== undefined && (known.tool.execution?.taskSupport ?? "forbidden") === "forbidden";
-    const asked = this.#requested && !forbidden ? { task: ttlMs === undefined ? {} : { ttl: ttlMs } } : {};
+    const asked = this.requested && !forbidden ? { task: ttlMs === undefined ? {} : { ttl: ttlMs } } : {};
     const params = { name, ...(args === undefined ? {} : { arguments: args }), ...asked };
     const directed = wire.established.revision.rules.tasks === "directed";
     const mirrored = known?.mirrored;
     let told: (() => void) | undefined;
     const result = await requests.run("tools/call", params, {
       ...rest,
-      ...(this.#requested ? { outlives: (answer) => announcesTask("tools/call", answer) } : {}),
+      ...(this.requested ? { outlives: (answer) => announcesTask("tools/call", answer) } : {}),
       onSent: (id) => {
         const { conversation } = wire;
         told = () => conversation.endProgress(id);
@@ -111,7 +106,8 @@ export class Tasks {
   };
 
   /** Whether the server of a 2025-11-25 session takes tool calls as tasks. */
-  get #requested(): boolean {
+  /** Whether a session's calls ask for tasks themselves. */
+  get requested(): boolean {
     const { capabilities, revision } = this.#options.wire.established;
     const requests = capabilities.tasks?.["requests"];
     const tools = isJsonObject(requests) ? requests["tools"] : undefined;
@@ -121,7 +117,8 @@ export class Tasks {
   #checked(name: string, result: CallToolResult): CallToolResult {
     const { book } = this.#options;
     const known = book.get(name);
-    return known === undefined ? result : book.checked(known, result);
+    const asks = (result as unknown as JsonObject)["resultType"] === "input_required";
+    return known === undefined || asks ? result : book.checked(known, result);
   }
 }
 
@@ -283,8 +280,7 @@ class PolledTask implements TaskHandle {
   async #answer({ inputRequests = {} }: DetailedTask, options: CallOptions | undefined): Promise<void> {
     const open = Object.entries(inputRequests).filter(([key]) => !this.#answered.has(key));
     if (open.length === 0) return;
-    const { signal } = options ?? {};
-    const inputResponses = await this.#options.requests.answers(Object.fromEntries(open), signal);
+    const inputResponses = await this.#options.requests.answers(Object.fromEntries(open), options);
     for (const [key] of open) this.#answered.add(key);
     await this.#ask("tasks/update", { inputResponses }, options);
   }
@@ -302,6 +298,7 @@ class PolledTask implements TaskHandle {
 
 // One task on the server, whichever of the two shapes of tasks it has.
 
+/** A task on the server, and its result once there is one (basic/utilities/tasks). */
 export interface TaskHandle {
   /** Undefined when the server answered at once instead of beginning a task. */
   readonly id: string | undefined;

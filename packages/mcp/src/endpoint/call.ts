@@ -1,7 +1,8 @@
 // One request in service: what was asked, by whom, and how it ends.
+import { brand } from "../jsonrpc/brand.js";
 import { type Carrier, type Identity, identityOf } from "../jsonrpc/transport.js";
 import { type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
-import type { Peer } from "../jsonrpc/peer.js";
+import type { Connection, InService } from "../jsonrpc/connection.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Codec } from "../era/codec.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
@@ -36,48 +37,41 @@ export interface OngoingProgress {
 }
 
 /** A request being served. Middleware and handlers read it; only the dispatcher ends it. */
-export class Call {
+export class Call implements InService {
   readonly id: RequestId;
   readonly method: string;
   readonly params: JsonObject;
   readonly caller: Caller;
   readonly carrier: Carrier;
-  /** The conversation's peer, through which the other side can be asked. */
-  readonly peer: Peer;
+  /** The connection it came over, on which the other side can be asked. */
+  readonly connection: Connection<Call>;
   /** The method's record in the caller's revision; a plain one for a method the specification does not know. */
   record: MethodRecord = CUSTOM_METHOD;
   cancellation: Cancellation | undefined;
   progress: OngoingProgress | undefined;
   /** Its log messages, once there was one; finished before its answer. */
   logs: { finish(): void } | undefined;
-  /** Goes into the `_meta` of whatever the client is asked on the wire for this call: its trace context. */
-  questionMeta: JsonObject | undefined;
-  /** Given the params of every notification of this call, returns those that are sent: the place to clean them. */
-  beforeNotify: ((params: object) => object) | undefined;
-  /** Called once when the request is cancelled: cheaper than a signal for whoever is the only one to know. */
-  onCancel: (() => void) | undefined;
-  /** Asks a call that runs for as long as both sides like to end itself with an answer. */
-  onDrain: (() => void) | undefined;
-  /** Called once when the request is answered: with a result, or with an error. */
-  onAnswered: ((succeeded: boolean) => void) | undefined;
   /** Set once the answer is written or given up: nothing may be sent for the call any more. */
   ended = false;
-  /** Where it sits among the calls in service: the business of `call-seats.ts`. */
+  /** Where it sits among the requests in service: the table's own note. */
   seat: number | undefined;
   #controller: AbortController | undefined;
+  #questionMeta: JsonObject | undefined;
+  #cleaner: ((params: object) => object) | undefined;
+  #cancelListeners: (() => void)[] | undefined;
 
   constructor(
     message: { readonly id: RequestId; readonly method: string; readonly params?: JsonObject },
     caller: Caller,
     carrier: Carrier,
-    peer: Peer,
+    connection: Connection<Call>,
   ) {
     this.id = message.id;
     this.method = message.method;
     this.params = message.params ?? NO_PARAMS;
     this.caller = caller;
     this.carrier = carrier;
-    this.peer = peer;
+    this.connection = connection;
   }
 
   /** Aborted when the request is cancelled. Made at first use: most handlers never look at it. */
@@ -107,19 +101,45 @@ export class Call {
     return typeof token === "string" || Number.isSafeInteger(token) ? (token as string | number) : undefined;
   }
 
+  /** Goes into the `_meta` of whatever the client is asked on the wire for this call: its trace context. */
+  get questionMeta(): JsonObject | undefined {
+    return this.#questionMeta;
+  }
+
+  /** Adds members to `questionMeta`. */
+  addQuestionMeta(meta: JsonObject | undefined): void {
+    if (meta !== undefined) this.#questionMeta = { ...this.#questionMeta, ...meta };
+  }
+
+  /** From now on the params of its notifications are sent as `clean` returns them; what was given before is asked first. */
+  cleanNotifications(clean: (params: object) => object): void {
+    const before = this.#cleaner;
+    this.#cleaner = before === undefined ? clean : (params) => clean(before(params));
+  }
+
+  /** Calls the listener once when the request is cancelled, in the order of asking: cheaper than a signal. */
+  whenCancelled(listener: () => void): void {
+    (this.#cancelListeners ??= []).push(listener);
+  }
+
   cancel(cancellation: Cancellation): void {
     if (this.cancellation !== undefined || this.ended) return;
     this.cancellation = cancellation;
-    this.onCancel?.();
+    for (const listener of this.#cancelListeners ?? []) listener();
     this.#controller?.abort(new DOMException(cancellation.reason, "AbortError"));
   }
 
   /** Sends a notification that belongs to this request, if its revision has it and the request still runs. */
   notify(method: string, params: object): void | Promise<void> {
     if (this.ended || this.cancellation !== undefined) return undefined;
-    const projected = this.caller.codec.notification(method, this.beforeNotify?.(params) ?? params);
+    const projected = this.caller.codec.notification(method, this.cleaned(params));
     if (projected === undefined) return undefined;
     return this.carrier.write(notificationText(method, projected), "notification");
+  }
+
+  /** The params of a notification as they may be sent. */
+  protected cleaned(params: object): object {
+    return this.#cleaner?.(params) ?? params;
   }
 }
 
@@ -131,6 +151,10 @@ const ENCODER = new TextEncoder();
 export class ReadyResult {
   readonly #text: (codec: Codec) => string;
   readonly #bytes = new Map<Codec, Uint8Array>();
+
+  static {
+    brand(this, "ReadyResult");
+  }
 
   /** `text` gives the same text whenever it is asked for the same codec. */
   constructor(text: (codec: Codec) => string) {
@@ -155,6 +179,7 @@ export class ReadyResult {
 /** What a handler gives: the neutral result in the newest revision's shape. */
 export type Answer = JsonObject | ReadyResult;
 
+/** A value now or later: whatever has a `then` is awaited. */
 export type MaybePromise<T> = T | Promise<T>;
 
 // The caller of a request: who asks, in which revision, with which capabilities and log level.
@@ -187,4 +212,16 @@ interface UnexpectedFault {
 export function unexpected(): UnexpectedFault {
   const id = crypto.randomUUID().slice(0, 8);
   return { id, message: `Internal error (error id ${id}; the server's log has the details)` };
+}
+
+const ERROR_ID: unique symbol = Symbol("error id");
+
+/** The result with the id of the exception it stands for: middleware reads it, the wire does not carry it. */
+export function withErrorId(result: JsonObject, id: string): JsonObject {
+  return Object.assign(result, { [ERROR_ID]: id });
+}
+
+/** The id of the unexpected exception that a failed tool result stands for; undefined for every other answer. */
+export function errorIdOf(answer: Answer): string | undefined {
+  return (answer as { readonly [ERROR_ID]?: string })[ERROR_ID];
 }

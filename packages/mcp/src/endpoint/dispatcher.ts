@@ -1,9 +1,16 @@
 // Dispatch: from a request to its handler, and from the outcome to the answer on the wire.
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { failureText, isJsonObject, successPieces, successText } from "../jsonrpc/message.js";
+import {
+  type Awaitable,
+  failureText,
+  isJsonObject,
+  isThenable,
+  successPieces,
+  successText,
+} from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
-import { type Answer, type Call, type Cancellation, type MaybePromise, ReadyResult, unexpected } from "./call.js";
+import { type Answer, type Call, type Cancellation, ReadyResult, unexpected } from "./call.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Ready results from this length on are sent as bytes where a carrier takes them; shorter ones are quicker as text. */
@@ -27,8 +34,8 @@ interface DispatcherOptions {
   onError(error: unknown, call: Call, errorId: string): void;
 }
 
-/** Told once of a call for which nothing more will be sent. */
-export type Done = (call: Call) => void;
+/** Told once of a call for which nothing more will be sent: whether its answer is a result; undefined when it was given up. */
+export type Done = (call: Call, succeeded: boolean | undefined) => void;
 
 /** Serves requests; one for a role, shared by all its conversations. */
 export class Dispatcher {
@@ -40,15 +47,15 @@ export class Dispatcher {
 
   /** Serves a call to its end. `done` is called once, when nothing more will be sent for it. */
   serve(call: Call, done: Done): void {
-    let outcome: Answer | Promise<Answer>;
+    let outcome: Awaitable<Answer>;
     try {
       outcome = this.#start(call);
     } catch (error) {
       this.#fail(call, error, done);
       return;
     }
-    if (outcome instanceof Promise) {
-      outcome.then(
+    if (isThenable(outcome)) {
+      Promise.resolve(outcome).then(
         (answer) => this.#finish(call, answer, done),
         (error: unknown) => this.#fail(call, error, done),
       );
@@ -57,7 +64,7 @@ export class Dispatcher {
     }
   }
 
-  #start(call: Call): Answer | Promise<Answer> {
+  #start(call: Call): Awaitable<Answer> {
     const handler = this.#handlerOf(call);
     const fault = call.record.check(call.params);
     if (fault !== undefined) {
@@ -98,7 +105,7 @@ export class Dispatcher {
 
   #finish(call: Call, answer: Answer, done: Done): void {
     if (call.ended) {
-      done(call);
+      done(call, undefined);
       return;
     }
     let text: string;
@@ -111,8 +118,7 @@ export class Dispatcher {
     call.progress?.finish();
     call.logs?.finish();
     call.ended = true;
-    done(call);
-    call.onAnswered?.(true);
+    done(call, true);
     if (answer instanceof ReadyResult && text.length >= WORTH_ENCODING && this.#sendBytes(call, answer)) return;
     if (text.length >= WORTH_PARTING && call.carrier.writeTexts) {
       call.carrier.writeTexts(successPieces(call.id, text));
@@ -136,16 +142,15 @@ export class Dispatcher {
 
   #fail(call: Call, error: unknown, done: Done): void {
     if (call.ended) {
-      done(call);
+      done(call, undefined);
       return;
     }
     call.progress?.finish();
     call.logs?.finish();
     call.ended = true;
-    done(call);
+    done(call, false);
     const known = error instanceof RpcError ? error : (this.#options.explain(error) ?? this.#unexpected(call, error));
     const object = call.caller.codec.error(known);
-    call.onAnswered?.(false);
     void call.carrier.write(failureText(call.id, object), "response", object.code);
   }
 
@@ -159,7 +164,7 @@ export class Dispatcher {
 // Middleware: functions around every request, outermost first.
 
 /** Serves one method. */
-export type Handler = (call: Call) => MaybePromise<Answer>;
+export type Handler = (call: Call) => Awaitable<Answer>;
 
 /**
  * Goes on with the request: to the next middleware, at the end to the handler. Throws a TypeError at its second call, so
@@ -171,15 +176,10 @@ export type Next = () => Promise<Answer>;
  * Wraps every request. It may answer by itself, refuse by throwing an `RpcError`, or pass on what `next()` gives.
  * Interactive requests of the stateless era pass through it once a round.
  */
-export type Middleware = (call: Call, next: Next) => MaybePromise<Answer>;
+export type Middleware = (call: Call, next: Next) => Awaitable<Answer>;
 
 /** Runs a call through the middleware from `index` on, then through its handler. */
-export function runChain(
-  chain: readonly Middleware[],
-  index: number,
-  call: Call,
-  handler: Handler,
-): MaybePromise<Answer> {
+export function runChain(chain: readonly Middleware[], index: number, call: Call, handler: Handler): Awaitable<Answer> {
   const middleware = chain[index];
   if (middleware === undefined) return handler(call);
   let gone = false;

@@ -1,4 +1,5 @@
 // Progress of one call, on either side: strictly growing, rate bounded, first and last never lost.
+import type { ProgressSink } from "../jsonrpc/outgoing.js";
 import type { Call, OngoingProgress } from "./call.js";
 
 /** Reports a client can use in one window; further ones are merged into the latest, so a tight loop cannot flood it. */
@@ -80,4 +81,19 @@ export function reportProgress(call: Call, report: Report): void | Promise<void>
     );
   }
   return call.progress.report(report);
+}
+
+/** Takes the progress of a request of ours, and hands it on at the pace at which it may be told. What is malformed is dropped. */
+export function progressSink(told: (progress: Report) => void): ProgressSink {
+  const reporter = new ProgressReporter(told);
+  return {
+    report: (params) => void (isReport(params) && reporter.report(params)),
+    finish: () => reporter.finish(),
+  };
+}
+
+function isReport(params: object): params is Report {
+  const { progress, total, message } = params as Partial<Record<keyof Report, unknown>>;
+  if (typeof progress !== "number") return false;
+  return (total === undefined || typeof total === "number") && (message === undefined || typeof message === "string");
 }

@@ -24,7 +24,7 @@ export {
 } from "../auth/client/enterprise-managed.js";
 export { oauth, type OAuthOptions } from "../auth/client/oauth.js";
 export { headlessRedirect, type OpenRedirect, type Redirect, redirectTo } from "../auth/client/authorization-code.js";
-export type { PreRegistered, Registration } from "../auth/client/registration.js";
+export type { PreRegistered, ClientRegistration } from "../auth/client/registration.js";
 export type { DpopUse } from "../auth/client/token-authorizer.js";
 export type { ServerMetadata } from "../auth/client/discovery.js";
 export type { AuthorizerOptions, TokenAuthorizer } from "../auth/client/token-authorizer.js";

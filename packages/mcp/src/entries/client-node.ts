@@ -6,7 +6,7 @@ export { LocalError } from "../jsonrpc/errors.js";
 export { RpcError } from "../jsonrpc/errors.js";
 export type { CloseTimeouts } from "../node/child-tree.js";
 export type { Environment } from "../node/child-environment.js";
-export { type ChildCommand, childLink } from "../node/child-link.js";
+export { type ChildCommand, childTransport } from "../node/child-link.js";
 export { nodeRequester } from "../node/http-requester.js";
 export type { NodeRequesterOptions } from "../node/http-requester.js";
 export {
@@ -15,5 +15,5 @@ export {
   type NodeConnectTarget,
   type NodeHttpConnectOptions,
 } from "../serve/connect-node.js";
-export { sseLink } from "../transport/http-client/sse-link.js";
-export { type HttpLinkOptions, streamableHttpLink } from "../transport/http-client/streamable-http-link.js";
+export { sseTransport } from "../transport/http-client/sse-link.js";
+export { type HttpTransportOptions, streamableHttpTransport } from "../transport/http-client/streamable-http-link.js";

@@ -1,5 +1,5 @@
 // The public surface of the client: connects by URL, in memory, or over a link of one's own, on every runtime.
-export type { CallOptions, Progress } from "../client/options.js";
+export type { Answers, CallOptions, Progress, Round } from "../client/options.js";
 export type { Change } from "../client/options.js";
 export { Client } from "../client/client.js";
 export type { CompleteOptions, Completion } from "../client/lists.js";
@@ -22,7 +22,7 @@ export {
   type VerdictStore,
 } from "../client/versions.js";
 export type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../jsonrpc/transport.js";
-export type { Agreement, ArrivalInfo, Link, LinkSink, Outgoing } from "../jsonrpc/transport.js";
+export type { Agreement, Arrival, Transport, MessageSink, Outgoing } from "../jsonrpc/transport.js";
 export { LocalError } from "../jsonrpc/errors.js";
 export { RpcError } from "../jsonrpc/errors.js";
 export type { ClientCapabilities, ServerCapabilities } from "../protocol/capabilities.js";

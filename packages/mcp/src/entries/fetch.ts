@@ -1,5 +1,5 @@
 // The public surface for runtimes that speak fetch.
-export type { Answers } from "../transport/http/alone-carrier.js";
+export type { ReplyMode } from "../transport/http/replies.js";
 export type { EventStore, StoredEvent } from "../transport/http/resumable-stream.js";
 export type { HttpRequestHead } from "../transport/http/exchange.js";
 export {
@@ -13,7 +13,7 @@ export {
   type SessionLimits,
 } from "../transport/http/http-limits.js";
 export type { Identity } from "../jsonrpc/transport.js";
-export type { Authenticate, Entrance, HttpAdmission } from "../transport/http/http-site.js";
+export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../transport/http/http-site.js";
 export type { RateOptions } from "../transport/http/rate-gate.js";
 export type { HttpRefusal } from "../transport/http/replies.js";
 export type { HttpAuthorization, RefusedRequest } from "../serve/http-authorization.js";

@@ -11,7 +11,7 @@ export {
   type ServersConfig,
 } from "../host/config/config-servers.js";
 export { updateServer } from "../host/config/json-tree.js";
-export { type Expanded, expandServer, type Variables } from "../host/config/variables.js";
+export { type Expanded, expandServer, type VariableSources } from "../host/config/variables.js";
 export type { ApprovalStore, Authorize, AuthorizeRequest } from "../host/consent.js";
 export type { HostReference, ReadOptions } from "../host/host.js";
 export type { HostEvent } from "../host/host-event.js";

@@ -1,5 +1,4 @@
 // The package's `/jsonrpc` subpath: JSON-RPC 2.0 for those who write a transport or a dialect of their own.
-export type { Carrier, OutgoingKind } from "../jsonrpc/transport.js";
 export { ErrorCode } from "../jsonrpc/errors.js";
 export { DEFAULT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 export { LocalError } from "../jsonrpc/errors.js";
@@ -16,4 +15,12 @@ export type {
 export { ParseFault } from "../jsonrpc/parse.js";
 export { parseJson } from "../jsonrpc/parse.js";
 export { RpcError } from "../jsonrpc/errors.js";
-export type { Excerpt, MessageSink, Transport } from "../jsonrpc/transport.js";
+export type {
+  Arrival,
+  Carrier,
+  Excerpt,
+  MessageSink,
+  Outgoing,
+  OutgoingKind,
+  Transport,
+} from "../jsonrpc/transport.js";

@@ -28,7 +28,7 @@ export interface Codec {
 // Says how a client writes requests and reads answers in one revision: inside, everything has the shape of 2026-07-28.
 
 /** Who the client is and what it can do, as its author said. */
-export interface ClientIdentity {
+export interface ClientDescription {
   readonly clientInfo: Implementation;
   readonly capabilities: ClientCapabilities;
 }

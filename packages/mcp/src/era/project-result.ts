@@ -3,21 +3,23 @@ import {
   type AudioContent,
   type ContentBlock,
   type EmbeddedResource,
-  nestResource,
   type ResourceLink,
+  type SamplingMessageContentBlock,
+  type ToolResultContent,
+  nestResource,
 } from "../protocol/content.js";
 import type { DiscoverResult, InitializeResult } from "../protocol/features/lifecycle.js";
 import type { GetPromptResult, ListPromptsResult, PromptMessage } from "../protocol/features/prompts.js";
 import type {
-  ListResourcesResult,
   ListResourceTemplatesResult,
+  ListResourcesResult,
   ReadResourceResult,
   ResourceContents,
 } from "../protocol/features/resources.js";
 import type { CreateTaskResult, DetailedTask, Task } from "../protocol/extensions/tasks.js";
 import type { CallToolResult, ListToolsResult } from "../protocol/features/tools.js";
 import type { ResultKind } from "../protocol/method.js";
-import type { Revision } from "../protocol/revisions/revision.js";
+import type { ElicitationRules, Revision } from "../protocol/revisions/revision.js";
 import {
   pick,
   pickAnnotated,
@@ -28,8 +30,19 @@ import {
   projectTemplate,
   projectTool,
 } from "./project-items.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { type JsonObject, isJsonObject } from "../jsonrpc/message.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
+import { LocalError } from "../jsonrpc/errors.js";
+import type {
+  ElicitRequestFormParams,
+  ElicitRequestParams,
+  ElicitRequestURLParams,
+  PrimitiveSchemaDefinition,
+  RequestedSchema,
+  TitledChoice,
+} from "../protocol/features/elicitation.js";
+import { type CreateMessageRequestParams, type SamplingMessage, blocksOf } from "../protocol/features/sampling.js";
+import { optionKey } from "../protocol/elicitation-form.js";
 
 type Projection = (revision: Revision, result: never) => object;
 
@@ -145,14 +158,14 @@ function mapChanged<T>(items: readonly T[], map: (item: T) => T): readonly T[] {
   return items;
 }
 
-export function projectContent(revision: Revision, content: readonly ContentBlock[]): readonly ContentBlock[] {
+function projectContent(revision: Revision, content: readonly ContentBlock[]): readonly ContentBlock[] {
   for (const block of content) {
     if (block.type !== "text" || !isBare(block)) return mapChanged(content, (each) => projectBlock(revision, each));
   }
   return content;
 }
 
-export function projectBlock(revision: Revision, block: ContentBlock): ContentBlock {
+function projectBlock(revision: Revision, block: ContentBlock): ContentBlock {
   const { fields } = revision;
   switch (block.type) {
     case "text":
@@ -277,7 +290,7 @@ export function projectNotification(revision: Revision, method: string, params: 
 // Fits structured content to revisions that want it to be an object, or have never heard of it.
 
 /** The result with `structuredContent` as the revision can hold it; the same object when it can hold it as it is. */
-export function projectStructured(revision: Revision, result: CallToolResult): CallToolResult {
+function projectStructured(revision: Revision, result: CallToolResult): CallToolResult {
   const value = result.structuredContent;
   if (value === undefined) return result;
   switch (revision.rules.structuredContent) {
@@ -307,4 +320,129 @@ function saysJson(text: string, json: string): boolean {
   } catch {
     return false;
   }
+}
+
+// Projects what a server asks its client: forms, pages to open, completions of the client's model, roots.
+
+/** Params of a question. Throws a LocalError with code `NOT_EXPRESSIBLE` when the revision cannot put it. */
+export function projectQuestion(revision: Revision, method: string, params: object): object {
+  if (!revision.serverRequests.has(method)) throw notExpressible(revision, `there is no ${method}`);
+  switch (method) {
+    case "elicitation/create":
+      return projectElicitation(revision, params as ElicitRequestParams);
+    case "sampling/createMessage":
+      return projectSampling(revision, params as CreateMessageRequestParams);
+    default:
+      return params;
+  }
+}
+
+function projectElicitation(revision: Revision, params: ElicitRequestParams): object {
+  return params.mode === "url" ? projectUrl(revision, params) : projectFormParams(revision, params);
+}
+
+function projectUrl(revision: Revision, params: ElicitRequestURLParams): object {
+  if (!revision.elicitation.url) throw notExpressible(revision, "a person cannot be sent to a page");
+  const { elicitationId, ...rest } = params;
+  return revision.elicitation.elicitationId ? { ...rest, elicitationId: elicitationId ?? crypto.randomUUID() } : rest;
+}
+
+function projectFormParams({ elicitation }: Revision, params: ElicitRequestFormParams): object {
+  const { mode, ...rest } = params;
+  const requestedSchema = projectForm(elicitation, params.requestedSchema);
+  return elicitation.mode && mode !== undefined ? { mode, ...rest, requestedSchema } : { ...rest, requestedSchema };
+}
+
+function notExpressible({ date }: Revision, what: string): LocalError {
+  return new LocalError("NOT_EXPRESSIBLE", `The client speaks ${date}, in which ${what}`);
+}
+
+// Projects a form for clients whose revision knows fewer kinds of fields.
+
+/** The form with the fields the revision has; the same object when it has them all. */
+function projectForm(rules: ElicitationRules, form: RequestedSchema): RequestedSchema {
+  if (rules.arrays && rules.titledEnums && rules.allDefaults) return form;
+  const properties: RequestedSchema["properties"] = {};
+  const required: string[] = [];
+  for (const [name, field] of Object.entries(form.properties)) {
+    const fields = field.type === "array" ? oneSwitchEach(name, field) : { [name]: plainField(field) };
+    Object.assign(properties, fields);
+    if (form.required?.includes(name)) required.push(...Object.keys(fields));
+  }
+  return { type: "object", properties, ...(form.required && { required }) };
+}
+
+/** Titles travel as `enumNames`; defaults stay on booleans only. */
+function plainField(field: PrimitiveSchemaDefinition): PrimitiveSchemaDefinition {
+  if (field.type === "boolean") return field;
+  const { default: _, ...rest } = field;
+  if (!("oneOf" in rest)) return rest;
+  const { oneOf, ...described } = rest;
+  return { ...described, enum: oneOf.map((choice) => choice.const), enumNames: oneOf.map((choice) => choice.title) };
+}
+
+/** A field of several choices becomes a switch for each choice; `readAnswer` folds them back. */
+function oneSwitchEach(
+  name: string,
+  field: Extract<PrimitiveSchemaDefinition, { type: "array" }>,
+): RequestedSchema["properties"] {
+  const chosen = field.default ?? [];
+  const heading = field.title ?? name;
+  const description = field.description === undefined ? {} : { description: field.description };
+  const switches = choicesOf(field.items).map(({ const: value, title }) => [
+    optionKey(name, value),
+    { type: "boolean", title: `${heading}: ${title}`, ...description, default: chosen.includes(value) },
+  ]);
+  return Object.fromEntries(switches) as RequestedSchema["properties"];
+}
+
+function choicesOf(items: { enum: readonly string[] } | { anyOf: readonly TitledChoice[] }): readonly TitledChoice[] {
+  return "anyOf" in items ? items.anyOf : items.enum.map((value) => ({ const: value, title: value }));
+}
+
+// Projects a sampling request: tools, several blocks in one message and audio came later than sampling itself.
+
+/** Params of `sampling/createMessage`. Throws a LocalError with code `NOT_EXPRESSIBLE` when tools are used where there are none. */
+function projectSampling(revision: Revision, params: CreateMessageRequestParams): JsonObject {
+  const { tools, toolChoice } = params;
+  if ((tools !== undefined || toolChoice !== undefined) && !revision.sampling.tools) throw toolsUnknown(revision);
+  const copy = pick(params, revision.fields.createMessage);
+  copy["messages"] = params.messages.flatMap((message) => projectMessage(revision, message));
+  if (tools !== undefined) copy["tools"] = tools.map((tool) => projectTool(revision, tool));
+  return copy;
+}
+
+/** Where a message holds one block only, several become messages of the same role in a row. */
+function projectMessage(revision: Revision, message: SamplingMessage): JsonObject[] {
+  const { contentArrays } = revision.sampling;
+  const blocks = blocksOf(message).map((block) => projectSamplingBlock(revision, block));
+  const rest = pick(message, revision.fields.samplingMessage);
+  if (contentArrays) return [{ ...rest, content: Array.isArray(message.content) ? blocks : blocks[0] }];
+  return blocks.map((content) => ({ ...rest, content }));
+}
+
+function projectSamplingBlock(revision: Revision, block: SamplingMessageContentBlock): unknown {
+  switch (block.type) {
+    case "tool_use":
+      if (!revision.sampling.tools) throw toolsUnknown(revision);
+      return block;
+    case "tool_result":
+      if (!revision.sampling.tools) throw toolsUnknown(revision);
+      return projectToolResult(revision, block);
+    case "audio":
+      if (!revision.sampling.audio)
+        return { type: "text", text: `[audio, ${block.mimeType}: cannot be sent to this client]` };
+      return projectBlock(revision, block);
+    default:
+      return projectBlock(revision, block);
+  }
+}
+
+function projectToolResult(revision: Revision, block: ToolResultContent): object {
+  const fitting = projectStructured(revision, block);
+  return { ...fitting, content: projectContent(revision, fitting.content) };
+}
+
+function toolsUnknown({ date }: Revision): LocalError {
+  return new LocalError("NOT_EXPRESSIBLE", `The client speaks ${date}, in which sampling has no tools`);
 }

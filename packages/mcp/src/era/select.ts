@@ -1,15 +1,16 @@
-// Chooses the era of each request: the only file that names both.
+// Chooses the era of each request. Only this file and those that make the codecs name both eras.
 import type { JsonObject, NotificationMessage, RequestMessage } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { NEWEST_HANDSHAKE, revision, REVISIONS } from "../protocol/revisions/all.js";
+import { NEWEST_HANDSHAKE, REVISIONS, revision } from "../protocol/revisions/all.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
-import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
+import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
 import { META } from "../protocol/meta.js";
 import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
 import type { Codec } from "./codec.js";
-import { codecFor } from "./codecs.js";
+import { HandshakeCodec } from "./handshake/codec.js";
+import { StatelessCodec } from "./stateless/codec.js";
 
 // Opens a handshake-era session: version negotiation and what the client said of itself.
 
@@ -98,6 +99,24 @@ function badKey(key: string, constraint: string): RpcError {
 function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+// Makes the five codecs, once.
+
+const CODECS: ReadonlyMap<Revision, Codec> = new Map(
+  REVISIONS.map((revision) => [
+    revision,
+    revision.era === "stateless" ? new StatelessCodec(revision) : new HandshakeCodec(revision),
+  ]),
+);
+
+/** The codec of one of the library's own revisions. */
+export function codecFor(revision: Revision): Codec {
+  const codec = CODECS.get(revision);
+  if (codec === undefined) throw new TypeError(`There is no codec for ${revision.date}`);
+  return codec;
+}
+
+// Which era a request belongs to.
 
 /** How a request is to be served. */
 export type Selection =

@@ -194,6 +194,7 @@ function outcomeOf(error: unknown): string {
 
 // Keeps what was called, with what, and what came of it.
 
+/** A call as the host remembers it. */
 export interface LoggedCall {
   /** Counts up from 1 in each host. */
   readonly id: number;

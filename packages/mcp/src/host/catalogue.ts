@@ -11,10 +11,10 @@ import { messageOf } from "./consent.js";
 
 /** A server that speaks of changes all the time has its lists read five times a second, not more. */
 const RELIST_MS = 200;
-const KINDS: readonly ListKind[] = ["tools", "prompts", "resources"];
+const KINDS: readonly EntryList[] = ["tools", "prompts", "resources"];
 
 /** Reads one list of a server that is up. */
-type ReadList = (kind: ListKind) => Promise<HostEntry[]>;
+type ReadList = (kind: EntryList) => Promise<HostEntry[]>;
 
 interface Known {
   readonly sorted: readonly HostEntry[];
@@ -24,9 +24,9 @@ interface Known {
 
 interface Shelf {
   readonly read: ReadList;
-  readonly lists: Map<ListKind, readonly HostEntry[]>;
+  readonly lists: Map<EntryList, readonly HostEntry[]>;
   /** Lists to be read again once the reading under way has ended. */
-  readonly stale: Set<ListKind>;
+  readonly stale: Set<EntryList>;
   /** Aborted when the server is gone. */
   readonly gone: AbortController;
   reading: Promise<void> | undefined;
@@ -35,9 +35,9 @@ interface Shelf {
 
 interface CatalogueEvents {
   /** Lists of a server are others than before. */
-  changed(server: string, kinds: readonly ListKind[]): void;
+  changed(server: string, kinds: readonly EntryList[]): void;
   /** A list of a server could not be read: what was known of it stays. */
-  failed(server: string, kind: ListKind, error: unknown): void;
+  failed(server: string, kind: EntryList, error: unknown): void;
 }
 
 export class Catalogue {
@@ -74,7 +74,7 @@ export class Catalogue {
   }
 
   /** A list changed on the server: read again, once for however many changes come meanwhile. */
-  outdated(server: string, kind: ListKind): Promise<void> {
+  outdated(server: string, kind: EntryList): Promise<void> {
     const shelf = this.#shelves.get(server);
     if (shelf === undefined) return Promise.resolve();
     shelf.stale.add(kind);
@@ -123,7 +123,7 @@ export class Catalogue {
     }
   }
 
-  async #readOne({ server, shelf, kind }: { server: string; shelf: Shelf; kind: ListKind }): Promise<boolean> {
+  async #readOne({ server, shelf, kind }: { server: string; shelf: Shelf; kind: EntryList }): Promise<boolean> {
     try {
       const list = await shelf.read(kind);
       const before = shelf.lists.get(kind) ?? [];
@@ -155,6 +155,7 @@ function byName(one: HostEntry, other: HostEntry): number {
 
 // What the servers of a host offer, each with the name of its server.
 
+/** A tool of one server under the host's name for it, of at most 64 characters. */
 export interface HostTool {
   readonly kind: "tool";
   /** `server__tool`: what a model is told, and `host.call` takes. */
@@ -166,6 +167,7 @@ export interface HostTool {
   readonly tool: Tool;
 }
 
+/** A prompt of one server under the host's name for it. */
 export interface HostPrompt {
   readonly kind: "prompt";
   /** `server__prompt`. */
@@ -183,6 +185,7 @@ export interface HostResource {
   readonly resource: Resource;
 }
 
+/** A resource template of one server. */
 export interface HostTemplate {
   readonly kind: "template";
   readonly name: string;
@@ -190,7 +193,9 @@ export interface HostTemplate {
   readonly template: ResourceTemplate;
 }
 
+/** Something that a server of the host offers, under the name the host gives it. */
 export type HostEntry = HostTool | HostPrompt | HostResource | HostTemplate;
+/** What an entry of the catalogue is. */
 export type EntryKind = HostEntry["kind"];
 
 // Names what a server offers so that it is told apart from what all others offer: `server__tool`, within 64 characters.
@@ -220,6 +225,7 @@ export async function qualifiedName(server: string, item: string): Promise<strin
 
 // Finds entries of the catalogue by words, servers and kinds.
 
+/** What is looked for in the catalogue. */
 export interface Search {
   /** Words, all of which must occur in the name, title, description or URI. */
   readonly text?: string;
@@ -291,11 +297,11 @@ interface ListedServer {
   readonly trusted: boolean;
 }
 
-export type ListKind = "tools" | "prompts" | "resources";
+export type EntryList = "tools" | "prompts" | "resources";
 
 /** Everything of one kind. Rejects as the client does. `warn` is told of what is left out. */
-export async function readList(
-  kind: ListKind,
+export async function readEntries(
+  kind: EntryList,
   client: Client,
   { server, warn }: { server: ListedServer; warn: (text: string) => void },
 ): Promise<HostEntry[]> {

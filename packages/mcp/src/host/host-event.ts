@@ -1,11 +1,12 @@
 // What a host tells while it works, for a screen or a log.
 import type { Progress } from "../client/options.js";
 import type { ServerStatus } from "./managed-server.js";
-import type { ListKind } from "./catalogue.js";
+import type { EntryList } from "./catalogue.js";
 
+/** Something happened: to a server, the catalogue, or a call. */
 export type HostEvent =
   | { readonly type: "server"; readonly status: ServerStatus }
-  | { readonly type: "catalogue"; readonly server: string; readonly kinds: readonly ListKind[] }
+  | { readonly type: "catalogue"; readonly server: string; readonly kinds: readonly EntryList[] }
   | {
       readonly type: "call-asked" | "call-started";
       readonly id: number;

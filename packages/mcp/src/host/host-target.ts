@@ -1,6 +1,6 @@
 // What a server of a host is reached by.
 import type { Dialer } from "../client/options.js";
-import type { HttpAuthorizer, Link } from "../jsonrpc/transport.js";
+import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 
 /** A program to start, whose standard streams are the server. */
 export interface CommandTarget {
@@ -25,7 +25,7 @@ export interface UrlTarget {
 }
 
 /** A program, a URL, or a link of one's own: a function that makes it, or a dialer. */
-export type HostTarget = CommandTarget | UrlTarget | string | URL | Dialer | (() => Link);
+export type HostTarget = CommandTarget | UrlTarget | string | URL | Dialer | (() => Transport);
 
 export function isCommand(target: HostTarget): target is CommandTarget {
   return typeof target === "object" && "command" in target;

@@ -17,7 +17,7 @@ import {
   type HostResource,
   type HostTemplate,
   type HostTool,
-  readList,
+  readEntries,
   search,
   type Search,
 } from "./catalogue.js";
@@ -38,6 +38,7 @@ import type { HostEvent } from "./host-event.js";
 import { checkServerName, launchOf } from "./launch.js";
 import { QuestionDesk, RootsDesk, SamplingDesk } from "./questions.js";
 
+/** Options of a host's `read`: which server, and the variables of a template. */
 export interface ReadOptions extends CallOptions {
   /** The server to read from. Needed where several list the URI, and for URIs none lists. */
   readonly server?: string;
@@ -481,7 +482,7 @@ class Roof {
       this.catalogue.remove(name);
       if (client !== undefined) {
         const warn = (text: string): void => this.tell({ type: "warning", server: name, text });
-        const reading = this.catalogue.add(name, (kind) => readList(kind, client, { server, warn }));
+        const reading = this.catalogue.add(name, (kind) => readEntries(kind, client, { server, warn }));
         this.#listed.set(name, { client, reading });
       }
     }

@@ -3,6 +3,7 @@ import { LocalError } from "../jsonrpc/errors.js";
 import type { Icon } from "../protocol/icons.js";
 import { messageOf } from "./consent.js";
 
+/** Within which bounds an icon is loaded. */
 export interface IconOptions {
   /** URL of the server that named the icon: pictures come from its origin and no other. Without it only `data:` URIs are taken. */
   readonly serverUrl?: string | URL;
@@ -14,6 +15,7 @@ export interface IconOptions {
   readonly timeoutMs?: number;
 }
 
+/** An icon whose bytes are what they say they are. */
 export interface LoadedIcon {
   readonly bytes: Uint8Array;
   /** What the bytes are, whatever anybody says they are. */

@@ -2,7 +2,7 @@
 import { Client } from "../client/client.js";
 import type { ClientOptions, Dialer } from "../client/options.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
-import type { Link } from "../jsonrpc/transport.js";
+import type { Transport } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type Consent, messageOf } from "./consent.js";
 import type { Launch } from "./launch.js";
@@ -56,7 +56,8 @@ export class ManagedServer {
     const client = this.#client;
     return {
       name: this.name,
-      state: this.#state,
+      // Nobody has been asked yet, but it is no longer one that is left alone.
+      state: this.#state === "disabled" && this.#run !== undefined ? "starting" : this.#state,
       reason: this.#reason,
       trusted: this.trusted,
       failures: this.#breaker.failures,
@@ -122,7 +123,7 @@ export class ManagedServer {
 
   async #connect(signal: AbortSignal): Promise<void> {
     const { startTimeoutMs } = this.#options;
-    const links: Link[] = [];
+    const links: Transport[] = [];
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), startTimeoutMs);
     const over = AbortSignal.any([signal, late.signal]);
@@ -140,10 +141,10 @@ export class ManagedServer {
     }
   }
 
-  async #dialled(links: Link[], signal: AbortSignal): Promise<Client> {
+  async #dialled(links: Transport[], signal: AbortSignal): Promise<Client> {
     const { dial, client: options, startTimeoutMs: connectTimeoutMs } = this.#options;
     const dialer = dial();
-    const link = (limits: JsonRpcLimits): Link => {
+    const link = (limits: JsonRpcLimits): Transport => {
       const made = dialer.link(limits);
       links.push(made);
       return made;
@@ -173,9 +174,9 @@ export class ManagedServer {
     this.#is(open ? "broken" : "waiting", this.#failure);
   }
 
-  #tooSlow(links: readonly Link[], cause: unknown): LocalError {
+  #tooSlow(links: readonly Transport[], cause: unknown): LocalError {
     const link = links.at(-1);
-    const who = link === undefined ? "It" : link.describe();
+    const who = link === undefined ? "It" : (link.describe?.() ?? link.kind);
     const text = `${who} did not start within ${this.#options.startTimeoutMs} ms.${link?.troubles?.() ?? ""}`;
     return new LocalError("TIMEOUT", text, { cause });
   }
@@ -189,7 +190,7 @@ export class ManagedServer {
 }
 
 /** Rejects once the signal is aborted and all links are closed: a link that never opens must not hold up the host. */
-function allClosed(links: readonly Link[], signal: AbortSignal): Promise<never> {
+function allClosed(links: readonly Transport[], signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     const close = (): void => {
       const closing = Promise.all(links.map((link) => link.close()));
@@ -201,6 +202,7 @@ function allClosed(links: readonly Link[], signal: AbortSignal): Promise<never> 
 
 // Decides how long a server that failed is left alone: longer each time, and a good while when it fails all the time.
 
+/** How soon a server that failed is tried again, in milliseconds, and when it is left alone. */
 export interface BreakerOptions {
   /** Before the first restart, about. Default 500 ms. */
   readonly firstMs?: number;
@@ -280,6 +282,7 @@ export class Breaker {
  */
 export type ServerState = "disabled" | "asking" | "denied" | "starting" | "ready" | "waiting" | "broken";
 
+/** How one server of a host is. */
 export interface ServerStatus {
   readonly name: string;
   readonly state: ServerState;

@@ -24,6 +24,7 @@ export type HostClientOptions = Pick<
   | "era"
 >;
 
+/** What the maker of a host decides. Without an answer, nothing is allowed. */
 export interface HostOptions {
   /** Who the host is, for all servers alike. */
   readonly clientInfo?: Implementation;
@@ -63,6 +64,7 @@ export interface HostOptions {
   readonly client?: HostClientOptions;
 }
 
+/** How one server of a host is treated. */
 export interface AddOptions {
   /** Believe what the server says of its tools (annotations). Default false. */
   readonly trusted?: boolean;
@@ -78,6 +80,7 @@ export type Dial = (target: CommandTarget | UrlTarget, server: string) => Dialer
 
 // What loading a configuration file takes, and what it tells.
 
+/** Where a configuration comes from, and what its variables stand for. */
 export interface LoadOptions {
   /** What the text is called in errors: the file's path. */
   readonly source?: string;
@@ -98,6 +101,7 @@ export interface LoadOptions {
   readonly options?: (name: string) => AddOptions;
 }
 
+/** What is wrong with an entry of a configuration, with line and column from 1. */
 export interface LoadProblem {
   /** The server it is about. */
   readonly name: string;
@@ -107,6 +111,7 @@ export interface LoadProblem {
   readonly column: number;
 }
 
+/** What became of a configuration: its servers, what could not be used, and what was odd. */
 export interface LoadReport {
   readonly servers: readonly ServerStatus[];
   /** Servers that were not added, and why. */

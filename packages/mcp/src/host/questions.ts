@@ -13,6 +13,7 @@ import type {
 } from "../protocol/features/sampling.js";
 import type { HostEvent } from "./host-event.js";
 
+/** A server's question to the person, with the server it comes from. */
 export interface HostQuestion {
   /** Name of the server in this host. */
   readonly server: string;
@@ -132,6 +133,7 @@ export interface RootsSource {
   watch?(changed: () => void): () => void;
 }
 
+/** A server wants to know the folders. */
 export interface RootsRequest {
   readonly server: string;
   /** Folders this server was not told of yet. */
@@ -139,6 +141,7 @@ export interface RootsRequest {
   readonly signal: AbortSignal;
 }
 
+/** Which folders servers may be told of, and who agrees to it. */
 export interface RootsOptions {
   readonly source: RootsSource;
   /** True shows all of them, a list shows those; asked once for each server and folder. */
@@ -275,6 +278,7 @@ export interface SamplingReview {
   ): boolean | CreateMessageResult | Promise<boolean | CreateMessageResult>;
 }
 
+/** Who answers servers' questions to the model, who looks at them, and how many there may be. */
 export interface SamplingOptions {
   readonly model: HostModel;
   readonly review: SamplingReview;

@@ -1,6 +1,8 @@
 // The error codes JSON-RPC 2.0 itself defines; codes of protocols on top of it live with those protocols.
+import { brand } from "./brand.js";
 import type { ErrorObject } from "./message.js";
 
+/** The error codes of JSON-RPC 2.0, section 5.1. */
 export const ErrorCode = {
   /** What arrived is not JSON, or not UTF-8. */
   ParseError: -32700,
@@ -11,6 +13,7 @@ export const ErrorCode = {
   InternalError: -32603,
 } as const;
 
+/** The error codes of JSON-RPC 2.0, section 5.1. */
 export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 
 // The family of errors that never crosses the wire: what went wrong on this side, told to the calling program.
@@ -27,6 +30,10 @@ export class LocalError extends Error {
   override readonly name: string = "LocalError";
   readonly code: string;
 
+  static {
+    brand(this, "LocalError");
+  }
+
   constructor(code: string, message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.code = code;
@@ -41,6 +48,10 @@ export class RpcError extends Error {
   readonly code: number;
   readonly data: unknown;
 
+  static {
+    brand(this, "RpcError");
+  }
+
   constructor(code: number, message: string, data?: unknown) {
     super(message);
     this.code = code;
@@ -51,4 +62,21 @@ export class RpcError extends Error {
     const { code, message, data } = this;
     return data === undefined ? { code, message } : { code, message, data };
   }
+}
+
+/** An error the other side answered with, and the HTTP status it came under. */
+export class StatusError extends RpcError {
+  /** HTTP status of the response; undefined where the link has none. */
+  readonly status: number | undefined;
+
+  constructor(code: number, message: string, about: { data?: unknown; status?: number | undefined }) {
+    super(code, message, about.data);
+    this.status = about.status;
+  }
+}
+
+/** The HTTP status an error came with: an error the server wrote, or a LocalError of the link. */
+export function statusOf(error: unknown): number | undefined {
+  const { status } = error as { status?: unknown };
+  return typeof status === "number" ? status : undefined;
 }

@@ -1,5 +1,6 @@
 // The limits of each side of a conversation, each with its default and the reason for it.
 
+/** Bounds of one message and one connection: bytes, nesting, values, members, batches, requests in service. */
 export interface JsonRpcLimits {
   /** Longest message, in UTF-8 bytes where bytes are seen and in UTF-16 units where only text is. */
   readonly messageBytes: number;
@@ -24,6 +25,7 @@ export interface JsonRpcLimits {
 /** The limits a single message may break. */
 export type BrokenLimit = "messageBytes" | "depth" | "values" | "members";
 
+/** The defaults of `JsonRpcLimits` for a server; clients take longer messages. */
 export const DEFAULT_LIMITS: JsonRpcLimits = {
   // Holds a 3 MB file in Base64; parsing the worst text of this length stays in the tens of milliseconds.
   messageBytes: 4 * 1024 * 1024,

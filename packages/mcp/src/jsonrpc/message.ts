@@ -4,12 +4,15 @@ import { errorMessage } from "./visible-text.js";
 /** A string or an integer within ±(2^53 − 1); never null. */
 export type RequestId = string | number;
 
+/** Whatever JSON can say. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | { [key: string]: JsonValue };
 
+/** An object as JSON has it: members are not checked yet. */
 export interface JsonObject {
   [key: string]: unknown;
 }
 
+/** A message that wants one answer with its id (JSON-RPC 2.0, section 4). */
 export interface RequestMessage {
   jsonrpc: "2.0";
   id: RequestId;
@@ -17,12 +20,14 @@ export interface RequestMessage {
   params?: JsonObject;
 }
 
+/** A message that nobody answers (JSON-RPC 2.0, section 4.1). */
 export interface NotificationMessage {
   jsonrpc: "2.0";
   method: string;
   params?: JsonObject;
 }
 
+/** The answer to a request that was served (JSON-RPC 2.0, section 5). */
 export interface SuccessMessage {
   jsonrpc: "2.0";
   id: RequestId;
@@ -85,4 +90,15 @@ function idText(id: RequestId): string {
 
 function paramsMember(params: object | undefined): string {
   return params === undefined ? "" : `,"params":${JSON.stringify(params)}`;
+}
+
+// What functions of an author may return: a value, or anything that gives one later.
+
+/** A value, a promise, or anything else with a `then`: the query builders of Drizzle, Knex and Mongoose have one. */
+export type Awaitable<T> = T | PromiseLike<T>;
+
+/** Whether a value has to be awaited. Only a promise may call its `then`, once: a query builder runs its query each time. */
+export function isThenable<T>(value: Awaitable<T>): value is PromiseLike<T> {
+  if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
+  return typeof (value as { readonly then?: unknown }).then === "function";
 }

@@ -9,25 +9,77 @@ export interface Excerpt {
   readonly tail: string | undefined;
 }
 
-export interface MessageSink {
-  receive(text: string, carrier: Carrier): void;
-  /** Bytes that never became a message: too long, or not UTF-8. */
-  unreadable(error: RpcError, carrier: Carrier, excerpt?: Excerpt): void;
-  /** The other side will send no more. What is being served may still be answered. Called once. */
-  closed(): void;
+/** What a transport knows of a message beside its text. */
+export interface Arrival {
+  /** Where its answer goes, where that is not `Transport.send`. */
+  readonly reply?: Carrier | undefined;
+  /** HTTP status of the response the text was the body of, or an event in. */
+  readonly status?: number | undefined;
+  /** The request of ours whose own stream the text came on; undefined on a standing stream and where there are no streams. */
+  readonly forRequest?: RequestId | undefined;
 }
 
+/** One end of a connection, as its transport sees it. Nothing here throws. */
+export interface MessageSink {
+  /** One JSON text: a message, or a batch. A promise for when the next may come, where taking it in takes time. */
+  receive(text: string, arrival?: Arrival): void | Promise<void>;
+  /** Bytes that never became a message: too long, or not UTF-8. From the excerpt the request it answers is read. */
+  unreadable(error: RpcError, arrival?: Arrival, excerpt?: Excerpt): void;
+  /** A request that was sent will get no answer: refused without one, or its stream was cut and cannot be resumed. */
+  lost(id: RequestId, error: LocalError): void;
+  /** Something that should not have come where messages are expected: a line of a child's stdout. */
+  noise(line: string): void;
+  /** The other side will send no more; what is being served may still be answered. Called once, with the reason unless we closed. */
+  closed(error?: LocalError): void;
+}
+
+/** One serialised message on its way. */
+export interface Outgoing {
+  readonly text: string;
+  readonly kind: OutgoingKind;
+  /** The request's own id, for requests. */
+  readonly id?: RequestId | undefined;
+  readonly method?: string | undefined;
+  /** Headers the protocol wants, by lower-case name; nothing to transports without headers. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** How the two sides agreed to speak. */
+export interface Agreement {
+  readonly era: "handshake" | "stateless";
+  /** Date of the revision. */
+  readonly version: string;
+}
+
+/**
+ * Carries messages to one other side and back, whichever role it serves. A server's answers go to the `reply` of their
+ * arrival, or by `send` where there is none.
+ */
 export interface Transport {
-  /** Begins delivery. Called once. */
-  start(sink: MessageSink): void;
-  /** Takes in nothing more, sends what is still to be sent, and ends. Safe to call again. */
+  /** How the bytes travel: "stdio", "http", "sse", "memory". */
+  readonly kind: string;
+  /** Begins delivery. Ready to send when it returns or resolves; rejects with a LocalError that says what was tried. Called once. */
+  start(sink: MessageSink): void | Promise<void>;
+  /** Undefined when taken at once, else a promise for when it can take more. Never throws or rejects: see `MessageSink.lost`. */
+  send(message: Outgoing): void | Promise<void>;
+  /** Takes in nothing more, sends what is still to be sent, ends, and leaves nothing behind. Safe to call again; never rejects. */
   close(): Promise<void>;
-  /** Resolves, never rejects, once nothing can be received or sent any more. */
-  readonly done: Promise<void>;
+  /** What it leads to, for people: a command line or a URL. Default: its kind. */
+  describe?(): string;
+  /**
+   * What is known of the other side's troubles and no error has told yet, as sentences with a space before each, for
+   * the end of an error: the last lines of a child's standard error, how it ended. Empty when there is nothing.
+   */
+  troubles?(): string;
+  /** Nobody waits for the answer to this request any more. True when the transport itself lets the other side know. */
+  forget?(id: RequestId): boolean;
+  /** Told once the revision is settled; a session's standing stream is opened now. */
+  established?(agreement: Agreement): void;
 }
 
 // Where a message came from and where its answers go, as upper layers see it.
 
+/** What a text that leaves is: transports treat the three differently. */
 export type OutgoingKind = "response" | "request" | "notification";
 
 /** One serialised message in pieces, the long ones encoded already. */
@@ -86,6 +138,7 @@ export interface AuthorizedResponse extends AuthorizedRequest {
   header(name: string): string | undefined;
 }
 
+/** Gives a client's requests their authorization, and answers a 401 or 403. */
 export interface HttpAuthorizer {
   /** Headers for this request, by lower-case name. Asked for each request anew: proofs are bound to it. Rejects with a LocalError. */
   headers(request: AuthorizedRequest): Promise<Readonly<Record<string, string>>>;
@@ -121,68 +174,4 @@ export interface IdentifiedCarrier extends Carrier {
 /** The identity a message came with; undefined where its transport knows none. */
 export function identityOf(carrier: Carrier | IdentifiedCarrier): Identity | undefined {
   return "identity" in carrier ? carrier.identity : undefined;
-}
-
-// What carries a client's messages to one server and back: opened once, given each message, closed.
-
-/** One serialised message on its way to the server. */
-export interface Outgoing {
-  readonly text: string;
-  readonly kind: OutgoingKind;
-  /** The request's own id, for requests. */
-  readonly id?: RequestId | undefined;
-  readonly method?: string | undefined;
-  /** Headers the protocol wants, by lower-case name; nothing to links without headers. */
-  readonly headers?: Readonly<Record<string, string>> | undefined;
-}
-
-/** What a link knows of a text beside the text. */
-export interface ArrivalInfo {
-  /** HTTP status of the response the text was the body of, or an event in. */
-  readonly status?: number | undefined;
-  /** The request whose own stream the text came on; undefined on a standing stream and where there are no streams. */
-  readonly forRequest?: RequestId | undefined;
-}
-
-/** The client's end of a link. Nothing here may throw. */
-export interface LinkSink {
-  /** One JSON text: a message, or a batch. */
-  receive(text: string, info?: ArrivalInfo): void | Promise<void>;
-  /** Bytes that never became a message: too long, or not UTF-8. From the excerpt the request it answers is read. */
-  unreadable(error: RpcError, info?: ArrivalInfo, excerpt?: Excerpt): void;
-  /** The request will get no answer: refused without one, or its stream was cut and cannot be resumed. */
-  lost(id: RequestId, error: LocalError): void;
-  /** Something the server should not have sent, where messages are expected: a line of a child's stdout. */
-  noise(line: string): void;
-  /** The link is gone for good. Called once; with the reason unless it was closed by us. */
-  closed(error?: LocalError): void;
-}
-
-/** How the two sides agreed to speak. */
-export interface Agreement {
-  readonly era: "handshake" | "stateless";
-  /** Date of the revision. */
-  readonly version: string;
-}
-
-export interface Link {
-  /** How the bytes travel: "stdio", "http", "sse", "memory". */
-  readonly kind: string;
-  /** What the link leads to, for people: a command line or a URL. */
-  describe(): string;
-  /**
-   * What is known of the other side's troubles and no error has told yet, as sentences with a space before each, for
-   * the end of an error: the last lines of a child's standard error, how it ended. Empty when there is nothing.
-   */
-  troubles?(): string;
-  /** Ready to send when it resolves. Rejects with a LocalError that says what was tried. Called once. */
-  open(sink: LinkSink): Promise<void>;
-  /** Undefined when taken at once, else a promise for when the link can take more. Never throws or rejects: see `LinkSink.lost`. */
-  send(message: Outgoing): void | Promise<void>;
-  /** Nobody waits for the answer to this request any more. True when the link itself lets the server know. */
-  forget(id: RequestId): boolean;
-  /** Told once the revision is settled; a session's standing stream is opened now. */
-  established?(agreement: Agreement): void;
-  /** Ends it and leaves nothing behind. Safe to call again; never rejects. */
-  close(): Promise<void>;
 }

@@ -22,6 +22,7 @@ export const TREE_VARIABLE = "MCP_SECURE_LOCAL_TREE";
 // Marks of sixty trees one in the other: whatever is longer was not made by us.
 const MARKS = /^[0-9a-f]{16}(?::[0-9a-f]{16}){0,59}$/;
 
+/** Variables by name; undefined takes one away. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface EnvironmentOptions {

@@ -3,7 +3,7 @@ import type { Readable } from "node:stream";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
 import { visibleText } from "../jsonrpc/visible-text.js";
-import { decodeUtf8 } from "./decode-utf8.js";
+import { decodeUtf8 } from "./standard-streams.js";
 
 export interface IntakeEvents {
   /** A promise holds up what comes after until it resolves. */

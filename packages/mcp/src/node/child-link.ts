@@ -3,13 +3,14 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
-import type { Link, LinkSink, Outgoing } from "../jsonrpc/transport.js";
+import type { Transport, MessageSink, Outgoing } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { CloseTimeouts } from "./child-tree.js";
 import { childEnvironment, type Environment, TREE_VARIABLE } from "./child-environment.js";
 import { type Departure, RunningChild, spawnFailed, StderrTail } from "./running-child.js";
 import { visibleText } from "../jsonrpc/visible-text.js";
 
+/** A program to start as a server: the command without a shell, its arguments, and what it sees of the environment. */
 export interface ChildCommand {
   /** A program in the PATH of the child, or a path. Started without a shell. */
   readonly command: string;
@@ -43,18 +44,18 @@ export function commandKey(command: ChildCommand): string {
  * `EXITED` when the child is gone, with its status and its last lines; `LIMIT` when it floods its output or does not
  * read its input. Throws a RangeError for a limit that is not a positive integer.
  */
-export function childLink(command: ChildCommand): Link {
-  return new ChildLink(command);
+export function childTransport(command: ChildCommand): Transport {
+  return new ChildTransport(command);
 }
 
-class ChildLink implements Link {
+class ChildTransport implements Transport {
   readonly kind = "stdio";
   readonly #command: ChildCommand;
   readonly #limits: JsonRpcLimits;
   readonly #shown: string;
   readonly #hideSecrets: (text: string) => string;
   readonly #stderr: StderrTail;
-  #sink: LinkSink | undefined;
+  #sink: MessageSink | undefined;
   #running: RunningChild | undefined;
   /** Why nothing can be sent any more. */
   #over: LocalError | undefined;
@@ -78,7 +79,7 @@ class ChildLink implements Link {
     return this.#told ? "" : this.#troubles("");
   }
 
-  open(sink: LinkSink): Promise<void> {
+  start(sink: MessageSink): Promise<void> {
     this.#sink = sink;
     return new Promise((opened, reject) => {
       if (this.#over !== undefined) return reject(this.#over);
@@ -129,7 +130,7 @@ class ChildLink implements Link {
   }
 
   #keep(child: ChildProcessWithoutNullStreams, mark: string): RunningChild {
-    const sink = this.#sink as LinkSink;
+    const sink = this.#sink as MessageSink;
     const { closeTimeouts: timeouts = {}, stderr } = this.#command;
     const keeping = { mark, limits: this.#limits, timeouts, stderr: this.#stderr, forward: stderr === "forward" };
     return new RunningChild(child, keeping, {

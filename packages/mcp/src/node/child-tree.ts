@@ -151,6 +151,7 @@ function send(pid: number, signal: NodeJS.Signals): void {
 
 // Ends a process tree: asked politely first, killed in the end, looked for until nobody is found.
 
+/** Milliseconds a program gets to end by itself, and then after being asked to. */
 export interface CloseTimeouts {
   /** How long a server may take to end by itself once its input has ended. Default 2,000 ms. */
   readonly inputEndMs?: number | undefined;

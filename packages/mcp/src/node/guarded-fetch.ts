@@ -7,6 +7,7 @@ import { Readable } from "node:stream";
 import type { FetchLike } from "../auth/fetch-json.js";
 import { LocalError } from "../jsonrpc/errors.js";
 
+/** Which hosts may be reached besides those on the internet, and how names are looked up. */
 export interface GuardedFetchOptions {
   /** URLs the user gave: their hosts may be anywhere. Where one is of this machine, other ports of it may be fetched too. */
   readonly trusted: readonly (string | URL)[];
@@ -117,6 +118,8 @@ function send(target: URL, addresses: readonly LookupAddress[], init: RequestIni
   return new Promise((resolve, reject) => {
     const sent = request(target, settings, (response) => resolve(toResponse(response)));
     sent.on("error", reject);
+    // Also after a change of protocol (101), which brings neither a response nor an error.
+    sent.on("close", () => reject(new Error(`${target.host} ended the connection without an answer`)));
     sent.end(typeof init.body === "string" ? init.body : undefined);
   });
 }

@@ -8,6 +8,7 @@ import { LocalError } from "../jsonrpc/errors.js";
 import { makeFolder } from "./make-folder.js";
 import type { Root } from "../protocol/features/input-required.js";
 
+/** Approvals kept in a file, for the next run. */
 export interface ApprovalFile {
   get(name: string): Promise<string | undefined>;
   set(name: string, digest: string): Promise<void>;
@@ -120,11 +121,13 @@ export async function readEnvFile(path: string): Promise<Record<string, string>>
 
 // Folders of this machine as a source of roots: only those that can be read, looked at again now and then.
 
+/** How often folders are looked at. */
 export interface FolderRootsOptions {
   /** Milliseconds between two looks at whether the folders are still there. Default 2,000. */
   readonly intervalMs?: number;
 }
 
+/** Folders of this machine as roots, and whether they are there. */
 export interface FolderRoots {
   list(): readonly Root[];
   accessible(root: Root): Promise<boolean>;

@@ -69,6 +69,12 @@ class NodeRequester implements HttpRequester {
       reply = new NodeReply(message, target.shown);
       resolve(reply);
     });
+    // Unheard, it would end the connection and say nothing to anybody.
+    call.on("upgrade", (_message, socket) => {
+      socket.destroy();
+      const what = `${target.shown} answered by changing to another protocol (HTTP 101): is it the MCP endpoint?`;
+      reject(new LocalError("INVALID_RESPONSE", what));
+    });
     call.on("error", (error: NodeJS.ErrnoException) => {
       if (cancelled) reject(new LocalError("CANCELLED", `The ${method} to ${target.shown} was ended`));
       else if (!last && call.reusedSocket && isClosedConnection(error)) {
@@ -206,6 +212,7 @@ function tunnel(
 
 // The connections of a requester: kept for the next request, bounded, and given up when they do not come about.
 
+/** How connections are made on Node: time, number, and certificates. */
 export interface NodeRequesterOptions {
   /** Milliseconds a connection may take to come about, TLS included. Default 10 s. */
   readonly connectMs?: number | undefined;

@@ -14,7 +14,7 @@ import {
   within,
 } from "./child-tree.js";
 import { ChildIntake, type IntakeEvents } from "./child-intake.js";
-import { OutputQueue } from "./output-queue.js";
+import { OutputQueue } from "./standard-streams.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { visibleText } from "../jsonrpc/visible-text.js";
 

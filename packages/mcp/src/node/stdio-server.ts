@@ -1,12 +1,11 @@
 // The server's end of stdio: lines in, lines out, and neither faster than the other side reads.
 import type { Readable, Writable } from "node:stream";
 import type { OnReadOpts, SocketConstructorOpts } from "node:net";
-import type { Carrier, MessageSink, OutgoingKind, Transport } from "../jsonrpc/transport.js";
+import type { Arrival, Carrier, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import { type JsonRpcLimits, resolveLimits } from "../jsonrpc/limits.js";
 import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
-import { decodeUtf8 } from "./decode-utf8.js";
-import { IntakeGate } from "../transport/intake-gate.js";
-import { OutputQueue } from "./output-queue.js";
+import { OutputQueue, decodeUtf8 } from "./standard-streams.js";
+import { IntakeGate } from "../jsonrpc/connection.js";
 
 export interface StdioOptions {
   /** Where messages come from. Default: the process's standard input. */
@@ -35,7 +34,7 @@ const OVERDUE_MS = 50;
 class StdioTransport implements Transport, Carrier {
   readonly kind = "stdio";
   readonly principal = undefined;
-  readonly done: Promise<void>;
+  readonly #arrival: Arrival = { reply: this };
   #input: Readable | undefined;
   readonly #ownsInput: boolean;
   readonly #output: OutputQueue;
@@ -56,7 +55,6 @@ class StdioTransport implements Transport, Carrier {
   #sinkClosed = false;
   #closing: Promise<void> | undefined;
   #unwatchParent: (() => void) | undefined;
-  #finish!: () => void;
 
   constructor({ input, output, limits: overrides }: StdioOptions) {
     const limits = resolveLimits(overrides);
@@ -68,9 +66,6 @@ class StdioTransport implements Transport, Carrier {
     this.#output = new OutputQueue(output ?? process.stdout, limits, {
       drained: () => this.#goOn(),
       broken: () => this.#end(),
-    });
-    this.done = new Promise((resolve) => {
-      this.#finish = resolve;
     });
   }
 
@@ -84,6 +79,10 @@ class StdioTransport implements Transport, Carrier {
 
   write(text: string, kind: OutgoingKind): void | Promise<void> {
     if (kind === "response") this.#settled(text.length);
+    return this.#output.write(text, kind);
+  }
+
+  send({ text, kind }: Outgoing): void | Promise<void> {
     return this.#output.write(text, kind);
   }
 
@@ -148,8 +147,8 @@ class StdioTransport implements Transport, Carrier {
       const line = this.#framing.next();
       if (line === undefined) return this.#caughtUp();
       this.#gate.delivered();
-      if (line instanceof UnreadableLine) sink.unreadable(line.error, this, line.excerpt);
-      else sink.receive(line, this);
+      if (line instanceof UnreadableLine) sink.unreadable(line.error, this.#arrival, line.excerpt);
+      else void sink.receive(line, this.#arrival);
     }
     this.#unwritten += group;
     if (this.#unwritten < LINES_A_WRITE) this.#output.hold();
@@ -233,7 +232,6 @@ class StdioTransport implements Transport, Carrier {
     this.#stopIntake();
     this.#output.abandon();
     this.#closeSink();
-    this.#finish();
   }
 }
 
@@ -269,7 +267,8 @@ const BUFFER_BYTES = 64 * 1024;
  * resumes and is destroyed as any other. A terminal or a file is read by Node's own stream.
  */
 function readStdin(take: (chunk: Uint8Array) => void): Readable {
-  if (!isPipe()) return process.stdin.on("data", take);
+  // Bun has no sockets over descriptors: one made of standard input ends at once.
+  if (process.versions["bun"] !== undefined || !isPipe()) return process.stdin.on("data", take);
   const buffer = new Uint8Array(BUFFER_BYTES);
   const callback = (length: number): boolean => {
     take(buffer.subarray(0, length));

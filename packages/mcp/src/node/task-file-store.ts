@@ -16,6 +16,7 @@ const UNFINISHED = ".tmp";
 
 const INTERRUPTED = "The server was restarted while the task was running: call the tool again";
 
+/** Bounds of what is kept, and who is told of files that cannot be used. */
 export interface TaskFileStoreOptions extends Partial<TaskStoreLimits> {
   /** Told of files that could not be read, and were left alone. Default: nobody. */
   readonly report?: (message: string, details: { readonly file: string; readonly error: unknown }) => void;

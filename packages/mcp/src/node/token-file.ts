@@ -138,6 +138,7 @@ function broken(path: string, what: string, cause?: unknown): LocalError {
 
 // Lets one process at a time work on a file, by a lock file beside it that says whose it is and shows that they are alive.
 
+/** How long a lock is waited for, and when one is taken for left behind, in milliseconds. */
 export interface FileLockOptions {
   /** Longest wait for others, in milliseconds. Default: 6 minutes, since one of them may be waiting for its user. */
   readonly waitMs?: number;

@@ -9,6 +9,7 @@ import { guardedFetch } from "./guarded-fetch.js";
 import { tokenFile } from "./token-file.js";
 import { LocalError } from "../jsonrpc/errors.js";
 
+/** Options of `userAuthorization`: the server, the user's consent, and the file that tokens are kept in. */
 export interface UserAuthorizationOptions extends AuthorizerOptions, Omit<AuthorizationCodeOptions, "redirect"> {
   /** Where tokens are kept between runs: see `tokenFile`. Default: `store`, or nowhere. */
   readonly file?: string;
@@ -26,6 +27,7 @@ export function userAuthorization(options: UserAuthorizationOptions): TokenAutho
 
 // Opens a web page in the user's browser, without a shell and without anything but web pages.
 
+/** On which platform, and how programs are started; for tests. */
 export interface OpenBrowserOptions {
   /** Default: that of this machine. */
   readonly platform?: NodeJS.Platform;
@@ -222,6 +224,7 @@ async function bind(server: Server, preferred: number): Promise<number> {
 
 // Takes the user to the authorization server by their browser, or by an address they open and an answer they paste.
 
+/** How a browser is opened and how long its answer is waited for, in milliseconds. */
 export interface BrowserRedirectOptions {
   /** Opens the page. Default: `openBrowser`. */
   readonly open?: (url: string) => Promise<void>;
@@ -233,6 +236,7 @@ export interface BrowserRedirectOptions {
   readonly path?: string;
 }
 
+/** How a person is shown the address and pastes the answer, where there is no browser. */
 export interface PastedRedirectOptions {
   /** Shows the user the URL to open anywhere. */
   readonly show: (url: string) => void;

@@ -1,7 +1,7 @@
 // Checks values against shapes of our own, written in code: small closures for hot paths, with the usual faults.
 
 import { checkMember, isObject, Trace, type Check } from "./json-schema/run.js";
-import { list, quote } from "./json-schema/show.js";
+import { list, quoteValue } from "./json-schema/show.js";
 import type { Fault, Outcome, Schema } from "./schema.js";
 
 /** One checked part of a value. `T` is the type it proves, and exists in types only. */
@@ -111,7 +111,7 @@ function checkNamed(
   const value = Object.hasOwn(owner, name) ? owner[name] : undefined;
   if (value !== undefined) return checkMember(check, value, name, trace);
   if (absent === true) return true;
-  return trace === null ? false : trace.fail("required", `must have required property ${quote(name)}`);
+  return trace === null ? false : trace.fail("required", `must have required property ${quoteValue(name)}`);
 }
 
 /** An object whose member `tag` tells which of `cases` it is. */

@@ -62,7 +62,7 @@ export function fromStandard<T = unknown>(
     json,
     validate(value) {
       const result = standard.validate(value);
-      return result instanceof Promise ? result.then(outcomeOf) : outcomeOf(result);
+      return "then" in result ? Promise.resolve(result).then(outcomeOf) : outcomeOf(result);
     },
   };
 }
@@ -92,7 +92,11 @@ function constraintOf(issue: StandardIssue & { readonly code?: unknown; readonly
 
 function exportJsonSchema(standard: StandardSchema["~standard"], side: "input" | "output"): JsonSchema {
   const { jsonSchema, vendor } = standard;
-  const advice = `give the JSON Schema beside it (a converter such as @valibot/to-json-schema makes one)`;
+  const converter =
+    vendor === "zod"
+      ? "as z.toJSONSchema(schema) makes it, or take zod itself instead of zod/mini"
+      : "as a converter such as @valibot/to-json-schema makes it";
+  const advice = `give that beside it as "${side}JsonSchema", ${converter}`;
   if (jsonSchema === undefined) {
     throw new SchemaError("no-json-schema", "#", `this ${vendor} schema cannot export JSON Schema; ${advice}`);
   }

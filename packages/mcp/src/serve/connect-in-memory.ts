@@ -61,7 +61,7 @@ export async function connectInMemory(server: Server, options: MemoryPeerOptions
 
 class RawPeer implements MemoryPeer {
   readonly messages: WireMessage[] = [];
-  readonly #transport: Transport & { send(text: string): void };
+  readonly #transport: Transport;
   readonly #serving: Serving;
   readonly #revision: Revision;
   readonly #options: MemoryPeerOptions;
@@ -70,12 +70,7 @@ class RawPeer implements MemoryPeer {
   readonly #unread: WireMessage[] = [];
   #ids = 0;
 
-  constructor(
-    transport: Transport & { send(text: string): void },
-    serving: Serving,
-    revision: Revision,
-    options: MemoryPeerOptions,
-  ) {
+  constructor(transport: Transport, serving: Serving, revision: Revision, options: MemoryPeerOptions) {
     this.#transport = transport;
     this.#serving = serving;
     this.#revision = revision;
@@ -83,9 +78,11 @@ class RawPeer implements MemoryPeer {
     const sink: MessageSink = {
       receive: (text) => this.#received(JSON.parse(text) as WireMessage | WireMessage[]),
       unreadable: () => undefined,
+      lost: () => undefined,
+      noise: () => undefined,
       closed: () => this.#closed(),
     };
-    transport.start(sink);
+    void transport.start(sink);
   }
 
   async open(): Promise<void> {
@@ -107,7 +104,7 @@ class RawPeer implements MemoryPeer {
   }
 
   send(text: string): void {
-    this.#transport.send(text);
+    void this.#transport.send({ text, kind: "notification" });
   }
 
   next(accepts: (message: WireMessage) => boolean = () => true): Promise<WireMessage> {

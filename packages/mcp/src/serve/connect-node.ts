@@ -1,7 +1,7 @@
 // Connects a client on Node: what `connect` does, and commands, whose process is the server.
 import { Client } from "../client/client.js";
 import type { Dialer } from "../client/options.js";
-import { type ChildCommand, childLink, commandKey } from "../node/child-link.js";
+import { type ChildCommand, childTransport, commandKey } from "../node/child-link.js";
 import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import {
   connect as connectAnywhere,
@@ -14,6 +14,7 @@ import {
  * connections have no effect beside `fetch` and `requester`. */
 export interface NodeHttpConnectOptions extends HttpConnectOptions, NodeRequesterOptions {}
 
+/** Options of `connect` on Node: those of a client, its HTTP connections, and of programs it starts. */
 export interface NodeConnectOptions extends ConnectOptions {
   readonly http?: NodeHttpConnectOptions;
 }
@@ -36,7 +37,7 @@ export async function connect(target: NodeConnectTarget, options: NodeConnectOpt
 /** The links of a command. */
 export function commandDialer(command: ChildCommand): Dialer {
   return {
-    link: (limits) => childLink({ ...command, limits: { ...limits, ...command.limits } }),
+    link: (limits) => childTransport({ ...command, limits: { ...limits, ...command.limits } }),
     key: commandKey(command),
   };
 }

@@ -1,16 +1,16 @@
 // Connects a client to a server: over HTTP by URL, in memory, or over a link of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
 import type { ClientOptions, Dialer } from "../client/options.js";
-import type { HttpAuthorizer, Link } from "../jsonrpc/transport.js";
+import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { Server } from "../server/server.js";
 import { type FetchLike, fetchRequester } from "../transport/http-client/fetch-requester.js";
 import { type HttpClientLimits, shownUrl } from "../transport/http-client/http-caller.js";
 import type { HttpRequester } from "../transport/http-client/http-requester.js";
-import { sseLink } from "../transport/http-client/sse-link.js";
-import { type HttpLinkOptions, streamableHttpLink } from "../transport/http-client/streamable-http-link.js";
-import { MemoryLink, memoryTransports } from "../transport/memory.js";
+import { sseTransport } from "../transport/http-client/sse-link.js";
+import { type HttpTransportOptions, streamableHttpTransport } from "../transport/http-client/streamable-http-link.js";
+import { memoryTransports } from "../transport/memory.js";
 import { serve } from "./serve.js";
 
 /** How requests over HTTP are made. */
@@ -29,12 +29,13 @@ export interface HttpConnectOptions {
   readonly limits?: Partial<HttpClientLimits>;
 }
 
+/** Options of `connect`: those of a client, and how its HTTP requests are made. */
 export interface ConnectOptions extends ClientOptions {
   readonly http?: HttpConnectOptions;
 }
 
 /** A URL, a server in this program, a factory of links (a new one for each call), or a dialer with a fallback. */
-export type ConnectTarget = string | URL | Server | Dialer | (() => Link);
+export type ConnectTarget = string | URL | Server | Dialer | (() => Transport);
 
 /**
  * Connects to whatever server there is, in the newest revision both sides speak. Rejects with a `ConnectError` whose
@@ -46,7 +47,7 @@ export async function connect(target: ConnectTarget, options: ConnectOptions = {
 
 function dialerOf(target: ConnectTarget, http: HttpConnectOptions): Dialer {
   if (typeof target === "function") return { link: target };
-  if (target instanceof Server) return { link: () => memoryLink(target) };
+  if (target instanceof Server) return { link: () => memoryTransport(target) };
   if (typeof target === "string" || target instanceof URL) return httpDialer(target, http);
   if (typeof (target as Partial<Dialer> | undefined)?.link === "function") return target;
   const text =
@@ -59,20 +60,20 @@ export function httpDialer(url: string | URL, options: HttpConnectOptions): Dial
   const { headers, authorizer, limits, fallback } = options;
   const requester = options.requester ?? fetchRequester(options.fetch);
   const shared = { url, requester, headers, authorizer, ownsRequester: true };
-  const about = ({ messageBytes }: JsonRpcLimits): HttpLinkOptions => ({
+  const about = ({ messageBytes }: JsonRpcLimits): HttpTransportOptions => ({
     ...shared,
     limits: { messageBytes, ...limits },
   });
   return {
-    link: (taken) => streamableHttpLink(about(taken)),
-    ...(fallback === false ? {} : { fallback: (taken) => sseLink(about(taken)) }),
+    link: (taken) => streamableHttpTransport(about(taken)),
+    ...(fallback === false ? {} : { fallback: (taken) => sseTransport(about(taken)) }),
     key: shownUrl(String(url)),
   };
 }
 
 /** A link to a server in this program. */
-export function memoryLink(server: Server): Link {
+export function memoryTransport(server: Server): Transport {
   const [ours, theirs] = memoryTransports();
   serve(server, theirs);
-  return new MemoryLink(ours);
+  return ours;
 }

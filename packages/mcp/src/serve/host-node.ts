@@ -12,6 +12,7 @@ import type { Server } from "../server/server.js";
 import { commandDialer } from "./connect-node.js";
 import { reachable, webDialer, type WebHostOptions } from "./host.js";
 
+/** Options of a host on Node: HTTP connections, and where programs write their errors. */
 export interface NodeHostOptions extends HostOptions {
   /** How requests over HTTP are made. */
   readonly http?: NodeRequesterOptions & WebHostOptions["http"];

@@ -6,9 +6,10 @@ import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "
 import type { ServerStatus } from "../host/managed-server.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { Server } from "../server/server.js";
-import { httpDialer, memoryLink } from "./connect.js";
+import { httpDialer, memoryTransport } from "./connect.js";
 import type { HttpConnectOptions } from "./connect.js";
 
+/** Options of a host that starts no programs. */
 export interface WebHostOptions extends HostOptions {
   /** How requests over HTTP are made. */
   readonly http?: Omit<HttpConnectOptions, "headers" | "authorizer" | "fallback" | "requester">;
@@ -30,7 +31,7 @@ export class Host extends HostCore {
 }
 
 export function reachable(target: HostTarget | Server): HostTarget {
-  return target instanceof Server ? () => memoryLink(target) : target;
+  return target instanceof Server ? () => memoryTransport(target) : target;
 }
 
 export function webDialer(target: CommandTarget | UrlTarget, http: HttpConnectOptions): Dialer {

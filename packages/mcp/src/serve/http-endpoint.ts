@@ -1,8 +1,8 @@
 // Puts an HTTP endpoint together from its options, whatever runtime its requests come from.
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ServerCore } from "../server/core.js";
-import { roleOf, type Server } from "../server/server.js";
-import type { AloneCarrier, Answers } from "../transport/http/alone-carrier.js";
+import { coreOf, type Server } from "../server/server.js";
+import type { AloneCarrier, ReplyMode } from "../transport/http/replies.js";
 import { type EventStore, MemoryEventStore } from "../transport/http/resumable-stream.js";
 import {
   type Authenticate,
@@ -11,6 +11,7 @@ import {
   type HttpRoute,
   HttpSite,
   PageRoute,
+  Turns,
 } from "../transport/http/http-site.js";
 import {
   DEFAULT_HTTP_LIMITS,
@@ -21,18 +22,17 @@ import {
   type SessionLimits,
   withLimits,
 } from "../transport/http/http-limits.js";
-import { Pinger, StreamKeeper } from "../transport/http/event-stream.js";
+import { KeepAlive, StreamKeeper } from "../transport/http/event-stream.js";
 import { RateGate, type RateOptions } from "../transport/http/rate-gate.js";
 import { StreamableHttp } from "../transport/http/streamable-http.js";
-import { Turns } from "../transport/http/turns.js";
 import { SseEndpoint, type SseOptions } from "../transport/sse/sse-endpoint.js";
 import { type AuthorizationHooks, authorizationHooks, type HttpAuthorization } from "./http-authorization.js";
 import { Call, type Caller, NO_LOGS } from "../endpoint/call.js";
-import { codecFor } from "../era/codecs.js";
 import {
   assumedRevision,
   claimOf,
   claimsStateless,
+  codecFor,
   missingEnvelope,
   namesStateless,
   openSession,
@@ -47,10 +47,14 @@ import {
   type RequestId,
   type RequestMessage,
 } from "../jsonrpc/message.js";
-import { classify, Peer, type PeerHandler, type WireRules } from "../jsonrpc/peer.js";
+import {
+  Connection,
+  type ConnectionHandler,
+  IncomingTable,
+  withinGrace,
+  type WireRules,
+} from "../jsonrpc/connection.js";
 import type { Revision } from "../protocol/revisions/revision.js";
-import { CallSeats } from "../endpoint/in-flight.js";
-import type { ServerRole } from "../server/role.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { ServerConversation } from "../server/conversation.js";
 import type { HttpConversation, HttpService } from "../transport/http/http-session.js";
@@ -62,7 +66,7 @@ import {
   paramHeaderFault,
   versionHeaderFault,
 } from "../era/stateless/headers.js";
-import { ParseFault } from "../jsonrpc/parse.js";
+import { classify, ParseFault } from "../jsonrpc/parse.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import { META } from "../protocol/meta.js";
 import type { Tool } from "../protocol/features/tools.js";
@@ -80,7 +84,7 @@ export interface HttpOptions {
    * name, so an answer in JSON is lost with its connection although its request runs to the end. Choose `sse` where that
    * matters; a tool that takes long can also report progress early, or be a task.
    */
-  readonly answers?: Answers;
+  readonly answers?: ReplyMode;
   /** Exact values of the Host header that are served, port included. */
   readonly allowedHosts?: readonly string[];
   /** Exact origins of web pages that may call, such as `https://app.example.com`; our own may in any case. */
@@ -133,7 +137,7 @@ export function httpEndpoint(
   options: HttpOptions,
   defaults: { readonly hosts: readonly string[] | undefined; readonly origins: readonly string[] },
 ): HttpEndpoint {
-  const role = roleOf(server);
+  const core = coreOf(server);
   const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
   const sessionLimits = withLimits(
     DEFAULT_SESSION_LIMITS,
@@ -142,11 +146,11 @@ export function httpEndpoint(
   const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], originOption } = options;
   const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption });
   const keeper = new StreamKeeper(limits);
-  const { authenticate, permits } = hooks(options, (error) => role.core.report("error", "onRefused failed", { error }));
-  const service = new ServerOverHttp(role, limits);
+  const { authenticate, permits } = hooks(options, core);
+  const service = new ServerOverHttp(core, limits);
   const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;
   const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
-  const common = { service, door, keeper, permits, pinger: pingerOf(options, role.core) };
+  const common = { service, door, keeper, permits, pinger: pingerOf(options, core) };
   const streamable = new StreamableHttp({ ...common, answers, sessions });
   const sse = sseOf(options, { ...common, limits: sessionLimits });
   const site = new HttpSite({
@@ -156,13 +160,13 @@ export function httpEndpoint(
     authenticate,
     rate: options.rate && new RateGate(options.rate),
     turns: new Turns(limits.turns),
-    onError: (error) => role.core.report("error", "authenticate failed", { error }),
+    onError: (error) => core.report("error", "authenticate failed", { error }),
   });
   const close = async (): Promise<void> => {
     site.closing = true;
     const { drainMs } = limits;
     await Promise.all([streamable.close(drainMs), sse?.close(drainMs), service.close(drainMs)]);
-    await role.tasks.close();
+    await core.tasks.close();
     await keeper.flush(FLUSH_MS);
   };
   const load = (): HttpLoad => ({ sessions: streamable.sessions + (sse?.sessions ?? 0), streams: keeper.size });
@@ -172,16 +176,17 @@ export function httpEndpoint(
 /** Milliseconds readers get to take the last answers before their streams are cut. */
 const FLUSH_MS = 2_000;
 
-function hooks({ authenticate, authorization }: HttpOptions, onError: (error: unknown) => void): AuthorizationHooks {
-  if (authorization === undefined) return { authenticate, permits: undefined };
-  if (authenticate === undefined) return authorizationHooks(authorization, onError);
+function hooks({ authenticate, authorization }: HttpOptions, core: ServerCore): AuthorizationHooks {
+  if (authorization === undefined || authenticate === undefined) {
+    return authorizationHooks({ authorization, authenticate, core });
+  }
   throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
 }
 
-function pingerOf({ pings = false }: HttpOptions, { report }: ServerCore): Pinger | undefined {
+function pingerOf({ pings = false }: HttpOptions, { report }: ServerCore): KeepAlive | undefined {
   if (pings === false) return undefined;
   const limits = withLimits(DEFAULT_PINGS, pings === true ? {} : pings);
-  return new Pinger(limits, (message) => report("warning", message));
+  return new KeepAlive(limits, (message) => report("warning", message));
 }
 
 function sseOf({ sse }: HttpOptions, common: Omit<SseOptions, "path" | "messages">): SseEndpoint | undefined {
@@ -212,23 +217,23 @@ function routes(
 // Serves the handshake era without sessions: each message by itself, in the revision its header names.
 
 /** One for an endpoint: it keeps nothing of any request. */
-class AloneService implements PeerHandler {
+class AloneService implements ConnectionHandler {
   readonly #core: ServerCore;
   readonly #desk: HttpDesk;
-  readonly #peer: Peer;
+  readonly #connection: Connection<Call>;
   readonly #callers = new Map<Revision, Caller>();
   #rules: WireRules = { batches: true, unreadableId: "null" };
 
   constructor(core: ServerCore, desk: HttpDesk) {
     this.#core = core;
     this.#desk = desk;
-    this.#peer = new Peer(this, core.limits);
+    this.#connection = new Connection(this, core.limits);
   }
 
   serve(value: unknown, carrier: Carrier): void {
-    // Read by the peer before `deliver` returns, so one field serves all.
+    // Read by the connection before `deliver` returns, so one field serves all.
     this.#rules = assumedRevision(carrier.header("mcp-protocol-version"))?.rules ?? this.#rules;
-    this.#peer.deliver(value, carrier);
+    this.#connection.deliver(value, carrier);
   }
 
   rules(): WireRules {
@@ -277,7 +282,7 @@ class AloneService implements PeerHandler {
 // Serves requests outside of conversations: counted, bounded, cancelled with their connection where the era says so.
 
 /** Nobody can be asked outside a conversation, so nothing ever arrives here. */
-const NOBODY: PeerHandler = {
+const NOBODY: ConnectionHandler = {
   rules: () => ({ batches: false, unreadableId: "absent" }),
   request: () => undefined,
   notification: () => undefined,
@@ -286,22 +291,21 @@ const NOBODY: PeerHandler = {
 const LISTEN = "subscriptions/listen";
 
 class HttpDesk {
-  readonly #role: ServerRole;
+  readonly #core: ServerCore;
   readonly #limits: HttpLimits;
-  readonly #peer: Peer;
-  readonly #calls = new CallSeats();
+  /** Of all requests but listens. */
+  readonly #connection: Connection<Call>;
+  /** What is refused for its number is counted by `busy`. */
+  readonly #calls = new IncomingTable<Call>(Number.POSITIVE_INFINITY);
   #listens = 0;
-  #idle: (() => void) | undefined;
   readonly #done = (call: Call): void => {
-    if (!this.#calls.delete(call)) return;
-    if (call.method === LISTEN) this.#listens--;
-    if (this.#calls.size === 0) this.#idle?.();
+    if (this.#calls.release(call) && call.method === LISTEN) this.#listens--;
   };
 
-  constructor(role: ServerRole, limits: HttpLimits) {
-    this.#role = role;
+  constructor(core: ServerCore, limits: HttpLimits) {
+    this.#core = core;
     this.#limits = limits;
-    this.#peer = new Peer(NOBODY, role.core.limits);
+    this.#connection = new Connection(NOBODY, core.limits);
   }
 
   /** Requests being served now. */
@@ -322,10 +326,10 @@ class HttpDesk {
       void carrier.write(failureText(message.id, error.toObject()), "response", error.code);
       return undefined;
     }
-    // Subscriptions are counted by peer, and each listen request stands for itself here.
-    const peer = listens ? new Peer(NOBODY, this.#role.core.limits) : this.#peer;
-    const call = new Call(message, caller, carrier, peer);
-    this.#role.dispatcher.serve(call, this.#done);
+    // Subscriptions are counted by connection, and each listen request stands for itself here.
+    const connection = listens ? new Connection<Call>(NOBODY, this.#core.limits) : this.#connection;
+    const call = new Call(message, caller, carrier, connection);
+    this.#core.dispatcher.serve(call, this.#done);
     if (call.ended) return undefined;
     this.#calls.add(call);
     if (listens) this.#listens++;
@@ -334,23 +338,14 @@ class HttpDesk {
 
   /** Gives a request up: nobody waits for its answer. */
   cancel(call: Call): void {
-    this.#role.dispatcher.cancel(call, { reason: "The client closed the connection", answered: false });
+    this.#core.dispatcher.cancel(call, { reason: "The client closed the connection", answered: false });
   }
 
   /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    for (const call of this.#calls.all()) call.onDrain?.();
-    if (this.#calls.size > 0) await this.#untilIdle(graceMs);
+    for (const { connection } of this.#calls.all()) this.#core.subscribers.endAll(connection);
+    await withinGrace(this.#calls.whenIdle(), graceMs);
     for (const call of this.#calls.all()) this.cancel(call);
-  }
-
-  async #untilIdle(graceMs: number): Promise<void> {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    await new Promise<void>((resolve) => {
-      this.#idle = resolve;
-      timer = setTimeout(resolve, graceMs);
-    });
-    clearTimeout(timer);
   }
 }
 
@@ -365,10 +360,10 @@ class SessionConversation implements HttpConversation {
   readonly #conversation: ServerConversation;
   readonly #standing: Carrier;
 
-  constructor(role: ServerRole, standing: Carrier) {
+  constructor(core: ServerCore, standing: Carrier) {
     this.#standing = standing;
-    this.#conversation = new ServerConversation(role, standing);
-    role.core.conversations.add(this.#conversation);
+    this.#conversation = new ServerConversation(core, standing);
+    core.conversations.add(this.#conversation);
   }
 
   get polling(): boolean {
@@ -380,12 +375,13 @@ class SessionConversation implements HttpConversation {
   }
 
   deliver(value: unknown, carrier: Carrier): void {
-    this.#conversation.peer.deliver(value, carrier);
+    this.#conversation.connection.deliver(value, carrier);
   }
 
   async ping(timeoutMs: number): Promise<boolean> {
     try {
-      await this.#conversation.peer.request(this.#standing, { method: "ping" }, { timeoutMs });
+      const { connection } = this.#conversation;
+      await connection.ask(connection.newId(), undefined, { method: "ping", timeoutMs, carrier: this.#standing });
       return true;
     } catch (error) {
       // Whoever answers with an error is there.
@@ -401,21 +397,21 @@ class SessionConversation implements HttpConversation {
 /** A server as an HTTP endpoint needs it. */
 class ServerOverHttp implements HttpService {
   readonly limits: JsonRpcLimits;
-  readonly #role: ServerRole;
+  readonly #core: ServerCore;
   readonly #desk: HttpDesk;
   readonly #ladder: StatelessLadder;
   readonly #alone: AloneService;
 
-  constructor(role: ServerRole, limits: HttpLimits) {
-    this.#role = role;
-    this.limits = role.core.limits;
-    this.#desk = new HttpDesk(role, limits);
-    this.#ladder = new StatelessLadder(role.core, this.#desk);
-    this.#alone = new AloneService(role.core, this.#desk);
+  constructor(core: ServerCore, limits: HttpLimits) {
+    this.#core = core;
+    this.limits = core.limits;
+    this.#desk = new HttpDesk(core, limits);
+    this.#ladder = new StatelessLadder(core, this.#desk);
+    this.#alone = new AloneService(core, this.#desk);
   }
 
   converse(standing: Carrier): HttpConversation {
-    return new SessionConversation(this.#role, standing);
+    return new SessionConversation(this.#core, standing);
   }
 
   isStateless(value: unknown, version: string | undefined): boolean {

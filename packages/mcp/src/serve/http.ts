@@ -7,6 +7,7 @@ import { loopbackHosts } from "../transport/http/http-site.js";
 import { DEFAULT_HTTP_LIMITS, withLimits } from "../transport/http/http-limits.js";
 import { type HttpEndpoint, httpEndpoint, type HttpLoad, type HttpOptions } from "./http-endpoint.js";
 
+/** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */
 export interface ServeHttpOptions extends HttpOptions {
   /** Default 0: one that is free. */
   readonly port?: number;
@@ -20,6 +21,7 @@ export interface ServeHttpOptions extends HttpOptions {
   readonly signals?: boolean;
 }
 
+/** What is open now, and the bytes of all connections so far. */
 export interface HttpStats extends HttpLoad, HttpTraffic {}
 
 /** A server being served over HTTP. */

@@ -1,7 +1,7 @@
 // Joins a server to a transport: the public door for transports of one's own.
 import type { Transport } from "../jsonrpc/transport.js";
 import { ServerConversation } from "../server/conversation.js";
-import { roleOf, type Server } from "../server/server.js";
+import { coreOf, type Server } from "../server/server.js";
 
 /** A server being served. */
 export interface Serving {
@@ -11,6 +11,7 @@ export interface Serving {
   readonly closed: Promise<void>;
 }
 
+/** How serving over a transport ends. */
 export interface ServeOptions {
   /** Milliseconds running requests get to finish once the other side is gone or `close` is called. Default 50. */
   readonly graceMs?: number;
@@ -20,23 +21,23 @@ export interface ServeOptions {
 const GRACE_MS = 50;
 
 /**
- * Serves one connection. The transport delivers each message as text together with the carrier its answer goes to, and
+ * Serves one connection. The transport delivers each message as text, where it can with the reply its answer goes to, and
  * calls `closed` when the other side will send no more; it may carry any number of messages at once, in order.
  */
 export function serve(server: Server, transport: Transport, options: ServeOptions = {}): Serving {
-  const role = roleOf(server);
-  const conversation = new ServerConversation(role);
-  role.core.conversations.add(conversation);
+  const core = coreOf(server);
+  let over = (): void => undefined;
+  const closed = new Promise<void>((resolve) => (over = resolve));
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
-    closing ??= conversation.close(options.graceMs ?? GRACE_MS).then(() => transport.close());
+    closing ??= conversation.close(options.graceMs ?? GRACE_MS).then(() => transport.close().then(over));
     return closing;
   };
-  const { peer } = conversation;
-  transport.start({
-    receive: (text, carrier) => peer.receive(text, carrier),
-    unreadable: (error, carrier, excerpt) => peer.unreadable(error, carrier, excerpt),
-    closed: () => void close(),
+  const conversation = new ServerConversation(core, undefined, () => void close());
+  core.conversations.add(conversation);
+  conversation.connection.open(transport).catch((error: unknown) => {
+    core.report("error", "The transport could not be started", { error });
+    void close();
   });
-  return { close, closed: transport.done.then(() => close()) };
+  return { close, closed };
 }

@@ -1,10 +1,11 @@
 // Serves a server over this process's standard input and output.
-import { guardStdout } from "../node/output-queue.js";
+import { guardStdout } from "../node/standard-streams.js";
 import { onShutdown } from "../node/process-signals.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
-import { roleOf, type Server } from "../server/server.js";
+import { coreOf, type Server } from "../server/server.js";
 import { serve, type ServeOptions, type Serving } from "./serve.js";
 
+/** Options of `serveStdio`: streams, limits, signals, and the time running requests get at the end. */
 export interface ServeStdioOptions extends ServeOptions, StdioOptions {
   /** False: SIGTERM and SIGINT are left to the program. Default true: they end serving, and the process follows. */
   readonly signals?: boolean;
@@ -17,7 +18,7 @@ export interface ServeStdioOptions extends ServeOptions, StdioOptions {
  */
 export async function serveStdio(server: Server, options: ServeStdioOptions = {}): Promise<Serving> {
   const release = guardStdout();
-  const serving = serve(server, stdioTransport({ limits: roleOf(server).core.limits, ...options }), options);
+  const serving = serve(server, stdioTransport({ limits: coreOf(server).limits, ...options }), options);
   const forget = options.signals === false ? undefined : onShutdown(() => serving.close());
   void serving.closed.then(() => {
     forget?.();

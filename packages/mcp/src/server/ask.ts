@@ -1,8 +1,9 @@
 // Asking the client in the handshake era: a request on the wire, bounded in time, cancelled with its call.
 import type { Call } from "../endpoint/call.js";
-import { isJsonObject, type JsonObject, notificationText } from "../jsonrpc/message.js";
+import { brand } from "../jsonrpc/brand.js";
+import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { Peer } from "../jsonrpc/peer.js";
+import { progressSink } from "../endpoint/progress.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import type { InputResponses, Root } from "../protocol/features/input-required.js";
 import type { ClientCapabilities } from "../protocol/capabilities.js";
@@ -36,78 +37,48 @@ export interface AskOptions {
   }) => void;
 }
 
+type Told = Parameters<NonNullable<AskOptions["onProgress"]>>[0];
+
+/** The report alone: its token is the wire's business. */
+function reportOf({ progress, total, message }: Told): Told {
+  return { progress, ...(total === undefined ? {} : { total }), ...(message === undefined ? {} : { message }) };
+}
+
 /** The one way handlers ask, whatever the era. */
 export interface Asker {
   ask(method: string, params: object, options?: AskOptions): Promise<JsonObject>;
 }
 
-/** Progress listeners of the questions on the wire, found by their token. */
-export class WireAsks {
-  readonly #listeners = new WeakMap<Peer, Map<string, NonNullable<AskOptions["onProgress"]>>>();
-  #tokens = 0;
-
-  listen(peer: Peer, listener: NonNullable<AskOptions["onProgress"]>): string {
-    const listeners = this.#listeners.get(peer) ?? new Map<string, NonNullable<AskOptions["onProgress"]>>();
-    this.#listeners.set(peer, listeners);
-    const token = `ask-${++this.#tokens}`;
-    listeners.set(token, listener);
-    return token;
-  }
-
-  forget(peer: Peer, token: string): void {
-    this.#listeners.get(peer)?.delete(token);
-  }
-
-  /** Passes a `notifications/progress` of the client on to who asked. */
-  progressed(peer: Peer, params: JsonObject): void {
-    const { progressToken, progress, total, message } = params;
-    const listener = this.#listeners.get(peer)?.get(progressToken as string);
-    if (listener === undefined || typeof progress !== "number") return;
-    listener({
-      progress,
-      ...(typeof total === "number" ? { total } : {}),
-      ...(typeof message === "string" ? { message } : {}),
-    });
-  }
-}
-
 /** Asks over the wire, on the carrier of the call that needs the answer. */
 export class WireAsker implements Asker {
   readonly #call: Call;
-  readonly #asks: WireAsks;
   readonly #timeoutMs: number;
 
-  constructor(call: Call, asks: WireAsks, timeoutMs: number) {
+  constructor(call: Call, timeoutMs: number) {
     this.#call = call;
-    this.#asks = asks;
     this.#timeoutMs = timeoutMs;
   }
 
   async ask(method: string, params: object, options: AskOptions = {}): Promise<JsonObject> {
-    const { carrier, peer, caller, questionMeta, signal: cancelled } = this.#call;
+    const { carrier, connection, caller, questionMeta, signal: cancelled } = this.#call;
     if (carrier.unheard === true) {
       const what = `The client cannot be asked ${method}: it takes only JSON for an answer and has no stream open`;
       throw new AskError("UNREACHABLE", what);
     }
-    const token = options.onProgress === undefined ? undefined : this.#asks.listen(peer, options.onProgress);
-    const meta = token === undefined ? questionMeta : { ...questionMeta, progressToken: token };
+    const { timeoutMs = this.#timeoutMs, onProgress } = options;
+    const id = connection.newId();
+    const meta = onProgress === undefined ? questionMeta : { ...questionMeta, progressToken: id };
     const named = meta === undefined ? params : { ...params, _meta: meta };
     try {
-      return await peer.request(
+      return await connection.ask(id, caller.codec.serverRequest(method, named), {
+        method,
         carrier,
-        { method, params: caller.codec.serverRequest(method, named) },
-        {
-          timeoutMs: options.timeoutMs ?? this.#timeoutMs,
-          signal: options.signal === undefined ? cancelled : AbortSignal.any([cancelled, options.signal]),
-          onAbandon: (requestId, reason) => {
-            void carrier.write(notificationText("notifications/cancelled", { requestId, reason }), "notification");
-          },
-        },
-      );
+        timeoutMs,
+        signal: options.signal === undefined ? cancelled : AbortSignal.any([cancelled, options.signal]),
+        progress: onProgress && progressSink((report) => onProgress(reportOf(report))),
+      });
     } catch (error) {
       throw asAskError(error, method);
-    } finally {
-      if (token !== undefined) this.#asks.forget(peer, token);
     }
   }
 }
@@ -211,6 +182,10 @@ function declares(urls: boolean, declared: ClientCapabilities, required: ClientC
  */
 export class AskError extends LocalError {
   override readonly name: string = "AskError";
+
+  static {
+    brand(this, "AskError");
+  }
 }
 
 // Questions to the person behind the client: typed by their form, checked when they come back.

@@ -1,5 +1,6 @@
 // Values to offer while somebody types: from a list, ranked, or from a function.
 import type { MaybePromise } from "../endpoint/call.js";
+import { type Awaitable, isThenable } from "../jsonrpc/message.js";
 import type { Context } from "./context.js";
 
 /** Most values in one answer (server/utilities/completion). */
@@ -22,26 +23,30 @@ export type CompletionReturn =
 /** A list to rank by what was typed, or a function that answers by itself. */
 export type Completer =
   | readonly string[]
-  | ((value: string, request: CompletionRequest) => MaybePromise<CompletionReturn>);
+  | ((value: string, request: CompletionRequest) => Awaitable<CompletionReturn>);
 
 /** The `completion` member of a result: at most 100 values, and how many more there are. */
-export interface Completion {
+export interface CompletionValues {
   values: string[];
   total?: number;
   hasMore?: boolean;
 }
 
 /** Completes `value`. */
-export function complete(completer: Completer, value: string, request: CompletionRequest): MaybePromise<Completion> {
+export function complete(
+  completer: Completer,
+  value: string,
+  request: CompletionRequest,
+): MaybePromise<CompletionValues> {
   if (typeof completer !== "function") return capped(rank(completer, value));
   const returned = completer(value, request);
-  return returned instanceof Promise ? returned.then(toCompletion) : toCompletion(returned);
+  return isThenable(returned) ? Promise.resolve(returned).then(toCompletion) : toCompletion(returned);
 }
 
 /** The answer where nothing can be offered. */
-export const NOTHING: Completion = { values: [], total: 0, hasMore: false };
+export const NOTHING: CompletionValues = { values: [], total: 0, hasMore: false };
 
-function toCompletion(returned: CompletionReturn): Completion {
+function toCompletion(returned: CompletionReturn): CompletionValues {
   if (isList(returned)) return capped(returned);
   const { values, total, hasMore } = returned;
   const shown = values.slice(0, MOST_VALUES);
@@ -53,7 +58,7 @@ function toCompletion(returned: CompletionReturn): Completion {
   };
 }
 
-function capped(values: readonly string[]): Completion {
+function capped(values: readonly string[]): CompletionValues {
   const shown = values.slice(0, MOST_VALUES);
   return { values: [...shown], total: values.length, hasMore: values.length > shown.length };
 }

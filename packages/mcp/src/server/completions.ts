@@ -2,7 +2,7 @@
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { CompleteRequestParams } from "../protocol/features/completion.js";
-import { complete, type Completer, type Completion, NOTHING } from "./completer.js";
+import { complete, type Completer, type CompletionValues, NOTHING } from "./completer.js";
 import { type AskServices, Context } from "./context.js";
 import type { PromptEntry } from "./prompts.js";
 import type { Registry } from "./registry.js";
@@ -21,8 +21,8 @@ export function completeArgument(completable: Completable & AskServices, call: C
   const { ref, argument, context } = call.params as unknown as CompleteRequestParams;
   const completer =
     ref.type === "ref/prompt"
-      ? ofPrompt(completable, ref.name, argument.name)
-      : ofTemplate(completable, ref.uri, argument.name);
+      ? ofPrompt(completable, call, { name: ref.name, argument: argument.name })
+      : ofTemplate(completable, call, { uri: ref.uri, argument: argument.name });
   if (completer === undefined) return { completion: NOTHING };
   const known = call.caller.codec.revision.rules.completionContext ? (context?.arguments ?? {}) : {};
   const request = {
@@ -47,8 +47,12 @@ export function hasCompleters({ prompts, templates }: Completable): boolean {
   return false;
 }
 
-function ofPrompt({ prompts }: Completable, name: string, argument: string): Completer | undefined {
-  const entry = prompts.get(name);
+function ofPrompt(
+  { prompts }: Completable,
+  call: Call,
+  { name, argument }: { readonly name: string; readonly argument: string },
+): Completer | undefined {
+  const entry = prompts.find(name, call);
   if (entry === undefined)
     throw unknown(`Unknown prompt: ${peerWords(name)}`, "/ref/name", "the name of a prompt in prompts/list");
   if (Object.hasOwn(entry.arguments, argument)) return entry.arguments[argument]?.complete;
@@ -59,10 +63,14 @@ function ofPrompt({ prompts }: Completable, name: string, argument: string): Com
   );
 }
 
-function ofTemplate({ templates, resources }: Completable, uri: string, argument: string): Completer | undefined {
-  const entry = templates.get(uri);
+function ofTemplate(
+  { templates, resources }: Completable,
+  call: Call,
+  { uri, argument }: { readonly uri: string; readonly argument: string },
+): Completer | undefined {
+  const entry = templates.find(uri, call);
   if (entry === undefined) {
-    if (resources.get(uri) !== undefined) return undefined;
+    if (resources.find(uri, call) !== undefined) return undefined;
     throw unknown(`Unknown resource template: ${peerWords(uri)}`, "/ref/uri", "a template in resources/templates/list");
   }
   if (entry.uriTemplate.variables.includes(argument)) {
@@ -80,6 +88,6 @@ function unknown(what: string, path: string, constraint: string): RpcError {
   return new RpcError(ErrorCode.InvalidParams, what, { path, constraint });
 }
 
-function asAnswer(completion: Completion): Answer {
+function asAnswer(completion: CompletionValues): Answer {
   return { completion };
 }

@@ -1,4 +1,5 @@
 // Content blocks as handlers make them: marked, so that data is never mistaken for protocol.
+import { brand } from "../jsonrpc/brand.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Annotations, ResourceContents } from "../protocol/features/resources.js";
 import type { ContentBlock, ResourceLink } from "../protocol/content.js";
@@ -13,6 +14,10 @@ interface BlockOptions {
 /** A content block made by one of the functions of this file. */
 export class Block {
   readonly block: ContentBlock;
+
+  static {
+    brand(this, "Block");
+  }
 
   constructor(block: ContentBlock) {
     this.block = block;

@@ -22,17 +22,14 @@ import {
   requireCapability,
   sampleParams,
   WireAsker,
-  type WireAsks,
 } from "./ask.js";
 import { failure, type ToolResult } from "./outcome.js";
 import type { ServerLimits } from "./limits.js";
 import { CallLogs, Session } from "./session.js";
-import type { Parking } from "./parking.js";
-import type { Seal } from "./request-state.js";
+import type { Parking, Seal } from "./parking.js";
 
 /** What asking needs of the server. */
 export interface AskServices {
-  readonly asks: WireAsks;
   readonly parking: Parking;
   readonly seal: Seal;
   readonly limits: ServerLimits;
@@ -42,6 +39,11 @@ export interface AskServices {
 export interface ByHand {
   readonly responses: InputResponses;
   readonly state: unknown;
+}
+
+/** The same, as a client's retry brought it. */
+export interface HandRound extends ByHand {
+  readonly round: number;
 }
 
 /**
@@ -64,6 +66,16 @@ export class Context {
   /** Points the context at the request of another round. */
   static turn(context: Context, call: Call): void {
     context.#call = call;
+  }
+
+  /** The request a context speaks for now. */
+  static callOf(context: Context): Call {
+    return context.#call;
+  }
+
+  /** Asks the client with params as they stand on the wire. Rejects where the client cannot be asked. */
+  static ask(context: Context, method: string, params: object, options?: AskOptions): Promise<JsonObject> {
+    return context.#ask(method, params, options);
   }
 
   /** Aborted when the client cancels the request, or when it is given up. */
@@ -179,7 +191,6 @@ export class Context {
       const what = `${this.#call.method} cannot ask the client in this era: only tools, prompts and resources can`;
       throw new LocalError("CANNOT_ASK", what);
     }
-    const { asks, limits } = this.#services;
-    return new WireAsker(this.#call, asks, limits.askTimeoutMs).ask(method, params, options);
+    return new WireAsker(this.#call, this.#services.limits.askTimeoutMs).ask(method, params, options);
   }
 }

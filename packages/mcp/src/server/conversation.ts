@@ -1,17 +1,23 @@
 // One conversation of the server role: a connection's messages, judged one by one and served.
 import { Call, type Caller, NO_LOGS } from "../endpoint/call.js";
-import type { Dispatcher } from "../endpoint/dispatcher.js";
-import { InFlight, withinGrace } from "../endpoint/in-flight.js";
+import type { Dispatcher, Done } from "../endpoint/dispatcher.js";
 import type { Codec } from "../era/codec.js";
 import { claimsStateless, openSession, type Selection, select, type SessionState } from "../era/select.js";
 import type { Carrier } from "../jsonrpc/transport.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
-import { failureText, type JsonObject, type NotificationMessage, type RequestMessage } from "../jsonrpc/message.js";
-import { Peer, type PeerHandler, type WireRules } from "../jsonrpc/peer.js";
+import {
+  failureText,
+  type JsonObject,
+  type NotificationMessage,
+  notificationText,
+  type RequestId,
+  type RequestMessage,
+} from "../jsonrpc/message.js";
+import { Connection, type ConnectionHandler, type WireRules } from "../jsonrpc/connection.js";
+import type { Waiting } from "../jsonrpc/outgoing.js";
 import { levelIndex } from "../protocol/features/logging.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { ServerCore } from "./core.js";
-import type { ServerRole } from "./role.js";
 import { LogGate, type LogMessage, Session } from "./session.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 
@@ -21,27 +27,30 @@ const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
 type StatelessSelection = Extract<Selection, { readonly kind: "stateless" }>;
 
 /** A conversation with one client over one connection. */
-export class ServerConversation implements PeerHandler {
-  readonly peer: Peer;
+export class ServerConversation implements ConnectionHandler {
+  readonly connection: Connection<Call>;
   readonly #core: ServerCore;
   readonly #dispatcher: Dispatcher;
-  readonly #inFlight: InFlight;
   readonly #logs = new LogGate();
   #session: Session | undefined;
   #rules: WireRules = UNKNOWN_PEER;
   readonly #standing: Carrier | undefined;
+  readonly #release: Done;
+  readonly #onClosed: (() => void) | undefined;
   #closing = false;
 
   /**
    * `standing` takes what belongs to no request, of the one session there will be. Without it the connection is a pipe:
-   * that goes where `initialize` came from, and a bridge may give the pipe to one client after another.
+   * that goes where `initialize` came from, and a bridge may give the pipe to one client after another. `onClosed` is told
+   * once that the other side will send no more.
    */
-  constructor({ core, dispatcher }: ServerRole, standing?: Carrier) {
+  constructor(core: ServerCore, standing?: Carrier, onClosed?: () => void) {
     this.#standing = standing;
+    this.#onClosed = onClosed;
     this.#core = core;
-    this.#dispatcher = dispatcher;
-    this.peer = new Peer(this, core.limits);
-    this.#inFlight = new InFlight(core.limits.inFlight);
+    this.#dispatcher = core.dispatcher;
+    this.connection = new Connection(this, core.limits);
+    this.#release = this.connection.incoming.release;
   }
 
   /** What was negotiated; undefined until `initialize` was accepted. */
@@ -51,7 +60,7 @@ export class ServerConversation implements PeerHandler {
 
   /** Requests of this conversation being served now. */
   get active(): number {
-    return this.#inFlight.size;
+    return this.connection.incoming.size;
   }
 
   get #sessionState(): SessionState {
@@ -66,7 +75,7 @@ export class ServerConversation implements PeerHandler {
   request(message: RequestMessage, carrier: Carrier): void {
     if (this.#closing)
       return this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, "The server is shutting down"));
-    if (this.#inFlight.has(message.id)) return this.#refuseDuplicate(message, carrier);
+    if (this.connection.incoming.find(message.id) !== undefined) return this.#refuseDuplicate(message, carrier);
     const selection = select(message, this.#sessionState);
     switch (selection.kind) {
       case "session":
@@ -88,36 +97,49 @@ export class ServerConversation implements PeerHandler {
       case "$/cancelRequest":
         return this.#cancel(params["id"], params["reason"], true);
       case "notifications/progress":
-        return this.#core.asks.progressed(this.peer, params);
+        return void this.connection.progress(params["progressToken"], params);
       case "notifications/roots/list_changed":
         if (this.#session !== undefined) this.#session.roots = undefined;
-        return undefined;
+        return this.#core.notified(message, carrier);
       default:
         this.#core.notified(message, carrier);
     }
   }
 
-  batchElement(message: RequestMessage | NotificationMessage): RpcError | undefined {
-    if (message.method === "initialize")
-      return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
-    if (!claimsStateless(message)) return undefined;
-    return new RpcError(
-      ErrorCode.InvalidRequest,
-      "Batches do not exist in this protocol version: send one message a line",
-    );
+  batch(messages: readonly (RequestMessage | NotificationMessage)[]): string | undefined {
+    return messages.some(claimsStateless)
+      ? "Batches do not exist in this protocol version: send one message a line"
+      : undefined;
+  }
+
+  batchElement({ method }: RequestMessage | NotificationMessage): RpcError | undefined {
+    if (method !== "initialize") return undefined;
+    return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
   }
 
   ignored(reason: string): void {
     this.#core.report("debug", reason);
   }
 
+  /** The client is told that a question of a call is no longer asked; of a ping it need not know. */
+  abandoned(requestId: RequestId, { carrier, method }: Waiting, reason: string): void {
+    if (method === "ping") return;
+    void carrier?.write(notificationText("notifications/cancelled", { requestId, reason }), "notification");
+  }
+
+  closed(): void {
+    this.#onClosed?.();
+  }
+
   /** Stops serving: what runs may finish within `graceMs`, the rest is cancelled. Resolves when nothing runs any more. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
-    this.#core.subscribers.endAll(this.peer);
-    await withinGrace(this.#inFlight.whenIdle(), graceMs);
-    this.#inFlight.cancelAll("The connection is closing", this.#dispatcher);
-    this.peer.closed();
+    this.#core.subscribers.endAll(this.connection);
+    const { incoming } = this.connection;
+    await this.connection.drain(graceMs);
+    const reason = "The connection is closing";
+    for (const call of incoming.all()) this.#dispatcher.cancel(call, { reason, answered: false });
+    this.connection.end();
     if (this.#core.conversations.delete(this) && this.#session !== undefined) this.#end(this.#session);
   }
 
@@ -138,9 +160,12 @@ export class ServerConversation implements PeerHandler {
     }
     const session = new Session(openSession(message.params as JsonObject), this.#session);
     if (!this.#core.advertises("logging")) session.logLevel = NO_LOGS;
-    session.subscription = this.#core.subscribers.addSession(session, this.peer, this.#standing ?? carrier);
+    session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing ?? carrier);
     this.#take(session);
-    this.#serve(message, session, carrier, (opened) => this.#opened(session, opened));
+    this.#serve(message, session, carrier, (call, succeeded) => {
+      this.#release(call, succeeded);
+      if (succeeded !== undefined) this.#opened(session, succeeded);
+    });
   }
 
   /** From now on requests belong to this session. Those in service keep the one they came in. */
@@ -180,19 +205,21 @@ export class ServerConversation implements PeerHandler {
     this.#serve(message, caller, carrier);
   }
 
-  #serve(message: RequestMessage, caller: Caller, carrier: Carrier, onAnswered?: (succeeded: boolean) => void): void {
-    const call = new Call(message, caller, carrier, this.peer);
-    call.onAnswered = onAnswered;
-    const refusal = this.#inFlight.serve(call, this.#dispatcher);
-    if (refusal === undefined) return;
-    onAnswered?.(false);
-    this.#refuse(message, carrier, refusal);
+  #serve(message: RequestMessage, caller: Caller, carrier: Carrier, done: Done = this.#release): void {
+    const call = new Call(message, caller, carrier, this.connection);
+    if (this.connection.incoming.add(call)) return this.#dispatcher.serve(call, done);
+    done(call, false);
+    const limit = this.#core.limits.inFlight;
+    const what = `Too many requests in flight (limit ${limit}): wait for an answer and try again`;
+    this.#refuse(message, carrier, new RpcError(ErrorCode.InternalError, what, { limit }));
   }
 
   #cancel(id: unknown, reason: unknown, answered: boolean): void {
     const why = typeof reason === "string" ? reason : "Cancelled by the client";
-    const found = this.#inFlight.cancel(id, { reason: why, answered }, this.#dispatcher);
-    if (found) this.#core.report("info", `Request ${peerWords(JSON.stringify(id))} was cancelled: ${peerWords(why)}`);
+    const call = this.connection.incoming.find(id as RequestId);
+    if (call === undefined || call.method === "initialize") return;
+    this.#dispatcher.cancel(call, { reason: why, answered });
+    this.#core.report("info", `Request ${peerWords(JSON.stringify(id))} was cancelled: ${peerWords(why)}`);
   }
 
   #refuse(message: RequestMessage, carrier: Carrier, error: RpcError): void {

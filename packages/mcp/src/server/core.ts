@@ -1,27 +1,35 @@
-// What a server is inside: its registries, handlers and tables, shared by every conversation and request.
-import type { Call } from "../endpoint/call.js";
-import type { Handler, Middleware } from "../endpoint/dispatcher.js";
+// What a server is inside: its registries, tables and handlers, shared by every conversation and request.
+import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import { Dispatcher, type Handler, type Middleware } from "../endpoint/dispatcher.js";
 import type { Carrier } from "../jsonrpc/transport.js";
-import type { NotificationMessage } from "../jsonrpc/message.js";
+import { isThenable, type JsonObject, type NotificationMessage } from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
-import type { LoggingLevel } from "../protocol/features/logging.js";
-import { WireAsks } from "./ask.js";
-import { type CapabilityOptions, declaredCapabilities } from "./capabilities.js";
+import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
-import type { EndedSession, LogMessage, Session } from "./session.js";
-import { Parking } from "./parking.js";
+import { type EndedSession, type LogMessage, Session } from "./session.js";
+import { Parking, type Seal } from "./parking.js";
 import { type PromptEntry, PromptFiller } from "./prompts.js";
-import { Registry } from "./registry.js";
+import { Registry, type Visibility } from "./registry.js";
+import type { Reporter } from "./reporter.js";
 import { type ResourceEntry, ResourceReader, type TemplateEntry } from "./resources.js";
-import type { Seal } from "./request-state.js";
 import { type ListKind, Subscription } from "./subscription.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
 import type { Codec } from "../era/codec.js";
-import type { Peer } from "../jsonrpc/peer.js";
-
-/** Where the server says what only its operator should know. */
-export type Reporter = (level: LoggingLevel, message: string, details?: Readonly<Record<string, unknown>>) => void;
+import type { Connection } from "../jsonrpc/connection.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { AskError } from "./ask.js";
+import { type ServerLists, serverLists } from "./lists.js";
+import { MemoryTaskStore } from "./tasks/memory-task-store.js";
+import { ServerTasks, type VisibleTask } from "./tasks/server-tasks.js";
+import type { TaskStore } from "./tasks/task-store.js";
+import type { SubscriptionFilter } from "../protocol/features/subscriptions.js";
+import { META } from "../protocol/meta.js";
+import { levelIndex } from "../protocol/features/logging.js";
+import { REVISIONS } from "../protocol/revisions/all.js";
+import { completeArgument } from "./completions.js";
+import { ToolError } from "./tool-error.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** What the server needs of a conversation it did not start by itself. */
 interface LiveConversation {
@@ -29,7 +37,7 @@ interface LiveConversation {
   log(level: number, message: LogMessage): void;
 }
 
-export interface CoreOptions {
+interface CoreOptions {
   readonly identity: Implementation;
   readonly instructions: string | undefined;
   readonly capabilities: CapabilityOptions;
@@ -38,6 +46,10 @@ export interface CoreOptions {
   readonly listTtlMs: number;
   readonly report: Reporter;
   readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
+  readonly visible?: Visibility | undefined;
+  /** Where tasks are kept. Default: in memory. */
+  readonly store?: TaskStore | undefined;
+  readonly replays?: boolean;
 }
 
 /** The inside of a {@link Server}. Other layers of the library reach it through `coreOf`. */
@@ -48,7 +60,6 @@ export class ServerCore implements AskServices {
   readonly seal: Seal;
   readonly listTtlMs: number;
   readonly report: Reporter;
-  readonly asks: WireAsks = new WireAsks();
   readonly parking: Parking;
   readonly subscribers: Subscribers;
   readonly tools: Registry<ToolEntry>;
@@ -65,7 +76,12 @@ export class ServerCore implements AskServices {
   readonly reader: ResourceReader;
   readonly toolCaller: ToolCaller;
   readonly promptFiller: PromptFiller;
+  readonly tasks: ServerTasks;
+  /** Serves the requests of every conversation. */
+  readonly dispatcher: Dispatcher;
   readonly #declared: CapabilityOptions;
+  /** Tools that were reported once for a resource in a result. */
+  readonly #embedding = new Set<string>();
   readonly #onSessionEnd: CoreOptions["onSessionEnd"];
   #capabilities: ServerCapabilities | undefined;
 
@@ -78,15 +94,35 @@ export class ServerCore implements AskServices {
     this.report = options.report;
     this.#declared = options.capabilities;
     this.#onSessionEnd = options.onSessionEnd;
-    this.parking = new Parking(options.limits, options.seal);
+    this.parking = new Parking(options.limits, options.seal, options.replays);
     this.subscribers = new Subscribers((uri) => this.#watch(uri));
-    this.tools = new Registry("tool", () => this.#changed("tools"));
-    this.prompts = new Registry("prompt", () => this.#changed("prompts"));
-    this.resources = new Registry("resource", () => this.#changed("resources"));
-    this.templates = new Registry("resource template", () => this.#changed("resources"));
+    const { visible } = options;
+    const seen = (kind: Parameters<Visibility>[0]): ((key: string, call: Call) => boolean) | undefined =>
+      visible && ((key, call) => visible(kind, key, call));
+    this.tools = new Registry("tool", () => this.#changed("tools"), seen("tool"));
+    this.prompts = new Registry("prompt", () => this.#changed("prompts"), seen("prompt"));
+    this.resources = new Registry("resource", () => this.#changed("resources"), seen("resource"));
+    this.templates = new Registry("resource template", () => this.#changed("resources"), seen("template"));
     this.reader = new ResourceReader(this.resources, this.templates, this);
-    this.toolCaller = new ToolCaller(this.tools, this, this.failed);
+    this.toolCaller = new ToolCaller(this.tools, this, { report: this.failed, embeds: this.#embeds });
     this.promptFiller = new PromptFiller(this.prompts, this);
+    this.tasks = new ServerTasks(this, options.store ?? new MemoryTaskStore(options.limits));
+    this.dispatcher = this.#dispatcher(serverHandlers(this, serverLists(this), this.tasks));
+  }
+
+  #dispatcher(handlers: ReadonlyMap<string, Handler>): Dispatcher {
+    const middleware = (): readonly Middleware[] => this.middleware;
+    return new Dispatcher({
+      identity: this.identity,
+      handlers,
+      custom: this.custom,
+      get middleware() {
+        return middleware();
+      },
+      advertises: (capability) => this.advertises(capability),
+      explain,
+      onError: this.failed,
+    });
   }
 
   /** The capabilities of now: derived from what is registered, so that nothing is declared that does not work. */
@@ -104,6 +140,14 @@ export class ServerCore implements AskServices {
     if (handler === undefined) return;
     this.#guarded(`The handler of ${message.method}`, () => handler(message.params, carrier));
   }
+
+  /** A resource in a result is one of the server's: clients may want to read or watch it (server/tools, "Embedded Resources"). */
+  readonly #embeds = (tool: string): void => {
+    if (this.#embedding.has(tool) || this.advertises("resources")) return;
+    this.#embedding.add(tool);
+    const what = "returns a resource, and the server offers none: register what it names, or return text";
+    this.report("warning", `The tool ${tool} ${what}`);
+  };
 
   /** Reports an exception nobody expected, under the id the peer was given instead of its text. */
   readonly failed = (error: unknown, call: Call, errorId: string): void => {
@@ -128,12 +172,37 @@ export class ServerCore implements AskServices {
     const failed = (error: unknown): void => this.report("error", `${what} failed`, { error });
     try {
       const returned = run();
-      if (returned instanceof Promise) returned.catch(failed);
+      if (isThenable(returned)) Promise.resolve(returned).catch(failed);
       return returned;
     } catch (error) {
       failed(error);
       return undefined;
     }
+  }
+
+  /** Scopes that a request needs for what it names: for transports that can ask their callers for more. */
+  scopesFor(method: string, params: JsonObject): readonly string[] | undefined {
+    const { name, uri, ref } = params as { readonly name?: unknown; readonly uri?: unknown; readonly ref?: unknown };
+    switch (method) {
+      case "tools/call":
+        return this.tools.get(name as string)?.scopes;
+      case "prompts/get":
+        return this.prompts.get(name as string)?.scopes;
+      case "resources/read":
+      case "resources/subscribe":
+        return typeof uri === "string" ? this.reader.scopesFor(uri) : undefined;
+      case "completion/complete": {
+        const asked = (ref ?? {}) as { readonly name?: unknown; readonly uri?: unknown };
+        return this.prompts.get(asked.name as string)?.scopes ?? this.templates.get(asked.uri as string)?.scopes;
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  /** Tells clients that a list is another one now, although nothing was registered or removed. */
+  listChanged(kind: ListKind): void {
+    this.subscribers.listChanged(kind);
   }
 
   #changed(kind: ListKind): void {
@@ -153,7 +222,7 @@ type Watcher = (uri: string) => (() => void) | undefined;
 class Subscribers {
   readonly #all = new Set<Subscription>();
   readonly #watched = new Map<string, { count: number; readonly stop: (() => void) | undefined }>();
-  readonly #listens = new WeakMap<Peer, number>();
+  readonly #listens = new WeakMap<Connection<Call>, number>();
   readonly #tasks = new Map<string, Set<Subscription>>();
   readonly #watch: Watcher;
   readonly #lists = new Set<ListKind>();
@@ -165,15 +234,15 @@ class Subscribers {
   }
 
   /** A session hears of every list, and of the resources it subscribes to. */
-  addSession(session: Session, peer: Peer, carrier: Carrier): Subscription {
-    const subscription = new Subscription({ peer, codec: session.codec, carrier, lists: ALL_LISTS });
+  addSession(session: Session, connection: Connection<Call>, carrier: Carrier): Subscription {
+    const subscription = new Subscription({ connection, codec: session.codec, carrier, lists: ALL_LISTS });
     this.#all.add(subscription);
     return subscription;
   }
 
   add(subscription: Subscription): void {
     this.#all.add(subscription);
-    this.#listens.set(subscription.peer, this.listensOf(subscription.peer) + 1);
+    this.#listens.set(subscription.connection, this.listensOf(subscription.connection) + 1);
     for (const uri of subscription.uris) this.#attach(uri);
     for (const taskId of subscription.tasks) {
       const listeners = this.#tasks.get(taskId);
@@ -184,7 +253,9 @@ class Subscribers {
 
   remove(subscription: Subscription): void {
     if (!this.#all.delete(subscription)) return;
-    if (subscription.id !== undefined) this.#listens.set(subscription.peer, this.listensOf(subscription.peer) - 1);
+    if (subscription.id !== undefined) {
+      this.#listens.set(subscription.connection, this.listensOf(subscription.connection) - 1);
+    }
     for (const uri of subscription.uris) this.#detach(uri);
     for (const taskId of subscription.tasks) {
       const listeners = this.#tasks.get(taskId);
@@ -192,9 +263,9 @@ class Subscribers {
     }
   }
 
-  /** Listen requests a peer has open. */
-  listensOf(peer: Peer): number {
-    return this.#listens.get(peer) ?? 0;
+  /** Listen requests a connection has open. */
+  listensOf(connection: Connection<Call>): number {
+    return this.#listens.get(connection) ?? 0;
   }
 
   /** Does nothing for a subscription that is over: nobody would ever end the watching. */
@@ -223,9 +294,9 @@ class Subscribers {
     }
   }
 
-  /** Ends a peer's listen requests gracefully. */
-  endAll(peer: Peer): void {
-    for (const subscription of this.#all) if (subscription.peer === peer) subscription.end?.();
+  /** Ends a connection's listen requests gracefully. */
+  endAll(connection: Connection<Call>): void {
+    for (const subscription of this.#all) if (subscription.connection === connection) subscription.end?.();
   }
 
   #schedule(): void {
@@ -256,4 +327,167 @@ class Subscribers {
     this.#watched.delete(uri);
     watched.stop?.();
   }
+}
+
+// Serves `subscriptions/listen`: one long request that is acknowledged first and answered only at its end.
+
+const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
+  ["toolsListChanged", "tools"],
+  ["promptsListChanged", "prompts"],
+  ["resourcesListChanged", "resources"],
+];
+
+/** Opens the subscription. The answer comes when the server ends it; a client that ends it gets none. */
+function listen(core: ServerCore, tasks: ServerTasks, call: Call): Promise<Answer> {
+  if (call.carrier.answersOnly === true) {
+    const what =
+      "Method not found: subscriptions/listen: its answer is a stream, and this endpoint or your Accept takes only JSON";
+    throw new RpcError(ErrorCode.MethodNotFound, what);
+  }
+  const { taskIds } = call.params["notifications"] as SubscriptionFilter;
+  if (taskIds === undefined || !core.advertises("tasks")) return open(core, call);
+  const asked = [...new Set(taskIds)].slice(0, core.limits.subscribedUris);
+  return tasks
+    .visible(call, asked)
+    .then((visible) => (call.cancellation === undefined ? open(core, call, visible) : {}));
+}
+
+function open(core: ServerCore, call: Call, tasks?: readonly VisibleTask[]): Promise<Answer> {
+  const { limits, subscribers } = core;
+  if (subscribers.listensOf(call.connection) >= limits.listens) {
+    const what = `This connection has ${limits.listens} subscriptions open: end one first`;
+    throw new RpcError(ErrorCode.InternalError, what, { limit: limits.listens });
+  }
+  const honoured = honour(core, call);
+  const taskIds = tasks?.map(({ taskId }) => taskId);
+  if (taskIds !== undefined) honoured.taskIds = taskIds;
+  const subscription = new Subscription({
+    connection: call.connection,
+    codec: call.caller.codec,
+    carrier: call.carrier,
+    lists: new Set(LISTS.filter(([flag]) => honoured[flag] === true).map(([, kind]) => kind)),
+    uris: honoured.resourceSubscriptions ?? [],
+    tasks: taskIds ?? [],
+    id: call.id,
+  });
+  void subscription.send("notifications/subscriptions/acknowledged", { notifications: honoured });
+  subscribers.add(subscription);
+  // A task may have changed, or ended, before anybody listened.
+  for (const { taskId, detail } of tasks ?? []) {
+    subscription.taskChanged(taskId, "notifications/tasks", detail(subscription.codec));
+  }
+  return new Promise((resolve) => {
+    subscription.end = () => {
+      subscribers.remove(subscription);
+      resolve({ _meta: { [META.subscriptionId]: call.id } });
+    };
+    // The answer of a cancelled call is dropped, but it has to end, or its id would be in use for ever.
+    call.whenCancelled(subscription.end);
+  });
+}
+
+/** The part of the filter this server can honour: advertised lists, and resources that exist. */
+function honour(core: ServerCore, call: Call): SubscriptionFilter {
+  const filter = call.params["notifications"] as SubscriptionFilter;
+  const honoured: SubscriptionFilter = {};
+  if (filter.toolsListChanged === true && core.advertises("tools")) honoured.toolsListChanged = true;
+  if (filter.promptsListChanged === true && core.advertises("prompts")) honoured.promptsListChanged = true;
+  if (!core.advertises("resources")) return honoured;
+  if (filter.resourcesListChanged === true) honoured.resourcesListChanged = true;
+  if (filter.resourceSubscriptions !== undefined) {
+    // Cut before they are looked up, so that a long filter costs no more than a full one.
+    const wanted = [...new Set(filter.resourceSubscriptions)].slice(0, core.limits.subscribedUris);
+    honoured.resourceSubscriptions = wanted.filter((uri) => core.reader.has(uri, call));
+  }
+  return honoured;
+}
+
+// The handlers of the server role: one for each method of the protocol, whatever the revision.
+
+/** An empty answer: the codecs write it as each revision wants it. */
+const DONE: JsonObject = Object.freeze({});
+
+/** Builds the table. What it closes over is made once. */
+function serverHandlers(core: ServerCore, lists: ServerLists, tasks: ServerTasks): ReadonlyMap<string, Handler> {
+  return new Map<string, Handler>([
+    ["initialize", (call) => initialize(core, call)],
+    ["ping", () => DONE],
+    ["server/discover", (call) => discover(core, call)],
+    ["tools/list", (call) => lists.tools.page(call)],
+    ["tools/call", (call) => core.toolCaller.call(call)],
+    ["resources/list", (call) => lists.resources.page(call)],
+    ["resources/templates/list", (call) => lists.templates.page(call)],
+    ["resources/read", (call) => core.reader.read(call)],
+    ["resources/subscribe", (call) => subscribe(core, call)],
+    ["resources/unsubscribe", (call) => unsubscribe(core, call)],
+    ["prompts/list", (call) => lists.prompts.page(call)],
+    ["prompts/get", (call) => core.promptFiller.get(call)],
+    ["completion/complete", (call): MaybePromise<Answer> => completeArgument(core, call)],
+    ["logging/setLevel", setLevel],
+    ["subscriptions/listen", (call) => listen(core, tasks, call)],
+    ...tasks.handlers(),
+  ]);
+}
+
+function initialize(core: ServerCore, call: Call): Answer {
+  const { instructions, identity } = core;
+  return {
+    protocolVersion: call.caller.codec.revision.date,
+    capabilities: capabilitiesToward(call.carrier.principal, lasting(call, core.capabilities())),
+    serverInfo: identity,
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+function discover(core: ServerCore, { carrier }: Call): Answer {
+  const { instructions } = core;
+  const all = core.capabilities();
+  return {
+    supportedVersions: REVISIONS.map((revision) => revision.date),
+    capabilities: carrier.answersOnly === true ? capabilitiesAlone(all) : all,
+    ...(instructions === undefined ? {} : { instructions }),
+    ttlMs: core.listTtlMs,
+    // What one who reads no streams is told is not everybody's.
+    cacheScope: carrier.answersOnly === true ? "private" : "public",
+  };
+}
+
+function subscribe(core: ServerCore, call: Call): Answer {
+  const { subscription } = sessionOf(call);
+  const uri = call.params["uri"] as string;
+  core.reader.require(uri, call);
+  if (subscription === undefined) return DONE;
+  const limit = core.limits.subscribedUris;
+  if (subscription.uris.size >= limit && !subscription.uris.has(uri)) {
+    throw new RpcError(ErrorCode.InternalError, `This session is subscribed to ${limit} resources already`, { limit });
+  }
+  core.subscribers.subscribe(subscription, uri);
+  return DONE;
+}
+
+function unsubscribe(core: ServerCore, call: Call): Answer {
+  const { subscription } = sessionOf(call);
+  if (subscription !== undefined) core.subscribers.unsubscribe(subscription, call.params["uri"] as string);
+  return DONE;
+}
+
+function setLevel(call: Call): Answer {
+  sessionOf(call).logLevel = levelIndex(call.params["level"]);
+  return DONE;
+}
+
+/** What lasts beyond its request needs a session: where messages are served one by one, it does not exist. */
+function sessionOf({ caller, method }: Call): Session {
+  if (caller instanceof Session) return caller;
+  throw new RpcError(ErrorCode.MethodNotFound, `Method not found: ${peerWords(method)}`);
+}
+
+function lasting({ caller }: Call, all: ServerCapabilities): ServerCapabilities {
+  return caller instanceof Session ? all : capabilitiesAlone(all);
+}
+
+/** The words for the peer of an error that is not an `RpcError` and yet was made to be told. */
+function explain(error: unknown): RpcError | undefined {
+  const tellable = error instanceof AskError || error instanceof ToolError;
+  return tellable ? new RpcError(ErrorCode.InternalError, error.message) : undefined;
 }

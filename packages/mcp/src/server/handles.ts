@@ -1,8 +1,10 @@
 // Keeps what a tool made for a later call, under a handle that the model carries from one call to the next.
+import { brand } from "../jsonrpc/brand.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { toBase64Url } from "./content.js";
 import type { Context } from "./context.js";
 
+/** What handles stand for, how they look, and how long and how many are kept. */
 export interface HandleOptions {
   /** What a handle stands for, in the singular: "basket". The model reads it. */
   readonly kind: string;
@@ -19,6 +21,10 @@ export interface HandleOptions {
 /** Codes: GONE (unknown, expired and foreign alike) and FULL. A tool that lets one pass answers with its words. */
 export class HandleError extends LocalError {
   override readonly name: string = "HandleError";
+
+  static {
+    brand(this, "HandleError");
+  }
 }
 
 /** Values by handle, in memory. Of a handle nothing can be read, and only the principal it was made for may use it. */

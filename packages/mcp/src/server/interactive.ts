@@ -1,45 +1,99 @@
-// Runs a handler that may ask its client, the way the caller's era has it.
+// Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
-import {
-  askByHand,
-  checkRound,
-  type HandRound,
-  handRound,
-  InputRequired,
-  type Interactive,
-  sealByHand,
-} from "./input-required.js";
-import { type AskServices, Context } from "./context.js";
-import type { Run } from "./parking.js";
-import { openState } from "./request-state.js";
+import { brand } from "../jsonrpc/brand.js";
+import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import type {
+  InputRequest,
+  InputRequests,
+  InputResponse,
+  InputResponses,
+} from "../protocol/features/input-required.js";
+import { type Asker, requireCapability, WireAsker } from "./ask.js";
+import { type AskServices, Context, type HandRound } from "./context.js";
+import { type RequestState, type Run, openState, sealState } from "./parking.js";
 import { TaskCall } from "./tasks/task-run.js";
-import type { InputResponse, InputResponses } from "../protocol/features/input-required.js";
-import { requireCapability } from "./ask.js";
+
+/** What {@link inputRequired} made. */
+export class InputRequired {
+  readonly requests: InputRequests;
+  readonly state: unknown;
+
+  static {
+    brand(this, "InputRequired");
+  }
+
+  constructor(requests: InputRequests, state: unknown) {
+    this.requests = requests;
+    this.state = state;
+  }
+}
+
+/**
+ * Returned from `run`, `read` or a prompt's `run`: ask the client and call me again. The next run finds the answers in
+ * `ctx.inputResponses` and `state` (any JSON, sealed on its way through the client) in `ctx.state`. Works in every
+ * revision that has the questions. At least one of the two members is needed.
+ *
+ * Nothing of the call is kept between the rounds, so any process with the same seal can go on with it. For the same reason a client
+ * can send a state again for as long as it is good (`parkedMs`): what must happen only once the handler itself has to
+ * remember, or ask with `ctx.elicit`, whose rounds are good for one set of answers.
+ */
+export function inputRequired(parts: { readonly requests?: InputRequests; readonly state?: unknown }): InputRequired {
+  return new InputRequired(parts.requests ?? {}, parts.state);
+}
+
+// Runs a handler: in the handshake era what it asks is a request on the wire, in the stateless era it ends the request.
+
+/** A handler of one of the three interactive methods. */
+export interface Interactive {
+  /** Whether it may be run again from its start when its parked run is gone. */
+  readonly replaySafe: boolean;
+  run(context: Context): MaybePromise<Answer | InputRequired>;
+  /** Makes an answer of a question by hand that failed on the wire, or throws what the client is to be told. */
+  refused?(error: unknown): Answer;
+}
+
+/** One run of a handler, for as many rounds as it asks by hand. */
+interface Rounds {
+  readonly services: AskServices;
+  readonly call: Call;
+  readonly handler: Interactive;
+  /** Who asks what the handler asks from within, where that is not the wire. */
+  readonly interaction?: Asker | undefined;
+}
 
 /**
  * Runs the handler. In the handshake era its questions are requests on the wire. In the stateless era they end the
  * request with `input_required`, and the client's retry goes on; a caller that can be asked nothing skips all of that.
  */
 export function runInteractive(services: AskServices, call: Call, handler: Interactive): MaybePromise<Answer> {
-  if (call instanceof TaskCall) return runInTask(services, call, handler);
-  if (!call.record.interactive) return askByHand(services, call, handler);
-  if (call.params["requestState"] !== undefined) return retry(services, call, handler);
-  return start(services, call, handler, handRound(call));
+  if (call instanceof TaskCall) {
+    call.enter();
+    return begin({ services, call, handler, interaction: call.run }, call.hand);
+  }
+  if (!call.record.interactive) return begin({ services, call, handler });
+  if (call.params["requestState"] !== undefined) return retry({ services, call, handler });
+  return first({ services, call, handler }, handRound(call));
 }
 
-async function retry(services: AskServices, call: Call, handler: Interactive): Promise<Answer> {
+async function retry(rounds: Rounds): Promise<Answer> {
+  const { services, call } = rounds;
   const state = await openState(services.seal, call, call.params["requestState"] as string);
-  if (state.park !== undefined) return services.parking.resume(call, parkable(services, call, handler), state);
-  return start(services, call, handler, handRound(call, state));
+  if (state.park !== undefined) return services.parking.resume(call, parkable(rounds), state);
+  return first(rounds, handRound(call, state));
 }
 
-function start(services: AskServices, call: Call, handler: Interactive, hand?: HandRound): MaybePromise<Answer> {
-  if (canBeAsked(call)) return services.parking.begin(call, parkable(services, call, handler, hand));
-  const outcome = handler.run(new Context(call, services, undefined, hand));
-  return finish(services, call, outcome, hand?.round ?? 0);
+function first(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
+  return canBeAsked(rounds.call)
+    ? rounds.services.parking.begin(rounds.call, parkable(rounds, hand))
+    : begin(rounds, hand);
 }
 
-function parkable(services: AskServices, call: Call, handler: Interactive, hand?: HandRound): Run {
+function begin(rounds: Rounds, hand?: HandRound): MaybePromise<Answer> {
+  const { services, call, interaction } = rounds;
+  return play(rounds, new Context(call, services, interaction, hand), hand?.round ?? 0);
+}
+
+function parkable({ services, call, handler }: Rounds, hand?: HandRound): Run {
   let context: Context | undefined;
   let served = call;
   return {
@@ -50,53 +104,96 @@ function parkable(services: AskServices, call: Call, handler: Interactive, hand?
     },
     start(interaction) {
       context = new Context(served, services, interaction, hand);
-      return finish(services, served, handler.run(context), hand?.round ?? 0);
+      return play({ services, call: served, handler, interaction }, context, hand?.round ?? 0);
     },
   };
 }
 
-type Outcome = MaybePromise<Answer | InputRequired>;
+/** Runs the handler once; what it asks by hand is asked, and it is run again with the answers. */
+function play(rounds: Rounds, context: Context, round: number): MaybePromise<Answer> {
+  const outcome = rounds.handler.run(context);
+  if (outcome instanceof Promise) return outcome.then((value) => concluded(rounds, value, round));
+  return concluded(rounds, outcome, round);
+}
 
-function finish(services: AskServices, call: Call, outcome: Outcome, round: number): MaybePromise<Answer> {
-  if (outcome instanceof Promise) return outcome.then((answer) => finish(services, call, answer, round));
-  return outcome instanceof InputRequired ? sealByHand(services, call, outcome, round) : outcome;
+function concluded(rounds: Rounds, outcome: Answer | InputRequired, round: number): MaybePromise<Answer> {
+  return outcome instanceof InputRequired ? askedByHand(rounds, outcome, round) : outcome;
+}
+
+async function askedByHand(rounds: Rounds, asked: InputRequired, round: number): Promise<Answer> {
+  const { services, call, handler, interaction } = rounds;
+  checkRound(services, round);
+  const asker = askerOf(rounds);
+  if (asker === undefined) return sealed(services, call, asked, round);
+  let responses: InputResponses;
+  try {
+    responses = await askAll(call, asker, Object.entries(asked.requests));
+  } catch (error) {
+    if (handler.refused === undefined) throw error;
+    return handler.refused(error);
+  }
+  const hand = { responses, state: asked.state };
+  return play(rounds, new Context(call, services, interaction, hand), round + 1);
+}
+
+/** Who asks by hand for a call while its handler's run is kept; undefined where the client has to come back with the answers. */
+function askerOf({ services, call }: Rounds): Asker | undefined {
+  if (call instanceof TaskCall) {
+    if (call.announced) return call.run;
+    // The client was not told of a task yet: its answer is the questions, and there is none.
+    call.inLine = true;
+    return undefined;
+  }
+  return call.record.interactive ? undefined : new WireAsker(call, services.limits.askTimeoutMs);
+}
+
+/** Asks all at once, and nothing at all if one of them cannot be asked. */
+async function askAll(call: Call, asker: Asker, requests: readonly [string, InputRequest][]): Promise<InputResponses> {
+  for (const [, { method, params }] of requests) requireCapability(call, method, params);
+  const ask = async ([key, { method, params }]: [string, InputRequest]): Promise<[string, InputResponse]> => [
+    key,
+    (await asker.ask(method, params ?? {})) as unknown as InputResponse,
+  ];
+  return Object.fromEntries(await Promise.all(requests.map(ask)));
+}
+
+/** The stateless answer to a caller: what is asked, and the state it must bring back. */
+async function sealed(services: AskServices, call: Call, asked: InputRequired, round: number): Promise<Answer> {
+  for (const request of Object.values(asked.requests)) requireCapability(call, request.method, request.params);
+  const hasRequests = Object.keys(asked.requests).length > 0;
+  const state = { round: round + 1, ...(asked.state === undefined ? {} : { carried: asked.state }) };
+  const requestState = await sealState(services.seal, call, state, services.limits.parkedMs);
+  return {
+    resultType: "input_required",
+    ...(hasRequests ? { inputRequests: projected(call, asked) } : {}),
+    requestState,
+  };
+}
+
+function projected(call: Call, asked: InputRequired): Record<string, unknown> {
+  const { codec } = call.caller;
+  const requests: Record<string, unknown> = {};
+  for (const [key, { method, params }] of Object.entries<InputRequest>(asked.requests)) {
+    requests[key] = { method, params: codec.serverRequest(method, params ?? {}) };
+  }
+  return requests;
+}
+
+/** Throws -32603 when a call has asked too many rounds already. */
+function checkRound(services: AskServices, round: number): void {
+  const limit = services.limits.rounds;
+  if (round < limit) return;
+  throw new RpcError(ErrorCode.InternalError, `This call asked more than ${limit} rounds of questions`, { limit });
+}
+
+/** The round a request belongs to, given the state it brought, if any; undefined for the first. */
+export function handRound(call: Call, state?: RequestState): HandRound | undefined {
+  const responses = call.params["inputResponses"] as InputResponses | undefined;
+  if (state !== undefined) return { responses: responses ?? {}, state: state.carried, round: state.round };
+  return responses && { responses, state: undefined, round: 0 };
 }
 
 function canBeAsked(call: Call): boolean {
   const { elicitation, sampling, roots } = call.caller.capabilities;
   return elicitation !== undefined || sampling !== undefined || roots !== undefined;
-}
-
-// Runs a tool's handler as a task: what it asks by hand is asked before the task exists, or as a question of the task.
-
-/** The outcome of the handler, or `input_required` for a client that has not been told of a task yet. */
-async function runInTask(services: AskServices, call: TaskCall, handler: Interactive): Promise<Answer> {
-  call.enter();
-  let { hand } = call;
-  for (let round = hand?.round ?? 0; ; round++) {
-    const outcome = await handler.run(new Context(call, services, call.run, hand));
-    if (!(outcome instanceof InputRequired)) return outcome;
-    if (!call.announced) {
-      call.inLine = true;
-      return sealByHand(services, call, outcome, round);
-    }
-    checkRound(services, round);
-    try {
-      hand = { responses: await askAll(call, outcome), state: outcome.state, round };
-    } catch (error) {
-      if (handler.refused === undefined) throw error;
-      return handler.refused(error);
-    }
-  }
-}
-
-/** Asks all at once, and nothing at all if one of them cannot be asked. */
-async function askAll(call: TaskCall, { requests }: InputRequired): Promise<InputResponses> {
-  const questions = Object.entries(requests);
-  for (const [, { method, params }] of questions) requireCapability(call, method, params);
-  const ask = async ([key, { method, params }]: (typeof questions)[number]): Promise<[string, InputResponse]> => [
-    key,
-    (await call.run.ask(method, params ?? {})) as unknown as InputResponse,
-  ];
-  return Object.fromEntries(await Promise.all(questions.map(ask)));
 }

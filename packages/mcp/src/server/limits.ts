@@ -39,6 +39,7 @@ export interface ServerLimits extends JsonRpcLimits {
   readonly taskGraceMs: number;
 }
 
+/** The defaults of `ServerLimits`; each member's reason stands at its type. */
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   ...JSON_RPC_LIMITS,
   pageSize: 1_000,

@@ -3,11 +3,10 @@ import { type Call, ReadyResult } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Implementation } from "../protocol/capabilities.js";
-import type { Registry } from "./registry.js";
+import type { Registry, Restricted } from "./registry.js";
 import { quotedWords } from "../jsonrpc/visible-text.js";
 import { fromBase64, toBase64 } from "./content.js";
 import { fingerprint } from "./parking.js";
-import type { ServerCore } from "./core.js";
 import type { PromptEntry } from "./prompts.js";
 import type { ResourceEntry, TemplateEntry } from "./resources.js";
 import type { ToolEntry } from "./tools.js";
@@ -16,7 +15,7 @@ import type { ToolEntry } from "./tools.js";
 const KEPT_PAGES = 64;
 
 /** How one kind of list is made. */
-interface ListOptions<Entry> {
+interface ListOptions<Entry extends Restricted> {
   /** Member of the result that holds the items, and the name cursors are bound to. */
   readonly member: "tools" | "resources" | "resourceTemplates" | "prompts";
   readonly registry: Registry<Entry>;
@@ -26,12 +25,10 @@ interface ListOptions<Entry> {
   readonly ttlMs: number;
   /** The item as the newest revision shows it. */
   item(entry: Entry): object;
-  /** Whether the caller may see an item; absent: everybody sees everything. */
-  visible?: ((entry: Entry, call: Call) => boolean) | undefined;
 }
 
 /** Serves one of the four lists. */
-class List<Entry> {
+class List<Entry extends Restricted> {
   readonly #options: ListOptions<Entry>;
   readonly #pages = new Map<string, ReadyResult>();
   #version = -1;
@@ -41,16 +38,17 @@ class List<Entry> {
   }
 
   page(call: Call): ReadyResult {
-    const { registry, member, visible } = this.#options;
+    const { registry, member } = this.#options;
     if (this.#version !== registry.version || this.#pages.size > KEPT_PAGES) {
       this.#pages.clear();
       this.#version = registry.version;
     }
     const after = this.#position(call.params["cursor"]);
-    const names = visible === undefined ? registry.keys() : this.#visibleNames(call);
-    const start = after === undefined ? 0 : firstAfter(names, after);
+    const { restricted } = registry;
+    const names = restricted ? this.#visibleNames(call) : registry.keys();
+    const start = after === undefined ? 0 : this.#firstAfter(names, after);
     // As JSON, since what names hold is up to others, and one class must never see the page of another.
-    const key = visible === undefined ? String(start) : JSON.stringify([start, names]);
+    const key = restricted ? JSON.stringify([start, names]) : String(start);
     const kept = this.#pages.get(key);
     if (kept !== undefined) return kept;
     const page = this.#makePage(names, start, member);
@@ -59,26 +57,41 @@ class List<Entry> {
   }
 
   #visibleNames(call: Call): readonly string[] {
-    const { registry, visible } = this.#options;
-    return registry.keys().filter((key) => visible?.(registry.get(key) as Entry, call) === true);
+    const { registry } = this.#options;
+    return registry.keys().filter((key) => registry.sees(key, registry.get(key) as Entry, call));
   }
 
-  #position(cursor: unknown): string | undefined {
+  /** The place in the order that a page ended at: that of the item now, or what it was when the item has gone. */
+  #position(cursor: unknown): number | undefined {
     if (cursor === undefined) return undefined;
-    const name = readCursor(this.#options.member, cursor as string);
-    if (name !== undefined) return name;
+    const [, serial, name] = /^(\d{1,15}):(.*)$/s.exec(readCursor(this.#options.member, cursor as string) ?? "") ?? [];
+    if (name !== undefined) return this.#options.registry.serial(name) ?? Number(serial);
     const what = `Invalid cursor ${quotedWords(cursor as string)}: use the nextCursor of this list, or none to start again`;
     throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
   }
 
+  #firstAfter(names: readonly string[], serial: number): number {
+    const { registry } = this.#options;
+    let low = 0;
+    let high = names.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((registry.serial(names[middle] as string) as number) <= serial) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
   #makePage(names: readonly string[], start: number, member: string): ReadyResult {
-    const { registry, item, pageSize, ttlMs, identity, visible } = this.#options;
+    const { registry, item, pageSize, ttlMs, identity } = this.#options;
     const shown = names.slice(start, start + pageSize);
     const result: Record<string, unknown> = { [member]: shown.map((name) => item(registry.get(name) as Entry)) };
     const last = shown.at(-1);
-    if (last !== undefined && start + pageSize < names.length) result["nextCursor"] = cursorAfter(member, last);
+    if (last !== undefined && start + pageSize < names.length) {
+      result["nextCursor"] = cursorAfter(member, `${registry.serial(last)}:${last}`);
+    }
     result["ttlMs"] = ttlMs;
-    result["cacheScope"] = visible === undefined ? "public" : "private";
+    result["cacheScope"] = registry.restricted ? "private" : "public";
     const texts = new Map<Codec, string>();
     return new ReadyResult((codec) => {
       let text = texts.get(codec);
@@ -99,19 +112,7 @@ const LIST_METHODS: Readonly<Record<string, string>> = {
   prompts: "prompts/list",
 };
 
-/** Index of the first name after `name`, which need not be in the list any more. */
-function firstAfter(names: readonly string[], name: string): number {
-  let low = 0;
-  let high = names.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((names[middle] as string) <= name) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-// List cursors: they carry the last name of the page before, so they survive restarts and changes of the set.
+// List cursors: they carry the last item of the page before, so they survive restarts and changes of the set.
 
 /** Marks the format, so that a later one can tell. */
 const VERSION = "1";
@@ -147,9 +148,6 @@ function fromBase64Url(encoded: string): string | undefined {
 
 // The four lists of a server, and who may see what in them.
 
-/** Whether a caller may see an item of a list. Refusing calls to what is hidden is a middleware's work. */
-export type Visibility = (kind: "tool" | "resource" | "template" | "prompt", name: string, call: Call) => boolean;
-
 export interface ServerLists {
   readonly tools: List<ToolEntry>;
   readonly prompts: List<PromptEntry>;
@@ -157,8 +155,19 @@ export interface ServerLists {
   readonly templates: List<TemplateEntry>;
 }
 
+/** What lists show of a server. */
+interface Listed {
+  readonly identity: Implementation;
+  readonly listTtlMs: number;
+  readonly limits: { readonly pageSize: number };
+  readonly tools: Registry<ToolEntry>;
+  readonly prompts: Registry<PromptEntry>;
+  readonly resources: Registry<ResourceEntry>;
+  readonly templates: Registry<TemplateEntry>;
+}
+
 /** Makes the lists over a server's registries. */
-export function serverLists(core: ServerCore, visible: Visibility | undefined): ServerLists {
+export function serverLists(core: Listed): ServerLists {
   const common = { identity: core.identity, ttlMs: core.listTtlMs, pageSize: core.limits.pageSize };
   return {
     tools: new List<ToolEntry>({
@@ -166,28 +175,24 @@ export function serverLists(core: ServerCore, visible: Visibility | undefined): 
       member: "tools",
       registry: core.tools,
       item: (entry) => entry.tool,
-      visible: visible && ((entry, call) => visible("tool", entry.tool.name, call)),
     }),
     prompts: new List<PromptEntry>({
       ...common,
       member: "prompts",
       registry: core.prompts,
       item: (entry) => entry.prompt,
-      visible: visible && ((entry, call) => visible("prompt", entry.prompt.name, call)),
     }),
     resources: new List<ResourceEntry>({
       ...common,
       member: "resources",
       registry: core.resources,
       item: (entry) => entry.resource,
-      visible: visible && ((entry, call) => visible("resource", entry.resource.uri, call)),
     }),
     templates: new List<TemplateEntry>({
       ...common,
       member: "resourceTemplates",
       registry: core.templates,
       item: (entry) => entry.template,
-      visible: visible && ((entry, call) => visible("template", entry.template.uriTemplate, call)),
     }),
   };
 }

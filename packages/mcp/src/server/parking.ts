@@ -1,4 +1,4 @@
-// The table of parked handlers: they wait here for the retry that wakes them. It belongs to the server, not to a connection.
+// Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import type {
   InputRequest,
@@ -7,10 +7,10 @@ import type {
   InputResponses,
 } from "../protocol/features/input-required.js";
 import type { ServerLimits } from "./limits.js";
-import { badState, digest, type GivenAnswer, type RequestState, type Seal, sealState } from "./request-state.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
-import { type Asker, AskError, checkAnswer, requireCapability } from "./ask.js";
+import { AskError, type Asker, checkAnswer, requireCapability } from "./ask.js";
+import { fromBase64, toBase64 } from "./content.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */
 export interface Run {
@@ -33,10 +33,13 @@ export class Parking implements Garage {
   readonly stateCharacters: number;
   readonly #limits: ServerLimits;
   readonly #seal: Seal;
+  /** Nothing is kept between the rounds: each runs the handler again with the answers so far. */
+  readonly replays: boolean;
   readonly #places = new Map<string, Place>();
   #characters = 0;
 
-  constructor(limits: ServerLimits, seal: Seal) {
+  constructor(limits: ServerLimits, seal: Seal, replays = false) {
+    this.replays = replays;
     this.#limits = limits;
     this.#seal = seal;
     this.rounds = limits.rounds;
@@ -56,12 +59,12 @@ export class Parking implements Garage {
     if (!run.replaySafe) {
       throw badState("belongs to a call this server no longer has: make the call again without it");
     }
-    return this.#run(call, run, givenBy(state, responses));
+    return this.#run(call, run, givenBy(state, responses), state.round);
   }
 
   async park(interaction: Interaction, call: Call, state: RequestState): Promise<string> {
     const sealed = await sealState(this.#seal, call, state, this.#limits.parkedMs);
-    this.#keep(interaction);
+    if (!this.replays) this.#keep(interaction);
     return sealed;
   }
 
@@ -78,8 +81,8 @@ export class Parking implements Garage {
     for (const id of [...this.#places.keys()]) this.#giveUp(id);
   }
 
-  #run(call: Call, run: Run, given: readonly GivenAnswer[]): Promise<Answer> {
-    const interaction = new Interaction(this, run, given);
+  #run(call: Call, run: Run, given: readonly GivenAnswer[], round = 0): Promise<Answer> {
+    const interaction = new Interaction(this, run, given, round);
     return interaction.begin(call, () => run.start(interaction));
   }
 
@@ -134,6 +137,8 @@ export function fingerprint(text: string): string {
 
 /** What an interaction needs of the table it is parked in. */
 interface Garage {
+  /** Whether every round runs the handler again. */
+  readonly replays: boolean;
   readonly rounds: number;
   readonly stateCharacters: number;
   /** Parks the interaction and gives its sealed state. */
@@ -172,14 +177,15 @@ class Interaction implements Asker {
   readonly #given: GivenAnswer[];
   readonly #used = new Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }>();
   #asked = 0;
-  #round = 0;
+  #round: number;
   #open: Round | undefined;
   #questions: Question[] = [];
   #collecting = false;
   #outcome: { readonly settle: (round: Round) => void } | undefined;
 
-  /** `given` are the answers of earlier rounds, for a handler that is run again from its start. */
-  constructor(garage: Garage, handler: Turned, given: readonly GivenAnswer[] = []) {
+  /** `given` are the answers of the `round` rounds before, for a handler that is run again from its start. */
+  constructor(garage: Garage, handler: Turned, given: readonly GivenAnswer[], round: number) {
+    this.#round = round;
     this.#garage = garage;
     this.#handler = handler;
     this.#given = [...given];
@@ -232,6 +238,7 @@ class Interaction implements Asker {
         "The handler asked something else when it was run again: it is not safe to replay",
       );
     }
+    if (this.#garage.replays && !this.#handler.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
     return new Promise((resolve, reject) => {
       this.#questions.push({ key, question, request, resolve, reject });
       this.#collect();
@@ -250,7 +257,7 @@ class Interaction implements Asker {
       const round: Round = { call, resolve, reject };
       this.#handler.turn(call);
       this.#open = round;
-      call.onCancel = () => this.expire();
+      call.whenCancelled(() => this.expire());
       if (this.#outcome === undefined) start();
       else this.#outcome.settle(round);
     });
@@ -317,6 +324,10 @@ class Interaction implements Asker {
   }
 }
 
+const NOT_REPLAYABLE =
+  'The handler asks where nothing is kept between requests (questions: "replay"), and nobody said that it may be run again ' +
+  "with the answers: give it `replay: true` if nothing before its questions does harm when it is repeated";
+
 /** Characters of an answer; of one that is no JSON nobody will keep more than the error. */
 function lengthOf(answer: Answer): number {
   try {
@@ -332,4 +343,163 @@ function tooManyRounds(limit: number): RpcError {
 
 function tooMuchState(limit: number): RpcError {
   return new RpcError(ErrorCode.InternalError, `The state of this call is over ${limit} characters`, { limit });
+}
+
+// What a sealed request state says, and the checks it must pass before anything of it is believed.
+
+/** An answer given in an earlier round, kept for a replay. */
+interface GivenAnswer {
+  readonly key: string;
+  /** Fingerprint of what was asked. */
+  readonly question: string;
+  readonly answer: InputResponse;
+}
+
+/** State of a parked handler, or of a question asked by hand. */
+export interface RequestState {
+  /** Id of the parked handler; undefined for a question asked by hand. */
+  readonly park?: string;
+  readonly round: number;
+  /** Answers of the rounds before. */
+  readonly answers?: readonly GivenAnswer[];
+  /** Keys and fingerprints of the questions this state goes with. */
+  readonly asked?: readonly { readonly key: string; readonly question: string }[];
+  /** What the handler gave to `inputRequired`. */
+  readonly carried?: unknown;
+}
+
+interface Bound extends RequestState {
+  readonly principal: string | null;
+  readonly digest: string;
+  readonly expires: number;
+}
+
+/** Seals a state for the very call it was made for: principal, method and parameters, for `lifeMs` milliseconds. */
+export async function sealState(seal: Seal, call: Call, state: RequestState, lifeMs: number): Promise<string> {
+  const bound: Bound = {
+    ...state,
+    principal: call.carrier.principal ?? null,
+    digest: await digestOf(call),
+    expires: Date.now() + lifeMs,
+  };
+  return seal.seal(JSON.stringify(bound));
+}
+
+/** Opens the state a retry brought. Throws -32602 for one that is broken, foreign, for other parameters, or too old. */
+export async function openState(seal: Seal, call: Call, sealed: string): Promise<RequestState> {
+  const text = await seal.open(sealed);
+  if (text === undefined)
+    throw badState("is not one this server made: send back the requestState of the last answer, unchanged");
+  const state = JSON.parse(text) as Bound;
+  if (state.principal !== (call.carrier.principal ?? null)) throw badState("belongs to another caller");
+  if (state.expires < Date.now()) throw badState("has expired: make the call again without it");
+  if (state.digest !== (await digestOf(call)))
+    throw badState("belongs to another request: retry with the same method and params");
+  return state;
+}
+
+/** -32602 about a request state. */
+function badState(what: string): RpcError {
+  return new RpcError(ErrorCode.InvalidParams, `params.requestState ${what}`, {
+    path: "/requestState",
+    constraint: "a request state of this call",
+  });
+}
+
+/** Digest of any JSON, whatever the order of its keys. */
+async function digest(value: unknown): Promise<string> {
+  const bytes = new TextEncoder().encode(canonical(value));
+  const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  return Array.from(hash.subarray(0, 16), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The salient parts of a request: everything but what a retry may change. */
+function digestOf(call: Call): Promise<string> {
+  const { _meta, inputResponses, requestState, ...salient } = call.params;
+  return digest({ method: call.method, params: salient });
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) => {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+    const sorted: JsonObject = {};
+    for (const key of Object.keys(part).sort()) sorted[key] = (part as JsonObject)[key];
+    return sorted;
+  });
+}
+
+// Seals request states: what the client carries between rounds cannot be read, changed or made up by it.
+
+/** Encrypts and authenticates text. A state sealed elsewhere opens only where the key is the same. */
+export interface Seal {
+  seal(text: string): Promise<string>;
+  /** The text, or undefined when the seal is not intact. */
+  open(sealed: string): Promise<string | undefined>;
+}
+
+/** Bytes of an AES-256 key. */
+const KEY_BYTES = 32;
+/** Bytes of a nonce, as GCM wants it. Random nonces are safe for 2^32 seals under one key (NIST SP 800-38D §8.3). */
+const NONCE_BYTES = 12;
+/** Marks the format. */
+const PREFIX = "s1.";
+
+/**
+ * AES-256-GCM by WebCrypto. The first key seals, every key opens, so that keys can be rotated. Without keys a random one
+ * is made: states then die with the process. Throws RangeError for a key that is not 32 bytes.
+ */
+export function aesSeal(...keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
+  for (const key of keys) {
+    if (key.length !== KEY_BYTES) throw new RangeError(`A sealing key has ${KEY_BYTES} bytes, not ${key.length}`);
+  }
+  let imported: Promise<readonly CryptoKey[]> | undefined;
+  const ready = (): Promise<readonly CryptoKey[]> => (imported ??= importKeys(keys));
+  return {
+    async seal(text) {
+      const [key] = await ready();
+      const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+      const bytes = new TextEncoder().encode(text);
+      const sealed = await crypto.subtle.encrypt({ name: "AES-GCM", iv: nonce }, key as CryptoKey, bytes);
+      const whole = new Uint8Array(NONCE_BYTES + sealed.byteLength);
+      whole.set(nonce);
+      whole.set(new Uint8Array(sealed), NONCE_BYTES);
+      return PREFIX + toBase64(whole);
+    },
+    async open(sealed) {
+      const bytes = unpack(sealed);
+      if (bytes === undefined) return undefined;
+      for (const key of await ready()) {
+        const text = await tryOpen(key, bytes);
+        if (text !== undefined) return text;
+      }
+      return undefined;
+    },
+  };
+}
+
+function importKeys(keys: readonly Uint8Array<ArrayBuffer>[]): Promise<readonly CryptoKey[]> {
+  const raw = keys.length > 0 ? keys : [crypto.getRandomValues(new Uint8Array(KEY_BYTES))];
+  return Promise.all(raw.map((key) => crypto.subtle.importKey("raw", key, "AES-GCM", false, ["encrypt", "decrypt"])));
+}
+
+/** Strict, so that no other spelling of a sealed state opens too. */
+function unpack(sealed: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!sealed.startsWith(PREFIX)) return undefined;
+  const encoded = sealed.slice(PREFIX.length);
+  try {
+    const bytes = fromBase64(encoded);
+    return bytes.length > NONCE_BYTES && toBase64(bytes) === encoded ? bytes : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function tryOpen(key: CryptoKey, bytes: Uint8Array<ArrayBuffer>): Promise<string | undefined> {
+  try {
+    const iv = bytes.subarray(0, NONCE_BYTES);
+    const text = await crypto.subtle.decrypt({ name: "AES-GCM", iv }, key, bytes.subarray(NONCE_BYTES));
+    return new TextDecoder().decode(text);
+  } catch {
+    return undefined;
+  }
 }

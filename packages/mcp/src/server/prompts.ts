@@ -1,20 +1,22 @@
 // Fills in prompts: arguments checked, the handler run, its outcome made messages.
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { type Awaitable, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { type ContentBlock, nestResource } from "../protocol/content.js";
 import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
 import { Block } from "./content.js";
 import type { AskServices, Context } from "./context.js";
-import { InputRequired } from "./input-required.js";
-import { runInteractive } from "./interactive.js";
-import type { Registry } from "./registry.js";
+import { InputRequired, runInteractive } from "./interactive.js";
+import { Relayed } from "./outcome.js";
+import type { Registry, Restricted } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import type { Role } from "../protocol/features/resources.js";
 import { type Icon, iconsFault } from "../protocol/icons.js";
 import type { Meta } from "../protocol/meta.js";
 import { metaFault } from "../protocol/meta-key.js";
+import { isStandardSchema } from "../schema/standard-schema.js";
 import type { Completer } from "./completer.js";
+import { definitionFault, restrictions, schemaFault } from "./definition-fault.js";
 
 /** Serves `prompts/get`. */
 export class PromptFiller {
@@ -28,7 +30,7 @@ export class PromptFiller {
 
   get(call: Call): MaybePromise<Answer> {
     const name = call.params["name"] as string;
-    const entry = this.#prompts.get(name);
+    const entry = this.#prompts.find(name, call);
     if (entry === undefined) {
       throw invalid(`Unknown prompt: ${peerWords(name)}`, "/name", "the name of a prompt in prompts/list");
     }
@@ -50,13 +52,17 @@ function requireArguments(entry: PromptEntry, args: Readonly<Record<string, stri
   }
 }
 
-function conclude(entry: PromptEntry, returned: MaybePromise<PromptReturn>): MaybePromise<Answer | InputRequired> {
-  if (returned instanceof Promise) return returned.then((value) => conclude(entry, value));
+function conclude(entry: PromptEntry, returned: Awaitable<PromptReturn>): MaybePromise<Answer | InputRequired> {
+  if (isThenable(returned)) return Promise.resolve(returned).then((value) => conclude(entry, value));
   if (returned instanceof InputRequired) return returned;
+  if (returned instanceof Relayed) return returned.answer;
   return toResult(entry.prompt.description, returned) as unknown as JsonObject;
 }
 
-function toResult(description: string | undefined, returned: Exclude<PromptReturn, InputRequired>): GetPromptResult {
+function toResult(
+  description: string | undefined,
+  returned: Exclude<PromptReturn, InputRequired | Relayed>,
+): GetPromptResult {
   if (typeof returned === "string" || returned instanceof Block) {
     return withDescription(description, [toMessage({ role: "user", content: returned })]);
   }
@@ -104,7 +110,8 @@ export type PromptReturn =
   | Block
   | readonly MessageInput[]
   | { readonly description?: string; readonly messages: readonly MessageInput[] }
-  | InputRequired;
+  | InputRequired
+  | Relayed;
 
 /** The arguments `run` gets: required ones are there, the others may be. */
 type PromptArguments<A> = {
@@ -112,37 +119,35 @@ type PromptArguments<A> = {
 };
 
 /** A prompt as its author writes it. */
-export interface PromptDefinition<A> {
+export interface PromptDefinition<A> extends Restricted {
   readonly title?: string;
   readonly description?: string;
   /** In the order a client shows them. */
   readonly arguments?: A & ArgumentDefinitions;
   readonly icons?: readonly Icon[];
   readonly _meta?: Meta;
-  run(args: PromptArguments<A>, ctx: Context): MaybePromise<PromptReturn>;
+  run(args: PromptArguments<A>, ctx: Context): Awaitable<PromptReturn>;
 }
 
 /** Arguments of a prompt by name. */
 export type ArgumentDefinitions = Readonly<Record<string, ArgumentDefinition>>;
 
 /** A prompt as the server keeps it. */
-export interface PromptEntry {
+export interface PromptEntry extends Restricted {
   readonly prompt: Prompt;
   readonly arguments: ArgumentDefinitions;
-  readonly run: (args: Readonly<Record<string, string>>, ctx: Context) => MaybePromise<PromptReturn>;
+  readonly run: (args: Readonly<Record<string, string>>, ctx: Context) => Awaitable<PromptReturn>;
 }
 
 /** Checks a definition. Throws BAD_PROMPT saying what to change. */
 export function promptEntry(name: string, definition: PromptDefinition<ArgumentDefinitions>): PromptEntry {
+  const wrong = definitionFault("prompt", definition);
+  if (wrong !== undefined) throw badPrompt(name, wrong);
   const { title, description, icons, _meta } = definition;
-  const fault = name === "" ? "a prompt needs a name" : (iconsFault(icons) ?? metaFault(_meta));
-  if (fault !== undefined) throw new LocalError("BAD_PROMPT", `Prompt ${JSON.stringify(name)}: ${fault}`);
   const args = definition.arguments ?? {};
-  if (Array.isArray(args))
-    throw new LocalError(
-      "BAD_PROMPT",
-      `Prompt ${JSON.stringify(name)}: "arguments" is a list; write an object with the arguments by name, as in { city: { required: true } }`,
-    );
+  const fault =
+    (name === "" ? "a prompt needs a name" : (iconsFault(icons) ?? metaFault(_meta))) ?? argumentsFault(args);
+  if (fault !== undefined) throw badPrompt(name, fault);
   const listed = Object.entries(args).map(([argument, options]) => listedArgument(argument, options));
   const prompt: Prompt = {
     name,
@@ -152,7 +157,25 @@ export function promptEntry(name: string, definition: PromptDefinition<ArgumentD
     ...(listed.length === 0 ? {} : { arguments: listed }),
     ...(_meta === undefined ? {} : { _meta }),
   };
-  return { prompt, arguments: args, run: (values, ctx) => definition.run(values, ctx) };
+  return { prompt, arguments: args, ...restrictions(definition), run: (values, ctx) => definition.run(values, ctx) };
+}
+
+/** Arguments of a prompt are strings by the specification: there is no schema to give. */
+function argumentsFault(args: unknown): string | undefined {
+  const advice = "write an object with the arguments by name, as in { city: { required: true } }";
+  if (Array.isArray(args)) return `"arguments" is a list; ${advice}`;
+  if (isStandardSchema(args) || schemaFault(args) !== undefined) {
+    return `"arguments" is a schema, but a prompt's arguments are always strings; ${advice}`;
+  }
+  for (const [name, argument] of Object.entries(args as object)) {
+    const fault = definitionFault("prompt argument", argument);
+    if (fault !== undefined) return `argument ${JSON.stringify(name)}: ${fault}`;
+  }
+  return undefined;
+}
+
+function badPrompt(name: string, fault: string): LocalError {
+  return new LocalError("BAD_PROMPT", `Prompt ${JSON.stringify(name)}: ${fault}`);
 }
 
 function listedArgument(name: string, { title, description, required }: ArgumentDefinition): PromptArgument {

@@ -1,24 +1,26 @@
 // Reads resources, and says which URIs can be subscribed to.
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import { type Awaitable, isThenable } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import type { Annotations, Resource, ResourceContents, ResourceTemplate } from "../protocol/features/resources.js";
 import { resourceContents } from "./content.js";
 import type { AskServices, Context } from "./context.js";
-import { InputRequired } from "./input-required.js";
-import { runInteractive } from "./interactive.js";
-import type { Registry } from "./registry.js";
+import { InputRequired, runInteractive } from "./interactive.js";
+import { Relayed } from "./outcome.js";
+import type { Registry, Restricted } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import { type Icon, iconsFault } from "../protocol/icons.js";
 import type { Meta } from "../protocol/meta.js";
 import { metaFault } from "../protocol/meta-key.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 import type { Completer } from "./completer.js";
+import { definitionFault, restrictions } from "./definition-fault.js";
 
 /** A resource a URI names: its definition and how to read it. */
 interface Found {
   readonly definition: ResourceDefinition | ResourceTemplateDefinition;
-  read(context: Context): MaybePromise<ReadReturn>;
+  read(context: Context): Awaitable<ReadReturn>;
 }
 
 /** Serves `resources/read` and finds what is behind a URI. */
@@ -26,6 +28,8 @@ export class ResourceReader {
   readonly #resources: Registry<ResourceEntry>;
   readonly #templates: Registry<TemplateEntry>;
   readonly #services: AskServices;
+  /** Finds what is in no list and yet can be read, when nothing else does. */
+  unlisted: (uri: string) => ResourceDefinition | undefined = () => undefined;
 
   constructor(resources: Registry<ResourceEntry>, templates: Registry<TemplateEntry>, services: AskServices) {
     this.#resources = resources;
@@ -35,7 +39,7 @@ export class ResourceReader {
 
   read(call: Call): MaybePromise<Answer> {
     const uri = call.params["uri"] as string;
-    const found = this.#find(uri);
+    const found = this.#find(uri, call);
     if (found === undefined) throw notFound(uri);
     return runInteractive(this.#services, call, {
       // Reading changes nothing, so it may always be done again.
@@ -45,12 +49,17 @@ export class ResourceReader {
   }
 
   /** Throws resource-not-found unless the URI names a resource. */
-  require(uri: string): void {
-    if (!this.has(uri)) throw notFound(uri);
+  require(uri: string, call: Call): void {
+    if (!this.has(uri, call)) throw notFound(uri);
   }
 
-  has(uri: string): boolean {
-    return this.#find(uri) !== undefined;
+  has(uri: string, call: Call): boolean {
+    return this.#find(uri, call) !== undefined;
+  }
+
+  /** Scopes that reading or watching a URI needs. */
+  scopesFor(uri: string): readonly string[] | undefined {
+    return this.#find(uri)?.definition.scopes;
   }
 
   /** Starts watching what is behind a URI, if its author said how. */
@@ -58,28 +67,31 @@ export class ResourceReader {
     return this.#find(uri)?.definition.watch?.(uri, changed);
   }
 
-  #find(uri: string): Found | undefined {
-    const exact = this.#resources.get(uri);
+  /** What a caller finds behind a URI; without one, what is there. */
+  #find(uri: string, call?: Call): Found | undefined {
+    const exact = call === undefined ? this.#resources.get(uri) : this.#resources.find(uri, call);
     if (exact !== undefined) {
       return { definition: exact.definition, read: (context) => exact.definition.read(context) };
     }
     for (const key of this.#templates.keys()) {
       const entry = this.#templates.get(key) as TemplateEntry;
       const variables = entry.uriTemplate.match(uri);
-      if (variables === undefined) continue;
+      if (variables === undefined || (call !== undefined && this.#templates.find(key, call) === undefined)) continue;
       return { definition: entry.definition, read: (context) => entry.definition.read(uri, variables, context) };
     }
-    return undefined;
+    const definition = this.unlisted(uri);
+    return definition && { definition, read: (context) => definition.read(context) };
   }
 }
 
 function conclude(
   uri: string,
   definition: Found["definition"],
-  returned: MaybePromise<ReadReturn>,
+  returned: Awaitable<ReadReturn>,
 ): MaybePromise<Answer | InputRequired> {
-  if (returned instanceof Promise) return returned.then((value) => conclude(uri, definition, value));
+  if (isThenable(returned)) return Promise.resolve(returned).then((value) => conclude(uri, definition, value));
   if (returned instanceof InputRequired) return returned;
+  if (returned instanceof Relayed) return returned.answer;
   const answer = {
     contents: toContents(uri, definition.mimeType, returned),
     ttlMs: definition.ttlMs ?? 0,
@@ -91,17 +103,21 @@ function conclude(
 function toContents(
   uri: string,
   mimeType: string | undefined,
-  returned: Exclude<ReadReturn, InputRequired>,
+  returned: Exclude<ReadReturn, InputRequired | Relayed>,
 ): ResourceContents[] {
   if (returned === undefined) throw notFound(uri);
   if (typeof returned === "string" || returned instanceof Uint8Array)
     return [resourceContents(uri, returned, mimeType)];
+  if ("contents" in returned) throw new LocalError("WIRE_RESULT", WIRE_RESULT);
   const list = Array.isArray(returned) ? (returned as readonly ResourceContents[]) : [returned as ResourceContents];
   if (list.length === 0) throw notFound(uri);
   return list.map((contents) =>
     mimeType === undefined || contents.mimeType !== undefined ? contents : { ...contents, mimeType },
   );
 }
+
+const WIRE_RESULT =
+  "`read` returned { contents: [...] }, the form of the wire: return the text, the bytes, or the list of contents itself";
 
 /** Resource not found; the codecs choose the code of the caller's revision. */
 function notFound(uri: string): RpcError {
@@ -122,9 +138,10 @@ export type ReadReturn =
   | ResourceContents
   | readonly ResourceContents[]
   | undefined
-  | InputRequired;
+  | InputRequired
+  | Relayed;
 
-interface Described {
+interface Described extends Restricted {
   readonly title?: string;
   readonly description?: string;
   /** Default: text/plain for text, application/octet-stream for bytes. */
@@ -149,7 +166,7 @@ export interface ResourceDefinition extends Described {
   readonly name?: string;
   /** Bytes before any encoding. */
   readonly size?: number;
-  read(ctx: Context): MaybePromise<ReadReturn>;
+  read(ctx: Context): Awaitable<ReadReturn>;
 }
 
 /** A resource template as its author writes it. */
@@ -158,15 +175,15 @@ export interface ResourceTemplateDefinition extends Described {
   readonly name?: string;
   /** Completers of the template's variables. */
   readonly complete?: Readonly<Record<string, Completer>>;
-  read(uri: string, variables: Variables, ctx: Context): MaybePromise<ReadReturn>;
+  read(uri: string, variables: Variables, ctx: Context): Awaitable<ReadReturn>;
 }
 
-export interface ResourceEntry {
+export interface ResourceEntry extends Restricted {
   readonly resource: Resource;
   readonly definition: ResourceDefinition;
 }
 
-export interface TemplateEntry {
+export interface TemplateEntry extends Restricted {
   readonly template: ResourceTemplate;
   readonly uriTemplate: UriTemplate;
   readonly definition: ResourceTemplateDefinition;
@@ -174,20 +191,33 @@ export interface TemplateEntry {
 
 /** Checks a definition. Throws BAD_RESOURCE saying what to change. */
 export function resourceEntry(uri: string, definition: ResourceDefinition): ResourceEntry {
+  const wrong = definitionFault("resource", definition);
+  if (wrong !== undefined) throw bad(uri, wrong);
   if (!URL.canParse(uri)) throw bad(uri, "is not an absolute URI");
   const { size } = definition;
   if (size !== undefined && !(Number.isSafeInteger(size) && size >= 0))
     throw bad(uri, "size must be a number of bytes");
-  return { resource: { uri, ...described(uri, definition), ...(size === undefined ? {} : { size }) }, definition };
+  return {
+    resource: { uri, ...described(uri, definition), ...(size === undefined ? {} : { size }) },
+    definition,
+    ...restrictions(definition),
+  };
 }
 
 /** Checks a definition. Throws BAD_RESOURCE, or the template's own error with its position. */
 export function templateEntry(uriTemplate: string, definition: ResourceTemplateDefinition): TemplateEntry {
+  const wrong = definitionFault("resource template", definition);
+  if (wrong !== undefined) throw bad(uriTemplate, wrong);
   const parsed = new UriTemplate(uriTemplate);
   for (const name of Object.keys(definition.complete ?? {})) {
     if (!parsed.variables.includes(name)) throw bad(uriTemplate, `has no variable "${name}" to complete`);
   }
-  return { template: { uriTemplate, ...described(uriTemplate, definition) }, uriTemplate: parsed, definition };
+  return {
+    template: { uriTemplate, ...described(uriTemplate, definition) },
+    uriTemplate: parsed,
+    definition,
+    ...restrictions(definition),
+  };
 }
 
 function described(key: string, definition: ResourceDefinition | ResourceTemplateDefinition): Omit<Resource, "uri"> {

@@ -5,21 +5,21 @@ import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
 import { type Icon, iconsFault } from "../protocol/icons.js";
 import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
-import type { Reporter } from "./core.js";
+import { definitionFault } from "./definition-fault.js";
 import { resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta-key.js";
 import type { Meta } from "../protocol/meta.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
-import type { Registration } from "./registry.js";
+import type { Registration, Visibility } from "./registry.js";
 import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resources.js";
-import { type ServerRole, serverRole } from "./role.js";
-import { aesSeal, type Seal } from "./request-state.js";
-import type { Visibility } from "./lists.js";
+import { type Reporter, reporterOf } from "./reporter.js";
+import { ServerCore } from "./core.js";
+import { aesSeal, type Seal } from "./parking.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type ToolDefinition, toolEntry } from "./tools.js";
-import type { Answer, MaybePromise } from "../endpoint/call.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import type { Answer } from "../endpoint/call.js";
+import { type Awaitable, type JsonObject } from "../jsonrpc/message.js";
 import { type AskServices, Context } from "./context.js";
 import { mirroredParams } from "../era/stateless/headers.js";
 import type { Tool } from "../protocol/features/tools.js";
@@ -42,28 +42,40 @@ export interface ServerOptions {
   readonly seal?: Seal;
   /** Milliseconds a client may keep a list (stateless era). Default 0. */
   readonly listTtlMs?: number;
-  /** Hides items of lists from some callers. */
+  /** Hides things from some callers: from the lists, and from use. What one thing needs is better said where it is registered. */
   readonly visible?: Visibility;
-  /** Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: nobody. */
-  readonly report?: Reporter;
+  /**
+   * Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: warnings
+   * and errors go to standard error, exceptions with their stacks. False: nobody is told.
+   */
+  readonly report?: Reporter | false;
   /** Told of every session of the handshake era when it is over, whatever ended it: for measuring. */
   readonly onSessionEnd?: (ended: EndedSession) => void;
+  /**
+   * How handlers go on after a question in the stateless era. "park" keeps the handler for the client's retry, in this
+   * process; "replay" keeps nothing and runs it again with the answers so far, wherever the retry arrives (give all processes
+   * one `seal`): then only handlers that say `replay: true`, or are annotated read-only or idempotent, can ask. Default
+   * "park", and "replay" on Cloudflare Workers, where no request may go on with the work of another.
+   */
+  readonly questions?: "park" | "replay";
   /** Where tasks are kept. Default: in memory, within the limits `tasks`, `tasksPerPrincipal` and `taskBytes`. */
   readonly tasks?: { readonly store: TaskStore };
 }
 
-let readRole: (server: Server) => ServerRole;
+let readCore: (server: Server) => ServerCore;
 
 /** A server for every revision of the protocol. Give it to `serveStdio`, `serve` or `connectInMemory`. */
 export class Server {
-  readonly #role: ServerRole;
+  readonly #core: ServerCore;
 
   static {
-    readRole = (server) => server.#role;
+    readCore = (server) => server.#core;
   }
 
-  /** Throws BAD_SERVER for icons no client should show, RangeError for a limit that is not a positive integer. */
+  /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */
   constructor(options: ServerOptions) {
+    const wrong = definitionFault("server", options) ?? definitionFault("capabilities", options.capabilities ?? {});
+    if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
     const {
       instructions,
       capabilities = {},
@@ -74,65 +86,79 @@ export class Server {
       report,
       onSessionEnd,
       tasks,
+      questions = sharesNoMemory() ? "replay" : "park",
       ...identity
     } = options;
     const fault = iconsFault(options.icons);
     if (fault !== undefined) throw new LocalError("BAD_SERVER", `Server ${options.name}: ${fault}`);
-    const core = {
+    this.#core = new ServerCore({
       identity,
       instructions,
       capabilities,
       limits: resolveServerLimits(limits),
       seal: seal ?? aesSeal(),
       listTtlMs,
-      report: report ?? (() => undefined),
+      report: reporterOf(identity.name, report),
       onSessionEnd,
-    };
-    this.#role = serverRole(core, visible, tasks?.store);
+      visible,
+      store: tasks?.store,
+      replays: questions === "replay",
+    });
   }
 
   /**
-   * Registers a tool. Throws BAD_TOOL, DUPLICATE or the schema's own error, saying what to change. Arguments mirrored in
+   * Registers a tool. Throws BAD_TOOL (its `cause` is the schema's own error) or DUPLICATE, saying what to change. Arguments mirrored in
    * headers that make clients drop the tool, or that are named like secrets, are reported.
    */
   tool<const I extends AnyInput | undefined = undefined, const O extends AnyInput | undefined = undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
-  ): Registration {
-    const entry = toolEntry(name, definition);
-    this.#warn(mirrorWarning(entry.tool) ?? reservedWarning(`The tool ${name}`, definition._meta));
-    if (entry.task !== undefined) this.#role.tasks.enable();
-    return this.#role.core.tools.add(name, entry);
+  ): Registration<ToolDefinition<I, O>> {
+    return this.#core.tools.add<ToolDefinition<I, O>>(name, definition, (now) => {
+      const entry = toolEntry(name, now);
+      this.#warn(mirrorWarning(entry.tool) ?? reservedWarning(`The tool ${name}`, now._meta));
+      if (entry.task !== undefined) this.#core.tasks.enable();
+      return entry;
+    });
   }
 
   /** Registers one resource under its URI. Throws BAD_RESOURCE or DUPLICATE. */
-  resource(uri: string, definition: ResourceDefinition): Registration {
-    this.#warn(reservedWarning(`The resource ${uri}`, definition._meta) ?? webWarning(`The resource ${uri}`, uri));
-    return this.#role.core.resources.add(uri, resourceEntry(uri, definition));
+  resource(uri: string, definition: ResourceDefinition): Registration<ResourceDefinition> {
+    return this.#core.resources.add<ResourceDefinition>(uri, definition, (now) => {
+      const entry = resourceEntry(uri, now);
+      this.#warn(reservedWarning(`The resource ${uri}`, now._meta) ?? webWarning(`The resource ${uri}`, uri));
+      return entry;
+    });
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
-  resourceTemplate(uriTemplate: string, definition: ResourceTemplateDefinition): Registration {
-    this.#warn(
-      reservedWarning(`The template ${uriTemplate}`, definition._meta) ??
-        webWarning(`The template ${uriTemplate}`, uriTemplate),
-    );
-    return this.#role.core.templates.add(uriTemplate, templateEntry(uriTemplate, definition));
+  resourceTemplate(
+    uriTemplate: string,
+    definition: ResourceTemplateDefinition,
+  ): Registration<ResourceTemplateDefinition> {
+    return this.#core.templates.add<ResourceTemplateDefinition>(uriTemplate, definition, (now) => {
+      const entry = templateEntry(uriTemplate, now);
+      const what = `The template ${uriTemplate}`;
+      this.#warn(reservedWarning(what, now._meta) ?? webWarning(what, uriTemplate));
+      return entry;
+    });
   }
 
   /** Registers a prompt. Throws BAD_PROMPT or DUPLICATE. */
   prompt<const A extends ArgumentDefinitions = Record<never, never>>(
     name: string,
     definition: PromptDefinition<A>,
-  ): Registration {
-    const entry = promptEntry(name, definition);
-    this.#warn(reservedWarning(`The prompt ${name}`, definition._meta));
-    return this.#role.core.prompts.add(name, entry);
+  ): Registration<PromptDefinition<A>> {
+    return this.#core.prompts.add<PromptDefinition<A>>(name, definition, (now) => {
+      const entry = promptEntry(name, now);
+      this.#warn(reservedWarning(`The prompt ${name}`, now._meta));
+      return entry;
+    });
   }
 
   /** Adds middleware around every request; the first added is the outermost. */
   use(middleware: Middleware): this {
-    this.#role.core.middleware.push(middleware);
+    this.#core.middleware.push(middleware);
     return this;
   }
 
@@ -141,14 +167,14 @@ export class Server {
     if (REVISIONS.some((revision) => revision.methods.has(name))) {
       throw new LocalError("RESERVED", `"${name}" is a method of the specification: use a name of your own`);
     }
-    const served: Handler = customHandler(this.#role.core, handler);
-    this.#role.core.custom.set(name, served);
+    const served: Handler = customHandler(this.#core, handler);
+    this.#core.custom.set(name, served);
     return this;
   }
 
   /** Hears a notification of your own. */
   notification(name: string, handler: (params: unknown) => void): this {
-    this.#role.core.notifications.set(name, handler);
+    this.#core.notifications.set(name, handler);
     return this;
   }
 
@@ -156,22 +182,35 @@ export class Server {
   log(level: LoggingLevel, data: unknown, logger?: string): void {
     const index = levelIndex(level);
     const params = { level, ...(logger === undefined ? {} : { logger }), data };
-    for (const conversation of this.#role.core.conversations) conversation.log(index, params);
+    for (const conversation of this.#core.conversations) conversation.log(index, params);
   }
 
   #warn(warning: string | undefined): void {
-    if (warning !== undefined) this.#role.core.report("warning", warning);
+    if (warning !== undefined) this.#core.report("warning", warning);
   }
 
   /** Ends the tasks that run, for when the program stops: each is kept as failed and says why. Resolves once they are. */
   endTasks(): Promise<void> {
-    return this.#role.tasks.close();
+    return this.#core.tasks.close();
+  }
+
+  /** Tells clients that a list is another one now, where what `visible` says changed: what is registered or removed is told by itself. */
+  listChanged(kind: "tools" | "prompts" | "resources"): void {
+    this.#core.listChanged(kind);
   }
 
   /** Tells subscribers that a resource changed. */
   resourceUpdated(uri: string): void {
-    this.#role.core.subscribers.resourceUpdated(uri);
+    this.#core.subscribers.resourceUpdated(uri);
   }
+}
+
+/** Whether a promise of one request may not be settled by another: so on Cloudflare's runtime. */
+function sharesNoMemory(): boolean {
+  return (
+    (globalThis as { readonly navigator?: { readonly userAgent?: string } }).navigator?.userAgent ===
+    "Cloudflare-Workers"
+  );
 }
 
 /** A sentence for the operator where `_meta` has a key whose meaning the specification decides; undefined otherwise. */
@@ -188,18 +227,18 @@ function webWarning(what: string, uri: string): string | undefined {
 }
 
 /** The inside of a server, for the other layers of the library. */
-export function roleOf(server: Server): ServerRole {
-  return readRole(server);
+export function coreOf(server: Server): ServerCore {
+  return readCore(server);
 }
 
 // Methods that are not the specification's: served in every revision, asked like any other.
 
 /** Serves a method of an author's own. It returns the result object; `RpcError` is the way to refuse. */
-type CustomHandler = (params: JsonObject, ctx: Context) => MaybePromise<JsonObject>;
+type CustomHandler = (params: JsonObject, ctx: Context) => Awaitable<JsonObject>;
 
 /** Wraps an author's handler for the dispatcher. */
 function customHandler(services: AskServices, handler: CustomHandler): Handler {
-  return (call): MaybePromise<Answer> => handler(call.params, new Context(call, services));
+  return (call): Awaitable<Answer> => handler(call.params, new Context(call, services));
 }
 
 // Warns of arguments mirrored in headers (`x-mcp-header`) that make clients drop the tool, or show a secret to the network.

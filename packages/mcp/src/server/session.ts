@@ -1,8 +1,7 @@
 // A handshake-era session: the caller that lasts as long as its conversation.
 import type { Call, Caller } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import type { Handshake } from "../era/select.js";
-import { codecFor } from "../era/codecs.js";
+import { type Handshake, codecFor } from "../era/select.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
 import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
 import type { Root } from "../protocol/features/input-required.js";

@@ -2,7 +2,8 @@
 import type { Codec } from "../era/codec.js";
 import type { Carrier } from "../jsonrpc/transport.js";
 import { notificationText, type RequestId } from "../jsonrpc/message.js";
-import type { Peer } from "../jsonrpc/peer.js";
+import type { Connection } from "../jsonrpc/connection.js";
+import type { Call } from "../endpoint/call.js";
 import { META } from "../protocol/meta.js";
 
 /** The lists whose changes are announced. */
@@ -16,7 +17,7 @@ const NO_TASKS: readonly string[] = [];
 
 /** A session, or one `subscriptions/listen` request. */
 export class Subscription {
-  readonly peer: Peer;
+  readonly connection: Connection<Call>;
   readonly codec: Codec;
   readonly carrier: Carrier;
   readonly lists: ReadonlySet<ListKind>;
@@ -32,7 +33,7 @@ export class Subscription {
   #busy = false;
 
   constructor(options: {
-    readonly peer: Peer;
+    readonly connection: Connection<Call>;
     readonly codec: Codec;
     readonly carrier: Carrier;
     readonly lists: ReadonlySet<ListKind>;
@@ -40,7 +41,7 @@ export class Subscription {
     readonly tasks?: readonly string[];
     readonly id?: RequestId;
   }) {
-    this.peer = options.peer;
+    this.connection = options.connection;
     this.codec = options.codec;
     this.carrier = options.carrier;
     this.lists = options.lists;

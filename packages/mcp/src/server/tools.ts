@@ -1,34 +1,38 @@
 // Calls tools: arguments checked, the handler run, its outcome made a result.
-import { type Answer, type Call, type MaybePromise, unexpected } from "../endpoint/call.js";
+import { type Answer, type Call, type MaybePromise, unexpected, withErrorId } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import { type Awaitable, isThenable, type JsonObject } from "../jsonrpc/message.js";
+import type { ContentBlock } from "../protocol/content.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import {
   type AnySchema,
   type CallToolResult,
   type ObjectSchema,
   type Tool,
-  type ToolAnnotations,
   toolNameFault,
 } from "../protocol/features/tools.js";
 import type { Fault, JsonSchema, Outcome, Schema } from "../schema/schema.js";
 import { AskError } from "./ask.js";
 import type { AskServices, Context } from "./context.js";
 import { HandleError } from "./handles.js";
-import { InputRequired, type Interactive } from "./input-required.js";
-import { runInteractive } from "./interactive.js";
-import { failure, type ToolResult, toToolResult } from "./outcome.js";
-import type { Registry } from "./registry.js";
+import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
+import { failure, Relayed, type ToolResult, toToolResult } from "./outcome.js";
+import type { Registry, Restricted } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
-import { type Icon, iconsFault } from "../protocol/icons.js";
-import type { Meta } from "../protocol/meta.js";
+import { iconsFault } from "../protocol/icons.js";
 import { metaFault } from "../protocol/meta-key.js";
 import type { FromJsonSchema } from "../schema/infer.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import type { Block } from "./content.js";
+import { definitionFault, restrictions, schemaFault, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
+import { ToolError } from "./tool-error.js";
 
 const EMPTY_ARGUMENTS: JsonObject = Object.freeze({});
+
+function isEmbedded({ type }: ContentBlock): boolean {
+  return type === "resource";
+}
 
 /** Told of what a tool did wrong, in words that do not go to the client. */
 type ToolReport = (error: unknown, call: Call, errorId: string) => void;
@@ -38,17 +42,24 @@ export class ToolCaller {
   readonly #tools: Registry<ToolEntry>;
   readonly #services: AskServices;
   readonly #report: ToolReport;
+  readonly #embeds: (tool: string) => void;
 
-  constructor(tools: Registry<ToolEntry>, services: AskServices, report: ToolReport) {
+  /** `embeds` is told the name of a tool whose result has a resource in it. */
+  constructor(
+    tools: Registry<ToolEntry>,
+    services: AskServices,
+    { report, embeds }: { readonly report: ToolReport; readonly embeds: (tool: string) => void },
+  ) {
     this.#tools = tools;
     this.#services = services;
     this.#report = report;
+    this.#embeds = embeds;
   }
 
   /** The tool a call names. Throws -32602 when there is none. */
   find(call: Call): ToolEntry {
     const name = call.params["name"] as string;
-    const entry = this.#tools.get(name);
+    const entry = this.#tools.find(name, call);
     if (entry !== undefined) return entry;
     throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${peerWords(name)}`, {
       path: "/name",
@@ -59,7 +70,7 @@ export class ToolCaller {
   call(call: Call): MaybePromise<Answer> {
     const entry = this.find(call);
     const checked = checkArguments(entry, call);
-    if (checked instanceof Promise) return checked.then((outcome) => this.#run(call, entry, outcome));
+    if (isThenable(checked)) return checked.then((outcome) => this.#run(call, entry, outcome));
     return this.#run(call, entry, checked);
   }
 
@@ -76,8 +87,8 @@ export class ToolCaller {
   #invoke(call: Call, entry: ToolEntry, args: unknown, context: Context): MaybePromise<Answer | InputRequired> {
     try {
       const returned = entry.run(args, context);
-      if (!(returned instanceof Promise)) return this.#conclude(call, entry, returned);
-      return returned.then(
+      if (!isThenable(returned)) return this.#conclude(call, entry, returned);
+      return Promise.resolve(returned).then(
         (value: unknown) => this.#conclude(call, entry, value),
         (error: unknown) => this.#threw(call, context, error),
       );
@@ -94,8 +105,10 @@ export class ToolCaller {
 
   #conclude(call: Call, entry: ToolEntry, value: unknown): MaybePromise<Answer | InputRequired> {
     if (value instanceof InputRequired) return value;
+    if (value instanceof Relayed) return value.answer;
     try {
       const result = toToolResult(value, entry.output !== undefined);
+      if (result.content.some(isEmbedded)) this.#embeds(entry.tool.name);
       return entry.output === undefined ? asAnswer(result) : this.#checkOutput(call, entry.output, result);
     } catch (error) {
       return this.#failed(call, error);
@@ -111,17 +124,18 @@ export class ToolCaller {
       return this.#failed(call, new Error(`The tool's result does not match its output schema: ${faults}`));
     };
     const checked = output.validate(result.structuredContent);
-    return checked instanceof Promise ? checked.then(settle) : settle(checked);
+    return isThenable(checked) ? checked.then(settle) : settle(checked);
   }
 
   /** Errors meant for the wire pass; of any other the model learns only an id under which the log has it. */
   #failed(call: Call, error: unknown): Answer {
+    if (error instanceof ToolError) return asAnswer(failure(error.message, error.data).value);
     if (isTellable(error) || isMissingCapability(error, call)) return asAnswer(failure(error.message).value);
     if (error instanceof RpcError) throw error;
     const { id } = unexpected();
     this.#report(error, call, id);
     const message = `The tool failed unexpectedly (error id ${id}; the server's log has the details)`;
-    return asAnswer(failure(message).value);
+    return withErrorId(asAnswer(failure(message).value), id);
   }
 }
 
@@ -182,9 +196,11 @@ export type ToolReturn =
 /** Whether calls may, or must, run as a task. */
 export type TaskSupport = "optional" | "required";
 
+/** The members of a tool that its author writes as lists show them. */
+type ShownMembers = Readonly<Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">>;
+
 /** A tool as its author writes it. */
-export interface ToolDefinition<I, O> {
-  readonly title?: string;
+export interface ToolDefinition<I, O> extends ShownMembers, Restricted {
   /** What the tool does, for the model: with examples, ranges and formats. */
   readonly description?: string;
   /** Arguments. Without it the tool takes none. */
@@ -194,9 +210,6 @@ export interface ToolDefinition<I, O> {
   /** JSON Schemas to publish where the Standard Schemas given cannot export their own. */
   readonly inputJsonSchema?: JsonSchema;
   readonly outputJsonSchema?: JsonSchema;
-  readonly annotations?: ToolAnnotations;
-  readonly icons?: readonly Icon[];
-  readonly _meta?: Meta;
   /**
    * Whether `run` may be started again from the beginning when the client answers a question after the handler is gone.
    * Default: true for tools annotated read-only or idempotent.
@@ -211,11 +224,11 @@ export interface ToolDefinition<I, O> {
   run(
     args: Infer<I>,
     ctx: Context,
-  ): MaybePromise<[O] extends [undefined] ? ToolReturn : Infer<O> | ToolResult | InputRequired>;
+  ): Awaitable<[O] extends [undefined] ? ToolReturn : Infer<O> | ToolResult | InputRequired>;
 }
 
 /** A tool as the server keeps it. */
-export interface ToolEntry {
+export interface ToolEntry extends Restricted {
   readonly tool: Tool;
   readonly input: Schema;
   readonly output: Schema | undefined;
@@ -228,37 +241,82 @@ export interface ToolEntry {
 /** A tool without arguments accepts an empty object and says so. */
 const NO_INPUT: JsonSchema = { type: "object", additionalProperties: false };
 
-/** Checks and compiles a definition. Throws BAD_TOOL (or the schema's own error) saying what to change. */
+/** Checks and compiles a definition. Throws BAD_TOOL saying what to change. */
 export function toolEntry(
   name: string,
   definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
 ): ToolEntry {
-  const { title, description, annotations, icons, task, _meta } = definition;
+  const wrong = definitionFault("tool", definition);
+  if (wrong !== undefined) throw badTool(name, wrong);
+  const { annotations, icons, task, _meta } = definition;
   const fault = toolNameFault(name) ?? iconsFault(icons) ?? metaFault(_meta);
-  if (fault !== undefined) throw new LocalError("BAD_TOOL", `Tool ${JSON.stringify(name)}: ${fault}`);
+  if (fault !== undefined) throw badTool(name, fault);
   if ("input" in definition && definition.input === null) throw badSchema(name, "input is null");
-  const input = toSchema(definition.input ?? NO_INPUT, "input", definition.inputJsonSchema);
-  const output =
-    definition.output === undefined ? undefined : toSchema(definition.output, "output", definition.outputJsonSchema);
+  const input = sideOf(name, definition, "input") ?? compileJsonSchema(NO_INPUT);
+  const output = sideOf(name, definition, "output");
   if (!isObjectSchema(input.json)) throw badSchema(name, 'the input schema must have "type": "object" at its root');
+  const unmet = impossibleMember(input.json);
+  if (unmet !== undefined) throw badTool(name, unmet);
   const tool: Tool = {
+    ...shownMembers(definition),
     name,
-    ...(title === undefined ? {} : { title }),
-    ...(description === undefined ? {} : { description }),
-    ...(icons === undefined ? {} : { icons: [...icons] }),
     inputSchema: input.json,
     ...(output?.json === undefined ? {} : { outputSchema: output.json as AnySchema }),
-    ...(annotations === undefined ? {} : { annotations }),
     ...(task === undefined ? {} : { execution: { taskSupport: task } }),
-    ...(_meta === undefined ? {} : { _meta }),
   };
   const replaySafe = definition.replay ?? (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
-  return { tool, input, output, replaySafe, task, run: (args, ctx) => definition.run(args, ctx) };
+  const { scopes, visible } = restrictions(definition);
+  return { tool, input, output, replaySafe, task, scopes, visible, run: (args, ctx) => definition.run(args, ctx) };
 }
 
-function toSchema(schema: AnyInput, side: "input" | "output", published: JsonSchema | undefined): Schema {
-  if (isStandardSchema(schema)) return fromStandard(schema, side, published);
-  return compileJsonSchema(schema, { fallbackToDraft07: true });
+/** What lists show of a tool as its author wrote it, whatever the newest revision adds to it. */
+function shownMembers(definition: ShownMembers): ShownMembers {
+  const given = definition as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    SHOWN_TOOL_MEMBERS.filter((name) => given[name] !== undefined).map((name) => [name, given[name]]),
+  );
+}
+
+/** One side's schema. What is wrong with it is told with the tool and the side it belongs to. */
+function sideOf(
+  name: string,
+  definition: ToolDefinition<AnyInput | undefined, AnyInput | undefined>,
+  side: "input" | "output",
+): Schema | undefined {
+  const schema = definition[side];
+  if (schema === undefined) return undefined;
+  const fault = schemaFault(schema);
+  if (fault !== undefined) throw badTool(name, `"${side}" ${fault}`);
+  try {
+    if (isStandardSchema(schema)) return fromStandard(schema, side, definition[`${side}JsonSchema`]);
+    return compileJsonSchema(schema, { fallbackToDraft07: true });
+  } catch (error) {
+    if (error instanceof Error) throw badTool(name, `"${side}" is no schema that can be used: ${error.message}`, error);
+    throw error;
+  }
+}
+
+/** A member that is required and not allowed, as the end of a sentence: no arguments would ever be valid. */
+function impossibleMember({
+  properties,
+  required,
+  additionalProperties,
+  patternProperties,
+}: ObjectSchema): string | undefined {
+  if (!Array.isArray(required) || additionalProperties !== false || patternProperties !== undefined) return undefined;
+  const known = (properties ?? {}) as object;
+  const missing = required.find((each) => !Object.hasOwn(known, each as string)) as string | undefined;
+  return missing === undefined
+    ? undefined
+    : `"input" requires "${missing}" and allows no such member: no call could be valid`;
+}
+
+function badTool(name: string, fault: string, cause?: unknown): LocalError {
+  return new LocalError(
+    "BAD_TOOL",
+    `Tool ${JSON.stringify(name)}: ${fault}`,
+    cause === undefined ? undefined : { cause },
+  );
 }
 
 function isObjectSchema(json: JsonSchema | undefined): json is ObjectSchema {

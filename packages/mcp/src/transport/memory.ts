@@ -1,18 +1,12 @@
 // Two transports joined in memory: what one end sends, the other receives, in order and never in the same call.
-import type { Carrier, Link, LinkSink, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
+import type { Arrival, Carrier, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import { DEFAULT_LIMITS } from "../jsonrpc/limits.js";
-
-/** One end of the pair; `send` is for those who have no message, and so no carrier, to answer to yet. */
-export interface MemoryTransport extends Transport {
-  /** As `Carrier.write`: a promise when the other end has fallen behind. */
-  send(text: string): void | Promise<void>;
-}
 
 /**
  * A linked pair. Closing either end closes both, after what was sent before has been delivered. What the second one
  * receives comes from `principal`.
  */
-export function memoryTransports(principal?: string): [MemoryTransport, MemoryTransport] {
+export function memoryTransports(principal?: string): [Transport, Transport] {
   const left = new MemoryEnd();
   const right = new MemoryEnd(principal);
   left.join(right);
@@ -20,10 +14,11 @@ export function memoryTransports(principal?: string): [MemoryTransport, MemoryTr
   return [left, right];
 }
 
-class MemoryEnd implements MemoryTransport, Carrier {
+class MemoryEnd implements Transport, Carrier {
   readonly kind = "memory";
   readonly principal: string | undefined;
-  readonly done: Promise<void>;
+  readonly #done: Promise<void>;
+  readonly #arrival: Arrival = { reply: this };
   #other: MemoryEnd | undefined;
   #sink: MessageSink | undefined;
   #inbox: string[] = [];
@@ -36,7 +31,7 @@ class MemoryEnd implements MemoryTransport, Carrier {
 
   constructor(principal?: string) {
     this.principal = principal;
-    this.done = new Promise((resolve) => {
+    this.#done = new Promise((resolve) => {
       this.#onDone = resolve;
     });
   }
@@ -58,12 +53,16 @@ class MemoryEnd implements MemoryTransport, Carrier {
     return undefined;
   }
 
-  write(text: string, _kind: OutgoingKind): void | Promise<void> {
-    return this.send(text);
+  write(text: string, _kind?: OutgoingKind): void | Promise<void> {
+    if (!this.#closed) return this.#other?.accept(text);
   }
 
-  send(text: string): void | Promise<void> {
-    if (!this.#closed) return this.#other?.accept(text);
+  send({ text }: Outgoing): void | Promise<void> {
+    return this.write(text);
+  }
+
+  describe(): string {
+    return "the server in memory";
   }
 
   accept(text: string): void | Promise<void> {
@@ -80,7 +79,7 @@ class MemoryEnd implements MemoryTransport, Carrier {
   close(): Promise<void> {
     this.end();
     this.#other?.end();
-    return this.done;
+    return this.#done;
   }
 
   end(): void {
@@ -102,52 +101,11 @@ class MemoryEnd implements MemoryTransport, Carrier {
     this.#inbox = [];
     this.#inboxLength = 0;
     this.#scheduled = false;
-    for (const text of texts) sink.receive(text, this);
+    for (const text of texts) void sink.receive(text, this.#arrival);
     this.#onDelivered?.();
     this.#delivered = undefined;
     if (!this.#closed || this.#inbox.length > 0) return;
     sink.closed();
     this.#onDone();
-  }
-}
-
-// A client's link to a server in the same program.
-
-/** The link over one end of a pair of memory transports. */
-export class MemoryLink implements Link {
-  readonly kind = "memory";
-  readonly #transport: MemoryTransport;
-  #closing = false;
-
-  constructor(transport: MemoryTransport) {
-    this.#transport = transport;
-  }
-
-  describe(): string {
-    return "the server in memory";
-  }
-
-  open(sink: LinkSink): Promise<void> {
-    this.#transport.start({
-      receive: (text) => void sink.receive(text),
-      unreadable: (error) => sink.unreadable(error),
-      closed: () => {
-        if (!this.#closing) sink.closed();
-      },
-    });
-    return Promise.resolve();
-  }
-
-  send(message: Outgoing): void | Promise<void> {
-    return this.#transport.send(message.text);
-  }
-
-  forget(): boolean {
-    return false;
-  }
-
-  close(): Promise<void> {
-    this.#closing = true;
-    return this.#transport.close();
   }
 }

@@ -9,7 +9,7 @@ import {
 } from "./token-endpoint.js";
 import type { Credentials, StoredClient } from "./credential-store.js";
 import type { ClientIdentity } from "./client-identity.js";
-import { identifyClient, type Registration } from "./registration.js";
+import { identifyClient, type ClientRegistration } from "./registration.js";
 import { LocalError } from "../../jsonrpc/errors.js";
 import { toBase64url } from "../jws.js";
 import { sha256 } from "./dpop-prover.js";
@@ -17,7 +17,8 @@ import { shown } from "./reach.js";
 import type { ServerMetadata } from "./discovery.js";
 import type { FetchLike } from "../fetch-json.js";
 
-export interface AuthorizationCodeOptions extends Registration {
+/** How a user grants access in a browser (OAuth 2.1 with PKCE): who the client is, and how the answer comes back. */
+export interface AuthorizationCodeOptions extends ClientRegistration {
   readonly redirect: Redirect;
   /** Told of the URL the user is about to be shown. */
   readonly onAuthorize?: ((url: string) => void) | undefined;
@@ -209,6 +210,7 @@ export interface OpenRedirect {
   close(): Promise<void>;
 }
 
+/** Brings the authorization server's answer back to this program. */
 export interface Redirect {
   /** `preferred`: the redirect URI registered before; another one means another registration. */
   open(preferred?: string): Promise<OpenRedirect>;

@@ -6,6 +6,7 @@ import { shown } from "./reach.js";
 import { registeredBefore } from "./registration.js";
 import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
 
+/** A client that proves itself by a secret, sent to its own issuer only. */
 export interface ClientSecretOptions extends AuthorizerOptions {
   /** The only authorization server the secret is shown to. `discoverAuthorization` tells which one a server names. */
   readonly issuer: string;
@@ -13,6 +14,7 @@ export interface ClientSecretOptions extends AuthorizerOptions {
   readonly clientSecret: string;
 }
 
+/** A client that proves itself by a signed assertion (RFC 7523). */
 export interface ClientKeyOptions extends AuthorizerOptions {
   /** Default: whichever the server names; an assertion for one is worth nothing to another. */
   readonly issuer?: string;
@@ -24,6 +26,7 @@ export interface ClientKeyOptions extends AuthorizerOptions {
   readonly keyId?: string;
 }
 
+/** Tokens for a program without a user: by a secret, or by a key. */
 export type ClientCredentialsOptions = ClientSecretOptions | ClientKeyOptions;
 
 /** Throws RangeError for options that can lead nowhere. */

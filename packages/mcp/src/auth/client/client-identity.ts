@@ -2,6 +2,7 @@
 import type { CryptoKey } from "jose";
 import { LocalError } from "../../jsonrpc/errors.js";
 
+/** How a client proves itself at the token endpoint (RFC 8414). */
 export type TokenAuthMethod = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
 
 export interface ClientIdentity {

@@ -1,7 +1,7 @@
 // Where a client keeps what it was given by authorization servers, and the one place at a time that changes it.
 import type { TokenAuthMethod } from "./client-identity.js";
 import { isPlainObject } from "../fetch-json.js";
-import { readList } from "./discovery.js";
+import { stringList } from "./discovery.js";
 
 /** A client as one authorization server knows it. */
 export interface StoredClient {
@@ -14,6 +14,7 @@ export interface StoredClient {
   readonly expiresAt?: number | undefined;
 }
 
+/** Tokens as a store keeps them. They are secrets: whoever has them is the user. */
 export interface StoredTokens {
   readonly accessToken: string;
   readonly type: "Bearer" | "DPoP";
@@ -89,7 +90,7 @@ const METHODS: readonly TokenAuthMethod[] = ["none", "client_secret_basic", "cli
 export function readCredentials(value: unknown): Credentials | undefined {
   if (!isPlainObject(value)) return undefined;
   const { issuer, resource, tokenEndpoint } = value;
-  const requestedScopes = readList(value["requestedScopes"]);
+  const requestedScopes = stringList(value["requestedScopes"]);
   if (typeof issuer !== "string" || typeof resource !== "string" || typeof tokenEndpoint !== "string") return undefined;
   return {
     issuer,
@@ -125,7 +126,7 @@ function readTokens(value: unknown): StoredTokens | undefined {
     type,
     expiresAt: numberOf(value["expiresAt"]),
     refreshToken: textOf(value["refreshToken"]),
-    scopes: readList(value["scopes"]),
+    scopes: stringList(value["scopes"]),
   };
 }
 

@@ -4,6 +4,7 @@ import { type AuthorizationPlace, discoverPlace } from "./discovery.js";
 import { Reach } from "./reach.js";
 import type { AuthorizerOptions } from "./token-authorizer.js";
 
+/** Where to look for the authorization server of a resource, and within which bounds. */
 export interface DiscoverOptions extends Pick<AuthorizerOptions, "serverUrl" | "fetch" | "allowHosts" | "timeoutMs"> {
   /** Where a challenge said the resource's metadata is. Default: the well-known places. */
   readonly resourceMetadata?: string;

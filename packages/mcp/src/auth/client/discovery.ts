@@ -32,7 +32,7 @@ export async function discoverPlace(http: AuthHttp, request: DiscoveryRequest): 
   if (found === undefined) return ownServer(http, request.serverUrl);
   const resource = found["resource"];
   checkResource(resource, request.serverUrl);
-  const issuers = readList(found["authorization_servers"]) ?? [];
+  const issuers = stringList(found["authorization_servers"]) ?? [];
   const issuer = request.prefer?.find((one) => issuers.includes(one)) ?? issuers[0];
   if (issuer === undefined) {
     throw stopped(`the metadata of ${shown(resource)} names no authorization server; its operator must add one`);
@@ -40,7 +40,7 @@ export async function discoverPlace(http: AuthHttp, request: DiscoveryRequest): 
   return {
     resource,
     server: await fetchServer(http, issuer),
-    scopes: readList(found["scopes_supported"]),
+    scopes: stringList(found["scopes_supported"]),
     dpopOnly: found["dpop_bound_access_tokens_required"] === true,
     published: true,
   };
@@ -147,6 +147,7 @@ function stopped(text: string): LocalError {
 
 // What an authorization server says about itself, as far as a client needs it (RFC 8414, RFC 9207, RFC 9449).
 
+/** What an authorization server says of itself (RFC 8414). */
 export interface ServerMetadata {
   /** Exactly as the server spells it. */
   readonly issuer: string;
@@ -187,10 +188,10 @@ function readServerMetadata(document: Readonly<Record<string, unknown>>, issuer:
     authorizationEndpoint: endpoint("authorization_endpoint"),
     tokenEndpoint,
     registrationEndpoint: endpoint("registration_endpoint"),
-    scopes: readList(document["scopes_supported"]),
-    codeChallengeMethods: readList(document["code_challenge_methods_supported"]),
-    tokenAuthMethods: readList(document["token_endpoint_auth_methods_supported"]),
-    dpopAlgorithms: readList(document["dpop_signing_alg_values_supported"]),
+    scopes: stringList(document["scopes_supported"]),
+    codeChallengeMethods: stringList(document["code_challenge_methods_supported"]),
+    tokenAuthMethods: stringList(document["token_endpoint_auth_methods_supported"]),
+    dpopAlgorithms: stringList(document["dpop_signing_alg_values_supported"]),
     namesItself: document["authorization_response_iss_parameter_supported"] === true,
     takesClientUrls: document["client_id_metadata_document_supported"] === true,
   };
@@ -214,7 +215,7 @@ function assumedMetadata(origin: string): ServerMetadata {
 }
 
 /** The strings of a list; undefined for anything else. */
-export function readList(value: unknown): readonly string[] | undefined {
+export function stringList(value: unknown): readonly string[] | undefined {
   if (!Array.isArray(value) || value.length > LIST_LENGTH) return undefined;
   const texts = value.filter((one) => typeof one === "string");
   return texts.length === value.length && texts.every((one) => one.length <= ENTRY_LENGTH) ? texts : undefined;

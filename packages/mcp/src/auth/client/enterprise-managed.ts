@@ -18,6 +18,7 @@ import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from ".
 import { fromBase64url, isCanonicalBase64url } from "../jws.js";
 import { parseStrictObject } from "../fetch-json.js";
 
+/** Where identity assertions are exchanged, and as whom. */
 export interface IdentityProvider {
   /** Only the identity provider's own token endpoint gets the user's token. */
   readonly tokenEndpoint: string;
@@ -31,6 +32,7 @@ export interface IdentityProvider {
   readonly subjectTokenType?: string;
 }
 
+/** Access that an identity provider grants for its user, without asking in a browser (ID-JAG). */
 export interface EnterpriseManagedOptions extends AuthorizerOptions {
   /** The authorization server the client is registered at. `discoverAuthorization` tells which one a server names. */
   readonly issuer: string;
@@ -103,6 +105,7 @@ function identityAt({ clientId, clientSecret, method = "client_secret_basic" }: 
 
 // Gets tokens for a workload by the assertion its platform gave it (SEP-1933, RFC 7523 §2.1). What is refused stays refused: no retry, no other grant.
 
+/** Access for a program that its platform vouches for, by a signed assertion (RFC 7523). */
 export interface WorkloadIdentityOptions extends AuthorizerOptions {
   readonly clientId: string;
   /** The JWT, or where to get one for an audience, which is the issuer. */

@@ -3,6 +3,7 @@ import { AuthorizationCode, type AuthorizationCodeOptions } from "./authorizatio
 import { checkClientMetadataUrl } from "./registration.js";
 import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
 
+/** Options of `oauth`: the server, the user's consent, and where tokens are kept. */
 export interface OAuthOptions extends AuthorizerOptions, AuthorizationCodeOptions {}
 
 /**

@@ -15,7 +15,8 @@ export interface PreRegistered {
   readonly clientSecret?: string;
 }
 
-export interface Registration {
+/** Who the client is at an authorization server: registered by itself, by a metadata document, or beforehand. */
+export interface ClientRegistration {
   readonly clientName: string;
   readonly clientUri?: string | undefined;
   /** https URL, with a path, of the client's metadata document. */
@@ -40,7 +41,11 @@ export function checkClientMetadataUrl(text: string | undefined): void {
 export async function identifyClient(
   http: AuthHttp,
   server: ServerMetadata,
-  ask: Registration & { readonly redirectUri: string; readonly kept: StoredClient | undefined; readonly now: number },
+  ask: ClientRegistration & {
+    readonly redirectUri: string;
+    readonly kept: StoredClient | undefined;
+    readonly now: number;
+  },
 ): Promise<StoredClient> {
   const { preRegistered, clientMetadataUrl, kept, redirectUri } = ask;
   if (preRegistered !== undefined) return registeredBefore(server, preRegistered);
@@ -69,7 +74,7 @@ export function registeredBefore(server: ServerMetadata, client: PreRegistered):
 async function register(
   http: AuthHttp,
   server: ServerMetadata,
-  ask: Registration & { readonly redirectUri: string },
+  ask: ClientRegistration & { readonly redirectUri: string },
 ): Promise<StoredClient> {
   const { clientName, clientUri, redirectUri } = ask;
   const method = chooseMethod(server.tokenAuthMethods, DYNAMIC_METHODS);

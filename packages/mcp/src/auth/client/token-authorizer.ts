@@ -36,6 +36,7 @@ export interface AuthorizerOptions {
   readonly now?: () => number;
 }
 
+/** An authorizer that keeps tokens and can forget them. */
 export interface TokenAuthorizer extends HttpAuthorizer {
   /** Forgets the tokens for this server and the client registered for it. Rejects with `AUTH_STORE`. */
   forget(): Promise<void>;

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
-import type { ClientCodec, ClientIdentity, RequestExtras } from "../codec.js";
+import type { ClientCodec, ClientDescription, RequestExtras } from "../codec.js";
 import { projectClientCapabilities, writeAnswer } from "../write-answer.js";
 import { projectImplementation } from "../project-items.js";
 import { readKind } from "../read-result.js";
@@ -13,7 +13,7 @@ export class HandshakeClientCodec implements ClientCodec {
   readonly clientInfo: object;
   readonly #headers: Readonly<Record<string, string>>;
 
-  constructor(revision: Revision, { clientInfo, capabilities }: ClientIdentity) {
+  constructor(revision: Revision, { clientInfo, capabilities }: ClientDescription) {
     this.revision = revision;
     this.capabilities = projectClientCapabilities(revision, capabilities);
     this.clientInfo = projectImplementation(revision, clientInfo);

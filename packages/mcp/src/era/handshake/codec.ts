@@ -7,8 +7,7 @@ import { META } from "../../protocol/meta.js";
 import type { MethodRecord } from "../../protocol/method.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { Codec } from "../codec.js";
-import { plainToolText, projectNotification, projectResult } from "../project-result.js";
-import { projectQuestion } from "../project-question.js";
+import { plainToolText, projectNotification, projectQuestion, projectResult } from "../project-result.js";
 
 /** Members of results that only the stateless era has. Old clients read empty results strictly and choke on them. */
 const STATELESS_MEMBERS = ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"];

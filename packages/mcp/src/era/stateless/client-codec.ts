@@ -4,7 +4,7 @@ import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
 import { META } from "../../protocol/meta.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
-import type { ClientCodec, ClientIdentity, HeaderArgument, RequestExtras } from "../codec.js";
+import type { ClientCodec, ClientDescription, HeaderArgument, RequestExtras } from "../codec.js";
 import { projectClientCapabilities, writeAnswer } from "../write-answer.js";
 import { invalidResponse, readCall, readKind } from "../read-result.js";
 import { projectImplementation } from "../project-items.js";
@@ -18,7 +18,7 @@ export class StatelessClientCodec implements ClientCodec {
   readonly #envelope: string;
   readonly #envelopeWithTasks: string;
 
-  constructor(revision: Revision, { clientInfo, capabilities }: ClientIdentity) {
+  constructor(revision: Revision, { clientInfo, capabilities }: ClientDescription) {
     this.revision = revision;
     this.capabilities = projectClientCapabilities(revision, capabilities);
     this.clientInfo = projectImplementation(revision, clientInfo);

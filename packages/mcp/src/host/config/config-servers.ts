@@ -32,6 +32,7 @@ export interface ConfigInput {
   readonly options: readonly string[] | undefined;
 }
 
+/** What is wrong with an entry of a configuration file, and where. */
 export interface ConfigProblem extends Position {
   readonly name: string;
   readonly message: string;
@@ -44,6 +45,7 @@ export interface ConfigProblem extends Position {
  */
 type ConfigFormat = "mcpServers" | "servers" | "gemini" | "opencode" | "zed" | "codex";
 
+/** A configuration file of servers, read as text: nothing is started or filled in. */
 export interface ServersConfig {
   readonly format: ConfigFormat;
   readonly servers: readonly ConfigServer[];

@@ -1,7 +1,8 @@
 // Replaces the variables in a server's configuration, in the spelling of the program the file is for.
 import type { ConfigServer, ServersConfig } from "./config-servers.js";
 
-export interface Variables {
+/** What the variables of a configuration stand for. */
+export interface VariableSources {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly userHome: string | undefined;
   readonly workspaceFolder: string | undefined;
@@ -9,6 +10,7 @@ export interface Variables {
   readonly input: (id: string) => Promise<string | undefined>;
 }
 
+/** An entry of a configuration with its variables filled in, and what could not be. */
 export interface Expanded {
   readonly server: ConfigServer;
   /** Variables that are not set: those of `${env:…}` became empty, all others were left as they stand. */
@@ -39,7 +41,7 @@ const PLAIN_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 export async function expandServer(
   server: ConfigServer,
   format: ServersConfig["format"],
-  variables: Variables,
+  variables: VariableSources,
 ): Promise<Expanded> {
   const unset = new Set<string>();
   const missing = new Set<string>();
@@ -74,7 +76,7 @@ function textsOf({ command, args, env, envFile, cwd, url, headers }: ConfigServe
 
 interface Context {
   readonly format: ServersConfig["format"];
-  readonly variables: Variables;
+  readonly variables: VariableSources;
   readonly unset: Set<string>;
   readonly missing: Set<string>;
 }
@@ -107,7 +109,7 @@ async function valueOf(inner: string, { format, variables, unset, missing }: Con
   return value;
 }
 
-function plainVariable(inner: string, env: Variables["env"], unset: Set<string>): string | undefined {
+function plainVariable(inner: string, env: VariableSources["env"], unset: Set<string>): string | undefined {
   const seam = inner.indexOf(":-");
   const name = seam < 0 ? inner : inner.slice(0, seam);
   if (!PLAIN_NAME.test(name)) return undefined;
@@ -117,6 +119,6 @@ function plainVariable(inner: string, env: Variables["env"], unset: Set<string>)
   return value;
 }
 
-function valueIn(env: Variables["env"], name: string): string | undefined {
+function valueIn(env: VariableSources["env"], name: string): string | undefined {
   return Object.hasOwn(env, name) ? env[name] : undefined;
 }

@@ -1,9 +1,8 @@
 // Describes a task: a tool call that goes on after its request was answered. The shape is that of the 2026-07-28 extension.
-import { type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
 import { checkInputResponses, type InputRequests } from "../features/input-required.js";
 import {
   checkCursor,
-  fault,
   type MethodRecord,
   type ParamsCheck,
   type ParamsFault,
@@ -11,7 +10,6 @@ import {
   requireString,
   type ResultKind,
 } from "../method.js";
-import { CALL_TOOL } from "../features/tools.js";
 
 /** Id of the extension, in the `extensions` of both sides' capabilities. */
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
@@ -19,6 +17,7 @@ export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 /** A task is `working` or `input_required` until it ends; the other three are final. */
 export type TaskStatus = "working" | "input_required" | "completed" | "failed" | "cancelled";
 
+/** How a task is now: its id, state, times as ISO 8601, and the milliseconds it is kept (basic/utilities/tasks). */
 export interface Task {
   taskId: string;
   status: TaskStatus;
@@ -54,12 +53,6 @@ export function isFinal(status: TaskStatus): boolean {
 
 // The methods of tasks as 2025-11-25 has them: the client asks for a task, and fetches the result in one long request.
 
-/** `tools/call` with a `task` member that asks for a task. */
-export const CALL_TOOL_AS_TASK: MethodRecord = {
-  ...CALL_TOOL,
-  check: (params) => CALL_TOOL.check(params) ?? checkTask(params["task"]),
-};
-
 export const REQUESTED_TASK_METHODS: readonly MethodRecord[] = [
   method("tasks/get", checkTaskId, "task"),
   method("tasks/result", checkTaskId, "callTool"),
@@ -69,15 +62,6 @@ export const REQUESTED_TASK_METHODS: readonly MethodRecord[] = [
 
 function checkTaskId(params: JsonObject): ParamsFault | undefined {
   return requireString(params, "taskId");
-}
-
-function checkTask(task: unknown): ParamsFault | undefined {
-  if (task === undefined) return undefined;
-  if (!isJsonObject(task)) return fault(["task"], "an object");
-  const { ttl } = task;
-  // Some clients spell "as long as you can" as null.
-  if (ttl === undefined || ttl === null || (Number.isSafeInteger(ttl) && (ttl as number) >= 0)) return undefined;
-  return fault(["task", "ttl"], "an integer of milliseconds, at least 0");
 }
 
 // The methods of tasks as the extension of 2026-07-28 has them: the server decides, and the client looks again and again.

@@ -15,6 +15,7 @@ export interface ResourceTemplateReference {
   uri: string;
 }
 
+/** What is being completed: an argument of a prompt, or a variable of a resource template. */
 export type CompletionReference = PromptReference | ResourceTemplateReference;
 
 export interface CompleteRequestParams {

@@ -86,6 +86,7 @@ export interface RequestedSchema {
   required?: readonly string[];
 }
 
+/** A form for the person: a sentence and flat fields (client/elicitation). */
 export interface ElicitRequestFormParams {
   /** Absent means form. */
   mode?: "form";
@@ -94,6 +95,7 @@ export interface ElicitRequestFormParams {
   _meta?: Meta;
 }
 
+/** A page for the person to open, for what no form may ask (client/elicitation). */
 export interface ElicitRequestURLParams {
   mode: "url";
   message: string;
@@ -108,6 +110,7 @@ export type ElicitRequestParams = ElicitRequestFormParams | ElicitRequestURLPara
 /** What one field of an accepted form may hold. */
 export type ElicitValue = string | number | boolean | string[];
 
+/** What the person did; only an accepted form has `content` (client/elicitation). */
 export interface ElicitResult {
   action: "accept" | "decline" | "cancel";
   /** Only with `accept`, and only for forms. */

@@ -45,6 +45,7 @@ export function checkInputResponses(params: JsonObject): ParamsFault | undefined
 
 // The folders a client works in. They inform; they are not access control.
 
+/** A folder the client works in. It informs; it is no access control (client/roots). */
 export interface Root {
   /** A `file://` URI. */
   uri: string;

@@ -14,6 +14,7 @@ export const LOGGING_LEVELS = [
   "emergency",
 ] as const;
 
+/** Severity of a log message, from `debug` to `emergency` as in RFC 5424 (server/utilities/logging). */
 export type LoggingLevel = (typeof LOGGING_LEVELS)[number];
 
 /** Rank of a level: 0 for debug, 7 for emergency, -1 for anything that is not a level. */

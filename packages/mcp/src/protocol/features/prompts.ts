@@ -14,6 +14,7 @@ import {
   requireString,
 } from "../method.js";
 
+/** An argument of a prompt; its value is text. */
 export interface PromptArgument {
   name: string;
   title?: string;
@@ -21,6 +22,7 @@ export interface PromptArgument {
   required?: boolean;
 }
 
+/** A prompt as a list shows it (server/prompts). */
 export interface Prompt {
   name: string;
   title?: string;
@@ -30,6 +32,7 @@ export interface Prompt {
   _meta?: Meta;
 }
 
+/** One message of a prompt. */
 export interface PromptMessage {
   role: Role;
   content: ContentBlock;
@@ -39,6 +42,7 @@ export interface ListPromptsResult extends PaginatedResult, CacheableResult {
   prompts: Prompt[];
 }
 
+/** A prompt filled in: messages to begin a conversation with (server/prompts). */
 export interface GetPromptResult {
   description?: string;
   messages: PromptMessage[];

@@ -19,6 +19,7 @@ export interface ListResourceTemplatesResult extends PaginatedResult, CacheableR
   resourceTemplates: ResourceTemplate[];
 }
 
+/** What is behind a URI: one or several contents (server/resources). */
 export interface ReadResourceResult extends CacheableResult {
   contents: ResourceContents[];
   _meta?: Meta;
@@ -125,4 +126,5 @@ interface BlobResourceContents {
   _meta?: Meta;
 }
 
+/** Text, or bytes as padded base64, with the URI they belong to (server/resources). */
 export type ResourceContents = TextResourceContents | BlobResourceContents;

@@ -5,6 +5,7 @@ import type { Meta } from "../meta.js";
 import type { Tool } from "./tools.js";
 import { fault, type ParamsFault } from "../method.js";
 
+/** One message of the conversation that a question to the model carries. */
 export interface SamplingMessage {
   role: Role;
   /** One block up to 2025-06-18; one or several since. */
@@ -25,6 +26,7 @@ interface ToolChoice {
   mode?: "auto" | "required" | "none";
 }
 
+/** A question to the client's model (client/sampling). */
 export interface CreateMessageRequestParams {
   messages: SamplingMessage[];
   maxTokens: number;
@@ -40,6 +42,7 @@ export interface CreateMessageRequestParams {
   _meta?: Meta;
 }
 
+/** What the client's model answered (client/sampling). */
 export interface CreateMessageResult {
   role: Role;
   content: SamplingMessageContentBlock | SamplingMessageContentBlock[];

@@ -1,10 +1,11 @@
 // Listing and calling tools.
-import type { JsonObject } from "../../jsonrpc/message.js";
+import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { ContentBlock } from "../content.js";
 import type { Meta } from "../meta.js";
 import {
   type CacheableResult,
   checkCursor,
+  fault,
   type MethodRecord,
   optionalObject,
   type PaginatedResult,
@@ -17,6 +18,10 @@ export interface ListToolsResult extends PaginatedResult, CacheableResult {
   tools: Tool[];
 }
 
+/**
+ * What a tool answers: content blocks for the model, and structured content where the tool declared its shape
+ * (server/tools).
+ */
 export interface CallToolResult {
   content: ContentBlock[];
   /** Any JSON; the codecs make it an object, or text, for older peers. */
@@ -43,8 +48,23 @@ export const CALL_TOOL: MethodRecord = {
   result: "callTool",
 };
 
+/** `tools/call` with a `task` member that asks for a task. */
+export const CALL_TOOL_AS_TASK: MethodRecord = {
+  ...CALL_TOOL,
+  check: (params) => CALL_TOOL.check(params) ?? checkTask(params["task"]),
+};
+
 function checkCallTool(params: JsonObject): ParamsFault | undefined {
   return requireString(params, "name") ?? optionalObject(params, "arguments");
+}
+
+function checkTask(task: unknown): ParamsFault | undefined {
+  if (task === undefined) return undefined;
+  if (!isJsonObject(task)) return fault(["task"], "an object");
+  const { ttl } = task;
+  // Some clients spell "as long as you can" as null.
+  if (ttl === undefined || ttl === null || (Number.isSafeInteger(ttl) && (ttl as number) >= 0)) return undefined;
+  return fault(["task", "ttl"], "an integer of milliseconds, at least 0");
 }
 
 // Checks the names of tools.

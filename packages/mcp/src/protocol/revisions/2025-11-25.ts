@@ -1,5 +1,6 @@
 // Adds icons, url questions, richer forms, sampling with tools and (experimental) tasks.
-import { CALL_TOOL_AS_TASK, REQUESTED_TASK_METHODS } from "../extensions/tasks.js";
+import { REQUESTED_TASK_METHODS } from "../extensions/tasks.js";
+import { CALL_TOOL_AS_TASK } from "../features/tools.js";
 import { REVISION_2025_06_18 } from "./2025-06-18.js";
 import type { Revision } from "./revision.js";
 import { extendRevision } from "./revision.js";

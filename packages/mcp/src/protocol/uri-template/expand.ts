@@ -30,6 +30,7 @@ type TemplateValue =
   | null
   | undefined;
 
+/** Values for the variables of a URI template (RFC 6570), by name. */
 export interface TemplateValues {
   readonly [name: string]: TemplateValue;
 }

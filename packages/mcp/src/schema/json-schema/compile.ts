@@ -1,15 +1,15 @@
 // Compiles a JSON Schema into a validator: a fast yes or no, and faults a model can act on.
 import type { Fault, JsonSchema, Outcome, Schema } from "../schema.js";
 import {
-  Catalogue,
+  SchemaIndex,
   type Dialect,
   dialect07,
   dialect2020,
   type Draft,
   type Node,
   NOWHERE,
-  type Resource,
-} from "./catalogue.js";
+  type SchemaResource,
+} from "./schema-index.js";
 import { nativePatterns, type Pattern, type PatternEngine } from "./pattern.js";
 import { resolveReferences, type Target, type Targets } from "./references.js";
 import {
@@ -88,7 +88,7 @@ function isSilent(schema: JsonSchema): schema is Exclude<JsonSchema, boolean> {
 
 function compileIn<T>(dialect: Dialect, schema: JsonSchema, options: CompileOptions): JsonSchemaValidator<T> {
   const { documents = {}, regExp = nativePatterns(), formats = "annotate" } = options;
-  const catalogue = new Catalogue(documents);
+  const catalogue = new SchemaIndex(documents);
   catalogue.add(schema, NOWHERE, dialect);
   const targets = resolveReferences(catalogue);
   const builder = new Builder(catalogue, targets, {
@@ -187,14 +187,14 @@ interface BuildOptions {
 
 class Builder {
   /** The resources entered by the validation that runs now, outermost first; undefined when no `$dynamicRef` asks. */
-  readonly scope: Resource[] | undefined;
-  readonly #catalogue: Catalogue;
+  readonly scope: SchemaResource[] | undefined;
+  readonly #catalogue: SchemaIndex;
   readonly #targets: Targets;
   readonly #options: BuildOptions;
   readonly #patterns = new Map<string, Pattern>();
   readonly #queue: Node[] = [];
 
-  constructor(catalogue: Catalogue, targets: Targets, options: BuildOptions) {
+  constructor(catalogue: SchemaIndex, targets: Targets, options: BuildOptions) {
     this.#catalogue = catalogue;
     this.#targets = targets;
     this.#options = options;
@@ -299,7 +299,7 @@ class Builder {
     };
   }
 
-  #inScope(resource: Resource, check: Check): Check {
+  #inScope(resource: SchemaResource, check: Check): Check {
     const { scope } = this;
     if (scope === undefined) return check;
     return (value, trace, seen) => {
@@ -391,14 +391,14 @@ const same: Fill = (value) => value;
 
 /** Makes the fillers of one schema. */
 class Filler {
-  readonly #catalogue: Catalogue;
+  readonly #catalogue: SchemaIndex;
   readonly #targets: Targets;
   readonly #compiled: (schema: unknown) => Check;
   readonly #fillers = new Map<Node, Fill>();
   readonly #queue: Node[] = [];
 
   /** `compiled` gives the check of a subschema: a default that its own schema refuses is not filled in. */
-  constructor(catalogue: Catalogue, targets: Targets, compiled: (schema: unknown) => Check) {
+  constructor(catalogue: SchemaIndex, targets: Targets, compiled: (schema: unknown) => Check) {
     this.#catalogue = catalogue;
     this.#targets = targets;
     this.#compiled = compiled;

@@ -1,6 +1,6 @@
 // Compiles the keywords that look at the members of an object.
 import type { Pattern } from "./pattern.js";
-import { list, nearest, plural, quote } from "./show.js";
+import { list, nearest, plural, quoteValue } from "./show.js";
 import { charge, type Check, checkMember, findEqualPair, has, isObject, type Seen, Trace } from "./run.js";
 import { all, type Keyword, type Keywords, type Site } from "./value-keywords.js";
 
@@ -99,9 +99,9 @@ const additionalProperties: Keyword = (argument, site) => {
 
 function unknownName(trace: Trace, constraint: string, name: string, names: readonly string[]): false {
   const near = nearest(name, names);
-  const hint = near === undefined ? "" : ` (did you mean ${quote(near)}?)`;
+  const hint = near === undefined ? "" : ` (did you mean ${quoteValue(near)}?)`;
   const allowed = names.length === 0 ? "none is allowed" : `allowed are ${list(names)}`;
-  return trace.fail(constraint, `must not have the property ${quote(name)}${hint}; ${allowed}`);
+  return trace.fail(constraint, `must not have the property ${quoteValue(name)}${hint}; ${allowed}`);
 }
 
 const unevaluatedProperties: Keyword = (argument, site) => {
@@ -125,7 +125,7 @@ const required: Keyword = (argument) => {
     for (const name of names) {
       if (has(value, name)) continue;
       if (trace === null) return false;
-      valid = trace.fail("required", `must have required property ${quote(name)}`);
+      valid = trace.fail("required", `must have required property ${quoteValue(name)}`);
     }
     return valid;
   };
@@ -139,7 +139,7 @@ const propertyNames: Keyword = (argument, site) => {
     const inner = new Trace();
     check(name, inner, null);
     const reason = inner.faults[0]?.message ?? "is not allowed";
-    return trace.fail("propertyNames", `has the property name ${quote(name)}, which ${reason}`);
+    return trace.fail("propertyNames", `has the property name ${quoteValue(name)}, which ${reason}`);
   });
 };
 
@@ -186,7 +186,7 @@ const dependentRequired: Keyword = (argument) => {
       for (const other of needed) {
         if (has(value, other)) continue;
         if (trace === null) return false;
-        const sentence = `must have property ${quote(other)} because it has ${quote(name)}`;
+        const sentence = `must have property ${quoteValue(other)} because it has ${quoteValue(name)}`;
         valid = trace.fail("dependentRequired", sentence);
       }
     }

@@ -2,13 +2,13 @@
 import type { JsonSchema } from "../schema.js";
 import {
   absolute,
-  type Catalogue,
+  type SchemaIndex,
   type Node,
   NOWHERE,
   type Reference,
-  type Resource,
+  type SchemaResource,
   splitFragment,
-} from "./catalogue.js";
+} from "./schema-index.js";
 import { below, isSchemaObject, SchemaError } from "./run.js";
 
 const ADVICE = "put what it refers to under $defs, or give it in the option `documents`";
@@ -16,7 +16,7 @@ const ADVICE = "put what it refers to under $defs, or give it in the option `doc
 /** What a reference points to, and the anchor it named, if it named one. */
 export interface Target {
   readonly schema: JsonSchema;
-  readonly resource: Resource;
+  readonly resource: SchemaResource;
   readonly anchor: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export type Targets = ReadonlyMap<Node, Partial<Record<Reference["keyword"], Tar
  * Resolves every reference of `catalogue`, adding the documents they lead to. Throws a `SchemaError` for one that leads
  * nowhere, or out to the network.
  */
-export function resolveReferences(catalogue: Catalogue): Targets {
+export function resolveReferences(catalogue: SchemaIndex): Targets {
   const targets = new Map<Node, Partial<Record<Reference["keyword"], Target>>>();
   // The list grows while documents are added.
   for (const reference of catalogue.references) {
@@ -37,7 +37,7 @@ export function resolveReferences(catalogue: Catalogue): Targets {
   return targets;
 }
 
-function resolve(catalogue: Catalogue, { node: from, keyword }: Reference): Target {
+function resolve(catalogue: SchemaIndex, { node: from, keyword }: Reference): Target {
   const place = below(from.pointer, keyword);
   const [address, encoded] = splitFragment(from.schema[keyword] as string);
   const resource = address === "" ? from.resource : resourceAt(catalogue, from, place, address);
@@ -49,7 +49,7 @@ function resolve(catalogue: Catalogue, { node: from, keyword }: Reference): Targ
   return { schema: node.schema, resource, anchor: fragment };
 }
 
-function resourceAt(catalogue: Catalogue, from: Node, place: string, address: string): Resource {
+function resourceAt(catalogue: SchemaIndex, from: Node, place: string, address: string): SchemaResource {
   const uri = absolute(address, from.resource.uri, place);
   const known = catalogue.resources.get(uri);
   if (known !== undefined) return known;
@@ -60,13 +60,13 @@ function resourceAt(catalogue: Catalogue, from: Node, place: string, address: st
   throw new SchemaError("network-reference", place, `refers to ${uri}, and references are never fetched; ${ADVICE}`);
 }
 
-function givenAt({ given }: Catalogue, uri: string): JsonSchema | undefined {
+function givenAt({ given }: SchemaIndex, uri: string): JsonSchema | undefined {
   for (const name of [uri, `${uri}#`]) if (Object.hasOwn(given, name)) return given[name];
   return undefined;
 }
 
 /** Follows a JSON pointer from the root of `start`, also into places that no known keyword names. */
-function follow(catalogue: Catalogue, start: Resource, pointer: string, place: string): Omit<Target, "anchor"> {
+function follow(catalogue: SchemaIndex, start: SchemaResource, pointer: string, place: string): Omit<Target, "anchor"> {
   let value: unknown = start.root;
   let resource = start;
   let level = 0;

@@ -23,7 +23,7 @@ export function visible(text: string): string {
 }
 
 /** Quotes `text` as JSON, cut to a readable length. */
-export function quote(text: string): string {
+export function quoteValue(text: string): string {
   const cut = text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
   return visible(JSON.stringify(cut));
 }
@@ -32,7 +32,7 @@ export function quote(text: string): string {
 export function describe(value: unknown): string {
   switch (typeof value) {
     case "string":
-      return `the string ${quote(value)}`;
+      return `the string ${quoteValue(value)}`;
     case "number":
       return `the number ${value}`;
     case "boolean":
@@ -50,7 +50,7 @@ export function describe(value: unknown): string {
 
 /** Shows a value of the schema, such as a member of `enum`. */
 export function literal(value: unknown): string {
-  if (typeof value === "string") return quote(value);
+  if (typeof value === "string") return quoteValue(value);
   if (typeof value !== "object" || value === null) return String(value);
   const text = JSON.stringify(value);
   return visible(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);

@@ -1,7 +1,7 @@
 // Compiles the keywords that look at one value: its type, the values allowed, numbers and strings.
 import { charge, type Check, equal, isObject, type SchemaObject, Seen, Trace } from "./run.js";
-import { list, literal, nearest, plural, quote } from "./show.js";
-import type { Node } from "./catalogue.js";
+import { list, literal, nearest, plural, quoteValue } from "./show.js";
+import type { Node } from "./schema-index.js";
 import type { Pattern } from "./pattern.js";
 
 /** The check of each type name. */
@@ -47,7 +47,7 @@ const enumeration: Keyword = (argument) => {
     }
     if (trace === null) return false;
     const near = typeof value === "string" ? nearest(value, allowed) : undefined;
-    const hint = near === undefined ? "" : ` (did you mean ${quote(near)}?)`;
+    const hint = near === undefined ? "" : ` (did you mean ${quoteValue(near)}?)`;
     return trace.refuse("enum", `must be ${allowed.length === 1 ? "" : "one of "}${list(allowed)}${hint}`, value);
   };
 };

@@ -3,6 +3,7 @@ import { type Answer, ReadyResult, unexpected } from "../../endpoint/call.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
 import { AskError } from "../ask.js";
+import { ToolError } from "../tool-error.js";
 import type { TaskCall } from "./task-run.js";
 
 export interface Conclusion {
@@ -31,14 +32,14 @@ export function conclude(
 ): Conclusion {
   if ("answer" in outcome) {
     const result = plain(call, outcome.answer);
-    return call.unwanted && result["isError"] === true ? cancelled(call) : { status: "completed", result };
+    return call.unwanted && result["isError"] === true ? cancelledTask(call) : { status: "completed", result };
   }
-  if (call.unwanted) return cancelled(call);
+  if (call.unwanted) return cancelledTask(call);
   const error = toRpcError(call, outcome.error, report);
   return { status: "failed", statusMessage: error.message, error: error.toObject() };
 }
 
-export function cancelled(call: TaskCall): Conclusion {
+export function cancelledTask(call: TaskCall): Conclusion {
   return { status: "cancelled", statusMessage: call.cancellation?.reason ?? "The task was cancelled" };
 }
 
@@ -48,7 +49,8 @@ function plain(call: TaskCall, answer: Answer): JsonObject {
 
 function toRpcError(call: TaskCall, error: unknown, report: Parameters<typeof conclude>[2]): RpcError {
   if (error instanceof RpcError) return error;
-  if (error instanceof AskError) return new RpcError(ErrorCode.InternalError, error.message);
+  if (error instanceof AskError || error instanceof ToolError)
+    return new RpcError(ErrorCode.InternalError, error.message);
   const { id, message } = unexpected();
   report(error, call, id);
   return new RpcError(ErrorCode.InternalError, message, { errorId: id });

@@ -1,5 +1,6 @@
 // Keeps tasks in memory: they die with the process.
 import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "./task-desk.js";
+import { DEFAULT_SERVER_LIMITS } from "../limits.js";
 import type { TaskPage, TaskRecord, TaskStore } from "./task-store.js";
 
 interface Kept extends TaskEntry {
@@ -10,7 +11,7 @@ interface Kept extends TaskEntry {
 export class MemoryTaskStore implements TaskStore {
   readonly #index: TaskIndex<Kept>;
 
-  constructor(limits: TaskStoreLimits) {
+  constructor(limits: TaskStoreLimits = DEFAULT_SERVER_LIMITS) {
     this.#index = new TaskIndex(limits);
   }
 

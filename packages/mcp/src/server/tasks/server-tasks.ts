@@ -1,9 +1,11 @@
 // The tasks of one server put together: desk, faces, the middleware that begins them, and who hears of them.
-import type { Answer, Call } from "../../endpoint/call.js";
+import type { Answer, Call, MaybePromise } from "../../endpoint/call.js";
+import type { ServerCapabilities } from "../../protocol/capabilities.js";
+import type { AskServices } from "../context.js";
+import type { ToolEntry } from "../tools.js";
 import { type Handler, type Middleware, runChain } from "../../endpoint/dispatcher.js";
 import type { Codec } from "../../era/codec.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
-import type { ServerCore } from "../core.js";
 import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
@@ -12,8 +14,8 @@ import type { TaskRecord, TaskStore } from "./task-store.js";
 import { peerWords } from "../../jsonrpc/visible-text.js";
 import type { CreateTaskResult } from "../../protocol/extensions/tasks.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
-import { handRound } from "../input-required.js";
-import { openState, type Seal } from "../request-state.js";
+import { handRound } from "../interactive.js";
+import { openState, type Seal } from "../parking.js";
 import { conclude, type Settled, settled } from "./conclusion.js";
 
 /** A task a caller may listen to, and how it looks now. */
@@ -22,15 +24,27 @@ export interface VisibleTask {
   detail(codec: Codec): object;
 }
 
+/** What tasks need of their server. */
+interface TaskServer extends AskServices {
+  middleware: Middleware[];
+  /** Set with the first tool that runs as a task, and for good. */
+  hadTasks: boolean;
+  readonly tools: { find(name: string, call: Call): ToolEntry | undefined };
+  readonly toolCaller: { call(call: Call): MaybePromise<Answer> };
+  readonly subscribers: { taskChanged(taskId: string, detail: (codec: Codec) => object): void };
+  readonly failed: (error: unknown, call: Call, errorId: string) => void;
+  advertises(capability: keyof ServerCapabilities): boolean;
+}
+
 export class ServerTasks {
-  readonly #core: ServerCore;
+  readonly #core: TaskServer;
   readonly #desk: TaskDesk;
   readonly #requested: RequestedFace;
   readonly #directed: DirectedFace;
   readonly #origin: TaskOrigin;
   #enabled = false;
 
-  constructor(core: ServerCore, store: TaskStore) {
+  constructor(core: TaskServer, store: TaskStore) {
     this.#core = core;
     const { limits, seal, failed } = core;
     const changed = (run: TaskRun, record: TaskRecord, call: TaskCall): void => this.#changed(run, record, call);
@@ -56,7 +70,7 @@ export class ServerTasks {
     this.#core.hadTasks = true;
     const first: Middleware = (call, next) => {
       const face = call.method === "tools/call" ? this.#face(call) : undefined;
-      const entry = face && this.#core.tools.get(call.params["name"] as string);
+      const entry = face && this.#core.tools.find(call.params["name"] as string, call);
       if (face === undefined || entry === undefined || !this.#core.advertises("tasks")) return next();
       return face.wants(call, entry) ? beginTask(this.#origin, face, call, entry.task === "required") : next();
     };
@@ -145,7 +159,7 @@ async function beginTask(origin: TaskOrigin, face: TaskFace, call: Call, require
   if (state?.park !== undefined) return runChain(origin.chain, 1, call, origin.handler);
   const run = origin.desk.prepare(call.carrier.principal, face.requestedTtl(call));
   const task = new TaskCall(call, run, call.record.interactive ? handRound(call, state) : undefined);
-  call.onCancel = () => task.cancel(call.cancellation ?? { reason: "Cancelled", answered: false });
+  call.whenCancelled(() => task.cancel(call.cancellation ?? { reason: "Cancelled", answered: false }));
   const announced = announcement(task, call.record.interactive ? origin.graceMs : 0);
   const outcome = settled(runWhole(origin, task));
   origin.desk.track(outcome);

@@ -4,7 +4,7 @@ import type { ToolEntry } from "../tools.js";
 import type { Codec } from "../../era/codec.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
-import { type DetailedTask, isFinal, TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
+import { type DetailedTask, isFinal, TASKS_EXTENSION, type TaskStatus } from "../../protocol/extensions/tasks.js";
 import type { InputRequest, InputRequests, InputResponses } from "../../protocol/features/input-required.js";
 import type { QuestionCarrier, TaskQuestion, TaskRun } from "./task-run.js";
 import type { TaskRecord } from "./task-store.js";
@@ -13,7 +13,7 @@ import type { TaskDesk } from "./task-desk.js";
 import { META } from "../../protocol/meta.js";
 import type { AskServices } from "../context.js";
 import { cursorAfter, readCursor } from "../lists.js";
-import { cancelled } from "./conclusion.js";
+import { cancelledTask } from "./conclusion.js";
 import { requireCapability, WireAsker } from "../ask.js";
 
 export interface TaskFace {
@@ -149,9 +149,9 @@ export class RequestedFace implements TaskFace {
   async cancel(call: Call): Promise<Answer> {
     const { task } = await this.#find(call);
     const running = this.#desk.running(task.taskId, call.carrier.principal);
-    if (running === undefined || running.run.concluded) throw alreadyEnded(task.status);
+    if (running === undefined || running.run.concluded) throw notCancellable(task.status);
     running.call.cancelForClient();
-    await this.#desk.conclude(running.call, cancelled(running.call));
+    await this.#desk.conclude(running.call, cancelledTask(running.call));
     return taskDetail(call.caller.codec, await running.run.ended);
   }
 
@@ -204,8 +204,11 @@ function notThisWay(what: string): RpcError {
   return new RpcError(ErrorCode.MethodNotFound, what);
 }
 
-function alreadyEnded(status: string): RpcError {
-  return new RpcError(ErrorCode.InvalidParams, `The task has ended already: it is ${status}`, {
+function notCancellable(status: TaskStatus): RpcError {
+  const what = isFinal(status)
+    ? `The task has ended already: it is ${status}`
+    : `The task is ${status} in another process of this server, which alone can cancel it`;
+  return new RpcError(ErrorCode.InvalidParams, what, {
     path: "/taskId",
     constraint: "the id of a task that still runs",
   });
@@ -222,10 +225,10 @@ class ResultStream implements QuestionCarrier {
   readonly #asker: WireAsker;
   readonly #carried = new Set<TaskQuestion>();
 
-  constructor(run: TaskRun, call: Call, { asks, limits }: AskServices) {
+  constructor(run: TaskRun, call: Call, { limits }: AskServices) {
     this.#run = run;
     this.#call = call;
-    this.#asker = new WireAsker(call, asks, limits.askTimeoutMs);
+    this.#asker = new WireAsker(call, limits.askTimeoutMs);
   }
 
   /** Resolves with the record of the task once it has ended; rejects when the request is cancelled before. */
@@ -233,10 +236,10 @@ class ResultStream implements QuestionCarrier {
     this.#run.attach(this);
     return new Promise((resolve, reject) => {
       void this.#run.ended.then(resolve);
-      this.#call.onCancel = () => {
+      this.#call.whenCancelled(() => {
         this.#leave();
         reject(new LocalError("CANCELLED", "The client no longer waits for the task"));
-      };
+      });
     });
   }
 
@@ -261,8 +264,8 @@ class ResultStream implements QuestionCarrier {
 
   /** To a client that came back over another connection: whoever asked over the first one has no answer to wait for. */
   yieldTo(other: QuestionCarrier): void {
-    const { carrier, peer } = this.#call;
-    if (carrier.closed || !(other instanceof ResultStream) || other.#call.peer !== peer) this.#leave();
+    const { carrier, connection } = this.#call;
+    if (carrier.closed || !(other instanceof ResultStream) || other.#call.connection !== connection) this.#leave();
   }
 
   #failed(question: TaskQuestion, error: unknown): void {

@@ -7,7 +7,7 @@ import { type Asker, AskError, type AskOptions, checkAnswer } from "../ask.js";
 import type { TaskRecord } from "./task-store.js";
 import { Call } from "../../endpoint/call.js";
 import { META } from "../../protocol/meta.js";
-import type { HandRound } from "../input-required.js";
+import type { HandRound } from "../context.js";
 import { Session } from "../session.js";
 
 /** Questions one task may have open at once: people answer forms one by one, so more is a loop gone wild. */
@@ -177,11 +177,11 @@ export class TaskCall extends Call {
   onEnter: () => void = () => undefined;
 
   constructor(call: Call, run: TaskRun, hand: HandRound | undefined) {
-    super(call, call.caller, call.carrier, call.peer);
+    super(call, call.caller, call.carrier, call.connection);
     this.record = call.record;
     this.run = run;
     this.hand = hand;
-    this.onCancel = () => run.giveUp();
+    this.whenCancelled(() => run.giveUp());
   }
 
   /** Cancels the call because its client wants it no more. */
@@ -208,7 +208,7 @@ export class TaskCall extends Call {
   override notify(method: string, params: object): void | Promise<void> {
     if (!this.announced) return super.notify(method, params);
     if (this.ended || this.cancellation !== undefined || !(this.caller instanceof Session)) return undefined;
-    const sent = this.beforeNotify?.(params) ?? params;
+    const sent = this.cleaned(params);
     const own = (sent as { _meta?: object })._meta;
     const _meta = { ...own, [META.relatedTask]: { taskId: this.run.taskId } };
     return this.caller.subscription?.send(method, { ...sent, _meta });

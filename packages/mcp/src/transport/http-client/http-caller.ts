@@ -1,5 +1,5 @@
 // Sends requests with authorization, follows redirects within one origin, and refuses replies nobody can read.
-import type { HttpAuthorizer, LinkSink } from "../../jsonrpc/transport.js";
+import type { HttpAuthorizer, MessageSink } from "../../jsonrpc/transport.js";
 import { LocalError } from "../../jsonrpc/errors.js";
 import type { HttpReply, HttpRequest, HttpRequester } from "./http-requester.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
@@ -128,6 +128,7 @@ export class Deadline extends Canceller {
 
 // The limits of an HTTP link, each with its default and the reason for it.
 
+/** Bounds of a client's HTTP connection: bytes of messages, requests at once, attempts. */
 export interface HttpClientLimits {
   /** Bytes of a JSON answer, and of an event. */
   readonly messageBytes: number;
@@ -316,7 +317,7 @@ export interface GetOptions {
 }
 
 export interface LinkWire {
-  readonly sink: LinkSink;
+  readonly sink: MessageSink;
   readonly limits: HttpClientLimits;
   /** The URL, fit to be shown. */
   readonly shown: string;

@@ -1,5 +1,6 @@
 // What sends one HTTP request and reads its reply: the small interface links and authorization are written against.
 
+/** One request as a requester sends it: headers by lower-case name, the body as text. */
 export interface HttpRequest {
   readonly method: string;
   readonly url: string;
@@ -37,6 +38,7 @@ export interface HttpReply {
   cancel(): void;
 }
 
+/** Sends HTTP requests; give one of your own for a proxy or a runtime without fetch. */
 export interface HttpRequester {
   /**
    * Sends, and resolves with the head of the reply. Follows no redirects. Rejects with a LocalError: UNREACHABLE when

@@ -1,6 +1,6 @@
 // A client's end of HTTP+SSE, 2024-11-05's transport: one GET is the session, messages are posted where it says.
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
-import type { Link, LinkSink, Outgoing } from "../../jsonrpc/transport.js";
+import type { Transport, MessageSink, Outgoing } from "../../jsonrpc/transport.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../http/http-limits.js";
 import {
@@ -18,33 +18,33 @@ import {
 import { answers, asLocal, EventFeed, idText, isRepeatable, isResponse } from "./request-exchange.js";
 import { bodyKind, type HttpReply } from "./http-requester.js";
 import type { SseEvent } from "./sse-reader.js";
-import type { HttpLinkOptions } from "./streamable-http-link.js";
+import type { HttpTransportOptions } from "./streamable-http-link.js";
 
 /**
  * `url` is that of the stream. `open` rejects when the server does not say within the limit `openMs` where messages go,
- * or names another origin. The end of the stream is the end of the link. Throws as `streamableHttpLink` does.
+ * or names another origin. The end of the stream is the end of the link. Throws as `streamableHttpTransport` does.
  */
-export function sseLink(options: HttpLinkOptions): Link {
-  return new SseLink(options);
+export function sseTransport(options: HttpTransportOptions): Transport {
+  return new SseTransport(options);
 }
 
-class SseLink implements Link {
+class SseTransport implements Transport {
   readonly kind = "sse";
   readonly #url: string;
   readonly #shown: string;
-  readonly #options: HttpLinkOptions;
+  readonly #options: HttpTransportOptions;
   readonly #limits: HttpClientLimits;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #caller: HttpCaller;
   readonly #feed: EventFeed;
-  #sink: LinkSink | undefined;
+  #sink: MessageSink | undefined;
   #posts: SsePosts | undefined;
   readonly #canceller = new Canceller();
   #onEndpoint: ((data: string) => void) | undefined;
   #trouble: string | undefined;
   #closed = false;
 
-  constructor(options: HttpLinkOptions) {
+  constructor(options: HttpTransportOptions) {
     this.#options = options;
     this.#url = usableUrl(options.url);
     this.#shown = shownUrl(this.#url);
@@ -66,7 +66,7 @@ class SseLink implements Link {
     return this.#trouble === undefined ? "" : ` Last trouble: ${this.#trouble}.`;
   }
 
-  async open(sink: LinkSink): Promise<void> {
+  async start(sink: MessageSink): Promise<void> {
     this.#sink = sink;
     const { openMs } = this.#limits;
     let late = false;
@@ -196,7 +196,7 @@ class SseLink implements Link {
 interface SsePostsOptions {
   /** Where the server wants messages. */
   readonly url: string;
-  readonly sink: LinkSink;
+  readonly sink: MessageSink;
   readonly headers: Readonly<Record<string, string>>;
   readonly caller: HttpCaller;
   readonly limits: HttpClientLimits;

@@ -1,5 +1,5 @@
 // A client's end of Streamable HTTP in every revision: each message its own POST, answers as JSON or events.
-import type { Agreement, HttpAuthorizer, Link, LinkSink, Outgoing } from "../../jsonrpc/transport.js";
+import type { Agreement, HttpAuthorizer, Transport, MessageSink, Outgoing } from "../../jsonrpc/transport.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../http/http-limits.js";
@@ -27,7 +27,8 @@ import {
   type RequestOutgoing,
 } from "./request-exchange.js";
 
-export interface HttpLinkOptions {
+/** Where and how a client transport sends its requests. */
+export interface HttpTransportOptions {
   /** Of the MCP endpoint. */
   readonly url: string | URL;
   readonly requester: HttpRequester;
@@ -45,22 +46,22 @@ export interface HttpLinkOptions {
  * `send` of a notification or response resolves when the server has taken it. Throws a LocalError INVALID_URL for a URL
  * with user and password or of no scheme for HTTP, and a TypeError for headers that cannot be sent.
  */
-export function streamableHttpLink(options: HttpLinkOptions): Link {
-  return new StreamableHttpLink(options);
+export function streamableHttpTransport(options: HttpTransportOptions): Transport {
+  return new StreamableHttpTransport(options);
 }
 
 // What a session id may be made of; longer ones are no id.
 const SESSION_ID = /^[\x21-\x7e]{1,1024}$/;
 
-class StreamableHttpLink implements Link, LinkWire {
+class StreamableHttpTransport implements Transport, LinkWire {
   readonly kind = "http";
   readonly limits: HttpClientLimits;
   readonly shown: string;
-  readonly #options: HttpLinkOptions;
+  readonly #options: HttpTransportOptions;
   readonly #wired: LinkRequests;
   readonly #posts: PostQueue;
   readonly #requests = new Map<RequestId, RequestExchange>();
-  #sink: LinkSink | undefined;
+  #sink: MessageSink | undefined;
   #session: string | undefined;
   // The server has forgotten the session: nothing but a new handshake makes sense.
   #expired = false;
@@ -73,7 +74,7 @@ class StreamableHttpLink implements Link, LinkWire {
   #trouble: string | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(options: HttpLinkOptions) {
+  constructor(options: HttpTransportOptions) {
     this.#options = options;
     const url = usableUrl(options.url);
     this.shown = shownUrl(url);
@@ -85,8 +86,8 @@ class StreamableHttpLink implements Link, LinkWire {
     this.#posts = new PostQueue(this);
   }
 
-  get sink(): LinkSink {
-    return this.#sink as LinkSink;
+  get sink(): MessageSink {
+    return this.#sink as MessageSink;
   }
 
   get resumable(): boolean {
@@ -105,7 +106,7 @@ class StreamableHttpLink implements Link, LinkWire {
     return this.#trouble === undefined ? "" : ` Last trouble: ${this.#trouble}.`;
   }
 
-  open(sink: LinkSink): Promise<void> {
+  start(sink: MessageSink): Promise<void> {
     this.#sink = sink;
     return Promise.resolve();
   }

@@ -119,7 +119,7 @@ export class EventStream implements KeptStream {
 // Asks the clients of open streams now and then whether they are still there, and gives up those that never answer.
 
 /** A session that can be asked. */
-export interface PingTarget {
+export interface KeepAliveTarget {
   /** Whether a stream is open that a question could reach. */
   reachable(): boolean;
   /** False when no answer came in time. Never rejects. */
@@ -128,12 +128,12 @@ export interface PingTarget {
 }
 
 interface Asked {
-  readonly target: PingTarget;
+  readonly target: KeepAliveTarget;
   missed: number;
   waiting: boolean;
 }
 
-export class Pinger {
+export class KeepAlive {
   readonly #limits: PingLimits;
   readonly #onMissed: (message: string) => void;
   readonly #asked = new Map<object, Asked>();
@@ -145,7 +145,7 @@ export class Pinger {
     this.#onMissed = onMissed;
   }
 
-  add(session: object, target: PingTarget): void {
+  add(session: object, target: KeepAliveTarget): void {
     this.#asked.set(session, { target, missed: 0, waiting: false });
     if (this.#timer !== undefined) return;
     this.#timer = setInterval(() => this.#tick(), this.#limits.everyMs);

@@ -1,5 +1,9 @@
 // The limits of an HTTP endpoint, each with its default and the reason for it.
 
+/**
+ * Every bound of an HTTP endpoint, in bytes, milliseconds or pieces. Over one of them a client gets an HTTP status,
+ * never silence.
+ */
 export interface HttpLimits {
   /** Open connections; further ones are dropped when they come. Node only. */
   readonly connections: number;
@@ -33,6 +37,7 @@ export interface HttpLimits {
   readonly drainMs: number;
 }
 
+/** The defaults of `HttpLimits`, for `toFetch`, `toNodeHandler` and `serveHttp`. */
 export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   // A third of the usual bound on descriptors of a service; slow clients are gone long before they fill it.
   connections: 10_000,
@@ -66,6 +71,7 @@ export const DEFAULT_HTTP_LIMITS: HttpLimits = {
   drainMs: 25_000,
 };
 
+/** Bounds of sessions: how many, for how long, and what is kept for a client that comes back (basic/transports). */
 export interface SessionLimits {
   /** Sessions open at once; further ones are answered 503. */
   readonly max: number;
@@ -84,6 +90,7 @@ export interface SessionLimits {
   readonly eventsMs: number;
 }
 
+/** The defaults of `SessionLimits`. */
 export const DEFAULT_SESSION_LIMITS: SessionLimits = {
   // A few kilobytes each, so tens of megabytes at most.
   max: 10_000,
@@ -113,6 +120,7 @@ export interface PingLimits {
   readonly misses: number;
 }
 
+/** The defaults of `PingLimits`, where the option `pings` is true. */
 export const DEFAULT_PINGS: PingLimits = {
   // As often as impatient proxies want to see traffic; more would only cost.
   everyMs: 30_000,
@@ -132,6 +140,7 @@ export interface RateLimits {
   readonly callers: number;
 }
 
+/** The defaults of `RateLimits`, where the option `rate` leaves them out. */
 export const DEFAULT_RATE: RateLimits = {
   // More than any model or person asks for, less than a loop gone wild.
   perSecond: 50,

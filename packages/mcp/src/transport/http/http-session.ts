@@ -1,7 +1,7 @@
 // One session: whose it is, its streams, and where its unsolicited messages go.
 import { type EventStore, ResumableStream, type StreamHome } from "./resumable-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
-import type { AloneCarrier, Answers } from "./alone-carrier.js";
+import type { AloneCarrier, ReplyMode } from "./replies.js";
 import type { SessionLimits } from "./http-limits.js";
 import type { StreamKeeper } from "./event-stream.js";
 import type { Carrier } from "../../jsonrpc/transport.js";
@@ -14,7 +14,7 @@ export interface SessionSettings {
   readonly limits: SessionLimits;
   readonly store: EventStore;
   readonly keeper: StreamKeeper;
-  readonly answers: Answers;
+  readonly answers: ReplyMode;
 }
 
 export class HttpSession implements StreamHome {

@@ -1,9 +1,9 @@
 // Everything an endpoint's connections have in common: the front door, who is asking, which path leads where.
+import { type Awaitable, isThenable } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
-import type { HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
+import type { GoneListener, HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
 import type { RateGate } from "./rate-gate.js";
-import type { Turns } from "./turns.js";
-import { headerList, type HttpRefusal, refuse, turnAway } from "./replies.js";
+import { type HttpRefusal, headerList, refuse, turnAway } from "./replies.js";
 
 /** Lets a request in as somebody of whom more is known than a name. */
 export interface HttpAdmission {
@@ -12,14 +12,26 @@ export interface HttpAdmission {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Who is asking: any text that names one user, more than that, or undefined for nobody in particular. Or a refusal. */
-export type Entrance = string | undefined | HttpAdmission | HttpRefusal;
+/** What `authenticate` returns to let somebody in of whom nothing is known, such as a reader of what is public. */
+export const anonymous: unique symbol = Symbol.for("@secure-local/mcp/anonymous") as never;
+
+/**
+ * Who is asking: any text that names one user, or more than that. `anonymous` lets somebody in without a name. Undefined, null
+ * and an empty text know nobody, and the request is refused with 401; a refusal of one's own may say more.
+ */
+export type Entrance = string | typeof anonymous | HttpAdmission | HttpRefusal | undefined | null;
 
 /** Says who is asking before the body of a request is read. */
-export type Authenticate = (request: HttpRequestHead) => Entrance | Promise<Entrance>;
+export type Authenticate = (request: HttpRequestHead) => Awaitable<Entrance>;
 
 /** Says whether a parsed body may be served; undefined: it may. */
 export type Permits = (exchange: HttpExchange, value: unknown) => HttpRefusal | undefined;
+
+const STRANGER = "Nobody is known by what this request carries: log in, and send what the server gave you";
+/** A 401 names a way to log in (RFC 9110, section 15.5.2). */
+const CHALLENGE: HeaderList = ["www-authenticate", "Bearer"];
+const NO_ENTRANCE =
+  "authenticate returned an object that is neither { identity: { principal, scopes } } nor a refusal { status }: return the name of the user";
 
 /** What serves one path. */
 export interface HttpRoute {
@@ -51,6 +63,11 @@ export class HttpSite {
     this.#options = options;
   }
 
+  /** Whether something is served at a path. */
+  serves(path: string): boolean {
+    return this.#options.routes.has(path);
+  }
+
   handle(exchange: HttpExchange): void {
     const { door, routes, cors, authenticate } = this.#options;
     const refusal = door.refusal(exchange);
@@ -72,8 +89,10 @@ export class HttpSite {
   #identify(exchange: HttpExchange, route: HttpRoute, authenticate: Authenticate): void {
     try {
       const who = authenticate(exchange);
-      if (!(who instanceof Promise)) return this.#enter(exchange, route, who);
-      who.then((known) => this.#enter(exchange, route, known)).catch((error: unknown) => this.#failed(exchange, error));
+      if (!isThenable(who)) return this.#enter(exchange, route, who);
+      Promise.resolve(who)
+        .then((known) => this.#enter(exchange, route, known))
+        .catch((error: unknown) => this.#failed(exchange, error));
     } catch (error) {
       this.#failed(exchange, error);
     }
@@ -81,12 +100,19 @@ export class HttpSite {
 
   #enter(exchange: HttpExchange, route: HttpRoute, who: Entrance): void {
     if (exchange.over) return;
-    if (typeof who !== "object") {
+    if (who === anonymous) {
+      exchange.principal = undefined;
+    } else if (typeof who === "string" && who !== "") {
       exchange.principal = who;
+    } else if (typeof who !== "object" || who === null) {
+      if (this.#heldBack(exchange)) return;
+      return turnAway(exchange, 401, STRANGER, CHALLENGE);
     } else if ("identity" in who) {
       exchange.principal = who.identity.principal;
       exchange.identity = who.identity;
       if (who.headers !== undefined) exchange.extra = [...(exchange.extra ?? []), ...headerList(who.headers)];
+    } else if (typeof who.status !== "number") {
+      return this.#failed(exchange, new TypeError(NO_ENTRANCE));
     } else {
       if (this.#heldBack(exchange)) return;
       return turnAway(exchange, who.status, who.text ?? "", headerList(who.headers));
@@ -236,6 +262,7 @@ export function loopbackHosts(port: number, defaultPort: number): readonly strin
 
 // Small documents beside the endpoint, such as health or metadata: whole replies, made on demand.
 
+/** A whole reply to a request for a page: the status, headers by lower-case name, and the text. */
 export interface HttpPageReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -247,7 +274,7 @@ export interface HttpPage {
   /** True: served to whoever asks. Default: `authenticate` decides as for the endpoint. */
   readonly open?: boolean;
   /** Called for GET and HEAD. Must neither throw nor reject. */
-  respond(request: HttpRequestHead): HttpPageReply | Promise<HttpPageReply>;
+  respond(request: HttpRequestHead): Awaitable<HttpPageReply>;
 }
 
 const NOT_ALLOWED: HttpPageReply = { status: 405, headers: { allow: "GET, HEAD" } };
@@ -264,7 +291,7 @@ export class PageRoute implements HttpRoute {
   serve(exchange: HttpExchange): void {
     const { method } = exchange;
     const reply = method === "GET" || method === "HEAD" ? this.#page.respond(exchange) : NOT_ALLOWED;
-    if (reply instanceof Promise) void reply.then((late) => send(exchange, late));
+    if (isThenable(reply)) void Promise.resolve(reply).then((late) => send(exchange, late));
     else send(exchange, reply);
   }
 }
@@ -272,4 +299,144 @@ export class PageRoute implements HttpRoute {
 function send(exchange: HttpExchange, { status, headers, body }: HttpPageReply): void {
   const list = headerList(headers);
   exchange.reply(status, list, exchange.method === "HEAD" ? "" : body);
+}
+
+// Gives callers their turn: who has many requests in service waits for those, and everybody else does not.
+
+/** Principals remembered though they have nothing in service: looking one up again is cheaper than making it. */
+const MOST_IDLE = 1_000;
+/** How often it is looked whether there is a reason to wait. */
+const LOOK_MS = 50;
+/** Above this share of the time spent working, requests compete for the processor. Below it nobody holds anybody up. */
+const BUSY = 0.9;
+
+interface Utilization {
+  readonly idle: number;
+  readonly active: number;
+  readonly utilization: number;
+}
+
+/** Node's measure of how busy its one thread is; other runtimes have none, and count as busy. */
+type Measure = (one?: Utilization, other?: Utilization) => Utilization;
+const measure = (performance as { eventLoopUtilization?: Measure }).eventLoopUtilization?.bind(performance);
+
+type Begin = (exchange: HttpExchange) => void;
+
+interface Waiting {
+  readonly exchange: HttpExchange;
+  readonly begin: Begin;
+}
+
+/** One principal: what it has in service, and what waits, by connection. */
+class Principal {
+  inService = 0;
+  /** Raised when what was in service stops counting. */
+  round = 0;
+  readonly waiting: Map<object | undefined, Waiting[]> = new Map();
+}
+
+/** A request in service gives its place back when its reply is complete. */
+class Place implements GoneListener {
+  readonly #turns: Turns;
+  readonly #principal: Principal;
+  readonly #round: number;
+
+  constructor(turns: Turns, principal: Principal) {
+    this.#turns = turns;
+    this.#principal = principal;
+    this.#round = principal.round;
+  }
+
+  gone(): void {
+    if (this.#round === this.#principal.round) this.#turns.leave(this.#principal);
+  }
+}
+
+/**
+ * Each principal has a bounded number of requests in service while the process is busy, and its connections take turns. While it
+ * is not, whatever waits is begun: calls that wait for a person or for another server are no reason to hold others back.
+ */
+export class Turns {
+  readonly #most: number;
+  readonly #principals = new Map<string, Principal>();
+  readonly #held = new Set<Principal>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #seen: Utilization | undefined;
+
+  /** `most`: requests of one principal in service at once. */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Begins a request now or in its turn. Nobody in particular has as many as there are connections. */
+  enter(exchange: HttpExchange, begin: Begin): void {
+    if (exchange.principal === undefined) return begin(exchange);
+    const principal = this.#find(exchange.principal);
+    if (principal.inService < this.#most && principal.waiting.size === 0) {
+      this.#begin(principal, { exchange, begin });
+      return;
+    }
+    const line = principal.waiting.get(exchange.connection);
+    if (line === undefined) principal.waiting.set(exchange.connection, [{ exchange, begin }]);
+    else line.push({ exchange, begin });
+    this.#held.add(principal);
+    if (this.#timer !== undefined) return;
+    this.#seen = measure?.();
+    this.#timer = setInterval(this.#look, LOOK_MS);
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  /** One of its requests has been answered: the next connection has its turn. */
+  leave(principal: Principal): void {
+    principal.inService--;
+    if (principal.waiting.size > 0) this.#goOn(principal);
+  }
+
+  #begin(principal: Principal, { exchange, begin }: Waiting): void {
+    principal.inService++;
+    const place = new Place(this, principal);
+    begin(exchange);
+    if (exchange.over) principal.inService--;
+    else exchange.onOver = place;
+  }
+
+  #goOn(principal: Principal): void {
+    while (principal.inService < this.#most) {
+      const next = principal.waiting.entries().next();
+      if (next.done === true) break;
+      const [connection, line] = next.value;
+      const first = line.shift();
+      principal.waiting.delete(connection);
+      if (line.length > 0) principal.waiting.set(connection, line);
+      // Whoever has gone meanwhile takes no turn.
+      if (first !== undefined && !first.exchange.over) this.#begin(principal, first);
+    }
+    if (principal.waiting.size === 0) this.#held.delete(principal);
+    if (this.#held.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  readonly #look = (): void => {
+    const before = this.#seen;
+    this.#seen = measure?.();
+    if (before === undefined || measure === undefined || measure(before).utilization >= BUSY) return;
+    for (const principal of [...this.#held]) {
+      principal.round++;
+      principal.inService = 0;
+      this.#goOn(principal);
+    }
+  };
+
+  #find(name: string): Principal {
+    let principal = this.#principals.get(name);
+    if (principal !== undefined) return principal;
+    if (this.#principals.size >= MOST_IDLE) {
+      for (const [other, { inService, waiting }] of this.#principals)
+        if (inService === 0 && waiting.size === 0) this.#principals.delete(other);
+    }
+    principal = new Principal();
+    this.#principals.set(name, principal);
+    return principal;
+  }
 }

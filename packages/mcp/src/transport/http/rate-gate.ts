@@ -2,6 +2,7 @@
 import type { HttpExchange, HttpRequestHead } from "./exchange.js";
 import { type RateLimits, withLimits, DEFAULT_RATE } from "./http-limits.js";
 
+/** How many requests of one sender are served, and who counts as one where nobody is known. */
 export interface RateOptions extends Partial<RateLimits> {
   /**
    * The address of a sender nobody knows by name. Default: that of the connection, which behind a proxy is the proxy's,

@@ -111,6 +111,7 @@ export function readEventId(id: string): { readonly stream: number; readonly seq
 
 // Keeps what was sent on streams, so that a reader whose connection broke can come back for the rest.
 
+/** An event of a stream as it is kept for resumption: its number in the stream and its message. */
 export interface StoredEvent {
   /** Position in its stream, from 1. */
   readonly sequence: number;

@@ -1,7 +1,7 @@
 // The sessions of an endpoint: bounded in number, found only by whoever opened them, ended when idle or too old.
 import type { SessionLimits } from "./http-limits.js";
 import type { HttpSession } from "./http-session.js";
-import type { Pinger } from "./event-stream.js";
+import type { KeepAlive } from "./event-stream.js";
 import type { StandingCarrier } from "./standing-carrier.js";
 
 /** Expiry is looked at this often: coarse beside the times it measures. */
@@ -12,14 +12,14 @@ const ID_BYTES = 32;
 
 export class SessionTable {
   readonly #limits: SessionLimits;
-  readonly #pinger: Pinger | undefined;
+  readonly #pinger: KeepAlive | undefined;
   readonly #sessions = new Map<string, StandingCarrier>();
   /** Sessions being opened: they count as open, so that a burst cannot pass the bound. */
   #opening = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
   /** With a pinger, sessions whose clients do not answer end too. */
-  constructor(limits: SessionLimits, pinger?: Pinger) {
+  constructor(limits: SessionLimits, pinger?: KeepAlive) {
     this.#limits = limits;
     this.#pinger = pinger;
   }

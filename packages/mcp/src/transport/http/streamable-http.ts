@@ -1,17 +1,14 @@
 // The Streamable HTTP endpoint: one path for every revision from 2025-03-26 on, each request judged by itself.
-import { classify } from "../../jsonrpc/peer.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
-import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
-import { AloneCarrier, type Answers, handshakeStatus } from "./alone-carrier.js";
-import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
-import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
-import { type HttpService, HttpSession, type SessionSettings } from "./http-session.js";
-import { event, EVENT_STREAM_HEADERS, type Pinger, type StreamKeeper } from "./event-stream.js";
+import { classify, ParseFault, parseJson } from "../../jsonrpc/parse.js";
 import {
+  AloneCarrier,
+  JSON_HEADERS,
+  type ReplyMode,
   accepted,
   cancelled,
-  JSON_HEADERS,
+  handshakeStatus,
   readsOnlyStreams,
   readsStreams,
   refuse,
@@ -20,6 +17,10 @@ import {
   turnAway,
   turnAwayForNow,
 } from "./replies.js";
+import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
+import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
+import { type HttpService, HttpSession, type SessionSettings } from "./http-session.js";
+import { event, EVENT_STREAM_HEADERS, type KeepAlive, type StreamKeeper } from "./event-stream.js";
 import { readEventId, type ResumableStream } from "./resumable-stream.js";
 import { newSessionId, SessionTable } from "./session-table.js";
 import { StandingCarrier } from "./standing-carrier.js";
@@ -30,9 +31,9 @@ interface StreamableHttpOptions {
   readonly service: HttpService;
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
-  readonly answers: Answers;
+  readonly answers: ReplyMode;
   readonly permits: Permits | undefined;
-  readonly pinger: Pinger | undefined;
+  readonly pinger: KeepAlive | undefined;
   /** Undefined: no sessions, every message is served alone. */
   readonly sessions: SessionSettings | undefined;
 }

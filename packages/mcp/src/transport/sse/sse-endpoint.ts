@@ -3,21 +3,21 @@ import type { IdentifiedCarrier, Identity, OutgoingKind } from "../../jsonrpc/tr
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
 import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
-import { EventStream, type Pinger, type StreamKeeper } from "../http/event-stream.js";
+import { EventStream, type KeepAlive, type StreamKeeper } from "../http/event-stream.js";
 import type { BodyFault, BodyReceiver, HttpExchange } from "../http/exchange.js";
 import type { FrontDoor, HttpRoute, Permits } from "../http/http-site.js";
 import type { SessionLimits } from "../http/http-limits.js";
 import type { HttpConversation, HttpService } from "../http/http-session.js";
 import { refuse, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "../http/replies.js";
 import { newSessionId } from "../http/session-table.js";
-import { IntakeGate } from "../intake-gate.js";
+import { IntakeGate } from "../../jsonrpc/connection.js";
 
 export interface SseOptions {
   readonly service: HttpService;
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
   readonly permits: Permits | undefined;
-  readonly pinger: Pinger | undefined;
+  readonly pinger: KeepAlive | undefined;
   readonly limits: SessionLimits;
   readonly path: string;
   readonly messages: string;
@@ -211,7 +211,7 @@ export class SseEndpoint implements BodyReceiver {
       void this.#end(id, 0);
     };
     exchange.onGone = { gone };
-    void stream.write(`event: endpoint\ndata: ${this.messages}?sessionId=${id}\n\n`);
+    void stream.write(`event: endpoint\ndata: ${relativeTo(this.path, this.messages)}?sessionId=${id}\n\n`);
   }
 
   #post(exchange: HttpExchange): void {
@@ -240,6 +240,17 @@ export class SseEndpoint implements BodyReceiver {
     await session.conversation.close(graceMs);
     session.carrier.stream.end();
   }
+}
+
+/** The path `to` as seen from `from`: a proxy that takes a prefix off does not know that it stands in this text too. */
+function relativeTo(from: string, to: string): string {
+  const folder = from.split("/").slice(0, -1);
+  const target = to.split("/");
+  let shared = 0;
+  while (shared < folder.length && shared < target.length - 1 && folder[shared] === target[shared]) shared++;
+  const up = "../".repeat(folder.length - shared);
+  // Without the dot a name with a colon would be read as a scheme.
+  return `${up === "" ? "./" : up}${target.slice(shared).join("/")}`;
 }
 
 /** Whether a message or batch wants an answer. */

@@ -14,7 +14,7 @@ import {
 } from "./run.js";
 
 /** A schema with an address of its own: a document, or a subschema with `$id`. */
-export interface Resource {
+export interface SchemaResource {
   readonly uri: string;
   readonly root: JsonSchema;
   readonly dialect: Dialect;
@@ -26,7 +26,7 @@ export interface Resource {
 /** A subschema: where it stands, and its check once it is built. */
 export interface Node {
   readonly schema: SchemaObject;
-  readonly resource: Resource;
+  readonly resource: SchemaResource;
   /** Where it stands, for error messages. */
   readonly pointer: string;
   /** How many subschemas it stands inside. */
@@ -46,12 +46,12 @@ export interface Reference {
 /** Base of schemas without an absolute `$id`: a scheme nobody can mistake for an address on the network. */
 export const NOWHERE = "schema:///schema";
 
-export class Catalogue {
+export class SchemaIndex {
   /** Every reference found so far; resolving one may add documents, and with them more. */
   readonly references: Reference[] = [];
   hasDefaults = false;
   readonly nodes: Map<SchemaObject, Node> = new Map();
-  readonly resources: Map<string, Resource> = new Map();
+  readonly resources: Map<string, SchemaResource> = new Map();
   readonly given: Readonly<Record<string, JsonSchema>>;
   #left = MAX_SUBSCHEMAS + 1;
 
@@ -60,7 +60,7 @@ export class Catalogue {
   }
 
   /** Adds the whole document found at `uri`, and returns its resource. */
-  add(document: unknown, uri: string, dialect: Dialect): Resource {
+  add(document: unknown, uri: string, dialect: Dialect): SchemaResource {
     checkSize(document);
     const pointer = uri === NOWHERE ? "#" : `${uri}#`;
     const found = this.#open(document as JsonSchema, uri, pointer, dialect);
@@ -77,7 +77,7 @@ export class Catalogue {
   }
 
   /** Indexes `schema` and all below it. Does nothing when that was done before. */
-  index(schema: unknown, outer: Resource, pointer: string, level: number): void {
+  index(schema: unknown, outer: SchemaResource, pointer: string, level: number): void {
     if (!isSchemaObject(schema)) {
       if (typeof schema === "boolean") return this.#count(pointer, level);
       throw new SchemaError(
@@ -128,7 +128,7 @@ export class Catalogue {
   }
 
   /** The resource that `schema` stands in: its own when it has an `$id`. */
-  #enter(schema: SchemaObject, outer: Resource, pointer: string): Resource {
+  #enter(schema: SchemaObject, outer: SchemaResource, pointer: string): SchemaResource {
     const id = schema["$id"];
     if (id === undefined) return outer;
     const place = below(pointer, "$id");
@@ -141,9 +141,9 @@ export class Catalogue {
     return this.#open(schema, absolute(address, outer.uri, place), pointer, outer.dialect);
   }
 
-  #open(root: JsonSchema, uri: string, pointer: string, inherited: Dialect): Resource {
+  #open(root: JsonSchema, uri: string, pointer: string, inherited: Dialect): SchemaResource {
     const dialect = isSchemaObject(root) ? this.#dialectOf(root, pointer, inherited) : inherited;
-    const resource: Resource = { uri, root, dialect, anchors: new Map(), dynamic: new Map() };
+    const resource: SchemaResource = { uri, root, dialect, anchors: new Map(), dynamic: new Map() };
     this.resources.set(uri, resource);
     return resource;
   }

@@ -1,4 +1,4 @@
-// What is to be written and has not been: joins the messages of a tick into one write and tells writers when to wait.
+// What both ends of standard streams share: the queue of what is to be written, stdout kept for messages, bytes read as text.
 import type { Writable } from "node:stream";
 import type { OutgoingKind } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
@@ -248,3 +248,19 @@ function withoutSeparators(text: string): string {
 }
 
 function ignore(): void {}
+
+// Bytes to text at the speed of memory where they are ASCII, as nearly every message is.
+
+// Asked for by name: importing it would make Node load files and blobs too.
+const { isAscii, isUtf8 } = process.getBuiltinModule("node:buffer");
+// Made once: whoever floods us with bad bytes must not make us write a stack trace for each line.
+const NOT_UTF8 = new TypeError("The bytes are not UTF-8");
+
+/** Keeps a byte order mark as a character. Throws a TypeError when the bytes are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  // ASCII becomes a one-byte string.
+  if (isAscii(bytes)) return buffer.toString("latin1");
+  if (!isUtf8(bytes)) throw NOT_UTF8;
+  return buffer.toString("utf8");
+}

@@ -1,0 +1,5 @@
+// The public surface of the gateway: servers mounted into one server, on every runtime.
+export { EVERYTHING_ASKABLE, type OpenUpstream, type Sharing } from "../gateway/connections.js";
+export { Gateway, type Mounted, type MountOptions, Mounts } from "../gateway/gateway.js";
+export type { Admit, BeforeCall, RelayedCall } from "../gateway/mount.js";
+export { type ListHints, type Offer, readOffer } from "../gateway/offer.js";

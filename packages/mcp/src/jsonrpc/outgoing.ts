@@ -1,0 +1,298 @@
+// The requests of ours that wait for an answer: one timer for all, progress that grants more time, no closures.
+import { LocalError, RpcError, StatusError } from "./errors.js";
+import type { JsonRpcLimits } from "./limits.js";
+import type { FailureMessage, JsonObject, RequestId, SuccessMessage } from "./message.js";
+import type { Carrier } from "./transport.js";
+
+/** Whose requests they are. */
+interface TableOwner {
+  /** Told of a request that nobody waits for any more. */
+  abandoned?(id: RequestId, waiting: Waiting, reason: string): void;
+}
+
+/** Takes the progress of one request. */
+export interface ProgressSink {
+  report(progress: JsonObject): void;
+  /** Hands on what is held back; nothing follows. */
+  finish(): void;
+}
+
+/** What to do about a request that was not answered in time: each ends the sentence that says so. */
+export interface TimeAdvice {
+  /** For the time without an answer and without progress. */
+  readonly quiet: string;
+  /** For the time that no progress prolongs. */
+  readonly most: string;
+}
+
+/** How one request waits. */
+export interface Waiting {
+  readonly method: string;
+  /** Milliseconds without an answer and without progress until TIMEOUT. Infinity: as long as the connection lives. */
+  readonly timeoutMs: number;
+  /** Milliseconds until TIMEOUT whatever progress was made. Default: `timeoutMs`, so that progress grants no more time. */
+  readonly maxTimeoutMs?: number;
+  readonly advice?: TimeAdvice | undefined;
+  /** Aborting it rejects with CANCELLED. */
+  readonly signal?: AbortSignal | undefined;
+  readonly progress?: ProgressSink | undefined;
+  /** Whether progress goes on behind this result: then its token is known until `endProgress`. */
+  outlives?: ((result: JsonObject) => boolean) | undefined;
+  /** What it was asked over, where that is not the transport. */
+  readonly carrier?: Carrier | undefined;
+}
+
+/** Tokens of what outlives its request and has not ended: the other side may begin more, then the oldest is forgotten. */
+const MOST_OUTLIVING = 1_024;
+/** Longer delays overflow the timer of every runtime and would fire at once. */
+export const LONGEST_TIMER_MS: number = 2 ** 31 - 1;
+/** Timers fire up to this much before the clock says so. */
+const TIMER_SLACK_MS = 1;
+/** A timer further away than this is left alone when nothing waits: arming it anew for each request costs more. */
+const KEPT_TIMER_MS = 100;
+
+export class OutgoingTable {
+  /** HTTP status of the response that is being read, where there is one. */
+  status: number | undefined;
+  readonly #limits: JsonRpcLimits;
+  readonly #owner: TableOwner;
+  readonly #waiting = new Map<RequestId, WaitingRequest>();
+  /** Progress of what goes on behind its answer, by token. */
+  readonly #outliving = new Map<RequestId, ProgressSink>();
+  #nextId = 1;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #firesAt = Number.POSITIVE_INFINITY;
+  #held = 0;
+  #closedBy: LocalError | undefined;
+  #isClosed = false;
+
+  constructor(limits: JsonRpcLimits, owner: TableOwner) {
+    this.#limits = limits;
+    this.#owner = owner;
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  has(id: RequestId): boolean {
+    return this.#waiting.has(id);
+  }
+
+  /** The id for the next request. */
+  newId(): number {
+    return this.#nextId++;
+  }
+
+  /** The promise of the answer. Rejects at once with CLOSED, CANCELLED or LIMIT: then nothing is to be sent. */
+  add(id: RequestId, waiting: Waiting): Promise<JsonObject> {
+    const { method, signal } = waiting;
+    if (this.#isClosed) return Promise.reject(this.#closedError(method));
+    if (signal?.aborted) return Promise.reject(cancelled(method, signal));
+    if (this.#waiting.size >= this.#limits.pendingRequests) {
+      const text = `${method} was not sent: ${this.#limits.pendingRequests} requests wait for an answer already. Await some of them first.`;
+      return Promise.reject(new LocalError("LIMIT", text));
+    }
+    const request = new WaitingRequest(id, waiting, this);
+    this.#waiting.set(id, request);
+    this.#arm(request.due);
+    return request.promise;
+  }
+
+  succeed(message: SuccessMessage): boolean {
+    const request = this.#take(message.id);
+    if (request === undefined) return false;
+    const { result } = message;
+    const { progress, outlives } = request.waiting;
+    if (progress !== undefined && outlives?.(result) === true) this.#outlive(request.id, progress);
+    else progress?.finish();
+    request.resolve(result);
+    return true;
+  }
+
+  fail(message: FailureMessage): boolean {
+    const { code, message: text, data } = message.error;
+    const request = this.#take(message.id);
+    request?.waiting.progress?.finish();
+    const { status } = this;
+    request?.reject(
+      status === undefined ? new RpcError(code, text, data) : new StatusError(code, text, { data, status }),
+    );
+    return request !== undefined;
+  }
+
+  /** Whether a request waited under this id. */
+  failLocally(id: RequestId | undefined, error: LocalError): boolean {
+    const request = this.#take(id);
+    request?.waiting.progress?.finish();
+    request?.reject(error);
+    return request !== undefined;
+  }
+
+  /** Progress for the request with this token. False: nobody waits for it. */
+  progress(token: unknown, progress: JsonObject): boolean {
+    const request = this.#waiting.get(token as RequestId);
+    request?.prolong();
+    const sink = request === undefined ? this.#outliving.get(token as RequestId) : request.waiting.progress;
+    sink?.report(progress);
+    return sink !== undefined;
+  }
+
+  /** What went on behind its answer is over: the last progress is handed on. */
+  endProgress(token: RequestId): void {
+    this.#outliving.get(token)?.finish();
+    this.#outliving.delete(token);
+  }
+
+  #outlive(token: RequestId, progress: ProgressSink): void {
+    this.#outliving.set(token, progress);
+    const [oldest] = this.#outliving.keys();
+    if (this.#outliving.size > MOST_OUTLIVING && oldest !== undefined) this.endProgress(oldest);
+  }
+
+  /** The server waits for us: until `release`, calls wait for as long as they may, whatever their time without progress. */
+  hold(): void {
+    this.#held++;
+  }
+
+  release(): void {
+    if (--this.#held > 0) return;
+    for (const request of this.#waiting.values()) {
+      request.prolong();
+      this.#arm(request.due);
+    }
+  }
+
+  close(error?: LocalError): void {
+    this.#isClosed = true;
+    this.#closedBy ??= error;
+    clearTimeout(this.#timer);
+    for (const token of [...this.#outliving.keys()]) this.endProgress(token);
+    for (const request of [...this.#waiting.values()]) {
+      this.#take(request.id);
+      request.waiting.progress?.finish();
+      request.reject(this.#closedError(request.waiting.method));
+    }
+  }
+
+  aborted(request: WaitingRequest): void {
+    const { method, signal } = request.waiting;
+    const reason: unknown = signal?.reason;
+    // The reason travels to the server: only what the caller wrote as a reason is told.
+    const told = typeof reason === "string" ? reason : "cancelled by the caller";
+    this.#abandon(request, cancelled(method, signal), told);
+  }
+
+  #closedError(method: string): LocalError {
+    const cause = this.#closedBy;
+    if (cause === undefined) return closedError(method);
+    return new LocalError(cause.code, `${method} was not answered: ${cause.message}`, { cause });
+  }
+
+  #take(id: RequestId | null | undefined): WaitingRequest | undefined {
+    if (id === null || id === undefined) return undefined;
+    const request = this.#waiting.get(id);
+    if (request === undefined) return undefined;
+    this.#waiting.delete(id);
+    request.waiting.signal?.removeEventListener("abort", request);
+    if (this.#waiting.size === 0) this.#disarm();
+    return request;
+  }
+
+  #abandon(request: WaitingRequest, error: LocalError, reason: string): void {
+    if (this.#take(request.id) === undefined) return;
+    request.waiting.progress?.finish();
+    this.#owner.abandoned?.(request.id, request.waiting, reason);
+    request.reject(error);
+  }
+
+  #arm(due: number): void {
+    if (due >= this.#firesAt) return;
+    clearTimeout(this.#timer);
+    this.#firesAt = due;
+    const delay = Math.min(Math.max(due - performance.now(), 0), LONGEST_TIMER_MS);
+    this.#timer = setTimeout(onTimer, delay, this);
+    // A pending request alone must not keep a process alive; where timers are numbers there is no process.
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  // An idle connection has no timer; a busy one keeps the one it has, which finds nothing to do.
+  #disarm(): void {
+    if (this.#firesAt === Number.POSITIVE_INFINITY || this.#firesAt - performance.now() > KEPT_TIMER_MS) return;
+    clearTimeout(this.#timer);
+    this.#firesAt = Number.POSITIVE_INFINITY;
+  }
+
+  sweep(): void {
+    this.#firesAt = Number.POSITIVE_INFINITY;
+    const now = performance.now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const request of [...this.#waiting.values()]) {
+      const due = this.#held > 0 ? request.hardDue : request.due;
+      if (due - now < TIMER_SLACK_MS) this.#abandon(request, request.timeout(), "timed out");
+      else next = Math.min(next, due);
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#arm(next);
+  }
+}
+
+function onTimer(table: OutgoingTable): void {
+  table.sweep();
+}
+
+class WaitingRequest {
+  readonly id: RequestId;
+  readonly waiting: Waiting;
+  readonly promise: Promise<JsonObject>;
+  readonly #table: OutgoingTable;
+  readonly #since: number;
+  resolve!: (result: JsonObject) => void;
+  reject!: (error: Error) => void;
+  due: number;
+  readonly #most: number;
+
+  constructor(id: RequestId, waiting: Waiting, table: OutgoingTable) {
+    this.id = id;
+    this.waiting = waiting;
+    this.#table = table;
+    this.#since = performance.now();
+    this.#most = waiting.maxTimeoutMs ?? waiting.timeoutMs;
+    this.due = this.#since + Math.min(waiting.timeoutMs, this.#most);
+    this.promise = new Promise((resolve, reject) => {
+      this.resolve = resolve;
+      this.reject = reject;
+    });
+    waiting.signal?.addEventListener("abort", this);
+  }
+
+  get hardDue(): number {
+    return this.#since + this.#most;
+  }
+
+  prolong(): void {
+    const { timeoutMs } = this.waiting;
+    this.due = Math.min(performance.now() + timeoutMs, this.hardDue);
+  }
+
+  /** The signal was aborted. */
+  handleEvent(): void {
+    this.#table.aborted(this);
+  }
+
+  timeout(): LocalError {
+    const { method, timeoutMs, maxTimeoutMs = Number.POSITIVE_INFINITY, advice } = this.waiting;
+    const most = Math.round(performance.now() - this.#since) >= maxTimeoutMs;
+    const told = most ? advice?.most : advice?.quiet;
+    const text = `${method} was not answered within ${most ? maxTimeoutMs : timeoutMs} ms${told ?? ""}`;
+    return new LocalError("TIMEOUT", text);
+  }
+}
+
+/** The error of a request whose connection ended. */
+export function closedError(method: string): LocalError {
+  return new LocalError("CLOSED", `${method} was not answered: the connection is closed`);
+}
+
+function cancelled(method: string, signal: AbortSignal | undefined): LocalError {
+  return new LocalError("CANCELLED", `${method} was cancelled`, { cause: signal?.reason });
+}

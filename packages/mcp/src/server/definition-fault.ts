@@ -1,0 +1,156 @@
+// What is wrong with a definition as its author wrote it, in the sentence that mends it: most write what another SDK wants.
+import { LocalError } from "../jsonrpc/errors.js";
+import { REVISIONS } from "../protocol/revisions/all.js";
+import { nearest } from "../schema/json-schema/show.js";
+import { isStandardSchema } from "../schema/standard-schema.js";
+import type { Restricted } from "./registry.js";
+
+/** Members of a tool in lists that a definition says in another way. */
+const SAID_OTHERWISE = ["name", "inputSchema", "outputSchema", "execution"];
+
+/** What a definition says of a tool as lists show it, in all revisions: nobody copies these by name. */
+export const SHOWN_TOOL_MEMBERS: readonly string[] = [
+  ...new Set(REVISIONS.flatMap(({ fields }) => fields.tool)),
+].filter((name) => !SAID_OTHERWISE.includes(name));
+
+/** The members of a definition, the function it needs, and what others call them. */
+interface Form {
+  readonly members: readonly string[];
+  readonly runs: string | undefined;
+  readonly renamed: Readonly<Record<string, string>>;
+}
+
+const DESCRIBED = ["title", "description", "icons", "_meta", "scopes", "visible"];
+/** What SDK v1 and v2, FastMCP, the AI SDK, tmcp and mcp-lite call what runs. */
+const RUNNERS = ["execute", "handler", "callback", "cb", "invoke", "call", "load", "func", "fn", "readCallback"];
+
+const renamedTo = (to: string, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(names.filter((name) => name !== to).map((name) => [name, to]));
+
+type Kind = "tool" | "prompt" | "prompt argument" | "resource" | "resource template" | "server" | "capabilities";
+
+const FORMS: Readonly<Record<Kind, Form>> = {
+  tool: {
+    members: [
+      ...SHOWN_TOOL_MEMBERS,
+      "scopes",
+      "visible",
+      "input",
+      "output",
+      "inputJsonSchema",
+      "outputJsonSchema",
+      "replay",
+      "task",
+      "run",
+    ],
+    runs: "run",
+    renamed: {
+      ...renamedTo("run", RUNNERS),
+      ...renamedTo("input", ["inputSchema", "parameters", "paramsSchema", "schema", "args", "arguments", "params"]),
+      ...renamedTo("output", ["outputSchema", "returns"]),
+      ...renamedTo("task", ["execution", "taskSupport"]),
+    },
+  },
+  prompt: {
+    members: [...DESCRIBED, "arguments", "run"],
+    runs: "run",
+    renamed: {
+      ...renamedTo("run", [...RUNNERS, "get"]),
+      ...renamedTo("arguments", ["argsSchema", "args", "schema", "input"]),
+    },
+  },
+  "prompt argument": {
+    members: ["title", "description", "required", "complete"],
+    runs: undefined,
+    renamed: renamedTo("complete", ["completer", "enum", "values"]),
+  },
+  resource: {
+    members: [...DESCRIBED, "name", "mimeType", "annotations", "ttlMs", "shared", "watch", "size", "read"],
+    runs: "read",
+    renamed: renamedTo("read", [...RUNNERS, "run"]),
+  },
+  "resource template": {
+    members: [...DESCRIBED, "name", "mimeType", "annotations", "ttlMs", "shared", "watch", "complete", "read"],
+    runs: "read",
+    renamed: { ...renamedTo("read", [...RUNNERS, "run"]), ...renamedTo("complete", ["arguments", "completions"]) },
+  },
+  server: {
+    members: [
+      ...["name", "version", "title", "description", "websiteUrl", "icons", "instructions", "capabilities", "limits"],
+      ...["seal", "listTtlMs", "visible", "report", "onSessionEnd", "tasks", "questions"],
+    ],
+    runs: undefined,
+    renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },
+  },
+  capabilities: {
+    members: ["expect", "logging", "experimental", "extensions"],
+    runs: undefined,
+    renamed: {},
+  },
+};
+
+/** What is wrong with the members of a definition, as the end of a sentence; undefined when nothing is. */
+export function definitionFault(kind: Kind, definition: unknown): string | undefined {
+  const { members, runs, renamed } = FORMS[kind];
+  if (typeof definition === "function") return `takes one object, with the function as its member "${runs}"`;
+  if (typeof definition !== "object" || definition === null) return `takes one object, not ${String(definition)}`;
+  const given = definition as Readonly<Record<string, unknown>>;
+  for (const name of ownMembers(given)) {
+    if (members.includes(name)) continue;
+    const meant = Object.hasOwn(renamed, name) ? renamed[name] : undefined;
+    if (meant !== undefined) return `"${name}" is called "${meant}" here`;
+    if (kind === "capabilities") {
+      return `"${name}" is not said here: what is registered says it, and "expect" what will be registered later`;
+    }
+    const near = nearest(name, members);
+    return `there is no member "${name}"${near === undefined ? `: there are ${members.join(", ")}` : `, did you mean "${near}"?`}`;
+  }
+  if (runs === undefined || typeof given[runs] === "function") return undefined;
+  return `needs "${runs}", the function that ${runs === "read" ? "gives what is read" : "does it"}`;
+}
+
+/** Members that say something. Those of an author's own class are the author's business. */
+function ownMembers(given: Readonly<Record<string, unknown>>): readonly string[] {
+  const prototype: unknown = Object.getPrototypeOf(given);
+  if (prototype !== Object.prototype && prototype !== null) return [];
+  return Object.keys(given).filter((name) => given[name] !== undefined);
+}
+
+/** Who may use what is defined. Throws BAD_SCOPES for a list that no token could have. */
+export function restrictions({ scopes, visible }: Restricted): Restricted {
+  if (
+    scopes !== undefined &&
+    !(Array.isArray(scopes) && scopes.every((each) => typeof each === "string" && SCOPE.test(each)))
+  ) {
+    throw new LocalError(
+      "BAD_SCOPES",
+      `"scopes" is a list of scopes, printable ASCII without spaces and quotes, not ${JSON.stringify(scopes)}`,
+    );
+  }
+  if (visible !== undefined && typeof visible !== "function") {
+    throw new LocalError(
+      "BAD_VISIBLE",
+      '"visible" is a function of the call, as in ({ identity }) => identity?.scopes.includes("write")',
+    );
+  }
+  return { scopes: scopes?.length === 0 ? undefined : scopes, visible };
+}
+
+/** One scope as RFC 6749, section 3.3 spells it. */
+const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** What is wrong with what was given as a schema, as the end of a sentence; undefined when nothing is that shows at once. */
+export function schemaFault(schema: unknown): string | undefined {
+  if (typeof schema === "function" || typeof schema !== "object" || schema === null || isStandardSchema(schema))
+    return undefined;
+  if (isZod3(schema)) return "is of zod 3, which cannot say what it is as JSON Schema: use zod 4";
+  const members = Object.entries(schema);
+  const schemas = members.filter(([, member]) => isStandardSchema(member) || isZod3(member)).map(([name]) => name);
+  if (schemas.length === 0 || ("type" in schema && typeof schema.type === "string")) return undefined;
+  return `is a list of schemas by name (${schemas.slice(0, 3).join(", ")}): make it one schema, as in z.object({ ... })`;
+}
+
+function isZod3(value: unknown): boolean {
+  const def = (value as { readonly _def?: { readonly typeName?: unknown } } | null)?._def;
+  return typeof def?.typeName === "string" && def.typeName.startsWith("Zod");
+}
