@@ -8,6 +8,7 @@ import { oauth } from "../../src/auth/client/oauth.js";
 import { headlessRedirect } from "../../src/auth/client/authorization-code.js";
 import { guardedFetch, isPublicAddress } from "../../src/node/guarded-fetch.js";
 import { call } from "./support/call.js";
+import { rawServer } from "../http-client/raw-server.js";
 import { mockAuthorization } from "./support/mock-authorization.js";
 
 const CORPUS = new URL("../../../../../shared/corpora/ip-verdicts.json", import.meta.url);
@@ -139,6 +140,12 @@ describe("as a fetch", () => {
     expect((await fetch(`http://127.0.0.1:${port}/empty`, {})).status).toBe(204);
     expect(reached[0]).toBe(`POST 127.0.0.1:${port} /path?q=1`);
     expect(reached).toHaveLength(3);
+  });
+
+  it("ends when it is answered by a change of protocol", async () => {
+    const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n";
+    const { url } = await rawServer((socket) => socket.write(head));
+    await expect(fetch(url, {})).rejects.toThrow("without an answer");
   });
 
   it("ends when it is told to", async () => {

@@ -175,7 +175,7 @@ describe("the listener", () => {
     const opened = await listener();
     await expect(opened.answer("x", 1)).rejects.toMatchObject({ code: "TIMEOUT" });
     await opened.close();
-    await expect(get(`${opened.uri}?state=x`)).rejects.toThrow();
+    await expect(get(`${opened.uri}?state=x`)).rejects.toMatchObject({ code: "ECONNREFUSED" });
   });
 
   it("closes although somebody keeps a connection", async () => {

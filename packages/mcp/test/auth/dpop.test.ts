@@ -289,6 +289,24 @@ describe("nonces", () => {
     }
   });
 
+  it("turn by the minute they began in, not by when somebody asks", async () => {
+    authenticator = make({ nonce: true });
+    const at = async (seconds: number): Promise<string | undefined> => {
+      const payload = { nonce: "none", iat: NOW_SECONDS + seconds };
+      const answer = await presentWithProof(authenticator, { token, proof: await prove(client, token, { payload }) });
+      return answer.headers?.["dpop-nonce"];
+    };
+    const first = await at(0);
+    clock.advance(90);
+    const second = await at(90);
+    clock.advance(35);
+    const third = await at(125);
+    expect(new Set([first, second, third]).size).toBe(3);
+    // The one before is good for a minute more.
+    const payload = { nonce: second, iat: NOW_SECONDS + 125 };
+    expect(await send({ payload })).toBe("ok");
+  });
+
   it("use up no proof", async () => {
     authenticator = make({ nonce: { current: () => "n", accepts: (nonce) => nonce === "n" } });
     expect(await send({ payload: { jti: "one" } })).toBe("401 use_dpop_nonce");

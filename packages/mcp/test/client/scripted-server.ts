@@ -1,6 +1,6 @@
 // A server that answers by a script, seen from the client's end of a link: every message, every link that was opened.
 import type { Dialer } from "../../src/client/options.js";
-import type { ArrivalInfo, Link, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
+import type { Arrival, Transport, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import type { JsonObject, RequestId } from "../../src/jsonrpc/message.js";
 
@@ -13,7 +13,7 @@ export interface Talk {
   answer(result: JsonObject): void;
   fail(error: { code: number; message?: string; data?: unknown }, status?: number): void;
   lost(code: string, status?: number): void;
-  say(message: unknown, info?: ArrivalInfo): void;
+  say(message: unknown, info?: Arrival): void;
   end(code?: string): void;
 }
 
@@ -52,7 +52,7 @@ export class ScriptedServer {
     return { link: () => this.link(kind), ...extra };
   }
 
-  link(kind: string): Link {
+  link(kind: string): Transport {
     const link = new ScriptedLink(kind, this.links.length + 1, (message, talk) => {
       this.outgoing.push(message);
       const parsed = JSON.parse(message.text) as Sent;
@@ -71,14 +71,14 @@ export class ScriptedServer {
 
 type OnSend = (message: Outgoing, talk: (message: Sent) => Talk) => void;
 
-export class ScriptedLink implements Link {
+export class ScriptedLink implements Transport {
   readonly kind: string;
   readonly forgotten: RequestId[] = [];
   isClosed = false;
   established_: unknown;
   readonly #number: number;
   readonly #onSend: OnSend;
-  #sink: LinkSink | undefined;
+  #sink: MessageSink | undefined;
 
   constructor(kind: string, number: number, onSend: OnSend) {
     this.kind = kind;
@@ -90,7 +90,7 @@ export class ScriptedLink implements Link {
     return `the scripted ${this.kind} server`;
   }
 
-  open(sink: LinkSink): Promise<void> {
+  start(sink: MessageSink): Promise<void> {
     this.#sink = sink;
     return Promise.resolve();
   }
@@ -115,7 +115,7 @@ export class ScriptedLink implements Link {
     return Promise.resolve();
   }
 
-  say(message: unknown, info?: ArrivalInfo): void {
+  say(message: unknown, info?: Arrival): void {
     void this.#sink?.receive(typeof message === "string" ? message : JSON.stringify(message), info);
   }
 

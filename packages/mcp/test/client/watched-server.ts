@@ -2,32 +2,32 @@
 import { expect, onTestFinished } from "vitest";
 import { Client } from "../../src/client/client.js";
 import type { ClientOptions } from "../../src/client/options.js";
-import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
+import type { Transport, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import type { Server } from "../../src/server/server.js";
 import { serve } from "../../src/serve/serve.js";
-import { MemoryLink, memoryTransports } from "../../src/transport/memory.js";
+import { memoryTransports } from "../../src/transport/memory.js";
 import { specValidator } from "../support/spec-schema.js";
 import { Volatile } from "../transcripts/volatile.js";
 
 type Message = Record<string, unknown>;
 
 /** Watches one link: `→` is what the client wrote, `←` what the server wrote. */
-class WatchedLink implements Link {
+class WatchedLink implements Transport {
   readonly kind = "memory";
-  readonly #link: Link;
+  readonly #link: Transport;
   readonly #note: (arrow: "→" | "←", text: string) => void;
 
-  constructor(link: Link, note: (arrow: "→" | "←", text: string) => void) {
+  constructor(link: Transport, note: (arrow: "→" | "←", text: string) => void) {
     this.#link = link;
     this.#note = note;
   }
 
   describe(): string {
-    return this.#link.describe();
+    return this.#link.describe?.() ?? "";
   }
 
-  open(sink: LinkSink): Promise<void> {
-    return this.#link.open({
+  start(sink: MessageSink): void | Promise<void> {
+    return this.#link.start({
       ...sink,
       receive: (text, info) => {
         this.#note("←", text);
@@ -42,7 +42,7 @@ class WatchedLink implements Link {
   }
 
   forget(id: string | number): boolean {
-    return this.#link.forget(id);
+    return this.#link.forget?.(id) === true;
   }
 
   close(): Promise<void> {
@@ -91,10 +91,10 @@ export async function watch(server: Server, revision: string, options: ClientOpt
     judge.note(arrow, text);
     lines.push(`${arrow} ${volatile.hide(text)}`);
   };
-  const link = (): Link => {
+  const link = (): Transport => {
     const [ours, theirs] = memoryTransports();
     serve(server, theirs);
-    return new WatchedLink(new MemoryLink(ours), note);
+    return new WatchedLink(ours, note);
   };
   const client = await Client.connect({ link }, { revision, clientInfo: { name: "c", version: "1" }, ...options });
   onTestFinished(async () => {

@@ -19,9 +19,10 @@ function memory(revision: Revision): Promise<LinePeer> {
   const [ours, theirs] = memoryTransports();
   const serving = serve(contractServer(), theirs);
   const peer = new LinePeer(revision, (received) => {
-    ours.start({ receive: received, unreadable: () => undefined, closed: () => undefined });
+    const nothing = (): undefined => undefined;
+    void ours.start({ receive: received, unreadable: nothing, lost: nothing, noise: nothing, closed: nothing });
     return {
-      write: (text) => void ours.send(text),
+      write: (text) => void ours.send({ text, kind: "request" }),
       end: undefined,
       close: () => void ours.close(),
       closed: serving.closed,

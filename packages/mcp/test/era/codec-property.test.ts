@@ -1,7 +1,7 @@
 // Whatever a handler answers, what the codecs write is valid in its revision and holds nothing of another.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../src/era/codecs.js";
+import { codecFor } from "../../src/era/select.js";
 import type { MethodRecord } from "../../src/protocol/method.js";
 import { REVISIONS } from "../../src/protocol/revisions/all.js";
 import { createdTasks, implementation, RESULTS } from "../support/random-protocol.js";

@@ -1,6 +1,6 @@
 // What each revision gets for things it cannot have: errors, notifications, questions, content.
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../src/era/codecs.js";
+import { codecFor } from "../../src/era/select.js";
 import type { Codec } from "../../src/era/codec.js";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import { McpErrorCode } from "../../src/protocol/error-codes.js";

@@ -1,6 +1,6 @@
 // Questions to the client: what each revision can be asked, and how.
 import { describe, expect, it } from "vitest";
-import { codecFor } from "../../src/era/codecs.js";
+import { codecFor } from "../../src/era/select.js";
 import type { RequestedSchema } from "../../src/protocol/features/elicitation.js";
 import { REVISIONS, revision } from "../../src/protocol/revisions/all.js";
 import type { Revision } from "../../src/protocol/revisions/revision.js";

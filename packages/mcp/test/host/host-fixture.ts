@@ -2,8 +2,8 @@
 import { onTestFinished } from "vitest";
 import type { Dialer } from "../../src/client/options.js";
 import type { HostEvent } from "../../src/host/host-event.js";
-import type { Link, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
-import { memoryLink } from "../../src/serve/connect.js";
+import type { Transport, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
+import { memoryTransport } from "../../src/serve/connect.js";
 import { Host, type WebHostOptions } from "../../src/serve/host.js";
 import { Server } from "../../src/server/server.js";
 
@@ -47,16 +47,16 @@ export function shop(name: string): Server {
 
 /** A link that notes what the server is told. */
 export function tapped(server: Server, told: string[]): Dialer {
-  const wrap = (link: Link): Link => ({
+  const wrap = (link: Transport): Transport => ({
     kind: link.kind,
-    describe: () => link.describe(),
-    open: (sink: LinkSink) => link.open(sink),
+    describe: () => link.describe?.() ?? "",
+    start: (sink: MessageSink) => link.start(sink),
     send(message: Outgoing) {
       told.push(message.text);
       return link.send(message);
     },
-    forget: (id) => link.forget(id),
+    forget: (id) => link.forget?.(id) === true,
     close: () => link.close(),
   });
-  return { link: () => wrap(memoryLink(server)) };
+  return { link: () => wrap(memoryTransport(server)) };
 }

@@ -2,9 +2,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { Breaker } from "../../src/host/managed-server.js";
 import type { HostEvent } from "../../src/host/host-event.js";
-import type { Link, LinkSink } from "../../src/jsonrpc/transport.js";
+import type { Transport, MessageSink } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
-import { memoryLink } from "../../src/serve/connect.js";
+import { memoryTransport } from "../../src/serve/connect.js";
 import { hostWith, shop } from "./host-fixture.js";
 
 beforeEach(() => {
@@ -15,11 +15,11 @@ afterEach(() => {
 });
 
 /** A link whose process is gone at once. */
-function gone(): Link {
+function gone(): Transport {
   return {
     kind: "stdio",
     describe: () => "node gone.js",
-    open: () => Promise.reject(new LocalError("EXITED", "The server node gone.js exited with status 1.")),
+    start: () => Promise.reject(new LocalError("EXITED", "The server node gone.js exited with status 1.")),
     send: () => undefined,
     forget: () => false,
     close: () => Promise.resolve(),
@@ -27,16 +27,16 @@ function gone(): Link {
 }
 
 /** A link to a shop that can be cut. */
-function cuttable(): { link: () => Link; cut: () => void } {
-  let sink: LinkSink | undefined;
-  const link = (): Link => {
-    const inner = memoryLink(shop("north"));
+function cuttable(): { link: () => Transport; cut: () => void } {
+  let sink: MessageSink | undefined;
+  const link = (): Transport => {
+    const inner = memoryTransport(shop("north"));
     return {
       kind: "stdio",
       describe: () => "node north.js",
-      open: (given) => inner.open((sink = given)),
+      start: (given) => inner.start((sink = given)),
       send: (message) => inner.send(message),
-      forget: (id) => inner.forget(id),
+      forget: (id) => inner.forget?.(id) === true,
       close: () => inner.close(),
     };
   };
@@ -117,7 +117,7 @@ it("a server that crashes is up again soon, and its tools with it", async () => 
 
 it("a server that never answers is given up after its time, and the others do not wait for it", async () => {
   const closed = vi.fn(() => Promise.resolve());
-  const silent = (): Link => ({ ...gone(), open: () => new Promise(() => undefined), close: closed });
+  const silent = (): Transport => ({ ...gone(), start: () => new Promise(() => undefined), close: closed });
   const { host } = hostWith({ startTimeoutMs: 10_000, startsAtOnce: 2 });
   const adding = host.add("silent", { link: silent });
   expect((await host.add("good", shop("good"))).state).toBe("ready");
@@ -133,19 +133,19 @@ it("a server that never answers is given up after its time, and the others do no
 it("no more start at once than allowed", async () => {
   let starting = 0;
   let most = 0;
-  const slow = (name: string) => (): Link => {
-    const inner = memoryLink(shop(name));
+  const slow = (name: string) => (): Transport => {
+    const inner = memoryTransport(shop(name));
     return {
       kind: "stdio",
       describe: () => name,
-      open: async (sink) => {
+      start: async (sink) => {
         most = Math.max(most, ++starting);
         await new Promise((resolve) => setTimeout(resolve, 100));
         starting--;
-        return inner.open(sink);
+        return inner.start(sink);
       },
       send: (message) => inner.send(message),
-      forget: (id) => inner.forget(id),
+      forget: (id) => inner.forget?.(id) === true,
       close: () => inner.close(),
     };
   };
@@ -158,7 +158,7 @@ it("no more start at once than allowed", async () => {
 });
 
 it("one that waits for its turn to start need not wait to be stopped", async () => {
-  const silent = (): Link => ({ ...gone(), open: () => new Promise(() => undefined) });
+  const silent = (): Transport => ({ ...gone(), start: () => new Promise(() => undefined) });
   const { host } = hostWith({ startsAtOnce: 1 });
   void host.add("silent", { link: silent });
   void host.add("queued", { link: silent });

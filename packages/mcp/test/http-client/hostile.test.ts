@@ -36,6 +36,13 @@ describe.each(kinds)("with %s", (kind, requester) => {
     expect(error?.message).toContain(url);
   });
 
+  it("ends a call that is answered by a change of protocol", async () => {
+    const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n";
+    const { url } = await rawServer((socket) => socket.write(head));
+    const { error } = await (await to(url)).ask("ping");
+    expect(error?.code).toMatch(isFetch ? /^(?:UNREACHABLE|OUTCOME_UNKNOWN)$/ : /^INVALID_RESPONSE$/);
+  });
+
   it.each([
     ["application/json; charset=utf-8", (one: Seen) => answer(one)],
     ["Application/JSON", (one: Seen) => answer(one)],
@@ -222,11 +229,11 @@ describe.each(kinds)("with %s", (kind, requester) => {
     const { ask, link, sink } = await to(url);
     void ask("before");
     await arrived[0]?.opened;
-    link.forget(1);
+    link.forget?.(1);
     await closed[0]?.opened;
     void ask("within");
     await arrived[1]?.opened;
-    link.forget(2);
+    link.forget?.(2);
     await closed[1]?.opened;
     expect(seen).toHaveLength(2);
     expect(sink.losses).toEqual([]);

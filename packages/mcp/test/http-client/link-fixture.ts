@@ -2,22 +2,25 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
-import type { ArrivalInfo, Link, LinkSink } from "../../src/jsonrpc/transport.js";
+import type { Arrival as FromTransport, MessageSink, Transport } from "../../src/jsonrpc/transport.js";
 import type { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import { nodeRequester, type NodeRequesterOptions } from "../../src/node/http-requester.js";
-import { type HttpLinkOptions, streamableHttpLink } from "../../src/transport/http-client/streamable-http-link.js";
+import {
+  type HttpTransportOptions,
+  streamableHttpTransport,
+} from "../../src/transport/http-client/streamable-http-link.js";
 
 export type Json = Record<string, unknown>;
 
 export interface Arrival {
   readonly text: string;
   readonly message: Json;
-  readonly info: ArrivalInfo | undefined;
+  readonly info: FromTransport | undefined;
 }
 
 /** Notes all it is told; `until` waits for something to be noted. */
-export class NotingSink implements LinkSink {
+export class NotingSink implements MessageSink {
   readonly arrivals: Arrival[] = [];
   readonly losses: { readonly id: RequestId; readonly error: LocalError & { status?: number } }[] = [];
   readonly unread: RpcError[] = [];
@@ -26,7 +29,7 @@ export class NotingSink implements LinkSink {
   hold: () => void | Promise<void> = () => undefined;
   readonly #waiting = new Set<() => void>();
 
-  receive(text: string, info?: ArrivalInfo): void | Promise<void> {
+  receive(text: string, info?: FromTransport): void | Promise<void> {
     let message: Json = {};
     try {
       message = JSON.parse(text) as Json;
@@ -88,7 +91,7 @@ export class NotingSink implements LinkSink {
 }
 
 export interface TestLink {
-  readonly link: Link;
+  readonly link: Transport;
   readonly sink: NotingSink;
   /** Sends a request and waits for what comes of it. */
   ask(method: string, params?: Json, headers?: Record<string, string>): ReturnType<NotingSink["outcome"]>;
@@ -98,18 +101,18 @@ export interface TestLink {
 
 export async function linkTo(
   url: string,
-  options: Partial<HttpLinkOptions> & { readonly node?: NodeRequesterOptions } = {},
+  options: Partial<HttpTransportOptions> & { readonly node?: NodeRequesterOptions } = {},
 ): Promise<TestLink> {
   const requester = options.requester ?? nodeRequester(options.node);
   const { node: _, ...rest } = options;
-  return driven(streamableHttpLink({ url, requester, ownsRequester: true, ...rest }));
+  return driven(streamableHttpTransport({ url, requester, ownsRequester: true, ...rest }));
 }
 
 /** Opens a link and closes it after the test. */
-export async function driven(link: Link): Promise<TestLink> {
+export async function driven(link: Transport): Promise<TestLink> {
   const sink = new NotingSink();
   onTestFinished(() => link.close());
-  await link.open(sink);
+  await link.start(sink);
   let last = 0;
   const ask: TestLink["ask"] = (method, params = {}, headers) => {
     const id = ++last;
@@ -131,7 +134,7 @@ export async function driven(link: Link): Promise<TestLink> {
   return { link, sink, ask, handshake };
 }
 
-export function notification(method: string, params: Json = {}): Parameters<Link["send"]>[0] {
+export function notification(method: string, params: Json = {}): Parameters<Transport["send"]>[0] {
   return { text: JSON.stringify({ jsonrpc: "2.0", method, params }), kind: "notification", method };
 }
 

@@ -35,7 +35,7 @@ describe("where it reaches", () => {
     const { ask, handshake, link } = await linkTo(scheme === "unix" ? `unix://${socketPath}#/mcp` : serving.url);
     await handshake();
     expect(JSON.stringify((await ask("tools/call", { name: "who" })).message)).toContain("nobody");
-    expect(link.describe()).toContain(scheme === "unix" ? `${socketPath}#/mcp` : "/mcp");
+    expect(link.describe?.()).toContain(scheme === "unix" ? `${socketPath}#/mcp` : "/mcp");
     await serving.close();
     expect((await ask("tools/list")).error).toMatchObject({ code: "UNREACHABLE" });
   });

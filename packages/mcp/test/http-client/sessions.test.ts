@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { AuthorizedResponse, HttpAuthorizer } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { nodeRequester } from "../../src/node/http-requester.js";
-import { streamableHttpLink } from "../../src/transport/http-client/streamable-http-link.js";
+import { streamableHttpTransport } from "../../src/transport/http-client/streamable-http-link.js";
 import { gate, start } from "../http/http-fixture.js";
 import { byHand, linkTo, notification, replyJson, type Seen } from "./link-fixture.js";
 
@@ -159,7 +159,7 @@ describe("a link", () => {
     const made =
       (url: string, headers = {}) =>
       (): unknown =>
-        streamableHttpLink({ url, requester, headers });
+        streamableHttpTransport({ url, requester, headers });
     expect(made("not a url")).toThrow("is not a URL");
     expect(made("ftp://host/")).toThrow("not a URL for HTTP");
     expect(made("http://user:secret@host/")).toThrow(/^(?!.*secret).*user or password/);

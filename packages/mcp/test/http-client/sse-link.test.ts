@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { nodeRequester } from "../../src/node/http-requester.js";
 import { fetchRequester } from "../../src/transport/http-client/fetch-requester.js";
-import { sseLink } from "../../src/transport/http-client/sse-link.js";
+import { sseTransport } from "../../src/transport/http-client/sse-link.js";
 import { start } from "../http/http-fixture.js";
 import { answer, byHand, driven, NotingSink, notification, type Seen } from "./link-fixture.js";
 
@@ -10,8 +10,8 @@ const EVENTS = { "content-type": "text/event-stream" };
 const requester = nodeRequester;
 
 function failure(url: string, limits = {}): Promise<unknown> {
-  const link = sseLink({ url, requester: requester(), ownsRequester: true, limits });
-  return link.open(new NotingSink()).then(
+  const link = sseTransport({ url, requester: requester(), ownsRequester: true, limits });
+  return Promise.resolve(link.start(new NotingSink())).then(
     () => undefined,
     (error: unknown) => error,
   );
@@ -24,7 +24,7 @@ describe.each([
   it("talks to our own server and ends with it", async () => {
     const serving = await start(undefined, { sse: true });
     const url = serving.url.replace(/\/mcp$/, "/sse");
-    const { ask, link, sink } = await driven(sseLink({ url, requester: make(), ownsRequester: true }));
+    const { ask, link, sink } = await driven(sseTransport({ url, requester: make(), ownsRequester: true }));
     const clientInfo = { name: "t", version: "1" };
     const opened = await ask("initialize", { protocolVersion: "2024-11-05", capabilities: {}, clientInfo });
     expect(opened.message).toMatchObject({ result: { protocolVersion: "2024-11-05" } });
@@ -66,7 +66,7 @@ describe("the endpoint", () => {
       if (method === "GET") response.writeHead(200, EVENTS).write(`event: endpoint\r\ndata: ${endpoint}\r\n\r\n`);
       else response.writeHead(202).end("Accepted");
     });
-    const { link } = await driven(sseLink({ url, requester: requester(), ownsRequester: true }));
+    const { link } = await driven(sseTransport({ url, requester: requester(), ownsRequester: true }));
     await link.send(notification("n"));
     expect(seen[1]).toMatchObject({ method: "POST", path });
   });
@@ -106,7 +106,7 @@ describe("messages", () => {
       const error = JSON.stringify({ jsonrpc: "2.0", id: message["id"], error: { code: -32600, message: "no" } });
       response.writeHead(400).end(message["method"] === "own" ? error : "no session");
     });
-    const { ask, sink } = await driven(sseLink({ url, requester: requester(), ownsRequester: true }));
+    const { ask, sink } = await driven(sseTransport({ url, requester: requester(), ownsRequester: true }));
     expect((await ask("other")).error).toMatchObject({ code: "HTTP_STATUS", status: 400 });
     expect((await ask("own")).message).toMatchObject({ error: { code: -32600 } });
     expect(sink.losses).toHaveLength(1);
@@ -117,7 +117,7 @@ describe("messages", () => {
       if (seen.message["method"] === "body") seen.response.writeHead(200).end(answer(seen));
       else stream.write(`data: ${answer(seen)}\n\n`, () => seen.response.writeHead(202).end());
     });
-    const { ask, sink } = await driven(sseLink({ url, requester: requester(), ownsRequester: true }));
+    const { ask, sink } = await driven(sseTransport({ url, requester: requester(), ownsRequester: true }));
     expect((await ask("body")).message).toBeDefined();
     expect((await ask("stream")).message).toBeDefined();
     expect(sink.losses).toEqual([]);
@@ -132,10 +132,10 @@ describe("messages", () => {
       response.on("close", () => closed());
       came();
     });
-    const { ask, link, sink } = await driven(sseLink({ url, requester: requester(), ownsRequester: true }));
+    const { ask, link, sink } = await driven(sseTransport({ url, requester: requester(), ownsRequester: true }));
     void ask("slow");
     await arrived;
-    expect(link.forget(1)).toBe(false);
+    expect(link.forget?.(1)).toBe(false);
     await gone;
     expect(sink.losses).toEqual([]);
   });

@@ -3,7 +3,7 @@ import { type IncomingMessage, request as httpRequest } from "node:http";
 import { connect } from "node:net";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { serveHttp, type HttpServing, type ServeHttpOptions } from "../../src/serve/http.js";
-import { Server } from "../../src/server/server.js";
+import { Server, type ServerOptions } from "../../src/server/server.js";
 
 export const STATELESS = "2026-07-28";
 
@@ -25,7 +25,7 @@ export function gate<T = void>(): { readonly opened: Promise<T>; open(value: T):
 }
 
 /** A server with the tools the tests call. */
-export function testServer(options: { readonly report?: (level: string, message: string) => void } = {}): Server {
+export function testServer(options: Pick<ServerOptions, "report"> = {}): Server {
   const server = new Server({ name: "http-test", version: "1.0.0", ...options });
   const text = { type: "object", properties: { text: { type: "string" } }, required: ["text"] } as const;
   server.tool("echo", { input: text, run: ({ text: said }) => said });

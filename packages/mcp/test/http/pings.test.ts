@@ -1,18 +1,21 @@
 // Pings over HTTP: clients that answer stay, half-open ones are noticed, reported and given up.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Pinger, type PingTarget } from "../../src/transport/http/event-stream.js";
+import { KeepAlive, type KeepAliveTarget } from "../../src/transport/http/event-stream.js";
 import { OpenStream, post, send, session, start, testServer } from "./http-fixture.js";
 
 const LIMITS = { everyMs: 1_000, timeoutMs: 500, misses: 2 };
 
 beforeEach(() => {
-  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] });
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout", "performance"] });
 });
 afterEach(() => {
   vi.useRealTimers();
 });
 
-function target(answers: readonly boolean[], reachable = () => true): PingTarget & { asked: number; ended: number } {
+function target(
+  answers: readonly boolean[],
+  reachable = () => true,
+): KeepAliveTarget & { asked: number; ended: number } {
   const made = {
     asked: 0,
     ended: 0,
@@ -26,7 +29,7 @@ function target(answers: readonly boolean[], reachable = () => true): PingTarget
 describe("the pinger", () => {
   it("ends a session after as many misses in a row as are allowed, and says so", async () => {
     const told: string[] = [];
-    const pinger = new Pinger(LIMITS, (message) => told.push(message));
+    const pinger = new KeepAlive(LIMITS, (message) => told.push(message));
     const [gone, slow] = [target([]), target([false, true, false, true])];
     pinger.add(gone, gone);
     pinger.add(slow, slow);
@@ -41,7 +44,7 @@ describe("the pinger", () => {
   });
 
   it("asks nobody whom no stream reaches, and counts no miss when the stream broke meanwhile", async () => {
-    const pinger = new Pinger(LIMITS, () => undefined);
+    const pinger = new KeepAlive(LIMITS, () => undefined);
     let open = true;
     const away = target([], () => false);
     const leaving = target([], () => open);

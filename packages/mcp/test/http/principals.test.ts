@@ -17,6 +17,7 @@ import {
   testServer,
 } from "./http-fixture.js";
 import { repeated } from "../support/soak.js";
+import { anonymous } from "@secure-local/mcp/http";
 
 const USERS = ["ada", "bob"] as const;
 
@@ -44,6 +45,25 @@ describe("authenticate", () => {
     const { url } = await start(testServer(), { authenticate: byToken });
     const refused = await post(url, "{ not read");
     expect([refused.status, refused.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+  });
+
+  it("that finds nobody refuses with 401; who may come without a name is let in by `anonymous`", async () => {
+    for (const nobody of [undefined, null, "", false as never]) {
+      const { url } = await start(testServer(), { authenticate: () => nobody });
+      const refused = await post(url, "{ not read");
+      expect([refused.status, refused.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+    }
+    const { url } = await start(testServer(), { authenticate: () => anonymous });
+    const message = modern("tools/call", { name: "who" });
+    expect((await post(url, message, modernHeaders(message))).status).toBe(200);
+  });
+
+  it("that returns an object of neither kind refuses with 500, and the log says what to return", async () => {
+    const told: string[] = [];
+    const server = testServer({ report: (_level, _message, details) => told.push(String(details?.["error"])) });
+    const { url } = await start(server, { authenticate: () => ({ id: 7, name: "ada" }) as never });
+    expect((await post(url, modern("tools/list"))).status).toBe(500);
+    expect(told[0]).toContain("return the name of the user");
   });
 
   it("that throws refuses with 500 and tells only the log", async () => {

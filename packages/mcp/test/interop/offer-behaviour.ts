@@ -5,9 +5,9 @@ import type { OfficialClient } from "./official-client.js";
 export function offerBehaviour(client: () => OfficialClient, has: (since: string) => boolean): void {
   it("lists and reads resources", async () => {
     const { resources } = await client().listResources();
-    expect(resources.map(({ name }) => name)).toEqual(["blob", "missing", "text"]);
-    expect(resources[2]).toMatchObject({ mimeType: "text/plain", size: 21, annotations: { priority: 0.7 } });
-    expect(resources[2]?.annotations?.lastModified).toBe(has("2025-06-18") ? "2025-05-03T14:30:00Z" : undefined);
+    expect(resources.map(({ name }) => name)).toEqual(["text", "blob", "missing"]);
+    expect(resources[0]).toMatchObject({ mimeType: "text/plain", size: 21, annotations: { priority: 0.7 } });
+    expect(resources[0]?.annotations?.lastModified).toBe(has("2025-06-18") ? "2025-05-03T14:30:00Z" : undefined);
     const text = { uri: "everything://text", mimeType: "text/plain", text: "Hello from a resource" };
     expect((await client().readResource("everything://text")).contents).toEqual([text]);
     const blob = { uri: "everything://blob", mimeType: "application/octet-stream", blob: "AAEC/w==" };
@@ -38,9 +38,9 @@ export function offerBehaviour(client: () => OfficialClient, has: (since: string
 
   it("lists and gets prompts", async () => {
     const { prompts } = await client().listPrompts();
-    expect(prompts.map(({ name }) => name)).toEqual(["code_review", "greeting", "illustrated"]);
-    expect(prompts[0]?.arguments).toMatchObject([{ name: "code", required: true }, { name: "language" }]);
-    expect(prompts[0]?.title).toBe(has("2025-06-18") ? "Code review" : undefined);
+    expect(prompts.map(({ name }) => name)).toEqual(["greeting", "code_review", "illustrated"]);
+    expect(prompts[1]?.arguments).toMatchObject([{ name: "code", required: true }, { name: "language" }]);
+    expect(prompts[1]?.title).toBe(has("2025-06-18") ? "Code review" : undefined);
     const review = await client().getPrompt("code_review", { code: "1 + 1", language: "python" });
     expect(review.messages).toEqual([
       { role: "user", content: { type: "text", text: "Please review this code in python:\n1 + 1" } },

@@ -1,7 +1,6 @@
 // The four kinds of message, and what is said about everything else.
 import { describe, expect, it } from "vitest";
-import { classify } from "../../src/jsonrpc/peer.js";
-import { ParseFault } from "../../src/jsonrpc/parse.js";
+import { classify, ParseFault } from "../../src/jsonrpc/parse.js";
 
 const rpc = { jsonrpc: "2.0" };
 const error = { code: -1, message: "no" };

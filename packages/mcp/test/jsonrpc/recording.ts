@@ -1,7 +1,13 @@
 // A carrier and a handler that remember what reached them.
 import type { Carrier, OutgoingKind } from "../../src/jsonrpc/transport.js";
-import { type NotificationMessage, type RequestMessage, successText } from "../../src/jsonrpc/message.js";
-import type { PeerHandler, WireRules } from "../../src/jsonrpc/peer.js";
+import {
+  type NotificationMessage,
+  type RequestId,
+  type RequestMessage,
+  successText,
+} from "../../src/jsonrpc/message.js";
+import type { ConnectionHandler, WireRules } from "../../src/jsonrpc/connection.js";
+import type { Waiting } from "../../src/jsonrpc/outgoing.js";
 import type { RpcError } from "../../src/jsonrpc/errors.js";
 
 export class RecordingCarrier implements Carrier {
@@ -23,11 +29,13 @@ export class RecordingCarrier implements Carrier {
   }
 }
 
-export class RecordingHandler implements PeerHandler {
+export class RecordingHandler implements ConnectionHandler {
   wire: WireRules = { batches: true, unreadableId: "null" };
   readonly requests: { message: RequestMessage; carrier: Carrier }[] = [];
   readonly seen: string[] = [];
   readonly reasons: string[] = [];
+  /** Requests of ours that were given up, and why. */
+  readonly given: [RequestId, string][] = [];
   ended = 0;
   refuse: ((message: RequestMessage | NotificationMessage) => RpcError | undefined) | undefined;
 
@@ -50,6 +58,10 @@ export class RecordingHandler implements PeerHandler {
 
   ignored(reason: string): void {
     this.reasons.push(reason);
+  }
+
+  abandoned(id: RequestId, _waiting: Waiting, reason: string): void {
+    this.given.push([id, reason]);
   }
 
   closed(): void {

@@ -162,10 +162,10 @@ describe.skipIf(process.platform !== "linux")("when our own process ends without
   /** Ends a process with a child that would stay; resolves, once both are gone, with how it ended. */
   async function endOf(ending: string): Promise<{ code: number | null; signal: string | null }> {
     const script = `
-      import { childLink } from ${JSON.stringify(built)};
+      import { childTransport } from ${JSON.stringify(built)};
       const end = (text) => { console.log(text); setImmediate(() => { ${ending} }); };
       const sink = { receive: end, unreadable() {}, lost() {}, noise() {}, closed() {} };
-      await childLink({ command: "/bin/sh", args: ["-c", ${JSON.stringify(stubborn)}] }).open(sink);`;
+      await childTransport({ command: "/bin/sh", args: ["-c", ${JSON.stringify(stubborn)}] }).start(sink);`;
     const parent = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "pipe", "ignore"],
     });

@@ -1,10 +1,10 @@
 // Opens links to small programs and records what they bring; closes them all at the end of a test.
 import { readdirSync } from "node:fs";
 import { onTestFinished } from "vitest";
-import type { Excerpt, LinkSink, Outgoing } from "../../src/jsonrpc/transport.js";
+import type { Excerpt, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import type { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
-import { type ChildCommand, childLink } from "../../src/node/child-link.js";
+import { type ChildCommand, childTransport } from "../../src/node/child-link.js";
 import { TREE_VARIABLE } from "../../src/node/child-environment.js";
 import { initialEnvironment, processEntry } from "../../src/node/process-table.js";
 
@@ -21,8 +21,8 @@ process.stdin.setEncoding("utf8").on("data", (chunk) => {
   }
 });`;
 
-export class Recorded implements LinkSink {
-  readonly link: ReturnType<typeof childLink>;
+export class Recorded implements MessageSink {
+  readonly link: ReturnType<typeof childTransport>;
   readonly texts: string[] = [];
   readonly noises: string[] = [];
   readonly faults: { error: RpcError; excerpt: Excerpt | undefined }[] = [];
@@ -34,7 +34,7 @@ export class Recorded implements LinkSink {
   #listening: (() => void)[] = [];
 
   constructor(command: ChildCommand) {
-    this.link = childLink(command);
+    this.link = childTransport(command);
     onTestFinished(() => this.link.close());
   }
 
@@ -98,7 +98,7 @@ export function openScript(script: string, { args = [], ...rest }: Partial<Child
   return opened({ command: process.execPath, args: ["-e", script, ...args], ...rest });
 }
 
-/** A link to a script of the shell, open: it starts in a twentieth of the time of a program of Node. */
+/** A link to a script of the shell, start: it starts in a twentieth of the time of a program of Node. */
 export function openShell(script: string, { args = [], ...rest }: Partial<ChildCommand> = {}): Promise<Recorded> {
   return opened({ command: "/bin/sh", args: ["-c", script, ...args], ...rest });
 }
@@ -106,7 +106,7 @@ export function openShell(script: string, { args = [], ...rest }: Partial<ChildC
 /** A link that is open. */
 export async function opened(command: ChildCommand): Promise<Recorded> {
   const recorded = new Recorded(command);
-  await recorded.link.open(recorded);
+  await recorded.link.start(recorded);
   return recorded;
 }
 
@@ -119,7 +119,7 @@ export async function gone(...pids: readonly number[]): Promise<void> {
 
 /** Counts the processes that carry the mark of this child's tree. To be made while the child runs. */
 export function treeCounter({ link }: Recorded): () => number {
-  const leader = Number(/process (\d+)/.exec(link.describe())?.[1]);
+  const leader = Number(/process (\d+)/.exec(link.describe?.() ?? "")?.[1]);
   let mark = markOf(leader);
   // While a process loads another program (`exec`), the system shows no variables of it.
   for (let tries = 0; mark === undefined && tries < 10_000; tries += 1) mark = markOf(leader);

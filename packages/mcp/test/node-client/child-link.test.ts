@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TREE_VARIABLE } from "../../src/node/child-environment.js";
-import { type ChildCommand, childLink } from "../../src/node/child-link.js";
+import { type ChildCommand, childTransport } from "../../src/node/child-link.js";
 import { ECHO, opened, openScript, openShell, Recorded, request } from "./child-fixture.js";
 
 let folder = "";
@@ -26,7 +26,7 @@ async function reported(expression: string, options: Partial<ChildCommand> = {})
 
 async function refusal(command: Partial<ChildCommand>): Promise<{ code: string; message: string }> {
   const recorded = new Recorded({ command: process.execPath, ...command });
-  const error: unknown = await recorded.link.open(recorded).catch((error: unknown) => error);
+  const error: unknown = await Promise.resolve(recorded.link.start(recorded)).catch((error: unknown) => error);
   expect(recorded.ends).toEqual([]);
   return error as { code: string; message: string };
 }
@@ -106,7 +106,7 @@ describe("a child is started", () => {
     const child = await openShell('echo "{\\"value\\":$$}"; exec cat');
     const { value } = await child.message(0);
     expect(() => process.kill(-(value as number), 0)).not.toThrow();
-    expect(child.link.describe()).toContain(`(process ${String(value)})`);
+    expect(child.link.describe?.()).toContain(`(process ${String(value)})`);
   });
 });
 
@@ -149,9 +149,9 @@ describe("a child that cannot be started is reported with what to do:", () => {
   });
 
   it("closed before it was opened", async () => {
-    const link = childLink({ command: process.execPath });
+    const link = childTransport({ command: process.execPath });
     await link.close();
-    await expect(link.open(new Recorded({ command: "x" }))).rejects.toMatchObject({ code: "CLOSED" });
+    await expect(link.start(new Recorded({ command: "x" }))).rejects.toMatchObject({ code: "CLOSED" });
   });
 });
 
@@ -201,7 +201,7 @@ describe("a child that ends unasked", () => {
       },
     );
     const error = await child.end();
-    const said = `${error?.message}${child.link.describe()}${child.noises.join()}`;
+    const said = `${error?.message}${child.link.describe?.()}${child.noises.join()}`;
     for (const secret of ["hunt", "sesame", "abc123", ":pw"]) expect(said).not.toContain(secret);
     expect(child.noises[0]).toEqual("key [API_KEY]");
   });

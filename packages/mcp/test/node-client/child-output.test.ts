@@ -215,10 +215,10 @@ describe("standard error", () => {
 
   it("goes to our own where asked for", async () => {
     const script = `
-      import { childLink } from ${JSON.stringify(resolve(import.meta.dirname, "../../dist/node/child-link.js"))};
+      import { childTransport } from ${JSON.stringify(resolve(import.meta.dirname, "../../dist/node/child-link.js"))};
       const sink = { receive() {}, unreadable() {}, lost() {}, noise() {}, closed() {} };
       const args = ["-c", ${JSON.stringify(`exec >&2; ${xs(300_000)}; printf ä`)}];
-      await childLink({ command: "/bin/sh", args, stderr: "forward" }).open(sink);`;
+      await childTransport({ command: "/bin/sh", args, stderr: "forward" }).start(sink);`;
     const child = spawn(process.execPath, ["--input-type=module", "-e", script], {
       stdio: ["ignore", "ignore", "pipe"],
     });

@@ -1,7 +1,7 @@
 // The stdio transport on streams in this process: framing, one write a turn, and back-pressure both ways.
 import { PassThrough, Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { Carrier, Excerpt, MessageSink } from "../../src/jsonrpc/transport.js";
+import type { Arrival, Carrier, Excerpt, MessageSink } from "../../src/jsonrpc/transport.js";
 import type { RpcError } from "../../src/jsonrpc/errors.js";
 import { type StdioOptions, stdioTransport } from "../../src/node/stdio-server.js";
 
@@ -39,17 +39,22 @@ class Sink implements MessageSink {
   ends = 0;
   answer: ((text: string, carrier: Carrier) => void) | undefined;
 
-  receive(text: string, carrier: Carrier): void {
+  receive(text: string, arrival?: Arrival): void {
+    const carrier = arrival?.reply as Carrier;
     this.carrier = carrier;
     this.texts.push(text);
     this.answer?.(text, carrier);
   }
 
-  unreadable(error: RpcError, carrier: Carrier, excerpt?: Excerpt): void {
-    this.carrier = carrier;
+  unreadable(error: RpcError, arrival?: Arrival, excerpt?: Excerpt): void {
+    this.carrier = arrival?.reply;
     this.errors.push([error, excerpt]);
-    carrier.abandon?.();
+    arrival?.reply?.abandon?.();
   }
+
+  lost(): void {}
+
+  noise(): void {}
 
   closed(): void {
     this.ends++;
@@ -68,7 +73,7 @@ function setup(limits: StdioOptions["limits"] = {}): Setup {
   const output = new SlowReader();
   const sink = new Sink();
   const transport = stdioTransport({ input, output, limits });
-  transport.start(sink);
+  void transport.start(sink);
   return { input, output, sink, transport };
 }
 
@@ -189,7 +194,6 @@ describe("stdioTransport", () => {
     expect([sink.texts, sink.ends]).toEqual([["a", "last"], 1]);
     void sink.carrier?.write("late answer", "response");
     await transport.close();
-    await transport.done;
     expect([output.text, sink.ends, sink.carrier?.closed]).toEqual(["late answer\n", 1, true]);
     void sink.carrier?.write("too late", "response");
     await turns(2);
@@ -204,7 +208,8 @@ describe("stdioTransport", () => {
     const waiting = sink.carrier?.write("x".repeat(100), "response");
     await turns(2);
     output.destroy(new Error("EPIPE"));
-    await Promise.all([waiting, transport.done]);
+    await waiting;
+    await transport.close();
     expect([sink.ends, sink.carrier?.closed]).toEqual([1, true]);
   });
 

@@ -117,3 +117,13 @@ async function expectServed(peer: ReturnType<typeof serveStub>, state: string): 
     );
   expect(await peer.answer(99)).toHaveProperty("result");
 }
+
+it("a batch of messages of 2026-07-28 on a fresh pipe is refused as a whole, with one answer", async () => {
+  const peer = serveStub(SERVER);
+  const one = (id: number): object => ({ jsonrpc: "2.0", id, method: "tools/list", params: { _meta: envelope() } });
+  peer.send(JSON.stringify([one(1), one(2), { jsonrpc: "2.0", id: 3, method: "ping" }]));
+  await turns(4);
+  expect(peer.written).toEqual([
+    expect.objectContaining({ error: expect.objectContaining({ code: -32600 }) as unknown }),
+  ]);
+});

@@ -53,7 +53,7 @@ describe("fromStandard", () => {
   it("says what to do when there is no JSON Schema to publish", () => {
     expect(() => fromStandard(v.object({ a: v.string() }), "input")).toThrow(SchemaError);
     expect(() => fromStandard(v.object({ a: v.string() }), "input")).toThrow(
-      /valibot schema cannot export JSON Schema; give the JSON Schema beside it/,
+      /valibot schema cannot export JSON Schema; give that beside it as "inputJsonSchema"/,
     );
     expect(() => fromStandard(z.object({ a: z.bigint() }), "input")).toThrow(/zod could not export JSON Schema/);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { DEFAULT_SERVER_LIMITS, Server, type ServerOptions } from "@secure-local/mcp/server";
+import { DEFAULT_SERVER_LIMITS, resource, Server, type ServerOptions } from "@secure-local/mcp/server";
 import { connect } from "../support/connect.js";
 
 const make = (options: Partial<ServerOptions> = {}): Server => new Server({ name: "s", version: "1", ...options });
@@ -32,7 +32,7 @@ describe("a tool is refused with", () => {
     }
     for (const broken of [null, { type: "nope" }, 5] as never[]) {
       expect(() => make().tool("t", { output: broken, run }), JSON.stringify(broken)).toThrow(
-        /^#\S*: (?:must be|the string)/,
+        /^Tool "t": "output" .*(?:must be|the string)/,
       );
     }
   });
@@ -221,4 +221,19 @@ it.each([
   server.resource(uri, { name: "r", read: () => "" });
   server.resourceTemplate(`${uri}{x}`, { name: "t", read: () => "" });
   expect(warnings.filter((text) => text.includes("from the web"))).toHaveLength(2 * times);
+});
+
+it("a resource within a result is reported, once a tool, where the server offers no resources", async () => {
+  const warnings: string[] = [];
+  const server = make({ report: (_kind, text) => void warnings.push(text) });
+  server.tool("page", { run: () => resource("x:y", "words") });
+  server.tool("word", { run });
+  const peer = await connect(server);
+  for (const name of ["word", "page", "page"]) await peer.request("tools/call", { name, arguments: {} });
+  expect(warnings).toEqual([expect.stringContaining("The tool page returns a resource")]);
+  const offering = make({ report: (_kind, text) => void warnings.push(text) });
+  offering.resource("x:y", { name: "r", read });
+  offering.tool("page", { run: () => resource("x:y", "words") });
+  await (await connect(offering)).request("tools/call", { name: "page", arguments: {} });
+  expect(warnings).toHaveLength(1);
 });

@@ -42,6 +42,20 @@ const INITIALIZE = {
 };
 
 describe("HTTP+SSE", () => {
+  it.each([
+    [true, "/proxied/sse", "/proxied/messages"],
+    [{ path: "/a/b/sse", messages: "/a/messages" }, "/proxied/a/b/sse", "/proxied/a/messages"],
+    [{ path: "/sse", messages: "/deep/in/messages" }, "/proxied/sse", "/proxied/deep/in/messages"],
+  ])("names the endpoint so that it is found where a proxy took a prefix off: %j", async (sse, asked, expected) => {
+    const { url } = await start(testServer(), { sse });
+    const stream = new OpenStream(new URL(asked.replace("/proxied", ""), url).href, {
+      headers: { accept: "text/event-stream" },
+    });
+    await stream.until(({ text }) => text.includes("\n\n"));
+    const [first] = events(stream.text);
+    expect(new URL(first?.data as string, `https://proxy.example${asked}`).pathname).toBe(expected);
+  });
+
   it("answers on the stream, and posts with 202", async () => {
     const server = testServer();
     const { url } = await start(server, { sse: true });

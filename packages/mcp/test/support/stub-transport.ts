@@ -28,10 +28,6 @@ export function serveStub(server: Server, principal?: string, options?: ServeOpt
   let behind: Promise<void> | undefined;
   let release = (): void => undefined;
   let sink: MessageSink | undefined;
-  let finish = (): void => undefined;
-  const done = new Promise<void>((resolve) => {
-    finish = resolve;
-  });
   const carrier: Carrier = {
     kind: "stub",
     principal,
@@ -46,14 +42,12 @@ export function serveStub(server: Server, principal?: string, options?: ServeOpt
     },
   };
   const transport: Transport = {
-    done,
+    kind: "stub",
     start: (started) => {
       sink = started;
     },
-    close: () => {
-      finish();
-      return done;
-    },
+    send: ({ text, kind }) => carrier.write(text, kind),
+    close: () => Promise.resolve(),
   };
   const serving = serve(server, transport, options);
   onTestFinished(async () => {
@@ -67,7 +61,7 @@ export function serveStub(server: Server, principal?: string, options?: ServeOpt
     send(message) {
       const text = typeof message === "string" ? message : JSON.stringify(message);
       judge.sent(text);
-      sink?.receive(text, carrier);
+      void sink?.receive(text, { reply: carrier });
     },
     fallBehind() {
       behind ??= new Promise((resolve) => {

@@ -13,5 +13,9 @@ export const ENTRIES: Readonly<Record<string, () => Promise<object>>> = {
   "./client/node": () => import("../../src/entries/client-node.js"),
   "./host": () => import("../../src/entries/host.js"),
   "./host/node": () => import("../../src/entries/host-node.js"),
+  "./gateway": () => import("../../src/entries/gateway.js"),
+  "./compat": () => import("../../src/entries/compat.js"),
+  "./compat/http": () => import("../../src/entries/compat-http.js"),
+  "./compat/stdio": () => import("../../src/entries/compat-stdio.js"),
   "./task-files": () => import("../../src/entries/task-files.js"),
 };

@@ -57,7 +57,7 @@ export const HOST_SURFACE: Record<string, readonly string[]> = {
     "type ServerStatus",
     "type ServersConfig",
     "type UrlTarget",
-    "type Variables",
+    "type VariableSources",
     "type WebHostOptions",
     "updateServer",
   ],

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import type { MemoryPeer } from "../../src/serve/connect-in-memory.js";
-import { inputRequired } from "../../src/server/input-required.js";
+import { inputRequired } from "../../src/server/interactive.js";
 import type { Server } from "../../src/server/server.js";
 import { connectTasks, DIRECTED, EXTENSION, latch, newServer, refusal, untilStatus } from "./task-peer.js";
 

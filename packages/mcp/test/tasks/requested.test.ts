@@ -1,6 +1,6 @@
 // Tasks as sessions of 2025-11-25 ask for them: created by the call, looked at, cancelled, and fetched in one long request.
 import { describe, expect, it } from "vitest";
-import { inputRequired } from "../../src/server/input-required.js";
+import { inputRequired } from "../../src/server/interactive.js";
 import { RpcError } from "../../src/jsonrpc/errors.js";
 import type { JsonObject } from "../../src/jsonrpc/message.js";
 import type { MemoryPeer } from "../../src/serve/connect-in-memory.js";
@@ -378,7 +378,7 @@ describe("while it runs", () => {
   it("sends what middleware makes of its notifications, before it is a task and after", async () => {
     const server = newServer();
     server.use((call, next) => {
-      call.beforeNotify = (params) => ({ ...params, data: "cleaned" });
+      call.cleanNotifications((params) => ({ ...params, data: "cleaned" }));
       return next();
     });
     const gate = latch();

@@ -28,12 +28,14 @@ export async function play(transcript: Transcript, recording: boolean): Promise<
   const judge = new WireJudge();
   const volatile = new Volatile(transcript.definitions);
   const received: string[] = [];
-  ours.start({
+  void ours.start({
     receive(text) {
       judge.received(text);
       received.push(volatile.hide(text));
     },
     unreadable: () => undefined,
+    lost: () => undefined,
+    noise: () => undefined,
     closed: () => undefined,
   });
   const steps: Step[] = [];
@@ -44,7 +46,7 @@ export async function play(transcript: Transcript, recording: boolean): Promise<
         if (!line.startsWith("→")) continue;
         const text = volatile.show(line.slice(2));
         judge.sent(text);
-        void ours.send(text);
+        void ours.send({ text, kind: "request" });
       }
       await settled(received, recording ? judge : step.server.length);
       steps.push({ client: step.client, server: received.splice(0) });

@@ -1,27 +1,33 @@
 // The pair in memory: order, timing and ends.
 import { beforeEach, describe, expect, it } from "vitest";
-import type { Carrier } from "../../src/jsonrpc/transport.js";
-import { type MemoryTransport, memoryTransports } from "../../src/transport/memory.js";
+import type { Arrival, Carrier, Outgoing, Transport } from "../../src/jsonrpc/transport.js";
+import { memoryTransports } from "../../src/transport/memory.js";
 
 class Sink {
   readonly texts: string[] = [];
   carrier: Carrier | undefined;
   ends = 0;
 
-  receive(text: string, carrier: Carrier): void {
+  receive(text: string, arrival?: Arrival): void {
     this.texts.push(text);
-    this.carrier = carrier;
+    this.carrier = arrival?.reply;
   }
 
   unreadable(): void {}
+
+  lost(): void {}
+
+  noise(): void {}
 
   closed(): void {
     this.ends++;
   }
 }
 
-let left: MemoryTransport;
-let right: MemoryTransport;
+const message = (text: string): Outgoing => ({ text, kind: "request" });
+
+let left: Transport;
+let right: Transport;
 let there: Sink;
 let here: Sink;
 
@@ -33,18 +39,18 @@ beforeEach(() => {
 
 describe("memory transports", () => {
   it("deliver in order, later, also what was sent before the start", async () => {
-    void left.send("a");
-    right.start(there);
-    void left.send("b");
+    void left.send(message("a"));
+    void right.start(there);
+    void left.send(message("b"));
     expect(there.texts).toEqual([]);
     await Promise.resolve();
     expect(there.texts).toEqual(["a", "b"]);
   });
 
   it("carry answers back", async () => {
-    left.start(here);
-    right.start(there);
-    void left.send("question");
+    void left.start(here);
+    void right.start(there);
+    void left.send(message("question"));
     await Promise.resolve();
     void there.carrier?.write("answer", "response");
     await Promise.resolve();
@@ -57,19 +63,19 @@ describe("memory transports", () => {
   });
 
   it("ask a writer to wait while the other end is far behind", async () => {
-    const waiting = left.send("x".repeat(2 ** 20));
+    const waiting = left.send(message("x".repeat(2 ** 20)));
     expect(waiting).toBeInstanceOf(Promise);
-    right.start(there);
+    void right.start(there);
     await waiting;
-    expect(left.send("y")).toBeUndefined();
+    expect(left.send(message("y"))).toBeUndefined();
   });
 
   it("close together, after what was sent has arrived", async () => {
-    left.start(here);
-    right.start(there);
-    void left.send("last");
+    void left.start(here);
+    void right.start(there);
+    void left.send(message("last"));
     await left.close();
-    await right.done;
+    await right.close();
     expect([there.texts, there.ends, here.ends]).toEqual([["last"], 1, 1]);
     expect(there.carrier?.closed).toBe(true);
     void there.carrier?.write("too late", "response");
@@ -79,7 +85,7 @@ describe("memory transports", () => {
 
   it("end even when nobody ever listened", async () => {
     await right.close();
-    await left.done;
+    await left.close();
     expect(there.ends).toBe(0);
   });
 });

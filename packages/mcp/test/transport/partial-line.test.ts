@@ -1,6 +1,6 @@
 // A line in pieces of any size is the same line; of one that is too long both ends can be had without joining it.
 import { describe, expect, it } from "vitest";
-import { PartialLine } from "../../src/transport/partial-line.js";
+import { PartialLine } from "../../src/transport/stdio-framing.js";
 
 /** Bytes of which no two neighbouring stretches are alike. */
 function patterned(length: number): Uint8Array {

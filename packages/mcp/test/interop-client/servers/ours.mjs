@@ -5,8 +5,9 @@ import { serveStdio } from "@secure-local/mcp/stdio";
 const TEXT = { type: "object", properties: { text: { type: "string" } }, required: ["text"] };
 const URI = { type: "object", properties: { uri: { type: "string" } }, required: ["uri"] };
 
-export function newServer() {
-  const server = new Server({ name: "ours", version: "1.0.0", instructions: "Be brief." });
+/** @param {Partial<import("@secure-local/mcp/server").ServerOptions>} options */
+export function newServer(options = {}) {
+  const server = new Server({ name: "ours", version: "1.0.0", instructions: "Be brief.", ...options });
   plainTools(server);
   workingTools(server);
   askingTools(server);
