@@ -1,0 +1,228 @@
+// What the page and the process behind it say to each other: JSON over HTTP on this machine, and one stream of lines.
+
+/** How a call ended, as one word that every screen uses. */
+export type Outcome = "running" | "ok" | "error" | "denied" | "timeout" | "cancelled" | "waiting" | "lost";
+
+/** One call: everything the audit log says of it, joined. */
+export interface CallRow {
+  /** Number of the row, counted from 1 since the console was started; it never changes. */
+  readonly n: number;
+  /** Milliseconds since 1970, when it was asked for. */
+  readonly at: number;
+  readonly method: string;
+  /** The tool, prompt or resource. */
+  readonly name: string;
+  /** The server or plugin behind it; empty for the program's own tools. */
+  readonly server: string;
+  /** What it reached for: a path, a URL, a query, a command, in at most 200 characters. */
+  readonly object: string;
+  readonly client: string;
+  readonly outcome: Outcome;
+  /** Milliseconds it took; absent while it runs and where it was not run. */
+  readonly ms?: number | undefined;
+  readonly rule: string;
+  /** Line of the rule in the policy; absent where the rule is not the file's own. */
+  readonly line?: number | undefined;
+  /** Whether a person was asked. */
+  readonly asked: boolean;
+  /** Which audit log it is in, so which process it belongs to. */
+  readonly log: number;
+}
+
+/** A call with its records, as they stand in the log. */
+export interface CallDetail {
+  readonly row: CallRow;
+  readonly file: string;
+  /** Each record in its order: JSON texts, already redacted and with hidden characters escaped. */
+  readonly records: readonly string[];
+  /** What happened when, from the first record on. */
+  readonly steps: readonly { readonly label: string; readonly ms: number }[];
+  /** The line of the policy that decided, as it is written there now; absent where the policy has changed since. */
+  readonly policyLine?: string | undefined;
+  /** What differs from the last call of this tool that a person approved; absent when there is none. */
+  readonly difference?: readonly DifferentArgument[] | undefined;
+}
+
+export interface DifferentArgument {
+  readonly name: string;
+  readonly before: string | undefined;
+  readonly now: string | undefined;
+}
+
+/** A call that waits for a person. */
+export interface WaitingCall {
+  readonly id: string;
+  /** The whole question, as it is shown in a terminal. */
+  readonly text: string;
+  /** SHA-256 of `text`: an answer to another text is none. */
+  readonly digest: string;
+  /** How long a remembered consent would last, in words; absent where none is. */
+  readonly remember?: string | undefined;
+  /** Milliseconds since 1970 when it is refused without an answer. */
+  readonly until: number;
+}
+
+export type Answer = "approve" | "remember" | "deny";
+
+/** A process of `mcp-secure-local` that serves now, or did and vanished. */
+export interface RunningServer {
+  readonly pid: number;
+  readonly version: string;
+  readonly transport: "stdio" | "http";
+  readonly url?: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly since: number;
+  readonly policy: { readonly file?: string | undefined; readonly hash: string };
+  readonly auditFile: string;
+  /** The number of that log in `CallRow.log`; absent while the console has not found it. */
+  readonly log?: number | undefined;
+  readonly tools: readonly string[];
+  readonly plugins: readonly RunningPlugin[];
+  readonly memoryBytes: number;
+  readonly cpuSeconds: number;
+  /** `gone`: it ended without saying so. */
+  readonly state: "running" | "gone";
+}
+
+export interface RunningPlugin {
+  readonly name: string;
+  readonly state: string;
+  readonly version?: string | undefined;
+  readonly tools: number;
+  readonly starts: number;
+  readonly note: string;
+  readonly output: string;
+  readonly wall?: string | undefined;
+  readonly findings: readonly {
+    readonly tier: string;
+    readonly id: string;
+    readonly about: string;
+    readonly item: string;
+    readonly at: string;
+    readonly excerpt: string;
+  }[];
+  readonly changes: readonly { readonly item: string; readonly kind: string; readonly lines: readonly string[] }[];
+  readonly withheld: Readonly<Record<string, string>>;
+}
+
+/** Counts over a time, of the same rows that every list shows. */
+export interface Totals {
+  readonly from: number;
+  readonly to: number;
+  readonly calls: number;
+  readonly failed: number;
+  readonly denied: number;
+  readonly asked: number;
+  /** Milliseconds; absent while nothing was run. */
+  readonly p50?: number | undefined;
+  readonly p99?: number | undefined;
+  /** Equal parts of the time, oldest first. */
+  readonly buckets: readonly Bucket[];
+  readonly byClient: readonly Count[];
+  readonly byName: readonly Count[];
+  readonly byRule: readonly Count[];
+}
+
+export interface Bucket {
+  readonly at: number;
+  readonly ok: number;
+  readonly failed: number;
+  readonly denied: number;
+  readonly p50?: number | undefined;
+}
+
+export interface Count {
+  readonly name: string;
+  readonly calls: number;
+  readonly failed: number;
+  readonly denied: number;
+  /** Milliseconds since 1970 of the last one. */
+  readonly last: number;
+}
+
+/** What calls are looked for. Texts are compared without regard to case. */
+export interface CallFilter {
+  readonly text?: string | undefined;
+  readonly name?: string | undefined;
+  readonly client?: string | undefined;
+  readonly outcome?: Outcome | "refused" | undefined;
+  readonly rule?: string | undefined;
+  readonly line?: number | undefined;
+  readonly log?: number | undefined;
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** A line of the stream. `cursor` names the place to go on from. */
+export type StreamLine =
+  | { readonly kind: "hello"; readonly version: string; readonly started: number; readonly logs: readonly LogState[] }
+  | { readonly kind: "calls"; readonly cursor: number; readonly rows: readonly CallRow[] }
+  | { readonly kind: "waiting"; readonly calls: readonly WaitingCall[] }
+  | { readonly kind: "servers"; readonly servers: readonly RunningServer[] }
+  | { readonly kind: "totals"; readonly totals: Totals }
+  | { readonly kind: "beat"; readonly now: number };
+
+export interface LogState {
+  readonly file: string;
+  readonly records: number;
+  /** Why it cannot be read. */
+  readonly fault?: string | undefined;
+}
+
+/** What a check of one log found; the chain is drawn from it. */
+export interface Verification {
+  readonly file: string;
+  readonly ok: boolean;
+  readonly records: number;
+  readonly files: number;
+  readonly checkpoints?: number | undefined;
+  readonly badFile?: string | undefined;
+  readonly firstBadLine?: number | undefined;
+  readonly reason?: string | undefined;
+  readonly notes: readonly string[];
+  /** The command that shows more. */
+  readonly command: string;
+}
+
+export interface PolicyState {
+  /** Absent: the built-in policy. */
+  readonly file?: string | undefined;
+  readonly hash: string;
+  /** SHA-256 of the text, to be given back when it is saved. */
+  readonly digest: string;
+  readonly text: string;
+  /** Calls that each line decided, by its number from 1, under this very policy. */
+  readonly decided: Readonly<Record<number, { readonly allowed: number; readonly denied: number }>>;
+  readonly fault?: string | undefined;
+}
+
+export interface Explanation {
+  readonly verdict: string;
+  readonly steps: readonly {
+    readonly about: string;
+    readonly allowed: boolean;
+    readonly reason: string;
+    readonly rule: string;
+    readonly line?: number | undefined;
+  }[];
+  readonly approval?: string | undefined;
+}
+
+/** What a changed policy would have decided otherwise. */
+export interface Trial {
+  /** Faults of the text, each with its place; empty when it can be used. */
+  readonly faults: string;
+  readonly calls: number;
+  readonly changed: readonly {
+    readonly row: CallRow;
+    readonly before: string;
+    readonly now: string;
+    readonly rule: string;
+  }[];
+}
+
+/** Every refusal: what happened, and what to do. */
+export interface ApiFault {
+  readonly error: string;
+  readonly advice: string;
+}

@@ -1,0 +1,142 @@
+// What the page knows now, kept current by one stream that goes on where it was interrupted.
+import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import type { CallRow, LogState, RunningServer, StreamLine, Totals, WaitingCall } from "./api.js";
+import { addressOf, ask, RequestFault } from "./request.js";
+
+/** Rows kept in the page; older ones are fetched when they are scrolled to. */
+const MAX_ROWS = 5_000;
+/** Milliseconds until an interrupted stream is tried again, at first and at most. */
+const FIRST_RETRY_MS = 250;
+const LAST_RETRY_MS = 5_000;
+
+/** `lost`: the console does not answer; `out`: this page has to sign in again. */
+export const link: Signal<"opening" | "live" | "lost" | "out"> = signal("opening");
+export const rows: Signal<ReadonlyMap<number, CallRow>> = signal(new Map());
+export const waiting: Signal<readonly WaitingCall[]> = signal([]);
+export const servers: Signal<readonly RunningServer[]> = signal([]);
+export const totals: Signal<Totals | undefined> = signal(undefined);
+export const logs: Signal<readonly LogState[]> = signal([]);
+export const version: Signal<string> = signal("");
+/** Milliseconds since 1970, once a second: countdowns and ages follow it. */
+export const now: Signal<number> = signal(Date.now());
+
+/** The newest first. */
+export const newest: ReadonlySignal<readonly CallRow[]> = computed(() =>
+  [...rows.value.values()].sort((a, b) => b.n - a.n),
+);
+
+interface Trouble {
+  readonly what: string;
+  readonly advice: string;
+  /** The screen that shows more. */
+  readonly go: string;
+}
+
+/** What is wrong and can be mended, in words. */
+export const troubles: ReadonlySignal<readonly Trouble[]> = computed(() => [
+  ...servers.value
+    .filter(({ state }) => state === "gone")
+    .map(({ pid }) => ({
+      what: `The server with process ${pid} vanished.`,
+      advice: "Its client starts a new one when it is asked to reconnect.",
+      go: "servers",
+    })),
+  ...servers.value.flatMap(({ plugins, pid }) =>
+    plugins
+      .filter(({ state }) => state !== "ready" && state !== "starting")
+      .map(({ name, note }) => ({
+        what: `Plugin ${name} (process ${pid}): ${note}`,
+        advice: "See Servers for what it wrote.",
+        go: "servers",
+      })),
+  ),
+  ...servers.value.flatMap(({ plugins }) =>
+    plugins
+      .filter(({ withheld }) => Object.keys(withheld).length > 0)
+      .map(({ name }) => ({
+        what: `Plugin ${name} offers something that is withheld.`,
+        advice: "Read it under Definitions.",
+        go: "definitions",
+      })),
+  ),
+  ...logs.value
+    .filter(({ fault }) => fault !== undefined && fault !== "there is no such file yet")
+    .map(({ file, fault }) => ({
+      what: `The audit log ${file} cannot be read: ${fault}`,
+      advice: "Make it readable for you.",
+      go: "audit",
+    })),
+]);
+
+let cursor: number | undefined;
+let started: number | undefined;
+
+/** Follows the stream for as long as the page is open. */
+export async function follow(): Promise<void> {
+  setInterval(() => (now.value = Date.now()), 1_000);
+  for (let retry = FIRST_RETRY_MS; ; retry = Math.min(LAST_RETRY_MS, retry * 2)) {
+    try {
+      await readStream(() => (retry = FIRST_RETRY_MS));
+      link.value = "lost";
+    } catch (error) {
+      if (error instanceof RequestFault && error.status === 401) {
+        link.value = "out";
+        return;
+      }
+      link.value = "lost";
+    }
+    await new Promise((resolve) => setTimeout(resolve, retry));
+  }
+}
+
+async function readStream(alive: () => void): Promise<void> {
+  const response = await ask(addressOf("/api/stream", { cursor }), { method: "GET" });
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const read = await reader?.read();
+    if (read === undefined || read.done) return;
+    const lines = (rest + read.value).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) take(JSON.parse(line) as StreamLine);
+    alive();
+    link.value = "live";
+  }
+}
+
+function take(line: StreamLine): void {
+  switch (line.kind) {
+    case "hello":
+      // Another process counts its rows anew.
+      if (started !== undefined && started !== line.started) rows.value = new Map();
+      started = line.started;
+      version.value = line.version;
+      logs.value = line.logs;
+      return;
+    case "calls":
+      cursor = line.cursor;
+      takeRows(line.rows);
+      return;
+    case "waiting":
+      waiting.value = line.calls;
+      return;
+    case "servers":
+      servers.value = line.servers;
+      return;
+    case "totals":
+      totals.value = line.totals;
+      return;
+    case "beat":
+      now.value = line.now;
+  }
+}
+
+function takeRows(changed: readonly CallRow[]): void {
+  const next = new Map(rows.value);
+  for (const row of changed) next.set(row.n, row);
+  if (next.size > MAX_ROWS) {
+    const numbers = [...next.keys()].sort((a, b) => a - b);
+    for (const n of numbers.slice(0, next.size - MAX_ROWS)) next.delete(n);
+  }
+  rows.value = next;
+}

@@ -1,0 +1,177 @@
+// Small parts that every screen uses: text of strangers, times, states, notes, buttons that do one thing.
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren, JSX } from "preact";
+import { now } from "./live.js";
+import { RequestFault } from "./request.js";
+
+/** Characters of a text that stands within a line or a button. */
+const BRIEF = 200;
+/** Characters of a long text that are shown before it is asked for whole. */
+const FIRST_SHOWN = 2_000;
+/** Everything that acts on its reader or is not seen: C0 but tab and line feed, DEL, C1, format, private, fillers, separators. */
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const UNSEEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\p{Default_Ignorable_Code_Point}\p{Cf}\p{Co}\p{Cs}\u2028\u2029\u2800]/gu;
+
+/** Text that a server, a model or a client wrote: as it is, with what nobody would see written out. */
+export function Shown({ text, block = false }: { readonly text: string; readonly block?: boolean }): JSX.Element {
+  const whole = useSignal(false);
+  const cut = whole.value || text.length <= FIRST_SHOWN ? text : text.slice(0, FIRST_SHOWN);
+  const more = cut.length < text.length;
+  const pieces = seen(cut);
+  const Tag = block ? "pre" : "span";
+  return (
+    <Tag class="shown" dir="ltr" tabIndex={block ? 0 : undefined}>
+      {pieces}
+      {more && (
+        <button type="button" class="more" onClick={() => (whole.value = true)}>
+          {text.length - cut.length} more characters
+        </button>
+      )}
+    </Tag>
+  );
+}
+
+/** The beginning of such a text, for a line, a cell or a button. */
+export function Brief({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <span class="shown" dir="ltr">
+      {seen(text.length > BRIEF ? `${text.slice(0, BRIEF)}…` : text)}
+    </span>
+  );
+}
+
+/** The same as plain text, for titles, pictures and labels. */
+export function visible(text: string): string {
+  return text.replace(UNSEEN, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`);
+}
+
+function seen(text: string): ComponentChildren[] {
+  const pieces: ComponentChildren[] = [];
+  let from = 0;
+  for (const { 0: character, index } of text.matchAll(UNSEEN)) {
+    if (index > from) pieces.push(text.slice(from, index));
+    pieces.push(
+      <span class="unseen" title="a character that is not seen">
+        {`\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`}
+      </span>,
+    );
+    from = index + character.length;
+  }
+  pieces.push(text.slice(from));
+  return pieces;
+}
+
+/** A moment, in the reader's own zone. */
+export function Moment({ at }: { readonly at: number }): JSX.Element {
+  const date = new Date(at);
+  return (
+    <time dateTime={at > 0 ? date.toISOString() : ""} title={date.toLocaleString()}>
+      {now.value - at < 86_400_000 ? date.toLocaleTimeString() : date.toLocaleString()}
+    </time>
+  );
+}
+
+export function duration(ms: number | undefined): string {
+  if (ms === undefined) return "";
+  if (ms < 1) return "< 1 ms";
+  return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1_000)} s`;
+}
+
+export function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1_048_576)} MB`;
+}
+
+/** A word for a state; only what failed or waits is coloured. */
+export function State({ of, word = of }: { readonly of: string; readonly word?: string }): JSX.Element {
+  return <span class={`state state-${of}`}>{word}</span>;
+}
+
+/** An empty page says what would fill it. */
+export function Empty({
+  children,
+  next,
+}: {
+  readonly children: ComponentChildren;
+  readonly next: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="empty">
+      <p>{children}</p>
+      <p class="next">{next}</p>
+    </div>
+  );
+}
+
+export function Command({ children }: { readonly children: string }): JSX.Element {
+  return <code class="command">{children}</code>;
+}
+
+/** A fault with what to do about it. */
+export function Fault({ error }: { readonly error: unknown }): JSX.Element | null {
+  if (error === undefined) return null;
+  const [what, advice] =
+    error instanceof RequestFault
+      ? [error.message, error.advice]
+      : [error instanceof Error ? error.message : "Something failed.", ""];
+  return (
+    <div class="fault" role="alert">
+      <Shown text={what} block /> {advice !== "" && <p>{advice}</p>}
+    </div>
+  );
+}
+
+interface ActionProps {
+  readonly label: string;
+  readonly act: () => Promise<void>;
+  readonly kind?: "good" | "bad" | "plain";
+  readonly disabled?: boolean;
+}
+
+/** A button that is busy until its work is done, and says what went wrong. */
+export function Action({ label, act, kind = "plain", disabled = false }: ActionProps): JSX.Element {
+  const busy = useSignal(false);
+  const fault = useSignal<unknown>(undefined);
+  const run = async (): Promise<void> => {
+    [busy.value, fault.value] = [true, undefined];
+    try {
+      await act();
+    } catch (error) {
+      fault.value = error;
+    }
+    busy.value = false;
+  };
+  return (
+    <span class="action">
+      <button
+        type="button"
+        class={`button-${kind}`}
+        disabled={disabled || busy.value}
+        aria-busy={busy.value}
+        onClick={() => void run()}
+      >
+        {label}
+      </button>
+      <Fault error={fault.value} />
+    </span>
+  );
+}
+
+/** Facts by name. */
+export function Facts({
+  of,
+}: {
+  readonly of: readonly (readonly [name: string, value: ComponentChildren])[];
+}): JSX.Element {
+  return (
+    <dl class="facts">
+      {of
+        .filter(([, value]) => value !== undefined && value !== "")
+        .map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

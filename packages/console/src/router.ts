@@ -1,0 +1,26 @@
+// Which screen is shown, and what it shows: kept in the fragment of the address, so that back and reload work.
+import { type Signal, signal } from "@preact/signals";
+
+export interface Place {
+  readonly screen: string;
+  readonly query: URLSearchParams;
+}
+
+export const place: Signal<Place> = signal(placeOf(location.hash));
+
+export function go(screen: string, query: Readonly<Record<string, string | number | undefined>> = {}): void {
+  const pairs = Object.entries(query).flatMap(([name, value]) =>
+    value === undefined || value === "" ? [] : [[name, `${value}`]],
+  );
+  const rest = pairs.length === 0 ? "" : `?${new URLSearchParams(pairs).toString()}`;
+  location.hash = `/${screen}${rest}`;
+}
+
+export function watchAddress(): void {
+  addEventListener("hashchange", () => (place.value = placeOf(location.hash)));
+}
+
+function placeOf(hash: string): Place {
+  const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
+  return { screen: path === "" ? "now" : path, query: new URLSearchParams(query) };
+}

@@ -1,0 +1,170 @@
+// Audit: what happened over a time as a picture, by client and by tool, and the proof that no record was changed.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import type { Count, Totals, Verification } from "../api.js";
+import { Bars, Chain } from "../charts.js";
+import { logs, now } from "../live.js";
+import { Action, Brief, Command, duration, Empty, Facts, Fault, Moment, Shown, State } from "../parts.js";
+import { get, post } from "../request.js";
+import { go } from "../router.js";
+
+const SPANS = [
+  ["the last hour", 3_600_000],
+  ["the last day", 86_400_000],
+  ["the last week", 604_800_000],
+  ["the last month", 2_592_000_000],
+] as const;
+
+export function Audit(): JSX.Element {
+  const span = useSignal<number>(SPANS[1][1]);
+  const totals = useSignal<Totals | undefined>(undefined);
+  const fault = useSignal<unknown>(undefined);
+  const found = useSignal<readonly Verification[] | undefined>(undefined);
+  useEffect(() => {
+    const until = now.peek();
+    get<Totals>("/api/totals", { since: until - span.value, until }).then(
+      (read) => (totals.value = read),
+      (error: unknown) => (fault.value = error),
+    );
+  }, [span.value]);
+  const sums = totals.value;
+  const since = sums?.from;
+  return (
+    <>
+      <section aria-labelledby="audit-title">
+        <h2 id="audit-title">Audit</h2>
+        <div class="spans" role="group" aria-label="Time">
+          {SPANS.map(([name, ms]) => (
+            <button key={name} type="button" aria-pressed={span.value === ms} onClick={() => (span.value = ms)}>
+              {name}
+            </button>
+          ))}
+        </div>
+        <Fault error={fault.value} />
+        {sums?.calls === 0 && (
+          <Empty next="Choose a longer time, or ask your AI client to use a tool.">
+            Nothing was recorded in this time.
+          </Empty>
+        )}
+        {sums !== undefined && sums.calls > 0 && (
+          <>
+            <Facts
+              of={[
+                ["Calls", sums.calls],
+                ["Denied", sums.denied],
+                ["Failed", sums.failed],
+                ["You were asked", sums.asked],
+                ["Half of them took at most", duration(sums.p50)],
+                ["99 of 100 took at most", duration(sums.p99)],
+              ]}
+            />
+            <Bars
+              buckets={sums.buckets}
+              label="calls; choose a bar to see them"
+              choose={(from, until) => go("calls", { since: Math.floor(from), until: Math.ceil(until) })}
+            />
+            <div class="counts">
+              <Counts title="By client" key="client" field="client" of={sums.byClient} since={since} />
+              <Counts title="By tool" key="name" field="name" of={sums.byName} since={since} />
+              <Counts title="By rule" key="rule" field="rule" of={sums.byRule} since={since} />
+            </div>
+          </>
+        )}
+      </section>
+      <section aria-labelledby="audit-chain">
+        <h2 id="audit-chain">Nobody changed the log</h2>
+        <p>
+          Each record carries the hash of the one before it. A record that was changed, removed or added breaks the
+          chain.
+        </p>
+        <Action
+          label="Verify every record"
+          act={async () => void (found.value = await post<Verification[]>("/api/verify", {}))}
+        />
+        {found.value === undefined && (
+          <ul>
+            {logs.value.map(({ file, records, fault: why }) => (
+              <li key={file}>
+                {file}: {why ?? `${records} records, not verified yet`}
+              </li>
+            ))}
+          </ul>
+        )}
+        {found.value?.map((each) => (
+          <Verified key={each.file} of={each} />
+        ))}
+      </section>
+    </>
+  );
+}
+
+interface CountsProps {
+  readonly title: string;
+  readonly field: string;
+  readonly of: readonly Count[];
+  readonly since: number | undefined;
+}
+
+function Counts({ title, field, of, since }: CountsProps): JSX.Element {
+  return (
+    <table>
+      <caption>{title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">Name</th>
+          <th scope="col">Calls</th>
+          <th scope="col">Denied</th>
+          <th scope="col">Failed</th>
+          <th scope="col">Last</th>
+        </tr>
+      </thead>
+      <tbody>
+        {of.map(({ name, calls, denied, failed, last }) => (
+          <tr key={name}>
+            <th scope="row">
+              <button type="button" class="link" onClick={() => go("calls", { [field]: name, since })}>
+                <Brief text={name === "" ? "(none)" : name} />
+              </button>
+            </th>
+            <td>{calls}</td>
+            <td class={denied > 0 ? "bad" : ""}>{denied}</td>
+            <td class={failed > 0 ? "bad" : ""}>{failed}</td>
+            <td>
+              <Moment at={last} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Verified({ of }: { readonly of: Verification }): JSX.Element {
+  const { file, ok, records, files, checkpoints, badFile, firstBadLine, reason, notes, command } = of;
+  return (
+    <article class={ok ? "verified" : "broken"}>
+      <h3>
+        {file} <State of={ok ? "ok" : "denied"} word={ok ? "not changed" : "changed"} />
+      </h3>
+      {files > 0 && <Chain of={of} />}
+      {ok ? (
+        <p>
+          {reason ??
+            `${records} records in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added.`}
+          {checkpoints !== undefined && ` ${checkpoints} signed checkpoints agree.`}
+        </p>
+      ) : (
+        <p class="bad" role="alert">
+          Line {firstBadLine ?? "?"} of {badFile ?? file}: <Shown text={reason ?? ""} />. {records} records before it
+          are intact. See more with <Command>{command}</Command>
+        </p>
+      )}
+      {notes.map((note) => (
+        <p key={note} class="note">
+          {note}
+        </p>
+      ))}
+    </article>
+  );
+}

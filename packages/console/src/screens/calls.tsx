@@ -1,0 +1,244 @@
+// Calls, live and past: filters, and one call opened with everything that is known of it.
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import type { CallDetail, CallRow } from "../api.js";
+import { CallsTable } from "../calls-table.js";
+import { newest } from "../live.js";
+import { Action, duration, Empty, Facts, Fault, Moment, Shown, State } from "../parts.js";
+import { addressOf, ask, get } from "../request.js";
+import { go, place } from "../router.js";
+
+type Query = Readonly<Record<string, string | undefined>>;
+
+const OUTCOMES = ["", "refused", "denied", "error", "timeout", "cancelled", "waiting", "running", "lost", "ok"];
+const NAMES = ["text", "name", "client", "outcome", "rule", "line", "log", "since", "until"];
+
+export function Calls(): JSX.Element {
+  const query = Object.fromEntries(NAMES.map((name) => [name, place.value.query.get(name) ?? undefined])) as Query;
+  const chosen = Number(place.value.query.get("n") ?? Number.NaN);
+  const filtered = NAMES.some((name) => query[name] !== undefined);
+  const key = JSON.stringify(query);
+  const found = useSignal<readonly CallRow[]>([]);
+  const fault = useSignal<unknown>(undefined);
+  const ended = useSignal(false);
+  const load = async (before?: number): Promise<void> => {
+    try {
+      const rows = await get<CallRow[]>("/api/calls", { ...query, before });
+      found.value = before === undefined ? rows : [...found.value, ...rows];
+      ended.value = rows.length === 0;
+      fault.value = undefined;
+    } catch (error) {
+      fault.value = error;
+    }
+  };
+  useEffect(() => void load(), [key]);
+  const rows = filtered ? found.value : joined(newest.value, found.value);
+  const set = (name: string, value: string): void => go("calls", { ...query, [name]: value });
+  const more = (): void => {
+    const last = rows.at(-1);
+    if (!ended.value && last !== undefined && rows.length >= 500) void load(last.n);
+  };
+  return (
+    <div class="split">
+      <section aria-labelledby="calls-title">
+        <h2 id="calls-title">Calls</h2>
+        <form class="filters" onSubmit={(event) => event.preventDefault()}>
+          <label>
+            Words
+            <input
+              type="search"
+              value={query["text"] ?? ""}
+              placeholder="path, host, tool, rule…"
+              onChange={({ currentTarget }) => set("text", currentTarget.value)}
+            />
+          </label>
+          <label>
+            Outcome
+            <select
+              value={query["outcome"] ?? ""}
+              onChange={({ currentTarget }) => set("outcome", currentTarget.value)}
+            >
+              {OUTCOMES.map((outcome) => (
+                <option key={outcome} value={outcome}>
+                  {outcome === "" ? "all" : outcome === "refused" ? "denied or failed" : outcome}
+                </option>
+              ))}
+            </select>
+          </label>
+          {filtered && (
+            <button type="button" onClick={() => go("calls")}>
+              Show all
+            </button>
+          )}
+          <Action label="Export these" act={() => exportCalls(query)} />
+        </form>
+        <Chosen query={query} />
+        <Fault error={fault.value} />
+        {rows.length === 0 ? (
+          <Empty
+            next={
+              filtered
+                ? "Take a filter away, or choose another time."
+                : "Ask your AI client to use a tool: its call appears here."
+            }
+          >
+            {filtered ? "No call fits." : "No call was recorded yet."}
+          </Empty>
+        ) : (
+          <CallsTable rows={rows} chosen={chosen} choose={(n) => go("calls", { ...query, n })} onEnd={more} />
+        )}
+      </section>
+      {Number.isFinite(chosen) && <CallPanel key={chosen} n={chosen} close={() => go("calls", query)} />}
+    </div>
+  );
+}
+
+/** Filters that have no field of their own. */
+function Chosen({ query }: { readonly query: Query }): JSX.Element | null {
+  const since = Number(query["since"]);
+  const words = [
+    query["name"] === undefined ? "" : `tool ${query["name"]}`,
+    query["client"] === undefined ? "" : `client ${query["client"]}`,
+    query["rule"] === undefined ? "" : `rule ${query["rule"]}`,
+    query["line"] === undefined ? "" : `line ${query["line"]} of the policy`,
+    query["log"] === undefined ? "" : "one server",
+    Number.isFinite(since) ? `since ${new Date(since).toLocaleString()}` : "",
+    query["until"] === undefined ? "" : `until ${new Date(Number(query["until"])).toLocaleString()}`,
+  ].filter((word) => word !== "");
+  return words.length === 0 ? null : (
+    <p class="chosen-filters">
+      Only <Shown text={words.join(", ")} />
+    </p>
+  );
+}
+
+function joined(live: readonly CallRow[], older: readonly CallRow[]): readonly CallRow[] {
+  const last = live.at(-1)?.n ?? Infinity;
+  const rest = older.filter(({ n }) => n < last);
+  return rest.length === 0 ? live : [...live, ...rest];
+}
+
+async function exportCalls(query: Query): Promise<void> {
+  const response = await ask(addressOf("/api/export", query), { method: "GET" });
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = "audit-export.jsonl";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** One call with all its records. It is read anew when its row changes. */
+export function CallPanel({ n, close }: { readonly n: number; readonly close: () => void }): JSX.Element {
+  const detail = useSignal<CallDetail | undefined>(undefined);
+  const fault = useSignal<unknown>(undefined);
+  useSignalEffect(() => {
+    const live = newest.value.find((row) => row.n === n);
+    if (live !== undefined && live === detail.peek()?.row) return;
+    if (detail.peek() !== undefined && live?.outcome === detail.peek()?.row.outcome) return;
+    get<CallDetail>("/api/call", { n }).then(
+      (read) => (detail.value = read),
+      (error: unknown) => (fault.value = error),
+    );
+  });
+  const call = detail.value;
+  return (
+    <aside class="panel" aria-label="The call">
+      <button type="button" class="close" onClick={close}>
+        Close
+      </button>
+      <Fault error={fault.value} />
+      {call !== undefined && <CallFacts call={call} />}
+    </aside>
+  );
+}
+
+function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
+  const { row, records, steps, policyLine, difference, file } = call;
+  return (
+    <>
+      <h3>
+        <Shown text={row.name === "" ? row.method : row.name} /> <State of={row.outcome} />
+      </h3>
+      <Facts
+        of={[
+          ["Reached for", row.object && <Shown text={row.object} />],
+          ["When", <Moment key="when" at={row.at} />],
+          ["Took", duration(row.ms)],
+          ["Client", row.client && <Shown text={row.client} />],
+          ["Server", row.server && <Shown text={row.server} />],
+          ["Method", row.method],
+          ["Rule", row.rule && <Shown text={row.rule} />],
+          [
+            "Line of the policy",
+            row.line === undefined ? "" : <PolicyLine key="line" line={row.line} text={policyLine} />,
+          ],
+          ["Audit log", file],
+        ]}
+      />
+      {row.outcome === "lost" && (
+        <p class="note">Its server ended before it said how the call ended. Whether it took effect is not known.</p>
+      )}
+      {row.asked && difference !== undefined && <Difference of={difference} />}
+      <h4>Steps</h4>
+      <ol class="steps">
+        {steps.map(({ label, ms }, index) => (
+          <li key={index}>
+            <span>{label}</span> <span class="ms">+{duration(ms)}</span>
+          </li>
+        ))}
+      </ol>
+      <h4>Records</h4>
+      {records.map((record, index) => (
+        <Shown key={index} text={indented(record)} block />
+      ))}
+    </>
+  );
+}
+
+function PolicyLine({ line, text }: { readonly line: number; readonly text: string | undefined }): JSX.Element {
+  return (
+    <>
+      <button type="button" class="link" onClick={() => go("policy", { line })}>
+        {line}
+      </button>
+      {text === undefined ? " (the policy has changed since)" : <code> {text.trim()}</code>}
+    </>
+  );
+}
+
+/** What is not as it was when a person agreed to such a call before. */
+export function Difference({ of }: { readonly of: NonNullable<CallDetail["difference"]> }): JSX.Element {
+  if (of.length === 0) return <p class="calm">Its arguments are those of the call that was approved last.</p>;
+  return (
+    <table class="difference">
+      <caption>Different from the call of this tool that was approved last</caption>
+      <thead>
+        <tr>
+          <th scope="col">Argument</th>
+          <th scope="col">Then</th>
+          <th scope="col">Now</th>
+        </tr>
+      </thead>
+      <tbody>
+        {of.map(({ name, before, now }) => (
+          <tr key={name}>
+            <th scope="row">
+              <Shown text={name} />
+            </th>
+            <td class="was">{before === undefined ? "not given" : <Shown text={before} />}</td>
+            <td class="is">{now === undefined ? "not given" : <Shown text={now} />}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function indented(record: string): string {
+  try {
+    return JSON.stringify(JSON.parse(record), null, 2);
+  } catch {
+    return record;
+  }
+}

@@ -1,0 +1,70 @@
+// Clients: who called, how much, and how it ended.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { JSX } from "preact";
+import type { Totals } from "../api.js";
+import { now } from "../live.js";
+import { Brief, Command, Empty, Fault, Moment } from "../parts.js";
+import { get } from "../request.js";
+import { go } from "../router.js";
+
+const WEEK_MS = 604_800_000;
+
+export function Clients(): JSX.Element {
+  const totals = useSignal<Totals | undefined>(undefined);
+  const fault = useSignal<unknown>(undefined);
+  useEffect(() => {
+    const until = now.peek();
+    get<Totals>("/api/totals", { since: until - WEEK_MS, until }).then(
+      (read) => (totals.value = read),
+      (error: unknown) => (fault.value = error),
+    );
+  }, []);
+  return (
+    <section aria-labelledby="clients-title">
+      <h2 id="clients-title">Clients of the last week</h2>
+      <Fault error={fault.value} />
+      {totals.value?.byClient.length === 0 && (
+        <Empty
+          next={
+            <>
+              <Command>mcp-secure-local serve</Command> prints the configuration for each client.
+            </>
+          }
+        >
+          No client has called in the last week.
+        </Empty>
+      )}
+      {totals.value !== undefined && totals.value.byClient.length > 0 && (
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Client</th>
+              <th scope="col">Calls</th>
+              <th scope="col">Denied</th>
+              <th scope="col">Failed</th>
+              <th scope="col">Last call</th>
+            </tr>
+          </thead>
+          <tbody>
+            {totals.value.byClient.map(({ name, calls, denied, failed, last }) => (
+              <tr key={name}>
+                <th scope="row">
+                  <button type="button" class="link" onClick={() => go("calls", name === "" ? {} : { client: name })}>
+                    <Brief text={name === "" ? "a client that did not say its name" : name} />
+                  </button>
+                </th>
+                <td>{calls}</td>
+                <td class={denied > 0 ? "bad" : ""}>{denied}</td>
+                <td class={failed > 0 ? "bad" : ""}>{failed}</td>
+                <td>
+                  <Moment at={last} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,91 @@
+// Now: what waits for the person, what is wrong, and what is happening.
+import type { JSX } from "preact";
+import { Bars } from "../charts.js";
+import { CallsTable } from "../calls-table.js";
+import { newest, servers, totals, troubles, waiting } from "../live.js";
+import { Command, duration, Empty, Facts } from "../parts.js";
+import { go } from "../router.js";
+import { Question } from "./approvals.js";
+
+const LATEST = 30;
+
+export function Now(): JSX.Element {
+  const sums = totals.value;
+  const running = servers.value.filter(({ state }) => state === "running").length;
+  return (
+    <>
+      <section aria-labelledby="now-waiting">
+        <h2 id="now-waiting">Waits for you</h2>
+        {waiting.value.length === 0 ? (
+          <p class="calm">Nothing waits for your answer.</p>
+        ) : (
+          waiting.value.map((call) => <Question key={call.id} call={call} />)
+        )}
+      </section>
+      {troubles.value.length > 0 && (
+        <section aria-labelledby="now-wrong">
+          <h2 id="now-wrong">Is wrong</h2>
+          <ul class="troubles">
+            {troubles.value.map(({ what, advice, go: screen }) => (
+              <li key={what}>
+                <strong>{what}</strong> {advice}{" "}
+                <button type="button" class="link" onClick={() => go(screen)}>
+                  Look
+                </button>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <section aria-labelledby="now-happening">
+        <h2 id="now-happening">Happens</h2>
+        {sums === undefined || sums.calls === 0 ? (
+          <NothingYet running={running} />
+        ) : (
+          <>
+            <Facts
+              of={[
+                ["Servers running", running],
+                ["Calls in the last hour", sums.calls],
+                ["Denied", sums.denied],
+                ["Failed", sums.failed],
+                ["You were asked", sums.asked],
+                ["Half of them took at most", duration(sums.p50)],
+                ["99 of 100 took at most", duration(sums.p99)],
+              ]}
+            />
+            <Bars
+              buckets={sums.buckets}
+              label="calls a minute"
+              choose={(since, until) => go("calls", { since, until })}
+            />
+          </>
+        )}
+        {newest.value.length > 0 && (
+          <CallsTable rows={newest.value.slice(0, LATEST)} choose={(n) => go("calls", { n })} />
+        )}
+      </section>
+    </>
+  );
+}
+
+function NothingYet({ running }: { readonly running: number }): JSX.Element {
+  if (running > 0)
+    return (
+      <Empty next="Ask your AI client to use a tool: its call appears here at once.">
+        A server runs, and nobody has called a tool in the last hour.
+      </Empty>
+    );
+  return (
+    <Empty
+      next={
+        <>
+          Connect a client: <Command>mcp-secure-local serve</Command> prints what to paste. Every server that you start
+          appears here.
+        </>
+      }
+    >
+      No server of yours runs at the moment.
+    </Empty>
+  );
+}

@@ -1,0 +1,304 @@
+// The API of the console's page: what it may ask and do, each by the same function that the command line uses.
+import type {
+  Answer,
+  CallDetail,
+  CallFilter,
+  DifferentArgument,
+  Explanation,
+  Outcome,
+  PolicyState,
+  RunningPlugin,
+  StreamLine,
+  Trial,
+  Verification,
+} from "@secure-local/console/api";
+import { escapeUnseen } from "../audit/escape-unseen.js";
+import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
+import type { ConsoleState } from "./console-state.js";
+
+/** What the console asks of the policy's commands. */
+export interface ConsoleCommands {
+  readonly version: string;
+  policy(): Promise<Omit<PolicyState, "decided">>;
+  explain(question: string): Promise<Explanation>;
+  /** Decides a recorded call under a text that may become the policy. @returns faults of the text, or a judge */
+  trial(text: string): Promise<string | ((call: TriedCall) => { readonly verdict: string; readonly rule: string })>;
+  /** Writes the policy, if what is there still has `digest`. @throws ConsoleFault */
+  save(text: string, digest: string): Promise<void>;
+  verify(files: readonly string[]): Promise<readonly Verification[]>;
+  /** What the plugins offer now beside what was approved. */
+  definitions(): Promise<readonly OfferedPlugin[]>;
+  /** Approves a plugin, if what it offers still has `digest`. @throws ConsoleFault */
+  approve(plugin: string, digest: string): Promise<void>;
+  /** What the policy lets be reached, by kind. */
+  reach(): Promise<Readonly<Record<string, readonly string[]>>>;
+}
+
+export interface TriedCall {
+  readonly method: string;
+  readonly name: string;
+  readonly arguments: unknown;
+}
+
+export type OfferedPlugin = Pick<RunningPlugin, "name" | "findings" | "changes" | "withheld"> & {
+  /** Of all that is shown: an approval of anything else is none. */
+  readonly digest: string;
+  readonly approved: boolean;
+  readonly fault?: string;
+};
+
+/** Rows a page gets at once. */
+const PAGE = 500;
+/** Calls a changed policy is tried on. */
+const TRIED = 1_000;
+/** Parts of a time that are drawn as bars. */
+const PARTS = 60;
+const HOUR_MS = 3_600_000;
+/** Milliseconds between two lines that only say that the console is there. */
+const BEAT_MS = 5_000;
+/** Milliseconds between two sets of totals. */
+const TOTALS_MS = 1_000;
+/** Milliseconds a server has to say that it has heard an answer. */
+const HEARD_MS = 3_000;
+
+type Route = (request: ApiRequest) => Promise<ApiAnswer>;
+
+export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api {
+  const started = Date.now();
+  const routes: Readonly<Record<string, Route>> = {
+    "GET /api/stream": async ({ query, signal }) => ({
+      stream: streamOf(state, { version: commands.version, started, cursor: numberIn(query, "cursor"), signal }),
+    }),
+    "GET /api/calls": async ({ query }) => ({
+      json: state.calls.list(filterOf(query), { before: numberIn(query, "before"), limit: PAGE }),
+    }),
+    "GET /api/call": async ({ query }) => ({ json: await detailOf(state, commands, Number(query.get("n"))) }),
+    "GET /api/asked": async ({ query }) => {
+      const n = state.calls.callOf(query.get("question") ?? "");
+      return { json: n === undefined ? null : await detailOf(state, commands, n) };
+    },
+    "GET /api/totals": async ({ query }) => {
+      const to = numberIn(query, "until") ?? Date.now();
+      const from = numberIn(query, "since") ?? to - HOUR_MS;
+      return { json: state.calls.totals(filterOf(query), { from, to, parts: PARTS }) };
+    },
+    "GET /api/export": async ({ query }) => ({ file: "audit-export.jsonl", lines: exported(state, filterOf(query)) }),
+    "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
+    "POST /api/verify": async () => ({ json: await commands.verify(state.logs.map(({ file }) => file)) }),
+    "GET /api/policy": async () => {
+      const policy = await commands.policy();
+      return { json: { ...policy, decided: state.calls.decidedBy(policy.hash) } satisfies PolicyState };
+    },
+    "GET /api/reach": async () => ({ json: await commands.reach() }),
+    "POST /api/explain": async ({ body }) => ({ json: await commands.explain(textIn(body, "question")) }),
+    "POST /api/trial": async ({ body }) => ({ json: await trialOf(state, commands, textIn(body, "text")) }),
+    "POST /api/save": async ({ body }) => {
+      await commands.save(textIn(body, "text"), textIn(body, "digest"));
+      return { json: {} };
+    },
+    "POST /api/definitions": async () => ({ json: await commands.definitions() }),
+    "POST /api/approve": async ({ body }) => {
+      await commands.approve(textIn(body, "plugin"), textIn(body, "digest"));
+      return { json: {} };
+    },
+  };
+  return async (request) => {
+    const route = routes[`${request.method} ${request.path}`];
+    if (route === undefined) throw new ConsoleFault(404, "There is no such thing to ask.", "Load the page again.");
+    return route(request);
+  };
+}
+
+interface StreamOptions {
+  readonly version: string;
+  readonly started: number;
+  readonly cursor: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** All that changes, from a cursor on; without one, from the newest calls on. */
+async function* streamOf(
+  state: ConsoleState,
+  { version, started, cursor: given, signal }: StreamOptions,
+): AsyncIterable<string> {
+  const { calls } = state;
+  yield line({ kind: "hello", version, started, logs: state.logs });
+  let cursor = given ?? -1;
+  let seen = -1;
+  let totalled = 0;
+  let totalAt = -1;
+  while (!signal.aborted) {
+    if (seen !== state.version) {
+      seen = state.version;
+      yield line({ kind: "waiting", calls: state.waiting });
+      yield line({ kind: "servers", servers: state.servers });
+    }
+    if (cursor !== calls.cursor) {
+      const rows = calls.changedAfter(cursor) ?? calls.list({}, { limit: PAGE }).reverse();
+      cursor = calls.cursor;
+      for (let from = 0; from < rows.length; from += PAGE)
+        yield line({ kind: "calls", cursor, rows: rows.slice(from, from + PAGE) });
+    }
+    const now = Date.now();
+    if (now - totalled >= TOTALS_MS && (totalAt !== cursor || now - totalled >= BEAT_MS)) {
+      [totalled, totalAt] = [now, cursor];
+      yield line({ kind: "totals", totals: calls.totals({}, { from: now - HOUR_MS, to: now + 1, parts: PARTS }) });
+      yield line({ kind: "beat", now });
+    }
+    // What changed while a line was on its way has woken nobody.
+    if (seen === state.version && cursor === calls.cursor)
+      await changedOrBeat(state, signal, totalAt === cursor ? BEAT_MS : TOTALS_MS);
+  }
+}
+
+async function changedOrBeat(state: ConsoleState, signal: AbortSignal, ms: number): Promise<void> {
+  const over = new AbortController();
+  const timer = setTimeout(() => over.abort(), ms);
+  await state.changed(AbortSignal.any([signal, over.signal]));
+  clearTimeout(timer);
+}
+
+function line(value: StreamLine): string {
+  return JSON.stringify(value);
+}
+
+async function detailOf(state: ConsoleState, commands: ConsoleCommands, n: number): Promise<CallDetail> {
+  const found = await state.records(n);
+  if (found === undefined)
+    throw new ConsoleFault(
+      404,
+      "This call is no longer kept by the console.",
+      "Look for it with mcp-secure-local audit query.",
+    );
+  const { row, file, texts, policy: under } = found;
+  const records = texts.map((text) => parsed(text));
+  const first = Date.parse(String(records[0]?.["time"]));
+  const policy = row.line === undefined ? undefined : await commands.policy();
+  const policyLine =
+    under !== "" && policy?.hash.startsWith(under) === true && row.line !== undefined
+      ? policy.text.split("\n")[row.line - 1]
+      : undefined;
+  const approved = row.asked ? state.calls.lastApproved(row) : undefined;
+  const before = approved === undefined ? undefined : (await state.records(approved))?.texts[0];
+  return {
+    row,
+    file,
+    records: texts.map(escapeUnseen),
+    steps: records.map((record) => ({ label: stepLabel(record), ms: Date.parse(String(record["time"])) - first })),
+    policyLine,
+    difference: before === undefined ? undefined : differences(parsed(before)["arguments"], records[0]?.["arguments"]),
+  };
+}
+
+const STEPS: Readonly<Record<string, string>> = {
+  "call.intent": "asked for and let in",
+  "approval.asked": "a person is asked",
+  "approval.given": "a person said yes",
+  "approval.denied": "nobody said yes",
+  "call.result": "ended",
+  denied: "refused",
+};
+
+function stepLabel({ kind }: Readonly<Record<string, unknown>>): string {
+  return STEPS[String(kind)] ?? String(kind);
+}
+
+function differences(before: unknown, now: unknown): DifferentArgument[] {
+  const [old, fresh] = [before, now].map((each) => (typeof each === "object" && each !== null ? each : {})) as Record<
+    string,
+    unknown
+  >[];
+  const names = [...new Set([...Object.keys(old ?? {}), ...Object.keys(fresh ?? {})])].sort();
+  return names.flatMap((name) => {
+    const [was, is] = [old?.[name], fresh?.[name]].map((value) =>
+      value === undefined ? undefined : JSON.stringify(value),
+    );
+    return was === is ? [] : [{ name, before: was, now: is }];
+  });
+}
+
+/** @returns what became of the call. @throws ConsoleFault when the answer could not count */
+async function answer(
+  state: ConsoleState,
+  body: Readonly<Record<string, unknown>>,
+): Promise<{ readonly answered: Answer }> {
+  const id = textIn(body, "id");
+  const given = body["answer"];
+  if (given !== "approve" && given !== "remember" && given !== "deny")
+    throw new ConsoleFault(400, "An answer is approve, remember or deny.", "Send one of them.");
+  const open = state.waiting.find((each) => each.id === id);
+  const waiting = state.question(id);
+  if (open === undefined || waiting === undefined)
+    throw new ConsoleFault(409, "This question is over.", "Look at the call: it says what became of it.");
+  if (open.digest !== body["digest"])
+    throw new ConsoleFault(409, "The question is not the one that was shown.", "Read it again, and answer then.");
+  const heard = new Promise<boolean>((resolve) => {
+    const timer = setTimeout(() => resolve(false), HEARD_MS);
+    waiting.gone.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve(true);
+    });
+  });
+  waiting.answer(given);
+  if (await heard) return { answered: given };
+  throw new ConsoleFault(504, "The server has not said that it heard the answer.", "Look at the call in a moment.");
+}
+
+async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: string): Promise<Trial> {
+  const judge = await commands.trial(text);
+  if (typeof judge === "string") return { faults: judge, calls: 0, changed: [] };
+  const rows = state.calls.list({}, { limit: TRIED });
+  const changed: Trial["changed"][number][] = [];
+  for (const row of rows) {
+    const record = parsed((await state.records(row.n))?.texts[0] ?? "");
+    const { verdict, rule } = judge({ method: row.method, name: row.name, arguments: record["arguments"] });
+    // What a person refused, the policy had let be asked.
+    const wasDenied = row.outcome === "denied" && !row.asked;
+    const before = wasDenied ? "denied" : row.asked ? "allowed once a person agrees" : "allowed";
+    const same = wasDenied === (verdict === "denied");
+    if (!same) changed.push({ row, before, now: verdict, rule });
+  }
+  return { faults: "", calls: rows.length, changed };
+}
+
+async function* exported(state: ConsoleState, filter: CallFilter): AsyncIterable<string> {
+  for (const { n } of state.calls.list(filter, { limit: Infinity }).reverse()) {
+    for (const text of (await state.records(n))?.texts ?? []) yield escapeUnseen(text);
+  }
+}
+
+function filterOf(query: URLSearchParams): CallFilter {
+  const text = (name: string): string | undefined => query.get(name) ?? undefined;
+  return {
+    text: text("text"),
+    name: text("name"),
+    client: text("client"),
+    rule: text("rule"),
+    outcome: text("outcome") as Outcome | "refused" | undefined,
+    line: numberIn(query, "line"),
+    log: numberIn(query, "log"),
+    since: numberIn(query, "since"),
+    until: numberIn(query, "until"),
+  };
+}
+
+function numberIn(query: URLSearchParams, name: string): number | undefined {
+  const value = query.get(name);
+  return value === null || value === "" || !Number.isFinite(Number(value)) ? undefined : Number(value);
+}
+
+/** @throws ConsoleFault */
+function textIn(body: Readonly<Record<string, unknown>>, name: string): string {
+  const value = body[name];
+  if (typeof value === "string") return value;
+  throw new ConsoleFault(400, `The request has no text "${name}".`, "Load the page again.");
+}
+
+function parsed(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,167 @@
+// What the console knows of all servers of this person: their calls, the questions that wait, and how each process is.
+import { existingLogs } from "../audit/log-lock.js";
+import type { ApprovalsInbox, PendingQuestion } from "../guard/approvals/approvals-inbox.js";
+import { digestOfText } from "../guard/approvals/terminal-message.js";
+import type { CallRow, LogState, RunningServer, WaitingCall } from "@secure-local/console/api";
+import { runningServers } from "../control/control-socket.js";
+import { CallIndex } from "./call-index.js";
+import { LogReader } from "./log-reader.js";
+
+/** Milliseconds between two looks at the logs and the open questions: nobody notices less. */
+const LOOK_MS = 100;
+/** Milliseconds between two looks at the processes: they start and end at a person's pace. */
+const SERVERS_MS = 1_000;
+/** Logs read at once: of 32 servers that write beside each other, and those of other policies. */
+const MAX_LOGS = 128;
+/** Processes that vanished, kept to be shown. */
+const MAX_GONE = 32;
+
+export interface ConsoleStateOptions {
+  /** The audit log of the policy that the console was started with. */
+  readonly auditFile: string;
+  /** Where control sockets are. */
+  readonly controlFolder: string;
+  readonly inbox: ApprovalsInbox;
+}
+
+export class ConsoleState {
+  readonly calls: CallIndex = new CallIndex();
+  readonly #options: ConsoleStateOptions;
+  readonly #readers = new Map<string, LogReader>();
+  readonly #waiters = new Set<() => void>();
+  #servers: readonly RunningServer[] = [];
+  #waiting: readonly WaitingCall[] = [];
+  #timers: NodeJS.Timeout[] = [];
+  #version = 0;
+
+  constructor(options: ConsoleStateOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all that is in the logs has been read. */
+  async begin(): Promise<void> {
+    await this.#lookAtServers();
+    await this.#lookAtLogs();
+    this.#lookAtQuestions();
+    this.#timers = [
+      setInterval(() => {
+        this.#lookAtQuestions();
+        void this.#lookAtLogs();
+      }, LOOK_MS),
+      setInterval(() => void this.#lookAtServers(), SERVERS_MS),
+    ];
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#options.inbox.close();
+    await Promise.all([...this.#readers.values()].map((reader) => reader.close()));
+  }
+
+  get servers(): readonly RunningServer[] {
+    const logs = [...this.#readers.keys()];
+    return this.#servers.map((server) => ({ ...server, log: logs.indexOf(server.auditFile) }));
+  }
+
+  /** Questions that wait for an answer, those that end first before the others. */
+  get waiting(): readonly WaitingCall[] {
+    // One that was answered a moment ago is over before the next look.
+    const open = new Set(this.#options.inbox.open().map(({ id }) => id));
+    return this.#waiting.filter(({ id }) => open.has(id));
+  }
+
+  /** Counts changes of servers and questions. */
+  get version(): number {
+    return this.#version;
+  }
+
+  get logs(): LogState[] {
+    return [...this.#readers.values()].map(({ file, records, fault }) => ({ file, records, fault }));
+  }
+
+  /** Resolves at the next change of anything, or when `signal` is aborted. */
+  changed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        this.#waiters.delete(done);
+        signal.removeEventListener("abort", done);
+        resolve();
+      };
+      this.#waiters.add(done);
+      signal.addEventListener("abort", done);
+      if (signal.aborted) done();
+    });
+  }
+
+  /** An open question; undefined when it is over, or there never was one. */
+  question(id: string): PendingQuestion | undefined {
+    return this.#options.inbox.open().find((waiting) => waiting.id === id);
+  }
+
+  /** The records of a call, in their order; those whose file is gone are left out. */
+  async records(
+    n: number,
+  ): Promise<
+    { readonly row: CallRow; readonly policy: string; readonly file: string; readonly texts: string[] } | undefined
+  > {
+    const entry = this.calls.get(n);
+    if (entry === undefined) return undefined;
+    const reader = [...this.#readers.values()][entry.row.log];
+    const texts = reader === undefined ? [] : await Promise.all(entry.places.map((place) => reader.textAt(place)));
+    const { row, policy } = entry;
+    return { row, policy, file: reader?.file ?? "", texts: texts.filter((text) => text !== undefined) };
+  }
+
+  async #lookAtLogs(): Promise<void> {
+    this.#findLogs();
+    const before = this.calls.cursor;
+    await Promise.all([...this.#readers.values()].map((reader) => reader.look()));
+    if (this.calls.cursor !== before) this.#wake();
+  }
+
+  #findLogs(): void {
+    const named = [this.#options.auditFile, ...this.#servers.map(({ auditFile }) => auditFile)];
+    for (const file of new Set(named.flatMap((each) => [each, ...existingLogs(each)]))) {
+      if (this.#readers.has(file) || this.#readers.size >= MAX_LOGS) continue;
+      this.#readers.set(
+        file,
+        new LogReader(file, this.#readers.size, (record, place) => this.calls.add(record, place)),
+      );
+    }
+  }
+
+  #lookAtQuestions(): void {
+    const { inbox } = this.#options;
+    inbox.look();
+    const open = inbox
+      .open()
+      .map(({ id, text, remember, until }) => ({ id, text, digest: digestOfText(text), remember, until }));
+    open.sort((a, b) => a.until - b.until);
+    if (open.length === this.#waiting.length && open.every(({ id }, index) => id === this.#waiting[index]?.id)) return;
+    this.#waiting = open;
+    this.#version += 1;
+    this.#wake();
+  }
+
+  async #lookAtServers(): Promise<void> {
+    const running = await runningServers(this.#options.controlFolder);
+    const gone = this.#servers
+      .filter(({ pid, since }) => !running.some((server) => server.pid === pid && server.since === since))
+      .map((server): RunningServer => ({ ...server, state: "gone" }));
+    for (const server of gone) this.#lose(server, running);
+    this.#servers = [...running, ...gone.slice(0, MAX_GONE)];
+    this.#version += 1;
+    this.#wake();
+  }
+
+  /** What a process that ended had not finished never will be. */
+  #lose({ auditFile }: RunningServer, running: readonly RunningServer[]): void {
+    if (running.some((server) => server.auditFile === auditFile)) return;
+    const log = [...this.#readers.keys()].indexOf(auditFile);
+    if (log >= 0) this.calls.lose(log);
+  }
+
+  #wake(): void {
+    for (const waiter of [...this.#waiters]) waiter();
+  }
+}

@@ -1,0 +1,142 @@
+// Reads audit logs from their first record on and follows them, over the moments when a full file is put away.
+import { open, type FileHandle } from "node:fs/promises";
+import { statSync } from "node:fs";
+import { archivesOf } from "../audit/log-file.js";
+import { MAX_LINE_BYTES } from "../audit/event-text.js";
+import type { AuditRecord, RecordPlace } from "./call-index.js";
+
+const CHUNK = 1024 * 1024;
+const NEWLINE = 10;
+
+/** Told of each record in the order of its log. */
+export type OnRecord = (record: AuditRecord, place: RecordPlace) => void;
+
+/** One log, with its full files. Lines that are no records are passed over: a verification names them. */
+export class LogReader {
+  readonly file: string;
+  readonly #log: number;
+  readonly #onRecord: OnRecord;
+  #handle: FileHandle | undefined;
+  #ino = 0;
+  #position = 0;
+  #rest: Buffer = Buffer.alloc(0);
+  #records = 0;
+  #fault: string | undefined;
+  #busy: Promise<void> | undefined;
+
+  /** @param log Names the log in the places of its records. */
+  constructor(file: string, log: number, onRecord: OnRecord) {
+    this.file = file;
+    this.#log = log;
+    this.#onRecord = onRecord;
+  }
+
+  get records(): number {
+    return this.#records;
+  }
+
+  /** Why it cannot be read; undefined while it can. */
+  get fault(): string | undefined {
+    return this.#fault;
+  }
+
+  /** Reads what has been written since the last look; looks that overlap are one. Never rejects. */
+  look(): Promise<void> {
+    this.#busy ??= this.#look().finally(() => (this.#busy = undefined));
+    return this.#busy;
+  }
+
+  async close(): Promise<void> {
+    await this.#busy;
+    await this.#handle?.close();
+    this.#handle = undefined;
+  }
+
+  /** The text of a record; undefined when its file is gone. */
+  async textAt({ ino, offset, length }: RecordPlace): Promise<string | undefined> {
+    const file = [this.file, ...archivesOf(this.file)].find((name) => inodeOf(name) === ino);
+    if (file === undefined) return undefined;
+    const handle = await open(file, "r");
+    try {
+      const buffer = Buffer.alloc(length);
+      const { bytesRead } = await handle.read(buffer, 0, length, offset);
+      return buffer.toString("utf8", 0, bytesRead);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (this.#handle === undefined) await this.#begin();
+      await this.#readOn();
+      // What was written to a full file between the last look and the exchange has been read by now.
+      if (this.#wasPutAway()) await this.#open(this.file).then(() => this.#readOn());
+      this.#fault = undefined;
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException;
+      this.#fault = code === "ENOENT" ? "there is no such file yet" : message;
+    }
+  }
+
+  async #begin(): Promise<void> {
+    for (const archive of archivesOf(this.file)) {
+      await this.#open(archive);
+      await this.#readOn();
+    }
+    await this.#open(this.file);
+  }
+
+  async #open(file: string): Promise<void> {
+    const handle = await open(file, "r");
+    await this.#handle?.close();
+    this.#handle = handle;
+    this.#ino = (await handle.stat()).ino;
+    this.#position = 0;
+    this.#rest = Buffer.alloc(0);
+  }
+
+  async #readOn(): Promise<void> {
+    const buffer = Buffer.allocUnsafe(CHUNK);
+    for (;;) {
+      const read = await this.#handle?.read(buffer, 0, CHUNK, this.#position);
+      if (read === undefined || read.bytesRead === 0) return;
+      this.#cut(buffer.subarray(0, read.bytesRead));
+      this.#position += read.bytesRead;
+    }
+  }
+
+  #cut(piece: Buffer): void {
+    const all = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
+    const base = this.#position - this.#rest.length;
+    let start = 0;
+    for (let end = all.indexOf(NEWLINE); end >= 0; end = all.indexOf(NEWLINE, start)) {
+      this.#take(all.subarray(start, end), base + start);
+      start = end + 1;
+    }
+    const rest = all.subarray(start);
+    // The rest is kept for the next piece, whose bytes lie in the same buffer. A line longer than any record is dropped.
+    this.#rest = rest.length > MAX_LINE_BYTES ? Buffer.alloc(0) : Buffer.from(rest);
+  }
+
+  #take(line: Buffer, offset: number): void {
+    let record: unknown;
+    try {
+      record = JSON.parse(line.toString("utf8"));
+    } catch {
+      return;
+    }
+    if (typeof record !== "object" || record === null) return;
+    this.#records += 1;
+    this.#onRecord(record, { log: this.#log, ino: this.#ino, offset, length: line.length });
+  }
+
+  #wasPutAway(): boolean {
+    const now = inodeOf(this.file);
+    return now !== undefined && now !== this.#ino;
+  }
+}
+
+function inodeOf(file: string): number | undefined {
+  return statSync(file, { throwIfNoEntry: false })?.ino;
+}

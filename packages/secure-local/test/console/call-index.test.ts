@@ -1,0 +1,158 @@
+// Records joined into calls, and the changes that pages are told of.
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type AuditRecord, CallIndex, MAX_CALLS } from "../../src/console/call-index.js";
+
+const PLACE = { log: 0, ino: 1, offset: 0, length: 10 };
+const TIME = "2026-11-23T01:00:00.000Z";
+
+function intent(id: number, more: Partial<AuditRecord> = {}): AuditRecord {
+  const decision = { allowed: true, rule: "tools.allowed: read_file", line: 4 };
+  return {
+    kind: "call.intent",
+    time: TIME,
+    id,
+    connection: 1,
+    method: "tools/call",
+    tool: "read_file",
+    policy: "abcdef",
+    decision,
+    ...more,
+  };
+}
+
+function result(id: number, outcome: string, more: Partial<AuditRecord> = {}): AuditRecord {
+  return {
+    kind: "call.result",
+    time: TIME,
+    id,
+    connection: 1,
+    method: "tools/call",
+    tool: "read_file",
+    duration_ms: 5,
+    outcome,
+    ...more,
+  };
+}
+
+/** An index with these records, each at a place of its own. */
+function indexOf(...records: readonly AuditRecord[]): CallIndex {
+  const index = new CallIndex();
+  records.forEach((record, offset) => index.add(record, { ...PLACE, offset }));
+  return index;
+}
+
+describe("calls", () => {
+  it("join the records of one request, in whatever order those of others stand between them", () => {
+    const index = indexOf(intent(1), intent(2), result(2, "ok"), result(1, "error"));
+    expect(index.list({}, { limit: 9 }).map(({ n, outcome, ms }) => [n, outcome, ms])).toEqual([
+      [2, "ok", 5],
+      [1, "error", 5],
+    ]);
+    expect(index.get(1)?.places.map(({ offset }) => offset)).toEqual([0, 3]);
+  });
+
+  it("tell equal ids of two connections and of two logs apart", () => {
+    const index = indexOf(intent(1), intent(1, { connection: 2 }));
+    index.add(intent(1), { ...PLACE, log: 1 });
+    index.add(result(1, "ok", { connection: 2 }), PLACE);
+    expect(index.list({}, { limit: 9 }).map(({ outcome }) => outcome)).toEqual(["running", "ok", "running"]);
+  });
+
+  it("name the rule that refused, when an allowed tool reached for what it may not have", () => {
+    const [row] = indexOf(
+      intent(1),
+      result(1, "denied", { detail: { rule: "filesystem.denied: ~/.ssh", line: 9 } }),
+    ).list({}, { limit: 1 });
+    expect(row).toMatchObject({ outcome: "denied", rule: "filesystem.denied: ~/.ssh", line: 9 });
+    const [other] = indexOf(intent(1), result(1, "denied", { detail: { rule: "default deny" } })).list(
+      {},
+      { limit: 1 },
+    );
+    expect(other).toMatchObject({ rule: "default deny", line: undefined });
+  });
+
+  it("are found by the question that is open about them, and no longer afterwards", () => {
+    const asked = { kind: "approval.asked", detail: { question: "q1" } };
+    const index = indexOf(intent(1), intent(1, asked));
+    expect(index.callOf("q1")).toBe(1);
+    expect(index.get(1)?.row).toMatchObject({ outcome: "waiting", asked: true });
+    index.add(intent(1, { kind: "approval.given", detail: { question: "q1" } }), PLACE);
+    expect(index.callOf("q1")).toBeUndefined();
+    index.add(result(1, "ok"), PLACE);
+    const next = indexOf(
+      intent(1),
+      intent(1, asked),
+      intent(1, { kind: "approval.given", detail: { question: "q1" } }),
+      result(1, "ok"),
+      intent(2),
+      intent(2, asked),
+    );
+    expect(next.lastApproved(next.get(2)!.row)).toBe(1);
+  });
+
+  it("are lost with their process, unless they had ended", () => {
+    const index = indexOf(intent(1), result(1, "ok"), intent(2), { kind: "start", time: TIME });
+    expect(index.list({}, { limit: 9 }).map(({ outcome }) => outcome)).toEqual(["lost", "ok"]);
+    index.add(result(2, "ok"), PLACE);
+    expect(index.get(2)?.row.outcome).toBe("lost");
+  });
+
+  it("are counted as they are listed, whatever the filter", () => {
+    const outcomes = fc.constantFrom("ok", "error", "denied", "timeout", "cancelled");
+    const calls = fc.array(fc.record({ outcome: outcomes, tool: fc.constantFrom("a", "b"), end: fc.boolean() }), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(calls, fc.constantFrom<"a" | undefined>("a", undefined), (given, name) => {
+        const index = new CallIndex();
+        given.forEach(({ outcome, tool, end }, id) => {
+          index.add(intent(id, { tool }), PLACE);
+          if (end) index.add(result(id, outcome, { tool }), PLACE);
+        });
+        const at = Date.parse(TIME);
+        const rows = index.list({ name }, { limit: 99 });
+        const sums = index.totals({ name }, { from: at - 1, to: at + 1, parts: 4 });
+        const inBars = sums.buckets.reduce((sum, { ok, failed, denied }) => sum + ok + failed + denied, 0);
+        expect([sums.calls, inBars]).toEqual([rows.length, rows.length]);
+        expect(sums.denied).toBe(rows.filter(({ outcome }) => outcome === "denied").length);
+        expect(sums.byName.reduce((sum, { calls: count }) => sum + count, 0)).toBe(rows.length);
+      }),
+    );
+  });
+
+  it("reach a page that comes back at any cursor: each row as it is now, none missing", () => {
+    const steps = fc.array(fc.record({ id: fc.nat(9), end: fc.boolean() }), { maxLength: 60 });
+    fc.assert(
+      fc.property(steps, fc.array(fc.nat(60)), (given, looks) => {
+        const index = new CallIndex();
+        const page = new Map<number, unknown>();
+        let cursor = 0;
+        given.forEach(({ id, end }, step) => {
+          index.add(end ? result(id, "ok") : intent(id), PLACE);
+          if (!looks.includes(step)) return;
+          for (const row of index.changedAfter(cursor) ?? []) page.set(row.n, row);
+          cursor = index.cursor;
+        });
+        for (const row of index.changedAfter(cursor) ?? []) page.set(row.n, row);
+        const all = index.list({}, { limit: 99 });
+        expect([...page.values()].length).toBe(all.length);
+        for (const row of all) expect(page.get(row.n)).toEqual(row);
+      }),
+    );
+  });
+
+  it("are forgotten one by one when there are too many, and a cursor that is too old is told", () => {
+    const index = new CallIndex();
+    for (let id = 0; id < MAX_CALLS + 5; id += 1) {
+      index.add(intent(id), PLACE);
+      index.add(result(id, "ok"), PLACE);
+    }
+    expect(index.size).toBe(MAX_CALLS);
+    expect(index.get(5)).toBeUndefined();
+    expect(index.get(6)).toBeDefined();
+    expect(index.changedAfter(0)).toBeUndefined();
+    expect(index.changedAfter(index.cursor + 1)).toBeUndefined();
+    expect(index.changedAfter(index.cursor)).toEqual([]);
+  });
+});

@@ -1,0 +1,65 @@
+// Codes and sessions of the console as time passes and as they become too many.
+import type { IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
+import { ConsoleAccess, KEY_HEADER } from "../../src/console/console-access.js";
+
+const MINUTE = 60_000;
+
+/** An access whose clock is moved by hand. */
+function clocked(): { readonly access: ConsoleAccess; readonly clock: { now: number } } {
+  const clock = { now: 1_000_000 };
+  return { access: new ConsoleAccess("127.0.0.1:1", () => clock.now), clock };
+}
+
+/** A request of a browser that signed in. */
+function requestOf(signed: { readonly cookie: string; readonly key: string } | undefined): IncomingMessage {
+  const cookie = signed?.cookie.split(";")[0];
+  return { headers: { cookie, [KEY_HEADER]: signed?.key } } as unknown as IncomingMessage;
+}
+
+describe("access to the console", () => {
+  it("takes the newest code, once, within ten minutes", () => {
+    const { access, clock } = clocked();
+    const old = access.newCode();
+    const code = access.newCode();
+    expect(access.signIn(old)).toBeUndefined();
+    clock.now += 10 * MINUTE;
+    expect(access.signIn(code)).toBeDefined();
+    expect(access.signIn(code)).toBeUndefined();
+    const late = access.newCode();
+    clock.now += 10 * MINUTE + 1;
+    expect(access.signIn(late)).toBeUndefined();
+  });
+
+  it("gives a code up that is guessed at, and another one counts again", () => {
+    const { access } = clocked();
+    const code = access.newCode();
+    for (let guess = 0; guess < 20; guess += 1) access.signIn(`${guess}`);
+    expect(access.signIn(code)).toBeUndefined();
+    expect(access.signIn(access.newCode())).toBeDefined();
+  });
+
+  it("ends a session after twelve hours", () => {
+    const { access, clock } = clocked();
+    const signed = access.signIn(access.newCode());
+    clock.now += 12 * 60 * MINUTE;
+    expect(access.refusal(requestOf(signed))).toBeUndefined();
+    clock.now += 1;
+    expect(access.refusal(requestOf(signed))?.status).toBe(401);
+  });
+
+  it("keeps sixteen browsers, and lets the oldest go for another", () => {
+    const { access } = clocked();
+    const signed = Array.from({ length: 17 }, () => access.signIn(access.newCode()));
+    expect(signed.map((each) => access.refusal(requestOf(each)) === undefined)).toEqual([
+      false,
+      ...Array<boolean>(16).fill(true),
+    ]);
+  });
+
+  it("lets no key of one session go with the cookie of another", () => {
+    const { access } = clocked();
+    const [a, b] = [1, 2].map(() => access.signIn(access.newCode()));
+    expect(access.refusal(requestOf({ cookie: a?.cookie ?? "", key: b?.key ?? "" }))?.status).toBe(401);
+  });
+});

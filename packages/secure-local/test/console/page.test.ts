@@ -1,0 +1,236 @@
+// The page in a real browser: every screen with data and without, hostile text, both colours, three widths, the keyboard alone.
+import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Watched } from "./running.js";
+
+const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+const HAS_BROWSER = existsSync(CHROMIUM);
+if (!HAS_BROWSER)
+  console.log(
+    `skipped: the page in a browser; there is no ${CHROMIUM} (Debian: apt install chromium, or set CHROMIUM)`,
+  );
+
+const SCREENS = ["now", "calls", "approvals", "servers", "definitions", "audit", "policy", "clients"] as const;
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Texts that would do something, were they anything but text. */
+const HOSTILE = [
+  "<img src=x onerror=alert(1)><script>alert(1)</script>",
+  "[a link](javascript:alert(1)) ![an image](http://127.0.0.1:9/x.png)",
+  "\u202egpj.exe \u200b\u2066 \u001b[2J\u001b]8;;http://127.0.0.1:9\u0007 \u0000",
+  "{{constructor.constructor('alert(1)')()}} ${alert(1)} %3Cscript%3E",
+  "x".repeat(20_000),
+];
+
+/** Chromium reaches nothing but the console. */
+/** A browser beside other tests on two cores is slow. */
+const LONG = 240_000;
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--no-first-run",
+  "--disable-sync",
+];
+
+/** What a page did that it may not. */
+class Conduct {
+  readonly faults: string[] = [];
+
+  constructor(page: Page, origin: string) {
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") this.faults.push(message.text());
+    });
+    page.on("pageerror", (error) => this.faults.push(String(error)));
+    page.on("dialog", (dialog) => {
+      this.faults.push(`dialog ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("request", (request) => {
+      if (!request.url().startsWith(`${origin}/`) && !request.url().startsWith("blob:"))
+        this.faults.push(`asked for ${request.url()}`);
+    });
+  }
+}
+
+/** A signed-in page of a console. */
+async function opened(
+  context: BrowserContext,
+  watched: Watched,
+): Promise<{ readonly page: Page; readonly conduct: Conduct }> {
+  const page = await context.newPage();
+  const conduct = new Conduct(page, watched.origin);
+  await page.goto(`${watched.origin}/#code=${watched.code}`);
+  await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+  return { page, conduct };
+}
+
+async function show(page: Page, screen: string): Promise<void> {
+  await page.evaluate(`location.hash = "/${screen}"`);
+  await page.locator(`nav button[aria-current=page]`, { hasText: new RegExp(screen, "i") }).waitFor();
+  await page.locator("h2").first().waitFor();
+}
+
+/** Accessibility faults by axe, in an isolated world of the page's. */
+async function axe(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page);
+  const { frameTree } = (await session.send("Page.getFrameTree")) as { frameTree: { frame: { id: string } } };
+  const frameId = frameTree.frame.id;
+  const world = await session.send("Page.createIsolatedWorld", { frameId });
+  const contextId = world.executionContextId;
+  const expression = `${AXE}; axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa"] }).then((found) => found.violations.map(({ id, nodes }) => id + " " + nodes.map((node) => node.html.slice(0, 120)).join(" | ")))`;
+  const { result } = (await session.send("Runtime.evaluate", {
+    expression,
+    contextId,
+    awaitPromise: true,
+    returnByValue: true,
+  })) as { result: { value?: string[]; description?: string } };
+  await session.detach();
+  return result.value ?? [result.description ?? "axe did not run"];
+}
+
+describe.skipIf(!HAS_BROWSER)("the console's page", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+  });
+  afterAll(() => browser.close());
+
+  it(
+    "says on every screen what comes next while there is nothing, and has no accessibility fault",
+    { timeout: LONG },
+    async () => {
+      const watched = await Watched.start({ signedIn: false });
+      const context = await browser.newContext();
+      const { page, conduct } = await opened(context, watched);
+      for (const screen of SCREENS) {
+        await show(page, screen);
+        expect(await axe(page)).toEqual([]);
+        if (screen !== "policy") expect(await page.locator(".empty .next, .calm, button").count()).toBeGreaterThan(0);
+      }
+      expect(conduct.faults).toEqual([]);
+      expect(page.url()).not.toContain("code=");
+      await context.close();
+      await watched.end();
+    },
+  );
+
+  it(
+    "shows hostile text of servers, models and clients as text, whatever it is, in light and dark and three widths",
+    { timeout: LONG },
+    async () => {
+      const watched = await Watched.start({ signedIn: false });
+      const client = await watched.serve();
+      await client.request("tools/call", { name: "calculate", arguments: { expression: "1+1" } });
+      const log = join(watched.home, "state/mcp-secure-local/audit.log");
+      const time = new Date().toISOString();
+      HOSTILE.forEach((text, id) => {
+        const record = {
+          kind: "denied",
+          time,
+          id,
+          connection: 77,
+          method: "tools/call",
+          tool: text,
+          principal: text,
+          arguments: { path: text },
+          decision: { allowed: false, rule: text, line: 5 },
+          outcome: "denied",
+        };
+        appendFileSync(log, `${JSON.stringify(record)}\n`);
+      });
+      for (const [colorScheme, width] of [
+        ["light", 1440],
+        ["dark", 1024],
+        ["light", 390],
+      ] as const) {
+        const context = await browser.newContext({ colorScheme, viewport: { width, height: 800 } });
+        if (width !== 1440) watched.code = await watched.anotherCode();
+        const { page, conduct } = await opened(context, watched);
+        await page.getByText("<img src=x").first().waitFor();
+        for (const screen of SCREENS) {
+          await show(page, screen);
+          expect(await page.locator("img, iframe, object, main a[href]").count()).toBe(0);
+          // Colours differ by the scheme, not by the width.
+          if (width > 390) expect(await axe(page)).toEqual([]);
+          expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")).toBe(true);
+        }
+        await show(page, "calls");
+        for (const text of ["<img src=x", "gpj.exe"]) {
+          await page.locator(".call", { hasText: text }).first().locator("button").click();
+          await page.locator(".panel .steps").waitFor();
+          expect(await axe(page)).toEqual([]);
+          expect(await page.locator(".panel").innerText()).not.toMatch(/[\u202e\u200b\u0000\u001b]/);
+        }
+        expect(conduct.faults).toEqual([]);
+        await context.close();
+      }
+      await watched.end();
+    },
+  );
+
+  it(
+    "lets a person decide by the keyboard alone, and shows two pages and a terminal the same decision",
+    { timeout: LONG },
+    async () => {
+      const watched = await Watched.start({ signedIn: false });
+      const client = await watched.serve();
+      const context = await browser.newContext();
+      const { page, conduct } = await opened(context, watched);
+      const other = await context.newPage();
+      await other.goto(`${watched.origin}/#/approvals`);
+      const file = join(watched.notes, "k.md");
+      const done = client.request("tools/call", { name: "write_file", arguments: { path: file, content: "k" } });
+      for (const each of [page, other]) await each.locator(".question").waitFor();
+      for (let step = 0; step < 40; step += 1) {
+        await page.keyboard.press("Tab");
+        if ((await page.evaluate("document.activeElement?.textContent")) === "Allow this one call") break;
+      }
+      await page.keyboard.press("Enter");
+      await done;
+      expect(readFileSync(file, "utf8")).toBe("k");
+      for (const each of [page, other]) await each.locator(".question").waitFor({ state: "detached" });
+      expect(conduct.faults).toEqual([]);
+      await context.close();
+      await watched.end();
+    },
+  );
+
+  it(
+    "goes on after the console was away, and says that it has to sign in when it was started again",
+    { timeout: LONG },
+    async () => {
+      const watched = await Watched.start({ signedIn: false });
+      const context = await browser.newContext();
+      const { page } = await opened(context, watched);
+      watched.console.kill("SIGSTOP");
+      watched.console.kill("SIGCONT");
+      await page.getByRole("status").filter({ hasText: "live" }).waitFor();
+      watched.console.kill("SIGKILL");
+      await page.getByText("does not answer").waitFor();
+      await watched.restart();
+      await page.getByText("not signed in").waitFor({ timeout: 20_000 });
+      await page.getByText("Press Enter in the terminal").waitFor();
+      await context.close();
+      await watched.end();
+    },
+  );
+
+  it("keeps a list of 100,000 calls in view by its window, and opens no slower for it", { timeout: LONG }, async () => {
+    const watched = await Watched.start({ signedIn: false, records: 100_000 });
+    const context = await browser.newContext();
+    const { page, conduct } = await opened(context, watched);
+    await show(page, "calls");
+    await page.locator(".call").first().waitFor();
+    expect(await page.locator(".call").count()).toBeLessThan(80);
+    await page.locator(".calls").evaluate((list) => (list.scrollTop = list.scrollHeight));
+    await expect.poll(() => page.locator(".call").count()).toBeGreaterThan(5);
+    expect(conduct.faults).toEqual([]);
+    await context.close();
+    await watched.end();
+  });
+});
