@@ -159,7 +159,7 @@ function receiveRows({ file, table, columns, replace }) {
   database.exec("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536");
   if (replace) database.exec(`DROP TABLE IF EXISTS ${quoted(table)}`);
   else if (database.get("SELECT 1 FROM sqlite_schema WHERE lower(name) = lower(?)", [table]) !== null)
-    throw new Refused(`There is a table "${table}" already.`);
+    throw new Error(`there is a table "${table}" already; replace: true puts the new one in its place`);
   const definitions = columns.map(({ name, type }) => `${quoted(name)} ${type}`);
   database.exec(`BEGIN; CREATE TABLE ${quoted(table)} (${definitions.join(", ")})`);
   const width = columns.length;

@@ -1,12 +1,11 @@
 // The only way out of a sandbox: an HTTP and SOCKS 5 proxy on a Unix socket that dials what the policy allows, at addresses it has checked.
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { Buffer } from "node:buffer";
 import { dial } from "./dial.js";
+import { makeEgressFolder } from "./egress-folder.js";
 import { type DecideEgress, type EgressTarget, parseTarget } from "./egress-target.js";
 import { FetchError } from "./fetch-error.js";
 import { type Resolve, resolveAllowed, resolveBySystem } from "./resolve.js";
@@ -56,9 +55,9 @@ export class EgressProxy {
   readonly #server: Server;
   readonly #open = new Set<Duplex>();
 
-  private constructor(folder: string, options: EgressProxyOptions) {
+  private constructor({ folder, socket }: Awaited<ReturnType<typeof makeEgressFolder>>, options: EgressProxyOptions) {
     this.#folder = folder;
-    this.socket = join(folder, "egress.sock");
+    this.socket = socket;
     this.#options = options;
     this.#server = createServer({ headersTimeout: HEADERS_MS, requestTimeout: 0 });
     this.#server.maxConnections = MAX_CONNECTIONS;
@@ -76,7 +75,7 @@ export class EgressProxy {
   }
 
   static async open(options: EgressProxyOptions): Promise<EgressProxy> {
-    const proxy = new EgressProxy(await mkdtemp(join(tmpdir(), "mcp-egress-")), options);
+    const proxy = new EgressProxy(await makeEgressFolder(), options);
     await new Promise<void>((resolve, reject) => {
       proxy.#server.once("error", reject).listen(proxy.socket, resolve);
     });

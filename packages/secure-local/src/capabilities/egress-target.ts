@@ -19,6 +19,7 @@ export interface EgressTarget extends EgressEndpoint {
 
 /** Long enough for every honest query, short enough to be shown. */
 const MAX_URL_LENGTH = 8_192;
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const NAME = /^(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*$/;
 
 /**
@@ -28,7 +29,7 @@ const NAME = /^(?!-)[a-z0-9-]+(?:\.(?!-)[a-z0-9-]+)*$/;
 export function parseTarget(text: string, base?: URL): EgressTarget {
   if (text.length > MAX_URL_LENGTH) throw badUrl("is too long");
   const url = parseUrl(text, base);
-  if (url === null) throw badUrl("cannot be parsed");
+  if (url === null) throw badUrl(SCHEME.test(text) ? "cannot be parsed" : "has no scheme; begin it with https://");
   if (url.protocol !== "http:" && url.protocol !== "https:") throw badUrl("must begin with https:// or http://");
   if (url.username !== "" || url.password !== "") throw badUrl("must not contain a user name or password");
   const host = url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : url.hostname;

@@ -21,7 +21,7 @@ export interface PolicyResponse {
 }
 
 /** @throws FetchError for everything but an abort by the caller's signal, whose reason is thrown as it is. */
-export type PolicyFetch = (url: string, request?: PolicyRequest) => Promise<PolicyResponse>;
+export type PolicyFetch = (url: string, request?: FetchRequest) => Promise<PolicyResponse>;
 
 export interface FetchOptions {
   /** Bytes of one body, as sent and as decoded; 2 MiB holds any page a model can use. */
@@ -67,7 +67,7 @@ export function createFetch(decide: DecideEgress, options: FetchOptions = {}): P
   };
 }
 
-async function follow(call: Call, url: string, first: PolicyRequest): Promise<PolicyResponse> {
+async function follow(call: Call, url: string, first: FetchRequest): Promise<PolicyResponse> {
   let target = parseTarget(url);
   let request = first;
   const { origin } = target.url;
@@ -83,7 +83,7 @@ async function follow(call: Call, url: string, first: PolicyRequest): Promise<Po
 }
 
 /** `strayed`: a redirect led to another origin, so what the body says is no longer meant for who gets it. */
-type Sent = PolicyRequest & { readonly strayed: boolean };
+type Sent = FetchRequest & { readonly strayed: boolean };
 
 async function send(call: Call, target: EgressTarget, request: Sent): Promise<PolicyResponse> {
   const addresses = await resolveAllowed(target, call.decide, call.resolve);
@@ -150,7 +150,7 @@ async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T
 // Works out the request that a redirect asks for.
 
 /** One request of a tool. `host`, `connection` and encodings are set by `fetch`. */
-export interface PolicyRequest {
+export interface FetchRequest {
   readonly method?: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -173,9 +173,9 @@ const ABOUT_BODY: ReadonlySet<string> = new Set(["content-type", "content-langua
  */
 export function nextHop(
   from: EgressTarget,
-  request: PolicyRequest,
+  request: FetchRequest,
   answer: { readonly status: number; readonly headers: Readonly<Record<string, string | string[] | undefined>> },
-): { target: EgressTarget; request: PolicyRequest } | undefined {
+): { target: EgressTarget; request: FetchRequest } | undefined {
   const location = answer.headers["location"];
   if (!REDIRECTS.has(answer.status) || typeof location !== "string") return undefined;
   const target = parseTarget(location, from.url);
@@ -188,7 +188,7 @@ export function nextHop(
   const headers = Object.entries(request.headers ?? {}).filter(
     ([name]) => (sameOrigin || HARMLESS.has(name.toLowerCase())) && (keepsBody || !ABOUT_BODY.has(name.toLowerCase())),
   );
-  const next: PolicyRequest = { ...rest, headers: Object.fromEntries(headers) };
+  const next: FetchRequest = { ...rest, headers: Object.fromEntries(headers) };
   if (keepsBody) return { target, request: body === undefined ? next : { ...next, body } };
   return { target, request: { ...next, method: request.method === "HEAD" ? "HEAD" : "GET" } };
 }

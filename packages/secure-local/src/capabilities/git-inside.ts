@@ -20,6 +20,8 @@ const REPOSITORY = /^(.*)\/\.git(?:\/(.*))?$/s;
 /** History, what is staged, where branches are. Not `hooks`, `config`, `info`, `modules`, `worktrees`, what a rebase is to run. */
 const HISTORY =
   /^(?:(?:objects(?!\/info\/(?:http-)?alternates)|refs|logs|branches)(?:\/.*)?|(?:HEAD|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|BISECT)_HEAD|MERGE_MSG|MERGE_MODE|SQUASH_MSG|COMMIT_EDITMSG|AUTO_MERGE|index|packed-refs|shallow|description|gc\.pid|gc\.log)(?:\.lock|\.new)?|config\.lock|info(?:\/(?:refs|rev-cache|exclude)(?:_\w+|\.lock)?)?|t[A-Za-z0-9]{6})$/s;
+/** By a link of such a name `git init` finds out whether there are links. */
+const LINK_TRIED = /^t[A-Za-z0-9]{6}$/;
 const NAMES_OF_GIT = /\/\.git(?=\/|$)/gi;
 const MOST_BYTES = 65_536;
 /** `O_PATH`, which Node does not name. */
@@ -39,6 +41,7 @@ export function withGit(judge: Judge): Judge {
     if (!judge(above, reads ? op : "write")) return false;
     if (reads) return true;
     if (rest === undefined) return op === "folder";
+    if (op === "bring") return LINK_TRIED.test(rest);
     return HISTORY.test(rest) || (op === "mode" && rest === "config");
   };
 }

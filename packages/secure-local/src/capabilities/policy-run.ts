@@ -12,24 +12,28 @@ import { endedByLimit } from "../sandbox/ended-by-limit.js";
 import { endWalled, startWalled } from "../sandbox/start-walled.js";
 import { type Handed, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
-import { type OwnFiles, ownFiles } from "./files/file-rules.js";
+import { ownFiles, type OwnFiles } from "./files/own-files.js";
+import { RefusalTally } from "./refusal-tally.js";
 import { RunError } from "./run-error.js";
-import { surround } from "./surround.js";
+import { sandboxEnvironment } from "./sandbox-environment.js";
 import { KeptBytes } from "../sandbox/kept-bytes.js";
 import { SandboxView, type ViewOptions } from "./sandbox-reach.js";
 
 /** Commands at a time: each is a process or more, and this machine has others to serve. */
 const MAX_RUNNING = 8;
 
+/** Is told, now and then, of what a command was refused in the folders it sees. */
+export type TellCommandRefusals = (command: string, what: string, rule: string) => void;
+
 /** `policy` is asked at each run; `own` are the program's own files, which no command sees. */
-export function createRun(policy: () => Policy, own: readonly string[] = []): Run {
+export function createRun(policy: () => Policy, own: readonly string[] = [], refused?: TellCommandRefusals): Run {
   let running = 0;
   return async (name, args, options = {}) => {
     if (running >= MAX_RUNNING)
       throw new RunError("busy", `${running} commands are running; try again when one has ended.`);
     running += 1;
     try {
-      return await runOnce(policy(), { name, args, own }, options);
+      return await runOnce(policy(), { name, args, own, refused }, options);
     } catch (error) {
       if (error instanceof WallError) throw new RunError("no-wall", error.message);
       if (error instanceof FileError) throw new RunError("denied", error.message, error.rule);
@@ -44,19 +48,26 @@ interface Asked {
   readonly name: string;
   readonly args: readonly string[];
   readonly own: readonly string[];
+  readonly refused: TellCommandRefusals | undefined;
 }
 
-async function runOnce(policy: Policy, { name, args, own }: Asked, { signal }: RunOptions): Promise<RunResult> {
+async function runOnce(
+  policy: Policy,
+  { name, args, own, refused }: Asked,
+  { signal }: RunOptions,
+): Promise<RunResult> {
   const { allowed, command, paths, reason, rule } = decideCommand(policy, name, args);
   if (!allowed || command === undefined) throw new RunError("denied", reason, lined(rule));
   const wall = await findWall(policy.sandbox);
   const { reach, handed } = await checkedExecutable(command);
-  const where = { policy, own: await ownFiles(policy, own), wall: wall.name };
+  const refusals = refused && new RefusalTally((what, by) => refused(name, what, by));
+  const where = { policy, own: await ownFiles(policy, own), wall: wall.name, refusals };
   const view = await commandView(where, { args, paths, workingDirectory: command.workingDirectory });
   try {
     return await runIn(view, { policy, own: where.own, command, wall, program: { reach, handed }, signal });
   } finally {
     view.close();
+    refusals?.close();
   }
 }
 
@@ -71,7 +82,7 @@ interface Prepared {
 
 async function runIn(view: CommandView, { policy, own, command, wall, program, signal }: Prepared): Promise<RunResult> {
   // Its files are those named by its arguments, so that of the policy only the network is left.
-  const surroundings = await surround(grantedPolicy(policy, { network: command.network }), {
+  const surroundings = await sandboxEnvironment(grantedPolicy(policy, { network: command.network }), {
     own,
     wall,
     owner: ["command", command.name],

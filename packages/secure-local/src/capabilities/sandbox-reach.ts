@@ -6,11 +6,13 @@ import type { FilesystemPolicy, Policy } from "../policy/policy.js";
 import { type Held, type Judge, type Reach, type Wall, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
 import { takeGitConfig, withGit } from "./git-inside.js";
-import { FileRules, isOfGit, type OwnFiles } from "./files/file-rules.js";
+import { beginsProtected, FileRules, isOfGit } from "./files/file-rules.js";
+import { type OwnFiles } from "./files/own-files.js";
 import { Finder, type Found } from "./files/finder.js";
 import { portableLookup } from "./files/portable-lookup.js";
 import { procLookup } from "./files/proc-lookup.js";
 import { parentOf } from "./files/root-folders.js";
+import type { RefusalTally } from "./refusal-tally.js";
 
 /** More than a project with its packages has; looking for denied names among more would hold up every start. */
 const MAX_ENTRIES = 200_000;
@@ -40,6 +42,8 @@ export interface ViewOptions {
   /** The program's own files, which no sandbox sees. */
   readonly own: OwnFiles;
   readonly wall: Wall["name"];
+  /** Hears of what was refused inside. */
+  readonly refusals?: RefusalTally | undefined;
 }
 
 /** Finds what a sandbox is to see, each as the file tools find it. */
@@ -48,21 +52,22 @@ export class SandboxView {
   readonly #finder: Finder;
   readonly #wall: Wall["name"];
   readonly #judge: Judge;
-  readonly #git: Pick<Reach, "takeGitConfig">;
+  readonly #more: Pick<Reach, "takeGitConfig" | "refused">;
   readonly #budget = { left: MAX_ENTRIES };
 
-  private constructor(rules: FileRules, wall: Wall["name"]) {
+  private constructor(rules: FileRules, { wall, refusals }: ViewOptions) {
     const lookup = process.platform === "linux" ? procLookup : portableLookup;
     this.#rules = rules;
     this.#finder = new Finder(lookup);
     this.#wall = wall;
     const { git } = rules.policy.sandbox;
     this.#judge = git ? withGit(this.#judgeNames) : this.#judgeNames;
-    this.#git = git ? { takeGitConfig } : {};
+    const refused: Reach["refused"] = (path, op) => refusals?.add(path, op, this.#ruleOf(path, op));
+    this.#more = { ...(git ? { takeGitConfig } : {}), ...(refusals === undefined ? {} : { refused }) };
   }
 
-  static async of({ policy, own, wall }: ViewOptions): Promise<SandboxView> {
-    return new SandboxView(await rulesOf(policy, own), wall);
+  static async of(options: ViewOptions): Promise<SandboxView> {
+    return new SandboxView(await rulesOf(options.policy, options.own), options);
   }
 
   /**
@@ -83,7 +88,7 @@ export class SandboxView {
         path: what.path,
         access: reached,
         held: held(what),
-        ...(folder ? { judge, passing: isOfGit, ...this.#git } : {}),
+        ...(folder ? { judge, passing: isOfGit, ...this.#more } : {}),
       },
       ...covers,
     ];
@@ -98,19 +103,28 @@ export class SandboxView {
       throw new FileError("not-found", `"${path}" has no folder to be made in.`);
     const { path: at } = folder;
     return {
-      folder: { path: at, access: "write", held: held(folder), judge, passing: isOfGit, ...this.#git },
+      folder: { path: at, access: "write", held: held(folder), judge, passing: isOfGit, ...this.#more },
       path: real,
     };
   }
 
   readonly #judgeNames: Judge = (path, asked) => {
-    const op = asked === "folder" || asked === "mode" ? "write" : asked;
+    // A link there would lead on to names that nobody has judged as protected ones.
+    if (asked === "bring" && beginsProtected(path)) return false;
+    const op = asked === "read" || asked === "list" ? asked : "write";
     if (this.#rules.judge(path, op) === undefined) return true;
     // Whoever writes a virtual environment's folder writes all that its Python runs: the names alone protect nothing there.
     const built = op === "write" && /\/(?:pyvenv\.cfg|(?:site|dist)-packages\/[^/]+\.pth)$/.test(path);
     if (!built || this.#rules.judge(parentOf(path), op) !== undefined) return false;
     return decide(this.#rules.policy, { kind: "file", path, op }).allowed;
   };
+
+  /** Why something was refused; where no rule of files says so, it may only be read there. */
+  #ruleOf(path: string, asked: Parameters<Judge>[1]): string {
+    if (asked === "bring" && beginsProtected(path)) return "built-in protection of where protected names begin";
+    const op = asked === "read" || asked === "list" ? asked : "write";
+    return this.#rules.judge(path, op)?.rule ?? "granted to be read";
+  }
 
   async #find(
     path: string,
@@ -159,7 +173,8 @@ export class SandboxView {
  * Rules of `filesystem` that name a file, or a folder with all that lies in it (`/data/**`), become what is seen inside, where the
  * policy writes it. What does not exist is left out. @throws WallError for other patterns, and for what may not be reached
  */
-export async function sandboxReach(policy: Policy, own: OwnFiles, wall: Wall["name"]): Promise<Reach[]> {
+export async function sandboxReach(options: ViewOptions): Promise<Reach[]> {
+  const { policy } = options;
   const { allowed, readable, readOnly } = policy.filesystem;
   const wanted: Wanted[] = [
     ...readable.rules.map(({ pattern }) => ({ path: wholePath(pattern), access: "read" as const })),
@@ -168,7 +183,7 @@ export async function sandboxReach(policy: Policy, own: OwnFiles, wall: Wall["na
       access: readOnly === undefined ? ("write" as const) : ("read" as const),
     })),
   ];
-  const view = await SandboxView.of({ policy, own, wall });
+  const view = await SandboxView.of(options);
   const reach: Reach[] = [];
   try {
     for (const each of wanted) {

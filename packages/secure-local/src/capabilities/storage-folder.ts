@@ -4,7 +4,7 @@ import { open, readdir, readFile, rename, stat, unlink } from "node:fs/promises"
 import { join } from "node:path";
 import { syncFolder } from "./files/atomic-write.js";
 import { type Storage, StorageError, type StoredValue } from "./storage.js";
-import { makeFolder } from "../sandbox/make-folder.js";
+import { makeFolder } from "../audit/make-folder.js";
 
 /** Written as hexadecimal digits it is still a name that every file system takes. */
 const MAX_KEY_BYTES = 120;

@@ -278,12 +278,20 @@ function fits({ pattern, isPath }: ArgumentCondition, value: unknown, leads: Lea
   return names.some((name) => matchSegments([folded], [fold(name)]));
 }
 
-/** As tools read it that take texts for numbers and for yes and no. */
+/**
+ * As tools read it that take texts for numbers, and anything for yes or no: everything that some language takes for `true`, or for
+ * `false`, fits. What is neither fits both.
+ */
 function isValue(pattern: number | boolean, value: unknown): boolean {
   if (value === pattern) return true;
-  if (typeof value !== "string" || value.trim() === "") return false;
-  return typeof pattern === "number" ? Number(value) === pattern : value.trim().toLowerCase() === String(pattern);
+  if (typeof value === "object" && value !== null) return true;
+  if (typeof pattern === "number") return value !== "" && value !== undefined && Number(value) === pattern;
+  const empty = value === undefined || value === null || value === false || value === 0 || value === "";
+  return pattern ? !empty : empty || (typeof value === "string" && NO.test(value.trim()));
 }
+
+/** Texts that are read as `false`; read as they stand, they are true in most languages. */
+const NO = /^(?:false|f|no|n|off|none|null|nil|undefined|disabled?|never|0+(?:\.0*)?|)$/i;
 
 /** A path as it was written, and where it leads. */
 function namesOf(path: string, folders: readonly string[], leads: LeadsTo | undefined): readonly string[] | undefined {

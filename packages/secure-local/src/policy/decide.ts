@@ -187,14 +187,31 @@ function decideNetwork(network: NetworkPolicy, request: PolicyRequest & { kind: 
     (request.address === undefined ? undefined : deniedAddress(network.deniedEndpoints, request.address, port));
   if (denied) return refusal(denied, `The policy denies ${host} port ${port}.`);
   const allowed = isIP(host) === 0 ? namedHost(network, request, host) : addressRule(network, host, port);
-  if (!allowed)
-    return refusal(
-      DEFAULT_DENY,
-      `The policy does not allow ${host} port ${port}; add it to network.allowed_endpoints.`,
-    );
+  if (!allowed) return refusal(DEFAULT_DENY, `The policy does not allow ${host} port ${port}; ${unnamedAdvice(host)}`);
   if (isIP(host) === 0 && network.dnsRefused)
     return refusal(network.dnsRefused, `The policy looks up no host names, so ${host} cannot be reached.`);
   return permission(allowed, `The policy allows ${host} port ${port}.`);
+}
+
+/** Where cloud providers hand out a machine's own credentials to whoever asks from it. */
+const METADATA: ReadonlySet<string> = new Set([
+  "169.254.169.254",
+  "169.254.170.2",
+  "100.100.100.200",
+  "fd00:ec2::254",
+  "metadata.google.internal",
+  "metadata.goog",
+]);
+
+/** Whether a host gives the credentials of a cloud machine to whoever asks. */
+export function isMetadataHost(host: string): boolean {
+  return METADATA.has(host);
+}
+
+function unnamedAdvice(host: string): string {
+  return isMetadataHost(host)
+    ? "leave it so: cloud machines get their credentials from there."
+    : "add it to network.allowed_endpoints.";
 }
 
 /** The rule for a host name: its endpoint, or the range its address lies in when it may be looked up. */
@@ -226,7 +243,7 @@ function decideFile(files: FilesystemPolicy, given: string, op: FileOperation): 
   const allowed = files.allowed.find(path) ?? (changes ? undefined : files.readable.find(path));
   if (allowed) return permission(allowed, `The policy allows this ${op} of "${given}".`);
   const lists = changes ? "filesystem.allowed_paths" : "filesystem.allowed_paths or readable_paths";
-  const but = changes && files.readable.find(path) ? "lets it only be read" : "does not name it";
+  const but = changes && files.readable.find(path) ? "allows only reading it" : "does not name it";
   return refusal(
     DEFAULT_DENY,
     `The policy denies this ${op} of "${given}": it ${but}; add it to ${lists} to allow it.`,

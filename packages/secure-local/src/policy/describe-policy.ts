@@ -14,6 +14,7 @@ import type {
   Policy,
   SandboxPolicy,
   SecretPolicy,
+  ServerGrant,
   ToolsPolicy,
 } from "./policy.js";
 import type { EndpointRule } from "./host-matcher.js";
@@ -38,6 +39,7 @@ export function describePolicy(policy: Policy): string {
     secrets: secrets(policy.secrets),
     databases: databases(policy.databases),
     plugins: plugins(policy.plugins),
+    servers: mapped(policy.servers, server),
     sandbox: sandbox(policy.sandbox),
     output: {
       max_bytes: policy.output.maxBytes,
@@ -62,16 +64,17 @@ function tools(policy: ToolsPolicy): Value {
 }
 
 function audit(policy: AuditPolicy): Value {
-  const { file, everyRecords, everyMs } = policy.checkpoints ?? {};
+  const { checkpoints } = policy;
   return {
     log_file: policy.logFile,
     log_level: policy.level,
     include: [...policy.include],
     rotate_mb: policy.rotateBytes / (1024 * 1024),
-    checkpoints:
-      policy.checkpoints === undefined
-        ? undefined
-        : { file, every_records: everyRecords, every_seconds: everyMs === undefined ? undefined : everyMs / 1_000 },
+    checkpoints: checkpoints && {
+      file: checkpoints.file,
+      every_records: checkpoints.everyRecords,
+      every_seconds: checkpoints.everyMs / 1_000,
+    },
   };
 }
 
@@ -205,6 +208,20 @@ export function plugins({ folder, load }: PluginsPolicy): Value {
   return { folder, load: loaded };
 }
 
+function server({ launch, ...grant }: ServerGrant): Value {
+  const { enabled, workingDirectory, env, headers, deniedTools, accept, idleMs } = grant;
+  const some = { enabled, tools: { denied: patterns(deniedTools.rules) }, accept, idle: idleMs / 60_000 };
+  if (launch.kind === "url") return { url: launch.url, headers: Object.fromEntries(headers), ...some };
+  return {
+    command: launch.command,
+    working_directory: workingDirectory,
+    env: Object.fromEntries(env),
+    network: network(grant.network),
+    filesystem: filesystem(grant.filesystem),
+    ...some,
+  };
+}
+
 export function sandbox(policy: SandboxPolicy): Value {
   return {
     mode: policy.mode,
@@ -254,5 +271,6 @@ export function filesystem(policy: FilesystemPolicy): Value {
 }
 
 export function patterns(rules: readonly PatternRule[]): string[] {
-  return rules.map(({ pattern }) => pattern);
+  // A preset and the file may name the same.
+  return [...new Set(rules.map(({ pattern }) => pattern))];
 }

@@ -80,7 +80,7 @@ function readBounded(fd: number): Buffer {
 function systemFault(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === "ENOENT") return "there is no such file; check the path";
-  if (code === "EACCES" || code === "EPERM") return "the file may not be read; give yourself the right to (chmod u+r)";
+  if (code === "EACCES" || code === "EPERM") return "the file cannot be read; allow yourself to (chmod u+r)";
   if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return "the file is not UTF-8 text; save it as UTF-8";
   return `the file cannot be read (${error instanceof Error ? error.message : String(error)}); check the path`;
 }
@@ -125,6 +125,7 @@ export function builtInPolicy(): Policy {
     secrets: new Map(),
     databases: new Map(),
     plugins: { folder: undefined, load: new Map() },
+    servers: new Map(),
     sandbox: DEFAULT_SANDBOX,
     output: { maxBytes: DEFAULT_OUTPUT_BYTES, markUntrusted: false, redactSecrets: true, hiddenUnicode: "strip" },
   };

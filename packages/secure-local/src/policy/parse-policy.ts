@@ -1,6 +1,6 @@
 // Turns the text of a policy file into a policy, or tells every fault in it.
 import { hash } from "node:crypto";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { decide } from "./decide.js";
 import { Faults } from "./faults.js";
 import {
@@ -10,7 +10,7 @@ import {
   secondsUpTo,
   Section,
   TEXT,
-  type Wanted,
+  type Expectation,
   wholeNumber,
   YES_NO,
 } from "./section.js";
@@ -42,6 +42,7 @@ import {
   type SecretPolicy,
   type ToolsPolicy,
 } from "./policy.js";
+import { checkServers, readServers } from "./read-servers.js";
 import { type MapTree, readTree, type Tree } from "./policy-tree.js";
 import { ENTRY_NAME, readCommands, SHA256 } from "./read-commands.js";
 import { NAME_PATTERN, OUTPUT_BYTES, readPrompts, readResources, readTools } from "./read-names.js";
@@ -49,6 +50,7 @@ import { DEFAULT_PORT, endpoint, readEndpoint, readNetwork } from "./read-networ
 import { patternRule, type Place, type Rule, ruleAt } from "./rule.js";
 import { PRESET_NAMES, PRESETS, type PresetValue } from "./presets.js";
 import { type EndpointRule, HostMatcher, NameMatcher } from "./host-matcher.js";
+import { checkOwnPlaces } from "./own-places.js";
 import { pathPatternFault } from "./path-matcher.js";
 
 export interface ParseOptions {
@@ -58,7 +60,7 @@ export interface ParseOptions {
   readonly environment?: Environment;
 }
 
-const VERSION: Wanted<"1.0"> = {
+const VERSION: Expectation<"1.0"> = {
   words: 'the text "1.0", in quotes',
   read: (value) => (value === "1.0" ? value : undefined),
 };
@@ -81,7 +83,8 @@ export async function parsePolicy(text: string, options: ParseOptions): Promise<
   const policy = await readPolicy(root, { text, file: options.file, environment, presets: extended.presets });
   checkSearchEndpoint(root, policy);
   checkReferences(root, policy);
-  checkOwnPlaces(root, policy);
+  checkServers(faults, policy);
+  checkOwnPlaces(root, policy, environment);
   faults.throwIfAny();
   return policy;
 }
@@ -121,6 +124,7 @@ async function readPolicy(root: Section, from: Source): Promise<Policy> {
     secrets: readSecrets(root.section("secrets"), environment),
     databases: readDatabases(root.section("databases"), environment),
     plugins: readPlugins(root.section("plugins"), environment),
+    servers: readServers(root.section("servers"), environment),
     sandbox: readSandbox(root, environment),
     output,
   };
@@ -161,37 +165,6 @@ function checkReferences(root: Section, { commands, databases, plugins, secrets 
   for (const { rule, ...plugin } of plugins.load.values()) {
     for (const name of plugin.commands) check(rule, "commands.allowed", name, commands.allowed);
     for (const name of plugin.secrets) check(rule, "secrets", name, secrets);
-  }
-}
-
-/** What a sandbox may write must not hold what the guard itself goes by. */
-function checkOwnPlaces(root: Section, policy: Policy): void {
-  const { audit, commands, file, plugins } = policy;
-  const lineOf = (key: string): string => {
-    const line = root.section("audit").tree(key)?.place.line;
-    return line === undefined ? "" : ` (line ${line}: audit.${key})`;
-  };
-  const own = [
-    { what: "this policy", path: file ? resolve(file) : undefined },
-    { what: `the audit log${lineOf("log_file")}`, path: audit.logFile },
-    { what: `the file of checkpoints${lineOf("checkpoints")}`, path: audit.checkpoints?.file },
-  ];
-  const tell = ({ text, line = 1, column = 1 }: Rule, what: string): void =>
-    root.faults.add(
-      { line, column },
-      `${text} would let a program write where ${what} lies; put that elsewhere, or grant another folder`,
-    );
-  for (const { what, path } of own) {
-    if (path === undefined) continue;
-    for (const { filesystem } of plugins.load.values()) {
-      const rule = filesystem.readOnly === undefined ? filesystem.allowed.find(path) : undefined;
-      if (rule !== undefined) tell(rule, what);
-    }
-    for (const { rule, workingDirectory: folder } of commands.allowed.values()) {
-      if (folder === undefined || !path.startsWith(`${folder === "/" ? "" : folder}/`)) continue;
-      const { allowed } = decide(policy, { kind: "file", path: folder, op: "write" });
-      if (allowed) tell({ ...rule, text: `${rule.text}: working_directory ${folder}` }, what);
-    }
   }
 }
 
@@ -277,7 +250,7 @@ const MAX_TIMEOUT_S = 300;
 const DEFAULT_TIMEOUT_S = 120;
 const TIMEOUT = secondsUpTo(MAX_TIMEOUT_S);
 /** `plugin:NAME` is whatever that plugin asks the server for. */
-const ASKED_FOR: Wanted<string> = {
+const ASKED_FOR: Expectation<string> = {
   words: `${NAME_PATTERN.words}, or plugin:NAME`,
   read: (value) => {
     const plugin = typeof value === "string" && value.startsWith(PLUGIN) ? value.slice(PLUGIN.length) : undefined;
@@ -287,9 +260,9 @@ const ASKED_FOR: Wanted<string> = {
 };
 const PLUGIN = "plugin:";
 const GROUP = oneOf("destructive", "tainted", "all");
-const APPROVER: Wanted<Approver> = oneOf("client", "terminal");
+const APPROVER: Expectation<Approver> = oneOf("client", "terminal");
 const MAX_REMEMBERED_MINUTES = 60;
-const REMEMBER: Wanted<Remember> = {
+const REMEMBER: Expectation<Remember> = {
   words: `none, session, or a number of minutes from 1 to ${MAX_REMEMBERED_MINUTES}`,
   read(value) {
     if (value === "none" || value === "session") return { kind: value };
@@ -297,7 +270,7 @@ const REMEMBER: Wanted<Remember> = {
     return minutes ? { kind: "minutes", minutes: value } : undefined;
   },
 };
-const CONDITION: Wanted<string | number | boolean> = {
+const CONDITION: Expectation<string | number | boolean> = {
   words: "a text (* and ? are patterns), a number, true or false",
   read: (value) =>
     (typeof value === "string" && value !== "") || typeof value === "number" || typeof value === "boolean"
@@ -356,20 +329,20 @@ function readAnswerBy(item: Section): ReadonlySet<Approver> {
 
 // Reads the sections secrets and databases.
 
-const FROM: Wanted<string> = {
+const FROM: Expectation<string> = {
   words: "env:NAME or file:PATH",
   read: (value) => (typeof value === "string" && /^(?:env:[A-Za-z_]\w*|file:.+)$/.test(value) ? value : undefined),
 };
-const HEADER: Wanted<string> = {
+const HEADER: Expectation<string> = {
   words: "the name of a header, as in Authorization",
   read: (value) =>
     typeof value === "string" && /^[!#$%&'*+.^`|~\w-]{1,100}$/.test(value) ? value.toLowerCase() : undefined,
 };
-const PARAMETER: Wanted<string> = {
+const PARAMETER: Expectation<string> = {
   words: "the name of a parameter in a URL, as in appid",
   read: (value) => (typeof value === "string" && /^[\w.~-]{1,100}$/.test(value) ? value : undefined),
 };
-const FIELD: Wanted<string> = {
+const FIELD: Expectation<string> = {
   words: 'the name of a field, as in client_secret, or "*" for the whole body',
   read: (value) => (typeof value === "string" && /^(?:[\w.~-]{1,100}|\*)$/.test(value) ? value : undefined),
 };
@@ -380,7 +353,7 @@ const DEFAULT_ROWS = 1_000;
 const QUERY_TIMEOUT = secondsUpTo(600);
 const DEFAULT_QUERY_TIMEOUT_S = 10;
 
-const FUNCTION: Wanted<string> = {
+const FUNCTION: Expectation<string> = {
   words: "the name of a function, as in format_price, app.format_price or st_* (a last * stands for any ending)",
   read: (value) =>
     typeof value === "string" && /^(?:[\w$]{1,63}\.)?(?:[\w$]{1,63}\*?|\*)$/.test(value) && value !== "*"
@@ -463,7 +436,7 @@ function byName<T>(section: Section, read: (entry: NamedSection) => T | undefine
 
 // Reads the section plugins.
 
-const RULE_ID: Wanted<string> = {
+const RULE_ID: Expectation<string> = {
   words: "the id of a finding, as plugins list shows it: override.instructions",
   read: (value) => (typeof value === "string" && /^[a-z-]{2,30}\.[a-z-]{2,40}$/.test(value) ? value : undefined),
 };

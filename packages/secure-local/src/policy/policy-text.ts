@@ -2,7 +2,7 @@
 import { PRESETS } from "./presets.js";
 
 /** What somebody wants to allow. */
-export interface PolicyWishes {
+export interface PolicyChoices {
   /** The preset to build on; its own lines are then not repeated. */
   readonly preset?: string | undefined;
   /** Absolute paths of folders. */
@@ -17,7 +17,7 @@ export interface PolicyWishes {
 
 const SEARCH_PAGES = ["html.duckduckgo.com", "lite.duckduckgo.com", "duckduckgo.com"];
 
-export function policyText(wishes: PolicyWishes): string {
+export function policyText(wishes: PolicyChoices): string {
   return [
     "# The policy of mcp-secure-local. What no line allows is denied, and a denial is stronger than any permission.",
     "# Every key: docs/policy-reference.md. Check it:  mcp-secure-local policy check FILE",
@@ -41,7 +41,7 @@ export function policyText(wishes: PolicyWishes): string {
   ].join("\n");
 }
 
-function extending({ preset }: PolicyWishes): string[] {
+function extending({ preset }: PolicyChoices): string[] {
   const known = PRESETS.find(({ name }) => name === preset);
   if (!known) return [];
   return [
@@ -52,7 +52,7 @@ function extending({ preset }: PolicyWishes): string[] {
   ];
 }
 
-function network({ preset, search, hosts }: PolicyWishes): string[] {
+function network({ preset, search, hosts }: PolicyChoices): string[] {
   const pages = [...(search && preset === undefined ? SEARCH_PAGES : []), ...hosts];
   if (pages.length === 0)
     return ["network:", "  # No host is named, so nothing is reached.", "  allowed_endpoints: []"];
@@ -64,7 +64,7 @@ function network({ preset, search, hosts }: PolicyWishes): string[] {
   ];
 }
 
-function filesystem({ readable, writable }: PolicyWishes): string[] {
+function filesystem({ readable, writable }: PolicyChoices): string[] {
   const list = (key: string, folders: readonly string[]): string[] =>
     folders.length === 0
       ? [`  ${key}: []`]
@@ -75,13 +75,12 @@ function filesystem({ readable, writable }: PolicyWishes): string[] {
     ...list("readable_paths", readable),
     "  # May be read, written and deleted.",
     ...list("allowed_paths", writable),
-    "  # Never reached, even inside the folders above. Keys, .env files, .ssh and the like never are in any case.",
-    "  denied_paths:",
-    '    - "**/*secret*"',
+    '  # Never reached, even inside the folders above, as in - "**/*secret*". Keys, .env files, .ssh and the like never are in any case.',
+    "  denied_paths: []",
   ];
 }
 
-function tools({ preset, readable, writable, search, hosts }: PolicyWishes): string[] {
+function tools({ preset, readable, writable, search, hosts }: PolicyChoices): string[] {
   const names = [
     ...["calculate", "get_timestamp"],
     ...(search ? ["web_search"] : []),
@@ -101,7 +100,7 @@ function tools({ preset, readable, writable, search, hosts }: PolicyWishes): str
   ];
 }
 
-function others({ preset, readable, writable }: PolicyWishes): string[] {
+function others({ preset, readable, writable }: PolicyChoices): string[] {
   const files = readable.length + writable.length > 0;
   const uris = [...(preset === undefined ? ["server://info"] : []), ...(files ? ["file:///*"] : [])];
   return [
@@ -115,7 +114,7 @@ function others({ preset, readable, writable }: PolicyWishes): string[] {
   ];
 }
 
-function approvals({ ask, writable }: PolicyWishes): string[] {
+function approvals({ ask, writable }: PolicyChoices): string[] {
   const comment = "# Calls a person has to agree to: destructive, all, or names of tools; when: narrows by arguments.";
   if (!ask || writable.length === 0) return [comment, "approvals: []"];
   return [

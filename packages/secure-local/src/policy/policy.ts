@@ -110,6 +110,8 @@ export interface Policy {
   /** Section `databases` (ours), by name. */
   readonly databases: ReadonlyMap<string, DatabasePolicy>;
   readonly plugins: PluginsPolicy;
+  /** Section `servers` (ours), by name. */
+  readonly servers: ReadonlyMap<string, ServerGrant>;
   readonly sandbox: SandboxPolicy;
   readonly output: OutputPolicy;
 }
@@ -331,6 +333,36 @@ export interface PluginsPolicy {
   readonly folder: string | undefined;
   /** `load`, by name. */
   readonly load: ReadonlyMap<string, PluginGrant>;
+}
+
+// Describes the section `servers`: other MCP servers that are offered behind this policy.
+
+/** One entry of `servers` (ours). */
+export interface ServerGrant {
+  readonly name: string;
+  readonly rule: Rule;
+  /** `command`: a program and its arguments; or `url`. */
+  readonly launch:
+    | { readonly kind: "command"; readonly command: readonly string[] }
+    | { readonly kind: "url"; readonly url: string };
+  /** `enabled`: default true. */
+  readonly enabled: boolean;
+  /** `working_directory` of a command: absolute; undefined means an empty folder of its own. */
+  readonly workingDirectory: string | undefined;
+  /** `env`: variables of a command beside PATH and the like; `${secret:NAME}` stands for a secret's value. */
+  readonly env: ReadonlyMap<string, string>;
+  /** `headers`: sent to a URL; `${secret:NAME}` as in `env`. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** `network`: the same keys as the section of that name; absent: a command has no network. The section's own denials hold as well. */
+  readonly network: NetworkPolicy;
+  /** `filesystem`: the same keys as the section of that name; absent: a command sees no files. The section's own denials hold as well. */
+  readonly filesystem: FilesystemPolicy;
+  /** `tools.denied`: the server's own names, or prefixes ending in `*`, that are not offered. */
+  readonly deniedTools: NameMatcher;
+  /** `accept`: rules of the inspection whose findings in this server a person has looked at; they no longer count. */
+  readonly accept: readonly string[];
+  /** `idle`: minutes after which a server that nobody calls is stopped, default 15. Here in milliseconds. */
+  readonly idleMs: number;
 }
 
 // The values that hold where a policy says nothing.

@@ -1,6 +1,6 @@
 // Reads the section commands.
 import type { AllowedCommand, ArgumentGrammar, CommandsPolicy, FlagRule, PositionRule } from "./policy.js";
-import { oneOf, secondsUpTo, type Section, TEXT, type Wanted, wholeNumber, YES_NO } from "./section.js";
+import { oneOf, secondsUpTo, type Section, TEXT, type Expectation, wholeNumber, YES_NO } from "./section.js";
 import { type Environment, readAnyPath } from "./read-paths.js";
 import { readNetwork } from "./read-network.js";
 import { patternRule, ruleAt } from "./rule.js";
@@ -10,7 +10,7 @@ import { patternRule, ruleAt } from "./rule.js";
 const KINDS = ["fixed", "enum", "pattern", "path", "integer"] as const;
 /** Longer expressions are not read by people, and cost memory for each state. */
 const MAX_PATTERN = 500;
-const PATTERN: Wanted<string> = {
+const PATTERN: Expectation<string> = {
   words: `a regular expression of up to ${MAX_PATTERN} characters`,
   read: (value) => (typeof value === "string" && value !== "" && value.length <= MAX_PATTERN ? value : undefined),
 };
@@ -68,24 +68,24 @@ const TIMEOUT = secondsUpTo(3_600);
 const DEFAULT_TIMEOUT_S = 30;
 /** More arguments than a person would write. */
 const REPEAT = wholeNumber(1, 1_000);
-const COMMAND: Wanted<string> = {
+const COMMAND: Expectation<string> = {
   words: "the name of a command, without spaces, slashes or arguments",
   read: (value) => (typeof value === "string" && /^[^\s/\\\u0000-\u001f\u007f]+$/.test(value) ? value : undefined),
 };
 /** The name of a command, plugin, secret or database. */
-export const ENTRY_NAME: Wanted<string> = {
+export const ENTRY_NAME: Expectation<string> = {
   words: 'a name of letters, digits, "_" and "-" that begins with a letter, up to 64 long',
   read: (value) => (typeof value === "string" && /^[A-Za-z][\w-]{0,63}$/.test(value) ? value : undefined),
 };
-export const SHA256: Wanted<string> = {
+export const SHA256: Expectation<string> = {
   words: "a SHA-256 in 64 hexadecimal digits",
   read: (value) => (typeof value === "string" && /^[0-9a-fA-F]{64}$/.test(value) ? value.toLowerCase() : undefined),
 };
-const FLAG: Wanted<string> = {
+const FLAG: Expectation<string> = {
   words: "a flag with its dashes, as in --max-count or -n, without a value",
   read: (value) => (typeof value === "string" && /^--?[A-Za-z0-9][\w.-]*$/.test(value) ? value : undefined),
 };
-const VARIABLE: Wanted<string> = {
+const VARIABLE: Expectation<string> = {
   words: "text without control characters",
   read: (value) => (typeof value === "string" && !/[\u0000-\u001f\u007f]/.test(value) ? value : undefined),
 };

@@ -18,10 +18,10 @@ import {
   secondsUpTo,
   TEXT,
   wholeNumber,
-  type Entry,
+  type NamedEntry,
   type Placed,
   type Section,
-  type Wanted,
+  type Expectation,
 } from "./section.js";
 
 /** A larger limit is no limit; a mistyped number should be noticed. */
@@ -31,7 +31,7 @@ const MAX_TIMEOUT_S = 3_600;
 /** As long as the library keeps a task for a client that asks for it. */
 const MAX_TASK_TIMEOUT_S = 86_400;
 /** Below this an error message does not fit; above the largest message the client side reads. */
-export const OUTPUT_BYTES: Wanted<number> = wholeNumber(1_024, 64 * 1024 * 1024);
+export const OUTPUT_BYTES: Expectation<number> = wholeNumber(1_024, 64 * 1024 * 1024);
 const RATE = wholeNumber(1, MAX_RATE);
 /** Longest name of a tool in the specification. */
 const MAX_NAME = 128;
@@ -40,12 +40,12 @@ const MAX_URI = 2_000;
 
 const SECONDS = secondsUpTo(MAX_TIMEOUT_S);
 const TASK_SECONDS = secondsUpTo(MAX_TASK_TIMEOUT_S);
-export const NAME_PATTERN: Wanted<string> = {
+export const NAME_PATTERN: Expectation<string> = {
   words: 'a name of letters, digits, "_", ".", "/" and "-" (a last * stands for any ending)',
   read: (value) =>
     typeof value === "string" && (value === "*" || isName(value.replace(/\*$/, ""))) ? value : undefined,
 };
-const URI_PATTERN: Wanted<string> = {
+const URI_PATTERN: Expectation<string> = {
   words: "a URI with its scheme, as in server://info (a last * stands for any ending)",
   read: (value) => (typeof value === "string" ? uriPattern(value) : undefined),
 };
@@ -88,7 +88,7 @@ export function readPrompts(section: Section, environment: Environment): Prompts
   return { ...names, analyzeLogsFile };
 }
 
-function readNames(section: Section, wanted: Wanted<string>): NamesPolicy {
+function readNames(section: Section, wanted: Expectation<string>): NamesPolicy {
   return {
     allowed: new NameMatcher(rules(section.name("allowed"), section.list("allowed", wanted))),
     denied: new NameMatcher(rules(section.name("denied"), section.list("denied", wanted))),
@@ -114,7 +114,7 @@ function readTimeouts(section: Section): PerTool {
   return { default: (single?.value ?? seconds.default) * 1_000, byName };
 }
 
-function perTool(entries: readonly Entry<number>[], fallback: number, section: Section): PerTool {
+function perTool(entries: readonly NamedEntry<number>[], fallback: number, section: Section): PerTool {
   const byName = new Map<string, number>();
   let general = fallback;
   for (const [key, { value }, place] of entries) {

@@ -5,13 +5,15 @@ import type { Tree } from "./policy-tree.js";
 import type { NetworkPolicy } from "./policy.js";
 import { readTrue } from "./read-paths.js";
 import { patternRule, type Place, type Rule, ruleAt } from "./rule.js";
-import { Section, TEXT, wholeNumber, YES_NO, type Wanted } from "./section.js";
+import { Section, TEXT, wholeNumber, YES_NO, type Expectation } from "./section.js";
 
 /** The port of an allowed endpoint that names none: encrypted web traffic. */
 export const DEFAULT_PORT = 443;
+/** Characters of a name that a message repeats. */
+const MAX_SHOWN = 60;
 const PORT = wholeNumber(1, 65_535);
 /** The only mode there is; the key is read because files of mcp-secure-server have it. */
-const MODE: Wanted<"deny_all"> = {
+const MODE: Expectation<"deny_all"> = {
   words: "deny_all (all that is not listed is denied; there is no other mode)",
   read: (value) => (value === "deny_all" ? value : undefined),
 };
@@ -51,6 +53,11 @@ interface EndpointItem {
 
 /** One item of a list of endpoints: a mapping with `host`, `ports` and `description`. */
 export function readEndpoint(section: Section, { key, tree, index, otherwise }: EndpointItem): EndpointRule[] {
+  if (tree.kind === "value" && typeof tree.value === "string") {
+    const example = `{ host: ${JSON.stringify(tree.value.slice(0, MAX_SHOWN))} }`;
+    section.faults.add(tree.place, `${section.name(key)}[${index}] must be a mapping; write ${example}`);
+    return [];
+  }
   const item = new Section(tree, `${section.name(key)}[${index}]`, section.faults);
   const host = item.value("host", TEXT);
   const description = item.value("description", TEXT)?.value;

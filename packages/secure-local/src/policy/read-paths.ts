@@ -1,7 +1,7 @@
 // Reads the sections filesystem and audit.
 import { homedir } from "node:os";
 import { isAbsolute } from "node:path";
-import { didYouMean, type Placed, type Section, TEXT, type Wanted, wholeNumber, YES_NO } from "./section.js";
+import { didYouMean, type Placed, type Section, TEXT, type Expectation, wholeNumber, YES_NO } from "./section.js";
 import { PathMatcher, pathPatternFault } from "./path-matcher.js";
 import {
   AUDIT_FIELDS,
@@ -94,7 +94,7 @@ const LEVELS: Readonly<Record<string, AuditLevel>> = {
   WARNING: "WARN",
   ERROR: "ERROR",
 };
-const LEVEL: Wanted<AuditLevel> = {
+const LEVEL: Expectation<AuditLevel> = {
   words: "DEBUG, INFO, WARN or ERROR",
   read: (value) => (typeof value === "string" && Object.hasOwn(LEVELS, value) ? LEVELS[value] : undefined),
 };

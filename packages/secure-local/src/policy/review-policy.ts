@@ -1,5 +1,5 @@
 // Finds what is probably not meant in a policy that can be used: it allows nothing, or rules never count.
-import { decide } from "./decide.js";
+import { decide, isMetadataHost } from "./decide.js";
 import type { EndpointRule } from "./host-matcher.js";
 import { didYouMean } from "./section.js";
 import type { NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
@@ -21,7 +21,15 @@ export interface KnownTool {
 /** A name no file has: what it fits is fitted by every name. */
 const ANY_NAME = "\u0001";
 
-export function reviewPolicy(policy: Policy, known: readonly KnownTool[]): Remark[] {
+/** What lies at a path; `unknown` where that could not be found out. */
+export type PathKind = "folder" | "file" | "nothing" | "unknown";
+
+/** @param kindOf looks at a path of this machine; the policy itself may not */
+export function reviewPolicy(
+  policy: Policy,
+  known: readonly KnownTool[],
+  kindOf: (path: string) => PathKind = () => "unknown",
+): Remark[] {
   const tools = known.map(({ name }) => name);
   return [
     ...nothingUseful(policy, known),
@@ -35,6 +43,8 @@ export function reviewPolicy(policy: Policy, known: readonly KnownTool[]): Remar
     ...unknownTools(policy, tools),
     ...idleLimits(policy),
     ...openDoors(policy),
+    ...emptyPaths(policy, kindOf),
+    ...unfetchedHosts(policy),
   ];
 }
 
@@ -162,6 +172,38 @@ function openDoors({ sandbox, filesystem, output, network }: Policy): Remark[] {
     if (pattern.endsWith("/0")) remarks.push({ rule, message: "this names every address there is" });
   }
   return remarks;
+}
+
+/** Path patterns that fit less than they seem to: a folder without what is in it, or nothing that exists. */
+function emptyPaths({ filesystem }: Policy, kindOf: (path: string) => PathKind): Remark[] {
+  return [...filesystem.allowed.rules, ...filesystem.readable.rules].flatMap(({ pattern, rule }) => {
+    if (rule.preset !== undefined) return [];
+    const stem = pattern.split("/").filter((_, at, parts) => !parts.slice(0, at + 1).some((part) => /[*?]/.test(part)));
+    const path = stem.join("/") || "/";
+    const kind = kindOf(path);
+    if (kind === "nothing") return [{ rule, message: `there is no ${path} on this machine; check the spelling` }];
+    if (kind !== "folder" || path !== pattern.replace(/\/$/, "")) return [];
+    return [{ rule, message: `this names the folder only, and no file in it; write ${path}/** for all of it` }];
+  });
+}
+
+/** Hosts of the file's own that no allowed tool can reach: what searches asks its engine alone. */
+function unfetchedHosts({ network, tools, plugins, commands, databases }: Policy): Remark[] {
+  const [first] = network.allowedEndpoints.rules.filter(
+    ({ rule }) => rule.line !== undefined && rule.preset === undefined,
+  );
+  const metadata = network.allowedEndpoints.rules.find(({ pattern }) => isMetadataHost(pattern));
+  const remarks: Remark[] =
+    metadata === undefined
+      ? []
+      : [{ rule: metadata.rule, message: "cloud machines get their credentials from this address; do not open it" }];
+  const fetches = ["web_fetch", "web_search"].some((name) => tools.allowed.find(name) && !tools.denied.find(name));
+  // What `sandbox -- COMMAND` runs reaches these hosts too: such a policy need not allow a tool.
+  const others = plugins.load.size + commands.allowed.size + databases.size;
+  const serves = tools.allowed.rules.length > 0 && others === 0;
+  if (first === undefined || fetches || !serves) return remarks;
+  const message = "no tool that the policy allows fetches pages; add web_fetch to tools.allowed for these hosts";
+  return [...remarks, { rule: first.rule, message }];
 }
 
 function never(rule: Rule, by: Rule): Remark {

@@ -41,26 +41,26 @@ export interface Placed<T> {
 }
 
 /** A key of a mapping whose keys are names: the name, its value, and where the name stands. */
-export type Entry<T> = readonly [name: string, value: Placed<T>, place: Place];
+export type NamedEntry<T> = readonly [name: string, value: Placed<T>, place: Place];
 
 /** What a value must be, in words and as a test. */
-export interface Wanted<T> {
+export interface Expectation<T> {
   readonly words: string;
   /** The value in its final form, or undefined when it is not one. */
   readonly read: (value: unknown) => T | undefined;
 }
 
-export const TEXT: Wanted<string> = {
+export const TEXT: Expectation<string> = {
   words: "text",
   read: (value) => (typeof value === "string" && value !== "" ? value : undefined),
 };
-export const YES_NO: Wanted<boolean> = {
+export const YES_NO: Expectation<boolean> = {
   words: "true or false",
   read: (value) => (typeof value === "boolean" ? value : undefined),
 };
 
 /** One of some words. */
-export function oneOf<const T extends string>(...words: readonly T[]): Wanted<T> {
+export function oneOf<const T extends string>(...words: readonly T[]): Expectation<T> {
   return {
     words: `${words.slice(0, -1).join(", ")} or ${words[words.length - 1]}`,
     read: (value) => words.find((word) => word === value),
@@ -68,14 +68,14 @@ export function oneOf<const T extends string>(...words: readonly T[]): Wanted<T>
 }
 
 /** Seconds, fractions included. */
-export function secondsUpTo(max: number): Wanted<number> {
+export function secondsUpTo(max: number): Expectation<number> {
   return {
     words: `a number of seconds above 0 and up to ${max}`,
     read: (value) => (typeof value === "number" && value > 0 && value <= max ? value : undefined),
   };
 }
 
-export function wholeNumber(min: number, max: number): Wanted<number> {
+export function wholeNumber(min: number, max: number): Expectation<number> {
   const read = (value: unknown): number | undefined =>
     typeof value === "number" && Number.isInteger(value) && value >= min && value <= max ? value : undefined;
   return { words: `a whole number from ${min} to ${max}`, read };
@@ -113,13 +113,13 @@ export class Section {
     return new Section(this.tree(key), this.name(key), this.faults);
   }
 
-  value<T>(key: string, wanted: Wanted<T>): Placed<T> | undefined {
+  value<T>(key: string, wanted: Expectation<T>): Placed<T> | undefined {
     const tree = this.tree(key);
     return tree && this.#read(tree, this.name(key), wanted);
   }
 
   /** The value under a key that has to be there. */
-  need<T>(key: string, wanted: Wanted<T>): Placed<T> | undefined {
+  need<T>(key: string, wanted: Expectation<T>): Placed<T> | undefined {
     if (this.#tree && this.tree(key) === undefined) {
       this.faults.add(this.place, `${this.path} needs ${key}: ${wanted.words}`);
       return undefined;
@@ -128,7 +128,7 @@ export class Section {
   }
 
   /** The list under a key, undefined when it is absent; items that are not what is wanted are reported and left out. */
-  list<T>(key: string, wanted: Wanted<T>): Placed<T>[] | undefined {
+  list<T>(key: string, wanted: Expectation<T>): Placed<T>[] | undefined {
     return this.trees(key)?.flatMap((item) => this.#read(item, `each item of ${this.name(key)}`, wanted) ?? []);
   }
 
@@ -147,7 +147,7 @@ export class Section {
   }
 
   /** One item of a list whose items differ in kind, as a value. */
-  item<T>(tree: Tree, path: string, wanted: Wanted<T>): Placed<T> | undefined {
+  item<T>(tree: Tree, path: string, wanted: Expectation<T>): Placed<T> | undefined {
     return this.#read(tree, path, wanted);
   }
 
@@ -160,7 +160,7 @@ export class Section {
   }
 
   /** Every key with its value, for mappings whose keys are names. */
-  all<T>(wanted: Wanted<T>): Entry<T>[] {
+  all<T>(wanted: Expectation<T>): NamedEntry<T>[] {
     return [...(this.#tree?.entries ?? [])].flatMap(([key, entry]) => {
       this.#known.add(key);
       const value = this.#read(entry.value, this.name(key), wanted);
@@ -194,7 +194,7 @@ export class Section {
     return new Section(empty ? { kind: "map", place: tree.place, entries: new Map() } : tree, path, this.faults);
   }
 
-  #read<T>(tree: Tree, name: string, wanted: Wanted<T>): Placed<T> | undefined {
+  #read<T>(tree: Tree, name: string, wanted: Expectation<T>): Placed<T> | undefined {
     const value = tree.kind === "value" ? wanted.read(tree.value) : undefined;
     if (value !== undefined) return { value, place: tree.place };
     this.faults.add(tree.place, `${name} must be ${wanted.words}; it is ${kindOf(tree)}`);

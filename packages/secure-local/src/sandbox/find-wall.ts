@@ -23,7 +23,7 @@ const FOLDERS = ["/usr/bin", "/bin", "/usr/local/bin", "/run/current-system/sw/b
 /** A machine under load still starts `true` within this. */
 const PROOF_MS = 20_000;
 /** Most of what the wall's program says that is repeated. */
-const MAX_COMPLAINT = 500;
+const MAX_ERRORS = 500;
 const PROOF_LIMITS: WallLimits = { processes: 16, memoryMb: 64, cpuSeconds: 5, fileMb: 1 };
 const OTHERWISE = "Or let the policy say sandbox: none, and plugins and commands run without a wall.";
 
@@ -83,15 +83,15 @@ async function prove(wall: Wall): Promise<void> {
   const executable = ["/usr/bin/true", "/bin/true", "/run/current-system/sw/bin/true"].find(existsSync) ?? "/bin/true";
   const child = startWalled(wall, { executable, args: [], limits: PROOF_LIMITS }, ["ignore", "ignore", "pipe"]);
   const timer = setTimeout(() => endWalled(wall, child), PROOF_MS);
-  let complaint = "";
+  let errors = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    if (complaint.length < MAX_COMPLAINT) complaint = (complaint + text).slice(0, MAX_COMPLAINT);
+    if (errors.length < MAX_ERRORS) errors = (errors + text).slice(0, MAX_ERRORS);
   });
   const [code] = (await once(child, "close").catch(() => [undefined])) as [number | null | undefined];
   clearTimeout(timer);
   if (code === 0) return;
   throw new WallError(
-    `The sandbox cannot be set up here (${complaint.trim() || "bubblewrap gave no reason"}), so nothing is started. ` +
+    `The sandbox cannot be set up here (${errors.trim() || "bubblewrap gave no reason"}), so nothing is started. ` +
       `Use bubblewrap 0.8 or later, and let this user make user namespaces (on Ubuntu 24.04 and later an AppArmor profile for bwrap). ${OTHERWISE}`,
   );
 }

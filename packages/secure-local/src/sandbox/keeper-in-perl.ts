@@ -75,7 +75,7 @@ sub ask {
   $said = ord($byte);
   return 0 if $said == $MAY_NOW;
   # What may be changed depends on what lies around it, which changes.
-  return $said if $op =~ /[mwdhc]/;
+  return $said if $op =~ /[mwdhcs]/;
   %known = () if keys %known >= $MOST_KNOWN;
   return $known{$asked} = $said;
 }
@@ -272,6 +272,7 @@ sub moved {
     for my $move ([$was, $is, $stat[2]], $flags & 2 && @other ? [$is, $was, $other[2]] : ()) {
       my ($a, $b, $mode) = @$move;
       for ($a, $b) { my $no = may('w', $_); return -$no if $no }
+      if (($mode & $KIND) == $LINK) { my $no = may('s', $b); return -$no if $no }
       next unless ($mode & $KIND) == $FOLDER;
       # All that lies in it gets another path.
       my $no = ask('m', pack('N/a*', $a) . $b);
@@ -289,6 +290,7 @@ sub linked {
   my ($two, $second, $is) = place($pid, base($pid, $to, $new), $new);
   return -(0 + $!) if $two < 0;
   for (where($found), $is) { my $no = may('w', $_); return -$no if $no }
+  if (kind($found) == $LINK) { my $no = may('s', $is); return -$no if $no }
   return result(syscall($call{linkat}, $CWD, "/proc/self/fd/$found", $two, "$second", 0x400));
 }
 
@@ -349,7 +351,7 @@ sub changed {
   return moved($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'renameat2';
   return linked($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'linkat';
   return truncated($pid, $one, $a[1]) if $call eq 'truncate';
-  return named($pid, small($a[1]), $two, sub { syscall($call{symlinkat}, "$one", $_[0], $_[1]) }) if $call eq 'symlinkat';
+  return named($pid, small($a[1]), $two, sub { syscall($call{symlinkat}, "$one", $_[0], $_[1]) }, 's') if $call eq 'symlinkat';
   my $fd = small($a[0]);
   return named($pid, $fd, $one, sub { syscall($call{mkdirat}, @_[0, 1], masked($pid, $a[2])) }, 'd') if $call eq 'mkdirat';
   return named($pid, $fd, $one, sub { syscall($call{unlinkat}, @_[0, 1], $a[2] & 0x200) }) if $call eq 'unlinkat';

@@ -54,6 +54,7 @@ const OPS: Readonly<Record<string, Parameters<Judge>[1]>> = {
   d: "folder",
   h: "mode",
   l: "list",
+  s: "bring",
 };
 /** A folder is moved with all that lies in it; one with more entries is copied by whoever moves it. */
 const MOST_MOVED = 10_000;
@@ -105,9 +106,13 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
   const op = OPS[kind];
   const inside = ask.toString("utf8", 1);
   if (op === undefined) return EACCES;
-  if (op !== "read" && op !== "list" && placeOf(places, inside)?.access === "read") return EROFS;
+  const place = placeOf(places, inside);
+  if (op !== "read" && op !== "list" && place?.access === "read") {
+    place.refused?.(place.path, op);
+    return EROFS;
+  }
   if (!may(places, inside, op)) return EACCES;
-  return placeOf(places, inside)?.passing?.(inside) ? MAY_NOW : MAY;
+  return place?.passing?.(inside) ? MAY_NOW : MAY;
 }
 
 /** `inside` is the configuration of a repository: what lies beside it, locked, is to take its place. */
@@ -121,14 +126,16 @@ function takeConfig(places: readonly Reach[], inside: string): number {
 
 function may(places: readonly Reach[], inside: string, op: Parameters<Judge>[1]): boolean {
   const place = placeOf(places, inside);
-  return place !== undefined && !DELETED.test(inside) && place.judge(place.path, op);
+  const allowed = place !== undefined && !DELETED.test(inside) && place.judge(place.path, op);
+  if (!allowed) place?.refused?.(place.path, op);
+  return allowed;
 }
 
 /** Where a path that is seen inside really is, and who judges it; undefined where no judged folder holds it. */
 function placeOf(
   places: readonly Reach[],
   inside: string,
-): (Pick<Reach, "path" | "access" | "passing" | "takeGitConfig"> & { readonly judge: Judge }) | undefined {
+): (Pick<Reach, "path" | "access" | "passing" | "refused" | "takeGitConfig"> & { readonly judge: Judge }) | undefined {
   const place = places.find((each) => inside === seenAt(each) || inside.startsWith(`${seenAt(each)}/`));
   if (place?.judge === undefined) return undefined;
   return { ...place, path: place.path + inside.slice(seenAt(place).length), judge: place.judge };
@@ -143,6 +150,9 @@ async function mayMove(places: readonly Reach[], from: string, to: string): Prom
   const root = placeOf(places, from);
   // What comes from a folder of the sandbox's own cannot be seen from here.
   if (root === undefined) return EXDEV;
+  // Others may make names in it at this moment: where protected names begin, it is copied, each name judged where it comes to be.
+  const there = placeOf(places, to);
+  if (there !== undefined && !there.judge(there.path, "bring")) return EXDEV;
   let left = MOST_MOVED;
   const folders = [{ real: root.path, below: "" }];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {

@@ -10,8 +10,11 @@ export interface Held {
   close(): void;
 }
 
-/** Whether the guard lets this be done to a path, absolute and free of links, in a folder that is seen inside; `folder` makes one, `mode` says who may use it. */
-export type Judge = (path: string, op: "read" | "write" | "list" | "folder" | "mode") => boolean;
+/**
+ * Whether the guard lets this be done to a path, absolute and free of links, in a folder that is seen inside; `folder` makes one, `mode`
+ * says who may use it, `bring` puts a link there, or a folder with all that lies in it.
+ */
+export type Judge = (path: string, op: "read" | "write" | "list" | "folder" | "mode" | "bring") => boolean;
 
 /** One file or folder of this machine that is seen inside. */
 export interface Reach {
@@ -25,6 +28,8 @@ export interface Reach {
   readonly held?: Held;
   /** Asked for each look-up in the folder; undefined: all that lies in it may be used as `access` says. */
   readonly judge?: Judge;
+  /** Hears of what was refused in the folder: by the judge, or because it may only be read. */
+  readonly refused?: (path: string, op: Parameters<Judge>[1]) => void;
   /** Whether an answer about a path holds at this moment only, since it depends on what lies beside it. */
   readonly passing?: (path: string) => boolean;
   /** Takes what git wrote for the configuration of the repository in this folder; undefined: git is not worked with. */

@@ -4,7 +4,8 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FileError } from "../../src/capabilities/files/files.js";
-import { FileRules, foldName, ownFiles, protectionOf } from "../../src/capabilities/files/file-rules.js";
+import { FileRules, foldName, protectionOf } from "../../src/capabilities/files/file-rules.js";
+import { ownFiles } from "../../src/capabilities/files/own-files.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
 import { plainPath } from "../../src/capabilities/files/plain-path.js";
 import { KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "../../src/capabilities/files/protected-names.js";
@@ -158,7 +159,15 @@ describe("the classes of protected names", () => {
 
   it("hold where a protected name is a link, for what it leads to", async () => {
     const t = tree();
-    for (const name of ["dotfiles/bashrc", "hooks-src/pre-commit", "settings/user.json", "store/x", "plain/a.txt"])
+    for (const name of [
+      "dotfiles/bashrc",
+      "hooks-src/pre-commit",
+      "settings/user.json",
+      "store/x",
+      "plain/a.txt",
+      "cargo-kept/x",
+      "shared/x",
+    ])
       t.put(name);
     mkdirSync(join(t.inside, ".config/Code/User"), { recursive: true });
     for (const folder of [".git", ".local/bin"]) mkdirSync(join(t.inside, folder), { recursive: true });
@@ -170,7 +179,10 @@ describe("the classes of protected names", () => {
       ".idea": ".",
       ".local/bin/tool": "plain/a.txt",
       "plain-link": "plain",
+      ".cargo": "cargo-kept",
+      ".local/share": "shared",
     };
+    for (const folder of ["shared/applications", "shared/plain"]) mkdirSync(join(t.inside, folder));
     for (const [name, target] of Object.entries(links)) symlinkSync(join(t.inside, target), join(t.inside, name));
     const files = await filesIn(t);
     const names = [
@@ -179,12 +191,15 @@ describe("the classes of protected names", () => {
       "hooks-src/pre-push",
       "settings/user.json",
       "store/pre-commit",
+      "cargo-kept/config.toml",
+      "shared/applications/x.desktop",
     ];
     for (const name of names)
       await expect(files.write(join(t.inside, name), EVIL)).rejects.toMatchObject({ code: "denied" });
     await expect(files.read(join(t.inside, "dotfiles/bashrc"))).rejects.toMatchObject({ code: "denied" });
     await files.read(join(t.inside, "hooks-src/pre-commit"));
-    for (const name of ["plain/a.txt", "dotfiles/README.md"]) await files.write(join(t.inside, name), EVIL);
+    for (const name of ["plain/a.txt", "dotfiles/README.md", "cargo-kept/plain", "shared/plain/x"])
+      await files.write(join(t.inside, name), EVIL);
   });
 
   it("tell the sandbox what a path is protected from", async () => {

@@ -47,6 +47,17 @@ describe("a call needs consent", () => {
     expect(await need('  - { approve: all, when: { toString: "*" } }', "x", {})).toBeUndefined();
   });
 
+  it.each([
+    [true, [true, 1, -1, "1", "true", "yes", "on", "no", "false", {}], [false, 0, null, "", undefined]],
+    [false, [false, 0, null, "", "false", "No", " off ", "0", "0.0", {}], [true, 1, "true", "yes", 2]],
+    [3, [3, "3", " 3.0 ", "0x3", {}], [4, "three", null, "", true]],
+    [1, [1, "1", true], [0, false, null]],
+  ])("by everything that is read as %s", async (pattern, fitting, others) => {
+    const rules = `  - { approve: all, when: { o.force: ${pattern} } }`;
+    for (const force of fitting) expect(await need(rules, "x", { o: { force } }), JSON.stringify(force)).toBeDefined();
+    for (const force of others) expect(await need(rules, "x", { o: { force } }), JSON.stringify(force)).toBeUndefined();
+  });
+
   it("on the strictest terms of all rules that fit", async () => {
     const rules = [
       "  - { approve: all, timeout: 60, remember: session }",

@@ -84,7 +84,7 @@ describe("readable_paths and denied_write_paths", () => {
       [false, false],
       [true, true],
     ]);
-    expect(decide(policy, file("/r/a", "write")).reason).toContain("lets it only be read");
+    expect(decide(policy, file("/r/a", "write")).reason).toContain("allows only reading it");
   });
 });
 

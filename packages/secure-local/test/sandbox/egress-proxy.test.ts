@@ -89,11 +89,31 @@ afterAll(async () => {
   plain.close();
 });
 
+/** Where a ClientHello says how long its extensions are (RFC 8446, 4.1.2): which of them comes first is its maker's choice. */
+function extensionsOf(hello: Buffer): number {
+  // Headers of record and handshake, version and random; then three lists, each after its own length.
+  let at = 5 + 4 + 2 + 32;
+  at += 1 + hello.readUInt8(at);
+  at += 2 + hello.readUInt16BE(at);
+  return at + 1 + hello.readUInt8(at);
+}
+
 describe("a tunnel", () => {
   test("carries TLS for the host it was asked for", async () => {
     const answer = await tunnelTo(`allowed.test:${port}`, await helloFor("allowed.test"));
     expect(answer).toMatch(/^HTTP\/1\.1 200 [^]*answered$/);
     expect(serverNameOf(Buffer.from(received.pop() ?? "", "latin1"))).toBe("allowed.test");
+  });
+
+  test("of which the hello says that it has more than it has is read as none, its name too", async () => {
+    const hello = await helloFor("allowed.test");
+    const extensions = extensionsOf(hello);
+    expect(serverNameOf(hello)).toBe("allowed.test");
+    for (const more of [1, 500]) {
+      const longer = Buffer.from(hello);
+      longer.writeUInt16BE(hello.readUInt16BE(extensions) + more, extensions);
+      expect(serverNameOf(longer)).toBeUndefined();
+    }
   });
 
   test("carries TLS without a name to an address", async () => {

@@ -1,6 +1,6 @@
 // The parts of plugins that need no process: when they are started again, what they may say of themselves and answer.
 import { describe, expect, test } from "vitest";
-import { readAnswer, readDescription } from "../../src/plugins/plugin-description.js";
+import { readPluginAnswer, readDescription } from "../../src/plugins/plugin-description.js";
 import { PluginError } from "../../src/plugins/plugin-error.js";
 import { RestartPlan } from "../../src/plugins/plugin.js";
 
@@ -58,10 +58,10 @@ describe("what a plugin says of itself", () => {
 
 describe("what a plugin answers", () => {
   test("may be a text, blocks, data or a failure", () => {
-    expect(readAnswer({ content: "text" })).toMatchObject({ text: "text", isError: false });
+    expect(readPluginAnswer({ content: "text" })).toMatchObject({ text: "text", isError: false });
     const image = { type: "image", data: "AA==", mimeType: "image/png" };
     const mixed = { content: [{ type: "text", text: "a" }, image], structuredContent: { a: 1 }, isError: true };
-    expect(readAnswer(mixed)).toEqual({ text: "a", blocks: [image], structured: { a: 1 }, isError: true });
+    expect(readPluginAnswer(mixed)).toEqual({ text: "a", blocks: [image], structured: { a: 1 }, isError: true });
   });
 
   test.each([
@@ -71,6 +71,6 @@ describe("what a plugin answers", () => {
     [{ content: [{ type: "text" }] }],
     [{ content: [{ type: "image" }] }],
   ])("%j is refused", (line) => {
-    expect(() => readAnswer(line)).toThrow(PluginError);
+    expect(() => readPluginAnswer(line)).toThrow(PluginError);
   });
 });

@@ -202,6 +202,21 @@ describe.skipIf(!hasWall())("a command", () => {
     for (const text of hostile) expect((await refusal("cat", [text])).code).toBe("denied");
   });
 
+  test("is described with its flags behind the words that never change, and before everything else", async () => {
+    const described = await policyOf(`version: "1.0"
+commands:
+  allowed:
+    - { name: log, executable: /bin/log, arguments: [{ fixed: show }, { integer: [1, 5] }], flags: [-v] }
+    - { name: any, executable: /bin/any, arguments: [{ enum: [a, b] }], flags: [{ flag: --n, pattern: "[0-9]" }] }
+    - { name: bare, executable: /bin/bare, arguments: [{ fixed: all }], flags: [-q] }
+`);
+    expect(commandUsages(described).map(({ usage }) => usage)).toEqual([
+      "show [-v] 1..5",
+      "[--n /[0-9]/] a|b",
+      "all [-q]",
+    ]);
+  });
+
   test("as a tool answers with data, and names the rule of a refusal", async () => {
     const tool = runCommand({ run, commands: commandUsages(policy) });
     expect(tool.description).toContain("cat [PATH…]");

@@ -4,7 +4,7 @@ import { createServer as createHttpServer, request } from "node:http";
 import { connect } from "node:net";
 import { afterAll, describe, expect, test } from "vitest";
 import { EgressProxy } from "../../src/capabilities/egress-proxy.js";
-import { LoopbackDoor } from "../../src/capabilities/surround.js";
+import { LoopbackProxy } from "../../src/capabilities/sandbox-environment.js";
 import { sandboxExec, seatbeltProfile } from "../../src/sandbox/find-wall.js";
 import { KEPT_HOME, type Reach } from "../../src/sandbox/wall.js";
 import { LIMITS } from "./walls.js";
@@ -89,7 +89,7 @@ describe("the door on loopback", async () => {
   const { port } = plain.address() as { port: number };
   const decide = () => ({ allowed: true, rule: "test", allowPrivate: true });
   const proxy = await EgressProxy.open({ decide, resolve: async () => ["127.0.0.1"] });
-  const door = await LoopbackDoor.open(proxy.socket);
+  const door = await LoopbackProxy.open(proxy.socket);
   const at = new URL(door.url);
   const known = `Basic ${Buffer.from(`${at.username}:${at.password}`).toString("base64")}`;
   afterAll(async () => {
@@ -112,7 +112,7 @@ describe("the door on loopback", async () => {
 
   test("lets through who knows the token, which is another one each time", async () => {
     expect(await get({ "proxy-authorization": known })).toBe("200 plain answer");
-    const other = await LoopbackDoor.open(proxy.socket);
+    const other = await LoopbackProxy.open(proxy.socket);
     expect(new URL(other.url).password).not.toBe(at.password);
     expect(at.password.length).toBeGreaterThanOrEqual(43);
     await other.close();

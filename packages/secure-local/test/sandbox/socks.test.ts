@@ -107,6 +107,17 @@ describe("a client of SOCKS 5", () => {
     expect(received[0]?.equals(hello)).toBe(true);
   });
 
+  test.each([[[5]], [[5, 1]], [[5, 1, 0, 5, 1]]])(
+    "that leaves with its last byte, after %j, holds nothing open",
+    async (bytes) => {
+      const socket = connect({ path: proxy.socket, allowHalfOpen: true });
+      const ended = once(socket.resume(), "end");
+      socket.end(Buffer.from(bytes));
+      await ended;
+      socket.destroy();
+    },
+  );
+
   test("need not wait for answers", async () => {
     const hello = await helloFor("allowed.test");
     const answer = await ask(Buffer.concat([Buffer.from(GREETING), request("allowed.test"), hello]));

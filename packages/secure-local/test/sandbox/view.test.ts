@@ -18,8 +18,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test } from "vitest";
 import { createRun, type RunResult } from "../../src/capabilities/policy-run.js";
-import { surround } from "../../src/capabilities/surround.js";
-import { ownFiles } from "../../src/capabilities/files/file-rules.js";
+import { sandboxEnvironment } from "../../src/capabilities/sandbox-environment.js";
+import { ownFiles } from "../../src/capabilities/files/own-files.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { findWall } from "../../src/sandbox/find-wall.js";
 import { endWalled, startWalled } from "../../src/sandbox/start-walled.js";
@@ -81,7 +81,7 @@ async function reader(
     environment: {},
   });
   const wall = await findWall({ mode: "required" });
-  const { reach } = await surround(policy, { own: await ownFiles(policy, []), wall });
+  const { reach } = await sandboxEnvironment(policy, { own: await ownFiles(policy, []), wall });
   const script = `echo ready; while read -r line; do { ${each}; } 2>&1; echo .; done`;
   const child = startWalled(
     wall,

@@ -99,6 +99,11 @@ export class DatabaseError extends Error {
   }
 }
 
+/** What a statement that took too long is answered with: which key gives it longer. */
+export function stoppedText(database: string, timeoutMs: number): string {
+  return `The statement was stopped after ${timeoutMs / 1_000} seconds. The policy gives it longer with databases.${database}.timeout.`;
+}
+
 export const READ_ONLY_RULE = "built-in rule: statements only read";
 
 // Limits of one statement and of what it answers.

@@ -7,7 +7,7 @@ import { readFile } from "node:fs/promises";
 import type { TLSSocket } from "node:tls";
 import { promisify } from "node:util";
 import { DatabaseError } from "./databases.js";
-import { isLoopback, type PostgresUrl } from "./postgres-url.js";
+import { isLoopbackHost, type PostgresUrl } from "./postgres-url.js";
 
 interface RowColumn {
   readonly name: string;
@@ -47,7 +47,7 @@ export class PostgresConnection {
     const connection = new PostgresConnection(socket);
     const names = ["user", url.user, "database", url.database, "client_encoding", "UTF8"];
     socket.write(frame("", PROTOCOL, ...names, "application_name", "mcp-secure-local", Buffer.of(0)));
-    await connection.#authenticate(url, link, socket !== plain || isLoopback(url.host));
+    await connection.#authenticate(url, link, socket !== plain || isLoopbackHost(url.host));
     return connection;
   }
 

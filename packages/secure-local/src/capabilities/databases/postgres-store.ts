@@ -17,6 +17,7 @@ import {
   MAX_ANSWER,
   MAX_CELL,
   READ_ONLY_RULE,
+  stoppedText,
   type SchemaTable,
   type StatementLimits,
 } from "./databases.js";
@@ -97,8 +98,7 @@ export class PostgresStore {
       return result;
     } catch (error) {
       signal.throwIfAborted();
-      if (late.aborted)
-        throw new DatabaseError("timeout", `The statement was stopped after ${timeoutMs / 1_000} seconds.`);
+      if (late.aborted) throw new DatabaseError("timeout", stoppedText(entry.name, timeoutMs));
       if (error instanceof DatabaseError) throw error;
       throw new DatabaseError(
         "unreachable",

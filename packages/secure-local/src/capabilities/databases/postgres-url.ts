@@ -72,6 +72,6 @@ function optionsOf(
   return binding === undefined ? "its channel_binding is unknown" : { encryption, authorities, binding };
 }
 
-export function isLoopback(host: string): boolean {
+export function isLoopbackHost(host: string): boolean {
   return LOOPBACK.test(host);
 }

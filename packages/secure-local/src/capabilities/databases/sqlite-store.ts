@@ -15,6 +15,7 @@ import {
   MAX_ANSWER,
   MAX_CELL,
   READ_ONLY_RULE,
+  stoppedText,
   type SchemaColumn,
   type SchemaTable,
   type StatementLimits,
@@ -98,11 +99,17 @@ export class SqliteStore {
     const task = { task: "query", ...statement, limit, cellLimit: MAX_CELL, totalLimit: MAX_ANSWER };
     return this.#guarded(name, async () => {
       const files = this.#files.files();
+      const late = (error: unknown): never => {
+        const stopped = error instanceof DatabaseError && error.code === "timeout";
+        throw stopped ? new DatabaseError("timeout", stoppedText(name, timeoutMs)) : error;
+      };
       for (let tries = 1; ; tries += 1) {
         await requireQuiet(files, file, name);
         const opened = await files.open(file);
         try {
-          const rows = await runTask<FoundRows>({ ...task, file: opened.handlePath }, { timeoutMs, signal });
+          const rows = await runTask<FoundRows>({ ...task, file: opened.handlePath }, { timeoutMs, signal }).catch(
+            late,
+          );
           const now = await files.info(file);
           if (now.modifiedMs === opened.modifiedMs && now.size === opened.size) return rows;
         } finally {

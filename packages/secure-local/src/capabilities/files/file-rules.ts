@@ -1,9 +1,8 @@
 // Judges paths by one policy and the built-in protections: a real path is judged under every name the policy has for it.
-import { lstatSync, readFileSync, realpathSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { homedir } from "node:os";
-import { secretFiles } from "../../policy/granted-policy.js";
 import type { Policy } from "../../policy/policy.js";
 import {
   type Alias,
@@ -16,6 +15,7 @@ import {
   rootFolders,
 } from "./root-folders.js";
 import { COMMANDS, type From, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
+import { folded, type OwnFiles, programFiles, slashed } from "./own-files.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
 import type { Rule } from "../../policy/rule.js";
 import { liesIn, namesOf } from "./plain-path.js";
@@ -37,67 +37,6 @@ export function foldName(name: string): string {
 function withoutIgnorable(name: string): string {
   // Not at the top of the file: there this pattern would have every start look up Unicode's tables.
   return name.replace(/\p{Default_Ignorable_Code_Point}/gu, "");
-}
-
-// The files this program lives by: its policy, its audit log, its secrets and what else its parts keep, which no tool touches;
-// and its code, which no tool changes.
-
-declare const LOOKED_UP: unique symbol;
-/** The program's own files, what lies in them, and what is named like them beside them. Only `ownFiles` makes them: paths as written lack links, and the policy's. */
-export type OwnFiles = readonly string[] & { readonly [LOOKED_UP]: true };
-
-/** Folded paths, as named and as they really are, logs without the last extension: their other files (`audit.lock`) begin like them. */
-export async function ownFiles({ file, audit, secrets }: Policy, more: readonly string[]): Promise<OwnFiles> {
-  const log = [audit.logFile, audit.checkpoints?.file].map((path) => path?.replace(/\.[^./\\]*$/, ""));
-  const paths = [file, ...log, ...secretFiles(secrets), ...more].flatMap((path) =>
-    path ? [slashed(resolve(path))] : [],
-  );
-  const real = await Promise.all(paths.map(realPrefix));
-  return [...new Set([...paths, ...real])].map(folded) as readonly string[] as OwnFiles;
-}
-
-let program: readonly string[] | undefined;
-
-/** The installed package, the file it was started by (a link in `node_modules/.bin`, say), and Node: folded, named and real. */
-function programFiles(): readonly string[] {
-  if (program !== undefined) return program;
-  const paths = [packageFolder(), process.argv[1], process.execPath].flatMap((path) => (path ? [resolve(path)] : []));
-  program = [...new Set([...paths, ...paths.map(realOrSame)])].map((path) => folded(slashed(path)));
-  return program;
-}
-
-/** As high as this file lies in its package, bundled or not. */
-const LEVELS = 5;
-
-/** The folder of the package this code belongs to; where there is none, the folder the code is in. */
-function packageFolder(): string {
-  let folder = import.meta.dirname;
-  for (let level = 0; level < LEVELS; level += 1) {
-    try {
-      const { name } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly name?: unknown };
-      if (name === "mcp-secure-local") return folder;
-    } catch {
-      // Not at this level.
-    }
-    folder = dirname(folder);
-  }
-  return import.meta.dirname;
-}
-
-function realOrSame(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
-}
-
-function slashed(path: string): string {
-  return path.replaceAll("\\", "/");
-}
-
-function folded(path: string): string {
-  return path.normalize("NFC").toLowerCase();
 }
 
 // Finds out whether a path is one of those no tool reaches, in whatever spelling, and what it is protected from.
@@ -132,16 +71,20 @@ interface Tables {
   readonly byEnd: Map<string, Wild[]>;
   /** Names of folders that others stand below. */
   readonly above: Set<string>;
+  /** All that protected names of several parts begin with. */
+  readonly beginnings: (readonly string[])[];
 }
 
 const CERTAIN = 2;
+/** Classes of what is kept from being read, more than from being written. */
+const SECRETS: ReadonlySet<string> = new Set(["keys", "credentials", "histories", "browsers"]);
 
 /** Made for the first path that is looked at: most sessions open no file. */
 let made: Tables | undefined;
 
 function tables(): Tables {
   if (made !== undefined) return made;
-  made = { exact: new Map(), byStart: new Map(), byEnd: new Map(), above: new Set() };
+  made = { exact: new Map(), byStart: new Map(), byEnd: new Map(), above: new Set(), beginnings: [] };
   const home = homedir().split(/[/\\]/).filter(Boolean).map(foldName);
   for (const names of NAME_CLASSES) {
     for (const { name, from, unless } of namesIn(names)) {
@@ -153,10 +96,19 @@ function tables(): Tables {
   return made;
 }
 
-function add({ exact, byStart, byEnd, above }: Tables, parts: string[], rest: Omit<Sequence, "above">): void {
+function add(
+  { exact, byStart, byEnd, above, beginnings }: Tables,
+  parts: string[],
+  rest: Omit<Sequence, "above">,
+): void {
   const last = parts.pop() as string;
   const sequence = { above: parts, ...rest };
-  for (const part of parts) above.add(part);
+  for (const [index, part] of parts.entries()) {
+    above.add(part);
+    // Nothing comes of a secret that whoever makes the link put there: `config/secrets.yml`.
+    if (part !== "" && (!SECRETS.has(rest.protection.class) || /^\.|^$/.test(parts[0] as string)))
+      beginnings.push(parts.slice(0, index + 1));
+  }
   const [start, end] = last.split("*") as [string, string | undefined];
   if (end === undefined) push(exact, last, sequence);
   else if (start !== "") push(byStart, start.slice(0, CERTAIN), { start, end, sequence });
@@ -192,6 +144,18 @@ export function protectionOf(path: string, reader?: "git"): Protection | undefin
     }
   }
   return weaker;
+}
+
+/**
+ * Whether protected names of several parts begin with the last names of a path (`.config`, `.local/share`): a link there, or a folder
+ * that was filled under another name, would bring them about unjudged.
+ */
+export function beginsProtected(path: string): boolean {
+  const folded = path
+    .split("/")
+    .filter((name) => name !== "")
+    .map(foldName);
+  return tables().beginnings.some((parts) => isBelow(folded, folded.length, parts));
 }
 
 function* protectionsAt(folded: readonly string[], index: number): Generator<Protection> {
@@ -398,9 +362,9 @@ export class FileRules {
   }
 
   #ownProtection(path: string): Protection | undefined {
-    const folded = path.normalize("NFC").toLowerCase();
-    if (this.#own.some((own) => liesIn(folded, own) || folded.startsWith(`${own}.`))) return OWN;
-    return programFiles().some((own) => liesIn(folded, own)) ? PROGRAM : undefined;
+    const name = folded(path);
+    if (this.#own.some((own) => liesIn(name, own) || name.startsWith(`${own}.`))) return OWN;
+    return programFiles().some((own) => liesIn(name, own)) ? PROGRAM : undefined;
   }
 
   /** A denied folder denies what is in it. */
@@ -450,16 +414,18 @@ const LINKS_KEPT_MS = 5_000;
 let lastLinks: { readonly key: string; readonly since: number; readonly found: Promise<Alias[]> } | undefined;
 
 /**
- * Where protected names of the home folder, and of folders that are allowed, are links: dotfiles kept in a folder of their own,
- * say. Written there they would run just the same.
+ * Where protected names of the home folder, and of folders that are allowed, or what they begin with (`.config`), are links: dotfiles
+ * kept in a folder of their own, say. Written there they would run just the same.
  */
 async function protectedLinks(roots: readonly string[]): Promise<readonly Alias[]> {
   const folders = [...new Set([slashed(homedir()), ...roots])];
   const key = folders.join("\n");
   if (lastLinks?.key !== key || performance.now() - lastLinks.since > LINKS_KEPT_MS)
     lastLinks = { key, since: performance.now(), found: linksIn(folders) };
-  // One that leads to all that is allowed would leave nothing.
-  return (await lastLinks.found).filter(({ real }) => !roots.some((root) => liesIn(root, real)));
+  // A protected one that leads to all that is allowed would leave nothing.
+  return (await lastLinks.found).filter(
+    ({ written, real }) => protectionOf(written) === undefined || !roots.some((root) => liesIn(root, real)),
+  );
 }
 
 async function linksIn(folders: readonly string[]): Promise<Alias[]> {
@@ -473,7 +439,7 @@ async function linksIn(folders: readonly string[]): Promise<Alias[]> {
       const at = slashed(join(path, entry.name));
       const kept = protectionOf(at)?.class;
       if (kept === COMMANDS) continue;
-      if (kept !== undefined && entry.isSymbolicLink()) {
+      if (entry.isSymbolicLink() && (kept !== undefined || beginsProtected(at))) {
         const real = await realpath(at).catch(() => undefined);
         if (real !== undefined) found.push({ written: at, real: slashed(real) });
       } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || leadsOn(entry.name))) {

@@ -2,8 +2,9 @@
 import { type FSWatcher, watch } from "node:fs";
 import type { Policy } from "../../policy/policy.js";
 import { ClientRoots } from "./client-roots.js";
-import { FileRules, ownFiles, type Reader } from "./file-rules.js";
-import { Finder, type Lookup, type Terms } from "./finder.js";
+import { FileRules, type Reader } from "./file-rules.js";
+import { ownFiles } from "./own-files.js";
+import { Finder, type Lookup, type OperationRules } from "./finder.js";
 import { type Files, MAX_WATCHES, WATCH_PAUSE_MS } from "./files.js";
 import { PolicyFiles } from "./policy-files.js";
 import type { RebuildWork } from "./atomic-write.js";
@@ -42,7 +43,7 @@ export class FileSystem {
    */
   files(roots?: AskRoots, reader?: Reader): Files {
     let asked: Promise<ClientRoots> | undefined;
-    const terms = async (): Promise<Terms> => {
+    const terms = async (): Promise<OperationRules> => {
       asked ??= roots?.().then((uris) => ClientRoots.of(uris));
       return { rules: await this.#current(), client: await asked, reader };
     };
@@ -55,7 +56,7 @@ export class FileSystem {
    * wrote the file meanwhile.
    */
   async rebuild(path: string, work: RebuildWork, signal: AbortSignal): Promise<void> {
-    const terms = async (): Promise<Terms> => ({ rules: await this.#current(), client: undefined });
+    const terms = async (): Promise<OperationRules> => ({ rules: await this.#current(), client: undefined });
     await new PolicyFiles(this.#finder, terms).rebuild(path, work, signal);
   }
 
@@ -95,10 +96,10 @@ interface Watch {
 
 export class Watches {
   readonly #finder: Finder;
-  readonly #terms: () => Promise<Terms>;
+  readonly #terms: () => Promise<OperationRules>;
   readonly #all = new Set<Watch>();
 
-  constructor(finder: Finder, terms: () => Promise<Terms>) {
+  constructor(finder: Finder, terms: () => Promise<OperationRules>) {
     this.#finder = finder;
     this.#terms = terms;
   }

@@ -4,6 +4,7 @@ import type { FileOperation } from "../../policy/decide.js";
 import type { ClientRoots } from "./client-roots.js";
 import { FileError } from "./files.js";
 import type { FileRules, Reader } from "./file-rules.js";
+import { isWhereJudged } from "./judged-places.js";
 import { join, liesIn, namesOf, plainPath } from "./plain-path.js";
 import { parentOf } from "./root-folders.js";
 
@@ -11,7 +12,7 @@ import { parentOf } from "./root-folders.js";
 const MOST_LINKS = 40;
 
 /** The rules one operation goes by. */
-export interface Terms {
+export interface OperationRules {
   readonly rules: FileRules;
   /** Undefined when the client has none to say. */
   readonly client: ClientRoots | undefined;
@@ -34,12 +35,12 @@ export class Finder {
   }
 
   /** Throws unless the rules allow the path by its words. */
-  judge(terms: Terms, given: string, op: FileOperation): void {
+  judge(terms: OperationRules, given: string, op: FileOperation): void {
     this.#judge(terms, plainPath(given), { given, op });
   }
 
   /** What `given` leads to. Close it. */
-  async find(terms: Terms, given: string, op: FileOperation): Promise<Found> {
+  async find(terms: OperationRules, given: string, op: FileOperation): Promise<Found> {
     const { found } = await this.#follow(terms, { given, op, last: true });
     const refusal = found.stats.isFile() && found.stats.nlink > 1 ? HARD_LINK : undefined;
     if (refusal === undefined) return found;
@@ -48,14 +49,14 @@ export class Finder {
   }
 
   /** The folder `given` stands in, and its name there; what has that name is not looked at. Close the folder. */
-  async place(terms: Terms, given: string, op: FileOperation): Promise<FoundPlace> {
+  async place(terms: OperationRules, given: string, op: FileOperation): Promise<FoundPlace> {
     const { found, name } = await this.#follow(terms, { given, op, last: false });
     if (found.stats.isDirectory()) return { folder: found, name, path: join(found.path, name) };
     found.close();
     throw new FileError("not-found", `"${given}" does not exist: a part of its path is no folder.`);
   }
 
-  async #follow(terms: Terms, want: Wanted): Promise<{ readonly found: Found; readonly name: string }> {
+  async #follow(terms: OperationRules, want: Wanted): Promise<{ readonly found: Found; readonly name: string }> {
     let path = plainPath(want.given);
     for (let hops = 0; hops <= MOST_LINKS; hops += 1) {
       this.#judge(terms, path, want);
@@ -76,13 +77,15 @@ export class Finder {
 
   /** The rules have seen the path as it was asked for; now they see where that is. */
   #accepted(
-    terms: Terms,
+    terms: OperationRules,
     at: { readonly found: Found; readonly name: string },
     want: Wanted & { readonly judged: string },
   ): typeof at {
     const path = want.last ? at.found.path : join(at.found.path, at.name);
     try {
       if (path !== want.judged) this.#judge(terms, path, want);
+      if (!isWhereJudged(want.given, path))
+        throw new FileError("changed", `"${want.given}" leads elsewhere than when the call was judged; make it again.`);
       return at;
     } catch (error) {
       at.found.close();
@@ -90,7 +93,7 @@ export class Finder {
     }
   }
 
-  async #look(terms: Terms, path: string, want: Pick<Wanted, "given" | "op">): Promise<Look> {
+  async #look(terms: OperationRules, path: string, want: Pick<Wanted, "given" | "op">): Promise<Look> {
     const written = terms.rules.roots.find((root) => liesIn(path, root)) ?? (await this.#rootThatIs(terms, path));
     if (written === undefined) throw outside(terms, want);
     try {
@@ -112,7 +115,7 @@ export class Finder {
   }
 
   /** The root whose real place this path lies in, for paths that are written otherwise than the policy writes them. */
-  async #rootThatIs({ rules }: Terms, path: string): Promise<string | undefined> {
+  async #rootThatIs({ rules }: OperationRules, path: string): Promise<string | undefined> {
     for (const written of rules.roots) {
       const root = await this.#lookup.openRoot(written).catch(() => undefined);
       root?.close();
@@ -121,7 +124,7 @@ export class Finder {
     return undefined;
   }
 
-  #judge({ rules, client, reader }: Terms, path: string, { given, op }: Pick<Wanted, "given" | "op">): void {
+  #judge({ rules, client, reader }: OperationRules, path: string, { given, op }: Pick<Wanted, "given" | "op">): void {
     const refusal = rules.judge(path, op, reader);
     if (refusal !== undefined) {
       const { rule, reason } = refusal;
@@ -164,9 +167,9 @@ function plainTarget(path: string, given: string): string {
   }
 }
 
-function outside({ rules, client }: Terms, { given, op }: Pick<Wanted, "given" | "op">): FileError {
+function outside({ rules, client }: OperationRules, { given, op }: Pick<Wanted, "given" | "op">): FileError {
   const folders = (client?.narrow(rules.shown) ?? rules.shown).join(", ") || "no folder";
-  const words = `The policy does not allow to ${op} "${given}". It allows files in: ${folders}`;
+  const words = `The policy does not allow this ${op} of "${given}". It allows files in: ${folders}`;
   return new FileError("denied", `${words}; others can be added to filesystem.allowed_paths.`, "default deny");
 }
 

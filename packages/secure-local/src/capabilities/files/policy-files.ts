@@ -31,15 +31,15 @@ import {
   type WriteOptions,
   type WrittenFile,
 } from "./files.js";
-import { fileErrorOf, type Finder, type Found, type FoundPlace, type Terms } from "./finder.js";
+import { fileErrorOf, type Finder, type Found, type FoundPlace, type OperationRules } from "./finder.js";
 import { parentOf } from "./root-folders.js";
 import { join, plainPath } from "./plain-path.js";
 
 export class PolicyFiles implements Files {
   readonly #finder: Finder;
-  readonly #terms: () => Promise<Terms>;
+  readonly #terms: () => Promise<OperationRules>;
 
-  constructor(finder: Finder, terms: () => Promise<Terms>) {
+  constructor(finder: Finder, terms: () => Promise<OperationRules>) {
     this.#finder = finder;
     this.#terms = terms;
   }
@@ -165,7 +165,11 @@ export class PolicyFiles implements Files {
     }
   }
 
-  async #with<T>(path: string, op: FileOperation, work: (found: Found, terms: Terms) => Promise<T>): Promise<T> {
+  async #with<T>(
+    path: string,
+    op: FileOperation,
+    work: (found: Found, terms: OperationRules) => Promise<T>,
+  ): Promise<T> {
     const terms = await this.#terms();
     return this.#guarded(path, async () => {
       const found = await this.#finder.find(terms, path, op);
@@ -186,7 +190,7 @@ export class PolicyFiles implements Files {
   }
 
   /** The place of a file to write; with `folders`, folders that are missing are made, as far as each may be written. */
-  async #place(terms: Terms, path: string, folders: boolean): Promise<FoundPlace> {
+  async #place(terms: OperationRules, path: string, folders: boolean): Promise<FoundPlace> {
     try {
       return await this.#finder.place(terms, path, "write");
     } catch (error) {
@@ -206,7 +210,7 @@ export class PolicyFiles implements Files {
   }
 
   async #put(
-    terms: Terms,
+    terms: OperationRules,
     place: FoundPlace,
     put: Omit<Parameters<typeof writeAtomically>[0], "place" | "stillAllowed">,
   ) {
@@ -249,7 +253,7 @@ function tooLarge(path: string, size: number): FileError {
 
 interface Listing {
   readonly finder: Finder;
-  readonly terms: Terms;
+  readonly terms: OperationRules;
   /** The path as the caller gave it. */
   readonly shown: string;
 }
@@ -322,7 +326,7 @@ async function listOne({ finder, terms, shown }: Listing, path: string, limit: n
   }
 }
 
-function admits({ rules, client, reader }: Terms, path: string, stats: Stats): boolean {
+function admits({ rules, client, reader }: OperationRules, path: string, stats: Stats): boolean {
   if (rules.judge(path, stats.isDirectory() ? "list" : "read", reader) !== undefined) return false;
   return client === undefined || client.hold(path, rules);
 }

@@ -40,7 +40,7 @@ const UNLESS: ReadonlyMap<string, RegExp> = new Map([
   ["*.pem", PUBLIC],
   ["*.key", PUBLIC],
 ]);
-const LINE = /^(! )?(.+) <(.+)>$/;
+const LINE = /^(! )?([^<]+) <([^<>]+)>$/;
 
 /** The names of a class, one by one. */
 export function namesIn({ from, lines }: NameClass): ProtectedName[] {
@@ -259,6 +259,8 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .bashrc, .bash_profile, .bash_login, .bash_logout, .profile, etc/profile, etc/profile.d, etc/bash.bashrc, etc/bashrc <https://www.gnu.org/software/bash/manual/html_node/Bash-Startup-Files.html>
       .bash_aliases, .bash_functions, /etc/skel <https://manpages.debian.org/bookworm/bash/bash.1.en.html>
       .bash_completion, .bash_completion.d, .local/share/bash-completion, .config/bash_completion <https://github.com/scop/bash-completion#faq>
+      .bashrc.d, .bashrc.local, .profile.d, .zshrc.d, .zshrc.local <https://src.fedoraproject.org/rpms/bash>
+      .liquidpromptrc, .config/liquidpromptrc <https://liquidprompt.readthedocs.io/en/stable/config.html>
       .zshrc, .zshenv, .zprofile, .zlogin, .zlogout, .config/zsh, etc/zsh, etc/zshenv, etc/zshrc, etc/zprofile, .zcompdump* <https://zsh.sourceforge.io/Doc/Release/Files.html>
       .oh-my-zsh, .zprezto, .zpreztorc, .zinit, .zplug, .antigen, .antidote, .zim, .zimrc, .p10k.zsh, .fzf.bash, .fzf.zsh <https://github.com/ohmyzsh/ohmyzsh/wiki>
       .config/fish, .local/share/fish/vendor_conf.d, /etc/fish <https://fishshell.com/docs/current/language.html#configuration-files>
@@ -326,6 +328,8 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .helix, .config/helix <https://docs.helix-editor.com/configuration.html>
       .nanorc, .config/nano, .config/micro, .config/kak, .joerc, .jedrc, .config/lapce*, .config/geany, .config/kate, .atom, .pulsar <https://www.nano-editor.org/dist/latest/nanorc.5.html>
       .externaltoolbuilders <https://help.eclipse.org/latest/topic/org.eclipse.platform.doc.user/concepts/concepts-exttools.htm>
+      .vs, .nova <https://learn.microsoft.com/visualstudio/ide/customize-build-and-debug-tasks-in-visual-studio>
+      .ycm_extra_conf.py <https://github.com/ycm-core/YouCompleteMe#option-2-provide-the-flags-manually>
       .selected_editor <https://manpages.debian.org/bookworm/sensible-utils/select-editor.1.en.html>
     `,
   },
@@ -339,6 +343,11 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .npm-init.js, .npm/_npx <https://docs.npmjs.com/cli/commands/npm-init>
       .yarn/releases, .yarn/plugins, .yarn/sdks, .config/yarn <https://yarnpkg.com/configuration/yarnrc#yarnPath>
       .pnpmfile.cjs, .pnpmfile.mjs, .pnpmfile.js, pnpmfile.js, .local/share/pnpm <https://pnpm.io/pnpmfile>
+      .pnp.cjs, .pnp.js, .pnp.loader.mjs, .pnp.data.json <https://yarnpkg.com/features/pnp>
+      .node_modules, .node_libraries <https://nodejs.org/api/modules.html#loading-from-the-global-folders>
+      .bazelrc, *.bazelrc, .bazeliskrc, .bazelversion, tools/bazel <https://bazel.build/run/bazelrc>
+      .buckconfig, .buckconfig.local, .buckconfig.d <https://buck2.build/docs/concepts/buckconfig/>
+      pants.toml, .pants.rc, .pants.bootstrap <https://www.pantsbuild.org/stable/reference/global-options>
       bunfig.toml, .bunfig.toml, .bun <https://bun.sh/docs/runtime/bunfig>
       .deno <https://docs.deno.com/runtime/reference/cli/install/>
       .pydistutils.cfg <https://setuptools.pypa.io/en/latest/deprecated/distutils/configfile.html>
@@ -349,17 +358,21 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .gemrc, gemrc, .bundle/plugin, .gem <https://guides.rubygems.org/command-reference/#gem-environment>
       nuget.config, .dotnet/tools <https://learn.microsoft.com/nuget/consume-packages/configuring-nuget-behavior>
       .mvn, .mavenrc <https://maven.apache.org/configure.html>
+      .m2/extensions.xml <https://maven.apache.org/configure.html>
+      ~/perl5 <https://metacpan.org/pod/local::lib>
       .gradle/init.gradle, .gradle/init.gradle.kts, .gradle/init.d <https://docs.gradle.org/current/userguide/init_scripts.html>
       .sbt, .sbtopts, .sbtrc, .ammonite, .lein, .clojure, .config/clojure, .boot <https://www.scala-sbt.org/1.x/docs/Global-Settings.html>
       .config/go/env, library/application support/go/env, appdata/roaming/go/env <https://pkg.go.dev/cmd/go#hdr-Environment_variables>
       ~/go/bin <https://go.dev/doc/code#Command>
       .cabal, .config/cabal, .stack, .ghcup, .opam, .cpan, .cpanm, .luarocks, .config/luarocks, .mix, .swiftpm, .nimble <https://cabal.readthedocs.io/en/stable/config.html>
       .config/homebrew, .homebrew, .config/nix, .config/nixpkgs, .nixpkgs, .nix-profile, .config/guix <https://docs.brew.sh/Manpage#environment>
+      .nix-defexpr, .nix-channels <https://nix.dev/manual/nix/latest/command-ref/files/channels>
       .config/ccache, .ccache, ccache.conf, .distcc <https://ccache.dev/manual/latest.html#_configuration>
       .ansible.cfg, .ansible, .vagrant.d, .packer.d <https://docs.ansible.com/ansible/latest/reference_appendices/config.html>
       .terraform <https://developer.hashicorp.com/terraform/cli/init>
       .local/share/helm, .krew <https://helm.sh/docs/topics/plugins/>
       .rpmmacros, .rpmrc <https://rpm-software-management.github.io/rpm/manual/macros.html>
+      .dupload.conf <https://manpages.debian.org/bookworm/dupload/dupload.conf.5.en.html>
       .makepkg.conf, .config/pacman, .quiltrc, .devscripts, .sbuildrc, .pbuilderrc, .gbp.conf <https://manpages.debian.org/bookworm/quilt/quilt.1.en.html#CONFIGURATION_FILE>
     `,
   },
@@ -375,6 +388,8 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .asdf, .asdfrc, .tool-versions <https://asdf-vm.com/manage/configuration.html>
       mise.toml, .mise.toml, mise.local.toml, .mise.local.toml, mise.*.toml, .mise.*.toml, .mise, .config/mise*, .local/share/mise, .rtx.toml <https://mise.jdx.dev/configuration.html>
       .proto, .prototools, .aqua, .local/share/aquaproj-aqua, .pixi, .local/share/rtx, .flox, .devbox, .hermit <https://moonrepo.dev/docs/proto/config>
+      .autoenv* <https://github.com/Tarrasch/zsh-autoenv#readme>
+      .distroboxrc, .config/distrobox <https://distrobox.it/usage/distrobox-create/>
       ! .direnvrc, .config/direnv, .local/share/direnv <https://direnv.net/man/direnv.1.html>
       pyvenv.cfg <https://docs.python.org/3/library/site.html>
     `,
@@ -397,6 +412,12 @@ export const NAME_CLASSES: readonly NameClass[] = [
       *-gdb.py, *-gdb.gdb, *-gdb.scm <https://sourceware.org/gdb/current/onlinedocs/gdb.html/objfile_002dgdbdotext-file.html>
       ! .lldbinit* <https://lldb.llvm.org/man/lldb.html#configuration-files>
       .perldb, perldb.ini <https://perldoc.perl.org/perldebug#Debugger-Customization>
+      .proverc <https://perldoc.perl.org/prove#.proverc>
+      .radare2rc, .config/radare2 <https://book.rada.re/configuration/initial_scripts.html>
+      .csirc, .swank.lisp, .ghc.environment.* <https://wiki.call-cc.org/man/5/Using%20the%20interpreter>
+      .sage, .mathematica, .wolfram, .matlab, startup.m, profile.do, .mapleinit, .config/gap, .gap <https://www.mathworks.com/help/matlab/ref/startup.html>
+      ! .odbc.ini, .odbcinst.ini <https://www.unixodbc.org/odbcinst.html>
+      .config/pkcs11 <https://p11-glue.github.io/p11-glue/p11-kit/manual/config-locations.html>
       .guile, .ghci, .ghc, .config/ghc, .haskeline, .ocamlinit, .config/ocaml, .config/utop, .utoprc, .erlang, .config/erlang, .iex.exs, .julia/config <https://downloads.haskell.org/ghc/latest/docs/users_guide/ghci.html#the-ghci-and-haskeline-files>
       .sbclrc, .clisprc, .clisprc.lisp, .eclrc, .ccl-init.lisp, .cmucl-init.lisp, .racketrc, .config/racket, .schemerc <https://www.sbcl.org/manual/#Initialization-Files>
       .octaverc, .scilab, .maxima, maxima-init.*, .gprc, .gnuplot, .config/gnuplot, .groovy, .tclshrc, .wishrc, .expect.rc, .config/psysh, .psysh.php, .user.ini <https://docs.octave.org/latest/Startup-Files.html>
@@ -407,7 +428,10 @@ export const NAME_CLASSES: readonly NameClass[] = [
       ! .ripgreprc, .ackrc, .config/bat, .tigrc, .config/tig, .config/lazygit, .popt, .mailcap, .config/starship.toml <https://github.com/BurntSushi/ripgrep/blob/master/GUIDE.md#configuration-file>
       .config/ranger, .config/lf, .config/nnn, .config/vifm, .vifm, .config/mc, .mc, .config/broot, .config/yazi <https://github.com/ranger/ranger/blob/master/doc/ranger.pod>
       .forward, .procmailrc, .qmail*, .mailfilter, .mailrc <https://www.postfix.org/local.8.html>
+      .newsboat, .config/newsboat, .notmuch-config, .config/notmuch, .vdirsyncer, .config/vdirsyncer <https://newsboat.org/releases/2.36/docs/newsboat.html>
       .config/mpv, .mpv, .mplayer, .asoundrc, .config/pulse, .config/pipewire, .config/wireplumber <https://mpv.io/manual/stable/#files>
+      .config/gimp, .gimp-2.8, .config/libreoffice, .config/blender, .config/freecad, .freecad, .local/share/freecad <https://docs.blender.org/manual/en/latest/advanced/blender_directory_layout.html>
+      .local/share/gstreamer-1.0, .ladspa, .lv2, .vst, .vst3, .clap <https://lv2plug.in/pages/filesystem-hierarchy-standard.html>
       .config/kitty, .config/alacritty, .config/wezterm, .wezterm.lua, .config/ghostty, .config/foot, .config/terminator, .hyper.js, .xresources, .xdefaults <https://sw.kovidgoyal.net/kitty/conf/>
     `,
   },
@@ -430,6 +454,8 @@ export const NAME_CLASSES: readonly NameClass[] = [
       ! .config/autostart, .config/autostart-scripts, .kde/autostart, /etc/xdg/autostart <https://specifications.freedesktop.org/autostart-spec/latest/>
       .local/share/applications, .config/mimeapps.list, .config/user-dirs.dirs, .local/share/mime <https://specifications.freedesktop.org/desktop-entry-spec/latest/>
       .local/share/dbus-1, /etc/dbus-1 <https://dbus.freedesktop.org/doc/dbus-daemon.1.html>
+      .local/share/thumbnailers, .local/share/nautilus-python, .local/share/vulkan, .config/vulkan, .local/share/flatpak <https://docs.flatpak.org/en/latest/sandbox-permissions.html>
+      .config/*-flags.conf <https://wiki.archlinux.org/title/Chromium#Making_flags_persistent>
       ! .config/systemd, .local/share/systemd, etc/systemd <https://www.freedesktop.org/software/systemd/man/latest/systemd.unit.html>
       ! .config/environment.d, .config/user-tmpfiles.d, .config/upstart <https://www.freedesktop.org/software/systemd/man/latest/environment.d.html>
       ! library/launchagents, library/launchdaemons, library/startupitems, library/loginitems <https://developer.apple.com/library/archive/documentation/MacOSX/Conceptual/BPSystemStartup/Chapters/CreatingLaunchdJobs.html>
@@ -441,6 +467,7 @@ export const NAME_CLASSES: readonly NameClass[] = [
       /etc/network, /etc/networkmanager, /etc/ppp, /etc/dhcp <https://networkmanager.dev/docs/api/latest/NetworkManager-dispatcher.html>
       .config/i3, .i3, .config/sway, .config/hypr, .config/bspwm, .config/sxhkd, .config/awesome, .config/qtile, .xmonad, .config/xmonad, .config/openbox, .fluxbox, .config/river, .config/niri, .config/labwc, .config/herbstluftwm, .fvwm, .icewm <https://i3wm.org/docs/userguide.html#_automatically_starting_applications_on_i3_startup>
       .config/polybar, .config/waybar, .config/eww, .config/rofi, .config/dunst, .config/swaync, .config/xfce4, .config/lxsession, .config/plasma-workspace, .local/share/plasma, .local/share/gnome-shell, .config/gtk-3.0, .gtkrc-2.0 <https://github.com/Alexays/Waybar/wiki/Module:-Custom>
+      .xbindkeysrc*, .xscreensaver, .twmrc, .ctwmrc, .jwmrc, .sawfish, .stumpwmrc, .stumpwm.d, .config/spectrwm, .spectrwm.conf, .config/leftwm, .config/wayfire.ini, .config/weston.ini, .config/autorandr, .config/kanshi <https://www.x.org/releases/current/doc/man/man1/twm.1.xhtml>
       .hammerspoon, .phoenix.js, .yabairc, .skhdrc, .config/yabai, .config/skhd, .config/karabiner, library/services, library/scripts, library/quicklook, library/input methods <https://www.hammerspoon.org/go/>
     `,
   },

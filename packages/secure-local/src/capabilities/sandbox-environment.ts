@@ -8,14 +8,15 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import type { NetworkPolicy, Policy } from "../policy/policy.js";
 import { KEPT_HOME, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
 import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
-import type { OwnFiles } from "./files/file-rules.js";
+import type { OwnFiles } from "./files/own-files.js";
 import { policyEgress } from "./policy-egress.js";
 import { sandboxReach } from "./sandbox-reach.js";
+import { RefusalTally, type TellRefusals } from "./refusal-tally.js";
 import type { SecretBroker } from "./secret-broker.js";
-import { makeFolder } from "../sandbox/make-folder.js";
+import { makeFolder } from "../audit/make-folder.js";
 
 /** Close it when the program has ended. */
-export interface Surroundings {
+export interface SandboxEnvironment {
   readonly reach: NonNullable<WalledCommand["reach"]>;
   readonly limits: WalledCommand["limits"];
   readonly egress: string | undefined;
@@ -25,10 +26,12 @@ export interface Surroundings {
 interface SurroundOptions {
   readonly own: OwnFiles;
   readonly wall: Wall;
-  /** Who it is, where homes are kept (`sandbox.homes`): see `keptHome`. Without it its home vanishes. */
+  /** Who it is, where homes are kept (`sandbox.homes`): see `persistentHome`. Without it its home vanishes. */
   readonly owner?: readonly string[];
   /** Hears of every connection that was refused. */
   readonly refused?: EgressProxyOptions["refused"];
+  /** Is told, now and then, of what was refused in the folders that are seen. */
+  readonly refusedFiles?: TellRefusals;
   /** Puts values in place of the program's placeholders. */
   readonly secrets?: SecretBroker;
 }
@@ -37,23 +40,27 @@ interface SurroundOptions {
  * All that `policy` allows, as it is now: what a plugin or a command was granted (`grantedPolicy`). Without a wall nothing is
  * proxied, since nothing else would keep a program from its own connections. @throws WallError for what cannot be walled in
  */
-export async function surround(
+export async function sandboxEnvironment(
   policy: Policy,
-  { own, wall, owner, refused, secrets }: SurroundOptions,
-): Promise<Surroundings> {
+  { own, wall, owner, refused, refusedFiles, secrets }: SurroundOptions,
+): Promise<SandboxEnvironment> {
   const { readOnlyPaths, homes, git: _git, ...limits } = policy.sandbox;
   const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
   const kept = wall.name !== "none" && homes !== undefined && owner !== undefined;
-  const home = kept ? [await keptHome(homes, owner)] : [];
+  const home = kept ? [await persistentHome(homes, owner)] : [];
+  const refusals = refusedFiles && new RefusalTally(refusedFiles);
   const reach: readonly Reach[] =
-    wall.name === "none" ? [] : [...system, ...(await sandboxReach(policy, own, wall.name)), ...home];
+    wall.name === "none"
+      ? []
+      : [...system, ...(await sandboxReach({ policy, own, wall: wall.name, refusals })), ...home];
   const proxied = wall.name !== "none" && reachesOut(policy.network);
   const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;
   // Elsewhere than on Linux a sandbox has no loopback of its own.
-  const door = proxy !== undefined && wall.name === "sandbox-exec" ? await LoopbackDoor.open(proxy.socket) : undefined;
+  const door = proxy !== undefined && wall.name === "sandbox-exec" ? await LoopbackProxy.open(proxy.socket) : undefined;
   const close = async (): Promise<void> => {
     for (const { held } of reach) held?.close();
+    refusals?.close();
     await Promise.all([door?.close(), proxy?.close()]);
   };
   return { reach, limits, egress: door?.url ?? proxy?.socket, close };
@@ -74,7 +81,7 @@ const DIGEST = 12;
  * The home of `owner`, made when it is not there; written inside, where it is `HOME`, and seen by nobody else's sandbox.
  * @param owner Names that are equal share a home. @throws WallError where it cannot be made
  */
-export async function keptHome(homes: string, owner: readonly string[]): Promise<Reach> {
+export async function persistentHome(homes: string, owner: readonly string[]): Promise<Reach> {
   const folder = join(homes, folderName(owner));
   try {
     makeFolder(folder);
@@ -106,7 +113,7 @@ const HEAD_END = "\r\n\r\n";
 const UNKNOWN =
   'HTTP/1.1 407 Proxy Authentication Required\r\nproxy-authenticate: Basic realm="sandbox"\r\nconnection: close\r\ncontent-length: 0\r\n\r\n';
 
-export class LoopbackDoor {
+export class LoopbackProxy {
   /** With the token in it: for the environment of the program, and nobody else. */
   readonly url: string;
   readonly #server: Server;
@@ -119,7 +126,7 @@ export class LoopbackDoor {
   }
 
   /** @param proxy Socket of the proxy that decides */
-  static async open(proxy: string): Promise<LoopbackDoor> {
+  static async open(proxy: string): Promise<LoopbackProxy> {
     const token = randomBytes(32).toString("base64url");
     const wanted = Buffer.from(`Basic ${Buffer.from(`${USER}:${token}`).toString("base64")}`);
     const open = new Set<Socket>();
@@ -138,7 +145,7 @@ export class LoopbackDoor {
     await once(server.listen(0, "127.0.0.1"), "listening");
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    return new LoopbackDoor(server, open, `http://${USER}:${token}@127.0.0.1:${port}`);
+    return new LoopbackProxy(server, open, `http://${USER}:${token}@127.0.0.1:${port}`);
   }
 
   /** Cuts every connection. */

@@ -1,7 +1,7 @@
 // How leave is asked for what a program wants to have done in the course of a call that it serves.
 
 /** What is to be done for the call. */
-export interface Act {
+export interface PermissionRequest {
   /** Who wants it, as rules name it: `plugin:weather`. */
   readonly actor: string;
   /** The tool that does the same for callers: its rate and its rules count. Absent where none does. */
@@ -10,7 +10,7 @@ export interface Act {
 }
 
 /** The call that something was done for, as the log names it. */
-export interface ActedFor {
+export interface ServedCall {
   readonly id?: string | number | undefined;
   readonly connection?: number | undefined;
   readonly principal?: string | undefined;
@@ -18,4 +18,4 @@ export interface ActedFor {
 }
 
 /** That it may be done now, once; or why not, and by which rule. */
-export type Leave = ActedFor | { readonly text: string; readonly rule: string };
+export type Permission = ServedCall | { readonly text: string; readonly rule: string };

@@ -1,0 +1,65 @@
+// The files this program lives by: its policy, its audit log, its secrets and what else its parts keep, which no tool touches;
+// and its code, which no tool changes.
+import { readFileSync, realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { secretFiles } from "../../policy/granted-policy.js";
+import type { Policy } from "../../policy/policy.js";
+import { realPrefix } from "./root-folders.js";
+
+declare const LOOKED_UP: unique symbol;
+/** The program's own files, what lies in them, and what is named like them beside them. Only `ownFiles` makes them: paths as written lack links, and the policy's. */
+export type OwnFiles = readonly string[] & { readonly [LOOKED_UP]: true };
+
+/** Folded paths, as named and as they really are, logs without the last extension: their other files (`audit.lock`) begin like them. */
+export async function ownFiles({ file, audit, secrets }: Policy, more: readonly string[]): Promise<OwnFiles> {
+  const log = [audit.logFile, audit.checkpoints?.file].map((path) => path?.replace(/\.[^./\\]*$/, ""));
+  const paths = [file, ...log, ...secretFiles(secrets), ...more].flatMap((path) =>
+    path ? [slashed(resolve(path))] : [],
+  );
+  const real = await Promise.all(paths.map(realPrefix));
+  return [...new Set([...paths, ...real])].map(folded) as readonly string[] as OwnFiles;
+}
+
+let program: readonly string[] | undefined;
+
+/** The installed package, the file it was started by (a link in `node_modules/.bin`, say), and Node: folded, named and real. */
+export function programFiles(): readonly string[] {
+  if (program !== undefined) return program;
+  const paths = [packageFolder(), process.argv[1], process.execPath].flatMap((path) => (path ? [resolve(path)] : []));
+  program = [...new Set([...paths, ...paths.map(realOrSame)])].map((path) => folded(slashed(path)));
+  return program;
+}
+
+/** As high as this file lies in its package, bundled or not. */
+const LEVELS = 5;
+
+/** The folder of the package this code belongs to; where there is none, the folder the code is in. */
+function packageFolder(): string {
+  let folder = import.meta.dirname;
+  for (let level = 0; level < LEVELS; level += 1) {
+    try {
+      const { name } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly name?: unknown };
+      if (name === "mcp-secure-local") return folder;
+    } catch {
+      // Not at this level.
+    }
+    folder = dirname(folder);
+  }
+  return import.meta.dirname;
+}
+
+function realOrSame(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+export function slashed(path: string): string {
+  return path.replaceAll("\\", "/");
+}
+
+export function folded(path: string): string {
+  return path.normalize("NFC").toLowerCase();
+}

@@ -1,0 +1,61 @@
+// A policy by which a sandbox could write where the guard's own files lie is no policy, and says which two lines do not go together.
+import { expect, it } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+
+const COMMAND = "commands: { allowed: [{ name: make, executable: /usr/bin/make, working_directory: /ground }] }";
+const PLUGIN = 'plugins: { load: [{ name: one, path: /opt/one, filesystem: { allowed_paths: ["/ground/**"] } }] }';
+
+async function faultOf(lines: readonly string[], environment: Record<string, string> = {}, file = "/etc/p.yaml") {
+  const text = ['version: "1.0"', ...lines].join("\n");
+  const options = { file, environment };
+  return await parsePolicy(text, options).then(
+    () => undefined,
+    (error: Error) => error.message,
+  );
+}
+
+it.each([
+  ["the policy", [], {}, "/ground/conf/p.yaml", "this policy lies"],
+  ["its log", ["audit: { log_file: /ground/a.log }"], {}, undefined, "the audit log (line 4: audit.log_file) lies"],
+  ["its state", [], { XDG_STATE_HOME: "/ground" }, undefined, "this program's state (/ground/mcp-secure-local) lies"],
+  ["its data", [], { XDG_DATA_HOME: "/ground/d" }, undefined, "this program's data (/ground/d/mcp-secure-local) lies"],
+  ["its cache", [], { XDG_CACHE_HOME: "/ground" }, undefined, "this program's cache (/ground/mcp-secure-local) lies"],
+  [
+    "several",
+    ["audit: { log_file: /ground/a.log }"],
+    { XDG_CONFIG_HOME: "/ground" },
+    undefined,
+    "the audit log (line 4: audit.log_file) and this program's configuration (/ground/mcp-secure-local) lie;",
+  ],
+] as const)("%s in a folder that a command or plugin may write", async (_, more, environment, file, words) => {
+  const grant = 'filesystem: { allowed_paths: ["/ground/**"] }';
+  for (const by of [COMMAND, PLUGIN]) {
+    const fault = await faultOf([grant, by, ...more], environment, file);
+    expect(fault).toContain(`would let a program write where ${words}`);
+    expect(fault).toMatch(/:3:\d+: /);
+  }
+});
+
+it("the code that runs", async () => {
+  const folder = `${import.meta.dirname}/../../src`;
+  const plugin = PLUGIN.replace("/ground", new URL(`file://${folder}`).pathname);
+  expect(await faultOf([plugin])).toContain("would let a program write where this program's own code (");
+});
+
+it.each([
+  ['filesystem: { allowed_paths: ["/ground/**"] }'],
+  ['filesystem: { readable_paths: ["/ground/**"] }'],
+  [PLUGIN],
+  [PLUGIN.replace("allowed_paths", "readable_paths")],
+])("homes of sandboxes in what is granted: %s", async (grant) => {
+  const fault = await faultOf([grant, "sandbox: { homes: /ground/homes }"]);
+  expect(fault).toContain("where sandbox.homes keeps the homes of sandboxes (line 3: sandbox.homes)");
+  expect(fault).toMatch(/:2:\d+: /);
+  expect(await faultOf([grant, "sandbox: { homes: /grounded/homes }"])).toBeUndefined();
+});
+
+it("a folder that is only read, and one that is named beside them, is granted", async () => {
+  const readable = PLUGIN.replace("allowed_paths", "readable_paths");
+  expect(await faultOf([readable, "audit: { log_file: /ground/a.log }"], {}, "/ground/p.yaml")).toBeUndefined();
+  expect(await faultOf([PLUGIN, "audit: { log_file: /grounds/a.log }"])).toBeUndefined();
+});

@@ -1,0 +1,154 @@
+// Runs the system call filters as the kernel does, against the numbers of its own headers: a wrong one would be a hole on a
+// processor that nobody here tests on.
+import { describe, expect, it } from "vitest";
+import { commandFilter, type Processor, seccompFilter, servedCalls } from "../../src/sandbox/seccomp-filter.js";
+
+/** name:x64:arm64, from asm/unistd_64.h and asm-generic/unistd.h of Linux 6.1 and, for what is newer, 6.15. */
+const REFUSED = read(`
+  ptrace:101:117 process_vm_readv:310:270 process_vm_writev:311:271 process_madvise:440:440 process_mrelease:448:448
+  pidfd_getfd:438:438 kcmp:312:272 add_key:248:217 request_key:249:218 keyctl:250:219 bpf:321:280 perf_event_open:298:241
+  io_uring_setup:425:425 io_uring_enter:426:426 io_uring_register:427:427 userfaultfd:323:282 mount:165:40 umount2:166:39
+  pivot_root:155:41 chroot:161:51 open_tree:428:428 move_mount:429:429 fsopen:430:430 fsconfig:431:431 fsmount:432:432
+  fspick:433:433 mount_setattr:442:442 open_tree_attr:467:467 unshare:272:97 setns:308:268 kexec_load:246:104
+  kexec_file_load:320:294 init_module:175:105 finit_module:313:273 delete_module:176:106 reboot:169:142 swapon:167:224
+  swapoff:168:225 acct:163:89 quotactl:179:60 quotactl_fd:443:443 nfsservctl:180:42 syslog:103:116 settimeofday:164:170
+  clock_settime:227:112 adjtimex:159:171 clock_adjtime:305:266 sethostname:170:161 setdomainname:171:162 name_to_handle_at:303:264
+  open_by_handle_at:304:265 lookup_dcookie:212:18 vhangup:153:58 move_pages:279:239 migrate_pages:256:238 fanotify_init:300:262
+  personality:135:92 iopl:172:- ioperm:173:- uselib:134:- ustat:136:- sysfs:139:- _sysctl:156:- modify_ldt:154:-`);
+const KEPT = read(`
+  creat:85:- mkdir:83:- mkdirat:258:34 mknod:133:- mknodat:259:33 rename:82:- renameat:264:38 renameat2:316:276 link:86:-
+  linkat:265:37 symlink:88:- symlinkat:266:36 unlink:87:- unlinkat:263:35 rmdir:84:- truncate:76:45 chmod:90:- fchmod:91:52
+  fchmodat:268:53 fchmodat2:452:452`);
+const OTHERS = read(`
+  clone:56:220 clone3:435:435 ioctl:16:29 socket:41:198 open:2:- openat:257:56
+  read:0:63 write:1:64 execve:59:221 mmap:9:222 futex:202:98 exit_group:231:94 openat2:437:437 statx:332:291`);
+/** What the first program calls by number, from Perl. */
+const OWN = read(`
+  openat2:437:437 statx:332:291 close:3:57 ftruncate:77:46 pidfd_open:434:434 exit_group:231:94 prctl:157:167 setrlimit:160:164
+  seccomp:317:277 clone:56:220 dup3:292:24`);
+
+type Numbers = ReadonlyMap<string, readonly [number | undefined, number | undefined]>;
+type Verdict = "allow" | "kill" | "notify" | `errno ${number}`;
+
+const PROCESSORS = [
+  ["x64", 0xc000_003e],
+  ["arm64", 0xc000_00b7],
+] as const;
+
+function read(list: string): Numbers {
+  const number = (text = "-"): number | undefined => (text === "-" ? undefined : Number(text));
+  const rows = list
+    .trim()
+    .split(/\s+/)
+    .map((row) => row.split(":"));
+  return new Map(rows.map(([name = "", x64, arm64]) => [name, [number(x64), number(arm64)]]));
+}
+
+/** Numbers of one processor, by name. */
+function numbersOf(list: Numbers, processor: Processor): Map<string, number> {
+  const at = processor === "x64" ? 0 : 1;
+  return new Map([...list].flatMap(([name, numbers]) => (numbers[at] === undefined ? [] : [[name, numbers[at]]])));
+}
+
+/** What the filter says of a call: classic BPF, jumps forward over 32-bit words. */
+function judged(filter: Buffer, mode: number, call: number, args: readonly number[] = []): Verdict {
+  const data = Buffer.alloc(64);
+  data.writeUInt32LE(call >>> 0, 0);
+  data.writeUInt32LE(mode, 4);
+  for (const [index, value] of args.entries()) data.writeBigUInt64LE(BigInt(value), 16 + 8 * index);
+  let word = 0;
+  for (let at = 0; ; at += 1) {
+    const code = filter.readUInt16LE(at * 8);
+    const value = filter.readUInt32LE(at * 8 + 4);
+    const jump = (met: boolean): void => void (at += filter.readUInt8(at * 8 + (met ? 2 : 3)));
+    if (code === 0x20) word = data.readUInt32LE(value);
+    else if (code === 0x15) jump(word === value);
+    else if (code === 0x35) jump(word >= value);
+    else if (code === 0x45) jump((word & value) !== 0);
+    else if (code === 0x06) return verdict(value);
+    else throw new Error(`no instruction of these filters: ${code}`);
+  }
+}
+
+function verdict(value: number): Verdict {
+  const actions = new Map<number, Verdict>([
+    [0x7fff_0000, "allow"],
+    [0x8000_0000, "kill"],
+    [0x7fc0_0000, "notify"],
+  ]);
+  return actions.get(value) ?? `errno ${value - 0x0005_0000}`;
+}
+
+const EPERM = "errno 1";
+const ENOSYS = "errno 38";
+const EOPNOTSUPP = "errno 95";
+
+describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
+  const filter = seccompFilter(processor, { unixSockets: false });
+  const at = (name: string): number => numbersOf(OTHERS, processor).get(name) ?? -1;
+
+  it("refuses each call of the list, and no other number", () => {
+    const refused = new Set(numbersOf(REFUSED, processor).values());
+    const special = new Set(["clone3", "ioctl", "socket"].map(at));
+    for (let number = 0; number < 600; number += 1)
+      if (!special.has(number))
+        expect(judged(filter, mode, number), `${number}`).toBe(refused.has(number) ? EPERM : "allow");
+    expect(judged(filter, mode, at("clone3"))).toBe(ENOSYS);
+  });
+
+  it("judges namespaces, terminals and sockets by their arguments", () => {
+    const clone = (flags: number): Verdict => judged(filter, mode, at("clone"), [flags]);
+    for (const flag of [0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000])
+      expect(clone(flag), flag.toString(16)).toBe(EPERM);
+    expect(clone(0x3d_0f00)).toBe("allow");
+    const ioctl = (request: number): Verdict => judged(filter, mode, at("ioctl"), [1, request]);
+    expect([ioctl(0x5412), ioctl(0x541c), ioctl(0x5413)]).toEqual([EPERM, EPERM, "allow"]);
+    const socket = (...args: number[]): Verdict => judged(filter, mode, at("socket"), args);
+    expect([1, 2, 10, 17, 38, 40].map((family) => socket(family))).toEqual([
+      EPERM,
+      "allow",
+      "allow",
+      EPERM,
+      EPERM,
+      EPERM,
+    ]);
+    expect([socket(16, 3, 0), socket(16, 3, 9)]).toEqual(["allow", EPERM]);
+    const open = seccompFilter(processor, { unixSockets: true });
+    expect([1, 17].map((family) => judged(open, mode, at("socket"), [family]))).toEqual(["allow", EPERM]);
+  });
+
+  it("ends who calls in another mode of the processor", () => {
+    expect(judged(filter, 0x4000_0003, at("read"))).toBe("kill");
+    const kept = commandFilter(processor, { keeper: true });
+    expect(judged(kept, 0x4000_0003, at("read"))).toBe("kill");
+    expect(judged(filter, mode, 0x4000_0000 + at("read"))).toBe(processor === "x64" ? EPERM : "allow");
+  });
+
+  it("hands a keeper each call with a path, and what it cannot see into is not there", () => {
+    const kept = commandFilter(processor, { keeper: true });
+    const bare = commandFilter(processor, { keeper: false });
+    const paths = new Set(numbersOf(KEPT, processor).values());
+    const special = new Set(["open", "openat", "openat2", "socket"].map(at));
+    for (let number = 0; number < 600; number += 1) {
+      if (special.has(number)) continue;
+      const wanted = number >= 470 ? ENOSYS : paths.has(number) ? "notify" : "allow";
+      expect(judged(kept, mode, number), `${number}`).toBe(wanted);
+      expect(judged(bare, mode, number)).toBe("allow");
+    }
+    expect(judged(kept, mode, at("openat2"))).toBe(ENOSYS);
+    const flags = [0, 0o10000000, 0o20000000, 0o1];
+    const opened = ["notify", "allow", EOPNOTSUPP, "notify"];
+    expect(flags.map((flag) => judged(kept, mode, at("openat"), [0, 0, flag]))).toEqual(opened);
+    // The flags stand elsewhere: what is in that place decides nothing.
+    expect(judged(kept, mode, at("openat"), [0, 0o10000000, 0])).toBe("notify");
+    if (processor === "x64") expect(flags.map((flag) => judged(kept, mode, at("open"), [0, flag]))).toEqual(opened);
+    expect([1, 2].map((family) => judged(kept, mode, at("socket"), [family]))).toEqual([EPERM, "allow"]);
+    expect([1, 2].map((family) => judged(bare, mode, at("socket"), [family]))).toEqual([EPERM, "allow"]);
+  });
+
+  it("gives the first program the numbers of this processor", () => {
+    const wanted = new Map([...numbersOf(KEPT, processor), ...numbersOf(OWN, processor)]);
+    for (const name of ["open", "openat"]) if (at(name) >= 0) wanted.set(name, at(name));
+    expect(new Map(Object.entries(servedCalls(processor)))).toEqual(wanted);
+  });
+});
