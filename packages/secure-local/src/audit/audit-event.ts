@@ -17,6 +17,11 @@ type AuditKind =
   | "approval.asked"
   | "approval.given"
   | "approval.denied"
+  | "sandbox.begun"
+  | "sandbox.refused"
+  | "sandbox.ended"
+  | "recording.begun"
+  | "recording.ended"
   | "log.repaired"
   | "log.truncated";
 
@@ -40,6 +45,8 @@ export interface AuditEvent {
   readonly connection?: number | undefined;
   /** Who asked, as the transport knows it. */
   readonly principal?: string | undefined;
+  /** What the client calls itself, with its version: its own words, for people who read the log and for no decision. */
+  readonly client?: string | undefined;
   /** The MCP method, for example `tools/call`. */
   readonly method?: string | undefined;
   /** Name of the tool or prompt, or URI of the resource. */
@@ -91,7 +98,7 @@ export class AuditError extends Error {
 
 const CANNOT_OPEN = {
   what: "the audit log cannot be opened",
-  advice: "Fix it or name another file in audit.log_file.",
+  advice: "Fix it, or name another file with --audit FILE, or audit.log_file in the policy.",
 };
 
 /** Runs an action whose errors mean that the log cannot be opened. */

@@ -2,12 +2,12 @@
 import { dirname, resolve } from "node:path";
 import * as fs from "node:fs";
 import { AuditError, type AuditEvent, type AuditSink, orAuditError, toAuditError } from "./audit-event.js";
-import { eventText, GENESIS, lineBody, type Link, MAX_LINE_BYTES, readLine } from "./event-text.js";
+import { eventText, GENESIS, lineBody, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
 import { archivePath, archivesOf, HEAD_RECORDS, type LogFile, openLogFile, readHead, writeHead } from "./log-file.js";
-import { LogSyncer, LogWriter, RecordBatch, takenAway } from "./log-writer.js";
+import { LogSyncer, LogWriter, RecordBatch, logReplaced } from "./log-writer.js";
 import { damageOf, lockLog, type LogLock, repaired } from "./log-lock.js";
 import { journalledAfter, readJournal } from "./log-journal.js";
-import type { Whereabouts } from "./whereabouts.js";
+import type { FilePresence } from "./file-presence.js";
 import { makeFolder } from "./make-folder.js";
 
 const NOT_KEPT = { what: "a record could not be kept", advice: "Free space or repair the disk." };
@@ -22,7 +22,7 @@ export interface LogKeeping {
   /** Bytes from which on a file is put away and the next one begun; never when absent. */
   readonly rotateBytes?: number | undefined;
   /** Told of the last record each time more of them are on the disk, and what to wait for when the log is closed. */
-  readonly checkpoints?: { reached(link: Link): void; close(): Promise<void> } | undefined;
+  readonly checkpoints?: { reached(link: RecordLink): void; close(): Promise<void> } | undefined;
 }
 
 export interface AuditLogOptions extends LogKeeping {
@@ -44,7 +44,7 @@ export class AuditLog implements AuditSink {
   readonly #say: (line: string) => void;
   #keeping: LogKeeping;
   /** The last record that is on the disk. */
-  #safe: Link;
+  #safe: RecordLink;
   /** The last record that was handed out. */
   #seq: number;
   #prev: string;
@@ -108,8 +108,8 @@ export class AuditLog implements AuditSink {
   /** Looks for the file too: a server that nobody calls would not learn that its log is gone. */
   get failure(): AuditError | undefined {
     if (this.#failure !== undefined || this.#closed) return this.#failure;
-    const where = this.#whereabouts();
-    return where === "here" ? undefined : where instanceof AuditError ? where : takenAway(this.file, where);
+    const where = this.#presence();
+    return where === "here" ? undefined : where instanceof AuditError ? where : logReplaced(this.file, where);
   }
 
   /** How the log is kept from now on. Resolves when what kept checkpoints before has written its last one. */
@@ -175,7 +175,7 @@ export class AuditLog implements AuditSink {
     return this.#writing;
   }
 
-  async #commit(batch: RecordBatch, last: Link): Promise<void> {
+  async #commit(batch: RecordBatch, last: RecordLink): Promise<void> {
     try {
       const { bytes } = batch;
       const syncing = this.#writer.write(bytes, batch.records);
@@ -227,9 +227,9 @@ export class AuditLog implements AuditSink {
     this.#failure = undefined;
   }
 
-  #whereabouts(): Whereabouts | AuditError {
+  #presence(): FilePresence | AuditError {
     try {
-      return this.#writer.whereabouts();
+      return this.#writer.presence();
     } catch (error) {
       return toAuditError(error, this.file, NOT_KEPT);
     }
@@ -257,7 +257,7 @@ export class AuditLog implements AuditSink {
       // A head that knows of more than the log itself holds would accuse an honest log after a power failure.
       await this.#writer.settle();
       // Beside another file the head would speak of that one.
-      if (this.#safe.seq > 0 && this.#writer.whereabouts() !== "exchanged") writeHead(this.file, this.#safe);
+      if (this.#safe.seq > 0 && this.#writer.presence() !== "exchanged") writeHead(this.file, this.#safe);
       this.#headSeq = this.#safe.seq;
     } catch {
       // The head is a second witness; the log does not depend on it, and it is written again later.
@@ -269,7 +269,7 @@ export class AuditLog implements AuditSink {
 
 /** The end of a log: the last record, the size up to and including it, and the bytes after it. */
 interface Tail {
-  readonly link: Link;
+  readonly link: RecordLink;
   readonly size: number;
   readonly tornBytes: number;
 }
@@ -314,7 +314,7 @@ function emptyTail(path: string, chunk: Buffer): Tail {
 }
 
 /** The last record of a full file, which was whole when it was put away. */
-function lastOf(archive: string): Link {
+function lastOf(archive: string): RecordLink {
   const fd = fs.openSync(archive, "r");
   try {
     const { size } = fs.fstatSync(fd);

@@ -2,7 +2,7 @@
 import type { KeyObject } from "node:crypto";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { Link } from "./event-text.js";
+import type { RecordLink } from "./event-text.js";
 import { signedCheckpoint } from "./checkpoint.js";
 import { makeFolder } from "./make-folder.js";
 
@@ -19,7 +19,7 @@ export class CheckpointWriter {
   readonly #options: CheckpointOptions;
   /** The log's file; known when the log has been opened. */
   #log = "";
-  #latest: Link | undefined;
+  #latest: RecordLink | undefined;
   #writtenSeq = 0;
   #timer: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
@@ -35,7 +35,7 @@ export class CheckpointWriter {
   }
 
   /** The log has come to this record, safely. Never throws. */
-  reached(link: Link): void {
+  reached(link: RecordLink): void {
     this.#latest = link;
     if (link.seq - this.#writtenSeq >= this.#options.everyRecords) void this.#write();
     else this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();

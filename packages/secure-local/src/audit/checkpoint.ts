@@ -1,9 +1,9 @@
 // A signed word that a log had come to a certain record: one JSON line, Ed25519 over its other members.
 import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
 import { basename } from "node:path";
-import type { Link } from "./event-text.js";
+import type { RecordLink } from "./event-text.js";
 
-export interface Checkpoint extends Link {
+export interface Checkpoint extends RecordLink {
   /** Name of the log's file: several logs may share one file of checkpoints. */
   readonly log: string;
   readonly time: string;
@@ -15,7 +15,7 @@ export function publicKeyPath(keyFile: string): string {
 }
 
 /** The line for a checkpoint, its newline included. */
-export function signedCheckpoint(log: string, { seq, hash }: Link, key: KeyObject): string {
+export function signedCheckpoint(log: string, { seq, hash }: RecordLink, key: KeyObject): string {
   const checkpoint: Checkpoint = { log: basename(log), seq, hash, time: new Date().toISOString() };
   const signature = sign(null, Buffer.from(signedText(checkpoint)), key).toString("base64");
   return `${JSON.stringify({ ...checkpoint, signature })}\n`;

@@ -12,6 +12,7 @@ export function eventText(event: AuditEvent): string {
   if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : anyText(id)}`;
   if (connection !== undefined) text += `,"connection":${connection}`;
   if (event.principal !== undefined) text += `,"principal":${usualText(event.principal)}`;
+  if (event.client !== undefined) text += `,"client":${usualText(event.client)}`;
   if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
   if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
   if (event.arguments !== undefined) text += `,"arguments":${valueText(event.arguments)}`;
@@ -95,7 +96,7 @@ function json(value: unknown): string | undefined {
 export const GENESIS: string = "0".repeat(64);
 
 /** The place of a record in its file: its number, counted from 1, and its hash. */
-export interface Link {
+export interface RecordLink {
   readonly seq: number;
   readonly hash: string;
 }
@@ -122,7 +123,7 @@ export function sealText(digest: string): string {
 }
 
 /** Reads one line (without its newline). Returns its place and the hash it claims to follow, or what is wrong with it. */
-export function readLine(line: Buffer): (Link & { readonly prev: string }) | string {
+export function readLine(line: Buffer): (RecordLink & { readonly prev: string }) | string {
   const end = line.length - SUFFIX_LENGTH;
   if (end <= 0) return "the line is not a record of this program";
   const suffix = SUFFIX.exec(line.toString("latin1", end));

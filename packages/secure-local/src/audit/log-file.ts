@@ -3,8 +3,8 @@ import * as fs from "node:fs";
 import { readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { type Journal, openJournal } from "./log-journal.js";
-import { heldFile, type Whereabouts, whereabouts } from "./whereabouts.js";
-import type { Link } from "./event-text.js";
+import { heldFile, type FilePresence, presenceOf } from "./file-presence.js";
+import type { RecordLink } from "./event-text.js";
 
 /** An open log file. Every operation throws (or rejects) with the system's error. */
 export interface LogFile {
@@ -23,7 +23,7 @@ export interface LogFile {
    */
   nameHolds(bytes: Buffer, size: number): boolean;
   /** What the name leads to now: people move logs, remove folders, and unmount disks while a server runs. */
-  whereabouts(): Whereabouts;
+  presence(): FilePresence;
   truncate(size: number): void;
   /** Puts the file away under another name, durably, and goes on with an empty one. All of it must be on the disk. */
   rotate(archive: string): void;
@@ -55,7 +55,7 @@ export function openLogFile(path: string): LogFile {
       return fs.readSync(fd, probe, 0, last + 1, size - last) === last;
     },
     nameHolds: (bytes, size) => fileEndsIn(path, bytes, size),
-    whereabouts: () => whereabouts(path, held),
+    presence: () => presenceOf(path, held),
     truncate: (size) => fs.ftruncateSync(fd, size),
     rotate: (archive) => {
       const next = exchange(path, archive);
@@ -172,15 +172,21 @@ export function headPath(log: string): string {
 }
 
 /** Replaces the head in one step: readers see the old or the new one, never half. */
-export function writeHead(log: string, link: Link): void {
+export function writeHead(log: string, link: RecordLink): void {
   const path = headPath(log);
   const temporary = `${path}.${process.pid}`;
-  fs.writeFileSync(temporary, `{"records":${link.seq},"hash":"${link.hash}"}\n`, { mode: 0o600 });
-  fs.renameSync(temporary, path);
+  try {
+    fs.writeFileSync(temporary, `{"records":${link.seq},"hash":"${link.hash}"}\n`, { mode: 0o600 });
+    fs.renameSync(temporary, path);
+  } catch (error) {
+    // On a full disk it is made and left empty.
+    fs.rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /** The head of a log; undefined when there is none or it is unreadable. */
-export function readHead(log: string): Link | undefined {
+export function readHead(log: string): RecordLink | undefined {
   try {
     const { records, hash } = JSON.parse(fs.readFileSync(headPath(log), "utf8")) as Record<string, unknown>;
     if (Number.isSafeInteger(records) && typeof hash === "string") return { seq: records as number, hash };

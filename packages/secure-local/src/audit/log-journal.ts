@@ -8,8 +8,8 @@
 // there is passed over.
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-import { type Link, readLine } from "./event-text.js";
-import { type HeldFile, heldFile, whereabouts } from "./whereabouts.js";
+import { type RecordLink, readLine } from "./event-text.js";
+import { type HeldFile, heldFile, presenceOf } from "./file-presence.js";
 
 /** Some 600 records: syncing the log when the journal is full adds a microsecond to each of them. */
 const JOURNAL_BYTES = 256 * 1024;
@@ -145,7 +145,7 @@ class FileJournal implements Journal {
   }
 
   get #isHere(): boolean {
-    return whereabouts(this.#path, this.#held) === "here";
+    return presenceOf(this.#path, this.#held) === "here";
   }
 }
 
@@ -153,11 +153,11 @@ class FileJournal implements Journal {
 export interface Journalled {
   readonly bytes: Buffer;
   readonly records: number;
-  readonly link: Link;
+  readonly link: RecordLink;
 }
 
 /** The records of a log's journal that follow `last`, in order; none when there is no journal or it cannot be read. */
-export function journalledAfter(content: Buffer, last: Link): Journalled {
+export function journalledAfter(content: Buffer, last: RecordLink): Journalled {
   const lines: Buffer[] = [];
   let link = last;
   let start = 0;

@@ -9,7 +9,7 @@
 import * as fs from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
 import { AuditError, type AuditEvent } from "./audit-event.js";
-import type { Link } from "./event-text.js";
+import type { RecordLink } from "./event-text.js";
 
 /** Servers of one person on one machine: one for each client that runs, with room to spare. */
 const MAX_LOGS = 32;
@@ -115,7 +115,7 @@ interface Damage {
   readonly tornBytes: number;
   /** Records put back from the journal. */
   readonly restored: number;
-  readonly head: Link | undefined;
+  readonly head: RecordLink | undefined;
   /** The number of the last record there is. */
   readonly found: number;
 }

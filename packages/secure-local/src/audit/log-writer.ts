@@ -2,7 +2,7 @@
 import { AuditError } from "./audit-event.js";
 import { bodyHash, GENESIS, sealText } from "./event-text.js";
 import type { LogFile } from "./log-file.js";
-import type { Whereabouts } from "./whereabouts.js";
+import type { FilePresence } from "./file-presence.js";
 import type { Journal } from "./log-journal.js";
 
 /** The end of a batch that is read again: the last record's hash, which no other record has. */
@@ -79,8 +79,8 @@ export class LogWriter {
   }
 
   /** What the log's name leads to. Throws the system's error when nobody can say. */
-  whereabouts(): Whereabouts {
-    return this.#log.whereabouts();
+  presence(): FilePresence {
+    return this.#log.presence();
   }
 
   /** Cuts off what a failed write left behind, and refuses to touch what somebody else wrote. */
@@ -111,8 +111,8 @@ export class LogWriter {
   }
 
   #lookForFile(): void {
-    const where = this.whereabouts();
-    if (where !== "here") throw takenAway(this.#file, where);
+    const where = this.presence();
+    if (where !== "here") throw logReplaced(this.#file, where);
   }
 
   #nameHolds(bytes: Buffer, size: number): boolean {
@@ -131,7 +131,7 @@ export class LogWriter {
 }
 
 /** The error of a log whose name leads to nothing, or to another file. */
-export function takenAway(file: string, where: Exclude<Whereabouts, "here">): AuditError {
+export function logReplaced(file: string, where: Exclude<FilePresence, "here">): AuditError {
   const what = where === "gone" ? "the log was moved or removed" : "another file was put in the place of the log";
   const advice = "Put the log back, or restart the server to begin with what is there.";
   return new AuditError("taken_away", file, `${what} while the server ran. ${advice}`);

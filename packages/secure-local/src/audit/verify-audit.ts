@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
 import { basename } from "node:path";
-import { GENESIS, type Link, MAX_LINE_BYTES, readLine } from "./event-text.js";
+import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
 import { archivesOf, readHead } from "./log-file.js";
 import { journalledAfter, readJournal } from "./log-journal.js";
 import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
@@ -60,16 +60,16 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
 /** The way through the files, and where it is. */
 class Walk {
   readonly #log: string;
-  readonly #head: Link | undefined;
+  readonly #head: RecordLink | undefined;
   readonly #checkpoints: Checkpoints | undefined;
-  #last: Link = { seq: 0, hash: GENESIS };
+  #last: RecordLink = { seq: 0, hash: GENESIS };
   #file = "";
   #line = 0;
   #files = 0;
   #agreed = 0;
   #torn = 0;
 
-  constructor(log: string, head: Link | undefined, checkpoints: Checkpoints | undefined) {
+  constructor(log: string, head: RecordLink | undefined, checkpoints: Checkpoints | undefined) {
     this.#log = log;
     this.#head = head;
     this.#checkpoints = checkpoints;
@@ -136,7 +136,7 @@ class Walk {
 }
 
 /** The place of a line that rightly follows `last`, or what is wrong. */
-function follow(line: Buffer, last: Link, head: Link | undefined): Link | string {
+function follow(line: Buffer, last: RecordLink, head: RecordLink | undefined): RecordLink | string {
   const next = readLine(line);
   if (typeof next === "string") return next;
   if (next.seq !== last.seq + 1)

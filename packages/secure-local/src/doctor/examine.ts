@@ -3,8 +3,8 @@ import type { Finding as DescriptionFinding } from "../inspection/finding.js";
 import { inspectOffering } from "../inspection/inspect.js";
 import {
   type Check,
-  Exam,
-  type ExamOptions,
+  Examination,
+  type ExaminationOptions,
   type Need,
   OK,
   type Outcome,
@@ -16,7 +16,7 @@ import {
   unchecked,
   unless,
   type Verdict,
-} from "./exam.js";
+} from "./examination.js";
 import { type ListName, STATELESS } from "./session.js";
 import { HTTP_CHECKS } from "./checks/http.js";
 import { HANDSHAKE_CHECKS, LAUNCH_CHECKS } from "./checks/launch.js";
@@ -42,7 +42,7 @@ const DESCRIPTION_CHECKS: readonly Check[] = [
   },
 ];
 
-async function inspected(exam: Exam): Promise<Outcome> {
+async function inspected(exam: Examination): Promise<Outcome> {
   const { session } = exam;
   const listed = async (name: ListName, capability: string = name) =>
     capability in session.capabilities ? (await session.list(name)).items : [];
@@ -82,7 +82,7 @@ export const CHECKS: readonly Check[] = [
   ...CLOSING_CHECKS,
 ];
 
-export interface ExamineFinding extends Outcome {
+export interface DoctorFinding extends Outcome {
   readonly id: string;
   readonly title: string;
   readonly must?: number;
@@ -99,25 +99,25 @@ export interface Diagnosis {
   /** Revisions that were spoken. */
   readonly revisions: readonly string[];
   readonly startMs: number;
-  readonly findings: readonly ExamineFinding[];
+  readonly findings: readonly DoctorFinding[];
   readonly counts: Readonly<Record<Verdict, number>>;
 }
 
-export interface ExamineOptions extends ExamOptions {
+export interface ExamineOptions extends ExaminationOptions {
   /** Checks that are left out, by their names. */
   readonly ignore?: readonly string[];
   /** Told of each check before it is run: which it is, and of how many. */
   readonly onCheck?: (id: string, at: number, all: number) => void;
-  readonly onFinding?: (finding: ExamineFinding) => void;
+  readonly onFinding?: (finding: DoctorFinding) => void;
 }
 
 /** Rejects with the link's error when the server cannot be reached, or speaks no revision at all. */
 export async function examine(options: ExamineOptions): Promise<Diagnosis> {
   const { ignore = [], onCheck, onFinding } = options;
-  const exam = new Exam(options);
+  const exam = new Examination(options);
   try {
     await exam.begin();
-    const findings: ExamineFinding[] = [];
+    const findings: DoctorFinding[] = [];
     for (const [at, check] of CHECKS.entries()) {
       onCheck?.(check.id, at, CHECKS.length);
       const ignored = ignore.includes(check.id);
@@ -133,7 +133,7 @@ export async function examine(options: ExamineOptions): Promise<Diagnosis> {
   }
 }
 
-async function outcomeOf(check: Check, exam: Exam): Promise<Outcome> {
+async function outcomeOf(check: Check, exam: Examination): Promise<Outcome> {
   const missing = check.needs?.find((need) => !isThere(need, exam));
   if (missing !== undefined) return skipped(REASONS[missing]);
   try {
@@ -144,7 +144,7 @@ async function outcomeOf(check: Check, exam: Exam): Promise<Outcome> {
   }
 }
 
-function isThere(need: Need, exam: Exam): boolean {
+function isThere(need: Need, exam: Examination): boolean {
   if (need === "session") return exam.sessions.length > 0;
   if (need === "handshake" || need === "stateless") return exam[need] !== undefined;
   // In memory a server is spoken to as over stdio, except that there is no process.
@@ -164,13 +164,13 @@ const REASONS: Readonly<Record<Need, string>> = {
   prompts: "prompts is not declared",
 };
 
-function findingOf({ id, title, must, page, advice }: Check, { verdict, detail }: Outcome): ExamineFinding {
+function findingOf({ id, title, must, page, advice }: Check, { verdict, detail }: Outcome): DoctorFinding {
   const judged = verdict === "fail" || verdict === "warn" || verdict === "note";
   const rule = must === undefined ? {} : { must };
   return { id, title, ...rule, verdict, detail, ...(judged ? { tier: TIERS[verdict], advice } : {}), page };
 }
 
-function counted(findings: readonly ExamineFinding[]): Record<Verdict, number> {
+function counted(findings: readonly DoctorFinding[]): Record<Verdict, number> {
   const counts: Record<Verdict, number> = { ok: 0, fail: 0, warn: 0, note: 0, unchecked: 0, skipped: 0 };
   for (const { verdict } of findings) counts[verdict] += 1;
   return counts;

@@ -1,11 +1,10 @@
 // A conversation with a server over a bare link: says what a client never would, and hears what a client overlooks.
-import type { Link, LinkSink, Outgoing } from "@secure-local/mcp/client";
+import type { Transport, MessageSink, Outgoing } from "@secure-local/mcp/client";
 import { LocalError } from "@secure-local/mcp/client/node";
-
-export type Message = Readonly<Record<string, unknown>>;
+import type { Message } from "../remote/text-link.js";
 
 /** One text the server sent. */
-export interface Heard {
+export interface ReceivedText {
   readonly text: string;
   /** Undefined for what is no JSON object; a batch is heard message by message. */
   readonly message: Message | undefined;
@@ -24,8 +23,8 @@ const MOST_HEARD = 5_000;
 const MOST_NOISE = 50;
 
 export class RawConversation {
-  readonly link: Link;
-  readonly heard: Heard[] = [];
+  readonly link: Transport;
+  readonly heard: ReceivedText[] = [];
   readonly noise: string[] = [];
   readonly unreadable: string[] = [];
   /** Messages that were longer than we take, in words; none of them is a fault of the server's. */
@@ -40,14 +39,14 @@ export class RawConversation {
   #ids = 0;
   #closing: Promise<void> | undefined;
 
-  constructor(link: Link, timeoutMs: number) {
+  constructor(link: Transport, timeoutMs: number) {
     this.link = link;
     this.#timeoutMs = timeoutMs;
   }
 
   /** Rejects with the link's error. */
   async open(): Promise<this> {
-    await this.link.open(this.#sink());
+    await this.link.start(this.#sink());
     return this;
   }
 
@@ -105,7 +104,7 @@ export class RawConversation {
     });
   }
 
-  #sink(): LinkSink {
+  #sink(): MessageSink {
     return {
       receive: (text) => this.#receive(text),
       unreadable: (error) => {

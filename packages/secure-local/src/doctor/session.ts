@@ -2,7 +2,8 @@
 import type { KnownRevision } from "@secure-local/mcp/client";
 import { KNOWN_REVISIONS } from "@secure-local/mcp/client/node";
 import { headerValue } from "../remote/text-link.js";
-import type { Message, AskOptions } from "./raw-conversation.js";
+import type { Message } from "../remote/text-link.js";
+import type { AskOptions } from "./raw-conversation.js";
 import { isMessage, type RawConversation } from "./raw-conversation.js";
 
 export type ListName = "tools" | "resources" | "resourceTemplates" | "prompts";

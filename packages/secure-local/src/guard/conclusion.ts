@@ -2,7 +2,7 @@
 import { type Answer, type Call, ReadyResult, RpcError } from "@secure-local/mcp/server";
 import { type CleanLimits, cleanText, HiddenTextError } from "./cleaning/clean-text.js";
 import type { Ending } from "./deadline.js";
-import { type FaultBook, type Guarded, hidden, type Result } from "./trail.js";
+import { type PendingExceptions, type GuardedRequest, hideException, type RequestEnd } from "./audit-recorder.js";
 import { giveUp, timedOut } from "./refusal.js";
 import { cleanResult, cleanValue, MARK_BYTES, markUntrusted } from "./cleaning/clean-result.js";
 
@@ -12,7 +12,7 @@ export const RULE_META = "mcp-secure-local/rule";
 /** An answer or an error, cleaned, and its record. */
 export interface Conclusion {
   readonly told: Answer | RpcError;
-  readonly result: Result;
+  readonly result: RequestEnd;
 }
 
 interface Times {
@@ -21,15 +21,15 @@ interface Times {
 }
 
 export function conclude(
-  { call, subject, terms }: Guarded,
+  { call, subject, terms }: GuardedRequest,
   ending: Ending,
-  at: Times & { readonly faults: FaultBook; readonly outside: boolean },
+  at: Times & { readonly faults: PendingExceptions; readonly outside: boolean },
 ): Conclusion {
   const { durationMs, timeoutMs, faults } = at;
   if (call.ended) return cancelled(call, durationMs);
   if (ending.timedOut === true) {
-    const result: Result = { outcome: "timeout", durationMs, fault: undefined, detail: undefined };
-    return { told: giveUp(subject, timedOut(subject, timeoutMs)), result };
+    const result: RequestEnd = { outcome: "timeout", durationMs, fault: undefined, detail: undefined };
+    return { told: giveUp(subject, timedOut(subject, timeoutMs, call.task !== undefined)), result };
   }
   if (ending.answer === undefined) return failed(ending.error, durationMs, terms.cleaning);
   const answer = ending.answer as Readonly<Record<string, unknown>>;
@@ -58,7 +58,7 @@ const HIDDEN_REFUSED = `The result is withheld: it holds characters that nobody 
 /** Undefined when the policy refuses what is hidden in it. */
 function cleaned(
   answer: Answer,
-  { terms: { cleaning, policy }, outside }: Pick<Guarded, "terms"> & { readonly outside: boolean },
+  { terms: { cleaning, policy }, outside }: Pick<GuardedRequest, "terms"> & { readonly outside: boolean },
 ): Answer | undefined {
   try {
     return cleanAnswer(answer, cleaning, outside && policy.output.markUntrusted);
@@ -81,12 +81,12 @@ function cancelled(call: Call, durationMs: number): Conclusion {
 }
 
 /** Errors meant for the wire pass; of any other the caller gets an id, and the record its text. */
-function failed(thrown: unknown, durationMs: number, cleaning: Guarded["terms"]["cleaning"]): Conclusion {
+function failed(thrown: unknown, durationMs: number, cleaning: GuardedRequest["terms"]["cleaning"]): Conclusion {
   if (thrown instanceof RpcError) {
-    const result: Result = { outcome: "error", durationMs, fault: undefined, detail: { code: thrown.code } };
+    const result: RequestEnd = { outcome: "error", durationMs, fault: undefined, detail: { code: thrown.code } };
     return { told: cleanError(thrown, cleaning), result };
   }
-  const { error, fault } = hidden(thrown);
+  const { error, fault } = hideException(thrown);
   return { told: error, result: { outcome: "error", durationMs, fault, detail: undefined } };
 }
 

@@ -11,20 +11,20 @@ export interface Ending {
 const TIMED_OUT: Ending = Object.freeze({ timedOut: true });
 
 /** Milliseconds a request may take: one that is waited for, and one that became a task meanwhile. */
-export interface Time {
+export interface TimeLimits {
   readonly callMs: number;
   readonly taskMs: number;
 }
 
 /** What a request may take as it is now. A task never has less time than the call it came from. */
-export function timeOf({ task }: Call, { callMs, taskMs }: Time): number {
+export function timeLimitsOf({ task }: Call, { callMs, taskMs }: TimeLimits): number {
   return task === undefined ? callMs : Math.max(callMs, taskMs);
 }
 
 /** The time of one request. */
 export class Deadline {
   readonly #call: Call;
-  readonly #time: Time;
+  readonly #time: TimeLimits;
   #resolve: ((ending: Ending) => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Whether the time of a call is over and that of a task runs. */
@@ -34,7 +34,7 @@ export class Deadline {
   #heldSince: number | undefined;
   #heldMs = 0;
 
-  constructor(call: Call, time: Time) {
+  constructor(call: Call, time: TimeLimits) {
     this.#call = call;
     this.#time = time;
   }
@@ -82,7 +82,7 @@ export class Deadline {
 
   readonly #timeUp = (): void => {
     const { callMs } = this.#time;
-    const ms = timeOf(this.#call, this.#time);
+    const ms = timeLimitsOf(this.#call, this.#time);
     const late = this.#late;
     this.#late = true;
     // Nobody waits for a task: it goes on for as long as tasks may.

@@ -23,8 +23,8 @@ import {
   type NotApproved,
   type Underway,
 } from "./approvals/approvals.js";
-import { Deadline, type Ending, timeOf } from "./deadline.js";
-import { FaultBook, type Guarded, Trail } from "./trail.js";
+import { Deadline, type Ending, timeLimitsOf } from "./deadline.js";
+import { PendingExceptions, type GuardedRequest, AuditRecorder } from "./audit-recorder.js";
 import {
   denied,
   giveUp,
@@ -36,7 +36,7 @@ import {
   unknown,
   WITHHELD,
 } from "./refusal.js";
-import { listenedSubjects, type Subject, subjectOf, type Terms, termsOf } from "./terms.js";
+import { listenedSubjects, type Subject, subjectOf, type CompiledPolicy, compilePolicy } from "./compiled-policy.js";
 import { type FlowOf, type Taint, Taints } from "./taints.js";
 
 // Knows of calls that have been admitted and have not begun yet, because their intent is still being written.
@@ -132,7 +132,7 @@ export interface GuardOptions {
   /** What goes through something, with the arguments of a call where they are known. Default: nothing. */
   readonly flow?: FlowOf;
   /** Where people are asked for consent whose client cannot ask them. Default: nowhere. */
-  readonly desk?: ApprovalsOptions["desk"] | undefined;
+  readonly channel?: ApprovalsOptions["channel"] | undefined;
   /** Where a path leads, for rules about arguments. Default: to itself. */
   readonly leads?: ApprovalsOptions["leads"];
   /** Monotonic milliseconds; `performance.now` when absent. */
@@ -147,16 +147,16 @@ export class Guard {
   readonly #taints: Taints;
   readonly #requests: RateLimits;
   readonly #tools: RateLimits;
-  readonly #trail: Trail;
+  readonly #trail: AuditRecorder;
   readonly #log: ClientLog;
   readonly #admissions = new Admissions();
-  readonly #faults = new FaultBook();
+  readonly #faults = new PendingExceptions();
   readonly #approvals: Approvals;
   /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals or plugins. */
   readonly #underway = new WeakMap<AbortSignal, Underway>();
   #approving = false;
   #acting = false;
-  #terms: Terms;
+  #terms: CompiledPolicy;
 
   constructor(options: GuardOptions) {
     this.#now = options.now ?? (() => performance.now());
@@ -166,11 +166,11 @@ export class Guard {
     this.#taints = new Taints(this.#now, options.flow);
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
-    this.#trail = new Trail(options.audit);
+    this.#trail = new AuditRecorder(options.audit);
     this.#log = new ClientLog(this.#now);
     this.#approvals = new Approvals({
       trail: this.#trail,
-      desk: options.desk,
+      channel: options.channel,
       now: this.#now,
       current: () => this.#terms.policy,
       leads: options.leads,
@@ -193,10 +193,10 @@ export class Guard {
     this.#admissions.withdraw(take);
   }
 
-  #adopt(policy: Policy): Terms {
+  #adopt(policy: Policy): CompiledPolicy {
     this.#approving ||= policy.approvals.length > 0;
     this.#acting ||= policy.plugins.load.size > 0;
-    return termsOf(policy);
+    return compilePolicy(policy);
   }
 
   /**
@@ -224,7 +224,7 @@ export class Guard {
     if (tool !== undefined) {
       const limit = terms.rates.tool(tool);
       const wait = this.#tools.take(call.carrier.principal, tool, limit);
-      if (wait > 0) return limited(`calls of ${tool}`, limit, wait);
+      if (wait > 0) return limited(`calls of ${tool}`, limit, { waitMs: wait, key: `tools.rate_limits.${tool}` });
     }
     const asked = { ctx, tool: tool ?? actor, actor, isPart: tool === undefined, arguments: args };
     const taint =
@@ -253,13 +253,13 @@ export class Guard {
   readonly middleware: Middleware = (call, next) => {
     const terms = this.#terms;
     const wait = this.#requests.take(call.carrier.principal, "requests", terms.rates.requests);
-    if (wait > 0) throw limited("requests", terms.rates.requests, wait).error;
+    if (wait > 0) throw limited("requests", terms.rates.requests, { waitMs: wait }).error;
     const subject = subjectOf(call);
     if (subject !== undefined) return this.#guard(this.#trail.begin(call, subject, terms), next);
     return call.method === "subscriptions/listen" ? this.#listen(call, terms, next) : next();
   };
 
-  async #guard(guarded: Guarded, next: Next): Promise<Answer> {
+  async #guard(guarded: GuardedRequest, next: Next): Promise<Answer> {
     const { call, subject, terms } = guarded;
     if (!this.#exists(subject)) return this.#refuse(guarded, unknown(subject));
     const decision = this.#decide(terms, subject);
@@ -273,7 +273,7 @@ export class Guard {
       return answerOf(giveUp(subject, `${NOT_RECORDED} ${logAdvice(error)}`));
     }
     const started = this.#now();
-    call.beforeNotify = terms.cleanNotice;
+    call.cleanNotifications(terms.cleanNotice);
     const deadline = new Deadline(call, terms.time(subject));
     if (this.#acting || (this.#approving && subject.kind === "tool"))
       this.#underway.set(call.signal, { guarded, deadline });
@@ -293,25 +293,27 @@ export class Guard {
     return answerOf(told);
   }
 
-  #decide(terms: Terms, subject: Subject): Decision {
+  #decide(terms: CompiledPolicy, subject: Subject): Decision {
     const decision = terms.decide(subject);
     return (decision.allowed ? this.#objection(terms.policy, subject) : undefined) ?? decision;
   }
 
-  #overRate({ call, subject, terms }: Guarded): Refusal | undefined {
+  #overRate({ call, subject, terms }: GuardedRequest): Refusal | undefined {
     const { principal } = call.carrier;
     const { rates } = terms;
     if (subject.kind === "tool") {
       const limit = rates.tool(subject.name);
       const wait = this.#tools.take(principal, subject.name, limit);
-      return wait > 0 ? limited(`calls of ${subject.name}`, limit, wait) : undefined;
+      return wait > 0
+        ? limited(`calls of ${subject.name}`, limit, { waitMs: wait, key: `tools.rate_limits.${subject.name}` })
+        : undefined;
     }
     if (call.method !== "completion/complete") return undefined;
     const wait = this.#requests.take(principal, "completions", rates.completions);
-    return wait > 0 ? limited("completions", rates.completions, wait) : undefined;
+    return wait > 0 ? limited("completions", rates.completions, { waitMs: wait }) : undefined;
   }
 
-  async #refuse(guarded: Guarded, refused: Refusal): Promise<Answer> {
+  async #refuse(guarded: GuardedRequest, refused: Refusal): Promise<Answer> {
     const { call, subject, terms } = guarded;
     // Nothing is run, so the answer is the same whether or not the log can take the record.
     await this.#trail.refused(guarded, refused).catch(() => undefined);
@@ -320,9 +322,9 @@ export class Guard {
     return answerOf(told instanceof RpcError ? cleanError(told, terms.cleaning) : cleanAnswer(told, terms.cleaning));
   }
 
-  #conclude(guarded: Guarded, ending: Ending, durationMs: number): Conclusion {
+  #conclude(guarded: GuardedRequest, ending: Ending, durationMs: number): Conclusion {
     const { call, subject, terms } = guarded;
-    const timeoutMs = timeOf(call, terms.time(subject));
+    const timeoutMs = timeLimitsOf(call, terms.time(subject));
     if (durationMs > timeoutMs * SLOW_SHARE) {
       const data = { event: "slow", [subject.kind]: subject.name, durationMs: Math.round(durationMs) };
       this.#log.send(call, "notice", data);
@@ -337,7 +339,7 @@ export class Guard {
   }
 
   /** A subscription may last for days, so it has no time limit; it is told only what a read would be told. */
-  async #listen(call: Call, terms: Terms, next: Next): Promise<Answer> {
+  async #listen(call: Call, terms: CompiledPolicy, next: Next): Promise<Answer> {
     for (const subject of listenedSubjects(call)) {
       if (!this.#exists(subject)) continue;
       const decision = this.#decide(terms, subject);

@@ -5,7 +5,7 @@ import { ErrorCode } from "@secure-local/mcp/jsonrpc";
 import { AuditError, type AuditErrorCode } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import { seconds } from "./deadline.js";
-import type { Subject } from "./terms.js";
+import type { Subject } from "./compiled-policy.js";
 
 /** Why a request is not served, or not answered, and what its audit record says of it. */
 export interface Refusal {
@@ -38,10 +38,11 @@ export function unknown({ kind, name, path }: Subject): Refusal {
   return { text, rule, outcome: "unknown", error: new RpcError(ErrorCode.InvalidParams, text, data) };
 }
 
-/** `what` is over its limit of `limit` a minute. */
-export function limited(what: string, limit: number, waitMs: number): Refusal {
+/** `what` is over its limit of `limit` a minute; `key` is where the policy raises it, undefined where nothing does. */
+export function limited(what: string, limit: number, { waitMs, key }: { waitMs: number; key?: string }): Refusal {
   const wait = Math.ceil(waitMs / 1_000);
-  const text = `Too many ${what}: at most ${limit} a minute are allowed. Try again in ${wait} second${wait === 1 ? "" : "s"}.`;
+  const raise = key === undefined ? "" : ` The policy allows more with ${key}.`;
+  const text = `Too many ${what}: at most ${limit} a minute are allowed. Try again in ${wait} second${wait === 1 ? "" : "s"}.${raise}`;
   const error = new RpcError(ErrorCode.InternalError, text, { retryAfterMs: Math.ceil(waitMs) });
   return { text, rule: `rate limit: ${limit} a minute`, outcome: "rate_limited", error };
 }
@@ -62,8 +63,10 @@ const LOG_ADVICE: Readonly<Partial<Record<AuditErrorCode, string>>> = {
   queue_full: "Too many records wait for the disk: try again when it answers.",
 };
 
-export function timedOut({ kind, name }: Subject, ms: number): string {
-  return `The ${kind} ${name} timed out after ${seconds(ms)}.`;
+/** @param task whether it had become one, which has a time limit of its own */
+export function timedOut({ kind, name }: Subject, ms: number, task: boolean): string {
+  const key = task ? "task_timeout" : `timeouts.${kind === "tool" ? name : "default"}`;
+  return `The ${kind} ${name} timed out after ${seconds(ms)}. The policy gives it longer with tools.${key}.`;
 }
 
 /** Tools are answered with a result the model can read; everything else, and what does not exist, with an error. */

@@ -2,8 +2,8 @@
 import type { Call } from "@secure-local/mcp/server";
 import type { Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/rule.js";
-import type { Subject } from "./terms.js";
-import type { Guarded, Result } from "./trail.js";
+import type { Subject } from "./compiled-policy.js";
+import type { GuardedRequest, RequestEnd } from "./audit-recorder.js";
 
 /** What goes through something, as far as the policy lets it. */
 export interface Flow {
@@ -64,7 +64,7 @@ export class Taints {
   }
 
   /** Notes what a request has brought in, once it has run. */
-  noteRead({ call, subject, terms }: Guarded, { outcome }: Result): void {
+  noteRead({ call, subject, terms }: GuardedRequest, { outcome }: RequestEnd): void {
     if (!READS.has(call.method) || outcome === "denied" || outcome === "input_required") return;
     const { kind, name } = subject;
     const flow = this.#flow?.(terms.policy, { kind, name, arguments: call.params["arguments"] });
@@ -72,7 +72,10 @@ export class Taints {
   }
 
   /** What the caller has read, if this call of a tool can send it out. */
-  before(asked: { readonly tool: string; readonly arguments: unknown }, { call, terms }: Guarded): Taint | undefined {
+  before(
+    asked: { readonly tool: string; readonly arguments: unknown },
+    { call, terms }: GuardedRequest,
+  ): Taint | undefined {
     const subject = { kind: "tool" as const, name: asked.tool, arguments: asked.arguments };
     return this.#flow?.(terms.policy, subject).sends === true ? this.of(call) : undefined;
   }

@@ -22,12 +22,12 @@ export function driftOf(approved: Items, offered: Items): Change[] {
     if (!approved.has(item)) return [{ item, kind: "added", lines: [] }];
     const [before, after] = [approved.get(item), offered.get(item)];
     if (canonicalJson(before) === canonicalJson(after)) return [];
-    return [{ item, kind: "changed", lines: differences(before, after) }];
+    return [{ item, kind: "changed", lines: differingPlaces(before, after) }];
   });
 }
 
 /** One line for each place in which two values differ. */
-export function differences(before: unknown, after: unknown): string[] {
+export function differingPlaces(before: unknown, after: unknown): string[] {
   const lines: string[] = [];
   compare(before, after, { at: "", lines });
   return lines.length <= MAX_LINES

@@ -1,7 +1,7 @@
 // Describes what an inspection finds, and how serious it is.
 
 /** `hard`: not to be offered. `soft`: to be looked at by a person. */
-export type Tier = "hard" | "soft";
+export type Severity = "hard" | "soft";
 
 /** What kind of thing it was found in. */
 export type ItemKind = "server" | "tool" | "prompt" | "resource" | "template";
@@ -10,7 +10,7 @@ export type ItemKind = "server" | "tool" | "prompt" | "resource" | "template";
 export interface Finding {
   /** Names the rule for ever, as in `override.instructions`: for reports, and for people who accept it. */
   readonly id: string;
-  readonly tier: Tier;
+  readonly tier: Severity;
   readonly kind: ItemKind;
   /** Name of the tool or prompt, URI of the resource, or name of the server. */
   readonly item: string;
@@ -23,9 +23,9 @@ export interface Finding {
 }
 
 /** What a check finds in one text, before it is known where the text stands. */
-export interface Sign {
+export interface TextFinding {
   readonly id: string;
-  readonly tier: Tier;
+  readonly tier: Severity;
   readonly about: string;
   readonly excerpt: string;
 }
@@ -44,17 +44,17 @@ export function excerptOf(text: string): string {
 // Describes what a server offers, as far as an inspection looks at it: the texts that models and people read.
 
 /** An item as the server sent it. */
-export type Json = Readonly<Record<string, unknown>>;
+export type RawItem = Readonly<Record<string, unknown>>;
 
 export interface Offering {
   /** What the server is called here. */
   readonly server: string;
   readonly instructions?: string | undefined;
   /** Members as in the results of the list methods; strings of any other member are read too. */
-  readonly tools: readonly Json[];
-  readonly prompts?: readonly Json[];
-  readonly resources?: readonly Json[];
-  readonly resourceTemplates?: readonly Json[];
+  readonly tools: readonly RawItem[];
+  readonly prompts?: readonly RawItem[];
+  readonly resources?: readonly RawItem[];
+  readonly resourceTemplates?: readonly RawItem[];
 }
 
 /** What else the same model is offered: names that must not be taken, and texts that must not be copied. */

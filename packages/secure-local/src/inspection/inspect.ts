@@ -1,11 +1,11 @@
 // Inspects all that a server offers, offline and the same way every time: what tries to act on the model that reads it.
-import type { Finding, ItemKind, Json, Offering, Peer, Sign } from "./finding.js";
-import { nameBook, readName } from "./names.js";
+import type { Finding, ItemKind, RawItem, Offering, Peer, TextFinding } from "./finding.js";
+import { indexNames, readName } from "./names.js";
 import type { Names } from "./phrase.js";
-import { type PlacedSign, readItem } from "./read-item.js";
+import { type ItemFinding, readItem } from "./read-item.js";
 
 /** Two weak signs of different families in one item weigh as much as a strong one. */
-const TOGETHER: Sign = {
+const TOGETHER: TextFinding = {
   id: "signs.together",
   tier: "hard",
   about: "Several weak signs stand together.",
@@ -23,10 +23,10 @@ const WEIGHED: ReadonlySet<string> = new Set(["orders.cues", "intent.order"]);
 export function inspectOffering(offering: Offering, peers: readonly Peer[] = []): Finding[] {
   const { server, instructions, tools, prompts = [], resources = [], resourceTemplates = [] } = offering;
   const names = namesOf(offering, peers);
-  const book = nameBook(tools.map(({ name }) => textOf(name)));
+  const book = indexNames(tools.map(({ name }) => textOf(name)));
   const read =
     (kind: ItemKind, key: string) =>
-    (item: Json): Finding[] =>
+    (item: RawItem): Finding[] =>
       placed(kind, textOf(item[key]), weighed(readItem(item, withParameters(names, item))));
   return [
     ...(instructions === undefined ? [] : read("server", "server")({ server, instructions })),
@@ -46,7 +46,7 @@ export function isHard(findings: readonly Finding[]): boolean {
   return findings.some(({ tier }) => tier === "hard");
 }
 
-function weighed(signs: readonly PlacedSign[]): readonly PlacedSign[] {
+function weighed(signs: readonly ItemFinding[]): readonly ItemFinding[] {
   if (signs.some(({ tier }) => tier === "hard")) return signs;
   const families = new Set(signs.map(({ id }) => familyOf(id)).filter((each) => !MATTERS_OF_FORM.has(each)));
   const [first] = signs;
@@ -58,7 +58,7 @@ function familyOf(id: string): string {
   return WEIGHED.has(id) ? "weighed" : id.slice(0, id.indexOf("."));
 }
 
-function placed(kind: ItemKind, item: string, signs: readonly PlacedSign[]): Finding[] {
+function placed(kind: ItemKind, item: string, signs: readonly ItemFinding[]): Finding[] {
   return signs.map(({ id, tier, about, excerpt, at }) => ({ id, tier, kind, item, at, about, excerpt }));
 }
 
@@ -70,14 +70,14 @@ function namesOf({ tools, prompts = [] }: Offering, peers: readonly Peer[]): Nam
 }
 
 /** Naming its own parameters is what a description does. */
-function withParameters(names: Names, item: Json): Names {
+function withParameters(names: Names, item: RawItem): Names {
   const schema = item["inputSchema"] ?? item["input"];
   const properties = isJson(schema) ? schema["properties"] : undefined;
   if (!isJson(properties)) return names;
   return { ...names, own: new Set([...names.own, ...Object.keys(properties).map((key) => key.toLowerCase())]) };
 }
 
-function isJson(value: unknown): value is Json {
+function isJson(value: unknown): value is RawItem {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 

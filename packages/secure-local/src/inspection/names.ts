@@ -1,5 +1,5 @@
 // Compares the names of tools with each other and with those of other servers: collisions, look-alikes, imitations.
-import { excerptOf, type Peer, type Sign, type Tier } from "./finding.js";
+import { excerptOf, type Peer, type TextFinding, type Severity } from "./finding.js";
 
 /** Names shorter than this are a letter apart by chance. */
 const SHORTEST_COMPARED = 6;
@@ -13,7 +13,7 @@ const LEAST_COMMON = 4;
 /** Names of tools by how they are read, each as often as it is there. */
 type NameBook = ReadonlyMap<string, readonly string[]>;
 
-export function nameBook(names: Iterable<string>): NameBook {
+export function indexNames(names: Iterable<string>): NameBook {
   const book = new Map<string, string[]>();
   for (const name of names) book.set(skeleton(name), [...(book.get(skeleton(name)) ?? []), name]);
   return book;
@@ -24,12 +24,12 @@ export function readName(
   tool: { readonly name: string; readonly description: string },
   own: NameBook,
   peers: readonly Peer[],
-): Sign[] {
+): TextFinding[] {
   return [...among(tool.name, own.get(skeleton(tool.name)) ?? []), ...against(tool, peers)];
 }
 
 /** `readAlike`: all names that are read like this one, itself included. */
-function among(name: string, readAlike: readonly string[]): Sign[] {
+function among(name: string, readAlike: readonly string[]): TextFinding[] {
   if (readAlike.filter((each) => each === name).length > 1)
     return [
       { id: "names.collision", tier: "hard", about: "Another tool has the same name.", excerpt: excerptOf(name) },
@@ -43,10 +43,10 @@ function among(name: string, readAlike: readonly string[]): Sign[] {
 function against(
   { name, description }: { readonly name: string; readonly description: string },
   peers: readonly Peer[],
-): Sign[] {
+): TextFinding[] {
   const own = skeleton(name);
-  return peers.flatMap(({ server, tools }): Sign[] =>
-    tools.flatMap((peer): Sign[] => {
+  return peers.flatMap(({ server, tools }): TextFinding[] =>
+    tools.flatMap((peer): TextFinding[] => {
       const sign = comparedWith(peer, { name, description, skeleton: own });
       if (sign === undefined) return [];
       const { id, tier, does } = sign;
@@ -59,7 +59,7 @@ function against(
 function comparedWith(
   peer: Peer["tools"][number],
   own: { readonly name: string; readonly description: string; readonly skeleton: string },
-): { readonly id: string; readonly tier: Tier; readonly does: string } | undefined {
+): { readonly id: string; readonly tier: Severity; readonly does: string } | undefined {
   const { name, description } = own;
   if (peer.name === name) {
     const imitates = alike(description, peer.description ?? "");

@@ -1,7 +1,7 @@
 // Reads all texts of one item together: what one says may only make sense beside another.
-import { excerptOf, type Sign } from "./finding.js";
-import { readIntents, type Spoken } from "./intents/read-intents.js";
-import { readMarks } from "./marks.js";
+import { excerptOf, type TextFinding } from "./finding.js";
+import { readIntents, type LocatedSentence } from "./intents/read-intents.js";
+import { checkCharacters } from "./character-checks.js";
 import { type Names, NO_NAMES } from "./phrase.js";
 import { readRules, UNSPACED_ORDERS } from "./rules/read-rules.js";
 import { sentencesOf } from "./words.js";
@@ -9,14 +9,14 @@ import { foldLetters } from "./names.js";
 import { replaceHidden } from "../guard/cleaning/hidden-characters.js";
 
 /** A sign and the place of its text in the item. */
-export interface PlacedSign extends Sign {
+export interface ItemFinding extends TextFinding {
   readonly at: string;
 }
 
 /** Longer descriptions leave little room for the work, and much to hide in. */
 const LONG_TEXT = 20_000;
 const WORD_EDGE = /[_.-]|(?<=[a-z])(?=[A-Z])/g;
-const UNREAD: Sign = {
+const UNREAD: TextFinding = {
   id: "length.unread",
   tier: "hard",
   about: "It is too long or too deep to be read.",
@@ -24,10 +24,10 @@ const UNREAD: Sign = {
 };
 
 /** The signs in an item, each rule at most once at a place. */
-export function readItem(item: unknown, names: Names): PlacedSign[] {
+export function readItem(item: unknown, names: Names): ItemFinding[] {
   const { leaves, unread } = leavesOf(item);
-  const signs: PlacedSign[] = unread ? [{ ...UNREAD, at: "" }] : [];
-  const spoken: Spoken[] = [];
+  const signs: ItemFinding[] = unread ? [{ ...UNREAD, at: "" }] : [];
+  const spoken: LocatedSentence[] = [];
   for (const leaf of leaves) {
     const [plain, ...disguised] = readings(proseOf(leaf));
     for (const words of sentencesOf(plain?.text ?? "")) spoken.push({ words, at: leaf.at, name: leaf.name });
@@ -49,7 +49,7 @@ export function readItem(item: unknown, names: Names): PlacedSign[] {
   return unique(signs);
 }
 
-function idOf({ id }: Sign): string {
+function idOf({ id }: TextFinding): string {
   return id;
 }
 
@@ -58,8 +58,13 @@ function proseOf({ text, name }: Leaf): string {
   return name ? text.replaceAll(WORD_EDGE, " ") : text;
 }
 
-function leafSigns({ text, name }: Leaf): Sign[] {
-  const signs = [...readMarks(text, { name }), ...readCommands(text), ...encodedSigns(text), ...unspacedSigns(text)];
+function leafSigns({ text, name }: Leaf): TextFinding[] {
+  const signs = [
+    ...checkCharacters(text, { name }),
+    ...readCommands(text),
+    ...encodedSigns(text),
+    ...unspacedSigns(text),
+  ];
   if (text.length > LONG_TEXT)
     signs.push({
       id: "length.long",
@@ -70,7 +75,7 @@ function leafSigns({ text, name }: Leaf): Sign[] {
   return signs;
 }
 
-function encodedSigns(text: string): Sign[] {
+function encodedSigns(text: string): TextFinding[] {
   const decoded = decodedTexts(text);
   const inner = [...decoded, ...decoded.flatMap(decodedTexts)];
   const bad = inner.find((each) => harmfulCommand(each) !== undefined || isOrder(each));
@@ -88,7 +93,7 @@ function isOrder(text: string): boolean {
   return readings(text).some((reading) => readRules(sentencesOf(reading.text), NO_NAMES).length > 0);
 }
 
-function unspacedSigns(text: string): Sign[] {
+function unspacedSigns(text: string): TextFinding[] {
   const folded = text.normalize("NFKC");
   return UNSPACED_ORDERS.flatMap(({ id, about, texts }) => {
     const found = texts.find((each) => folded.includes(each));
@@ -96,7 +101,7 @@ function unspacedSigns(text: string): Sign[] {
   });
 }
 
-function unique(signs: readonly PlacedSign[]): PlacedSign[] {
+function unique(signs: readonly ItemFinding[]): ItemFinding[] {
   const seen = new Set<string>();
   return signs.filter(({ id, at }) => {
     const key = `${id} ${at}`;
@@ -194,8 +199,8 @@ function isHarmfulLine(line: string): boolean {
   return PIPES.some(([source, sink]) => source.test(first) && rest.some((part) => sink.test(part)));
 }
 
-function readCommands(text: string): Sign[] {
-  const signs: Sign[] = [];
+function readCommands(text: string): TextFinding[] {
+  const signs: TextFinding[] = [];
   const command = harmfulCommand(text);
   const shown = isShown(text);
   if (command !== undefined && !shown)

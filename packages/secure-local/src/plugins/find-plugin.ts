@@ -2,13 +2,13 @@
 import { accessSync, constants, existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { extname, join, resolve } from "node:path";
 import { parse } from "yaml";
-import type { KeptPlugin, KeptPlugins } from "./kept-plugins.js";
+import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { isSystem } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
-import { ownFiles } from "../capabilities/files/file-rules.js";
+import { ownFiles } from "../capabilities/files/own-files.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
-import { surround, type Surroundings } from "../capabilities/surround.js";
+import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
 import type { Wall } from "../sandbox/wall.js";
@@ -30,10 +30,10 @@ const MODULES = ["plugin.mjs", "plugin.js", "plugin.ts"];
 const MAX_MANIFEST_BYTES = 256 * 1024;
 const PROGRAM_FOLDERS = ["/usr/local/bin", "/usr/bin", "/bin"];
 
-type Copied = Pick<KeptPlugin, "root" | "source" | "kind">;
+type Copied = Pick<CachedPlugin, "root" | "source" | "kind">;
 
 /** Where in the copy a file of the plugin lies; any other path stays as it is. */
-export function pathInCopy({ root, source }: Pick<KeptPlugin, "root" | "source">, path: string): string {
+export function pathInCopy({ root, source }: Pick<CachedPlugin, "root" | "source">, path: string): string {
   return path === source || path.startsWith(`${source}/`) ? `${root}${path.slice(source.length)}` : path;
 }
 
@@ -127,8 +127,8 @@ export interface PluginPlace {
   readonly wall: Wall;
   readonly source: PluginSource;
   /** The copy of its content that is started. */
-  readonly kept: KeptPlugin;
-  readonly surroundings: Surroundings;
+  readonly kept: CachedPlugin;
+  readonly surroundings: SandboxEnvironment;
 }
 
 interface PluginPlaceOptions {
@@ -137,7 +137,7 @@ interface PluginPlaceOptions {
   readonly granted: Policy;
   readonly own: readonly string[];
   /** Where copies of plugins are kept. */
-  readonly copies: KeptPlugins;
+  readonly copies: PluginCache;
   readonly secrets: SecretBroker;
   /** A connection of it was refused. */
   readonly refused?: ((plugin: string, what: string, rule: string) => void) | undefined;
@@ -155,8 +155,8 @@ export async function preparePlace(options: PluginPlaceOptions): Promise<PluginP
     const source = findPlugin(kept);
     const wall = await findWall(granted.sandbox);
     const tell = refused && ((endpoint: string, rule: string): void => refused(name, endpoint, rule));
-    const told = tell === undefined ? {} : { refused: tell };
-    const surroundings = await surround(granted, {
+    const told = tell === undefined ? {} : { refused: tell, refusedFiles: tell };
+    const surroundings = await sandboxEnvironment(granted, {
       own: await ownFiles(granted, own),
       wall,
       owner: ["plugin", name],

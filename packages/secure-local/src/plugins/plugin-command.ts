@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { nodeReach, type Reach, type WalledCommand } from "../sandbox/wall.js";
 import { pathInCopy, type PluginPlace } from "./find-plugin.js";
-import type { KeptPlugin } from "./kept-plugins.js";
+import type { CachedPlugin } from "./plugin-cache.js";
 import { HOST_PATH, hostFiles } from "./plugin-host-program.js";
 
 /** What it may know of its secrets. */
@@ -51,7 +51,7 @@ export function pluginCommand(
  * Whether something granted would stand in the place of the plugin's own content: all that lies in its folder, but for what it may
  * write there, which is its data.
  */
-function isHidden({ path, at = path, access }: Reach, kept: Pick<KeptPlugin, "root" | "source">): boolean {
+function isHidden({ path, at = path, access }: Reach, kept: Pick<CachedPlugin, "root" | "source">): boolean {
   const place = at.replace(/\/$/, "");
   const copy = pathInCopy(kept, place);
   return copy !== place && (place === kept.source || access !== "write" || !existsSync(copy));

@@ -153,7 +153,7 @@ function texts(given: unknown, place: string): string[] {
 
 type AnswerBlock = { readonly type: "text" | "image" | "audio" | "resource" | "resource_link" } & Json;
 
-export interface ReadAnswer {
+export interface PluginReply {
   readonly text: string;
   /** Content other than text. */
   readonly blocks: readonly AnswerBlock[];
@@ -171,7 +171,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** @param line The plugin's line: the answer itself or under `answer`, which may be a text alone. @throws PluginError */
-export function readAnswer(line: Json): ReadAnswer {
+export function readPluginAnswer(line: Json): PluginReply {
   if (line["failed"] === true)
     throw new PluginError("The plugin failed. What it complained of is told on the stderr of the server, not here.");
   const answer = "answer" in line ? line["answer"] : line;

@@ -1,9 +1,9 @@
 // Does what a plugin asks for under the policy it was granted: requests, commands, and what it keeps between its starts.
 import { join } from "node:path";
-import type { PolicyFetch, PolicyRequest } from "../capabilities/fetch.js";
+import type { PolicyFetch, FetchRequest } from "../capabilities/fetch.js";
 import { FetchError } from "../capabilities/fetch-error.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
-import type { ActedFor, Leave } from "../capabilities/leave.js";
+import type { ServedCall, Permission } from "../capabilities/permission.js";
 import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
@@ -16,23 +16,23 @@ import { PluginError } from "./plugin-error.js";
 type Json = Readonly<Record<string, unknown>>;
 
 /** What a plugin asks for that is more than its own data. */
-export type PluginAct =
+export type PluginAction =
   | { readonly kind: "run"; readonly command: string; readonly args: readonly string[] }
   | { readonly kind: "fetch"; readonly method: string; readonly url: string };
 
 /** Leave to do it for one call, now; or why not, and by which rule. */
-export type AskLeave = (act: PluginAct) => Promise<Leave>;
+export type AskPermission = (act: PluginAction) => Promise<Permission>;
 
 /** The call that something is asked for. */
-export interface ForCall {
+export interface CallReference {
   /** Aborted when it has ended, in whatever way. */
   readonly signal: AbortSignal;
-  readonly leave: AskLeave;
+  readonly leave: AskPermission;
 }
 
 /** A command a plugin is about to run, the rule that allows it, and for which call. */
 export interface StartedCommand {
-  readonly by: ActedFor;
+  readonly by: ServedCall;
   readonly plugin: string;
   readonly command: string;
   readonly args: readonly string[];
@@ -65,7 +65,7 @@ export class PluginPowers {
   }
 
   /** @throws PluginError for everything the plugin may know of; the signal's reason */
-  async answer(asked: Json, call: ForCall): Promise<unknown> {
+  async answer(asked: Json, call: CallReference): Promise<unknown> {
     try {
       if ("fetch" in asked) return await this.#fetched(readFetchAsk(asked["fetch"]), call);
       if ("run" in asked) return await this.#ran(readRunAsk(asked["run"]), call);
@@ -78,7 +78,7 @@ export class PluginPowers {
     throw new PluginError("A plugin may ask for fetch, run or storage.");
   }
 
-  async #fetched({ url, ...request }: PolicyRequest & { readonly url: string }, call: ForCall): Promise<Json> {
+  async #fetched({ url, ...request }: FetchRequest & { readonly url: string }, call: CallReference): Promise<Json> {
     this.#fetch ??= this.#loadFetch();
     const fetch = await this.#fetch;
     const { signal } = call;
@@ -92,7 +92,7 @@ export class PluginPowers {
     }
   }
 
-  async #ran({ command, args }: { readonly command: string; readonly args: readonly string[] }, call: ForCall) {
+  async #ran({ command, args }: { readonly command: string; readonly args: readonly string[] }, call: CallReference) {
     this.#run ??= this.#loadRun();
     const run = await this.#run;
     await this.#allowed(command, args, call);
@@ -106,7 +106,7 @@ export class PluginPowers {
   }
 
   /** Has a command that the policy allows asked for and put on record. */
-  async #allowed(command: string, args: readonly string[], call: ForCall): Promise<void> {
+  async #allowed(command: string, args: readonly string[], call: CallReference): Promise<void> {
     const { granted, grant, runs } = this.#options;
     const { allowed, rule } = decideCommand(granted, command, args);
     // What is refused is recorded as that.
@@ -120,7 +120,7 @@ export class PluginPowers {
     call.signal.throwIfAborted();
   }
 
-  async #leave({ signal, leave }: ForCall, act: PluginAct): Promise<ActedFor> {
+  async #leave({ signal, leave }: CallReference, act: PluginAction): Promise<ServedCall> {
     const given = await leave(act);
     if ("text" in given) {
       this.#options.refused(act.kind === "run" ? `command ${act.command.slice(0, 64)}` : placeOf(act.url), given.rule);
@@ -155,9 +155,13 @@ export class PluginPowers {
   }
 
   async #loadRun(): Promise<Run> {
-    const { granted, own } = this.#options;
+    const { granted, own, refused } = this.#options;
     const { createRun } = await import("../capabilities/policy-run.js");
-    return createRun(() => granted, own);
+    return createRun(
+      () => granted,
+      own,
+      (command, what, rule) => refused(`${command}: ${what}`, rule),
+    );
   }
 
   async #loadStorage(): Promise<Storage> {
@@ -205,7 +209,7 @@ const NOT_THEIRS =
 const MAX_ARGUMENTS = 1_000;
 
 /** @throws PluginError */
-export function readFetchAsk(given: unknown): PolicyRequest & { readonly url: string } {
+export function readFetchAsk(given: unknown): FetchRequest & { readonly url: string } {
   const { url, method = "GET", headers = {}, body, timeoutMs } = object(given, "fetch");
   const known = METHODS.find((each) => each === String(method).toUpperCase());
   if (known === undefined) throw new PluginError(`The method of a request is one of ${METHODS.join(", ")}.`);

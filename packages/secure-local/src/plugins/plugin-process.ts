@@ -5,7 +5,7 @@ import type { Readable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { endWalled } from "../sandbox/start-walled.js";
 import type { Wall } from "../sandbox/wall.js";
-import type { AskLeave, ForCall } from "./plugin-powers.js";
+import type { AskPermission, CallReference } from "./plugin-powers.js";
 import { PluginError } from "./plugin-error.js";
 import { endedByLimit, signalOf } from "../sandbox/ended-by-limit.js";
 
@@ -20,7 +20,7 @@ export interface PluginCall {
 export interface CallOptions {
   readonly signal?: AbortSignal;
   /** Asked before anything is done for the call that the plugin asks for; without it nothing is. */
-  readonly leave?: AskLeave;
+  readonly leave?: AskPermission;
   readonly progress?: (done: number, total?: number, message?: string) => void;
 }
 
@@ -38,7 +38,7 @@ const GRACE_MS = 500;
 type Json = Readonly<Record<string, unknown>>;
 
 interface Waiting extends CallOptions {
-  readonly call: ForCall;
+  readonly call: CallReference;
   settle(answer: Json | PluginError): void;
 }
 
@@ -52,7 +52,7 @@ interface ProcessEvents {
   /** It asked for something outside of a call. */
   readonly outside?: (asked: Json) => void;
   /** It gives no sign of life although it has something to answer, or gives one again. */
-  readonly pulse?: () => void;
+  readonly heartbeat?: () => void;
   /** Whether it answers pings, as a module's host does. Default: it does not. */
   readonly pings?: boolean;
 }
@@ -63,9 +63,9 @@ export class PluginProcess {
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, Waiting>();
   readonly #gone: Promise<void>;
-  readonly #asks: PluginAsks;
-  readonly #complaint: Complaint;
-  readonly #pulse: Pulse;
+  readonly #asks: PluginRequests;
+  readonly #stderr: StderrTail;
+  readonly #heartbeat: Heartbeat;
   #ids = 0;
   #stray = 0;
   #firstStray = "";
@@ -78,11 +78,11 @@ export class PluginProcess {
   constructor(
     wall: Wall,
     child: ChildProcess,
-    { ready, ended, asked, outside, pulse = () => undefined, pings = false }: ProcessEvents,
+    { ready, ended, asked, outside, heartbeat = () => undefined, pings = false }: ProcessEvents,
   ) {
     this.#wall = wall;
     this.#child = child;
-    this.#asks = new PluginAsks({
+    this.#asks = new PluginRequests({
       answer: asked,
       send: (message) => this.#send(message),
       outside: (what, isTooMuch) => {
@@ -90,9 +90,9 @@ export class PluginProcess {
         if (isTooMuch) this.kill("it asked again and again for things outside of a call");
       },
     });
-    this.#pulse = new Pulse({ changed: pulse, ping: pings ? () => this.#send({ ping: 1 }) : undefined });
+    this.#heartbeat = new Heartbeat({ changed: heartbeat, ping: pings ? () => this.#send({ ping: 1 }) : undefined });
     child.stdin?.on("error", () => undefined);
-    this.#complaint = new Complaint(child.stderr, {
+    this.#stderr = new StderrTail(child.stderr, {
       flooded: () => this.kill("it wrote more to stderr than a log is"),
     });
     if (child.stdout) {
@@ -104,7 +104,7 @@ export class PluginProcess {
     this.#gone = new Promise((resolve) => {
       const over = (): void => {
         this.#asks.close();
-        this.#pulse.stop();
+        this.#heartbeat.stop();
         this.#unanswered = this.#waiting.size > 0;
         for (const { settle } of [...this.#waiting.values()])
           settle(new PluginError("The plugin ended before it answered."));
@@ -116,7 +116,7 @@ export class PluginProcess {
         over();
       });
       child.once("close", (code, signal) => {
-        this.#end ??= endText(code, signal);
+        this.#end ??= exitText(code, signal);
         over();
       });
     });
@@ -124,7 +124,7 @@ export class PluginProcess {
 
   /** What it wrote to stderr last, and to stdout that was no answer. */
   get output(): string {
-    const { text } = this.#complaint;
+    const { text } = this.#stderr;
     if (this.#stray === 0) return text;
     const first = JSON.stringify(this.#firstStray);
     return `${text}\nstdout is for answers; lines there that are none: ${this.#stray}, the first: ${first}`.trim();
@@ -148,7 +148,7 @@ export class PluginProcess {
 
   /** Whether it gives no sign of life although it has something to answer. */
   get silent(): boolean {
-    return this.#pulse.silent;
+    return this.#heartbeat.silent;
   }
 
   /** Lines it wrote that answered nothing. */
@@ -187,7 +187,7 @@ export class PluginProcess {
       };
       this.#waiting.set(id, { ...options, call: { signal: over.signal, leave }, settle });
       this.#send({ id, ...asked });
-      this.#pulse.sent();
+      this.#heartbeat.sent();
     });
   }
 
@@ -215,9 +215,9 @@ export class PluginProcess {
   #line(text: string, ready: ProcessEvents["ready"]): void {
     this.#heard = true;
     const message = objectOf(text);
-    const isPong = this.#pulse.pinged && message !== undefined && "pong" in message;
+    const isPong = this.#heartbeat.pinged && message !== undefined && "pong" in message;
     if (!isPong) this.#message(message, text, ready);
-    this.#pulse.heard(this.#waiting.size > 0);
+    this.#heartbeat.heard(this.#waiting.size > 0);
   }
 
   #message(message: Json | undefined, text: string, ready: ProcessEvents["ready"]): void {
@@ -239,7 +239,7 @@ export class PluginProcess {
   }
 }
 
-const NO_LEAVE: AskLeave = () =>
+const NO_LEAVE: AskPermission = () =>
   Promise.resolve({ text: "Nothing is done for this call.", rule: "plugins act within a call" });
 
 /** The object a line of JSON holds; undefined for anything else. */
@@ -274,20 +274,20 @@ const KEPT_BYTES = 4_096;
 const MOST_BYTES = 16 * 1024 * 1024;
 const WINDOW_MS = 60_000;
 
-interface ComplaintOptions {
+interface StderrTailOptions {
   /** Called once, when more came within a minute than a log is. */
   readonly flooded: () => void;
   /** Monotonic milliseconds. */
   readonly now?: () => number;
 }
 
-export class Complaint {
+export class StderrTail {
   #tail: Buffer = Buffer.alloc(0);
   #since: number;
   #bytes = 0;
   #flooded = false;
 
-  constructor(stream: Readable | null, { flooded, now = () => performance.now() }: ComplaintOptions) {
+  constructor(stream: Readable | null, { flooded, now = () => performance.now() }: StderrTailOptions) {
     this.#since = now();
     stream?.on("error", () => undefined);
     stream?.on("data", (chunk: Buffer) => {
@@ -355,7 +355,7 @@ function readLines(stream: Readable, { line, tooLong }: LineReaderOptions): void
 // What a plugin asks of its host in the middle of its work: reads each ask, has it answered, and never more than a few at a time.
 
 /** Does what is asked. What a `PluginError` says is told to the plugin; of any other error only that there was one. */
-type AnswerAsk = (asked: Json, call: ForCall) => Promise<unknown>;
+type AnswerAsk = (asked: Json, call: CallReference) => Promise<unknown>;
 
 interface PluginAsksOptions {
   readonly answer: AnswerAsk;
@@ -373,7 +373,7 @@ const MAX_OUTSIDE = 1_000;
 const OUTSIDE =
   'Refused: a plugin acts within a call. Say for which one, as in {"ask":1,"for":7,…}, while that call is under way.';
 
-export class PluginAsks {
+export class PluginRequests {
   readonly #options: PluginAsksOptions;
   /** One for each ask: signals that many others follow grow with every follower. */
   readonly #underway = new Set<AbortController>();
@@ -384,7 +384,7 @@ export class PluginAsks {
   }
 
   /** @param message The plugin's line; its `ask` is what the answer repeats. `call`: what it asks this for, where that is under way. */
-  take(message: Json, call: ForCall | undefined): void {
+  take(message: Json, call: CallReference | undefined): void {
     const { ask: id, ...asked } = message;
     if (typeof id !== "number" && typeof id !== "string") return;
     void this.#answered(asked, call).then(
@@ -408,7 +408,7 @@ export class PluginAsks {
     throw new PluginError(OUTSIDE);
   }
 
-  async #answered(asked: Json, call: ForCall | undefined): Promise<unknown> {
+  async #answered(asked: Json, call: CallReference | undefined): Promise<unknown> {
     if (call === undefined) return this.#refused(asked);
     if (this.#underway.size >= MAX_ASKS)
       throw new PluginError(`${MAX_ASKS} asks are under way; wait for the answer to one of them.`);
@@ -434,7 +434,7 @@ export class PluginAsks {
 const TOLD_LINES = 20;
 
 /** @param code Of a sandbox too: it passes on what ended the program inside as 128 and the signal's number. */
-export function endText(code: number | null, signal: NodeJS.Signals | null): string {
+export function exitText(code: number | null, signal: NodeJS.Signals | null): string {
   const name = signalOf(code, signal);
   const limit = endedByLimit(code, signal);
   if (limit !== undefined) return `it was ended by ${name}: ${limit}`;
@@ -458,7 +458,7 @@ const PING_AFTER_MS = 1_000;
 /** An executable can only be heard when it says something. One that works for longer may tell how far it is. */
 const SILENT_AFTER_MS = 10_000;
 
-interface PulseOptions {
+interface HeartbeatOptions {
   /** Asks for a sign of life; absent where nobody would answer. */
   readonly ping?: (() => void) | undefined;
   /** Told when it falls silent, and when it is heard again. */
@@ -466,14 +466,14 @@ interface PulseOptions {
 }
 
 /** There is a timer only while something was sent and nothing was heard since. */
-export class Pulse {
+export class Heartbeat {
   readonly #ping: (() => void) | undefined;
   readonly #changed: () => void;
   #timer: NodeJS.Timeout | undefined;
   #pinged = false;
   #silent = false;
 
-  constructor({ ping, changed }: PulseOptions) {
+  constructor({ ping, changed }: HeartbeatOptions) {
     this.#ping = ping;
     this.#changed = changed;
   }

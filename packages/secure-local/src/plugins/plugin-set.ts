@@ -2,7 +2,7 @@
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { PluginGrant, Policy } from "../policy/policy.js";
-import { KeptPlugins } from "./kept-plugins.js";
+import { PluginCache } from "./plugin-cache.js";
 import { Plugin, type PluginHealth, type PluginOptions } from "./plugin.js";
 
 /** Time without a change before a plugin's files are taken to be whole. */
@@ -35,7 +35,7 @@ type Watch = () => void;
 
 export class PluginSet {
   readonly #options: PluginSetOptions;
-  readonly #copies: KeptPlugins;
+  readonly #copies: PluginCache;
   readonly #kept = new Map<string, Kept>();
   /** Those that are being stopped. */
   readonly #leaving = new Set<Promise<void>>();
@@ -44,7 +44,7 @@ export class PluginSet {
 
   constructor(options: PluginSetOptions) {
     this.#options = options;
-    this.#copies = new KeptPlugins(options.copies);
+    this.#copies = new PluginCache(options.copies);
   }
 
   /** Starts what the policy names and stops what it no longer does. Under another policy all start again: grants differ. */

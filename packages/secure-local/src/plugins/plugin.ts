@@ -6,7 +6,7 @@ import type { PluginGrant, Policy } from "../policy/policy.js";
 import { startWalled } from "../sandbox/start-walled.js";
 import { type Wall, WallError } from "../sandbox/wall.js";
 import { type PluginPlace, type PluginSource, preparePlace } from "./find-plugin.js";
-import type { KeptPlugin, KeptPlugins } from "./kept-plugins.js";
+import type { CachedPlugin, PluginCache } from "./plugin-cache.js";
 import { type Placeholders, pluginCommand } from "./plugin-command.js";
 import { type PluginDescription, readDescription } from "./plugin-description.js";
 import { type CallOptions, type PluginCall, PluginProcess, reportOf } from "./plugin-process.js";
@@ -45,7 +45,7 @@ export interface PluginOptions {
   /** The program's own files, which no plugin sees. */
   readonly own: readonly string[];
   /** Where the copy of its content is kept that is started. */
-  readonly copies: KeptPlugins;
+  readonly copies: PluginCache;
   /** Why a process of this content may not be started: it is not what was approved. Default: it may. */
   readonly unapproved?: ((name: string, started: StartedContent) => string | undefined) | undefined;
   /** What it offers, or how it is, has changed. */
@@ -65,7 +65,7 @@ export interface PluginOptions {
 /** What of a plugin is started. */
 export interface StartedContent {
   readonly source: PluginSource;
-  readonly kept: Pick<KeptPlugin, "hash" | "source">;
+  readonly kept: Pick<CachedPlugin, "hash" | "source">;
 }
 
 export class Plugin {
@@ -249,13 +249,13 @@ export class Plugin {
     };
     const asked = this.#powers.answer.bind(this.#powers);
     const pings = source.kind === "module";
-    const pulse = (): void => this.#pulseChanged(process);
+    const heartbeat = (): void => this.#heartbeatChanged(process);
     const process: PluginProcess = new PluginProcess(wall, child, {
       ready: pings ? ready : () => undefined,
       ended,
       asked,
       outside: (what) => this.#askedOutside(what),
-      pulse,
+      heartbeat,
       pings,
     });
     return process;
@@ -267,7 +267,7 @@ export class Plugin {
     this.#tell(`it asked for ${what} outside of a call; that is refused`);
   }
 
-  #pulseChanged(process: PluginProcess): void {
+  #heartbeatChanged(process: PluginProcess): void {
     if (process !== this.#process || this.#state !== "ready") return;
     this.#options.say?.(`plugin ${this.name}: ${process.silent ? SILENT : "it gives signs of life again"}`);
     this.#options.changed();

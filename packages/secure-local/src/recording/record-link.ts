@@ -4,7 +4,7 @@ import { type Readable, Transform, type Writable } from "node:stream";
 import { StringDecoder } from "node:string_decoder";
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
-import type { Link } from "@secure-local/mcp/client";
+import type { Transport } from "@secure-local/mcp/client";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { TextLink } from "../remote/text-link.js";
 import { isRequest, isResponse, messagesOf, type RecordingFile, type Side } from "./recording.js";
@@ -24,7 +24,7 @@ const LAST_ANSWERS_MS = 5_000;
 
 /** Resolves when the client has gone and has its answers, or when the server has gone. */
 export async function recordLink(
-  link: Link,
+  link: Transport,
   observer: Observer,
   { input, output, noise }: Streams & { readonly noise?: (line: string) => void },
 ): Promise<void> {

@@ -2,8 +2,8 @@
 import * as fs from "node:fs";
 import { LocalError } from "@secure-local/mcp/client/node";
 import { escapeUnseen } from "../audit/escape-unseen.js";
+import type { Message } from "../remote/text-link.js";
 
-export type Message = Readonly<Record<string, unknown>>;
 export type Side = "client" | "server";
 
 /** The first line of a recording. */
@@ -16,7 +16,7 @@ interface Head {
 }
 
 /** Every further line. `message` where that says all there is, else the `line` as it was. */
-export interface Entry {
+export interface RecordedLine {
   /** Milliseconds since the beginning. */
   readonly at: number;
   readonly from: Side;
@@ -64,17 +64,17 @@ export class RecordingFile {
     fs.closeSync(this.#descriptor);
   }
 
-  #write(line: Head | Entry): void {
+  #write(line: Head | RecordedLine): void {
     fs.writeSync(this.#descriptor, `${escapeUnseen(JSON.stringify(line))}\n`);
   }
 }
 
 /** The conversations of a file, of which it holds several when it was added to. Throws a LocalError USAGE that says which line is no part of a recording. */
-export function readSessions(path: string): Entry[][] {
+export function readSessions(path: string): RecordedLine[][] {
   const lines = textOf(path).split("\n");
   const values = lines.map((line, at) => (line.trim() === "" ? undefined : parsedLine(line, `${path}:${at + 1}`)));
   if (!isHead(values[0])) throw new LocalError("USAGE", `${path} is no recording: make one with record`);
-  const sessions: Entry[][] = [];
+  const sessions: RecordedLine[][] = [];
   for (const [at, value] of values.entries()) {
     if (value === undefined) continue;
     if (isHead(value)) sessions.push([]);
@@ -85,17 +85,17 @@ export function readSessions(path: string): Entry[][] {
 }
 
 /** All that is in a file, in its order. Throws as `readSessions` does. */
-export function readRecording(path: string): Entry[] {
+export function readRecording(path: string): RecordedLine[] {
   return readSessions(path).flat();
 }
 
 /** The messages of an entry: several for a batch, none for what is no message. */
-export function messagesOf({ message }: Entry): Message[] {
+export function messagesOf({ message }: RecordedLine): Message[] {
   const list: unknown[] = Array.isArray(message) ? message : [message];
   return list.filter((each): each is Message => typeof each === "object" && each !== null && !Array.isArray(each));
 }
 
-function contentOf(line: string): Pick<Entry, "message" | "line"> {
+function contentOf(line: string): Pick<RecordedLine, "message" | "line"> {
   try {
     const message = JSON.parse(line) as unknown;
     return JSON.stringify(message) === line ? { message } : { message, line };
@@ -172,8 +172,8 @@ function isHead(value: unknown): value is Head {
   return format === "mcp-recording" && version === 1;
 }
 
-function isEntry(value: unknown): value is Entry {
-  const { at, from, message, line } = (value ?? {}) as Partial<Entry>;
+function isEntry(value: unknown): value is RecordedLine {
+  const { at, from, message, line } = (value ?? {}) as Partial<RecordedLine>;
   return (
     typeof at === "number" &&
     (from === "client" || from === "server") &&
@@ -190,7 +190,7 @@ const MOST = 10;
 const SHOWN = 80;
 
 /** Sentences with the path of each difference; the first ones, if there are many. */
-export function differences(expected: unknown, actual: unknown): string[] {
+export function messageDifferences(expected: unknown, actual: unknown): string[] {
   const found: string[] = [];
   compare({ path: "", expected, actual }, found);
   return found;
@@ -236,7 +236,7 @@ export interface Exchange {
 }
 
 /** In the order of the requests. What the server said outside of any request is with the latest one. */
-export function exchangesOf(entries: readonly Entry[]): Exchange[] {
+export function exchangesOf(entries: readonly RecordedLine[]): Exchange[] {
   const exchanges: Exchange[] = [];
   const open = new Map<unknown, Exchange>();
   for (const entry of entries) {
@@ -283,11 +283,11 @@ function placeOf(message: Message, open: Map<unknown, Exchange>, all: readonly E
     return exchange;
   }
   const token = (message["params"] as Message | undefined)?.["progressToken"];
-  const reported = [...open.values()].find(({ request }) => token !== undefined && tokenOf(request) === token);
+  const reported = [...open.values()].find(({ request }) => token !== undefined && progressTokenOf(request) === token);
   return reported ?? [...open.values()].at(-1) ?? all.at(-1);
 }
 
 /** The token a request asks for progress under. */
-export function tokenOf({ params }: Message): unknown {
+export function progressTokenOf({ params }: Message): unknown {
   return ((params as Message | undefined)?.["_meta"] as Message | undefined)?.["progressToken"];
 }

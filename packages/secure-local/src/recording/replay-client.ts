@@ -1,17 +1,16 @@
 // Acts as the client of a recording: says what it said then, and compares the answers.
-import type { Link } from "@secure-local/mcp/client";
-import { TextLink } from "../remote/text-link.js";
+import type { Transport } from "@secure-local/mcp/client";
+import { type Message, TextLink } from "../remote/text-link.js";
 import {
-  differences,
-  type Entry,
+  messageDifferences,
+  type RecordedLine,
   type Exchange,
   exchangesOf,
   isRequest,
   isResponse,
   keyOf,
-  type Message,
   messagesOf,
-  tokenOf,
+  progressTokenOf,
 } from "./recording.js";
 
 export interface Comparison {
@@ -22,7 +21,11 @@ export interface Comparison {
 }
 
 /** Rejects with the link's error when it cannot be opened. */
-export async function replayClient(link: Link, entries: readonly Entry[], timeoutMs: number): Promise<Comparison[]> {
+export async function replayClient(
+  link: Transport,
+  entries: readonly RecordedLine[],
+  timeoutMs: number,
+): Promise<Comparison[]> {
   const conversation = new Replayed(link, entries, timeoutMs);
   try {
     return await conversation.run();
@@ -33,13 +36,13 @@ export async function replayClient(link: Link, entries: readonly Entry[], timeou
 
 class Replayed {
   readonly #text: TextLink;
-  readonly #entries: readonly Entry[];
+  readonly #entries: readonly RecordedLine[];
   readonly #timeoutMs: number;
   /** What the recorded client answered to the server's questions, in order. */
   readonly #answers: Message[];
   readonly #waiting: Map<unknown, (answer: Message | undefined) => void> = new Map();
 
-  constructor(link: Link, entries: readonly Entry[], timeoutMs: number) {
+  constructor(link: Transport, entries: readonly RecordedLine[], timeoutMs: number) {
     this.#text = new TextLink(link, { receive: (text) => this.#receive(text), ended: () => this.#end() });
     this.#entries = entries;
     this.#timeoutMs = timeoutMs;
@@ -61,7 +64,7 @@ class Replayed {
         continue;
       }
       const answer = await this.#ask(message);
-      const found = answer === undefined ? ["no answer came"] : differences(outcome(expected), outcome(answer));
+      const found = answer === undefined ? ["no answer came"] : messageDifferences(outcome(expected), outcome(answer));
       comparisons.push({ request: keyOf(message), differences: found });
     }
     return comparisons;
@@ -128,7 +131,7 @@ export class ReplayServer {
   /** What goes on when the client has answered a question, by the question's id. */
   readonly #asked: Map<unknown, () => void> = new Map();
 
-  constructor(entries: readonly Entry[], options: ReplayOptions) {
+  constructor(entries: readonly RecordedLine[], options: ReplayOptions) {
     this.#exchanges = exchangesOf(entries);
     this.#options = options;
     const said = entries.filter(({ from }) => from === "client").flatMap(messagesOf);
@@ -179,7 +182,7 @@ export class ReplayServer {
         this.#options.send({ ...step, id: asked["id"] });
         continue;
       }
-      this.#options.send(withToken(step, tokenOf(request), tokenOf(asked)));
+      this.#options.send(withToken(step, progressTokenOf(request), progressTokenOf(asked)));
       if (!isRequest(step)) continue;
       // What came after a question came when it was answered.
       this.#asked.set(step["id"], () => this.#play({ request, steps }, asked, at + 1));

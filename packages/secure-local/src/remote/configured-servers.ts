@@ -6,18 +6,18 @@ import { parseEnv } from "node:util";
 import { LocalError } from "@secure-local/mcp/client/node";
 import type { ConfigServer, ServersConfig } from "@secure-local/mcp/host";
 import {
-  type ConfigPlace,
-  namedPlace,
-  surroundings,
-  type Surroundings,
-  usualPlaces,
+  type ConfigLocation,
+  namedLocation,
+  clientEnvironment,
+  type ClientEnvironment,
+  usualLocations,
   workspaceOf,
-} from "./config-places.js";
+} from "./config-locations.js";
 import type { Target } from "./target.js";
 
 /** A server as a file has it: nothing is filled in, started or reached. */
 export interface ConfiguredServer {
-  readonly place: ConfigPlace;
+  readonly place: ConfigLocation;
   readonly format: ServersConfig["format"];
   readonly server: ConfigServer;
   /** The folder the file speaks of. */
@@ -34,12 +34,12 @@ export interface EnvFile {
 /** Resolves when a server of a file that is not the person's own may be started and given what it asks for; throws otherwise. */
 export type Consent = (found: ConfiguredServer) => Promise<void>;
 
-export interface Wanted {
+export interface TargetRequest {
   /** The only file to look at. */
   readonly file?: string | undefined;
   /** Names of variables and headers that are given in another way: what the file says of them does not count. */
   readonly given?: readonly string[];
-  readonly around?: Surroundings;
+  readonly around?: ClientEnvironment;
   /** Default: nobody can allow anything, so that a folder's servers are refused. */
   readonly consent?: Consent;
   /** Told what is odd about the server that is meant. */
@@ -57,13 +57,13 @@ const MOST_ENV_BYTES = 1024 * 1024;
  * The target a name stands for, its variables filled in. Throws a LocalError USAGE that names the servers there are, what is
  * wrong with the one that is meant, or that nobody allowed it.
  */
-export async function configuredTarget(name: string, wanted: Wanted): Promise<Target> {
+export async function configuredTarget(name: string, wanted: TargetRequest): Promise<Target> {
   return await targetFor(await findServer(name, wanted), wanted);
 }
 
 /** What a server that was found stands for, its variables filled in, where that is allowed. Throws as `configuredTarget` does. */
-export async function targetFor(found: ConfiguredServer, wanted: Wanted): Promise<Target> {
-  const { given = [], around = surroundings(), consent, warn } = wanted;
+export async function targetFor(found: ConfiguredServer, wanted: TargetRequest): Promise<Target> {
+  const { given = [], around = clientEnvironment(), consent, warn } = wanted;
   if (found.place.owner !== "user") {
     if (consent !== undefined) await consent(found);
     else if (found.place.owner === "folder")
@@ -77,14 +77,14 @@ export async function targetFor(found: ConfiguredServer, wanted: Wanted): Promis
 /** A server of a file, or what is wrong with it there. */
 export interface Listed {
   readonly name: string;
-  readonly place: ConfigPlace;
+  readonly place: ConfigLocation;
   readonly found?: ConfiguredServer;
   readonly problem?: string;
 }
 
 /** Every server of every file there is. Throws as `configuredTarget` does for a file that is named and cannot be read. */
-export async function everyServer({ file, around = surroundings() }: Wanted): Promise<Listed[]> {
-  const places = file === undefined ? usualPlaces(around) : [namedPlace(file, around)];
+export async function everyServer({ file, around = clientEnvironment() }: TargetRequest): Promise<Listed[]> {
+  const places = file === undefined ? usualLocations(around) : [namedLocation(file, around)];
   const all: Listed[] = [];
   for (const place of places) {
     for (const config of await configsIn(place, around, file !== undefined)) {
@@ -101,8 +101,11 @@ export async function everyServer({ file, around = surroundings() }: Wanted): Pr
 }
 
 /** The server of a name: a person's own before any other. Throws as `configuredTarget` does. */
-export async function findServer(name: string, { file, around = surroundings() }: Wanted): Promise<ConfiguredServer> {
-  const places = file === undefined ? usualPlaces(around) : [namedPlace(file, around)];
+export async function findServer(
+  name: string,
+  { file, around = clientEnvironment() }: TargetRequest,
+): Promise<ConfiguredServer> {
+  const places = file === undefined ? usualLocations(around) : [namedLocation(file, around)];
   const known: string[] = [];
   for (const place of places) {
     for (const config of await configsIn(place, around, file !== undefined)) {
@@ -121,7 +124,11 @@ export async function findServer(name: string, { file, around = surroundings() }
 }
 
 /** What a file says: of the folder first, where it has servers for many. A broken file nobody named stands in nobody's way. */
-async function configsIn(place: ConfigPlace, { folder }: Surroundings, named: boolean): Promise<ServersConfig[]> {
+async function configsIn(
+  place: ConfigLocation,
+  { folder }: ClientEnvironment,
+  named: boolean,
+): Promise<ServersConfig[]> {
   const { parseServersConfig } = await import("@secure-local/mcp/host");
   const { path } = place;
   try {
@@ -204,9 +211,9 @@ function claudeFile(text: string): ClaudeFile | undefined {
 }
 
 interface FoundIn {
-  readonly place: ConfigPlace;
+  readonly place: ConfigLocation;
   readonly config: ServersConfig;
-  readonly around: Surroundings;
+  readonly around: ClientEnvironment;
 }
 
 async function configured(server: ConfigServer, { place, config, around }: FoundIn): Promise<ConfiguredServer> {
@@ -244,8 +251,8 @@ function withoutGiven(server: ConfigServer, given: readonly string[]): ConfigSer
 
 async function targetOf(
   found: ConfiguredServer,
-  { home, environment }: Surroundings,
-  warn: Wanted["warn"],
+  { home, environment }: ClientEnvironment,
+  warn: TargetRequest["warn"],
 ): Promise<Target> {
   const { place, format, workspace } = found;
   const input = (): Promise<undefined> => Promise.resolve(undefined);

@@ -2,13 +2,13 @@
 import { createHash, randomUUID, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Link } from "@secure-local/mcp/client";
-import { asObject, type Message, type Outlet, PipedServer } from "./piped-server.js";
+import type { Transport } from "@secure-local/mcp/client";
+import { asObject, type EditableMessage, type Outlet, PipedServer } from "./piped-server.js";
 import { statelessVersion } from "./text-link.js";
 
 export interface HttpBridgeOptions {
   /** Makes a link to a new program. */
-  readonly link: () => Link;
+  readonly link: () => Transport;
   /** One program for all sessions. */
   readonly shared: boolean;
   readonly host: string;
@@ -32,15 +32,17 @@ const MOST_KEPT = 100;
 /** Unread output from which a stream is given up. */
 const MOST_UNREAD = 64 * 1024 * 1024;
 
+/** What concerns every client of a server alike. */
+const FOR_ALL = /^notifications\/(?:\w+\/list_changed|resources\/updated)$/;
 const NOBODY = { code: -32601, message: "A server that several clients share can ask nobody" };
 
 /** A conversation of one client. */
 interface Session {
   readonly server: PipedServer;
-  /** Where the answers to its requests go. */
+  /** Where the answers to its requests go; the set itself stands for the client. */
   readonly outlets: Set<Outlet>;
   standing: ServerResponse | undefined;
-  kept: Message[];
+  kept: EditableMessage[];
   seen: number;
 }
 
@@ -51,7 +53,7 @@ export class HttpBridge {
   readonly #starting: Map<string, Promise<PipedServer>> = new Map();
   readonly #sweep: NodeJS.Timeout;
   /** What the shared program answered to its first `initialize`. */
-  #hello: Promise<Message> | undefined;
+  #hello: Promise<EditableMessage> | undefined;
 
   constructor(options: HttpBridgeOptions) {
     this.#options = options;
@@ -158,7 +160,7 @@ export class HttpBridge {
     await relay(messages, response, { ...spoken, cancels: session === undefined, batch: Array.isArray(value) });
   }
 
-  async #begin(message: Message, response: ServerResponse): Promise<void> {
+  async #begin(message: EditableMessage, response: ServerResponse): Promise<void> {
     if (this.#sessions.size >= MOST_SESSIONS)
       return refuse(response, 503, `${MOST_SESSIONS} sessions are open already: end some`);
     const id = randomUUID();
@@ -169,7 +171,7 @@ export class HttpBridge {
     response.setHeader("mcp-session-id", id);
     if (!shared) return await relay([message], response, { ...session, cancels: false, batch: false });
     this.#hello ??= new Promise((resolve) => {
-      server.ask(message, { early: () => false, answer: resolve });
+      server.ask(message, { client: session.outlets, early: () => false, answer: resolve });
     });
     const { id: _first, ...hello } = await this.#hello;
     if (hello["error"] !== undefined) this.#hello = undefined;
@@ -187,14 +189,18 @@ export class HttpBridge {
 
   async #start(name: string, session: string | undefined): Promise<PipedServer> {
     const { link, say, shared } = this.#options;
-    const unasked = (message: Message): void => {
-      const own = session === undefined ? undefined : this.#sessions.get(session);
-      if (!shared && own !== undefined) speak(own, message);
-      else if (message["id"] === undefined) for (const each of this.#sessions.values()) speak(each, message);
-      // Nobody knows whom of many clients it means.
-      else void server.tell({ jsonrpc: "2.0", id: message["id"], error: NOBODY }, () => false);
+    const unasked = (message: EditableMessage): void => {
+      const own = shared || session === undefined ? undefined : this.#sessions.get(session);
+      if (own !== undefined) return speak(own, message);
+      // Nobody knows whom of many clients it means, and a log line may hold what another one asked for.
+      if (message["id"] !== undefined)
+        return void server.tell({ jsonrpc: "2.0", id: message["id"], error: NOBODY }, () => false);
+      if (!FOR_ALL.test(String(message["method"]))) return;
+      for (const each of this.#sessions.values()) if (each.server === server) speak(each, message);
     };
-    const server = new PipedServer(link(), { unasked, noise: say });
+    const alone = (client: object): boolean =>
+      !shared || [...this.#sessions.values()].every((each) => each.outlets === client);
+    const server = new PipedServer(link(), { unasked, noise: say, alone });
     const forget = (): void => {
       this.#starting.delete(name);
       for (const [id, each] of this.#sessions) if (each.server === server) this.#drop(id);
@@ -241,13 +247,14 @@ interface Spoken {
 }
 
 /** The messages of one POST, and all that belongs to them until the last answer. */
-async function relay(messages: readonly Message[], response: ServerResponse, spoken: Spoken): Promise<void> {
+async function relay(messages: readonly EditableMessage[], response: ServerResponse, spoken: Spoken): Promise<void> {
   const { server, outlets, cancels, batch } = spoken;
   const requests = messages.filter(({ id, method }) => id !== undefined && method !== undefined);
   for (const each of messages) if (!requests.includes(each)) await server.tell(each, (outlet) => outlets.has(outlet));
   if (requests.length === 0) return void response.writeHead(202).end();
-  const answers: Message[] = [];
+  const answers: EditableMessage[] = [];
   const outlet: Outlet = {
+    client: outlets,
     early: (message) => !response.destroyed && !response.writableEnded && event(response, message),
     answer(message) {
       answers.push(message);
@@ -275,7 +282,7 @@ function stand(session: Session, response: ServerResponse): void {
   for (const message of session.kept.splice(0)) event(response, message);
 }
 
-function speak(session: Session, message: Message): void {
+function speak(session: Session, message: EditableMessage): void {
   if (session.standing !== undefined) return void event(session.standing, message);
   session.kept.push(message);
   if (session.kept.length > MOST_KEPT) session.kept.shift();
@@ -290,7 +297,7 @@ function begin(response: ServerResponse): void {
 }
 
 /** False for who does not read: nothing is kept without end. */
-function event(response: ServerResponse, message: Message): boolean {
+function event(response: ServerResponse, message: EditableMessage): boolean {
   if (!response.headersSent) begin(response);
   response.write(`event: message\ndata: ${JSON.stringify(message)}\n\n`);
   if (response.writableLength <= MOST_UNREAD) return true;

@@ -33,7 +33,7 @@ function takesTokens({ protocol, hostname }: URL): boolean {
 async function authorizerOf(serverUrl: string, { tokensFile, show, browse }: Person): Promise<HttpAuthorizer> {
   const { browserRedirect, userAuthorization } = await import("@secure-local/mcp/auth/client/node");
   const open = (): Promise<never> => {
-    const text = `${new URL(serverUrl).origin} wants a person to authorize: run this in a terminal, or give --token`;
+    const text = `${new URL(serverUrl).origin} needs a person to authorize it: run this in a terminal, or give --token`;
     return Promise.reject(new LocalError("UNAUTHORIZED", text));
   };
   return userAuthorization({

@@ -1,15 +1,17 @@
 // A server on a link that several requests over HTTP share: gives each its own ids and tokens on the way in, and takes them back on the way out.
-import type { Link } from "@secure-local/mcp/client";
+import type { Transport } from "@secure-local/mcp/client";
 import { TextLink } from "./text-link.js";
 
-export type Message = Record<string, unknown>;
+export type EditableMessage = Record<string, unknown>;
 
 /** Where what belongs to one request goes. */
 export interface Outlet {
+  /** Whose request it is, told apart by identity. */
+  readonly client: object;
   /** A message before the answer. False: nobody takes it here. */
-  early(message: Message): boolean;
+  early(message: EditableMessage): boolean;
   /** The answer, or an error in its place; nothing comes after it. */
-  answer(message: Message): void;
+  answer(message: EditableMessage): void;
 }
 
 interface Pending {
@@ -24,17 +26,31 @@ const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 /** Requests that wait for an answer of one server; far above what clients keep open. */
 const MOST_PENDING = 1_024;
 
+/** No request has this id. */
+const FORGOTTEN = 0;
+
+interface PipedServerOptions {
+  /** Is given what belongs to no request under way, or to nobody can say which. */
+  readonly unasked: (message: EditableMessage) => void;
+  readonly noise: (line: string) => void;
+  /** Whether nobody but this client uses the server now. */
+  readonly alone: (client: object) => boolean;
+}
+
 export class PipedServer {
   readonly #text: TextLink;
   readonly #pending: Map<number, Pending> = new Map();
-  readonly #unasked: (message: Message) => void;
+  /** Whose each request is that the server has not answered, also when it was cancelled: it may still be at work on it. */
+  readonly #owners: Map<number, object> = new Map();
+  readonly #unasked: (message: EditableMessage) => void;
+  readonly #alone: (client: object) => boolean;
   readonly #ended: Promise<void>;
   #ids = 0;
   #over: string | undefined;
 
-  /** `unasked` is given what belongs to no request under way. */
-  constructor(link: Link, { unasked, noise }: { unasked: (message: Message) => void; noise: (line: string) => void }) {
+  constructor(link: Transport, { unasked, noise, alone }: PipedServerOptions) {
     this.#unasked = unasked;
+    this.#alone = alone;
     let end = (): void => undefined;
     this.#ended = new Promise((resolve) => (end = resolve));
     this.#text = new TextLink(link, {
@@ -67,7 +83,7 @@ export class PipedServer {
   }
 
   /** Sends a request; returns what cancels it, for who has gone. */
-  ask(message: Message, outlet: Outlet): () => void {
+  ask(message: EditableMessage, outlet: Outlet): () => void {
     const { id, method } = message;
     if (this.#over !== undefined || this.#pending.size >= MOST_PENDING) {
       const text = this.#over ?? `${MOST_PENDING} requests wait for this server already: wait for some`;
@@ -78,6 +94,7 @@ export class PipedServer {
     const meta = metaOf(message);
     const token = meta?.["progressToken"];
     this.#pending.set(own, { outlet, id, token, method });
+    this.#remember(own, outlet.client);
     const params =
       token === undefined ? {} : { params: { ...asObject(message["params"]), _meta: { ...meta, progressToken: own } } };
     void this.#text.send(JSON.stringify({ ...message, id: own, ...params }));
@@ -89,7 +106,7 @@ export class PipedServer {
   }
 
   /** Sends a notification or an answer. `owns`: whether a request belongs to who sends this. */
-  async tell(message: Message, owns: (outlet: Outlet) => boolean): Promise<void> {
+  async tell(message: EditableMessage, owns: (outlet: Outlet) => boolean): Promise<void> {
     if (this.#over !== undefined) return;
     const cancelled = message["method"] === "notifications/cancelled";
     const params = asObject(message["params"]);
@@ -114,7 +131,7 @@ export class PipedServer {
     for (const message of Array.isArray(value) ? value : [value]) this.#take(asObject(message));
   }
 
-  #take(message: Message): void {
+  #take(message: EditableMessage): void {
     const { id, method } = message;
     if (method === undefined) {
       if (typeof id === "number") this.#settle(id, message);
@@ -134,12 +151,28 @@ export class PipedServer {
       known.outlet.early({ ...message, params: back });
       return;
     }
-    // Questions and log lines belong to what is under way; the newest that takes them.
-    const outlets = [...this.#pending.values()].reverse();
+    // Questions and log lines do not say which request they belong to.
+    const outlets = this.#areOfOneClient() ? [...this.#pending.values()].reverse() : [];
     if (!outlets.some(({ outlet }) => outlet.early(message))) this.#unasked(message);
   }
 
-  #settle(own: number, message: Message): void {
+  /** Whether all that is under way, and all who are there, is one client: what the server says now can be meant for no other. */
+  #areOfOneClient(): boolean {
+    const [client, ...more] = new Set(this.#owners.values());
+    return client !== undefined && more.length === 0 && this.#alone(client);
+  }
+
+  #remember(own: number, client: object): void {
+    this.#owners.set(own, client);
+    if (this.#owners.size <= 2 * MOST_PENDING) return;
+    // Servers need not answer what was cancelled: the oldest stand for all that were forgotten, and are nobody's.
+    const [oldest = own] = this.#owners.keys();
+    this.#owners.delete(oldest);
+    this.#owners.set(FORGOTTEN, this);
+  }
+
+  #settle(own: number, message: EditableMessage): void {
+    this.#owners.delete(own);
     const pending = this.#pending.get(own);
     if (pending === undefined) return;
     this.#pending.delete(own);
@@ -152,11 +185,11 @@ function sameKind(id: unknown, like: unknown): unknown {
   return typeof like === "string" ? String(id) : id;
 }
 
-export function asObject(value: unknown): Message {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Message) : {};
+export function asObject(value: unknown): EditableMessage {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as EditableMessage) : {};
 }
 
-export function metaOf(message: Message): Message | undefined {
+export function metaOf(message: EditableMessage): EditableMessage | undefined {
   const meta = asObject(message["params"])["_meta"];
   return meta === undefined ? undefined : asObject(meta);
 }

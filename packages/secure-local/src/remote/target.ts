@@ -60,7 +60,7 @@ export function readVariables(words: readonly string[]): Record<string, string> 
 
 /** Reads `Name: value` words, of headers. Throws a LocalError USAGE for another word. */
 export function readHeaders(words: readonly string[]): Record<string, string> {
-  return Object.fromEntries(words.map((word) => pair(word, /^([^:=\s]+):\s*([^\r\n]*)$/, "Name: value")));
+  return Object.fromEntries(words.map((word) => pair(word, /^([^:=\s]+):\s*((?:\S[^\r\n]*)?)$/, "Name: value")));
 }
 
 function pair(word: string, form: RegExp, like: string): [string, string] {

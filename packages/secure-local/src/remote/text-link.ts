@@ -1,7 +1,8 @@
 // Speaks over a link in plain texts, as one does over stdio: finds out itself what the link has to be told.
-import type { Link } from "@secure-local/mcp/client";
+import type { Transport } from "@secure-local/mcp/client";
 
-type Message = Readonly<Record<string, unknown>>;
+/** One JSON-RPC message as parsed, before anybody has judged it. */
+export type Message = Readonly<Record<string, unknown>>;
 
 interface TextEvents {
   /** One text of the server's, or an error in its place where no answer will come. */
@@ -12,21 +13,21 @@ interface TextEvents {
 }
 
 export class TextLink {
-  readonly #link: Link;
+  readonly #link: Transport;
   readonly #events: TextEvents;
   #agreed: string | undefined;
   #stateless = false;
   /** Id of the `initialize` that is not answered yet. */
   #opening: unknown;
 
-  constructor(link: Link, events: TextEvents) {
+  constructor(link: Transport, events: TextEvents) {
     this.#link = link;
     this.#events = events;
   }
 
   /** Rejects with the link's error. */
-  open(): Promise<void> {
-    return this.#link.open({
+  async open(): Promise<void> {
+    await this.#link.start({
       receive: (text) => this.#receive(text),
       unreadable: ({ message }, info) => {
         if (info?.forRequest !== undefined) this.#fail(info.forRequest, message);

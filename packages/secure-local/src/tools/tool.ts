@@ -11,7 +11,7 @@ import type { Clock } from "../capabilities/clock.js";
 import type { Databases } from "../capabilities/databases/databases.js";
 import type { PolicyFetch } from "../capabilities/fetch.js";
 import type { Files } from "../capabilities/files/files.js";
-import type { Act, Leave } from "../capabilities/leave.js";
+import type { PermissionRequest, Permission } from "../capabilities/permission.js";
 
 /** What a tool is handed for one call. */
 export interface ToolPowers {
@@ -28,7 +28,7 @@ export interface ToolPowers {
    */
   progress(done: number, total?: number, message?: string): Promise<void>;
   /** Leave to do something for this call that a program wants, not its caller. To be asked for right before it is done. */
-  acts(act: Act): Promise<Leave>;
+  acts(act: PermissionRequest): Promise<Permission>;
 }
 
 /** The text of an answer, data with a text, or the sentence that says why there is none (a result with `isError: true`). */
@@ -59,7 +59,7 @@ export type ToolNeed =
   | "commands";
 
 /** What arguments and answers are: JSON objects. */
-export type ObjectSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
+export type ToolSchema = { readonly type: "object" } & Readonly<Record<string, unknown>>;
 
 export interface BuiltinTool<Args> {
   readonly name: string;
@@ -70,9 +70,9 @@ export interface BuiltinTool<Args> {
   /** Other words people look for it by. */
   readonly aliases?: readonly string[];
   /** JSON Schema 2020-12 of the arguments. */
-  readonly input: ObjectSchema;
+  readonly input: ToolSchema;
   /** JSON Schema 2020-12 of `structured`; with it every answer that is no failure must have it. */
-  readonly output?: ObjectSchema;
+  readonly output?: ToolSchema;
   readonly annotations: {
     readonly readOnlyHint: boolean;
     readonly destructiveHint: boolean;
@@ -100,7 +100,7 @@ export interface SharedPowers {
   readonly clock: Clock;
   readonly files: (ctx: Context) => Files;
   /** Asked before something is done for a call by a program that serves it. */
-  readonly acts: (act: Act & { readonly ctx: Context }) => Promise<Leave>;
+  readonly acts: (act: PermissionRequest & { readonly ctx: Context }) => Promise<Permission>;
   readonly databases: Databases;
 }
 

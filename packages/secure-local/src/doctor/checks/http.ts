@@ -3,7 +3,7 @@ import type { HttpReply } from "@secure-local/mcp/client";
 import { nodeRequester } from "@secure-local/mcp/client/node";
 import {
   type Check,
-  type Exam,
+  type Examination,
   fail,
   initializeParams,
   note,
@@ -13,7 +13,7 @@ import {
   specification,
   unchecked,
   warn,
-} from "../exam.js";
+} from "../examination.js";
 import { envelope, HANDSHAKE, knownRevision, STATELESS } from "../session.js";
 
 // Sends single HTTP requests to an MCP endpoint, as no client would, and tells what came back.
@@ -37,7 +37,7 @@ interface Sending {
 const MOST_BYTES = 256 * 1024;
 
 class HttpProbe {
-  readonly #exam: Exam;
+  readonly #exam: Examination;
   readonly #requester: ReturnType<typeof nodeRequester> = nodeRequester();
   #initialized: Promise<HttpAnswer> | undefined;
   /** A request was answered with 401: it says nothing about the rest of the server. */
@@ -45,7 +45,7 @@ class HttpProbe {
   /** What is agreed on with this server, and so said in every request of a session. */
   readonly revision: string;
 
-  constructor(exam: Exam) {
+  constructor(exam: Examination) {
     this.#exam = exam;
     this.revision = exam.handshake?.revision ?? HANDSHAKE;
   }
@@ -327,7 +327,7 @@ function stateless(id: string, check: HttpCheck): Check {
   return { ...check, id, needs: ["http", "stateless"], run: (exam) => probing(exam, check) };
 }
 
-async function probing(exam: Exam, check: HttpCheck): Promise<Outcome> {
+async function probing(exam: Examination, check: HttpCheck): Promise<Outcome> {
   const probe = new HttpProbe(exam);
   try {
     const outcome = await check.run(probe);

@@ -1,7 +1,7 @@
 // Checks of how a server comes up, and of who it says it is.
 import {
   type Check,
-  type Exam,
+  type Examination,
   fail,
   initializeParams,
   note,
@@ -10,7 +10,7 @@ import {
   specification,
   unless,
   warn,
-} from "../exam.js";
+} from "../examination.js";
 import { isMessage } from "../raw-conversation.js";
 import { answerText, HANDSHAKE, knownRevision, OLDEST, resultOf } from "../session.js";
 
@@ -206,7 +206,7 @@ export const HANDSHAKE_CHECKS: readonly Check[] = [
 ];
 
 /** A reply would come before the answer to what is asked next. */
-async function noReplyTo({ handshake }: Exam, method: string, params: object = {}): Promise<Outcome> {
+async function noReplyTo({ handshake }: Examination, method: string, params: object = {}): Promise<Outcome> {
   if (handshake === undefined) return OK;
   const { raw } = handshake;
   const strays = (): number => raw.heard.filter(({ message }) => isStray(message)).length;

@@ -1,7 +1,7 @@
 // Checks of JSON-RPC: ids, errors, and what no client should send but some do.
 import {
   type Check,
-  type Exam,
+  type Examination,
   fail,
   initializeParams,
   note,
@@ -11,7 +11,7 @@ import {
   specification,
   unchecked,
   warn,
-} from "../exam.js";
+} from "../examination.js";
 import { answerText, BATCHES, codeOf, HANDSHAKE, resultOf, type Session } from "../session.js";
 
 const METHOD_NOT_FOUND = -32601;
@@ -177,7 +177,7 @@ function rough(id: string, { title, tier, page, advice, text }: Rough): Check {
     page,
     advice,
     needs: ["handshake", "stdio"],
-    async run(exam: Exam): Promise<Outcome> {
+    async run(exam: Examination): Promise<Outcome> {
       const raw = await exam.open();
       if ((await raw.ask("initialize", initializeParams(HANDSHAKE))) === undefined)
         return unchecked("the server did not answer initialize when it was started once more");

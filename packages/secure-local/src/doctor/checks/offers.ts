@@ -1,7 +1,7 @@
 // Checks of prompts, completion and logging, and of lists in general.
 import {
   type Check,
-  type Exam,
+  type Examination,
   fail,
   note,
   OK,
@@ -12,8 +12,9 @@ import {
   unchecked,
   unless,
   warn,
-} from "../exam.js";
-import { isMessage, type Message } from "../raw-conversation.js";
+} from "../examination.js";
+import type { Message } from "../../remote/text-link.js";
+import { isMessage } from "../raw-conversation.js";
 import { answerText, codeOf, type ListName, resultOf, type Session } from "../session.js";
 import { served } from "./tools.js";
 
@@ -224,7 +225,7 @@ export const LIST_CHECKS: readonly Check[] = [
   },
 ];
 
-async function cursorAfterRestart(exam: Exam): Promise<Outcome> {
+async function cursorAfterRestart(exam: Examination): Promise<Outcome> {
   for (const name of LISTS.filter((each) => each in exam.session.capabilities)) {
     const [cursor] = (await exam.session.list(name)).cursors;
     if (cursor === undefined) continue;

@@ -1,7 +1,19 @@
 // Checks of resources, templates and subscriptions.
 import { Server } from "@secure-local/mcp/server";
-import { type Check, fail, note, OK, type Outcome, shown, skipped, specification, unless, warn } from "../exam.js";
-import { isMessage, type Message } from "../raw-conversation.js";
+import {
+  type Check,
+  fail,
+  note,
+  OK,
+  type Outcome,
+  shown,
+  skipped,
+  specification,
+  unless,
+  warn,
+} from "../examination.js";
+import type { Message } from "../../remote/text-link.js";
+import { isMessage } from "../raw-conversation.js";
 import { answerText, codeOf, HANDSHAKE, knownRevision, resultOf, type Session, STATELESS } from "../session.js";
 import { served } from "./tools.js";
 

@@ -1,5 +1,5 @@
 // Checks of the stateless era: discovery, envelopes, errors and caching hints.
-import { type Check, fail, note, OK, type Outcome, shown, specification, unless, warn } from "../exam.js";
+import { type Check, fail, note, OK, type Outcome, shown, specification, unless, warn } from "../examination.js";
 import { isMessage } from "../raw-conversation.js";
 import { answerText, codeOf, envelope, type Session, STATELESS } from "../session.js";
 

@@ -1,7 +1,19 @@
 // Checks of the tools a server lists, and of how it refuses calls.
 import { Server } from "@secure-local/mcp/server";
-import { type Check, fail, note, OK, type Outcome, shown, skipped, specification, unless, warn } from "../exam.js";
-import { isMessage, type Message } from "../raw-conversation.js";
+import {
+  type Check,
+  fail,
+  note,
+  OK,
+  type Outcome,
+  shown,
+  skipped,
+  specification,
+  unless,
+  warn,
+} from "../examination.js";
+import type { Message } from "../../remote/text-link.js";
+import { isMessage } from "../raw-conversation.js";
 import { answerText, codeOf, resultOf, type Session, STATELESS } from "../session.js";
 
 const INVALID_PARAMS = -32602;
@@ -225,8 +237,11 @@ function schemaFaults(tool: Message, key: "inputSchema" | "outputSchema"): Outco
     });
     return [];
   } catch (error) {
-    const [why = ""] = (error as Error).message.split("\n");
-    if (OURS.has((error as { code?: unknown }).code))
+    // What is wrong with the schema alone; around it stands that the probe cannot be registered.
+    const { cause } = error as Error;
+    const fault = cause instanceof Error ? cause : (error as Error);
+    const [why = ""] = fault.message.split("\n");
+    if (OURS.has((fault as { code?: unknown }).code))
       return [note(`has an ${key} that this program does not judge: ${why}`)];
     return [fail(`has an ${key} that cannot be used: ${why}`)];
   }

@@ -1,6 +1,17 @@
 // Checks of everything that was heard in all conversations; they come last.
-import { type Check, type Exam, OK, type Outcome, shown, specification, unchecked, unless, warn } from "../exam.js";
-import { type Heard, isMessage, type Message } from "../raw-conversation.js";
+import {
+  type Check,
+  type Examination,
+  OK,
+  type Outcome,
+  shown,
+  specification,
+  unchecked,
+  unless,
+  warn,
+} from "../examination.js";
+import type { Message } from "../../remote/text-link.js";
+import { type ReceivedText, isMessage } from "../raw-conversation.js";
 
 // Finds a member that an object in a JSON text names twice, which parsers pass over in silence.
 
@@ -164,12 +175,12 @@ export const CLOSING_CHECKS: readonly Check[] = [
   },
 ];
 
-async function endings(exam: Exam, sign: RegExp, fault: string): Promise<Outcome> {
+async function endings(exam: Examination, sign: RegExp, fault: string): Promise<Outcome> {
   const said = await exam.close();
   return said.some((text) => sign.test(text)) ? warn(fault) : OK;
 }
 
-function messages({ conversations }: Exam): Message[] {
+function messages({ conversations }: Examination): Message[] {
   return conversations.flatMap(({ heard }) => heard.map(({ message }) => message).filter((each) => each !== undefined));
 }
 
@@ -196,7 +207,7 @@ function errorFaults({ error }: Message): string[] {
   return typeof error["message"] === "string" && error["message"] !== "" ? [] : ["an error has no message"];
 }
 
-function strayFaults(heard: readonly Heard[], asked: readonly (string | number)[]): string[] {
+function strayFaults(heard: readonly ReceivedText[], asked: readonly (string | number)[]): string[] {
   const open = new Set(asked);
   const answered = new Set<unknown>();
   return heard.flatMap(({ message }) => {

@@ -7,8 +7,8 @@ import type { Rule } from "../../policy/rule.js";
 import type { Deadline } from "../deadline.js";
 import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
-import type { Guarded, Trail } from "../trail.js";
-import type { Desk, Question, Reply } from "./terminal-desk.js";
+import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
+import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "./terminal-channel.js";
 import { shownCall } from "./shown-call.js";
 
 /** A call whose arguments are known to be sound, just before its handler runs. */
@@ -33,16 +33,16 @@ export interface NotApproved {
 
 /** A request the guard has let through, and its time. */
 export interface Underway {
-  readonly guarded: Guarded;
+  readonly guarded: GuardedRequest;
   readonly deadline: Deadline;
   /** Whether it was tainted when it was asked about. */
   tainted?: boolean;
 }
 
 export interface ApprovalsOptions {
-  readonly trail: Trail;
+  readonly trail: AuditRecorder;
   /** Where people are asked whose client cannot; undefined: nowhere. */
-  readonly desk: Desk | undefined;
+  readonly channel: ApprovalChannel | undefined;
   /** Monotonic milliseconds. */
   readonly now: () => number;
   /** The policy in force. */
@@ -112,7 +112,7 @@ export class Approvals {
     return asked.isUnchanged() ? undefined : "the call, or where its paths lead, is not what was asked about";
   }
 
-  async #ask(asked: Case, deadline: Deadline): Promise<Reply> {
+  async #ask(asked: Case, deadline: Deadline): Promise<ApprovalReply> {
     const { guarded, need } = asked;
     const caller = guarded.call.carrier.principal ?? "";
     const none = this.#reasonNotToAsk(asked, caller);
@@ -120,8 +120,8 @@ export class Approvals {
     this.#count(caller, 1);
     deadline.hold();
     const over = new AbortController();
-    let settle!: (reply: Reply) => void;
-    const reply = new Promise<Reply>((resolve) => (settle = resolve));
+    let settle!: (reply: ApprovalReply) => void;
+    const reply = new Promise<ApprovalReply>((resolve) => (settle = resolve));
     const end = (reason: string) => (): void => settle({ answer: undefined, reason });
     const timer = setTimeout(end("nobody answered in time"), need.timeoutMs).unref();
     const gone = end("the call was cancelled, or its client went away");
@@ -150,21 +150,21 @@ export class Approvals {
     return wait > 0 ? `more than ${QUESTIONS} questions a minute are not asked` : undefined;
   }
 
-  async #put(asked: Case, signal: AbortSignal): Promise<Reply> {
+  async #put(asked: Case, signal: AbortSignal): Promise<ApprovalReply> {
     const { need, call, question } = asked;
     if (need.answerBy.has("client") && canAskClient(call.ctx)) {
       asked.by = "client";
       const reply = await askClient(call.ctx, question, signal);
       if (reply !== undefined) return reply;
     }
-    const { desk } = this.#options;
-    if (!need.answerBy.has("terminal") || desk === undefined)
+    const { channel } = this.#options;
+    if (!need.answerBy.has("terminal") || channel === undefined)
       return {
         answer: undefined,
         reason: "nobody can be asked: the client shows no forms, and no terminal may answer",
       };
     asked.by = "terminal";
-    return desk.ask(question, signal);
+    return channel.ask(question, signal);
   }
 
   #count(caller: string, change: 1 | -1): void {
@@ -177,7 +177,7 @@ export class Approvals {
 
 interface AboutCase {
   readonly call: AskedCall;
-  readonly guarded: Guarded;
+  readonly guarded: GuardedRequest;
   readonly need: ApprovalNeed;
   readonly leads: LeadsTo | undefined;
 }
@@ -185,11 +185,11 @@ interface AboutCase {
 /** One call and the question about it. */
 class Case {
   readonly call: AskedCall;
-  readonly guarded: Guarded;
+  readonly guarded: GuardedRequest;
   readonly need: ApprovalNeed;
   readonly digest: string;
   readonly shown: string | undefined;
-  readonly question: Question;
+  readonly question: ApprovalQuestion;
   readonly #leads: LeadsTo | undefined;
   by: "client" | "terminal" | undefined;
 
@@ -203,7 +203,15 @@ class Case {
     this.#leads = leads;
     const led = leads === undefined ? [] : ledElsewhere(call.arguments, leads);
     this.digest = digestOf(call, guarded, led);
-    const shown = { tool: call.tool, arguments: call.arguments, led, principal, timeoutMs, id };
+    const shown = {
+      tool: call.tool,
+      arguments: call.arguments,
+      led,
+      principal,
+      client: clientOf(guarded.call),
+      timeoutMs,
+      id,
+    };
     this.shown = shownCall({ ...shown, rules: rules.map((rule) => withTaint(rule, call.taint)) });
     this.question = { id, text: this.shown ?? "", remember: inWords(need.remember), timeoutMs };
   }
@@ -236,7 +244,11 @@ class Case {
   }
 }
 
-function digestOf({ tool, arguments: args }: AskedCall, { call, terms }: Guarded, led: BoundCall["led"]): string {
+function digestOf(
+  { tool, arguments: args }: AskedCall,
+  { call, terms }: GuardedRequest,
+  led: BoundCall["led"],
+): string {
   return callDigest({ tool, arguments: args, led, policy: terms.policy.hash, principal: call.carrier.principal });
 }
 
@@ -264,7 +276,11 @@ function canAskClient({ clientCapabilities: { elicitation } }: Context): boolean
 }
 
 /** Resolves with the answer; undefined when the client cannot be asked after all. Never rejects. */
-async function askClient(ctx: Context, question: Question, signal: AbortSignal): Promise<Reply | undefined> {
+async function askClient(
+  ctx: Context,
+  question: ApprovalQuestion,
+  signal: AbortSignal,
+): Promise<ApprovalReply | undefined> {
   const keep = question.remember === undefined ? undefined : `approve this very call ${question.remember}`;
   const choices = [DENY, APPROVE, ...(keep === undefined ? [] : [keep])];
   const decision = { type: "string" as const, title: "Decision", enum: choices };

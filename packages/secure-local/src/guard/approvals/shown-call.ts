@@ -9,6 +9,8 @@ export interface Shown {
   /** Paths in them that lead elsewhere, and where; undefined where that could not be found out. */
   readonly led?: readonly (readonly [path: string, real: string | undefined])[];
   readonly principal: string | undefined;
+  /** What the client calls itself. */
+  readonly client?: string | undefined;
   /** The rules that ask for consent, as the policy has them. */
   readonly rules: readonly { readonly text: string; readonly line?: number }[];
   readonly timeoutMs: number;
@@ -31,9 +33,14 @@ const MAX_NAMED = 8;
 
 /** The text of a question; undefined when it would be longer than anybody reads. */
 export function shownCall(call: Shown): string | undefined {
-  const args = Object.entries(call.arguments ?? {}).map(([name, value]) => shownArgument(name, value));
-  // The shortest first: a long one must not push the others out of sight.
-  args.sort((a, b) => a.length - b.length);
+  // What the call reaches for first, then the shortest: a long one must not push the others out of sight.
+  const args = Object.entries(call.arguments ?? {})
+    .map(([name, value]) => ({
+      text: shownArgument(name, value),
+      first: TELLING.has(name) && typeof value === "string" && value.length <= MAX_TELLING,
+    }))
+    .sort((a, b) => Number(b.first) - Number(a.first) || a.text.length - b.text.length)
+    .map(({ text }) => text);
   const rules = call.rules.map(({ text, line }) => `${printable(text)}${line === undefined ? "" : ` (line ${line})`}`);
   const lines = [
     `Allow this one call of the tool ${quoted(call.tool)}?`,
@@ -46,11 +53,22 @@ export function shownCall(call: Shown): string | undefined {
       ([path, real]) =>
         `  ${quoted(path)} ${real === undefined ? "leads to a place that could not be found out" : `leads to ${quoted(real)}`}`,
     ),
-    `Asked by ${call.principal === undefined ? "the client" : quoted(call.principal)}, because of: ${rules.join("; ")}`,
+    `Asked by ${asker(call)}, because of: ${rules.join("; ")}`,
     `Question ${call.id}; without an answer within ${seconds(call.timeoutMs)} the call is refused.`,
   ];
   const text = replaceKnown(lines.join("\n"));
   return text.length <= MAX_SHOWN ? text : undefined;
+}
+
+/** Arguments that name what a call reaches for. */
+const TELLING: ReadonlySet<string> = new Set(["path", "file", "url", "uri", "command", "database"]);
+/** Longer ones do not go first: they would push the others out of sight. */
+const MAX_TELLING = 300;
+
+/** The name a client gives itself proves nothing, and says so. */
+function asker({ client, principal }: Shown): string {
+  const named = client === undefined ? "the client" : `the client that calls itself ${quoted(client)}`;
+  return principal === undefined ? named : `${named} (${quoted(principal)})`;
 }
 
 function shownArgument(name: string, value: unknown): string {

@@ -10,7 +10,7 @@ export interface Concept {
 export type SourceName = "file" | "credential" | "environment" | "talk" | "prompt" | "person" | "work";
 
 /** What is to be done, and where things are to go. */
-export type DeedName = "read" | "give" | "send" | "argument" | "address" | "stranger" | "run" | "destroy" | "persist";
+export type ActionName = "read" | "give" | "send" | "argument" | "address" | "stranger" | "run" | "destroy" | "persist";
 
 /** How it is hidden. */
 export type HidingName = "untold" | "quiet" | "lie" | "omitted";
@@ -32,4 +32,4 @@ export type PressureName =
   | "wanted"
   | "whole";
 
-export type ConceptName = SourceName | DeedName | HidingName | TakeoverName | PressureName;
+export type ConceptName = SourceName | ActionName | HidingName | TakeoverName | PressureName;

@@ -1,8 +1,8 @@
 // Finds sentences that are orders to the model by what they are made of, however they are worded.
-import { excerptOf, type Sign } from "../finding.js";
+import { excerptOf, type TextFinding } from "../finding.js";
 import type { Names } from "../phrase.js";
 import type { Sentence } from "../words.js";
-import { POINTS } from "./points.js";
+import { WEIGHTS } from "./weights.js";
 import { SOURCES } from "./sources.js";
 import type { ConceptName } from "./concept.js";
 import { isMentioned } from "../mention.js";
@@ -16,12 +16,12 @@ const SERIOUS = 800;
 
 /** The sentence of an item with the most points, if they are enough; `sentence` is its place among `spoken`. */
 export function readIntents(
-  spoken: readonly Spoken[],
+  spoken: readonly LocatedSentence[],
   names: Names,
-): (Sign & { readonly sentence: number }) | undefined {
+): (TextFinding & { readonly sentence: number }) | undefined {
   let best = 0;
   let worst: Piece | undefined;
-  for (const piece of hearPieces(spoken, names)) {
+  for (const piece of parsePieces(spoken, names)) {
     const points = pointsOfPiece(piece);
     if (points > best) [best, worst] = [points, piece];
   }
@@ -88,7 +88,7 @@ interface Manner {
 /** Kinds of words that weigh more beside another kind. A source counts here only where the tool is not about it. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   source: Object.keys(SOURCES),
-  deed: ["read", "give", "send"],
+  action: ["read", "give", "send"],
   target: ["argument", "address", "stranger"],
   hidden: ["untold", "quiet", "lie", "omitted"],
   rules: ["rules"],
@@ -113,7 +113,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   configured: ["configured"],
 };
 
-/** What counts in a sentence, by the names of `POINTS`. `topics`: the sources the tool is about by its name and opening. */
+/** What counts in a sentence, by the names of `WEIGHTS`. `topics`: the sources the tool is about by its name and opening. */
 function signsOf(concepts: Iterable<ConceptName>, topics: ReadonlySet<ConceptName>, manner: Manner): string[] {
   const signs = new Set<string>(["base"]);
   for (const name of concepts) signs.add(topics.has(name) ? `${name} as the topic` : name);
@@ -124,13 +124,13 @@ function signsOf(concepts: Iterable<ConceptName>, topics: ReadonlySet<ConceptNam
 
 /** Points that signs of an order have together. */
 function pointsOf(signs: readonly string[]): number {
-  return signs.reduce((points, sign) => points + (POINTS[sign] ?? 0), 0);
+  return signs.reduce((points, sign) => points + (WEIGHTS[sign] ?? 0), 0);
 }
 
 // Cuts what an item says into pieces, and tells the signs of an order in each.
 
 /** A sentence and where its text stands in the item. */
-export interface Spoken {
+export interface LocatedSentence {
   readonly words: Sentence;
   readonly at: string;
   /** It is the name of something. */
@@ -171,7 +171,7 @@ const PLAIN: ReadonlySet<string> = new Set(
   each one given returns return value list name id string number default optional`.split(/\s+/),
 );
 
-interface Heard extends Spoken {
+interface Heard extends LocatedSentence {
   readonly concepts: ReadonlyMap<ConceptName, number>;
   readonly opening: boolean;
   readonly sentence: number;
@@ -184,7 +184,7 @@ interface Subject {
 }
 
 /** All but names that are no more than that. */
-export function hearPieces(spoken: readonly Spoken[], names: Names): Piece[] {
+export function parsePieces(spoken: readonly LocatedSentence[], names: Names): Piece[] {
   const heard = spoken.flatMap((each, index) =>
     piecesOf(each.words).map((words) => hear({ ...each, words }, index, spoken[index - 1], names)),
   );
@@ -212,12 +212,12 @@ function piecesOf(words: Sentence): Sentence[] {
   return start < words.length ? [...pieces, words.slice(start)] : pieces;
 }
 
-function hear(spoken: Spoken, sentence: number, before: Spoken | undefined, names: Names): Heard {
+function hear(spoken: LocatedSentence, sentence: number, before: LocatedSentence | undefined, names: Names): Heard {
   const opening = (spoken.at === "/description" || spoken.at === "/title") && before?.at !== spoken.at;
   return { ...spoken, sentence, opening, concepts: conceptsOf(spoken.words, names) };
 }
 
-function isLabel({ name, words }: Spoken): boolean {
+function isLabel({ name, words }: LocatedSentence): boolean {
   return name && words.length <= LONGEST_NAME;
 }
 

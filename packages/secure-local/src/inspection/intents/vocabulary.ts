@@ -1,12 +1,12 @@
 // All concepts that sentences are looked through for.
-import type { Concept, ConceptName, DeedName, HidingName, TakeoverName } from "./concept.js";
+import type { Concept, ConceptName, ActionName, HidingName, TakeoverName } from "./concept.js";
 import { PRESSURE } from "./pressure.js";
 import { SOURCES } from "./sources.js";
 
 // What is to be done, and where things are to go.
 
-/** Deeds and their targets. */
-const DEEDS: Readonly<Record<DeedName, Concept>> = {
+/** Actions and their targets. */
+const ACTIONS: Readonly<Record<ActionName, Concept>> = {
   read: {
     words: `read open look grab fetch cat load locate retrieve collect gather obtain scan harvest print dump extract inspect access consult
       acquire capture pull echo peek learn search rummage peruse sift note+down jot trawl examine`,
@@ -277,7 +277,7 @@ const TAKEOVER: Readonly<Record<TakeoverName, Concept>> = {
 
 export const VOCABULARY: Readonly<Record<ConceptName, Concept>> = {
   ...SOURCES,
-  ...DEEDS,
+  ...ACTIONS,
   ...HIDING,
   ...TAKEOVER,
   ...PRESSURE,

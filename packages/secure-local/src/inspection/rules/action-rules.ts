@@ -1,7 +1,7 @@
 // Texts that have the model run commands, change what starts by itself, or hear of messages meant for it alone.
-import type { Rule } from "./rule.js";
+import type { InspectionRule } from "./rule.js";
 
-export const ACTION_RULES: readonly Rule[] = [
+export const ACTION_RULES: readonly InspectionRule[] = [
   {
     id: "actions.command",
     tier: "hard",
@@ -78,7 +78,7 @@ export const ACTION_RULES: readonly Rule[] = [
 const DOES =
   "call|invoke|run|read|open|send|use|export|upload|look+up|fetch|add|include|pass|give|collect|forward|post|copy|save";
 
-export const ADDRESS_RULES: readonly Rule[] = [
+export const ADDRESS_RULES: readonly InspectionRule[] = [
   {
     id: "orders.always",
     tier: "soft",
@@ -146,7 +146,7 @@ export const ADDRESS_RULES: readonly Rule[] = [
   },
 ];
 
-export const REACH_RULES: readonly Rule[] = [
+export const REACH_RULES: readonly InspectionRule[] = [
   {
     id: "secrets.possessions",
     tier: "soft",

@@ -1,10 +1,10 @@
 // Texts that tell the model to drop its instructions, to take on others, or to be somebody else.
-import type { Rule } from "./rule.js";
+import type { InspectionRule } from "./rule.js";
 
 /** How to use something is told in instructions too; whoever calls orders by that name is still reported. */
 const USAGE = "usage|setup|set-up|installation|getting-started ..1 instructions|instruction";
 
-export const OVERRIDE_RULES: readonly Rule[] = [
+export const OVERRIDE_RULES: readonly InspectionRule[] = [
   {
     id: "override.usage",
     tier: "soft",
@@ -103,7 +103,7 @@ export const OVERRIDE_RULES: readonly Rule[] = [
 
 // Texts that talk about other tools: change how they are used, take their place, or come before them.
 
-export const SHADOWING_RULES: readonly Rule[] = [
+export const SHADOWING_RULES: readonly InspectionRule[] = [
   {
     id: "shadowing.behaviour",
     tier: "hard",
@@ -192,7 +192,7 @@ export const SHADOWING_RULES: readonly Rule[] = [
   },
 ];
 
-export const TIME_BOMB_RULES: readonly Rule[] = [
+export const TIME_BOMB_RULES: readonly InspectionRule[] = [
   {
     id: "rug-pull.after-approval",
     tier: "hard",

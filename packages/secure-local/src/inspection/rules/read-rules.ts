@@ -1,6 +1,6 @@
 // Runs every rule of phrases over the sentences of one text.
-import type { Rule } from "./rule.js";
-import { excerptOf, type Sign } from "../finding.js";
+import type { InspectionRule } from "./rule.js";
+import { excerptOf, type TextFinding } from "../finding.js";
 import { isMentioned } from "../mention.js";
 import { type CompiledPhrase, compilePhrase, findPhrase, type Match, type Names } from "../phrase.js";
 import type { Sentence } from "../words.js";
@@ -10,7 +10,7 @@ import { OVERRIDE_RULES, SHADOWING_RULES, TIME_BOMB_RULES } from "./override-rul
 
 // The plainest orders of the other families in the languages most models know as well as English.
 
-const LANGUAGE_RULES: readonly Rule[] = [
+const LANGUAGE_RULES: readonly InspectionRule[] = [
   {
     id: "override.translated",
     tier: "hard",
@@ -98,7 +98,7 @@ export const UNSPACED_ORDERS: readonly {
 ];
 
 interface Compiled {
-  readonly rule: Rule;
+  readonly rule: InspectionRule;
   /** Which of the rules it is. */
   readonly at: number;
   readonly phrases: readonly CompiledPhrase[];
@@ -107,7 +107,7 @@ interface Compiled {
   readonly unless: readonly CompiledPhrase[];
 }
 
-const RULES: readonly Rule[] = [
+const RULES: readonly InspectionRule[] = [
   ...OVERRIDE_RULES,
   ...CONCEALMENT_RULES,
   ...SECRET_RULES,
@@ -143,7 +143,7 @@ interface Place {
 let book: Book | undefined;
 
 /** A sign and the sentence it was found in, counted from 0. */
-interface SpokenSign extends Sign {
+interface SpokenSign extends TextFinding {
   readonly sentence: number;
 }
 
@@ -188,7 +188,7 @@ function bookOf(rules: readonly Compiled[]): Book {
   return { byWord, always };
 }
 
-function compileRule(rule: Rule, at: number): Compiled {
+function compileRule(rule: InspectionRule, at: number): Compiled {
   return {
     rule,
     at,
@@ -295,7 +295,7 @@ const TOO_MANY = 4;
 let compiled: readonly (readonly CompiledPhrase[])[] | undefined;
 
 /** The first sentence that has too many; undefined when none has. */
-function readCues(sentences: readonly Sentence[]): (Sign & { readonly sentence: number }) | undefined {
+function readCues(sentences: readonly Sentence[]): (TextFinding & { readonly sentence: number }) | undefined {
   compiled ??= CUES.map((phrases) => phrases.map(compilePhrase));
   const sentence = sentences.findIndex((words) => hasTooMany(compiled ?? [], words));
   const words = sentences[sentence];

@@ -1,11 +1,11 @@
 // What one rule of the inspection is: phrases, and what has to stand near them.
-import type { Tier } from "../finding.js";
+import type { Severity } from "../finding.js";
 import type { Phrase } from "../phrase.js";
 
-export interface Rule {
+export interface InspectionRule {
   /** Family and name, for ever. */
   readonly id: string;
-  readonly tier: Tier;
+  readonly tier: Severity;
   /** One sentence about what such a text does. */
   readonly about: string;
   /** Any of them. */

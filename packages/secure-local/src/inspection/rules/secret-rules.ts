@@ -1,5 +1,5 @@
 // Texts that reach for files, credentials, conversations and prompts that are none of the tool's business.
-import type { Rule } from "./rule.js";
+import type { InspectionRule } from "./rule.js";
 
 /** The text turns from what the tool does to what the model is to do. */
 const ADDRESSED = [
@@ -10,7 +10,7 @@ const INTO = [
   "$take ..8 as|in|into|within|to ..3 output|result|response|reply|answer|translation|summary|message",
 ];
 
-export const SECRET_RULES: readonly Rule[] = [
+export const SECRET_RULES: readonly InspectionRule[] = [
   {
     id: "secrets.file",
     tier: "hard",
@@ -121,7 +121,7 @@ const SOFTENERS = [
   "raw|internal|ids|id|uuid|uuids|json|technical|api|error|errors|stack|database|metadata|syntax|urls|token|tokens|schema|names|identifiers",
 ];
 
-export const CONCEALMENT_RULES: readonly Rule[] = [
+export const CONCEALMENT_RULES: readonly InspectionRule[] = [
   {
     id: "concealment.user",
     tier: "hard",
@@ -203,7 +203,7 @@ const LOOT =
 const STUDIES =
   "monitor|monitors|score|scores|search|searches|analytics|threat|threats|malware|urls|blocklist|denylist|scan|scans|detector|detect|detects|check|checks|filter|guard|alert|alerts|report|reports|audit|policy|rules";
 
-export const MALICE_RULES: readonly Rule[] = [
+export const MALICE_RULES: readonly InspectionRule[] = [
   {
     id: "malice.theft",
     tier: "soft",

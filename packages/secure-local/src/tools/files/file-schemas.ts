@@ -1,6 +1,6 @@
 // Pieces of the schemas that file tools share.
 import type { JsonSchema } from "@secure-local/mcp/server";
-import type { ObjectSchema, ToolAnswer, ToolFailure } from "../tool.js";
+import type { ToolSchema, ToolAnswer, ToolFailure } from "../tool.js";
 import { FileError } from "../../capabilities/files/files.js";
 
 /** A path as an argument. Everything else about it is judged when it is used. */
@@ -32,7 +32,7 @@ export function matchesOut(
   match: Readonly<Record<string, JsonSchema>>,
   counted: string,
   description: string,
-): ObjectSchema {
+): ToolSchema {
   const items = { type: "object", properties: match, required: Object.keys(match) };
   return {
     type: "object",

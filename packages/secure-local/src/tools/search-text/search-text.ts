@@ -44,7 +44,7 @@ export const searchText: BuiltinTool<SearchTextArguments> = {
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ["readable-files"],
   async run(args, powers) {
-    const { searchFiles } = await import("./text-search.js"); // what searches: most sessions open no file
-    return await searchFiles(args, powers);
+    const { searchContents } = await import("./text-search.js"); // what searches: most sessions open no file
+    return await searchContents(args, powers);
   },
 };

@@ -31,7 +31,7 @@ interface Match {
 }
 
 /** The answer; `failed` for a glob or an expression that cannot be used, and for files that cannot be reached. */
-export async function searchFiles(wanted: Wanted, powers: ToolPowers): Promise<ToolAnswer> {
+export async function searchContents(wanted: Wanted, powers: ToolPowers): Promise<ToolAnswer> {
   const { query, regex = false, case_sensitive: exact = true, include = "**" } = wanted;
   const fits = globTest(include);
   if (typeof fits === "string") return { failed: `The pattern of include cannot be used: ${fits}.` };

@@ -2,7 +2,7 @@
 // `node scorecard/fit-points.mjs --write`: a logistic regression over the descriptions in test/inspection. Run it when names, words or descriptions change.
 
 /** A sign, or two kinds of signs in one sentence. What is not here weighs nothing. */
-export const POINTS: Readonly<Record<string, number>> = {
+export const WEIGHTS: Readonly<Record<string, number>> = {
   base: -436,
   file: 74,
   credential: 12,
@@ -51,7 +51,7 @@ export const POINTS: Readonly<Record<string, number>> = {
   parameter: -273,
   away: 111,
   long: 145,
-  "source + deed": 286,
+  "source + action": 286,
   "source + target": 58,
   "source + hidden": 22,
   "source + pressed": 128,
@@ -66,13 +66,13 @@ export const POINTS: Readonly<Record<string, number>> = {
   "source + tool": 52,
   "source + guarded": -56,
   "source + away": 31,
-  "deed + target": 82,
-  "deed + hidden": 217,
-  "deed + imperative": -50,
-  "deed + tool": 150,
-  "deed + whole": -55,
-  "deed + guarded": -87,
-  "deed + away": 2,
+  "action + target": 82,
+  "action + hidden": 217,
+  "action + imperative": -50,
+  "action + tool": 150,
+  "action + whole": -55,
+  "action + guarded": -87,
+  "action + away": 2,
   "target + hidden": -3,
   "target + imperative": 14,
   "target + addressed": 234,

@@ -1,20 +1,20 @@
 // Makes links to a target, for those who speak without a client.
-import type { HttpAuthorizer, Link } from "@secure-local/mcp/client";
-import { childLink, nodeRequester, sseLink, streamableHttpLink } from "@secure-local/mcp/client/node";
+import type { HttpAuthorizer, Transport } from "@secure-local/mcp/client";
+import { childTransport, nodeRequester, sseTransport, streamableHttpTransport } from "@secure-local/mcp/client/node";
 import { openClient } from "./open-client.js";
 import { personAuthorizer, type Person } from "./person-authorizer.js";
 import type { Target } from "./target.js";
 
 /** How a target is reached. */
-export interface TargetWay {
+export interface TargetRoute {
   readonly kind: "stdio" | "http" | "sse";
   /** A new link for each call. */
-  readonly link: () => Link;
+  readonly link: () => Transport;
   /** What the links of a URL are authorized by, beside the headers they are given. */
   readonly authorizer?: HttpAuthorizer | undefined;
 }
 
-export interface WayOptions {
+export interface RouteOptions {
   /** Sent as `Authorization: Bearer` in place of tokens of our own. */
   readonly token?: string | undefined;
   readonly person: Person;
@@ -25,13 +25,13 @@ export interface WayOptions {
 }
 
 /** A client that connects and leaves finds out whether a URL is one of HTTP+SSE; what it cannot reach counts as Streamable HTTP. */
-export async function wayTo(target: Target, options: WayOptions): Promise<TargetWay> {
+export async function routeTo(target: Target, options: RouteOptions): Promise<TargetRoute> {
   // A link knows of lengths alone: what is in a message is up to who reads it.
   const { messageBytes } = options.limits ?? {};
   const bytes = messageBytes === undefined ? undefined : { messageBytes };
   if (target.kind === "command") {
     const { command, args, env, cwd } = target;
-    return { kind: "stdio", link: () => childLink({ command, args, env, cwd, limits: bytes }) };
+    return { kind: "stdio", link: () => childTransport({ command, args, env, cwd, limits: bytes }) };
   }
   const { token, person } = options;
   const { url } = target;
@@ -39,7 +39,7 @@ export async function wayTo(target: Target, options: WayOptions): Promise<Target
   const given = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
   const authorizer = given || !URL.canParse(url) ? undefined : personAuthorizer(url, person);
   const kind = await transportOf(target, options);
-  const make = kind === "sse" ? sseLink : streamableHttpLink;
+  const make = kind === "sse" ? sseTransport : streamableHttpTransport;
   return {
     kind,
     authorizer,
@@ -55,7 +55,7 @@ export async function wayTo(target: Target, options: WayOptions): Promise<Target
   };
 }
 
-async function transportOf(target: Target, { token, person, timeoutMs }: WayOptions): Promise<"http" | "sse"> {
+async function transportOf(target: Target, { token, person, timeoutMs }: RouteOptions): Promise<"http" | "sse"> {
   try {
     const client = await openClient(target, {
       token,

@@ -2,7 +2,7 @@
 import * as fs from "node:fs";
 
 /** The file itself, nothing, or another file (a link too, wherever it leads). */
-export type Whereabouts = "here" | "gone" | "exchanged";
+export type FilePresence = "here" | "gone" | "exchanged";
 
 /** What tells an open file from all others: no second file has its device and number as long as somebody holds it. */
 export interface HeldFile {
@@ -20,7 +20,7 @@ export function heldFile(fd: number): HeldFile {
  *
  * @throws the system's error when nobody can say, for example because a folder may no longer be entered
  */
-export function whereabouts(path: string, { dev, ino }: HeldFile): Whereabouts {
+export function presenceOf(path: string, { dev, ino }: HeldFile): FilePresence {
   try {
     const named = fs.lstatSync(path, { bigint: true, throwIfNoEntry: false });
     if (named === undefined) return "gone";

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
-import { digestOfText, LineReader, readAnswer, type ToTerminal, written } from "./desk-message.js";
+import { digestOfText, LineReader, readTerminalAnswer, type ToTerminal, terminalLine } from "./terminal-message.js";
 import { makeFolder } from "../../audit/make-folder.js";
 
 /** The end of a socket's name. */
@@ -17,13 +17,13 @@ const MAX_PATH = 103;
 const MAX_TERMINALS = 8;
 
 interface Open {
-  readonly question: Question;
+  readonly question: ApprovalQuestion;
   readonly ends: number;
   readonly shownAt: Set<Socket>;
-  settle(reply: Reply): void;
+  settle(reply: ApprovalReply): void;
 }
 
-export class TerminalDesk implements Desk {
+export class TerminalChannel implements ApprovalChannel {
   readonly #folder: string;
   readonly #say: (line: string) => void;
   readonly #open = new Map<string, Open>();
@@ -36,9 +36,9 @@ export class TerminalDesk implements Desk {
     this.#say = say;
   }
 
-  async ask(question: Question, signal: AbortSignal): Promise<Reply> {
-    let settle!: (reply: Reply) => void;
-    const reply = new Promise<Reply>((resolve) => (settle = resolve));
+  async ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalReply> {
+    let settle!: (reply: ApprovalReply) => void;
+    const reply = new Promise<ApprovalReply>((resolve) => (settle = resolve));
     const ends = performance.now() + question.timeoutMs;
     const open: Open = { question, ends, shownAt: new Set(), settle };
     this.#open.set(question.id, open);
@@ -110,7 +110,7 @@ export class TerminalDesk implements Desk {
 
   /** Each question takes one answer, from a terminal that was shown all of it. */
   #answered(line: string, terminal: Socket): void {
-    const given = readAnswer(line);
+    const given = readTerminalAnswer(line);
     const open = given && this.#open.get(given.id);
     if (given === undefined || open === undefined || !open.shownAt.has(terminal)) return;
     if (given.shown !== digestOfText(open.question.text)) {
@@ -130,14 +130,14 @@ export class TerminalDesk implements Desk {
     }
   }
 
-  #settle(open: Open, reply: Reply): void {
+  #settle(open: Open, reply: ApprovalReply): void {
     if (!this.#open.delete(open.question.id)) return;
     for (const terminal of open.shownAt) this.#send(terminal, { kind: "settled", id: open.question.id });
     open.settle(reply);
   }
 
   #send(terminal: Socket, message: ToTerminal): void {
-    if (terminal.writable) terminal.write(written(message));
+    if (terminal.writable) terminal.write(terminalLine(message));
   }
 }
 
@@ -150,10 +150,10 @@ function ownFolder(path: string): void {
   if ((mode & 0o077) !== 0) fs.chmodSync(path, 0o700);
 }
 
-// What a person's desk is: where questions are put when the client cannot ask its user.
+// What a channel to a person is: where questions are put when the client cannot ask its user.
 
 /** One question. */
-export interface Question {
+export interface ApprovalQuestion {
   /** Names it; random, so that nobody answers a question that was never put. */
   readonly id: string;
   /** The whole text, safe for a terminal. */
@@ -164,11 +164,11 @@ export interface Question {
 }
 
 /** What became of a question: an answer, or why there is none. */
-export type Reply =
+export type ApprovalReply =
   | { readonly answer: "approve" | "remember" | "deny" }
   | { readonly answer: undefined; readonly reason: string };
 
-export interface Desk {
+export interface ApprovalChannel {
   /** Puts a question until it is answered or `signal` is aborted. Never rejects. */
-  ask(question: Question, signal: AbortSignal): Promise<Reply>;
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalReply>;
 }

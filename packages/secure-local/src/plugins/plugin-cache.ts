@@ -5,10 +5,10 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
-import { makeFolder } from "../sandbox/make-folder.js";
+import { makeFolder } from "../audit/make-folder.js";
 
 /** A plugin's content as it was taken. Release it when nothing of it runs any more. */
-export interface KeptPlugin extends PluginContent {
+export interface CachedPlugin extends PluginContent {
   /** The copy: a folder, or a file. Nobody changes it. */
   readonly root: string;
   /** Where it was taken from, free of links. */
@@ -37,7 +37,7 @@ const COPY = /^[0-9a-f]{64}$/;
 /** A copy that a process holds: its hash, the process, and whose it is in there. */
 const HELD = /^([0-9a-f]{64})\.(\d+)\.[0-9a-f]+$/;
 
-export class KeptPlugins {
+export class PluginCache {
   readonly #given: string | undefined;
   #made: string | undefined;
   #closed = false;
@@ -71,7 +71,7 @@ export class KeptPlugins {
    * Takes what lies at `path` now. Where other content is wanted than lies there, the copy that was kept of it is taken in its place.
    * @throws PluginError
    */
-  async take(path: string, { sha256, own }: TakeOptions): Promise<KeptPlugin> {
+  async take(path: string, { sha256, own }: TakeOptions): Promise<CachedPlugin> {
     const ours = this.#made ?? this.#given;
     const source = sourceAt(path, ours === undefined ? own : [...own, ours]);
     const now = await takeContent(source).catch(asFault);
@@ -107,7 +107,7 @@ export class KeptPlugins {
       source,
       now,
     }: { readonly path: string; readonly source: string; readonly now: PluginContent | PluginError },
-  ): Promise<KeptPlugin> {
+  ): Promise<CachedPlugin> {
     const kept = await this.#kept(sha256);
     const fault = now instanceof PluginError ? now : undefined;
     const advice = now instanceof PluginError ? now.message : `If it was changed on purpose: sha256: ${now.hash}`;
@@ -158,7 +158,7 @@ export class KeptPlugins {
     }
   }
 
-  #held(copy: Copy, source: string, note: string): KeptPlugin {
+  #held(copy: Copy, source: string, note: string): CachedPlugin {
     const { hash } = copy;
     const held = this.#holders.get(hash) ?? 0;
     this.#holders.set(hash, held + 1);

@@ -1,22 +1,22 @@
 // Writes the audit records of guarded requests: what was meant, how it ended, what was refused.
-import { type Call, RpcError } from "@secure-local/mcp/server";
+import { type Answer, type Call, errorIdOf, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode } from "@secure-local/mcp/jsonrpc";
 import type { AuditSink } from "../audit/audit-event.js";
 import type { Rule } from "../policy/rule.js";
 import type { Refusal } from "./refusal.js";
-import type { Subject, Terms } from "./terms.js";
+import type { Subject, CompiledPolicy } from "./compiled-policy.js";
 
 /** A request and the terms it is judged by. */
-export interface Guarded {
+export interface GuardedRequest {
   readonly call: Call;
   readonly subject: Subject;
-  readonly terms: Terms;
+  readonly terms: CompiledPolicy;
   /** The number of its session, or its own where it belongs to none. */
   readonly connection: number;
 }
 
 /** How a request ended, as the log names it. */
-export interface Result {
+export interface RequestEnd {
   readonly outcome: "ok" | "error" | "denied" | "timeout" | "cancelled" | "input_required";
   readonly durationMs: number;
   readonly fault: Fault | undefined;
@@ -25,7 +25,7 @@ export interface Result {
 }
 
 /** Every method but `begin` resolves when its record is safe, and rejects when it is not. */
-export class Trail {
+export class AuditRecorder {
   readonly #audit: AuditSink;
   readonly #connections = new Connections();
 
@@ -34,17 +34,18 @@ export class Trail {
   }
 
   /** To be called once for each request. */
-  begin(call: Call, subject: Subject, terms: Terms): Guarded {
+  begin(call: Call, subject: Subject, terms: CompiledPolicy): GuardedRequest {
     return { call, subject, terms, connection: this.#connections.numberOf(call) };
   }
 
-  intent({ call, subject, terms, connection }: Guarded, { text, line }: Rule): Promise<void> {
+  intent({ call, subject, terms, connection }: GuardedRequest, { text, line }: Rule): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "call.intent",
       id: records.id ? call.id : undefined,
       connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
+      client: records.id ? clientOf(call) : undefined,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       arguments: records.arguments ? argumentsOf(call) : undefined,
@@ -53,7 +54,10 @@ export class Trail {
     });
   }
 
-  result({ call, subject, terms, connection }: Guarded, { outcome, durationMs, fault, detail }: Result): Promise<void> {
+  result(
+    { call, subject, terms, connection }: GuardedRequest,
+    { outcome, durationMs, fault, detail }: RequestEnd,
+  ): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "call.result",
@@ -73,7 +77,7 @@ export class Trail {
 
   /** What became of a question to a person. */
   approval(
-    { call, subject, terms, connection }: Guarded,
+    { call, subject, terms, connection }: GuardedRequest,
     kind: "approval.asked" | "approval.given" | "approval.denied",
     { rule: { text, line }, detail }: { readonly rule: Rule; readonly detail: Readonly<Record<string, unknown>> },
   ): Promise<void> {
@@ -93,13 +97,14 @@ export class Trail {
     });
   }
 
-  refused({ call, subject, terms, connection }: Guarded, { outcome, rule, line }: Refusal): Promise<void> {
+  refused({ call, subject, terms, connection }: GuardedRequest, { outcome, rule, line }: Refusal): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "denied",
       id: records.id ? call.id : undefined,
       connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
+      client: records.id ? clientOf(call) : undefined,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       arguments: records.arguments ? argumentsOf(call) : undefined,
@@ -108,6 +113,18 @@ export class Trail {
       policy: terms.label,
     });
   }
+}
+
+/** Characters of a client's name, and of its version, that are kept: it chooses them itself. */
+const MAX_CLIENT = 60;
+
+/** What the client calls itself, for people: `claude-ai 0.1.0`. */
+export function clientOf({ caller: { client } }: Call): string | undefined {
+  // Only its type was looked at: the members are whatever the client sent.
+  const { name, version }: { readonly name?: unknown; readonly version?: unknown } = client ?? {};
+  if (typeof name !== "string" || name === "") return undefined;
+  const words = typeof version === "string" && version !== "" ? ` ${version.slice(0, MAX_CLIENT)}` : "";
+  return name.slice(0, MAX_CLIENT) + words;
 }
 
 /** What was asked with: arguments of tools and prompts, the argument being completed. */
@@ -145,7 +162,6 @@ class Connections {
 
 /** Exceptions whose call has not ended yet; those of calls that were given up are never asked for. */
 const MAX_KEPT = 1_000;
-const ERROR_ID = /\(error id ([0-9a-f]{8});/;
 
 /** An exception and the id a client was given in its place. */
 interface Fault {
@@ -153,7 +169,7 @@ interface Fault {
   readonly text: string;
 }
 
-export class FaultBook {
+export class PendingExceptions {
   readonly #texts = new Map<string, string>();
 
   note(id: string, error: unknown): void {
@@ -162,10 +178,9 @@ export class FaultBook {
   }
 
   /** The exception a failed tool result stands for. */
-  claim(result: Readonly<Record<string, unknown>>): Fault | undefined {
+  claim(result: Answer): Fault | undefined {
     if (this.#texts.size === 0) return undefined;
-    const [block] = result["content"] as { readonly text?: unknown }[];
-    const id = typeof block?.text === "string" ? ERROR_ID.exec(block.text)?.[1] : undefined;
+    const id = errorIdOf(result);
     const text = id === undefined ? undefined : this.#texts.get(id);
     if (id === undefined || text === undefined) return undefined;
     this.#texts.delete(id);
@@ -174,12 +189,17 @@ export class FaultBook {
 }
 
 /** Gives an exception an id. The error is what the client gets of it. */
-export function hidden(error: unknown): { readonly fault: Fault; readonly error: RpcError } {
+export function hideException(error: unknown): { readonly fault: Fault; readonly error: RpcError } {
   const id = crypto.randomUUID().slice(0, 8);
   const text = `Internal error (error id ${id}; the server's log has the details)`;
   return { fault: { id, text: textOf(error) }, error: new RpcError(ErrorCode.InternalError, text, { errorId: id }) };
 }
 
-function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? `${error.name}: ${error.message}`) : String(error);
+/** Nothing that was thrown can make this throw: it would take the record along. */
+function textOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? (thrown.stack ?? `${thrown.name}: ${thrown.message}`) : String(thrown);
+  } catch {
+    return "something was thrown that has no text";
+  }
 }

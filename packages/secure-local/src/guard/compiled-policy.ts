@@ -3,7 +3,7 @@ import type { Call } from "@secure-local/mcp/server";
 import { decide, type Decision } from "../policy/decide.js";
 import type { AuditField, Policy } from "../policy/policy.js";
 import type { CleanLimits } from "./cleaning/clean-text.js";
-import type { Time } from "./deadline.js";
+import type { TimeLimits } from "./deadline.js";
 import { type Rates, ratesOf } from "./rate-limits.js";
 import { cleanValue } from "./cleaning/clean-result.js";
 
@@ -11,7 +11,7 @@ import { cleanValue } from "./cleaning/clean-result.js";
 const LABEL_DIGITS = 12;
 
 /** One version of the policy. A call keeps the terms it was admitted under. */
-export interface Terms {
+export interface CompiledPolicy {
   readonly policy: Policy;
   /** Names the version in the audit log. */
   readonly label: string;
@@ -20,12 +20,12 @@ export interface Terms {
   /** Cleans the params of what a call sends before its answer. */
   readonly cleanNotice: (params: object) => object;
   readonly records: Readonly<Record<"id" | "tool" | "arguments" | "outcome" | "duration" | "decision", boolean>>;
-  time(subject: Subject): Time;
+  time(subject: Subject): TimeLimits;
   /** What the policy says of something that exists. */
   decide(subject: Subject): Decision;
 }
 
-export function termsOf(policy: Policy): Terms {
+export function compilePolicy(policy: Policy): CompiledPolicy {
   const { maxBytes, hiddenUnicode: hidden, redactSecrets: secrets } = policy.output;
   const cleaning: CleanLimits = { textBytes: maxBytes, resultBytes: maxBytes, hidden, secrets };
   const has = (field: AuditField): boolean => policy.audit.include.has(field);
@@ -49,9 +49,9 @@ export function termsOf(policy: Policy): Terms {
 }
 
 /** One object for each tool, since there is a call of one every few microseconds. */
-function timer({ tools: { timeoutsMs, taskTimeoutMs: taskMs } }: Policy): (subject: Subject) => Time {
-  const usual: Time = { callMs: timeoutsMs.default, taskMs };
-  const own = new Map([...timeoutsMs.byName].map(([name, callMs]): [string, Time] => [name, { callMs, taskMs }]));
+function timer({ tools: { timeoutsMs, taskTimeoutMs: taskMs } }: Policy): (subject: Subject) => TimeLimits {
+  const usual: TimeLimits = { callMs: timeoutsMs.default, taskMs };
+  const own = new Map([...timeoutsMs.byName].map(([name, callMs]): [string, TimeLimits] => [name, { callMs, taskMs }]));
   return ({ kind, name }) => (kind === "tool" ? (own.get(name) ?? usual) : usual);
 }
 

@@ -1,12 +1,13 @@
 // One examination of a server: the conversations it takes, each opened when a check first wants it.
-import type { HttpAuthorizer, Link } from "@secure-local/mcp/client";
+import type { HttpAuthorizer, Transport } from "@secure-local/mcp/client";
 import { LocalError } from "@secure-local/mcp/client/node";
-import { type Message, RawConversation } from "./raw-conversation.js";
+import type { Message } from "../remote/text-link.js";
+import { RawConversation } from "./raw-conversation.js";
 import { envelope, HANDSHAKE, resultOf, Session, STATELESS } from "./session.js";
 
-export interface ExamOptions {
+export interface ExaminationOptions {
   /** A new way to the server for each conversation. */
-  readonly link: () => Link;
+  readonly link: () => Transport;
   readonly kind: "stdio" | "http" | "sse" | "memory";
   /** Where HTTP is spoken, and what is sent with each request. */
   readonly url?: string | undefined;
@@ -25,8 +26,8 @@ const PROBE_MS = 3_000;
 const START_FACTOR = 3;
 const CLIENT = { name: "mcp-secure-local doctor", version: "1" };
 
-export class Exam {
-  readonly kind: ExamOptions["kind"];
+export class Examination {
+  readonly kind: ExaminationOptions["kind"];
   readonly url: string | undefined;
   readonly extraHeaders: Readonly<Record<string, string>>;
   readonly authorizer: HttpAuthorizer | undefined;
@@ -39,10 +40,10 @@ export class Exam {
   /** The answer to `initialize`, refusals too. */
   initialized: Message | undefined;
   discovered: Message | undefined;
-  readonly #options: ExamOptions;
+  readonly #options: ExaminationOptions;
   #closed: Promise<string[]> | undefined;
 
-  constructor(options: ExamOptions) {
+  constructor(options: ExaminationOptions) {
     this.#options = options;
     this.kind = options.kind;
     this.url = options.url;
@@ -163,7 +164,7 @@ export interface Check {
   readonly needs?: readonly Need[];
   /** What to do when it is not so. */
   readonly advice: string;
-  run(exam: Exam): Outcome | Promise<Outcome>;
+  run(exam: Examination): Outcome | Promise<Outcome>;
 }
 
 export const OK: Outcome = { verdict: "ok", detail: "" };

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
 
-export interface Surroundings {
+export interface ClientEnvironment {
   /** The folder people work in. */
   readonly folder: string;
   readonly home: string;
@@ -17,7 +17,7 @@ export interface Surroundings {
  */
 export type Owner = "user" | "folder" | "named";
 
-export interface ConfigPlace {
+export interface ConfigLocation {
   /** The client, as people know it. */
   readonly client: string;
   readonly path: string;
@@ -47,22 +47,22 @@ const EXTENSIONS: readonly (readonly [client: string, file: string])[] = [
   ["Kilo Code", "kilocode.kilo-code/settings/mcp_settings.json"],
 ];
 
-export function surroundings(): Surroundings {
+export function clientEnvironment(): ClientEnvironment {
   return { folder: process.cwd(), home: homedir(), platform: process.platform, environment: process.env };
 }
 
 /** A person's own first, so that no folder puts another server in the place of one of theirs. */
-export function usualPlaces(around: Surroundings): ConfigPlace[] {
-  const own = userFiles(around).map(([client, path]): ConfigPlace => ({ client, path, owner: "user" }));
+export function usualLocations(around: ClientEnvironment): ConfigLocation[] {
+  const own = userFiles(around).map(([client, path]): ConfigLocation => ({ client, path, owner: "user" }));
   const known = new Set(own.map(({ path }) => path));
-  const beside = IN_FOLDERS.map(([client, file]): ConfigPlace => {
+  const beside = IN_FOLDERS.map(([client, file]): ConfigLocation => {
     return { client, path: join(around.folder, file), owner: "folder" };
   });
   return [...own, ...beside.filter(({ path }) => !known.has(path))];
 }
 
 /** Whose file it is that somebody named; links count as what they lead to, and as what they are called. */
-export function namedPlace(file: string, around: Surroundings): ConfigPlace {
+export function namedLocation(file: string, around: ClientEnvironment): ConfigLocation {
   const path = resolve(around.folder, file);
   const real = realPath(path);
   const own = userFiles(around).find(([, each]) => each === path || realPath(each) === real);
@@ -73,13 +73,13 @@ export function namedPlace(file: string, around: Surroundings): ConfigPlace {
 }
 
 /** The folder that a file of this place speaks of: the one it lies in, or the one its dotted folder lies in. */
-export function workspaceOf({ path, owner }: ConfigPlace, { folder }: Surroundings): string {
+export function workspaceOf({ path, owner }: ConfigLocation, { folder }: ClientEnvironment): string {
   if (owner === "user") return folder;
   const place = dirname(path);
   return /^\.[a-z]+$/i.test(basename(place)) ? dirname(place) : place;
 }
 
-function userFiles({ home, platform, environment }: Surroundings): [client: string, path: string][] {
+function userFiles({ home, platform, environment }: ClientEnvironment): [client: string, path: string][] {
   const roaming = environment["APPDATA"] || join(home, "AppData", "Roaming");
   const config = environment["XDG_CONFIG_HOME"] || join(home, ".config");
   const support = new Map([

@@ -28,12 +28,12 @@ export function digestOfText(text: string): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
-export function written(message: ToTerminal | FromTerminal): string {
+export function terminalLine(message: ToTerminal | FromTerminal): string {
   return `${JSON.stringify(message)}\n`;
 }
 
 /** Undefined for anything that is no answer. */
-export function readAnswer(line: string): FromTerminal | undefined {
+export function readTerminalAnswer(line: string): FromTerminal | undefined {
   const read = parsed(line);
   const { kind, id, shown, answer } = read ?? {};
   if (kind !== "answer" || typeof id !== "string" || typeof shown !== "string") return undefined;

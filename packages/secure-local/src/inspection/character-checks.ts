@@ -1,5 +1,5 @@
 // Checks a text as it came, before it is normalised: characters nobody sees, terminal sequences, marks of other roles, padding.
-import { excerptOf, type Sign, type Tier } from "./finding.js";
+import { excerptOf, type TextFinding, type Severity } from "./finding.js";
 import { replaceHidden } from "../guard/cleaning/hidden-characters.js";
 import { mixesScripts } from "./names.js";
 
@@ -8,7 +8,7 @@ import { mixesScripts } from "./names.js";
 /** Marks by which prompts tell one speaker from another, and disguises of a description as something else. */
 const ROLE_MARKS: readonly {
   readonly id: string;
-  readonly tier: Tier;
+  readonly tier: Severity;
   readonly about: string;
   readonly texts: readonly string[];
 }[] = [
@@ -90,9 +90,9 @@ const ROLE_MARKS: readonly {
 const SYSTEM_LABEL =
   /(?:^|[\s([{#*>-])(?:SYSTEM|ADMIN|ROOT|DEVELOPER|OVERRIDE)(?: (?:NOTE|MESSAGE|PROMPT|OVERRIDE|NOTICE|DIRECTIVE|INSTRUCTION|ALERT|COMMAND|MODE))?(?:\])?\s{0,3}:/;
 
-function roleSigns(text: string): Sign[] {
+function roleSigns(text: string): TextFinding[] {
   const folded = text.normalize("NFKC").toLowerCase();
-  const signs: Sign[] = ROLE_MARKS.flatMap(({ id, tier, about, texts }) => {
+  const signs: TextFinding[] = ROLE_MARKS.flatMap(({ id, tier, about, texts }) => {
     const found = texts.find((mark) => folded.includes(mark));
     if (found === undefined) return [];
     const at = folded.indexOf(found);
@@ -124,7 +124,7 @@ const WORD = /[\p{L}\p{M}]{3,80}/gu;
 interface HiddenClass {
   readonly id: string;
   readonly about: string;
-  readonly tier: Tier;
+  readonly tier: Severity;
   has(character: string): boolean;
 }
 
@@ -175,7 +175,7 @@ const HIDDEN_CLASSES: readonly HiddenClass[] = [
 ];
 
 /** @param name Whether the text is a name, of which people expect plain letters. */
-export function readMarks(text: string, { name }: { readonly name: boolean }): Sign[] {
+export function checkCharacters(text: string, { name }: { readonly name: boolean }): TextFinding[] {
   const signs = [...hiddenSigns(text), ...controlSigns(text), ...roleSigns(text)];
   const mixed = [...text.normalize("NFC").matchAll(WORD)].map(([word]) => word).find(mixesScripts);
   if (mixed !== undefined) {
@@ -233,7 +233,7 @@ function imageLeak(text: string): string | undefined {
   });
 }
 
-function hiddenSigns(text: string): Sign[] {
+function hiddenSigns(text: string): TextFinding[] {
   const seen = new Map<HiddenClass, string>();
   const rightToLeft = RIGHT_TO_LEFT.test(text);
   // A mark of byte order at the beginning comes with copying.
@@ -265,7 +265,7 @@ function asText(characters: string): string {
 /** Cleaning turns these into line breaks and blanks instead of taking them out. */
 const ODD_BLANKS = /[\u2028\u2029\u2800]/;
 
-function controlSigns(text: string): Sign[] {
+function controlSigns(text: string): TextFinding[] {
   if (ESCAPES.test(text))
     return [
       {
