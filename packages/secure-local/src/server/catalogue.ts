@@ -6,7 +6,7 @@ import type { Databases } from "../capabilities/databases/databases.js";
 import { logTail } from "../capabilities/log-tail.js";
 import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
-import type { SubjectKind } from "../guard/terms.js";
+import type { SubjectKind } from "../guard/compiled-policy.js";
 import type { Policy, WebSearchPolicy } from "../policy/policy.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
 import { codeReview } from "../prompts/code-review.js";
@@ -30,8 +30,8 @@ import { searxng } from "../tools/web-search/searxng.js";
 import { webFetch } from "../tools/web-fetch/web-fetch.js";
 import { webSearch } from "../tools/web-search/web-search.js";
 import { writeFile } from "../tools/write-file/write-file.js";
-import { databaseOffer } from "./database-family.js";
-import type { PluginOffer } from "./plugin-offer.js";
+import { databaseRegistrations } from "./database-family.js";
+import type { PluginRegistrations } from "./plugin-registrations.js";
 import type { ResourceFamily } from "./resource-family.js";
 import { FileError } from "../capabilities/files/files.js";
 import { FileRules } from "../capabilities/files/file-rules.js";
@@ -55,7 +55,12 @@ export interface Catalogue {
   readonly withheld: ReadonlyMap<string, string>;
   /** The plugin behind something, by kind and name. */
   readonly owners: ReadonlyMap<string, string>;
+  /** The server of the policy behind something; undefined for everything that is not a mounted server's. */
+  readonly mountedOn: MountedOn;
 }
+
+/** Finds the server of the policy behind something that clients see. */
+export type MountedOn = (kind: SubjectKind, name: string) => string | undefined;
 
 export interface CatalogueOptions {
   readonly identity: { readonly name: string; readonly version: string };
@@ -66,7 +71,9 @@ export interface CatalogueOptions {
   /** How databases are asked for their schemas; without it those are no resources. */
   readonly databases?: Databases;
   /** What plugins offer; nothing of it takes the place of anything built in. */
-  readonly plugins?: PluginOffer;
+  readonly plugins?: PluginRegistrations;
+  /** Servers of the policy that are mounted beside all this, and what of them is withheld, by kind and name. */
+  readonly servers?: { readonly mountedOn: MountedOn; readonly withheld: ReadonlyMap<string, string> };
   /** How commands are run; without it they are only listed. */
   readonly run?: Run;
   /** The tools that are listed, asked when somebody searches them. */
@@ -79,12 +86,12 @@ const FILE_TOOLS: readonly AnyTool[] = [readFile, writeFile, editFile, listDirec
 
 export function catalogueOf(
   policy: Policy,
-  { identity, tools, files, databases, plugins, run = notRun, listed = () => [] }: CatalogueOptions,
+  { identity, tools, files, databases, plugins, servers, run = notRun, listed = () => [] }: CatalogueOptions,
 ): Catalogue {
   const { analyzeLogsFile } = policy.prompts;
   const readLog = analyzeLogsFile === undefined ? undefined : logTail(analyzeLogsFile);
-  const offered = fileOffer(policy, files);
-  const schemas = databaseOffer(policy, databases);
+  const offered = fileRegistrations(policy, files);
+  const schemas = databaseRegistrations(policy, databases);
   const builtIn: readonly AnyTool[] = [
     searchTool(policy.tools.webSearch),
     webFetch,
@@ -110,8 +117,9 @@ export function catalogueOf(
       ...offered.resources,
       ...schemas.resources,
     ]),
-    templates: new Map([...offered.templates, ...gitOffer(policy, files), ...schemas.templates]),
-    withheld: plugins?.withheld ?? new Map<string, string>(),
+    templates: new Map([...offered.templates, ...gitRegistrations(policy, files), ...schemas.templates]),
+    withheld: new Map([...(plugins?.withheld ?? []), ...(servers?.withheld ?? [])]),
+    mountedOn: servers?.mountedOn ?? (() => undefined),
     owners: plugins?.owners ?? new Map<string, string>(),
   };
 }
@@ -127,6 +135,7 @@ export function withheldReason(catalogue: Catalogue, kind: SubjectKind, name: st
 }
 
 function offers(catalogue: Catalogue, kind: SubjectKind, name: string): boolean {
+  if (catalogue.mountedOn(kind, name) !== undefined) return true;
   switch (kind) {
     case "tool":
       return catalogue.tools.has(name);
@@ -152,15 +161,15 @@ function searchTool({ provider, endpoint }: WebSearchPolicy): AnyTool {
 
 const RULES = new WeakMap<Policy, FileRules>();
 
-export interface FileOffer {
+export interface FileRegistrations {
   readonly templates: ReadonlyMap<string, ResourceFamily>;
   readonly resources: readonly (readonly [string, ResourceDefinition])[];
 }
 
-const NOTHING: FileOffer = { templates: new Map(), resources: [] };
+const NOTHING: FileRegistrations = { templates: new Map(), resources: [] };
 
 /** The template and the folders to begin with; nothing where the policy lets no file be read. */
-export function fileOffer(policy: Policy, options: FileResourceOptions | undefined): FileOffer {
+export function fileRegistrations(policy: Policy, options: FileResourceOptions | undefined): FileRegistrations {
   if (options === undefined || unmetNeed(policy, ["readable-files"]) !== undefined) return NOTHING;
   const family: ResourceFamily = { definition: fileTemplate(options), claims: isFileUri, objection: fileObjection };
   return {
@@ -193,7 +202,7 @@ export function rulesOf(policy: Policy): FileRules {
 // Joins git repositories as resources to the policy: whether they are offered, and what stands against a URI before it is touched.
 
 /** The template; nothing where the policy lets no file be read. */
-export function gitOffer(
+export function gitRegistrations(
   policy: Policy,
   options: Pick<FileResourceOptions, "files"> | undefined,
 ): ReadonlyMap<string, ResourceFamily> {

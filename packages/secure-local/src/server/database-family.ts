@@ -11,13 +11,13 @@ import {
 } from "../resources/database-resources.js";
 import type { ResourceFamily } from "./resource-family.js";
 
-export interface DatabaseOffer {
+export interface DatabaseRegistrations {
   readonly templates: ReadonlyMap<string, ResourceFamily>;
   readonly resources: readonly (readonly [string, ResourceDefinition])[];
 }
 
 /** A schema for each database the policy names, and the template of their tables; nothing where it names none. */
-export function databaseOffer(policy: Policy, databases: Databases | undefined): DatabaseOffer {
+export function databaseRegistrations(policy: Policy, databases: Databases | undefined): DatabaseRegistrations {
   if (databases === undefined || policy.databases.size === 0) return { templates: new Map(), resources: [] };
   const family: ResourceFamily = { definition: tableTemplate(databases), claims: isTableUri };
   return {

@@ -82,7 +82,7 @@ class PolicyReader {
       if (cause === "changed" && reason === this.#refused) return;
       this.#refused = reason;
       this.#secure.reloadFailed(reason);
-      this.#say(`${reason}\n${cause}: the policy before stays in force`);
+      this.#say(`${reason}\n${cause}: keeping the previous policy`);
     }
   }
 }

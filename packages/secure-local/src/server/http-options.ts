@@ -1,4 +1,5 @@
 // What the product asks of the library's HTTP endpoint: door, pages, rate and pings.
+import { anonymous } from "@secure-local/mcp/http";
 import type {
   HttpAuthorization,
   HttpPage,
@@ -15,14 +16,14 @@ import {
 } from "@secure-local/mcp/auth";
 import type { AuditSink } from "../audit/audit-event.js";
 import type { Load, Metrics } from "../observe/metrics.js";
-import { httpRoom, type MemoryGate } from "./memory-gate.js";
+import { httpRoom, type LoadShedder } from "./load-shedder.js";
 import { SlidingWindow } from "../guard/rate-limits.js";
 import { PROMETHEUS_TYPE } from "../observe/prometheus-text.js";
 
 /** How many seconds' worth of requests may come at once: a client that starts up lists and reads all it can. */
 const BURST_SECONDS = 10;
 
-export interface HttpWishes {
+export interface HttpSettings {
   readonly sse: boolean;
   /** Requests a second one caller may send for as long as it likes. */
   readonly perSecond: number;
@@ -32,7 +33,7 @@ export interface HttpWishes {
   readonly token: string | undefined;
   readonly audit: AuditSink;
   readonly metrics: Metrics;
-  readonly gate: Pick<MemoryGate, "refusal" | "short">;
+  readonly gate: Pick<LoadShedder, "refusal" | "short">;
   readonly serving: () => Pick<HttpServing, "stats">;
 }
 
@@ -45,7 +46,7 @@ export function httpOptions({
   metrics,
   gate,
   serving,
-}: HttpWishes): ServeHttpOptions {
+}: HttpSettings): ServeHttpOptions {
   const onRefused = (): void => void (metrics.unauthorized += 1);
   const load = (): HttpStats => serving().stats();
   return {
@@ -60,8 +61,8 @@ export function httpOptions({
     // The library's defaults: who left without a word does not keep its session for half an hour.
     pings: true,
     ...(token === undefined
-      ? { authenticate: (head) => gate.refusal(head) }
-      : { authorization: httpDoor({ token, audit, onRefused, gate }) }),
+      ? { authenticate: (head) => gate.refusal(head) ?? anonymous }
+      : { authorization: httpAuthorization({ token, audit, onRefused, gate }) }),
   };
 }
 
@@ -73,17 +74,17 @@ const OWNER = "owner";
 /** Refusals recorded a minute: enough to see an attack, too few to fill a disk with. */
 const RECORDS = 60;
 
-interface HttpDoorOptions {
+interface HttpAuthorizationOptions {
   readonly token: string;
   readonly audit: AuditSink;
   /** Told of every request without the token. */
   readonly onRefused: () => void;
   /** Asked about whoever has it. */
-  readonly gate: Pick<MemoryGate, "refusal">;
+  readonly gate: Pick<LoadShedder, "refusal">;
 }
 
 /** Every request without the token is told to `onRefused`, and so many a minute are one record each in the audit log. */
-export function httpDoor({ token, audit, onRefused, gate }: HttpDoorOptions): HttpAuthorization {
+export function httpAuthorization({ token, audit, onRefused, gate }: HttpAuthorizationOptions): HttpAuthorization {
   const window = new SlidingWindow();
   return {
     authenticator: behind(gate, staticTokenAuthenticator([{ token, principal: OWNER }])),
@@ -99,7 +100,7 @@ export function httpDoor({ token, audit, onRefused, gate }: HttpDoorOptions): Ht
 const NO_ROOM = 503;
 
 /** Strangers hear that they are strangers, whatever else there is to say. */
-function behind(gate: HttpDoorOptions["gate"], tokens: Authenticator): Authenticator {
+function behind(gate: HttpAuthorizationOptions["gate"], tokens: Authenticator): Authenticator {
   const judge = (request: AuthRequest, outcome: AuthOutcome): AuthOutcome => {
     const refusal = outcome.ok ? gate.refusal(request) : undefined;
     if (refusal === undefined) return outcome;

@@ -9,7 +9,7 @@ import { policyEgress } from "../capabilities/policy-egress.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
 import type { FileSystem } from "../capabilities/files/file-system.js";
 import type { Files } from "../capabilities/files/files.js";
-import type { Run } from "../capabilities/policy-run.js";
+import type { Run, TellCommandRefusals } from "../capabilities/policy-run.js";
 
 /** `policy` is asked at every operation; `own` are the program's own files, which no database is. */
 export function lazyDatabases(policy: () => Policy, own: readonly string[]): Databases {
@@ -43,7 +43,7 @@ async function startDatabases(policy: () => Policy, own: readonly string[]): Pro
 // Puts off what a start does beside serving until the client has its first answer: a record and its sync take 3 ms.
 
 /** Stands before the audit log: whatever is recorded, the start is recorded before it. */
-export class LateStart implements AuditSink {
+export class DeferredStart implements AuditSink {
   readonly #audit: AuditSink;
   #start: (() => void) | undefined;
 
@@ -160,10 +160,10 @@ async function startFileSystem(policy: () => Policy, own: readonly string[]): Pr
 // `run`, loaded with the first command: most sessions never run one, and all of them want to start fast.
 
 /** `policy` is asked at every run; `own` are the program's own files, which no command sees. */
-export function lazyRun(policy: () => Policy, own: readonly string[]): Run {
+export function lazyRun(policy: () => Policy, own: readonly string[], refused: TellCommandRefusals): Run {
   let loading: Promise<Run> | undefined;
   return async (name, args, options) => {
-    loading ??= import("../capabilities/policy-run.js").then(({ createRun }) => createRun(policy, own));
+    loading ??= import("../capabilities/policy-run.js").then(({ createRun }) => createRun(policy, own, refused));
     return (await loading)(name, args, options);
   };
 }

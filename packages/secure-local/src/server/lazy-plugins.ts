@@ -8,13 +8,13 @@ import type { StartedCommand } from "../plugins/plugin-powers.js";
 import type { PluginSet, PluginSetOptions } from "../plugins/plugin-set.js";
 import type { SharedPowers } from "../tools/tool.js";
 import type { BuiltInNames } from "./plugin-names.js";
-import type { PluginOffer } from "./plugin-offer.js";
+import type { PluginRegistrations } from "./plugin-registrations.js";
 import { learnSecret } from "./remember-secrets.js";
-import type { LockNews } from "./kept-lock.js";
+import type { LockChange } from "./plugin-lock-store.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import { watchFile } from "./watch-file.js";
 
-const NOTHING: PluginOffer = {
+const NOTHING: PluginRegistrations = {
   withheld: new Map(),
   owners: new Map(),
   tools: [],
@@ -33,17 +33,17 @@ export interface LazyPluginsOptions extends Omit<PluginSetOptions, "learn" | "ru
   /** Names that no plugin's may be or look like. */
   readonly builtIn: BuiltInNames;
   /** Told what came of the lock's file when that is not as before. */
-  readonly locked: (news: LockNews) => void;
+  readonly locked: (news: LockChange) => void;
 }
 
 export class LazyPlugins {
   readonly #options: LazyPluginsOptions;
   #set: Promise<PluginSet> | undefined;
   #wanted: Policy | undefined;
-  #offer: () => PluginOffer = () => NOTHING;
+  #offer: () => PluginRegistrations = () => NOTHING;
   #health: () => readonly PluginHealth[] = () => [];
   #reviews: () => readonly PluginReview[] = () => [];
-  #readLock: () => LockNews | undefined = () => undefined;
+  #readLock: () => LockChange | undefined = () => undefined;
   #reconsider: () => void = () => undefined;
   #unwatch: () => void = () => undefined;
 
@@ -52,7 +52,7 @@ export class LazyPlugins {
   }
 
   /** What they offer now; `changed` is called when that is something else. */
-  offer(): PluginOffer {
+  offer(): PluginRegistrations {
     return this.#offer();
   }
 
@@ -106,7 +106,7 @@ export class LazyPlugins {
 
   async #load(): Promise<PluginSet> {
     const { PluginSet } = await import("../plugins/plugin-set.js");
-    const { pluginOffer } = await import("./plugin-offer.js");
+    const { pluginRegistrations } = await import("./plugin-registrations.js");
     const { PluginReviews } = await import("./plugin-reviews.js");
     const { lockFileOf } = await import("./plugin-lock.js");
     const kept = new PluginReviews(this.#options.builtIn);
@@ -132,7 +132,11 @@ export class LazyPlugins {
     };
     this.#reconsider = () => set.reconsider();
     this.#offer = () =>
-      pluginOffer(set.plugins(), this.#reviews(), { standing, acts: this.#options.acts, say: this.#options.say });
+      pluginRegistrations(set.plugins(), this.#reviews(), {
+        standing,
+        acts: this.#options.acts,
+        say: this.#options.say,
+      });
     this.#readLock = () => (this.#wanted === undefined ? undefined : kept.relock(this.#wanted));
     const { file } = this.#wanted ?? {};
     if (file !== undefined)

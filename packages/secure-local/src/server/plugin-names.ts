@@ -10,7 +10,7 @@ export interface BuiltInNames {
 }
 
 /** By plugin, by kind and name as in `tool weather_now`: why it is not offered. */
-export type Misnamed = ReadonlyMap<string, ReadonlyMap<string, string>>;
+export type NameConflicts = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 /** Schemes of the server's own resources. */
 export const SERVER_SCHEMES: ReadonlySet<string> = new Set(["file", "git", "db", "server"]);
@@ -28,7 +28,7 @@ interface Item {
 }
 
 /** @param plugins All that are loaded, those that have said nothing yet as well: their names are theirs already. */
-export function misnamed(plugins: readonly NamedPlugin[], builtIn: BuiltInNames): Misnamed {
+export function nameConflicts(plugins: readonly NamedPlugin[], builtIn: BuiltInNames): NameConflicts {
   const items = plugins.flatMap(itemsOf);
   const found = new Map<string, Map<string, string>>();
   const alike = groupedBy(items, readAs);

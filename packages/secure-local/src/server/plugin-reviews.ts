@@ -5,9 +5,9 @@ import { inspectOffering } from "../inspection/inspect.js";
 import type { PluginDescription } from "../plugins/plugin-description.js";
 import type { StartedContent } from "../plugins/plugin.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
-import { KeptLock, launchOf, type LockInForce, type LockNews } from "./kept-lock.js";
+import { PluginLockStore, launchOf, type LockInForce, type LockChange } from "./plugin-lock-store.js";
 import { itemsOf, offeringOf } from "./plugin-items.js";
-import { type BuiltInNames, misnamed, type Misnamed } from "./plugin-names.js";
+import { type BuiltInNames, nameConflicts, type NameConflicts } from "./plugin-names.js";
 import type { LockedPlugin } from "./plugin-lock.js";
 
 export interface PluginReview {
@@ -31,24 +31,24 @@ interface Described {
 
 interface Kept {
   readonly version: string;
-  readonly misnamed: Misnamed;
+  readonly misnamed: NameConflicts;
   readonly review: PluginReview;
 }
 
 /** Each description is reviewed once under each version of the policy, of the lock and of what is started. */
 export class PluginReviews {
   readonly #kept = new WeakMap<PluginDescription, Kept>();
-  readonly #lock = new KeptLock();
+  readonly #lock = new PluginLockStore();
   readonly #builtIn: BuiltInNames;
   #named: readonly (PluginDescription | string)[] = [];
-  #misnamed: Misnamed = new Map();
+  #misnamed: NameConflicts = new Map();
 
   constructor(builtIn: BuiltInNames) {
     this.#builtIn = builtIn;
   }
 
-  /** Has the lock's file read again; see `KeptLock`. */
-  relock(policy: Policy): LockNews | undefined {
+  /** Has the lock's file read again; see `PluginLockStore`. */
+  relock(policy: Policy): LockChange | undefined {
     return this.#lock.read(policy);
   }
 
@@ -90,12 +90,12 @@ export class PluginReviews {
   }
 
   /** What may not be offered under its name; worked out anew when a plugin comes, goes or says something else. */
-  #misnamedOf(plugins: readonly Described[]): Misnamed {
+  #misnamedOf(plugins: readonly Described[]): NameConflicts {
     const named = plugins.map(({ name, description }) => description ?? name);
     if (named.length === this.#named.length && named.every((each, at) => each === this.#named[at]))
       return this.#misnamed;
     this.#named = named;
-    this.#misnamed = misnamed(plugins, this.#builtIn);
+    this.#misnamed = nameConflicts(plugins, this.#builtIn);
     return this.#misnamed;
   }
 }
@@ -105,7 +105,7 @@ function reviewOf(
   given: Pick<PluginReview, "description" | "launch"> & {
     readonly peers: readonly Peer[];
     readonly lock: LockInForce;
-    readonly misnamed: Misnamed;
+    readonly misnamed: NameConflicts;
   },
 ): PluginReview {
   const { description, launch, peers, lock } = given;

@@ -1,20 +1,24 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
-import { type LoggingLevel, type Middleware, Server } from "@secure-local/mcp/server";
+import type { Client, ClientOptions } from "@secure-local/mcp/client";
+import type { RelayedCall } from "@secure-local/mcp/gateway";
+import { type LoggingLevel, type Middleware, Server, type ToolResult } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
-import type { Desk } from "../guard/approvals/terminal-desk.js";
+import type { ApprovalChannel } from "../guard/approvals/terminal-channel.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Guard, type GuardOptions } from "../guard/guard.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
-import type { Policy } from "../policy/policy.js";
+import type { SubjectKind } from "../guard/compiled-policy.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
 import type { SharedPowers } from "../tools/tool.js";
 import { unwatchedSchemas } from "./database-family.js";
 import { lazyDatabases, lazyFetch, lazyFileSystem, lazyRun } from "./lazy-parts.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
-import { Offer, Quarantines } from "./offer.js";
+import { MountedServers, type OpenServer, type ServerHealth } from "./mounted-servers.js";
+import { Quarantines, refusedResult, Registrations } from "./registrations.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import { rememberSecrets } from "./remember-secrets.js";
 
@@ -42,9 +46,11 @@ export interface SecureServerOptions {
   /** Stands before the guard: holds back calls, or refuses them, that there is no room for. */
   readonly admit?: Middleware;
   /** Where people are asked for consent whose client cannot ask them; without it such calls are refused. */
-  readonly desk?: Desk | undefined;
+  readonly channel?: ApprovalChannel | undefined;
   /** Told, one line at a time, what only the operator should know. */
   readonly say?: Say;
+  /** Connects to servers of the policy. Default: behind the wall, or by the guarded fetch. */
+  readonly openServer?: OpenServer;
 }
 
 /** `about`: the line tells of a plugin, and the operator may know that in another way. */
@@ -55,12 +61,14 @@ export class SecureServer {
   readonly server: Server;
   readonly #audit: AuditSink;
   readonly #guard: Guard;
-  readonly #offer: Offer;
+  readonly #offer: Registrations;
   readonly #catalogue: CatalogueOptions;
   readonly #plugins: LazyPlugins;
+  readonly #servers: MountedServers;
   readonly #say: Say;
   readonly #quarantines = new Quarantines();
   #started = false;
+  #serversReady: Promise<void> = Promise.resolve();
 
   constructor(options: SecureServerOptions) {
     const { policy, audit, version, tools = [], telemetry, own = [], say = () => undefined } = options;
@@ -69,7 +77,9 @@ export class SecureServer {
     const current = (): Policy => this.#guard.policy;
     const files = lazyFileSystem(current, own);
     const databases = lazyDatabases(current, own);
-    const run = lazyRun(current, own);
+    const run = lazyRun(current, own, (command, files, rule) =>
+      this.#refusedInside(`command ${command}`, { kind: "sandbox.refused", detail: { files } }, rule),
+    );
     const listed = (): AnyTool[] => this.#offer.tools();
     this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, listed };
     const catalogue = catalogueOf(policy, this.#catalogue);
@@ -94,17 +104,41 @@ export class SecureServer {
     rememberSecrets(policy, say);
     const acts: SharedPowers["acts"] = (act) => this.#guard.acts(act);
     const powers = { fetch: lazyFetch(current), clock: systemClock, files: files.files, databases, acts };
-    this.#offer = new Offer(this.server, {
+    this.#offer = new Registrations(this.server, {
       powers,
       catalogue,
       consent: (call) => this.#guard.consent(call),
       withdraw: (take) => this.#guard.withdraw(take),
     });
-    this.#guard = new Guard({ policy, audit, ...this.#offered(), desk: options.desk, leads: leadsTo });
+    this.#servers = this.#mountedServers(options.openServer);
+    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel: options.channel, leads: leadsTo });
     this.#offer.update(policy, catalogue);
+    this.#useMiddleware(options);
+  }
+
+  /** What every request passes: the servers of the policy, telemetry, load shedding, the guard. */
+  #useMiddleware({ policy, telemetry, admit }: SecureServerOptions): void {
+    if (policy.servers.size > 0) {
+      // Nothing is started for that; whoever asks before it is done waits the moment.
+      this.#serversReady = this.#servers.apply(policy);
+      this.server.use(async (_call, next) => {
+        await this.#serversReady;
+        return next();
+      });
+    }
     if (telemetry !== undefined) this.server.use(telemetry.around);
-    if (options.admit !== undefined) this.server.use(options.admit);
+    if (admit !== undefined) this.server.use(admit);
     this.server.use(this.#guard.middleware);
+  }
+
+  #mountedServers(open: OpenServer | undefined): MountedServers {
+    return new MountedServers({
+      server: this.server,
+      open: open ?? ((grant, given) => this.#openServer(grant, given)),
+      before: (call) => this.#beforeRelay(call),
+      changed: () => this.#updateOffer(),
+      say: (line) => this.#say(line),
+    });
   }
 
   /** What the guard asks about what there is. */
@@ -129,7 +163,7 @@ export class SecureServer {
         this.#record({ kind, detail: kind === "lock.loaded" ? { file } : { file, reason: text } });
         this.#say(cleanLine(text));
       },
-      refused: (plugin, endpoint, rule) => this.#refusedConnection(plugin, endpoint, rule),
+      refused: (plugin, endpoint, rule) => this.#refusedInside(plugin, { kind: "denied", detail: { endpoint } }, rule),
     });
   }
 
@@ -148,6 +182,7 @@ export class SecureServer {
     rememberSecrets(policy, this.#say);
     this.#guard.swap(policy);
     if (this.#started) this.#plugins.apply(policy);
+    void this.#servers.apply(policy);
     this.#updateOffer();
     for (const uri of unwatchedSchemas(policy)) this.server.resourceUpdated(uri);
     this.#record({
@@ -171,6 +206,21 @@ export class SecureServer {
     this.#plugins.apply(this.policy);
   }
 
+  /** Resolves when the servers of the policy are mounted, as they were approved. None is started for that. */
+  get serversReady(): Promise<void> {
+    return this.#serversReady;
+  }
+
+  /** How each server of the policy is. */
+  serverHealth(): readonly ServerHealth[] {
+    return this.#servers.health();
+  }
+
+  /** The tools of the servers of the policy that are offered. */
+  serverTools(): ReturnType<MountedServers["tools"]> {
+    return this.#servers.tools();
+  }
+
   /** How each plugin is. */
   pluginHealth(): readonly PluginHealth[] {
     return this.#plugins.health();
@@ -184,7 +234,7 @@ export class SecureServer {
   /** Resolves when every process started by it is gone. */
   async stop(): Promise<void> {
     this.recordLife("stop");
-    await this.#plugins.close();
+    await Promise.all([this.#plugins.close(), this.#servers.close()]);
   }
 
   /** Records that the server starts or stops, and under which policy. */
@@ -200,7 +250,27 @@ export class SecureServer {
 
   #updateOffer(): void {
     const { policy } = this;
-    this.#offer.update(policy, catalogueOf(policy, { ...this.#catalogue, plugins: this.#plugins.offer() }));
+    const servers = {
+      mountedOn: (kind: SubjectKind, name: string) => this.#servers.ownerOf(kind, name),
+      withheld: this.#servers.withheld(),
+    };
+    this.#offer.update(policy, catalogueOf(policy, { ...this.#catalogue, plugins: this.#plugins.offer(), servers }));
+  }
+
+  async #openServer(grant: ServerGrant, given: ClientOptions): Promise<Client> {
+    const { openServer } = await import("./open-server.js");
+    return openServer(grant, { policy: this.policy, program: process.argv[1] ?? "" }, given);
+  }
+
+  /** The consent of a person, where the policy wants it, as for a tool of our own. */
+  async #beforeRelay({
+    tool: { name, annotations = {} },
+    arguments: args,
+    context,
+  }: RelayedCall): Promise<ToolResult | undefined> {
+    const destructive = annotations.destructiveHint !== false && annotations.readOnlyHint !== true;
+    const refused = await this.#guard.consent({ ctx: context, tool: name, destructive, arguments: args });
+    return refused && refusedResult(refused);
   }
 
   #pluginsChanged(): void {
@@ -213,13 +283,8 @@ export class SecureServer {
     for (const line of lines) this.#say(cleanLine(line), "plugin");
   }
 
-  #refusedConnection(plugin: string, endpoint: string, rule: string): void {
-    const event: AuditEvent = {
-      kind: "denied",
-      tool: plugin,
-      decision: { allowed: false, rule },
-      detail: { endpoint },
-    };
+  #refusedInside(tool: string, what: Pick<AuditEvent, "kind" | "detail">, rule: string): void {
+    const event: AuditEvent = { ...what, tool, decision: { allowed: false, rule } };
     this.#audit.record(event).catch((error: unknown) => this.#say(cleanLine(String(error))));
   }
 
@@ -244,7 +309,9 @@ export class SecureServer {
 const QUIET: ReadonlySet<Policy["audit"]["level"]> = new Set(["WARN", "ERROR"]);
 const ALWAYS: ReadonlySet<AuditEvent["kind"]> = new Set(["policy.rejected", "lock.rejected", "plugins.quarantined"]);
 
-/** That plugins and commands run without a wall has to be on record. */
-function wallOf({ sandbox }: Policy): { readonly sandbox?: "none" } {
-  return sandbox.mode === "none" ? { sandbox: "none" } : {};
+/** That plugins and commands run without a wall, or without one of its limits, has to be on record. */
+function wallOf({ sandbox, commands, plugins }: Policy): { readonly sandbox?: "none"; readonly unlimited?: string } {
+  if (sandbox.mode === "none") return { sandbox: "none" };
+  const starts = commands.allowed.size + plugins.load.size > 0;
+  return starts && process.getuid?.() === 0 ? { unlimited: "sandbox.processes: the kernel counts none of root" } : {};
 }

@@ -29,7 +29,7 @@ interface MemoryWatchOptions {
   readonly now?: () => number;
 }
 
-export class MemoryWatch {
+export class MemoryMonitor {
   readonly #limit: number;
   readonly #read: () => MemoryReading;
   readonly #now: () => number;
@@ -95,7 +95,7 @@ interface Head {
 }
 
 /** How a request is refused before its body is read. */
-export interface ForNow {
+export interface BusyRefusal {
   readonly status: 503;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
@@ -108,7 +108,7 @@ interface Waiting {
 }
 
 interface MemoryGateOptions {
-  readonly watch: Pick<MemoryWatch, "room" | "short">;
+  readonly watch: Pick<MemoryMonitor, "room" | "short">;
   /** Told of every refusal. */
   readonly onRefused: () => void;
   /** Whether there was hardly a pause since it was asked last. */
@@ -121,7 +121,7 @@ interface MemoryGateOptions {
  * A reading of memory says nothing of calls that have just begun, so those count with all that they might take until two
  * looks have come after them. One call may always run: memory that stays taken must not end the service.
  */
-export class MemoryGate {
+export class LoadShedder {
   readonly #watch: MemoryGateOptions["watch"];
   readonly #onRefused: () => void;
   readonly #busy: () => boolean;
@@ -148,7 +148,7 @@ export class MemoryGate {
   }
 
   /** Refuses by its head what is sure to be a call, or to be large, while memory is short; undefined: it may come in. */
-  refusal(head: Head): ForNow | undefined {
+  refusal(head: Head): BusyRefusal | undefined {
     if (head.method !== "POST" || this.#underWay === 0 || !this.#watch.short) return undefined;
     const length = head.header("content-length");
     const small = length !== undefined && Number(length) <= SMALL_BODY;

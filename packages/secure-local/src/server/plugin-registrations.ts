@@ -16,13 +16,13 @@ import {
   type DescribedResource,
   type DescribedTool,
   type PluginDescription,
-  readAnswer,
-  type ReadAnswer,
+  readPluginAnswer,
+  type PluginReply,
 } from "../plugins/plugin-description.js";
 import { PluginError } from "../plugins/plugin-error.js";
 import type { BuiltinTool, SharedPowers, ToolAnswer } from "../tools/tool.js";
-import type { Act, Leave } from "../capabilities/leave.js";
-import type { AskLeave, PluginAct } from "../plugins/plugin-powers.js";
+import type { PermissionRequest, Permission } from "../capabilities/permission.js";
+import type { AskPermission, PluginAction } from "../plugins/plugin-powers.js";
 import type { CallOptions } from "../plugins/plugin-process.js";
 import { ownName } from "./plugin-items.js";
 import type { PluginReview } from "./plugin-reviews.js";
@@ -35,7 +35,7 @@ const DESCRIPTION_BYTES = 4_096;
 const QUARANTINE = "quarantine of plugins";
 const INVALID_PARAMS = -32602;
 
-export interface PluginOffer {
+export interface PluginRegistrations {
   /** What is not offered, by kind and name, and why. */
   readonly withheld: ReadonlyMap<string, string>;
   /** The plugin behind each of what is offered, by kind and name. */
@@ -45,7 +45,7 @@ export interface PluginOffer {
   readonly resources: ReadonlyMap<string, ResourceDefinition>;
 }
 
-export interface PluginOfferOptions {
+export interface PluginRegistrationOptions {
   /** What of a plugin is withheld now, by kind and name, and why: asked right before each call of it. */
   readonly standing: (plugin: string) => ReadonlyMap<string, string> | undefined;
   /** Leave for what a plugin asks for in the course of a call. */
@@ -54,11 +54,11 @@ export interface PluginOfferOptions {
 }
 
 /** What of it is unusable is left out and told; what a review withholds is left out as well. */
-export function pluginOffer(
+export function pluginRegistrations(
   plugins: readonly Plugin[],
   reviews: readonly PluginReview[],
-  { standing, acts, say }: PluginOfferOptions,
-): PluginOffer {
+  { standing, acts, say }: PluginRegistrationOptions,
+): PluginRegistrations {
   const offered = plugins.flatMap((plugin): Offered[] => {
     const review = reviews.find((each) => each.description === plugin.description);
     return review === undefined ? [] : [{ plugin, ...sifted(review), stands: () => standing(plugin.name), acts }];
@@ -140,7 +140,7 @@ function toolOf(offered: Offered, tool: DescribedTool): AnyTool {
           acts: (act) => powers.acts(act),
         });
         return answerOf(
-          readAnswer(
+          readPluginAnswer(
             await plugin.call(
               { tool: tool.name, arguments: args },
               { signal: within.signal, leave: within.leave, progress: tell },
@@ -155,7 +155,7 @@ function toolOf(offered: Offered, tool: DescribedTool): AnyTool {
   };
 }
 
-function answerOf({ text, blocks, structured, isError }: ReadAnswer): ToolAnswer {
+function answerOf({ text, blocks, structured, isError }: PluginReply): ToolAnswer {
   if (isError) return { failed: text || "The plugin says that it failed." };
   if (structured === undefined && blocks.length === 0) return text;
   return {
@@ -189,7 +189,7 @@ function promptOf(offered: Offered, prompt: DescribedPrompt): [string, AnyPrompt
     run: async (args, ctx) => {
       refuse(objectionTo(offered, `prompt ${name}`));
       const within = withinCall(offered, name, ctx);
-      const { text } = readAnswer(await plugin.call({ prompt: prompt.name, arguments: args }, within));
+      const { text } = readPluginAnswer(await plugin.call({ prompt: prompt.name, arguments: args }, within));
       return text;
     },
   };
@@ -206,7 +206,7 @@ function resourceOf(offered: Offered, resource: DescribedResource): [string, Res
     ...(mimeType === undefined ? {} : { mimeType: cleanText(mimeType) }),
     read: async (ctx) => {
       refuse(objectionTo(offered, `resource ${uri}`));
-      return readAnswer(await plugin.call({ resource: uri }, withinCall(offered, uri, ctx))).text;
+      return readPluginAnswer(await plugin.call({ resource: uri }, withinCall(offered, uri, ctx))).text;
     },
   };
   return [uri, definition];
@@ -226,7 +226,7 @@ interface WithinCallOptions {
   readonly item: string;
   /** Its signal is that of the request being served now: one call may take several rounds. */
   readonly under: { readonly signal: AbortSignal };
-  readonly acts: (act: Act) => Promise<Leave>;
+  readonly acts: (act: PermissionRequest) => Promise<Permission>;
 }
 
 /** Binds what a plugin asks for to the one call it is for: all of it ends with the call. */
@@ -243,13 +243,13 @@ class WithinCall implements Pick<CallOptions, "signal" | "leave"> {
   }
 
   /** One at a time: a person who is asked about two things at once reads neither. */
-  readonly leave: AskLeave = (act) => {
+  readonly leave: AskPermission = (act) => {
     const asked = this.#last.then(() => this.#ask(act));
     this.#last = asked.catch(() => undefined);
     return asked;
   };
 
-  async #ask(act: PluginAct): Promise<Leave> {
+  async #ask(act: PluginAction): Promise<Permission> {
     const { plugin, item, acts } = this.#options;
     const actor = `plugin:${plugin}`;
     try {

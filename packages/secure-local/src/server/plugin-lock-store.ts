@@ -15,7 +15,7 @@ export interface LockInForce {
 }
 
 /** That another lock is in force, or why its file is not. */
-export interface LockNews {
+export interface LockChange {
   readonly kind: "lock.loaded" | "lock.rejected";
   readonly file: string;
   /** For the operator: what happened, and what holds now. */
@@ -29,7 +29,7 @@ const UNREADABLE: LockInForce = {
   fault: "the lock of plugins cannot be read, so nobody knows what was approved",
 };
 
-export class KeptLock {
+export class PluginLockStore {
   #file: string | undefined;
   #state = "";
   #inForce: LockInForce = NONE;
@@ -52,7 +52,7 @@ export class KeptLock {
    * One that is gone does so too: what runs is not opened by a deletion, which may be the first half of writing it anew.
    * Returns what an operator has to hear: nothing of a first lock that is well, of the same again, of a fault that was told.
    */
-  read({ file: policyFile }: Policy): LockNews | undefined {
+  read({ file: policyFile }: Policy): LockChange | undefined {
     if (policyFile === undefined) return undefined;
     const file = lockFileOf(policyFile);
     const first = this.#file !== file;
@@ -72,7 +72,7 @@ export class KeptLock {
   }
 
   /** @throws LockError */
-  #take(file: string, first: boolean): LockNews | undefined {
+  #take(file: string, first: boolean): LockChange | undefined {
     const text = lockText(file);
     const version = text === undefined ? "" : createHash("sha256").update(text).digest("hex");
     const known = !first && version === this.#inForce.version && this.#refused === "";

@@ -3,14 +3,16 @@ import {
   type Context,
   type JsonSchema,
   type Registration,
+  type ResourceTemplateDefinition,
   result,
+  RpcError,
   type Server,
   type ToolDefinition,
 } from "@secure-local/mcp/server";
-import type { SubjectKind } from "../guard/terms.js";
+import type { SubjectKind } from "../guard/compiled-policy.js";
 import type { Flow } from "../guard/taints.js";
 import { decide, type Decision, deniedElsewhere } from "../policy/decide.js";
-import type { NetworkPolicy, PluginGrant, Policy } from "../policy/policy.js";
+import type { NetworkPolicy, PluginGrant, Policy, ServerGrant } from "../policy/policy.js";
 import { type SharedPowers, toolDefinition, type ToolNeed } from "../tools/tool.js";
 import { type AnyPrompt, type AnyTool, type Catalogue, familyOf, has, withheldReason } from "./catalogue.js";
 import { unmetNeed } from "./unmet-need.js";
@@ -18,6 +20,7 @@ import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { SERVER_INFO_URI } from "../resources/server-info.js";
 import { isFileUri, pathOfUri, uriOfPath } from "../capabilities/files/file-uri.js";
+import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import type { Rule } from "../policy/rule.js";
@@ -50,7 +53,7 @@ interface OfferOptions {
 }
 
 /** Handlers look up their tool or prompt when they run, so only a changed listing needs a new registration. */
-export class Offer {
+export class Registrations {
   readonly #server: Server;
   readonly #powers: SharedPowers;
   readonly #consent: Consent;
@@ -59,6 +62,10 @@ export class Offer {
   /** No longer on offer, and still there for calls that were admitted before. */
   readonly #leaving = new Map<string, Registration>();
   #catalogue: Catalogue;
+  /** The policy in force; undefined before there is one. */
+  #policy: Policy | undefined;
+  /** Whether calls are judged by where their paths lead, from the first policy on that has approvals. */
+  #judging = false;
 
   constructor(server: Server, given: OfferOptions) {
     this.#server = server;
@@ -85,6 +92,7 @@ export class Offer {
 
   /** Whether what a tool answers was written by strangers. */
   speaksForStrangers(tool: string): boolean {
+    if (this.#catalogue.mountedOn("tool", tool) !== undefined) return true;
     return this.#catalogue.tools.get(tool)?.annotations.openWorldHint === true;
   }
 
@@ -96,6 +104,8 @@ export class Offer {
   /** Registers what became allowed and removes what no longer is; the server announces what changed. */
   update(policy: Policy, catalogue: Catalogue): void {
     this.#catalogue = catalogue;
+    this.#policy = policy;
+    this.#judging ||= policy.approvals.length > 0;
     const items = [...this.#items(policy, catalogue)].filter(({ allowed }) => allowed);
     const wanted = new Set(items.map(({ key }) => key));
     for (const [key, { registration }] of this.#offered) {
@@ -124,7 +134,11 @@ export class Offer {
     }
     for (const [uri, template] of templates) {
       const { allowed } = decide(policy, { kind: "resource", uri });
-      const register = (): Registration => this.#server.resourceTemplate(uri, template.definition);
+      const register = (): Registration =>
+        this.#server.resourceTemplate(
+          uri,
+          whereJudged(template.definition, () => this.#policy),
+        );
       yield { key: `template ${uri}`, listing: template.definition, allowed, register };
     }
   }
@@ -153,7 +167,10 @@ export class Offer {
       run: (args, powers) => (this.#catalogue.tools.get(name) ?? tool).run(args, powers),
     };
     const definition = cleanListing(toolDefinition(latest, this.#powers));
-    return this.#server.tool(name, withConsent(tool, definition, this.#consent));
+    return this.#server.tool(
+      name,
+      withConsent(tool, definition, { consent: this.#consent, judging: () => this.#judging }),
+    );
   }
 
   #registerPrompt(name: string, prompt: AnyPrompt): Registration {
@@ -199,6 +216,8 @@ export interface FlowSubject {
 export function flowOf(policy: Policy, catalogue: Catalogue, subject: FlowSubject): Flow {
   const owner = catalogue.owners.get(`${subject.kind} ${subject.name}`);
   if (owner !== undefined) return pluginFlow(policy, policy.plugins.load.get(owner));
+  const server = catalogue.mountedOn(subject.kind, subject.name);
+  if (server !== undefined) return serverFlow(policy, policy.servers.get(server));
   if (subject.kind === "prompt") return promptFlow(subject.name);
   if (subject.kind === "resource") return subject.name === SERVER_INFO_URI ? NOTHING : { ...NOTHING, private: true };
   return toolFlow(policy, catalogue, subject);
@@ -210,13 +229,19 @@ function promptFlow(name: string): Flow {
 }
 
 /** Whatever it says of itself: its texts are a stranger's, and it reads and sends what it was granted. */
-function pluginFlow(policy: Policy, grant: PluginGrant | undefined): Flow {
+function pluginFlow(policy: Policy, grant: Pick<PluginGrant, "filesystem" | "network" | "commands"> | undefined): Flow {
   const walled = policy.sandbox.mode !== "none";
   if (grant === undefined || !walled) return { untrusted: true, private: true, sends: true };
   const { allowed, readable } = grant.filesystem;
   const sends = reaches(grant.network) || grant.commands.some((name) => commandSends(policy, name));
   const reads = allowed.rules.length + readable.rules.length > 0 || grant.commands.length > 0;
   return { untrusted: true, private: reads, sends };
+}
+
+/** A remote server is sent whatever its tools are called with, and says what it likes. */
+function serverFlow(policy: Policy, grant: ServerGrant | undefined): Flow {
+  if (grant === undefined || grant.launch.kind === "url") return { untrusted: true, private: true, sends: true };
+  return pluginFlow(policy, { ...grant, commands: [] });
 }
 
 function toolFlow(policy: Policy, { tools }: Catalogue, { name, arguments: args }: FlowSubject): Flow {
@@ -270,6 +295,7 @@ function objection(
   return reason === undefined ? undefined : { allowed: false, rule: DEFAULT_DENY, reason };
 }
 
+const INVALID_PARAMS = -32602;
 const UNTOLD: Rule = Object.freeze({ text: "built-in rule: denials hold for what a URI leads to" });
 
 /** A file or repository is denied by each of its names, whatever links the URI goes by. */
@@ -291,6 +317,35 @@ function linkedDenial(policy: Policy, uri: string): Decision | undefined {
   const rest = /[?#].*$/s.exec(uri)?.[0] ?? "";
   const others = names.map((name) => uriOfPath(name).replace(/^file:/, scheme) + rest);
   return deniedElsewhere(policy, uri, others);
+}
+
+/** The definition with a `read` of the very thing that no denial stands against, whatever becomes of the links on the way. */
+function whereJudged(
+  definition: ResourceTemplateDefinition,
+  current: () => Policy | undefined,
+): ResourceTemplateDefinition {
+  return {
+    ...definition,
+    read(uri, variables, ctx) {
+      const policy = current();
+      if (policy === undefined || policy.resources.denied.rules.length === 0)
+        return definition.read(uri, variables, ctx);
+      const places = placesIn(pathsOf(uri));
+      const denied = linkedDenial(policy, uri);
+      if (denied !== undefined) throw new RpcError(INVALID_PARAMS, denied.reason);
+      return atPlaces(places, () => definition.read(uri, variables, ctx));
+    },
+  };
+}
+
+function pathsOf(uri: string): string[] {
+  try {
+    if (isGitUri(uri)) return [gitAddress(uri).repository];
+    return isFileUri(uri) ? [pathOfUri(uri)] : [];
+  } catch {
+    // Whoever reads it says what is wrong with it.
+    return [];
+  }
 }
 
 /** The folder that a denied URI, or the beginning of one, stands in, and the thing itself. */
@@ -358,19 +413,27 @@ type Consent = (call: AskedCall) => Promise<NotApproved | undefined> | undefined
  * The definition with a handler that asks first. Here the arguments are checked and complete, and the question works in
  * every era: the handler is what is parked.
  */
-function withConsent({ name, annotations }: AnyTool, definition: Definition, consent: Consent): Definition {
+function withConsent(
+  { name, annotations }: AnyTool,
+  definition: Definition,
+  { consent, judging }: { readonly consent: Consent; readonly judging: () => boolean },
+): Definition {
   const destructive = annotations.destructiveHint && !annotations.readOnlyHint;
   const run = definition.run;
   return {
     ...definition,
     run(args: unknown, ctx: Context) {
+      const places = judging() ? placesIn(args) : undefined;
       const asked = consent({ ctx, tool: name, destructive, arguments: args });
-      if (asked === undefined) return run(args, ctx);
-      return asked.then((refused) => (refused === undefined ? run(args, ctx) : refusal(refused)));
+      const go = (): ReturnType<typeof run> =>
+        places === undefined ? run(args, ctx) : atPlaces(places, () => run(args, ctx));
+      if (asked === undefined) return go();
+      return asked.then((refused) => (refused === undefined ? go() : refusedResult(refused)));
     },
   };
 }
 
-function refusal({ text, rule }: NotApproved): ReturnType<typeof result> {
+/** What the caller of a tool is told that nobody consented to. */
+export function refusedResult({ text, rule }: NotApproved): ReturnType<typeof result> {
   return result({ content: [text], isError: true, _meta: { [RULE_META]: rule } });
 }

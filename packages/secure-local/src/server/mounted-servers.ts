@@ -1,0 +1,270 @@
+// The servers of the policy, mounted beside our own tools: as they were approved, started at the first call that needs them.
+import type { Client, ClientOptions } from "@secure-local/mcp/client";
+import type { BeforeCall, Mounted, Mounts, Offer } from "@secure-local/mcp/gateway";
+import type { Server } from "@secure-local/mcp/server";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { cleanValue } from "../guard/cleaning/clean-result.js";
+import { decide } from "../policy/decide.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
+import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
+import { watchFile } from "./watch-file.js";
+
+/** Connects to one server, behind the wall or by the guarded fetch. */
+export type OpenServer = (grant: ServerGrant, options: ClientOptions) => Promise<Client>;
+
+export interface MountedServersOptions {
+  readonly server: Server;
+  readonly open: OpenServer;
+  /** Asked right before a call of a tool is relayed. */
+  readonly before: BeforeCall;
+  /** What is offered, or withheld, is something else now. */
+  readonly changed: () => void;
+  readonly say: (line: string) => void;
+}
+
+/** How a server is: one vocabulary for every place that shows it. */
+export interface ServerHealth {
+  readonly name: string;
+  readonly state: "stopped" | "ready" | "withheld" | "disabled";
+  readonly tools: number;
+  /** Why it is as it is, and what to do; empty where there is nothing to say. */
+  readonly note: string;
+}
+
+/** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
+async function loadParts() {
+  const [gateway, items, reviews, drift] = await Promise.all([
+    import("@secure-local/mcp/gateway"),
+    import("./server-items.js"),
+    import("./server-reviews.js"),
+    import("../inspection/drift.js"),
+  ]);
+  const { approvedServers, reviewServer, serverLockFile } = reviews;
+  const { approvedOffer, serverLaunch } = items;
+  const { Mounts, readOffer } = gateway;
+  const { canonicalJson } = drift;
+  return {
+    Mounts,
+    approvedOffer,
+    approvedServers,
+    canonicalJson,
+    serverLaunch,
+    readOffer,
+    reviewServer,
+    serverLockFile,
+  };
+}
+
+type Parts = Awaited<ReturnType<typeof loadParts>>;
+
+/** One server of the policy that is mounted. */
+interface Standing {
+  readonly grant: ServerGrant;
+  readonly locked: LockedPlugin;
+  readonly mounted: Mounted;
+  /** By kind and its own name, and why. */
+  withheld: ReadonlyMap<string, string>;
+}
+
+/** The prefix of every name of a server's, as the gateway makes it. */
+function outside(server: string, item: string): string {
+  const [kind = "", ...name] = item.split(" ");
+  return kind === "tool" || kind === "prompt" ? `${kind} ${server}__${name.join(" ")}` : item;
+}
+
+export class MountedServers {
+  readonly #options: MountedServersOptions;
+  readonly #standing = new Map<string, Standing>();
+  #mounts: Mounts | undefined;
+  #parts: Parts | undefined;
+  #policy: Policy | undefined;
+  #notes = new Map<string, string>();
+  #applying: Promise<void> = Promise.resolve();
+  #unwatch: () => void = () => undefined;
+
+  constructor(options: MountedServersOptions) {
+    this.#options = options;
+  }
+
+  /** Mounts what this policy names, and takes the rest away. Resolves when that is done. */
+  apply(policy: Policy): Promise<void> {
+    this.#policy = policy;
+    if (policy.servers.size === 0 && this.#mounts === undefined) return Promise.resolve();
+    this.#applying = this.#applying.then(() => this.#apply(policy)).catch((error: unknown) => this.#tell(error));
+    return this.#applying;
+  }
+
+  /** The server behind something that clients see. */
+  ownerOf(kind: "tool" | "prompt" | "resource", name: string): string | undefined {
+    return this.#mounts?.ownerOf(kind, name) ?? this.#approvedBy(`${kind} ${name}`);
+  }
+
+  /** What was approved and the policy does not let be seen is there all the same, and denied. */
+  #approvedBy(item: string): string | undefined {
+    for (const [server, { locked, withheld }] of this.#standing) {
+      for (const own of locked.approved.keys()) {
+        if (outside(server, own) === item && !withheld.has(own)) return server;
+      }
+    }
+    return undefined;
+  }
+
+  /** What is withheld, by kind and name outside, and why. */
+  withheld(): ReadonlyMap<string, string> {
+    const all = new Map<string, string>();
+    for (const [name, { withheld }] of this.#standing) {
+      for (const [item, reason] of withheld) all.set(outside(name, item), reason);
+    }
+    return all;
+  }
+
+  health(): readonly ServerHealth[] {
+    return [...(this.#policy?.servers.values() ?? [])].map(({ name, enabled }): ServerHealth => {
+      const standing = this.#standing.get(name);
+      const note = this.#notes.get(name) ?? "";
+      if (!enabled) return { name, state: "disabled", tools: 0, note: "the policy says enabled: false" };
+      if (standing === undefined) return { name, state: "withheld", tools: 0, note };
+      const tools = standing.mounted.offer?.tools.length ?? 0;
+      const state = standing.mounted.connections > 0 ? "ready" : "stopped";
+      const review =
+        standing.withheld.size === 0
+          ? ""
+          : `${standing.withheld.size} withheld: mcp-secure-local servers review ${name}`;
+      return { name, state, tools, note: review };
+    });
+  }
+
+  /** The tools that are offered, as their servers describe them. */
+  tools(): readonly { readonly name: string; readonly description: string; readonly input: object }[] {
+    return [...this.#standing].flatMap(([server, { mounted }]) =>
+      (mounted.offer?.tools ?? []).map(({ name, description = "", inputSchema }) => ({
+        name: `${server}__${name}`,
+        description,
+        input: inputSchema,
+      })),
+    );
+  }
+
+  /** Resolves when every process of theirs is gone. */
+  async close(): Promise<void> {
+    this.#unwatch();
+    await this.#applying;
+    await this.#mounts?.removeAll();
+  }
+
+  async #apply(policy: Policy): Promise<void> {
+    const parts = (this.#parts ??= await loadParts());
+    const { approvedServers, canonicalJson, serverLockFile } = parts;
+    if (this.#mounts === undefined) {
+      this.#mounts = new parts.Mounts(this.#options.server);
+      const { file } = policy;
+      const changed = (): void => void (this.#policy === undefined ? undefined : this.apply(this.#policy));
+      if (file !== undefined) this.#unwatch = watchFile(serverLockFile(file), { changed, say: this.#options.say });
+    }
+    const approved = approvedServers(policy);
+    const textOf = (locked: LockedPlugin | undefined): string => canonicalJson([...(locked?.approved ?? [])]);
+    for (const [name, { mounted, grant, locked }] of this.#standing) {
+      if (sameGrant(policy.servers.get(name), grant) && textOf(approved.get(name)) === textOf(locked)) continue;
+      this.#standing.delete(name);
+      await mounted.remove();
+    }
+    this.#notes = new Map();
+    for (const grant of policy.servers.values()) await this.#mount(policy, grant, approved);
+    this.#options.changed();
+  }
+
+  async #mount(policy: Policy, grant: ServerGrant, approved: PluginLock): Promise<void> {
+    const { name } = grant;
+    const known = this.#standing.get(name);
+    if (known !== undefined) return this.#show(policy, known);
+    if (!grant.enabled) return;
+    const locked = approved.get(name);
+    if (locked === undefined) {
+      this.#notes.set(name, `nothing of it was approved yet: mcp-secure-local servers review ${name}`);
+      return;
+    }
+    const { canonicalJson, serverLaunch } = this.#parts as Parts;
+    const asApproved = canonicalJson(serverLaunch(grant)) === canonicalJson(locked.approved.get("launch"));
+    const withheld = new Map<string, string>(
+      asApproved ? [] : [...locked.approved.keys()].map((item) => [item, LAUNCH]),
+    );
+    const mounted = await (this.#mounts as Mounts).mount(name, (options) => this.#open(name, options), {
+      offer: this.#visible(policy, grant, { locked, withheld }),
+      idleMs: grant.idleMs,
+      before: this.#options.before,
+      admit: (kind, item) => this.#objection(kind, item),
+    });
+    this.#standing.set(name, { grant, locked, mounted, withheld });
+  }
+
+  /** What the policy lets be seen of what was approved, its texts cleaned as every answer is. */
+  #visible(
+    policy: Policy,
+    { name, deniedTools }: ServerGrant,
+    { locked, withheld }: Pick<Standing, "locked" | "withheld">,
+  ): Offer {
+    const offer = (this.#parts as Parts).approvedOffer(locked.approved, withheld);
+    const allows = (kind: "tool" | "prompt", own: string): boolean =>
+      decide(policy, { kind, name: `${name}__${own}` }).allowed;
+    const readable = (uri: string): boolean => decide(policy, { kind: "resource", uri }).allowed;
+    return cleanValue({
+      ...offer,
+      tools: offer.tools.filter((tool) => allows("tool", tool.name) && deniedTools.find(tool.name) === undefined),
+      prompts: offer.prompts.filter((prompt) => allows("prompt", prompt.name)),
+      resources: offer.resources.filter(({ uri }) => readable(uri)),
+      resourceTemplates: offer.resourceTemplates.filter(({ uriTemplate }) => readable(uriTemplate)),
+    });
+  }
+
+  #show(policy: Policy, standing: Standing): void {
+    standing.mounted.show(this.#visible(policy, standing.grant, standing));
+  }
+
+  /** A server that was started is compared with what was approved of it before anything is sent to it. */
+  async #open(name: string, options: ClientOptions): Promise<Client> {
+    const { readOffer, reviewServer } = this.#parts as Parts;
+    const standing = this.#standing.get(name);
+    if (standing === undefined) throw new Error(`${name} is not mounted`);
+    const client = await this.#options.open(standing.grant, options);
+    try {
+      const review = reviewServer(standing.grant, await readOffer(client), { locked: standing.locked });
+      // A list may depend on what its reader can be asked: what is missing here is only not there for this one.
+      const gone = new Set(review.changes.filter(({ kind }) => kind === "removed").map(({ item }) => item));
+      const withheld = new Map([...review.withheld].filter(([item]) => !gone.has(item)));
+      this.#withhold(standing, withheld);
+      return client;
+    } catch (error) {
+      await client.close();
+      throw error;
+    }
+  }
+
+  #withhold(standing: Standing, withheld: ReadonlyMap<string, string>): void {
+    const before = JSON.stringify([...standing.withheld]);
+    if (before === JSON.stringify([...withheld])) return;
+    standing.withheld = withheld;
+    if (this.#policy !== undefined) this.#show(this.#policy, standing);
+    for (const [item, reason] of withheld)
+      this.#options.say(cleanLine(`server ${standing.grant.name}: ${item} is withheld: ${reason}`));
+    this.#options.changed();
+  }
+
+  #objection(kind: "tool" | "prompt" | "resource", name: string): string | undefined {
+    const reason = this.withheld().get(`${kind} ${name}`);
+    return reason === undefined ? undefined : `Denied. The ${kind} ${name} is withheld: ${reason}.`;
+  }
+
+  #tell(error: unknown): void {
+    this.#options.say(cleanLine(`servers: ${error instanceof Error ? error.message : String(error)}`));
+  }
+}
+
+const LAUNCH = "it is not as it was approved (launch was changed)";
+
+/** A changed entry is another server: its connections end. */
+function sameGrant(now: ServerGrant | undefined, before: ServerGrant): boolean {
+  if (now === undefined) return false;
+  const text = ({ rule: _, env, headers, ...rest }: ServerGrant): string =>
+    JSON.stringify({ ...rest, env: [...env], headers: [...headers] });
+  return text(now) === text(before);
+}

@@ -1,0 +1,67 @@
+// Connects to a server of the policy: a command behind its wall, a URL by a fetch that stays off addresses nobody meant.
+import { readFileSync } from "node:fs";
+import { guardedFetch } from "@secure-local/mcp/auth/client/node";
+import type { ClientOptions } from "@secure-local/mcp/client";
+import { type Client, connect, LocalError } from "@secure-local/mcp/client/node";
+import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
+import { withSecrets } from "../policy/read-servers.js";
+import { learnSecret } from "./remember-secrets.js";
+
+export interface OpenServerOptions {
+  readonly policy: Policy;
+  /** The file of this program, which starts commands behind their walls (`servers run`). */
+  readonly program: string;
+}
+
+/** A package that has to be fetched first takes its time. */
+const CONNECT_MS = 60_000;
+
+/** Rejects with a ConnectError, or with NO_SECRET naming what could not be read. */
+export function openServer(
+  grant: ServerGrant,
+  { policy, program }: OpenServerOptions,
+  options: ClientOptions,
+): Promise<Client> {
+  const { name, launch } = grant;
+  const given = { ...options, reconnect: false as const, verdicts: false as const, connectTimeoutMs: CONNECT_MS };
+  if (launch.kind === "url") {
+    const headers = filled(policy, grant, grant.headers);
+    const fetch = guardedFetch({ trusted: [launch.url] });
+    return connect(launch.url, { ...given, http: { headers, fetch } });
+  }
+  const { file } = policy;
+  if (file === undefined) throw new LocalError("USAGE", `${name} needs a policy file to be started by`);
+  // Our own program: what the server itself gets of it all is decided there.
+  const args = [program, "servers", "run", name, "--policy", file];
+  return connect({ command: process.execPath, args, inheritEnv: true }, given);
+}
+
+/** The values of a server's variables or headers, secrets read now and known from now on to whatever is written down. */
+export function filled(
+  policy: Policy,
+  { name }: Pick<ServerGrant, "name">,
+  values: ReadonlyMap<string, string>,
+): Record<string, string> {
+  return Object.fromEntries(
+    [...values].map(([key, text]) => {
+      const value = withSecrets(text, (secret) => valueOf(policy.secrets.get(secret)));
+      if (value !== undefined) return [key, value];
+      throw new LocalError(
+        "NO_SECRET",
+        `servers.${name}: the secret in ${key} cannot be read; set its variable or write its file`,
+      );
+    }),
+  );
+}
+
+function valueOf(secret: SecretPolicy | undefined): string | undefined {
+  if (secret === undefined) return undefined;
+  const { name, from } = secret;
+  try {
+    const value = from.kind === "env" ? process.env[from.name] : readFileSync(from.path, "utf8").trim();
+    if (value !== undefined) learnSecret(name, value);
+    return value === "" ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
