@@ -1,8 +1,7 @@
-// `mcp-secure-local audit verify | query | tail`: checks the audit log, looks into it, follows it.
-import { createReadStream, existsSync, readFileSync } from "node:fs";
+// `mcp-secure-local audit verify | query | tail | report`: checks the audit log, looks into it, follows it, and writes it out as a page.
+import { readFileSync } from "node:fs";
 import { once } from "node:events";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { StringDecoder } from "node:string_decoder";
 import { publicKeyPath } from "../audit/checkpoint.js";
 import { existingLogs } from "../audit/log-lock.js";
 import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
@@ -10,23 +9,25 @@ import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { checkpointKeyFile } from "./open-audit.js";
-import { auditFile, policyFile } from "./settings.js";
-import { complain, ExitCode, print, styled } from "./terminal.js";
-import { archivesOf } from "../audit/log-file.js";
-import { MAX_LINE_BYTES } from "../audit/event-text.js";
+import { auditFile, policyFile, programVersion } from "./settings.js";
+import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { escapeUnseen } from "../audit/escape-unseen.js";
-import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { LineCutter, readLogs, recordFilter, type RecordFilter, recordOf } from "./audit-lines.js";
+import { CallJoiner, callsOf, localTime, tableHead, tableRow } from "./audit-calls.js";
 
-const ACTIONS = ["verify", "query", "tail"];
+const ACTIONS = ["verify", "query", "tail", "report"];
 
 export async function auditCommand(line: CommandLine): Promise<number> {
   const [action, ...words] = line.words;
   if (action === undefined || !ACTIONS.includes(action))
-    throw new UsageError(`audit needs verify, query or tail${action === undefined ? "" : nearest(action, ACTIONS)}`);
+    throw new UsageError(
+      `audit needs one of ${ACTIONS.join(", ")}${action === undefined ? "" : nearest(action, ACTIONS)}`,
+    );
   if (action === "verify") return verifyAll(line, words);
   const files = existingLogs(await usualFile(line));
   if (files.length === 0) return noLog(line);
   if (action === "query") return auditQuery(line, files, words);
+  if (action === "report") return auditReport(line, files, words);
   return auditTail(line, files, { words });
 }
 
@@ -35,9 +36,21 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
   // Servers that run at the same time write logs of their own beside the first one.
   const files = named === undefined ? existingLogs(await usualFile(line)) : [named];
   if (files.length === 0) return noLog(line);
+  const logs = await verifiedLogs(line, files);
+  const ok = logs.every((log) => log.ok);
+  if (line.json) printJson({ ok, logs });
+  else {
+    for (const log of logs) {
+      if (log.ok) print(`${styled("green", "ok")}  ${log.file}: ${log.said}`);
+      else complain(`${log.at ?? log.file}: ${log.said}`);
+    }
+  }
+  return ok ? ExitCode.Ok : ExitCode.Failed;
+}
+
+async function verifiedLogs(line: CommandLine, files: readonly string[]): Promise<Verified[]> {
   const options = await verifyOptions(line);
-  const passed = await Promise.all(files.map((file) => verify(file, options)));
-  return passed.every(Boolean) ? ExitCode.Ok : ExitCode.Failed;
+  return Promise.all(files.map((file) => verify(file, options)));
 }
 
 async function noLog(line: CommandLine): Promise<number> {
@@ -46,7 +59,7 @@ async function noLog(line: CommandLine): Promise<number> {
 }
 
 /** A broken policy must not keep a log from being checked; without it nobody knows of checkpoints, which is said. */
-async function verifyOptions(line: CommandLine): Promise<VerifyOptions> {
+export async function verifyOptions(line: CommandLine): Promise<VerifyOptions> {
   const file = policyFile(line);
   if (file === undefined) return {};
   let policy: Policy;
@@ -66,21 +79,39 @@ async function verifyOptions(line: CommandLine): Promise<VerifyOptions> {
   }
 }
 
-async function usualFile(line: CommandLine): Promise<string> {
+export async function usualFile(line: CommandLine): Promise<string> {
   // The policy is only asked where its answer counts, so that a broken one does not keep a log from being checked.
   const without = auditFile(line, undefined);
   const file = line.audit === undefined && !process.env["MCP_SECURE_LOCAL_AUDIT"] ? policyFile(line) : undefined;
   return file === undefined ? without : auditFile(line, await loadPolicy(file));
 }
 
-async function verify(file: string, options: VerifyOptions): Promise<boolean> {
+/** What a check found of one log. */
+interface Verified {
+  readonly file: string;
+  readonly ok: boolean;
+  readonly said: string;
+  /** The first bad line, as FILE:LINE. */
+  readonly at?: string;
+  readonly records?: number;
+}
+
+async function verify(file: string, options: VerifyOptions): Promise<Verified> {
   try {
     const report = await verifyAudit(file, options);
-    const { ok, records, files = 1, checkpoints, badFile = file, firstBadLine, reason, tornTail, inJournal } = report;
-    if (!ok) {
-      complain(`${badFile}${firstBadLine === undefined ? "" : `:${firstBadLine}`}: ${reason}`);
-      return false;
-    }
+    const {
+      ok,
+      records,
+      files = 1,
+      checkpoints,
+      badFile = file,
+      firstBadLine,
+      reason = "",
+      tornTail,
+      inJournal,
+    } = report;
+    const at = `${badFile}${firstBadLine === undefined ? "" : `:${firstBadLine}`}`;
+    if (!ok) return { file, ok, at, said: reason, records };
     const notes = [
       files > 1 ? ` in ${files} files` : "",
       ", none changed, missing or added",
@@ -88,14 +119,34 @@ async function verify(file: string, options: VerifyOptions): Promise<boolean> {
       tornTail === undefined ? "" : `; an unfinished last line of ${tornTail} bytes, which the next start repairs`,
       inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
     ];
-    print(`${styled("green", "ok")}  ${file}: ${records} records${notes.join("")}`);
-    return true;
+    return { file, ok, records, said: `${records} records${notes.join("")}` };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const missing = code === "ENOENT";
-    complain(`mcp-secure-local: ${missing ? `there is no file ${file}` : `${file} cannot be read: ${message}`}`);
-    return false;
+    return {
+      file,
+      ok: false,
+      said: code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`,
+    };
   }
+}
+
+// `mcp-secure-local audit report [KEY=VALUE…] [WORD…]`: one HTML file.
+
+async function auditReport(line: CommandLine, files: readonly string[], words: readonly string[]): Promise<number> {
+  const wanted = sinceFirst(line, words);
+  const fits = recordFilter(wanted);
+  const now = new Date();
+  const file = line.output ?? `audit-report-${localTime(now).slice(0, 10)}.html`;
+  const { AuditReport } = await import("./audit-report.js");
+  const logs = await verifiedLogs(line, files);
+  const report = new AuditReport({ logs, wanted, now: now.getTime(), version: programVersion() });
+  for await (const entry of callsOf(readLogs(files))) if (fits(entry.record, entry.line)) report.add(entry);
+  const { writeNewFile } = await import("./write-new-file.js");
+  const wrong = writeNewFile(file, report.html(), line.force);
+  if (wrong !== undefined) throw new UsageError(wrong);
+  if (line.json) printJson({ file, ok: logs.every(({ ok }) => ok) });
+  else print(`${styled("green", "written")}  ${file}`);
+  return logs.every(({ ok }) => ok) ? ExitCode.Ok : ExitCode.Failed;
 }
 
 // `mcp-secure-local audit query [KEY=VALUE…] [WORD…]`: the records that fit, as a table or as JSON lines.
@@ -105,18 +156,30 @@ export async function auditQuery(
   files: readonly string[],
   words: readonly string[],
 ): Promise<number> {
-  const wanted = recordFilter(words);
+  const wanted = recordFilter(sinceFirst(line, words));
   let found = 0;
-  if (!line.json) await written(styled("dim", TABLE_HEAD));
-  for (const file of files) {
-    for await (const { record, line: text } of readLog(file)) {
-      if (!wanted(record, text)) continue;
-      found += 1;
-      await written(line.json ? jsonLine(text) : tableRow(record));
-    }
+  if (line.json) {
+    for await (const { record, line: text } of readLogs(files)) if (wanted(record, text)) await written(jsonLine(text));
+    return ExitCode.Ok;
   }
-  if (!line.json) complain(`${found} record${found === 1 ? "" : "s"}`);
+  await written(styled("dim", tableHead()));
+  for await (const { record, line: text } of callsOf(readLogs(files))) {
+    if (!wanted(record, text)) continue;
+    found += 1;
+    await written(tableRow(record));
+  }
+  complain(`${found} line${found === 1 ? "" : "s"}`);
   return ExitCode.Ok;
+}
+
+/** `--since 7d` is the word `since=7d`. */
+function sinceFirst({ since }: Pick<CommandLine, "since">, words: readonly string[]): readonly string[] {
+  return since === undefined ? words : [`since=${since}`, ...words];
+}
+
+/** The line as it stands in the log, unseen characters as escapes; it says the same to whoever parses it. */
+export function jsonLine(line: string): string {
+  return escapeUnseen(line);
 }
 
 /** A reader that is slower than the disk is waited for. */
@@ -139,13 +202,10 @@ export async function auditTail(
   files: readonly string[],
   { words, signal }: { readonly words: readonly string[]; readonly signal?: AbortSignal },
 ): Promise<number> {
-  const wanted = recordFilter(words);
-  const show = (text: string): void => {
-    const record = recordOf(text);
-    if (record !== undefined && wanted(record, text)) print(line.json ? jsonLine(text) : tableRow(record));
-  };
-  const followers = files.map((file) => new Follower(file, show));
-  for (const follower of followers) await follower.begin(wanted);
+  const wanted = recordFilter(sinceFirst(line, words));
+  if (!line.json) print(styled("dim", tableHead()));
+  const followers = files.map((file) => new Follower(file, line.json ? showRecords(wanted) : showCalls(file, wanted)));
+  for (const follower of followers) await follower.begin();
   for (;;) {
     for (const follower of followers) await follower.look();
     if (signal?.aborted === true) break;
@@ -155,35 +215,55 @@ export async function auditTail(
   return ExitCode.Ok;
 }
 
+/** Gives out the lines to print for the lines of a log that have come. */
+type Shown = (lines: readonly string[]) => string[];
+
+function showRecords(wanted: RecordFilter): Shown {
+  return (lines) =>
+    lines
+      .filter((text) => {
+        const record = recordOf(text);
+        return record !== undefined && wanted(record, text);
+      })
+      .map(jsonLine);
+}
+
+/** A call is shown when it has ended, or was refused. */
+function showCalls(log: string, wanted: RecordFilter): Shown {
+  const joiner = new CallJoiner(false);
+  return (lines) =>
+    lines.flatMap((line) => {
+      const record = recordOf(line);
+      const entries = record === undefined ? [] : [...joiner.take({ record, line, log })];
+      return entries.filter((entry) => wanted(entry.record, entry.line)).map((entry) => tableRow(entry.record));
+    });
+}
+
 /** Reads one log on and on, over the moments when it is put away and begun anew. */
 class Follower {
   readonly #file: string;
-  readonly #show: (line: string) => void;
+  readonly #shown: Shown;
   #handle: FileHandle | undefined;
   #position = 0;
   #cutter = new LineCutter();
 
-  constructor(file: string, show: (line: string) => void) {
+  constructor(file: string, shown: Shown) {
     this.#file = file;
-    this.#show = show;
+    this.#shown = shown;
   }
 
-  async begin(wanted: RecordFilter): Promise<void> {
+  async begin(): Promise<void> {
     this.#handle = await open(this.#file, "r");
     const { size } = await this.#handle.stat();
     this.#position = Math.max(0, size - FIRST_BYTES);
-    const fits = (line: string): boolean => {
-      const record = recordOf(line);
-      return record !== undefined && wanted(record, line);
-    };
-    for (const line of (await this.#rest()).filter(fits).slice(-FIRST)) this.#show(line);
+    for (const line of this.#shown(await this.#rest()).slice(-FIRST)) print(line);
   }
 
   async look(): Promise<void> {
-    for (const line of await this.#rest()) this.#show(line);
+    for (const line of this.#shown(await this.#rest())) print(line);
     if (!(await this.#wasPutAway())) return;
     // What was written between the last look and the exchange.
-    for (const line of await this.#rest()) this.#show(line);
+    for (const line of this.#shown(await this.#rest())) print(line);
     await this.#handle?.close();
     this.#handle = await open(this.#file, "r");
     this.#position = 0;
@@ -214,153 +294,4 @@ class Follower {
       return false;
     }
   }
-}
-
-// Reads the lines of a log with its full files, in the order of the chain and in bounded memory.
-
-export interface LogLine {
-  readonly record: LogRecord;
-  readonly line: string;
-}
-
-/** Cuts text into lines; of one that is longer than any record the rest is dropped. */
-export class LineCutter {
-  readonly #decoder = new StringDecoder("utf8");
-  #rest = "";
-
-  /** The whole lines that have come up to now. */
-  take(chunk: Buffer): string[] {
-    const lines = (this.#rest + this.#decoder.write(chunk)).split("\n");
-    this.#rest = lines.pop() ?? "";
-    if (this.#rest.length > MAX_LINE_BYTES) this.#rest = "";
-    return lines;
-  }
-}
-
-/** Lines that are no records are passed over: `audit verify` names them. */
-export async function* readLog(log: string): AsyncIterable<LogLine> {
-  for (const file of [...archivesOf(log), log]) {
-    if (!existsSync(file)) continue;
-    const cutter = new LineCutter();
-    for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
-      for (const line of cutter.take(chunk)) {
-        const record = recordOf(line);
-        if (record !== undefined) yield { record, line };
-      }
-    }
-  }
-}
-
-/** Undefined for what is no record. */
-export function recordOf(line: string): LogRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as LogRecord) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-// Reads which records are wanted: `tool=NAME since=1h decision=denied` and words that must appear.
-
-export type LogRecord = Readonly<Record<string, unknown>>;
-
-/** Whether a record is wanted; the line it was read from is given for words. */
-export type RecordFilter = (record: LogRecord, line: string) => boolean;
-
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const FIELDS = ["tool", "principal", "kind", "outcome", "method", "policy", "connection", "id"];
-const KEYS = [...FIELDS, "since", "until", "decision"];
-
-/** @throws UsageError for a key there is not, or a value that cannot be */
-export function recordFilter(words: readonly string[], now: number = Date.now()): RecordFilter {
-  const tests = words.map((word) => {
-    const [, key, value] = /^([a-z]+)=(.*)$/s.exec(word) ?? [];
-    return key === undefined || value === undefined ? containing(word) : testOf(key, value, now);
-  });
-  return (record, line) => tests.every((test) => test(record, line));
-}
-
-function testOf(key: string, value: string, now: number): RecordFilter {
-  if (FIELDS.includes(key)) {
-    const pattern = new RegExp(`^${value.split("*").map(escaped).join(".*")}$`, "s");
-    return ({ [key]: field }) => (typeof field === "string" || typeof field === "number") && pattern.test(`${field}`);
-  }
-  switch (key) {
-    case "since":
-    case "until": {
-      const limit = timeOf(key, value, now);
-      const sign = key === "since" ? 1 : -1;
-      return ({ time }) => sign * Date.parse(String(time)) >= sign * limit;
-    }
-    case "decision":
-      if (value !== "allowed" && value !== "denied") throw new UsageError(`decision=${value}: write allowed or denied`);
-      return value === "denied" ? isDenied : ({ decision }) => allowedBy(decision) === true;
-    default:
-      throw new UsageError(`a record has no ${key}; there are ${KEYS.join(", ")}, or a word that must appear`);
-  }
-}
-
-/** Before the call, or where an allowed tool reached for what it may not have. */
-function isDenied({ decision, outcome }: LogRecord): boolean {
-  return allowedBy(decision) === false || outcome === "denied";
-}
-
-function allowedBy(decision: unknown): unknown {
-  return (decision as { readonly allowed?: unknown } | undefined)?.allowed;
-}
-
-function containing(word: string): RecordFilter {
-  const wanted = word.toLowerCase();
-  return (_record, line) => line.toLowerCase().includes(wanted);
-}
-
-/** `2026-01-31`, `2026-01-31T12:00:00Z`, or how long ago, as in `90m`. */
-function timeOf(key: string, value: string, now: number): number {
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-  const time = count === undefined || unit === undefined ? Date.parse(value) : now - Number(count) * (UNITS[unit] ?? 0);
-  if (Number.isFinite(time)) return time;
-  throw new UsageError(
-    `${key}=${value} is no time; write 2026-01-31, 2026-01-31T12:00:00Z, or 90m, 24h, 7d for that long ago`,
-  );
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
-}
-
-// Writes a record for a person (one line of a table) or for a program (JSON), harmless to the terminal either way.
-
-const WIDTHS = { time: 24, kind: 17, tool: 20, principal: 12, outcome: 14 } as const;
-
-export const TABLE_HEAD: string = row(["time", "kind", "tool", "principal", "outcome", "rule"]);
-
-/** Time, kind, tool, principal, outcome, and the rule with its line. */
-export function tableRow(record: LogRecord): string {
-  const { time, kind, tool, principal, outcome, decision, detail, duration_ms: duration } = record;
-  const { allowed, rule, line } = (decision ?? {}) as { allowed?: boolean; rule?: string; line?: number };
-  const told = (detail ?? {}) as { rule?: unknown; reason?: unknown };
-  const why = rule ?? told.rule ?? told.reason;
-  const took = typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
-  const place = line === undefined ? "" : ` (line ${line})`;
-  const verdict = outcome ?? (allowed === undefined ? "" : allowed ? "allowed" : "denied");
-  const text = row([time, kind, tool, principal, `${asText(verdict)}${took}`, `${asText(why)}${place}`]);
-  return allowed === false || outcome === "denied" ? styled("red", text) : text;
-}
-
-/** The line as it stands in the log, unseen characters as escapes; it says the same to whoever parses it. */
-export function jsonLine(line: string): string {
-  return escapeUnseen(line);
-}
-
-function row(cells: readonly unknown[]): string {
-  const widths = Object.values(WIDTHS);
-  return cells
-    .map((cell, index) => cleanLine(asText(cell)).padEnd(widths[index] ?? 0))
-    .join("  ")
-    .trimEnd();
-}
-
-function asText(value: unknown): string {
-  return value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
 }

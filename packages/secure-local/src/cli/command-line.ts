@@ -20,10 +20,18 @@ export interface CommandLine {
   readonly noAuth: boolean;
   readonly sse: boolean;
   readonly quiet: boolean;
+  /** For `serve`: with the console beside it. */
+  readonly console: boolean;
+  /** For `serve`: a line for each call. */
+  readonly verbose: boolean;
   /** Does what it would ask about, without asking. */
   readonly yes: boolean;
   /** For `policy init`: the preset to build on, as written. */
   readonly preset: string | undefined;
+  /** For `audit`: from when on, as in `7d`. */
+  readonly since: string | undefined;
+  /** For commands that write a file: which one. */
+  readonly output: string | undefined;
   /** For commands that talk to a server: which configuration it is in, and how to talk to it. */
   readonly config: string | undefined;
   readonly url: string | undefined;
@@ -51,18 +59,23 @@ export interface CommandLine {
   /** For `bridge -- COMMAND`: one program for all sessions. */
   readonly shared: boolean;
   readonly json: boolean;
+  /** Shows where in the program an error came from. */
+  readonly debug: boolean;
   readonly help: boolean;
   readonly version: boolean;
 }
 
 type Switch =
   | "json"
+  | "debug"
   | "yes"
   | "help"
   | "version"
   | "noAuth"
   | "sse"
   | "quiet"
+  | "console"
+  | "verbose"
   | "strict"
   | "append"
   | "force"
@@ -70,6 +83,8 @@ type Switch =
 type Value =
   | "policy"
   | "preset"
+  | "since"
+  | "output"
   | "audit"
   | "host"
   | "port"
@@ -89,14 +104,18 @@ type Key = Switch | Value | List;
 
 const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--json", "json"],
+  ["--debug", "debug"],
   ["--yes", "yes"],
   ["--help", "help"],
   ["-h", "help"],
   ["--version", "version"],
   ["-v", "version"],
+  ["-V", "version"],
   ["--no-auth", "noAuth"],
   ["--sse", "sse"],
   ["--quiet", "quiet"],
+  ["--console", "console"],
+  ["--verbose", "verbose"],
   ["--strict", "strict"],
   ["--append", "append"],
   ["--force", "force"],
@@ -105,6 +124,8 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
 const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--policy", "policy"],
   ["--preset", "preset"],
+  ["--since", "since"],
+  ["--output", "output"],
   ["--audit", "audit"],
   ["--host", "host"],
   ["--port", "port"],
@@ -130,6 +151,7 @@ const LISTS: ReadonlyMap<string, List> = new Map([
 /** What stands after an option, where it is not the name of a file. */
 const WANTED: ReadonlyMap<string, string> = new Map([
   ["--preset", "a name, as in --preset read-only"],
+  ["--since", "how long ago or a date, as in --since 7d"],
   ["--host", "an address, as in --host 127.0.0.1"],
   ["--port", "a number, as in --port 3333"],
   ["--rate", "a number of requests a second, as in --rate 100"],
@@ -146,9 +168,24 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--ignore", "the name of a check, as in --ignore batch"],
 ]);
 /** Options that only `serve` has. */
-const SERVE_ONLY: readonly Key[] = ["host", "port", "socket", "rate", "origins", "noAuth", "sse", "quiet"];
+const SERVE_ONLY: readonly Key[] = [
+  "host",
+  "port",
+  "socket",
+  "rate",
+  "origins",
+  "noAuth",
+  "sse",
+  "quiet",
+  "verbose",
+  "console",
+];
 /** Those of them that `bridge -- COMMAND` does not have. */
-const SERVE_ALONE: readonly Key[] = ["socket", "rate", "sse", "quiet"];
+const SERVE_ALONE: readonly Key[] = ["socket", "rate", "sse", "quiet", "verbose", "console"];
+const NOT_SERVE: ReadonlyMap<string, readonly Key[]> = new Map([
+  ["bridge", SERVE_ALONE],
+  ["console", SERVE_ONLY.filter((key) => key !== "port")],
+]);
 /** Options that only commands have which talk to a server, and those commands. */
 const TARGET_ONLY: readonly Key[] = [
   "config",
@@ -158,10 +195,8 @@ const TARGET_ONLY: readonly Key[] = [
   "token",
   "headers",
   "env",
-  "strict",
   "append",
   "shared",
-  "force",
   "tokenFile",
   "maxMessageMb",
   "maxMembers",
@@ -170,8 +205,11 @@ const TARGET_ONLY: readonly Key[] = [
 ];
 /** Options of few of those commands. */
 const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
-  ["strict", ["replay", "doctor"]],
+  ["strict", ["replay", "doctor", "policy"]],
   ["ignore", ["doctor"]],
+  ["force", ["record", "audit", "policy"]],
+  ["since", ["audit"]],
+  ["output", ["audit", "policy"]],
 ];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
@@ -217,7 +255,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
     if (flag !== undefined && given === undefined) switches[flag] = true;
     else if (flag !== undefined) throw new UsageError(`${name} takes no value; leave out "=${given}"`);
     else if (list !== undefined) lists[list].push(valueOf(name, given ?? rest.shift()));
-    else if (key === undefined) throw unknownOption(name);
+    else if (key === undefined) throw unknownOption(name, words);
     else if (values[key] !== undefined) throw new UsageError(`${name} is given twice; keep one`);
     else values[key] = valueOf(name, given ?? rest.shift());
   }
@@ -226,7 +264,7 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
 
 /** Throws a UsageError for an option that the command does not have and another one has. */
 export function refuseForeign(line: CommandLine, command: string | undefined): void {
-  const serving = command === "serve" ? undefined : optionOf(line, command === "bridge" ? SERVE_ALONE : SERVE_ONLY);
+  const serving = command === "serve" ? undefined : optionOf(line, NOT_SERVE.get(command ?? "") ?? SERVE_ONLY);
   if (serving !== undefined)
     throw new UsageError(`${serving} belongs to serve, as in mcp-secure-local serve ${serving}`);
   const foreign = command === "sandbox" ? TARGET_ONLY.filter((key) => !SANDBOX_OPTIONS.includes(key)) : TARGET_ONLY;
@@ -262,7 +300,11 @@ function valueOf(name: string, value: string | undefined): string {
   throw new UsageError(`${name} needs ${WANTED.get(name) ?? `the name of a file, as in ${name} FILE`}`);
 }
 
-function unknownOption(name: string): UsageError {
+function unknownOption(name: string, [command, action, kind]: readonly string[]): UsageError {
+  if (command === "policy" && action === "explain" && kind === "run")
+    return new UsageError(
+      `${name} belongs to the command you ask about: put -- before it, as in policy explain run -- ls -la`,
+    );
   const names = [...SWITCHES.keys(), ...VALUES.keys(), ...LISTS.keys()].filter((known) => known.startsWith("--"));
   const bare = names.map((known) => known.slice(2));
   const near = nearest(name.replace(/^-+/, ""), bare).replace('"', '"--');

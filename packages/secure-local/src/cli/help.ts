@@ -1,67 +1,161 @@
-// The text of --help.
+// Writes the help texts, and the man page, of the command reference.
+import {
+  COMMAND_PAGES,
+  COMMON_OPTIONS,
+  type CommandPage,
+  DOCUMENTATION,
+  EXIT_CODES,
+  OPTION_PAGES,
+  TARGET_TEXT,
+  VARIABLES,
+} from "./command-reference.js";
+import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { ExitCode, outputWidth, print, printJson, styled, wrapped } from "./terminal.js";
 
-export const HELP = `mcp-secure-local: safe tools for an AI client, under one policy that denies what it does not name
+const PROGRAM = "mcp-secure-local";
+/** Columns of a text that is not for a terminal. */
+const USUAL_WIDTH = 80;
+const MOST_WIDTH = 100;
 
-  mcp-secure-local                        serve an AI client (when stdin is a pipe); in a terminal: how to connect one
-  mcp-secure-local serve                  serve over HTTP on this machine, and print how to connect clients
-  mcp-secure-local tools                  the tools the policy allows, with their limits
-  mcp-secure-local call NAME [ARGUMENTS]  call a tool; ARGUMENTS is a JSON object or key=value pairs
-  mcp-secure-local approve                show the calls that wait for your consent, and take your answers
-  mcp-secure-local policy init [FILE]     ask what a client may do, and write the policy that allows it
-  mcp-secure-local policy check [FILE]    say whether a policy can be used, or every fault in it
-  mcp-secure-local policy show [FILE]     the policy in full, defaults filled in
-  mcp-secure-local policy explain CALL    which rule decides: NAME [ARGUMENTS], fetch URL, read PATH, run COMMAND…
-  mcp-secure-local policy test FILE       whether calls are allowed and denied as a file of cases says
-  mcp-secure-local policy import vscode FILE, export vscode: from and to the sandbox block of VS Code
-  mcp-secure-local plugins list           the plugins of the policy, and how they are
-  mcp-secure-local plugins lock [NAME]    approve what they offer now; shows what changed before
-  mcp-secure-local plugins new NAME [js|ts|python|sh], hash PATH: write a plugin that works; the hash to pin one by
-  mcp-secure-local sandbox -- COMMAND …   run a command behind the wall, with what the policy allows
-  mcp-secure-local sandbox --config FILE NAME   run a server of VS Code's with sandboxEnabled, under its own sandbox block
-  mcp-secure-local audit verify [FILE]    check that nobody changed the audit log, its full files and checkpoints
-  mcp-secure-local audit query [WORD…]    records: tool=NAME since=24h decision=denied principal=… or words in them
-  mcp-secure-local audit tail [WORD…]     the newest records, and each new one as it is written
+/** `help`, `help COMMAND…` and `help man`; `COMMAND --help` comes here, too. */
+export async function helpCommand({ words, json }: Pick<CommandLine, "words" | "json">): Promise<number> {
+  const [first, second] = words;
+  if (first === "man" && second === undefined) {
+    print(manPage());
+    return ExitCode.Ok;
+  }
+  if (first === undefined) {
+    if (json) printJson(COMMAND_PAGES);
+    else print(overview());
+    return ExitCode.Ok;
+  }
+  const pages = pagesFor(words);
+  if (json) printJson(pages);
+  else
+    print(
+      pages.length === 1
+        ? pageText(pages[0]!)
+        : `${pages.map(line).join("\n")}\n\nMore of each: ${PROGRAM} help ${first} ACTION`,
+    );
+  return ExitCode.Ok;
+}
 
-Any other server: TARGET is a URL, the name of a server in a configuration file, or -- COMMAND… at the end
-  mcp-secure-local list                         every configured server of every client here, and how it is
-  mcp-secure-local inspect TARGET               what it is, speaks and offers
-  mcp-secure-local tools TARGET                 its tools
-  mcp-secure-local call TARGET NAME [ARGUMENTS] calls a tool; asks first when it may destroy something
-  mcp-secure-local read TARGET URI              reads a resource
-  mcp-secure-local prompt TARGET NAME [ARGUMENTS]
-  mcp-secure-local doctor TARGET                what is wrong with it, and what to do; fails when it breaks clients
-  mcp-secure-local bridge URL                   a server for a client that starts programs only: the one at that URL
-  mcp-secure-local bridge -- COMMAND …          serves a program on stdio over HTTP; --shared: one for all sessions
-  mcp-secure-local record FILE TARGET           a server for a client: the target, with all that is said in FILE
-  mcp-secure-local replay FILE [TARGET]         acts as the recorded server; with TARGET as the client, and compares
-  mcp-secure-local trust NAME                   allows a server of a folder's file, after showing all it would do
+/** The page of a command, or those of its actions. @throws UsageError for a command there is not */
+function pagesFor([first = "", second = ""]: readonly string[]): readonly CommandPage[] {
+  const exact = COMMAND_PAGES.filter(({ name }) => name === `${first} ${second}` || name === first);
+  if (exact.length > 0) return exact;
+  const actions = COMMAND_PAGES.filter(({ name }) => name.startsWith(`${first} `));
+  if (actions.length > 0) return actions;
+  const names = new Set(COMMAND_PAGES.map(({ name }) => name.split(" ")[0]!));
+  throw new UsageError(`there is no command "${first}"${nearest(first, names) || `; see ${PROGRAM} help`}`);
+}
 
-Options
-  --policy FILE   the policy (else MCP_SECURE_LOCAL_POLICY, else the built-in one)
-  --audit FILE    the audit log (else MCP_SECURE_LOCAL_AUDIT, else the policy's, else one in your state folder)
-  --port N        serve: the port (else MCP_SECURE_LOCAL_PORT, else 3333; 0: one that is free)
-  --host ADDRESS  serve: the address (else MCP_SECURE_LOCAL_HOST, else 127.0.0.1: this machine only)
-  --socket PATH   serve: a Unix socket instead, for its owner only
-  --rate N        serve: requests a second one caller may send (else 100; ten times that at once)
-  --sse           serve: the old HTTP+SSE transport as well, at /sse
-  --no-auth       serve: let every program on this machine in without the token
-  --origin URL    serve, bridge: let pages of this origin call (several times)
-  --quiet         serve: do not print the configuration, which holds the token
-  --preset NAME   policy init: build on offline, read-only or developer
-  --yes           policy init, call: ask nothing
-  --json          answer in JSON; errors of other servers too, on stderr
-  --config FILE   the file with the named server (else your own, then the folder's)
-  --env K=V       a variable of the command; --header 'N: v', --token T or --token-file F: sent to the URL
-  --max-message-mb N, --max-members N: take longer messages of a server; --save-images DIR: of call's answer
-  --url URL       record, replay: the target
-  --strict        replay: in the recorded order only; doctor: fail for whatever is found
-  --ignore CHECK  doctor: leave a check out (several times)
-  --append        record: add to the recording that is there; --force: replace it
-  --revision DATE the only revision to speak
-  --timeout N     seconds a server may take to answer
-  --version       the version of this program
-  --help          this text
+/** Every command in a line. */
+export function overview(): string {
+  const paragraph = (text: string): string => wrapped(text, width());
+  return [
+    paragraph(`${PROGRAM}: safe tools for an AI client, under one policy that denies what it does not list.`),
+    paragraph("Without a command it serves an AI client; in a terminal it prints how to connect one."),
+    "",
+    ...COMMAND_PAGES.map(line),
+    "",
+    paragraph(TARGET_TEXT),
+    "",
+    styled("bold", "Options of every command"),
+    ...[...COMMON_OPTIONS, "--policy", "--audit"].map(optionText),
+    "",
+    paragraph(`${PROGRAM} help COMMAND explains one, with its options and examples. Documentation: ${DOCUMENTATION}.`),
+    paragraph(`Exit codes: ${EXIT_CODES.map(([code, about]) => `${code} ${about}`).join("; ")}.`),
+  ].join("\n");
+}
 
-A server reads its policy again when the file changes, and when it gets SIGHUP.
-Exit codes: 0 done, 1 failed, 2 wrong command line or policy, 3 authorization needed,
-4 no server there, 5 the tool failed or does not exist.`;
+function pageText({ name, usage, about, details, options = [], examples }: CommandPage): string {
+  const parts = [`${styled("bold", `${PROGRAM} ${name}`)} ${usage}`.trimEnd(), "", wrapped(`${about}.`, width())];
+  if (details !== undefined) parts.push("", wrapped(details, width()));
+  if (usage.includes("TARGET")) parts.push("", wrapped(TARGET_TEXT, width()));
+  parts.push("", styled("bold", "Examples"));
+  for (const [example, does] of examples) {
+    if (does !== "") parts.push(`  ${styled("dim", `# ${does}`)}`);
+    parts.push(`  ${PROGRAM} ${example}`);
+  }
+  parts.push("", styled("bold", "Options"), ...[...options, ...COMMON_OPTIONS].map(optionText));
+  return parts.join("\n");
+}
+
+const COLUMN = 26;
+
+/** A name in a column of its own, and what it is for beside it. */
+function entry(name: string, about: string): string {
+  const lines = wrapped(about, Math.max(30, width() - COLUMN - 2)).split("\n");
+  const first = name.length > COLUMN - 2 ? `  ${name}\n${" ".repeat(COLUMN + 2)}` : `  ${name.padEnd(COLUMN)}`;
+  return first + lines.join(`\n${" ".repeat(COLUMN + 2)}`);
+}
+
+function line({ name, usage, about }: CommandPage): string {
+  return entry(`${name} ${usage}`.trimEnd(), about);
+}
+
+function optionText(name: string): string {
+  const { value, about } = OPTION_PAGES[name]!;
+  return entry(value === undefined ? name : `${name} ${value}`, about);
+}
+
+function width(): number {
+  return Math.min(MOST_WIDTH, outputWidth() ?? USUAL_WIDTH);
+}
+
+// The man page, in the macros that every man program knows.
+
+export function manPage(): string {
+  return [
+    `.TH MCP-SECURE-LOCAL 1 "" "mcp-secure-local" "User Commands"`,
+    ".SH NAME",
+    "mcp-secure-local \\- safe tools for an AI client under one policy",
+    ".SH SYNOPSIS",
+    ".B mcp-secure-local",
+    ".RI [ COMMAND ]",
+    ".RI [ OPTIONS ]",
+    ".SH DESCRIPTION",
+    roff(
+      "Serves tools to an AI client over the Model Context Protocol. Each call is checked against one policy that denies what it does not list, and is recorded in an audit log that shows tampering. Without a command it serves a client on standard input and output; in a terminal it prints how to connect one.",
+    ),
+    roff(TARGET_TEXT),
+    ".SH COMMANDS",
+    ...COMMAND_PAGES.flatMap(manCommand),
+    ".SH OPTIONS",
+    ...Object.entries(OPTION_PAGES).flatMap(([name, { value, about }]) => [
+      ".TP",
+      `.B ${roff(name)}${value === undefined ? "" : `\\fR \\fI${roff(value)}\\fR`}`,
+      roff(about),
+    ]),
+    ".SH ENVIRONMENT",
+    ...VARIABLES.flatMap(([name, about]) => [".TP", `.B ${roff(name)}`, roff(about)]),
+    ".SH EXIT STATUS",
+    ...EXIT_CODES.flatMap(([code, about]) => [".TP", `.B ${code}`, roff(about)]),
+    ".SH FILES",
+    ...FILES.flatMap(([path, about]) => [".TP", `.I ${roff(path)}`, roff(about)]),
+  ].join("\n");
+}
+
+const FILES = [
+  ["~/.config/mcp-secure-local/policy.yaml", "the policy, where none is named"],
+  ["~/.config/mcp-secure-local/token", "the token of serve"],
+  ["~/.local/state/mcp-secure-local/audit.log", "the audit log, where none is named"],
+  ["~/.local/share/mcp-secure-local/", "what plugins keep, and tokens of other servers"],
+] as const;
+
+function manCommand({ name, usage, about, details, options = [], examples }: CommandPage): string[] {
+  const more = details === undefined ? [] : [".IP", roff(details)];
+  const had = options.length === 0 ? [] : [".IP", `Options: ${roff(options.join(", "))}.`];
+  const shown = examples.flatMap(([example]) => [".IP", `\\fB${roff(`mcp-secure-local ${example}`)}\\fR`]);
+  return [".TP", `\\fB${roff(name)}\\fR ${roff(usage)}`.trimEnd(), roff(`${about}.`), ...more, ...had, ...shown];
+}
+
+/** A text as roff reads it: no escape and no request in it, a minus that can be copied. */
+function roff(text: string): string {
+  return text
+    .replaceAll("\\", "\\e")
+    .replaceAll("-", "\\-")
+    .replaceAll("…", "...")
+    .replace(/^([.'])/, "\\&$1");
+}

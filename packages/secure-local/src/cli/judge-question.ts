@@ -11,7 +11,7 @@ import { type ApprovalNeed, approvalNeed, decideCommand } from "../policy/decide
 import { decide, type Decision, type FileOperation } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import type { PolicyQuestion } from "./policy-question.js";
-import type { Surroundings } from "./settings.js";
+import type { PolicyContext } from "./settings.js";
 
 /** One thing that is decided on the way. */
 export interface Step {
@@ -28,16 +28,18 @@ export interface Judgement {
   /** All that is asked for; the last one decides when it is denied. */
   readonly steps: readonly Step[];
   readonly need: ApprovalNeed | undefined;
+  /** What else is needed for it to be done at all. */
+  readonly notes?: readonly string[];
 }
 
-export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: Surroundings): Judgement {
+export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: PolicyContext): Judgement {
   const steps: Step[] = [];
   for (const step of stepsOf(policy, question, around)) {
     steps.push(step);
     if (!step.decision.allowed) return { verdict: "denied", steps, need: undefined };
   }
   const passed = steps.some(({ depends }) => depends) ? "address" : "allowed";
-  if (question.kind !== "tool") return { verdict: passed, steps, need: undefined };
+  if (question.kind !== "tool") return { verdict: passed, steps, need: undefined, notes: notesOn(policy, question) };
   const destructive = around.effects(question.name)?.destructive ?? true;
   const need = approvalNeed(policy, {
     tool: question.name,
@@ -48,7 +50,16 @@ export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: 
   return { verdict: need && passed === "allowed" ? "approval" : passed, steps, need };
 }
 
-function* stepsOf(policy: Policy, question: PolicyQuestion, around: Surroundings): Iterable<Step> {
+/** A host that is allowed is of use to nobody while no tool that fetches is. */
+function notesOn(policy: Policy, question: PolicyQuestion): string[] {
+  if (question.kind !== "fetch" || policy.plugins.load.size > 0) return [];
+  if (decide(policy, { kind: "tool", name: "web_fetch" }).allowed) return [];
+  const searches = decide(policy, { kind: "tool", name: "web_search" }).allowed;
+  const only = searches ? "web_search asks its search engine alone, and " : "";
+  return [`${only}no tool that the policy allows fetches pages; add web_fetch to tools.allowed for that`];
+}
+
+function* stepsOf(policy: Policy, question: PolicyQuestion, around: PolicyContext): Iterable<Step> {
   switch (question.kind) {
     case "tool":
       yield toolStep(policy, question.name, around);
@@ -75,7 +86,7 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: Surroundings
   }
 }
 
-function toolStep(policy: Policy, name: string, around: Surroundings): Step {
+function toolStep(policy: Policy, name: string, around: PolicyContext): Step {
   const decision = decide(policy, { kind: "tool", name });
   const idle = around.idle(name);
   if (idle === undefined) return { about: `tool ${name}`, decision };
@@ -87,7 +98,7 @@ function toolStep(policy: Policy, name: string, around: Surroundings): Step {
 }
 
 /** The arguments by which built-in tools name what they reach for. */
-function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, around: Surroundings): Iterable<Step> {
+function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, around: PolicyContext): Iterable<Step> {
   const op = around.effects(call.name)?.readOnly === true ? "read" : "write";
   for (const [name, value] of Object.entries(call.arguments)) {
     if (typeof value !== "string") continue;
@@ -97,7 +108,7 @@ function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, ar
 }
 
 /** The file or folder a URI stands for; of a repository, the one of that name in its work tree. */
-function* behindUri(policy: Policy, uri: string, around: Surroundings): Iterable<Step> {
+function* behindUri(policy: Policy, uri: string, around: PolicyContext): Iterable<Step> {
   const template = uri.includes("{");
   if (template || (!isFileUri(uri) && !isGitUri(uri))) return;
   try {
@@ -140,7 +151,7 @@ function fetchStep(policy: Policy, url: string): Step {
 /** The path as it is on this machine now: links followed as far as they lead. */
 function fileStep(
   policy: Policy,
-  around: Surroundings,
+  around: PolicyContext,
   { op, path: given }: { readonly op: FileOperation; readonly path: string },
 ): Step {
   const path = followed(resolve(given.replace(/^~(?=\/|$)/, homedir()))).replaceAll("\\", "/");

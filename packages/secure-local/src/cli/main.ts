@@ -1,4 +1,11 @@
 // The command `mcp-secure-local`: the program's own arguments in, its exit code out.
-import { runCommandLine } from "./run-command-line.js";
+import { runCommandLine, tellAnyFailure } from "./run-command-line.js";
+
+// What nobody awaited ends the program like any other failure: in a line, and not in a page of the bundle.
+for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, (error: unknown) => void end(error));
 
 void runCommandLine(process.argv.slice(2)).then((code) => (process.exitCode = code));
+
+async function end(error: unknown): Promise<never> {
+  process.exit(await tellAnyFailure(error, process.argv.slice(2)));
+}

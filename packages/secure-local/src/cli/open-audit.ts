@@ -4,7 +4,8 @@ import { AuditLog, type LogKeeping } from "../audit/audit-log.js";
 import type { CheckpointWriter } from "../audit/checkpoint-writer.js";
 import type { CheckpointPolicy, Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
-import { auditFile, ownPlaces, stateFolder } from "./settings.js";
+import { auditFile, ownPlaces } from "./settings.js";
+import { stateFolder } from "../policy/own-places.js";
 
 /** @throws AuditError when the log or the key of its checkpoints cannot be used */
 export async function openAudit(

@@ -55,7 +55,7 @@ async function list(line: CommandLine): Promise<number> {
   await secure.stop();
   const listed = health.map((plugin) => ({ ...plugin, ...reviewed(reviews, plugin.name) }));
   if (line.json) printJson(listed);
-  else show(listed);
+  else show(listed, line);
   const well = listed.every(({ state, withheld }) => state === "ready" && Object.keys(withheld).length === 0);
   return well ? ExitCode.Ok : ExitCode.Failed;
 }
@@ -68,7 +68,7 @@ function reviewed(reviews: readonly PluginReview[], name: string) {
   return { findings, changes, withheld: Object.fromEntries(withheld) };
 }
 
-function show(health: readonly Listed[]): void {
+function show(health: readonly Listed[], line: CommandLine): void {
   if (health.length === 0) print("The policy loads no plugin; name some in plugins.load.");
   for (const { name, state, version, tools, note, output, wall, ...review } of health) {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
@@ -76,11 +76,15 @@ function show(health: readonly Listed[]): void {
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
     if (note !== "") print(`  ${cleanLine(note)}`);
     for (const line of lastLines(output)) print(styled("dim", `  | ${cleanLine(line)}`));
-    showReview(review);
+    showReview(name, review, line);
   }
 }
 
-function showReview({ findings, withheld, changes }: Pick<Listed, "findings" | "withheld" | "changes">): void {
+function showReview(
+  plugin: string,
+  { findings, withheld, changes }: Pick<Listed, "findings" | "withheld" | "changes">,
+  line: CommandLine,
+): void {
   for (const [item, reason] of Object.entries(withheld))
     print(`  ${styled("red", "withheld")}  ${cleanLine(item)}: ${cleanLine(reason)}`);
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
@@ -89,8 +93,11 @@ function showReview({ findings, withheld, changes }: Pick<Listed, "findings" | "
       `  ${word}  ${id}  ${cleanLine(`${kind} ${item} ${at}`)}: ${about}\n    ${styled("dim", cleanLine(excerpt))}`,
     );
   }
-  if (changes.length > 0)
-    print("  It is not as it was approved. Read what changed, and approve it: mcp-secure-local plugins lock");
+  if (changes.length === 0) return;
+  const policy = line.policy === undefined ? "" : ` --policy ${line.policy}`;
+  print(
+    `  It is not as you approved it. Read what changed, and approve it: mcp-secure-local plugins lock ${plugin}${policy}`,
+  );
 }
 
 async function hash({ words: [path, ...more] }: CommandLine): Promise<number> {
@@ -139,24 +146,35 @@ export async function newPlugin([name, language = "js", ...more]: readonly strin
     .map((file) => join(name, file))
     .join("\n")}
 
-Try it:  cd ${name} && ${test}
+Try it:  cd ${name} && ${test}${older(known)}
 Load it, in your policy:
 
 tools: { allowed: ["${name}_*"] }
 plugins:
   load:
     - name: ${name}
-      path: ${folder}`);
+      path: ${folder}
+
+Then call it:  mcp-secure-local call ${name}_greet who=Ada --policy FILE`);
   return ExitCode.Ok;
+}
+
+/** A test that is skipped shows nothing: said where it would be. */
+function older(language: Language): string {
+  if (language !== "ts" || (process.features as { readonly typescript?: unknown }).typescript !== undefined) return "";
+  return `\n         (this Node ${process.versions.node} skips the test: it reads no TypeScript before 22.18; a call below tries the plugin all the same)`;
 }
 
 // `mcp-secure-local plugins lock`: shows what changed in the plugins since it was approved, and writes down what is approved now.
 
 /** One plugin as it is and as it was approved. */
-interface Compared {
+export interface Compared {
   readonly name: string;
   readonly changes: readonly Change[];
   readonly locked: LockedPlugin;
+  readonly review: PluginReview;
+  /** Whether it was ever approved. */
+  readonly isLocked: boolean;
 }
 
 export async function lockPlugins(line: CommandLine): Promise<number> {
@@ -174,7 +192,7 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   for (const { name, changes } of changed) print(`${styled("bold", name)}\n${changes.map(changeText).join("\n")}`);
   if (compared.length === 0) return ExitCode.Failed;
   if (changed.length === 0 && before !== undefined) {
-    print(`${lockFileOf(file)} is as the plugins are.`);
+    print(`${lockFileOf(file)} is up to date.`);
     return ExitCode.Ok;
   }
   if (!(await approved(line))) return ExitCode.Failed;
@@ -189,7 +207,7 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
 }
 
 /** A damaged lock is told when the plugins are started, and then written anew. */
-function lockBefore(file: string): PluginLock | undefined {
+export function lockBefore(file: string): PluginLock | undefined {
   try {
     return readLock(file);
   } catch (error) {
@@ -198,7 +216,7 @@ function lockBefore(file: string): PluginLock | undefined {
   }
 }
 
-async function compare(
+export async function compare(
   policy: Policy,
   {
     line,
@@ -223,6 +241,8 @@ async function compare(
     found.push({
       name,
       changes: changesOf(before?.get(name), items, launch),
+      review,
+      isLocked: before?.has(name) === true,
       locked: relocked(before?.get(name), new Map([...items, ["launch", launch]])),
     });
   }

@@ -1,20 +1,20 @@
 // `mcp-secure-local policy`: makes, checks, shows, explains and tests policies.
-import * as fs from "node:fs";
 import { lstatSync, readFileSync, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { homedir } from "node:os";
 import { loadPolicy } from "../policy/load-policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
-import { configFolder, policyFile, reviewedTools } from "./settings.js";
+import { policyFile, reviewedTools, usualPolicyFile } from "./settings.js";
 import { type Ask, askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { type Remark, reviewPolicy } from "../policy/review-policy.js";
 import { parsePolicy } from "../policy/parse-policy.js";
-import { policyText, type PolicyWishes } from "../policy/policy-text.js";
+import { policyText, type PolicyChoices } from "../policy/policy-text.js";
 import { PRESET_NAMES } from "../policy/presets.js";
 import { hostPattern } from "../policy/host-matcher.js";
 import { pathPatternFault } from "../policy/path-matcher.js";
 import { fromVscode, toVscode, type VscodeSandbox, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
-import { makeFolder } from "../audit/make-folder.js";
+import { kindOfPath } from "./kind-of-path.js";
+import { isThere, writeNewFile } from "./write-new-file.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -22,6 +22,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   init: async (line) => policyInit(line),
   check: async (line) => policyCheck(line, oneFile("check", line)),
   show,
+  map: async (line) => (await import("./policy-map.js")).policyMap(line, oneFile("map", line)),
   explain: async (line) => (await import("./policy-explain.js")).policyExplain(line),
   test: async (line) => (await import("./policy-test.js")).policyTest(line),
   import: async (line) => policyImport(line),
@@ -53,26 +54,29 @@ async function show(line: CommandLine): Promise<number> {
   return ExitCode.Ok;
 }
 
-function oneFile(action: string, { words: [file, ...rest] }: CommandLine): string | undefined {
+function oneFile(action: string, { policy, words: [file, ...rest] }: CommandLine): string | undefined {
+  if (file !== undefined && policy !== undefined)
+    throw new UsageError(`policy ${action} is given two policies, ${file} and --policy ${policy}; keep one`);
   if (rest.length > 0) throw new UsageError(`policy ${action} takes one file, not also "${rest[0]}"`);
   return file;
 }
 
 // `mcp-secure-local policy check`: whether a policy can be used, and what in it is probably not meant.
 
-/** Remarks do not change the exit code. @throws PolicyError with every fault of the file */
+/** Remarks change the exit code with `--strict` alone. @throws PolicyError with every fault of the file */
 export async function policyCheck(line: CommandLine, named: string | undefined): Promise<number> {
   const file = named ?? policyFile(line);
   const policy = await loadPolicy(file);
-  const remarks = reviewPolicy(policy, await reviewedTools(policy));
+  const remarks = reviewPolicy(policy, reviewedTools(policy), kindOfPath);
+  const code = line.strict && remarks.length > 0 ? ExitCode.Failed : ExitCode.Ok;
   if (line.json) {
     printJson({ ok: true, file, hash: policy.hash, remarks });
-    return ExitCode.Ok;
+    return code;
   }
   const name = file ?? "The built-in policy";
   print(`${styled("green", "ok")}  ${name} can be used (sha-256 ${policy.hash.slice(0, 12)})`);
   for (const remark of remarks) print(`${styled("red", "note")}  ${textOf(name, remark)}`);
-  return ExitCode.Ok;
+  return code;
 }
 
 function textOf(file: string, { rule, message }: Remark): string {
@@ -85,7 +89,7 @@ function textOf(file: string, { rule, message }: Remark): string {
 export async function policyInit(line: CommandLine): Promise<number> {
   const [named, ...rest] = line.words;
   if (rest.length > 0) throw new UsageError(`policy init takes one file, not also "${rest[0]}"`);
-  const file = named ?? join(configFolder(), "policy.yaml");
+  const file = named ?? usualPolicyFile();
   const preset = checkedPreset(line.preset);
   if (!line.yes && !(process.stdin.isTTY && process.stdout.isTTY)) {
     throw new UsageError("policy init asks in a terminal; without one: policy init --yes, or --preset NAME --yes");
@@ -93,12 +97,22 @@ export async function policyInit(line: CommandLine): Promise<number> {
   if (lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw new UsageError(isThere(file));
   const wishes = line.yes ? usualWishes(preset) : await askInTerminal((ask) => askWishes(ask, preset));
   const text = policyText(wishes);
-  await parsePolicy(text, { file });
+  const policy = await parsePolicy(text, { file });
   const wrong = writeNewFile(file, text);
   if (wrong !== undefined) throw new UsageError(wrong);
   print(`${styled("green", "written")}  ${file}`);
-  print(`To use it:  mcp-secure-local --policy ${quoted(file)}`);
-  print(`To check:   mcp-secure-local policy check ${quoted(file)}`);
+  const { reachOf } = await import("./policy-map.js");
+  for (const { title, entries } of reachOf(policy)) print(`  ${title}: ${entries.join(", ")}`);
+  const usual = named === undefined;
+  print(
+    usual
+      ? "Every command reads it from now on; mcp-secure-local status shows it."
+      : `To use it:  mcp-secure-local --policy ${quoted(file)}`,
+  );
+  print(`To check:   mcp-secure-local policy check${usual ? "" : ` ${quoted(file)}`}`);
+  print(
+    `To connect: mcp-secure-local${usual ? "" : ` --policy ${quoted(file)}`}  (in a terminal: what each client needs)`,
+  );
   return ExitCode.Ok;
 }
 
@@ -115,32 +129,45 @@ function quoted(file: string): string {
 // The questions of `policy init`, and what is written where nobody is asked.
 
 /** The built-in policy's powers, or those of the preset alone. */
-export function usualWishes(preset: string | undefined): PolicyWishes {
+export function usualWishes(preset: string | undefined): PolicyChoices {
   return { preset, readable: [], writable: [], search: preset === undefined, hosts: [], ask: true };
 }
 
-export async function askWishes(ask: Ask, preset: string | undefined): Promise<PolicyWishes> {
-  const folder = await askFolder(ask);
-  const changes = folder !== undefined && preset !== "read-only";
+export async function askWishes(ask: Ask, preset: string | undefined): Promise<PolicyChoices> {
+  const folders = await askFolders(ask);
+  const changes = folders.length > 0 && preset !== "read-only";
   const write = changes && (await askYesNo(ask, "May it change files there as well?", false));
   const asked = write && preset !== "developer";
   const consent = asked && (await askYesNo(ask, "Ask you before it changes one?", true));
   const search = preset === undefined && (await askYesNo(ask, "May it search the web (DuckDuckGo)?", true));
   const hosts = preset === "offline" ? [] : await askHosts(ask);
-  const folders = folder === undefined ? [] : [folder];
   return { preset, readable: write ? [] : folders, writable: write ? folders : [], search, hosts, ask: consent };
 }
 
-async function askFolder(ask: Ask): Promise<string | undefined> {
-  let question = "Which folder may it read? (empty: none) ";
+async function askFolders(ask: Ask): Promise<string[]> {
+  let question = "Which folders may it read? Several with a comma between them (empty: none) ";
   for (;;) {
     const given = (await ask(question)).trim();
-    if (given === "") return undefined;
-    const folder = resolve(given.replace(/^~(?=\/|$)/, homedir())).replaceAll("\\", "/");
-    const wrong = folderFault(folder);
-    if (wrong === undefined) return folder;
-    question = `${wrong} Which folder? (empty: none) `;
+    if (given === "") return [];
+    const folders = foldersIn(given).map((each) =>
+      resolve(each.replace(/^~(?=\/|$)/, homedir())).replaceAll("\\", "/"),
+    );
+    const wrong = folders.flatMap((folder) => folderFault(folder) ?? []);
+    if (wrong.length === 0) return [...new Set(folders)];
+    question = `${wrong.join(" ")} Which folders? (empty: none) `;
   }
+}
+
+/** A name may hold spaces; where it does not exist as it stands, spaces divide several. */
+function foldersIn(given: string): string[] {
+  const parts = given
+    .split(",")
+    .map((part) => part.trim())
+    .filter((part) => part !== "");
+  return parts.flatMap((part) => {
+    const whole = statSync(part.replace(/^~(?=\/|$)/, homedir()), { throwIfNoEntry: false }) !== undefined;
+    return whole || !/\s(?=[~/.]|[A-Za-z]:)/.test(part) ? [part] : part.split(/\s+(?=[~/.]|[A-Za-z]:)/);
+  });
 }
 
 function folderFault(folder: string): string | undefined {
@@ -148,7 +175,7 @@ function folderFault(folder: string): string | undefined {
   if (folder === homedir()) return "That is all of your home, with everything in it; name a folder in it.";
   if (/[*?$\u0000-\u001f\u007f]/.test(folder) || pathPatternFault(folder) !== undefined)
     return "A policy cannot name that folder: its name has characters that patterns use.";
-  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? undefined : "There is no such folder.";
+  return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? undefined : `There is no folder ${folder}.`;
 }
 
 async function askHosts(ask: Ask): Promise<string[]> {
@@ -236,35 +263,4 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 function member(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-// Writes a file that must not exist yet: whole or not at all, for its owner only.
-
-/** Undefined when the file was written, else a line that says why it was not. Folders above it are made. */
-export function writeNewFile(file: string, text: string): string | undefined {
-  const draft = `${file}.${process.pid}.new`;
-  try {
-    makeFolder(dirname(file));
-    const fd = fs.openSync(draft, "wx", 0o600);
-    try {
-      fs.writeFileSync(fd, text);
-      fs.fsyncSync(fd);
-    } finally {
-      fs.closeSync(fd);
-    }
-    // A link, unlike a renaming, never takes the place of a file that is there.
-    fs.linkSync(draft, file);
-    return undefined;
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return isThere(file);
-    return `${file} cannot be written (${message}); check the path and its folder`;
-  } finally {
-    fs.rmSync(draft, { force: true });
-  }
-}
-
-/** The line that says so. */
-export function isThere(file: string): string {
-  return `${file} exists already and is kept; name another file, or remove it first`;
 }

@@ -1,17 +1,18 @@
 // `mcp-secure-local policy test FILE`: whether calls are allowed and denied as a file of cases says.
 import { readFileSync, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { Faults } from "../policy/faults.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { PolicyError } from "../policy/policy-error.js";
+import type { Place } from "../policy/rule.js";
 import { type MapTree, readTree, type Tree } from "../policy/policy-tree.js";
 import { type Placed, Section, TEXT } from "../policy/section.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { type Judgement, judgeQuestion } from "./judge-question.js";
-import { placed } from "./policy-explain.js";
+import { ruleWithPlace } from "./policy-explain.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
-import { policyFile, type Surroundings, surroundingsOf } from "./settings.js";
+import { policyFile, type PolicyContext, policyContext } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
 /** Longest file of cases: some ten thousand. */
@@ -26,7 +27,7 @@ interface Case {
   readonly question: PolicyQuestion;
   /** A part of the rule that must decide. */
   readonly rule: string | undefined;
-  readonly line: number;
+  readonly place: Place;
 }
 
 /** @throws PolicyError for a policy or a file of cases that cannot be used */
@@ -36,11 +37,22 @@ export async function policyTest(line: CommandLine): Promise<number> {
   if (rest.length > 0) throw new UsageError(`policy test takes one file, not also "${rest[0]}"`);
   const { policy: named, cases } = await readCases(file);
   const policy = await loadPolicy(named ?? policyFile(line));
-  const surroundings = await surroundingsOf(policy, line);
+  const surroundings = await policyContext(policy, line);
+  refuseUnknownTools(file, cases, surroundings);
   const failures = cases.flatMap((each) => failureOf(policy, each, surroundings) ?? []);
   if (line.json) printJson({ cases: cases.length, failures });
   else report(file, cases.length, failures);
   return failures.length === 0 ? ExitCode.Ok : ExitCode.Failed;
+}
+
+/** A name nobody has is denied whatever the policy says: such a case shows nothing. @throws PolicyError */
+function refuseUnknownTools(file: string, cases: readonly Case[], surroundings: PolicyContext): void {
+  const faults = new Faults(file);
+  for (const { question, place } of cases) {
+    const unknown = question.kind === "tool" ? surroundings.unknown(question.name) : undefined;
+    if (unknown !== undefined) faults.add(place, unknown);
+  }
+  faults.throwIfAny();
 }
 
 interface Failure {
@@ -51,19 +63,19 @@ interface Failure {
   readonly rule: string;
 }
 
-function failureOf(policy: Policy, each: Case, surroundings: Surroundings): Failure | undefined {
+function failureOf(policy: Policy, each: Case, surroundings: PolicyContext): Failure | undefined {
   const { verdict, steps, need } = judgeQuestion(policy, each.question, surroundings);
   const rules = need?.rules ?? steps.slice(-1).map(({ decision }) => decision.rule);
-  const texts = rules.map((rule) => placed(policy, rule));
+  const texts = rules.map((rule) => ruleWithPlace(policy, rule));
   const named = each.rule === undefined || texts.some((text) => text.includes(each.rule!));
   if (verdict === each.wanted && named) return undefined;
   const wanted = each.rule === undefined ? each.wanted : `${each.wanted} by ${each.rule}`;
-  return { line: each.line, call: each.text, wanted, got: verdict, rule: texts.join(", ") };
+  return { line: each.place.line, call: each.text, wanted, got: verdict, rule: texts.join(", ") };
 }
 
 function report(file: string, count: number, failures: readonly Failure[]): void {
   if (failures.length === 0) {
-    print(`${styled("green", "ok")}  ${count} case${count === 1 ? "" : "s"} of ${file}: all as wanted`);
+    print(`${styled("green", "ok")}  ${count} case${count === 1 ? "" : "s"} of ${file} passed`);
     return;
   }
   const rows = [["line", "call", "wanted", "got", "rule"], ...failures.map((each) => Object.values(each).map(String))];
@@ -83,6 +95,10 @@ async function readCases(file: string): Promise<{ readonly policy: string | unde
   const tree = await readTree(textOf(file), faults);
   faults.throwIfAny();
   const root = new Section(tree, "", faults);
+  if (root.tree("cases") === undefined && tree?.kind === "map" && tree.entries.has("version")) {
+    const advice = `name a file with cases, and this policy in it (policy: ${basename(file)}) or with --policy`;
+    throw new PolicyError([{ file, line: 1, column: 1, message: `this is a policy; ${advice}` }]);
+  }
   const policy = root.value("policy", TEXT)?.value;
   if (root.tree("cases") === undefined)
     faults.add(root.place, "cases is missing: a list of allow, deny and approve, each with a call");
@@ -103,7 +119,7 @@ function readCase(item: Section): Case | undefined {
   const question = call && questionOf(item, call, given);
   if (!call || !question) return undefined;
   const shown = question.kind === "tool" ? `${question.name} ${JSON.stringify(question.arguments)}` : call.value;
-  return { wanted: WANTED[key], text: shown, question, rule, line: call.place.line };
+  return { wanted: WANTED[key], text: shown, question, rule, place: call.place };
 }
 
 /** `arguments` may stand beside the name of a tool, where they need no quotes. */

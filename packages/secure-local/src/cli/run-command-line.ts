@@ -1,17 +1,16 @@
 // Runs one command line: finds the command, loads what it needs and nothing else, and says what went wrong.
 import { serveStdio } from "@secure-local/mcp/stdio";
-import { escapeUnseen } from "../audit/escape-unseen.js";
 import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { complain, endWithReader, ExitCode, print } from "./terminal.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { telemetry } from "../observe/open-telemetry.js";
-import { suitEngine } from "../server/engine.js";
-import { LateStart } from "../server/lazy-parts.js";
+import { tuneEngine } from "../server/engine.js";
+import { DeferredStart } from "../server/lazy-parts.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
-import { approveDesk } from "./desks.js";
+import { approveChannel, openControl } from "./approval-channels.js";
 import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 
 // Runs one command line of `mcp-secure-local`, and loads only the command that is asked for.
@@ -23,6 +22,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   tools: async () => (await import("./tools-command.js")).toolsCommand,
   call: async () => (await import("./call-command.js")).callCommand,
   approve: async () => (await import("./approve-command.js")).approveCommand,
+  console: async () => (await import("./console-command.js")).consoleCommand,
   inspect: async () => (await import("./remote/inspect-command.js")).inspectCommand,
   read: async () => (await import("./remote/read-command.js")).readCommand,
   prompt: async () => (await import("./remote/read-command.js")).promptCommand,
@@ -33,8 +33,13 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   replay: async () => (await import("./remote/record-command.js")).replayCommand,
   doctor: async () => (await import("./remote/doctor-command.js")).doctorCommand,
   plugins: async () => (await import("./plugins-command.js")).pluginsCommand,
+  servers: async () => (await import("./servers-command.js")).serversCommand,
   sandbox: async () => (await import("./sandbox-command.js")).sandboxCommand,
   policy: async () => (await import("./policy-command.js")).policyCommand,
+  status: async () => (await import("./status-command.js")).statusCommand,
+  completion: async () => (await import("./completion-command.js")).completionCommand,
+  help: async () => (await import("./help.js")).helpCommand,
+  migrate: async () => (await import("./migrate-command.js")).migrateCommand,
   audit: async () => (await import("./audit-command.js")).auditCommand,
 };
 
@@ -51,8 +56,7 @@ async function run(argv: readonly string[]): Promise<number> {
     return ExitCode.Ok;
   }
   if (line.help) {
-    print((await import("./help.js")).HELP);
-    return ExitCode.Ok;
+    return await (await import("./help.js")).helpCommand(line);
   }
   if (word === undefined) {
     if (line.json) throw new UsageError("--json belongs to a command, as in mcp-secure-local tools --json");
@@ -67,20 +71,20 @@ async function run(argv: readonly string[]): Promise<number> {
   return await command({ ...line, words });
 }
 
-/** The exit code. Every error a person can cause ends here as lines on stderr; others keep their stack. */
+/** The exit code. Every error ends here, as lines on stderr or with --json as one object there. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   try {
     return await run(argv);
   } catch (error) {
-    const name = error instanceof Error ? error.name : "";
-    const text = escapeUnseen(error instanceof Error ? error.message : String(error));
-    // Each line of a policy error begins with its place in the file.
-    if (name === "PolicyError") complain(text);
-    else if (error instanceof UsageError || name === "AuditError" || name === "ServeError")
-      complain(`mcp-secure-local: ${text}`);
-    else complain(error instanceof Error && error.stack !== undefined ? escapeUnseen(error.stack) : text);
-    return error instanceof UsageError || name === "PolicyError" ? ExitCode.Usage : ExitCode.Failed;
+    return tellAnyFailure(error, argv);
   }
+}
+
+/** Says what went wrong, as the command line wants to be told: also one that cannot be read. */
+export async function tellAnyFailure(error: unknown, argv: readonly string[]): Promise<number> {
+  const options = argv.includes("--") ? argv.slice(0, argv.indexOf("--")) : argv;
+  const { tellFailure } = await import("./failure.js");
+  return tellFailure(error, { json: options.includes("--json"), debug: options.includes("--debug") });
 }
 
 // Serves an AI client over stdin and stdout.
@@ -91,7 +95,7 @@ async function serveCommand(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(file);
   const audit = await openAudit(line, policy, say);
   const version = programVersion();
-  const late = new LateStart(audit);
+  const late = new DeferredStart(audit);
   const secure = new SecureServer({
     policy,
     audit: late,
@@ -99,14 +103,16 @@ async function serveCommand(line: CommandLine): Promise<number> {
     say,
     own: [...ownPlaces(line), ...logPlaces(line, policy)],
     ...pluginFolders(),
-    desk: approveDesk(say),
+    channel: approveChannel(say),
     telemetry: await telemetry(version, say),
   });
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
-  suitEngine();
+  tuneEngine();
   const serving = await serveStdio(secure.server);
   late.after(() => secure.start());
+  const closeControl = openControl({ secure, version, auditFile: audit.file, transport: "stdio" }, say);
   await serving.closed;
+  await closeControl();
   stopFollowing();
   await secure.stop();
   // A handler that does not listen to its signal must not keep the process from following its client.

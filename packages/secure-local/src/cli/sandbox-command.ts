@@ -3,17 +3,19 @@ import { constants, homedir } from "node:os";
 import { accessSync, constants as modes, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { once } from "node:events";
-import { ownFiles } from "../capabilities/files/file-rules.js";
-import { surround, type Surroundings } from "../capabilities/surround.js";
+import type { AuditSink } from "../audit/audit-event.js";
+import { ownFiles } from "../capabilities/files/own-files.js";
+import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { endedByLimit } from "../sandbox/ended-by-limit.js";
 import { startWalled } from "../sandbox/start-walled.js";
-import { type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
+import { type Reach, type Wall, type WalledCommand } from "../sandbox/wall.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { openAudit } from "./open-audit.js";
 import { ownPlaces, policyFile } from "./settings.js";
-import { complain, ExitCode } from "./terminal.js";
+import { complain } from "./terminal.js";
 import { parsePolicy } from "../policy/parse-policy.js";
 import { fromVscode, vscodeSandboxFault } from "../policy/vscode-sandbox.js";
 import { configuredTarget } from "../remote/configured-servers.js";
@@ -23,36 +25,40 @@ import { type CommandTarget, PASSED_ON } from "../remote/target.js";
 const SYSTEM = /^\/(?:usr|bin|sbin|lib\w*|nix\/store)\//;
 
 /** What to run, and under what. */
-interface Errand {
+export interface Errand {
   readonly executable: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
   readonly policy: Policy;
+  /** The policy that says where records go: never a stranger's. */
+  readonly auditBy: Policy;
 }
 
-/** Resolves to the exit code of the command; what it reads and writes passes as it is. */
+/** Resolves to the exit code of the command; what it reads and writes passes as it is. @throws UsageError, PolicyError, WallError */
 export async function sandboxCommand(line: CommandLine): Promise<number> {
-  if (line.config === undefined) return await sandboxed(line);
-  const { reportingFailures } = await import("./remote/failure.js");
-  return await reportingFailures(line.json, () => sandboxed(line));
+  return runErrand(line, line.config === undefined ? await ofCommand(line) : await ofServer(line, line.config));
 }
 
-async function sandboxed(line: CommandLine): Promise<number> {
-  const errand = line.config === undefined ? await ofCommand(line) : await ofServer(line, line.config);
+/** Resolves to the exit code. @throws WallError */
+export async function runErrand(line: Pick<CommandLine, "audit">, errand: Errand): Promise<number> {
   const { policy, executable, args } = errand;
+  const wall = await findWall(policy.sandbox);
+  if (wall.name === "none")
+    complain("mcp-secure-local: the policy says sandbox: none, so there is no wall around this");
+  const own = await ownFiles(policy, ownPlaces(line));
+  const owner = [basename(executable), ...args];
+  const audit = await openAudit(line, errand.auditBy, complain);
   try {
-    const wall = await findWall(policy.sandbox);
-    if (wall.name === "none")
-      complain("mcp-secure-local: the policy says sandbox: none, so there is no wall around this");
-    const own = await ownFiles(policy, ownPlaces(line));
-    const owner = [basename(executable), ...args];
-    const surroundings = await surround(policy, { own, wall, owner, refused: tellRefusal });
-    return await run(wall, errand, surroundings);
-  } catch (error) {
-    if (!(error instanceof WallError)) throw error;
-    complain(`mcp-secure-local: ${error.message}`);
-    return ExitCode.Failed;
+    const refused = (endpoint: string, rule: string): void => {
+      complain(`mcp-secure-local: refused a connection to ${endpoint} (${rule})`);
+      recordRefusal(audit, { endpoint }, rule);
+    };
+    const refusedFiles = (files: string, rule: string): void => recordRefusal(audit, { files }, rule);
+    const surroundings = await sandboxEnvironment(policy, { own, wall, owner, refused, refusedFiles });
+    return await onRecord(audit, errand, () => run(wall, errand, surroundings));
+  } finally {
+    await audit.close();
   }
 }
 
@@ -63,7 +69,8 @@ async function ofCommand(line: CommandLine): Promise<Errand> {
   const executable = executableOf(name);
   const { readVariables } = await import("../remote/target.js");
   const env = readVariables(line.env);
-  return { executable, args, env, folder: process.cwd(), policy: await loadPolicy(policyFile(line)) };
+  const policy = await loadPolicy(policyFile(line));
+  return { executable, args, env, folder: process.cwd(), policy, auditBy: policy };
 }
 
 /** A server of a configuration of VS Code's; its own block is the policy. */
@@ -72,23 +79,26 @@ async function ofServer(line: CommandLine, file: string): Promise<Errand> {
   if (name === undefined || rest.length > 0)
     throw new UsageError("sandbox --config FILE needs the name of one server in that file");
   const own = policyFile(line);
-  const denied = own === undefined ? undefined : await loadPolicy(own);
+  const mine = await loadPolicy(own);
+  const denied = own === undefined ? undefined : mine;
   const { target, policy, notes } = await vscodeServer(name, file, denied);
   for (const note of notes) complain(`mcp-secure-local: ${note}`);
   const { command, args, env, cwd = process.cwd() } = target;
-  return { executable: executableOf(command), args, env, folder: cwd, policy };
+  return { executable: executableOf(command), args, env, folder: cwd, policy, auditBy: mine };
 }
 
 async function run(
   wall: Wall,
   { executable, args, env, folder }: Errand,
-  { reach, limits, egress, close }: Surroundings,
+  { reach, limits, egress, close }: SandboxEnvironment,
 ): Promise<number> {
   const all = SYSTEM.test(executable) ? reach : [...reach, programReach(executable)];
   const workingDirectory = folderInside(folder, all);
   const command: WalledCommand = { executable, args, env, reach: all, limits, egress, workingDirectory };
   try {
     const child = startWalled(wall, command, ["inherit", "inherit", "inherit"]);
+    // The terminal tells the command itself; this program stays to record how it ended.
+    for (const name of SIGNALS) process.on(name, () => name !== "SIGINT" && child.kill(name));
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     const limit = endedByLimit(code, signal);
     if (limit !== undefined) complain(`mcp-secure-local: ${executable} was ended: ${limit}; raise it in the policy`);
@@ -108,8 +118,8 @@ function programReach(executable: string): Reach {
   return { path: realpathSync(executable), at: executable, access: "read" };
 }
 
-/** A path, or the first of that name in the folders of PATH. */
-function executableOf(name: string): string {
+/** A path, or the first of that name in the folders of PATH. @throws UsageError */
+export function executableOf(name: string): string {
   const folders = name.includes("/") ? [] : (process.env["PATH"] ?? "").split(delimiter).filter((each) => each !== "");
   const places = name.includes("/") ? [resolve(name)] : folders.map((folder) => join(folder, name));
   const found = places.find(isExecutable);
@@ -126,9 +136,34 @@ function isExecutable(path: string): boolean {
   }
 }
 
-function tellRefusal(endpoint: string, rule: string): void {
-  complain(`mcp-secure-local: refused a connection to ${endpoint} (${rule})`);
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+function recordRefusal(audit: AuditSink, detail: Readonly<Record<string, string>>, rule: string): void {
+  const decision = { allowed: false, rule };
+  // Nothing was done: a log that fails says so itself.
+  audit.record({ kind: "sandbox.refused", tool: "sandbox", decision, detail }).catch(() => undefined);
 }
+
+/** Nothing is started that is not on record; how it ended is written when it has. */
+async function onRecord(
+  audit: AuditSink,
+  { executable, args, policy }: Errand,
+  work: () => Promise<number>,
+): Promise<number> {
+  const detail = { command: [executable, ...args].join(" ") };
+  const about = { tool: "sandbox", policy: policy.hash.slice(0, LABEL_DIGITS) };
+  const decision = { allowed: true, rule: "a person started it" };
+  await audit.record({ kind: "sandbox.begun", ...about, decision, detail });
+  const started = performance.now();
+  const code = await work();
+  const outcome = code === 0 ? "ok" : "error";
+  const duration_ms = Math.round(performance.now() - started);
+  await audit.record({ kind: "sandbox.ended", ...about, outcome, duration_ms, detail: { ...detail, code } });
+  return code;
+}
+
+/** As calls name the policy in force. */
+const LABEL_DIGITS = 12;
 
 // A server that VS Code starts in a sandbox: its command, and the policy that its block amounts to here.
 
@@ -168,11 +203,17 @@ export async function vscodeServer(name: string, file: string, denied: Policy | 
  */
 function extended(policy: Readonly<Record<string, unknown>>, workspace: string): Readonly<Record<string, unknown>> {
   const files = policy["filesystem"] as Readonly<Record<string, unknown>>;
-  const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+  const homes = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "mcp-secure-local", "homes");
+  const seen = [
+    workspace,
+    ...(files["allowed_paths"] as readonly string[]).map((path) => path.replace(/\/\*\*.*$/, "")),
+  ];
+  // Nothing is judged in a home: where a grant shows all of them, none is kept.
+  const apart = !seen.some((folder) => `${homes}/`.startsWith(`${folder === "/" ? "" : folder}/`));
   return {
     ...policy,
     filesystem: { ...files, readable_paths: [`${workspace}/**`] },
-    sandbox: { homes: join(cache, "mcp-secure-local", "homes"), read_only_paths: nodeFolder() },
+    sandbox: { ...(apart ? { homes } : {}), read_only_paths: nodeFolder() },
   };
 }
 

@@ -3,24 +3,27 @@ import { lstatSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-local/mcp/http";
 import type { Server } from "@secure-local/mcp/server";
+import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
+import { CallJoiner, tableRow } from "./audit-calls.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { httpOptions } from "../server/http-options.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
-import { MemoryGate, memoryLimit, MemoryWatch } from "../server/memory-gate.js";
-import { suitEngine } from "../server/engine.js";
+import { LoadShedder, memoryLimit, MemoryMonitor } from "../server/load-shedder.js";
+import { tuneEngine } from "../server/engine.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
-import { approveDesk } from "./desks.js";
+import { approveChannel, openControl } from "./approval-channels.js";
 import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
-import { isLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
-import { keptToken } from "./serve-http-token.js";
+import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
+import { storedToken } from "./serve-http-token.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
 import { ServeError } from "./serve-error.js";
-import { PACKAGE, places, section, SERVER } from "./client-places.js";
+import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-config-paths.js";
+import { moreClients } from "./client-snippets.js";
 import { launch } from "./welcome.js";
 
 /** Milliseconds from the signal to the end, whatever still runs: what supervisors wait before they kill. */
@@ -31,31 +34,37 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const settings = serveSettings(line);
   const file = policyFile(line);
   const policy = await loadPolicy(file);
-  const token = settings.auth ? keptToken(tokenFile()) : undefined;
+  const token = settings.auth ? storedToken(tokenFile()) : undefined;
   const version = programVersion();
   const metrics = new Metrics(version);
   const onRefused = (): void => void (metrics.shed += 1);
-  const gate = new MemoryGate({ watch: new MemoryWatch({ limit: memoryLimit() }), onRefused });
+  const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   outliveReaders();
   const audit = await openAudit(line, policy, say);
-  const observed = { audit: metrics.listenTo(audit), telemetry: await telemetry(version, say) };
+  const heard = line.verbose ? new SpokenAudit(audit) : audit;
+  const observed = { audit: metrics.listenTo(heard), telemetry: await telemetry(version, say) };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
   const secure = new SecureServer({
     policy,
     version,
     say,
     ...kept,
-    desk: approveDesk(say),
+    channel: approveChannel(say),
     ...observed,
     admit: gate.middleware,
   });
   metrics.plugins = () => secure.pluginHealth();
-  suitEngine();
+  tuneEngine();
   const serving = await begin({ settings, token, audit, secure, metrics, gate });
   secure.start();
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
+  const { url } = serving;
+  const closeControl = openControl({ secure, version, auditFile: audit.file, transport: "http", url }, say);
   announce(settings, serving, token);
+  const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
+  await watching?.close();
+  await closeControl();
   stopFollowing();
   metrics.close();
   await secure.stop();
@@ -64,13 +73,21 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   process.exit(ExitCode.Ok);
 }
 
+/** The console for a person beside the server; any free port of this machine. */
+async function watch(line: CommandLine): Promise<{ close(): Promise<void> }> {
+  const { openConsole } = await import("./console-command.js");
+  const open = await openConsole({ line, port: 0 });
+  say(`the console is at ${open.address()} (one browser, once)`);
+  return open;
+}
+
 interface Parts {
   readonly settings: ServeSettings;
   readonly token: string | undefined;
   readonly audit: AuditLog;
   readonly secure: SecureServer;
   readonly metrics: Metrics;
-  readonly gate: MemoryGate;
+  readonly gate: LoadShedder;
 }
 
 async function begin({ settings, token, audit, secure, metrics, gate }: Parts): Promise<HttpServing> {
@@ -101,8 +118,32 @@ function announce(settings: ServeSettings, { url }: HttpServing, token: string |
     const who = socketPath === undefined ? "every program on this machine" : "every program of yours";
     warn(`--no-auth: ${who} may call this server without a token`);
   }
-  if (socketPath === undefined && !isLoopback(host)) {
+  if (socketPath === undefined && !bindsToLoopback(host)) {
     warn(`${host} is reached from other machines, and the token goes there unencrypted: put a TLS proxy in front`);
+  }
+}
+
+/** Says each call that has ended, and each that was refused, in a line on standard error. */
+class SpokenAudit implements AuditSink {
+  readonly #log: AuditSink;
+  readonly #joiner = new CallJoiner(false);
+
+  constructor(log: AuditSink) {
+    this.#log = log;
+  }
+
+  get failure(): Error | undefined {
+    return this.#log.failure;
+  }
+
+  async record(event: AuditEvent): Promise<void> {
+    await this.#log.record(event);
+    const record = { ...event, time: new Date().toISOString() };
+    for (const entry of this.#joiner.take({ record, line: "", log: "" })) complain(tableRow(entry.record));
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
   }
 }
 
@@ -205,7 +246,10 @@ export function serveWelcome(
   script: string = process.argv[1] ?? PACKAGE,
 ): string {
   const { token, tokenFile } = served;
-  const kept = token === undefined ? [] : [`The token in it is kept in ${tokenFile}; whoever has it may call.`];
+  const kept =
+    token === undefined
+      ? []
+      : [`Clients need the token in ${tokenFile}; whoever has it may call. To see it: cat ${quoted(tokenFile)}`];
   const clients =
     served.socketPath === undefined ? forPort(served, platform, script) : forSocket(served, served.socketPath);
   return [styled("bold", `${PACKAGE} serves at ${urlOf(served)}`), ...others(served), ...kept, "", ...clients].join(
@@ -214,14 +258,16 @@ export function serveWelcome(
 }
 
 function forPort(served: Served, platform: string, script: string): string[] {
-  const { desktop, cursor, code } = places(platform);
+  const { desktop, cursor, code } = clientConfigPaths(platform);
   const entry = { type: "http", url: served.url, ...headersOf(served) };
   const mcpServers = JSON.stringify({ mcpServers: { [SERVER]: entry } }, null, 2);
   // It takes programs only, and drops entries of any other kind.
-  const { command, args } = launch(platform, script);
+  const { command, args } = launch(script);
   const kept = served.token === undefined ? [] : ["--token-file", served.tokenFile];
   const bridge = { command, args: [...args, "bridge", served.url, ...kept] };
-  const header = served.token === undefined ? "" : ` --header "Authorization: Bearer ${served.token}"`;
+  // The shell reads the token, so that it stands neither on the screen nor in the history.
+  const header =
+    served.token === undefined ? "" : ` --header "Authorization: Bearer $(cat ${quoted(served.tokenFile)})"`;
   return [
     section("Claude Desktop", desktop),
     JSON.stringify({ mcpServers: { [SERVER]: bridge } }, null, 2),
@@ -234,6 +280,8 @@ function forPort(served: Served, platform: string, script: string): string[] {
     "",
     section("VS Code", code),
     JSON.stringify({ servers: { [SERVER]: entry } }, null, 2),
+    "",
+    ...moreClients({ url: served.url, headers: {}, ...headersOf(served) }).slice(0, -1),
   ];
 }
 
@@ -241,7 +289,7 @@ function forPort(served: Served, platform: string, script: string): string[] {
 function forSocket(served: Served, path: string): string[] {
   const entry = { type: "http", url: `unix://${path}#/mcp`, ...headersOf(served) };
   return [
-    section("VS Code", places(process.platform).code),
+    section("VS Code", clientConfigPaths(process.platform).code),
     JSON.stringify({ servers: { [SERVER]: entry } }, null, 2),
     "",
     section("Try it", "in a terminal"),
@@ -261,5 +309,12 @@ function urlOf({ url, socketPath }: Served): string {
 }
 
 function headersOf({ token }: Served): { headers?: Record<string, string> } {
-  return token === undefined ? {} : { headers: { Authorization: `Bearer ${token}` } };
+  return token === undefined ? {} : { headers: { Authorization: `Bearer ${PLACEHOLDER}` } };
+}
+
+/** What is printed stays in a terminal's memory, and is shown to whoever looks over a shoulder. */
+const PLACEHOLDER = "THE-TOKEN";
+
+function quoted(path: string): string {
+  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }

@@ -38,7 +38,7 @@ export function serveSettings(
     throw new UsageError("--socket takes the place of --host and --port; keep one or the other");
   const host = line.host ?? (environment["MCP_SECURE_LOCAL_HOST"] || "127.0.0.1");
   const socketPath = line.socket === undefined ? undefined : resolve(line.socket);
-  if (line.noAuth && socketPath === undefined && !isLoopback(host))
+  if (line.noAuth && socketPath === undefined && !bindsToLoopback(host))
     throw new UsageError(`--no-auth is for this machine alone: leave it out, or leave out the host ${host}`);
   return {
     host,
@@ -53,7 +53,7 @@ export function serveSettings(
 }
 
 /** Whether only programs on this machine reach an address. */
-export function isLoopback(host: string): boolean {
+export function bindsToLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
@@ -70,7 +70,7 @@ function originOf(text: string): string {
 function portOf(text: string): number {
   const port = Number(text);
   if (/^\d+$/.test(text) && port <= MAX_PORT) return port;
-  throw new UsageError(`"${text}" is no port: give a number from 0 (any that is free) to ${MAX_PORT}`);
+  throw new UsageError(`"${text}" is not a port: give a number from 0 (any that is free) to ${MAX_PORT}`);
 }
 
 function rateOf(text: string): number {

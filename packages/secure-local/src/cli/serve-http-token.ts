@@ -13,7 +13,7 @@ const MAX_FILE_BYTES = 256;
 const OTHERS = 0o077;
 
 /** The token of a file, which is made if there is none. @throws ServeError when the file is not fit to hold a secret */
-export function keptToken(file: string): string {
+export function storedToken(file: string): string {
   try {
     return readToken(file) ?? makeToken(file);
   } catch (error) {

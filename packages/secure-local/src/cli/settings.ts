@@ -1,27 +1,37 @@
 // Says which policy and audit log to use: option first, then environment, then the policy or the default place.
-import { homedir } from "node:os";
-import { extname, isAbsolute, join } from "node:path";
-import { readFileSync } from "node:fs";
+import { extname, join } from "node:path";
+import { lstatSync, readFileSync } from "node:fs";
 import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
-import { FileRules, ownFiles } from "../capabilities/files/file-rules.js";
+import { FileRules } from "../capabilities/files/file-rules.js";
+import { ownFiles } from "../capabilities/files/own-files.js";
 import type { FileOperation } from "../policy/decide.js";
+import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/own-places.js";
 import { didYouMean } from "../policy/section.js";
 import type { KnownTool } from "../policy/review-policy.js";
-import type { Catalogue } from "../server/catalogue.js";
+import { type Catalogue, catalogueOf } from "../server/catalogue.js";
+import { SERVER_NAME } from "../server/secure-server.js";
 import { unmetNeed } from "../server/unmet-need.js";
 
-const NAME = "mcp-secure-local";
 const LOG = "audit.log";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Undefined: the built-in policy. */
+/** The policy that every command reads: the one that is named, else the one at its usual place. Undefined: the built-in policy. */
 export function policyFile(
   { policy }: Pick<CommandLine, "policy">,
   environment: Environment = process.env,
 ): string | undefined {
-  return policy ?? (environment["MCP_SECURE_LOCAL_POLICY"] || undefined);
+  const named = policy ?? (environment["MCP_SECURE_LOCAL_POLICY"] || undefined);
+  if (named !== undefined) return named;
+  const usual = usualPolicyFile(environment);
+  // Whatever lies there counts: one that cannot be read is an error, and not a reason to use another policy.
+  return lstatSync(usual, { throwIfNoEntry: false }) === undefined ? undefined : usual;
+}
+
+/** Where `policy init` writes, and every command looks. */
+export function usualPolicyFile(environment: Environment = process.env): string {
+  return join(configFolder(environment), "policy.yaml");
 }
 
 export function auditFile(
@@ -60,41 +70,9 @@ export function ownPlaces(line: Pick<CommandLine, "audit">, environment: Environ
   return [stem, tokenFile(environment), clientTokensFile(environment), ...folders];
 }
 
-/** The folder for what this program is set up with, as each system has it. */
-export function configFolder(environment: Environment = process.env, platform: string = process.platform): string {
-  const { XDG_CONFIG_HOME: config, APPDATA: roaming } = environment;
-  if (config !== undefined && isAbsolute(config)) return join(config, NAME);
-  const home = homedir();
-  if (platform === "darwin") return join(home, "Library", "Preferences", NAME);
-  if (platform === "win32") return join(roaming || join(home, "AppData", "Roaming"), NAME, "Config");
-  return join(home, ".config", NAME);
-}
-
-/** The folder for what this program remembers, as each system has it. */
-export function stateFolder(environment: Environment = process.env, platform: string = process.platform): string {
-  const { XDG_STATE_HOME: state, LOCALAPPDATA: local } = environment;
-  if (state !== undefined && isAbsolute(state)) return join(state, NAME);
-  const home = homedir();
-  if (platform === "darwin") return join(home, "Library", "Logs", NAME);
-  if (platform === "win32") return join(local || join(home, "AppData", "Local"), NAME, "Log");
-  return join(home, ".local", "state", NAME);
-}
-
-/** The folder for the code V8 made of this program, as the launcher has it. */
-export function cacheFolder(environment: Environment = process.env, platform: string = process.platform): string {
-  const home = platform === "darwin" ? join(homedir(), "Library", "Caches") : join(homedir(), ".cache");
-  const { XDG_CACHE_HOME: cache } = environment;
-  return join(cache !== undefined && isAbsolute(cache) ? cache : home, NAME);
-}
-
-/** The folder for what this program keeps for its user, as each system has it. */
-function dataFolder(environment: Environment = process.env, platform: string = process.platform): string {
-  const { XDG_DATA_HOME: data, LOCALAPPDATA: local } = environment;
-  if (data !== undefined && isAbsolute(data)) return join(data, NAME);
-  const home = homedir();
-  if (platform === "darwin") return join(home, "Library", "Application Support", NAME);
-  if (platform === "win32") return join(local || join(home, "AppData", "Local"), NAME, "Data");
-  return join(home, ".local", "share", NAME);
+/** Where running servers are found by `console`; no tool may reach it: it lies in the program's own folder. */
+export function controlFolder(environment: Environment = process.env): string {
+  return join(stateFolder(environment), "run");
 }
 
 // Finds the version of this program in its package.json, the only place where it is written.
@@ -117,17 +95,24 @@ export function programVersion(): string {
 
 // What a policy is asked in: the built-in tools, and the files of this machine under the names the policy has for them.
 
-export interface Surroundings {
+export interface PolicyContext {
   /** What is known of a tool by its annotations; undefined for one there is not. */
   effects(tool: string): { readonly readOnly: boolean; readonly destructive: boolean } | undefined;
   /** Why a tool that the policy allows cannot be called all the same: there is none of that name, or nothing for it to work on. */
   idle(tool: string): string | undefined;
+  /** Why a tool can only be misspelt; undefined where there is one of that name, or a plugin may have it. */
+  unknown(tool: string): string | undefined;
   /** Why a path, free of links, is refused; undefined when it is not. */
   judge(path: string, op: FileOperation): { readonly rule: string; readonly reason: string } | undefined;
 }
 
-export async function surroundingsOf(policy: Policy, line: CommandLine): Promise<Surroundings> {
-  const tools = await knownTools(policy);
+export async function policyContext(policy: Policy, line: CommandLine): Promise<PolicyContext> {
+  const tools = knownTools(policy);
+  const unknown = (name: string): string | undefined => {
+    if (tools.has(name) || policy.plugins.load.size > 0) return undefined;
+    if ([...policy.servers.keys()].some((server) => name.startsWith(`${server}__`))) return undefined;
+    return `There is no tool "${name}"${didYouMean(name, [...tools.keys()])}.`.replace("?.", "?");
+  };
   const rules = await FileRules.of(policy, await ownFiles(policy, ownPlaces(line)));
   return {
     effects(name) {
@@ -138,23 +123,20 @@ export async function surroundingsOf(policy: Policy, line: CommandLine): Promise
     },
     idle(name) {
       const tool = tools.get(name);
-      if (tool !== undefined) return unmetNeed(policy, tool.needs);
-      if (policy.plugins.load.size > 0) return undefined;
-      return `There is no tool "${name}"${didYouMean(name, [...tools.keys()])}.`.replace("?.", "?");
+      return tool === undefined ? unknown(name) : unmetNeed(policy, tool.needs);
     },
+    unknown,
     judge: (path, op) => rules.judge(path, op),
   };
 }
 
 /** The built-in tools, and what the policy lacks for each. */
-export async function reviewedTools(policy: Policy): Promise<KnownTool[]> {
-  return [...(await knownTools(policy)).values()].map(({ name, needs }) => ({ name, lack: unmetNeed(policy, needs) }));
+export function reviewedTools(policy: Policy): KnownTool[] {
+  return [...knownTools(policy).values()].map(({ name, needs }) => ({ name, lack: unmetNeed(policy, needs) }));
 }
 
-/** The built-in tools by name; loaded only by commands that ask, because they cost a start more than the policy does. */
-async function knownTools(policy: Policy): Promise<Catalogue["tools"]> {
-  const { catalogueOf } = await import("../server/catalogue.js");
-  const { SERVER_NAME } = await import("../server/secure-server.js");
+/** The built-in tools by name. */
+function knownTools(policy: Policy): Catalogue["tools"] {
   const identity = { name: SERVER_NAME, version: programVersion() };
   return catalogueOf(policy, { identity, tools: [] }).tools;
 }

@@ -1,4 +1,4 @@
-// Starts the plugins of the policy for one command, and waits until it is known what each offers.
+// Starts the plugins of the policy for one command, mounts its servers, and waits until it is known what each offers.
 import { setTimeout as wait } from "node:timers/promises";
 import type { SecureServer } from "../server/secure-server.js";
 import { complain } from "./terminal.js";
@@ -21,6 +21,7 @@ export function sayBesides(line: string, about?: "plugin"): void {
 export async function startPlugins(secure: SecureServer, thorough = false): Promise<void> {
   const wanted = [...secure.policy.plugins.load.values()].filter(({ enabled }) => enabled).length;
   secure.start();
+  await secure.serversReady;
   const settled = (): boolean => {
     const health = secure.pluginHealth();
     return health.length === wanted && health.every(({ state }) => state !== "starting");

@@ -16,7 +16,12 @@ export const ExitCode = {
   Unreachable: 4,
   /** A tool said that it failed, or there is no such tool. */
   Tool: 5,
+  /** As shells have it of a program that Ctrl-C ended. */
+  Interrupted: 130,
 } as const;
+
+/** The person ended the command with Ctrl-C. */
+export class InterruptedError extends Error {}
 
 const SGR = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33", cyan: "36" } as const;
 const ESCAPE = "\u001b[";
@@ -44,12 +49,36 @@ export function complainJson(value: unknown): void {
   complain(escapeUnseen(JSON.stringify(value)));
 }
 
-/** A reader that went away (`… | head`) ends the program quietly; nobody is left to tell. */
+/** Columns of the terminal that stdout is; undefined where it is none. */
+export function outputWidth(): number | undefined {
+  return process.stdout.isTTY && process.stdout.columns > 0 ? process.stdout.columns : undefined;
+}
+
+/** At most so many characters; what was cut is marked. */
+export function fitted(text: string, width: number): string {
+  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`;
+}
+
+/** Breaks a text between its words into lines of at most so many characters, later ones indented. */
+export function wrapped(text: string, width: number, indent = ""): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    if (line !== "" && line.length + 1 + word.length > width) {
+      lines.push(line);
+      line = indent + word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
+}
+
+/** A reader that went away (`… | head`) ends the program quietly; a disk that is full ends it with one line. */
 export function endWithReader(): void {
-  for (const stream of [process.stdout, process.stderr]) {
-    stream.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "EPIPE") process.exit();
-      throw error;
+  for (const stream of ["stdout", "stderr"] as const) {
+    process[stream].on("error", ({ code, message }: NodeJS.ErrnoException) => {
+      if (code === "EPIPE") process.exit();
+      if (stream === "stdout") complain(`mcp-secure-local: standard output cannot be written: ${message}`);
+      process.exit(ExitCode.Failed);
     });
   }
 }
@@ -66,15 +95,21 @@ function hasColours(stream: Stream): boolean {
 /** Asks one question and resolves to the line that is answered. */
 export type Ask = (question: string) => Promise<string>;
 
-/** Runs a conversation in the terminal. @throws UsageError when the person goes away */
+/** Runs a conversation in the terminal. @throws UsageError when its input ends, InterruptedError at Ctrl-C */
 export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): Promise<T> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const gone = new AbortController();
+  let interrupted = false;
   lines.on("close", () => gone.abort());
+  lines.on("SIGINT", () => {
+    interrupted = true;
+    lines.close();
+  });
   try {
     return await conversation((question) => lines.question(question, { signal: gone.signal }));
   } catch (error) {
+    if (interrupted) throw new InterruptedError("interrupted, so nothing was written");
     if (gone.signal.aborted) throw new UsageError("no answer, so nothing was written");
     throw error;
   } finally {
@@ -84,8 +119,8 @@ export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): 
 
 /** Asks until the answer is yes, no or empty. */
 export async function askYesNo(ask: Ask, question: string, usual: boolean): Promise<boolean> {
-  for (;;) {
-    const answer = (await ask(`${question} [${usual ? "Y/n" : "y/N"}] `)).trim().toLowerCase();
+  for (let again = ""; ; again = "Please answer y or n. ") {
+    const answer = (await ask(`${again}${question} [${usual ? "Y/n" : "y/N"}] `)).trim().toLowerCase();
     if (answer === "") return usual;
     if (["y", "yes"].includes(answer)) return true;
     if (["n", "no"].includes(answer)) return false;

@@ -8,10 +8,13 @@ import { type CommandLine, UsageError } from "./command-line.js";
 import { namesTarget } from "./remote/find-target.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { startPlugins } from "./started-plugins.js";
-import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import { complain, ExitCode, fitted, outputWidth, print, printJson, styled } from "./terminal.js";
 
 const NONE =
-  "The policy allows no tool that has anything to work on; mcp-secure-local policy check FILE says what is missing.";
+  "The policy allows no tool that has anything to work on. mcp-secure-local policy check says what is missing in it, and mcp-secure-local doctor what is missing on this machine.";
+
+/** Characters of a description that tell something in the narrowest terminal. */
+const LEAST = 30;
 
 export async function toolsCommand(line: CommandLine): Promise<number> {
   if (namesTarget(line, 0)) return (await import("./remote/inspect-command.js")).remoteTools(line);
@@ -20,8 +23,8 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
   const policy = await loadPolicy(policyFile(line));
   const kept = { own: ownPlaces(line), ...pluginFolders() };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
-  if (policy.plugins.load.size > 0) await startPlugins(secure);
-  const offered = secure.tools();
+  if (policy.plugins.load.size + policy.servers.size > 0) await startPlugins(secure);
+  const offered = [...secure.tools(), ...secure.serverTools()];
   await secure.stop();
   const tools = offered.map(({ name, description, input }) => ({
     name,
@@ -35,10 +38,21 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
     return ExitCode.Ok;
   }
   if (tools.length === 0) print(NONE);
+  const columns = outputWidth() ?? 0;
   const width = Math.max(0, ...tools.map(({ name }) => name.length));
   for (const { name, description, rateLimit, timeoutMs } of tools) {
     const limits = styled("dim", `(${rateLimit} a minute, ${seconds(timeoutMs)} each)`);
-    print(`${styled("bold", name.padEnd(width))}  ${description} ${limits}`);
+    const about =
+      outputWidth() === undefined
+        ? description
+        : fitted(firstSentence(description), Math.max(LEAST, columns - width - 2));
+    print(
+      `${styled("bold", name.padEnd(width))}  ${about}${outputWidth() === undefined ? " " : `\n${" ".repeat(width)}  `}${limits}`,
+    );
   }
   return ExitCode.Ok;
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.!?](?= |$)/s.exec(text)?.[0] ?? text;
 }

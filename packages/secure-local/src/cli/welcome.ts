@@ -1,6 +1,7 @@
 // What a person sees who starts the command in a terminal: what it is, and how to connect a client to it.
 import { resolve } from "node:path";
-import { PACKAGE, places, section, SERVER } from "./client-places.js";
+import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-config-paths.js";
+import { moreClients } from "./client-snippets.js";
 import { styled } from "./terminal.js";
 
 const OWN_POLICY = ' A policy of your own: add "--policy", "FILE" to args.';
@@ -17,8 +18,8 @@ export function welcome(
   script: string = process.argv[1] ?? PACKAGE,
   policy?: string,
 ): string {
-  const { desktop, cursor, code } = places(platform);
-  const start = launch(platform, script);
+  const { desktop, cursor, code } = clientConfigPaths(platform);
+  const start = launch(script);
   // A client starts it in a folder of its own.
   if (policy !== undefined) start.args.push("--policy", resolve(policy));
   const command = [start.command, ...start.args].map(quoted).join(" ");
@@ -40,6 +41,7 @@ export function welcome(
     section("VS Code", code),
     servers,
     "",
+    ...moreClients(start),
     section("Try it", "without a client"),
     `${command} tools`,
     `${command} call calculate "expression=2 + 3 * 4"`,
@@ -51,17 +53,11 @@ export function welcome(
 }
 
 /**
- * `-p` says which package: without it npx takes the `bin` of a `package.json` in the folder it is started in, and a client may be
- * started in a folder that tools write to.
+ * Both paths in full: what a desktop starts has a short PATH, and a name would be looked up where somebody else may have put
+ * a program of that name.
  */
-const START: readonly string[] = ["-y", "-p", PACKAGE, PACKAGE];
-
-/** Installed, npx finds it under its name; a copy that is not is named by its path. */
-export function launch(platform: string, script: string): Launch {
-  // In full: what a desktop starts has a short PATH.
-  if (!/[\\/]node_modules[\\/]/.test(script)) return { command: process.execPath, args: [script] };
-  if (platform === "win32") return { command: "cmd", args: ["/c", "npx", ...START] };
-  return { command: "npx", args: [...START] };
+export function launch(script: string): Launch {
+  return { command: process.execPath, args: [resolve(script)] };
 }
 
 function quoted(word: string): string {

@@ -25,7 +25,7 @@ export function traceRequests(api: OpenTelemetry, version: string, durations: Du
     const span = begin(api, tracer, { call, parent, links });
     const context = api.trace.setSpan(parent, span);
     // Whatever the client is asked for this call belongs to the span as well.
-    call.questionMeta = injected(api, context);
+    call.addQuestionMeta(injected(api, context));
     const ended = (failure: RequestFailure | undefined, ms: number): void => {
       if (failure !== undefined) fail(api, span, failure);
       span.end();

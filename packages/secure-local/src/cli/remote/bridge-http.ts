@@ -1,11 +1,11 @@
 // `mcp-secure-local bridge -- COMMAND`: a server that speaks on stdio, served over HTTP on this machine.
 import { HttpBridge } from "../../remote/http-bridge.js";
 import { type CommandTarget, targetText } from "../../remote/target.js";
-import { wayTo } from "../../remote/target-link.js";
+import { routeTo } from "../../remote/target-route.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { isLoopback, serveSettings } from "../serve-http-settings.js";
-import { keptToken } from "../serve-http-token.js";
+import { bindsToLoopback, serveSettings } from "../serve-http-settings.js";
+import { storedToken } from "../serve-http-token.js";
 import { tokenFile } from "../settings.js";
 import { complain, ExitCode, print } from "../terminal.js";
 import { limitsOf, person } from "./with-client.js";
@@ -15,8 +15,8 @@ export async function bridgeOverHttp(target: CommandTarget, line: CommandLine): 
   if (line.socket !== undefined) throw new UsageError("bridge -- COMMAND listens on a port: leave out --socket");
   const { host, port, auth, origins } = serveSettings({ ...line, words: [] });
   const { limits } = limitsOf(line);
-  const { link } = await wayTo(target, { person: person(), limits });
-  const token = auth ? keptToken(tokenFile()) : undefined;
+  const { link } = await routeTo(target, { person: person(), limits });
+  const token = auth ? storedToken(tokenFile()) : undefined;
   const say = (text: string): void => complain(`mcp-secure-local: ${cleanLine(text)}`);
   const { shared } = line;
   const bridge = new HttpBridge({ link, shared, host, port, token, origins, messageBytes: limits?.messageBytes, say });
@@ -34,7 +34,7 @@ export async function bridgeOverHttp(target: CommandTarget, line: CommandLine): 
       ? "Every program on this machine may call it."
       : `Clients send the token in ${tokenFile()} as Authorization: Bearer.`,
   );
-  if (!isLoopback(host))
+  if (!bindsToLoopback(host))
     complain("mcp-secure-local: WARNING: the token goes there unencrypted: put a TLS proxy in front");
   await told;
   await bridge.close();

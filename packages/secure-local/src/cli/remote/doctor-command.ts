@@ -1,43 +1,42 @@
-// `mcp-secure-local doctor TARGET`: says what is wrong with a server, and what to do about it.
-import { shown, TIERS } from "../../doctor/exam.js";
+// `mcp-secure-local doctor [TARGET]`: says what is wrong with a server, or with this machine, and what to do about it.
+import { shown, TIERS } from "../../doctor/examination.js";
 import {
   CHECKS,
   type Diagnosis,
   examine,
-  type ExamineFinding as Finding,
+  type DoctorFinding as Finding,
   type ExamineOptions,
 } from "../../doctor/examine.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Target, targetText } from "../../remote/target.js";
-import { wayTo } from "../../remote/target-link.js";
+import { routeTo } from "../../remote/target-route.js";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
-import { inOptions, reportingFailures } from "./failure.js";
-import { findTarget } from "./find-target.js";
-import { limitsOf, person, timeoutMs, tokenOf } from "./with-client.js";
+import { inOptions } from "../failure.js";
+import { findTarget, isOwn } from "./find-target.js";
+import { limitsOf, person, timeoutMs, bearerToken } from "./with-client.js";
 
-export function doctorCommand(line: CommandLine): Promise<number> {
-  return reportingFailures(line.json, async () => {
-    const ignore = ignoredChecks(line);
-    const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
-    if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
-    const progress = new Progress();
-    try {
-      progress.show("starting");
-      const diagnosis = await examine({
-        ...(await examOptions(target, line)),
-        ignore,
-        onCheck: (id, at, all) => progress.show(`${at + 1}/${all} ${id}`),
-        ...(line.json ? {} : { onFinding: (finding) => tell(finding, progress) }),
-      });
-      progress.clear();
-      if (line.json) printJson({ target: targetText(target), ...diagnosis });
-      else print(summary(diagnosis));
-      return failed(diagnosis, line) ? ExitCode.Failed : ExitCode.Ok;
-    } finally {
-      progress.clear();
-    }
-  });
+export async function doctorCommand(line: CommandLine): Promise<number> {
+  if (isOwn(line, 0)) return await (await import("../status-command.js")).machineDoctor(line);
+  const ignore = ignoredChecks(line);
+  const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
+  if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
+  const progress = new Progress();
+  try {
+    progress.show("starting");
+    const diagnosis = await examine({
+      ...(await examOptions(target, line)),
+      ignore,
+      onCheck: (id, at, all) => progress.show(`${at + 1}/${all} ${id}`),
+      ...(line.json ? {} : { onFinding: (finding) => tell(finding, progress) }),
+    });
+    progress.clear();
+    if (line.json) printJson({ target: targetText(target), ...diagnosis });
+    else print(summary(diagnosis));
+    return failed(diagnosis, line) ? ExitCode.Failed : ExitCode.Ok;
+  } finally {
+    progress.clear();
+  }
 }
 
 /** What breaks clients fails the server; with `--strict` whatever is found does. A limit of ours never does. */
@@ -62,9 +61,9 @@ function ignoredChecks({ ignore }: CommandLine): readonly string[] {
 const MOST_ALIKE = 6;
 
 async function examOptions(target: Target, line: CommandLine): Promise<ExamineOptions> {
-  const token = tokenOf(line);
+  const token = bearerToken(line);
   const answerMs = timeoutMs(line);
-  const way = await wayTo(target, { token, person: person(), timeoutMs: answerMs, ...limitsOf(line) });
+  const way = await routeTo(target, { token, person: person(), timeoutMs: answerMs, ...limitsOf(line) });
   if (target.kind === "command") return { ...way, answerMs };
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   return { ...way, answerMs, url: target.url, headers: { ...target.headers, ...authorization } };

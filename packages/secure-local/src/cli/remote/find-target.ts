@@ -23,19 +23,19 @@ export async function findTarget(line: CommandLine, usage: string): Promise<Foun
   if (looksLikeUrl(first)) return { target: urlTarget(line, first), words: rest };
   const given = Object.keys({ ...readVariables(line.env), ...readHeaders(line.headers) });
   // Loaded for names alone: what it takes to ask is much.
-  const { askForTrust, strangeOf, TRUSTED } = await import("./folder-trust.js");
+  const { askForTrust, untrustedServer, TRUSTED } = await import("./folder-trust.js");
   let digest: string | undefined;
   const warn = (text: string): void => complain(`mcp-secure-local: ${cleanLine(text)}`);
   const consent: Consent = async (found) => {
     await askForTrust(found);
-    ({ digest } = await strangeOf(found));
+    ({ digest } = await untrustedServer(found));
   };
   const target = withOptions(await configuredTarget(first, { file: line.config, given, consent, warn }), line);
-  return { target: behindItsWall(target, digest === undefined ? {} : { [TRUSTED]: digest }), words: rest };
+  return { target: inSandbox(target, digest === undefined ? {} : { [TRUSTED]: digest }), words: rest };
 }
 
 /** What VS Code starts in a sandbox is started in ours: by this very program, which reads of it in the same file. */
-export function behindItsWall(target: Target, trusted: Readonly<Record<string, string>>): Target {
+export function inSandbox(target: Target, trusted: Readonly<Record<string, string>>): Target {
   if (target.kind === "url" || target.sandboxed === undefined) return target;
   const { file, name } = target.sandboxed;
   const env = { ...target.env, ...trusted, [PASSED_ON]: Object.keys(target.env).join(",") };
@@ -71,6 +71,16 @@ function withOptions(target: Target, line: CommandLine): Target {
 const URL_LIKE = /^(?:[a-z][a-z0-9+.-]*:\/\/|unix:)/i;
 // Both a server in a file and a tool may be called so.
 const NAME = /^[A-Za-z][\w./@-]*$/;
+
+/** Whether a command line of `read`, `prompt` or `inspect` is about our own server: it names no other, and has what its command needs. */
+export function isOwn(line: CommandLine, words: number): boolean {
+  const [first = "", second = ""] = line.words;
+  if (line.after !== undefined || line.url !== undefined || line.config !== undefined) return false;
+  if (words === 0) return line.words.length === 0;
+  // Arguments follow the name: of a server of another the name of its prompt would.
+  const named = line.words.length === words || /^(?:[A-Za-z_][\w.-]*=|\{)/.test(second);
+  return named && first !== "" && !/^https?:\/\/|^unix:/i.test(first);
+}
 
 /** Whether a command line of `tools` or `call` is about another server than our own. */
 export function namesTarget(line: CommandLine, words: number): boolean {

@@ -10,7 +10,7 @@ import { isSecretKey } from "../../audit/secret-shapes.js";
 import { fromVscode, vscodeSandboxFault } from "../../policy/vscode-sandbox.js";
 import type { ConfiguredServer } from "../../remote/configured-servers.js";
 import { askYesNo, complain } from "../terminal.js";
-import { stateFolder } from "../settings.js";
+import { stateFolder } from "../../policy/own-places.js";
 import { isInteractive, questioner } from "./questioner.js";
 import { makeFolder } from "../../audit/make-folder.js";
 
@@ -31,7 +31,7 @@ const OWNER_ONLY = 0o600;
 const WRITABLE_BY_OTHERS = 0o022;
 
 /** What a person is shown, and what the answer is bound to. */
-export interface Strange {
+export interface UntrustedServer {
   readonly found: ConfiguredServer;
   /** SHA-256 of all the file says of the server, of where it stands, and of what its sandbox and variables lead to. */
   readonly digest: string;
@@ -42,12 +42,12 @@ export interface Strange {
 }
 
 /** Who answers: a person at the terminal, if one is there. */
-export interface Asked {
+export interface TrustPrompt {
   readonly isThere: () => boolean;
   readonly agrees: () => Promise<boolean>;
 }
 
-const TERMINAL: Asked = {
+const TERMINAL: TrustPrompt = {
   isThere: isInteractive,
   agrees: () =>
     questioner((ask) => askYesNo(ask, "Do you allow exactly this, now and later?", false)).catch((error: unknown) => {
@@ -58,8 +58,8 @@ const TERMINAL: Asked = {
 };
 
 /** Asks in a terminal, once for each content; anywhere else refuses with the command that allows it. */
-export async function askForTrust(found: ConfiguredServer, asked: Asked = TERMINAL): Promise<void> {
-  const strange = await strangeOf(found);
+export async function askForTrust(found: ConfiguredServer, asked: TrustPrompt = TERMINAL): Promise<void> {
+  const strange = await untrustedServer(found);
   const { digest, text, wide } = strange;
   if (digest === process.env[TRUSTED] || trusted(digest)) return;
   // Whoever names a file that no client reads by itself has said which one; they see what it does.
@@ -72,12 +72,12 @@ export async function askForTrust(found: ConfiguredServer, asked: Asked = TERMIN
 
 /** Whether a server was allowed before; nobody is asked. */
 export async function isTrusted(found: ConfiguredServer): Promise<boolean> {
-  return found.place.owner === "user" || trusted((await strangeOf(found)).digest);
+  return found.place.owner === "user" || trusted((await untrustedServer(found)).digest);
 }
 
 /** For `trust`: `true` once it is allowed. With a digest nobody is asked, and another one is refused. */
-export async function allow(found: ConfiguredServer, digest?: string, asked: Asked = TERMINAL): Promise<boolean> {
-  const strange = await strangeOf(found);
+export async function allow(found: ConfiguredServer, digest?: string, asked: TrustPrompt = TERMINAL): Promise<boolean> {
+  const strange = await untrustedServer(found);
   complain(strange.text);
   if (digest !== undefined && digest !== strange.digest)
     throw new LocalError("USAGE", `that is not what ${digest} was given for: read it again. ${howToAllow(strange)}`);
@@ -88,12 +88,12 @@ export async function allow(found: ConfiguredServer, digest?: string, asked: Ask
   return true;
 }
 
-function howToAllow({ found: { place, server }, digest }: Strange): string {
+function howToAllow({ found: { place, server }, digest }: UntrustedServer): string {
   const words = [server.name, digest, "--config", place.path].map(shellWord);
   return `To allow exactly this: mcp-secure-local trust ${words.join(" ")}`;
 }
 
-export async function strangeOf(found: ConfiguredServer): Promise<Strange> {
+export async function untrustedServer(found: ConfiguredServer): Promise<UntrustedServer> {
   const { place, format, server, workspace, envFile } = found;
   const grants = sandboxGrants(found);
   const facts = [2, place.path, server.name, format, server.raw, workspace, envFile?.text, grants];
@@ -260,7 +260,7 @@ function keptAnswers(): readonly Kept[] {
 }
 
 /** Written to a file of another name that takes the place of the old one, so that it is whole whatever happens. */
-function remember({ found: { place, server }, digest }: Strange): void {
+function remember({ found: { place, server }, digest }: UntrustedServer): void {
   const file = join(stateFolder(), STORE);
   const answer: Kept = { digest, server: server.name, file: place.path, at: new Date().toISOString() };
   const all = [...keptAnswers().filter((kept) => kept.digest !== digest), answer].slice(-MOST_KEPT);

@@ -5,19 +5,21 @@ import { inspectOffering } from "../../inspection/inspect.js";
 import { inspection, type Inspection } from "../../remote/inspection.js";
 import type { CommandLine } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
-import { inOptions } from "./failure.js";
-import { withClient } from "./with-client.js";
+import { inOptions } from "../failure.js";
+import { isOwn } from "./find-target.js";
+import { type Connected, withClient, withOwnClient } from "./with-client.js";
 
 const USAGE = { usage: "inspect needs one target, as in inspect TARGET", least: 0, most: 0 };
 
 export function inspectCommand(line: CommandLine): Promise<number> {
-  return withClient(line, USAGE, async ({ client, target }) => {
+  const show = async ({ client, target }: Connected): Promise<number> => {
     const found = await inspection(client, target);
     const findings = inspectOffering(offeringOf(found));
     if (line.json) printJson({ ...found, findings });
     else print(`${text(found)}${failedText(found)}${findingsText(findings)}`);
     return found.failed === undefined ? ExitCode.Ok : ExitCode.Failed;
-  });
+  };
+  return isOwn(line, 0) ? withOwnClient(line, () => true, show) : withClient(line, USAGE, show);
 }
 
 function offeringOf({ server, instructions, tools, prompts, resources, resourceTemplates }: Inspection): Offering {
@@ -107,7 +109,7 @@ function indented(value: string, by: number): string {
 
 // Writes a list of named things in columns.
 
-export interface Entry {
+export interface ListEntry {
   readonly name: string;
   readonly about: string;
   /** Shown dim behind it. */
@@ -117,7 +119,7 @@ export interface Entry {
 const WIDEST_NAME = 40;
 const LONGEST_ABOUT = 160;
 
-export function listText(entries: readonly Entry[], indent = ""): string {
+export function listText(entries: readonly ListEntry[], indent = ""): string {
   const names = entries.map(({ name }) => cleanLine(name));
   const width = Math.min(WIDEST_NAME, Math.max(0, ...names.map((name) => name.length)));
   const lines = entries.map(({ about, note = "" }, at) => {
@@ -149,7 +151,7 @@ export function remoteTools(line: CommandLine): Promise<number> {
 }
 
 /** A tool as a line of a list: its parameters, the needed ones first. */
-export function toolEntry({ name, title, description, inputSchema }: ToolLike): Entry {
+export function toolEntry({ name, title, description, inputSchema }: ToolLike): ListEntry {
   const { properties = {}, required = [] } = inputSchema as {
     readonly properties?: object;
     readonly required?: readonly string[];

@@ -7,9 +7,9 @@ import { targetText } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
-import { failureCode, inOptions, reportingFailures } from "./failure.js";
-import { behindItsWall } from "./find-target.js";
-import { isTrusted, strangeOf, TRUSTED } from "./folder-trust.js";
+import { failureCode, inOptions } from "../failure.js";
+import { inSandbox } from "./find-target.js";
+import { isTrusted, untrustedServer, TRUSTED } from "./folder-trust.js";
 import { limitsOf, timeoutMs } from "./with-client.js";
 
 /** Programs that are started at once: each may install itself first. */
@@ -38,25 +38,23 @@ interface Row {
   readonly ms?: number;
 }
 
-export function listCommand(line: CommandLine): Promise<number> {
-  return reportingFailures(line.json, async () => {
-    if (line.words.length > 0) throw new UsageError(`list takes no "${line.words[0]}"; for one server: inspect NAME`);
-    const all = await everyServer({ file: line.config });
-    const interrupted = new AbortController();
-    const stop = (): void => interrupted.abort();
-    process.once("SIGINT", stop).once("SIGTERM", stop);
-    const rows: Row[] = [];
-    const waiting = all.slice(0, MOST_SERVERS).entries();
-    const work = async (): Promise<void> => {
-      // One iterator for all of them: each takes the next.
-      for (const [at, listed] of waiting) rows[at] = await rowOf(listed, line, interrupted.signal);
-    };
-    await Promise.all(Array.from({ length: AT_ONCE }, work));
-    process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
-    if (line.json) printJson(rows);
-    else show(rows, all.length - rows.length);
-    return rows.some(({ health }) => health === "failed" || health === "broken") ? ExitCode.Failed : ExitCode.Ok;
-  });
+export async function listCommand(line: CommandLine): Promise<number> {
+  if (line.words.length > 0) throw new UsageError(`list takes no "${line.words[0]}"; for one server: inspect NAME`);
+  const all = await everyServer({ file: line.config });
+  const interrupted = new AbortController();
+  const stop = (): void => interrupted.abort();
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  const rows: Row[] = [];
+  const waiting = all.slice(0, MOST_SERVERS).entries();
+  const work = async (): Promise<void> => {
+    // One iterator for all of them: each takes the next.
+    for (const [at, listed] of waiting) rows[at] = await rowOf(listed, line, interrupted.signal);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
+  if (line.json) printJson(rows);
+  else show(rows, all.length - rows.length);
+  return rows.some(({ health }) => health === "failed" || health === "broken") ? ExitCode.Failed : ExitCode.Ok;
 }
 
 async function rowOf({ name, place, found, problem }: Listed, line: CommandLine, signal: AbortSignal): Promise<Row> {
@@ -70,8 +68,8 @@ async function rowOf({ name, place, found, problem }: Listed, line: CommandLine,
         health: "not allowed",
         reason: `a folder's file: mcp-secure-local trust ${name} shows it and asks`,
       };
-    const trusted = place.owner === "user" ? {} : { [TRUSTED]: (await strangeOf(found)).digest };
-    const target = behindItsWall(await targetFor(found, { consent: () => Promise.resolve() }), trusted);
+    const trusted = place.owner === "user" ? {} : { [TRUSTED]: (await untrustedServer(found)).digest };
+    const target = inSandbox(await targetFor(found, { consent: () => Promise.resolve() }), trusted);
     const shown = { ...base, target: targetText(target) };
     return { ...shown, ...(await healthOf(target, line, signal)) };
   } catch (error) {

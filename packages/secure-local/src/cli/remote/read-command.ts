@@ -1,8 +1,9 @@
-// `mcp-secure-local read TARGET URI`: reads a resource of any server.
+// `mcp-secure-local read TARGET URI`: reads a resource of any server; without TARGET one of our own.
 import type { CommandLine } from "../command-line.js";
 import { ExitCode, print, printJson, styled } from "../terminal.js";
 import { blockText, contentsText } from "./content-text.js";
-import { withClient } from "./with-client.js";
+import { isOwn } from "./find-target.js";
+import { type Connected, withClient, withOwnClient } from "./with-client.js";
 import { readArguments } from "../call-arguments.js";
 
 const USAGE = {
@@ -11,8 +12,15 @@ const USAGE = {
   most: 1,
 };
 
+type Work = (connected: Connected) => Promise<number>;
+
+/** On the server that is named, or on our own where none is. */
+function own(line: CommandLine, usage: typeof USAGE, work: Work): Promise<number> {
+  return isOwn(line, 1) ? withOwnClient(line, () => true, work) : withClient(line, usage, work);
+}
+
 export function readCommand(line: CommandLine): Promise<number> {
-  return withClient(line, USAGE, async ({ client, words: [uri = ""], signal }) => {
+  return own(line, USAGE, async ({ client, words: [uri = ""], signal }) => {
     const result = await client.read(uri, undefined, { signal });
     if (line.json) printJson(result);
     else print(result.contents.map(contentsText).join("\n"));
@@ -29,7 +37,7 @@ const PROMPT_USAGE = {
 };
 
 export function promptCommand(line: CommandLine): Promise<number> {
-  return withClient(line, PROMPT_USAGE, async ({ client, words: [name = "", ...given], signal }) => {
+  return own(line, PROMPT_USAGE, async ({ client, words: [name = "", ...given], signal }) => {
     // Arguments of prompts are texts, whatever they look like.
     const values = Object.entries(readArguments(given, undefined)).map(([key, value]): [string, string] => {
       const written = given.find((word) => word.startsWith(`${key}=`))?.slice(key.length + 1);

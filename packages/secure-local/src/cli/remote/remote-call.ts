@@ -1,7 +1,10 @@
-// `mcp-secure-local call TARGET NAME [ARGUMENTS]`: calls a tool of any server.
+// `mcp-secure-local call`: calls a tool, with its progress, and Ctrl-C to cancel it.
 import { mkdirSync, writeFileSync } from "node:fs";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { CallToolResult, Client, Progress, Tool } from "@secure-local/mcp/client";
+import { RpcError } from "@secure-local/mcp/client/node";
+import type { SecureServer } from "../../server/secure-server.js";
 import { escapeUnseen } from "../../audit/escape-unseen.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { askYesNo, complain, ExitCode, print, printJson } from "../terminal.js";
@@ -9,13 +12,44 @@ import { readArguments } from "../call-arguments.js";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { blockText } from "./content-text.js";
 import { isInteractive, questioner } from "./questioner.js";
-import { type Connected, timeoutMs, withClient } from "./with-client.js";
+import { loadPolicy } from "../../policy/load-policy.js";
+import { targetText } from "../../remote/target.js";
+import { openAudit } from "../open-audit.js";
+import { policyFile, programVersion } from "../settings.js";
+import { type Connected, timeoutMs, withClient, withOwnClient } from "./with-client.js";
 
 const USAGE = {
   usage: "call needs a target and the name of a tool, as in call TARGET NAME key=value",
   least: 1,
   most: Infinity,
 };
+
+/** One of our own: what the policy wants asked is asked by the guard. */
+export function ownCall(line: CommandLine): Promise<number> {
+  const [name = "", ...given] = line.words;
+  // What is built in needs no plugin, and is answered sooner without.
+  const needsPlugins = (secure: SecureServer): boolean => !secure.tools().some((tool) => tool.name === name);
+  return withOwnClient(line, needsPlugins, async (connected) => {
+    const tools = await connected.client.tools().all();
+    const tool = tools.find((each) => each.name === name);
+    const args = readArguments(given, tool?.inputSchema);
+    try {
+      const called = { connected, name, args, needsTask: tool?.execution?.taskSupport === "required" };
+      return conclude(await answerTo(called, line), name, line);
+    } catch (error) {
+      // Asked all the same, so that the log has it and the policy's rule is told.
+      const near =
+        tool === undefined
+          ? nearest(
+              name,
+              tools.map((each) => each.name),
+            )
+          : "";
+      if (near === "" || !(error instanceof RpcError)) throw error;
+      throw new RpcError(error.code, `${error.message}${near}`, error.data);
+    }
+  });
+}
 
 export function remoteCall(line: CommandLine): Promise<number> {
   return withClient(line, USAGE, async (connected) => {
@@ -34,43 +68,82 @@ export function remoteCall(line: CommandLine): Promise<number> {
     }
     const args = readArguments(given, tool.inputSchema);
     if (!(await agreed(tool, args, line))) return ExitCode.Failed;
-    const result = await called(connected, { tool, args }, line);
-    for (const file of savedImages(result, name, line.saveImages))
-      complain(`mcp-secure-local: wrote ${cleanLine(file)}`);
-    return show(result, line.json);
+    const call = { connected, name: tool.name, args, needsTask: tool.execution?.taskSupport === "required" };
+    return conclude(await onRecord(line, call), name, line);
   });
 }
 
 interface Call {
-  readonly tool: Tool;
+  readonly connected: Connected;
+  readonly name: string;
   readonly args: NonNullable<Parameters<Client["call"]>[1]>;
+  /** The server answers with a task only. */
+  readonly needsTask: boolean;
 }
 
-async function called({ client, signal }: Connected, { tool, args }: Call, line: CommandLine): Promise<CallToolResult> {
+function conclude(result: CallToolResult, name: string, line: CommandLine): number {
+  for (const file of savedImages(result, name, line.saveImages)) complain(`mcp-secure-local: wrote ${cleanLine(file)}`);
+  return show(result, line.json);
+}
+
+/** A call is made when it is on record, and so is how it ended. */
+async function onRecord(line: CommandLine, call: Call): Promise<CallToolResult> {
+  const { connected, name, args } = call;
+  const audit = await openAudit(line, await loadPolicy(policyFile(line)), complain);
+  const about = {
+    id: randomUUID(),
+    client: `mcp-secure-local ${programVersion()}`,
+    method: "tools/call",
+    tool: name,
+    detail: { target: targetText(connected.target) },
+  };
+  const started = performance.now();
+  let outcome = "error";
+  try {
+    const decision = { allowed: true, rule: "a person called it" };
+    await audit.record({ kind: "call.intent", ...about, arguments: args, decision });
+    const result = await answerTo(call, line);
+    outcome = result.isError === true ? "error" : "ok";
+    return result;
+  } finally {
+    if (connected.signal.aborted) outcome = "cancelled";
+    const duration_ms = Math.round(performance.now() - started);
+    await audit.record({ kind: "call.result", ...about, outcome, duration_ms });
+    await audit.close();
+  }
+}
+
+async function answerTo({ connected, name, args, needsTask }: Call, line: CommandLine): Promise<CallToolResult> {
+  const { client, signal } = connected;
   const progress = progressLine();
   const limit = timeoutMs(line);
   const limits = limit === undefined ? {} : { timeoutMs: limit, maxTimeoutMs: limit };
   try {
-    if (tool.execution?.taskSupport === "required") {
-      const task = await client.callTask(tool.name, args, { signal });
+    if (needsTask) {
+      const task = await client.callTask(name, args, { signal });
       return await task.result();
     }
-    return await client.call(tool.name, args, { ...limits, signal, onProgress: progress.show, logLevel: "info" });
+    return await client.call(name, args, { ...limits, signal, onProgress: progress.show, logLevel: "info" });
   } finally {
     progress.end();
   }
 }
 
-/** A tool that says it destroys is called when somebody agrees to exactly this call. */
+/** Whether a tool may destroy something: the specification takes it for granted where nothing is said. */
+export function mayDestroy({ readOnlyHint, destructiveHint }: NonNullable<Tool["annotations"]>): boolean {
+  return readOnlyHint !== true && destructiveHint !== false;
+}
+
+/** A tool that may destroy is called when somebody agrees to exactly this call. */
 async function agreed({ name, annotations }: Tool, args: object, line: CommandLine): Promise<boolean> {
   const { readOnlyHint, destructiveHint } = annotations ?? {};
-  const destroys =
-    destructiveHint === true ? readOnlyHint !== true : readOnlyHint === false && destructiveHint !== false;
-  if (line.yes || !destroys) return true;
+  // A script has been written by somebody who knows the tool; whoever types its name may not.
+  const unsaid = readOnlyHint === undefined && destructiveHint === undefined;
+  if (line.yes || !mayDestroy(annotations ?? {}) || (unsaid && !isInteractive())) return true;
   if (!isInteractive())
     throw new UsageError(`the tool "${name}" may destroy something; add --yes to call it all the same`);
   complain(
-    `The tool "${cleanLine(name)}" may destroy something. It would be called with ${cleanLine(JSON.stringify(args))}`,
+    `The tool "${cleanLine(name)}" may destroy something${unsaid ? ", for it does not say otherwise" : ""}. It would be called with ${cleanLine(JSON.stringify(args))}`,
   );
   return await questioner((ask) => askYesNo(ask, "Call it?", false));
 }

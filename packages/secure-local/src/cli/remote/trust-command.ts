@@ -1,24 +1,21 @@
 // `mcp-secure-local trust NAME [DIGEST]`: allows a server of a folder's configuration, after showing all it would do.
-import { surroundings } from "../../remote/config-places.js";
+import { clientEnvironment } from "../../remote/config-locations.js";
 import { findServer } from "../../remote/configured-servers.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { ExitCode, print } from "../terminal.js";
-import { reportingFailures } from "./failure.js";
 import { allow } from "./folder-trust.js";
 
-export function trustCommand(line: CommandLine): Promise<number> {
-  return reportingFailures(line.json, async () => {
-    const [name, digest, ...rest] = line.words;
-    if (name === undefined || rest.length > 0)
-      throw new UsageError("trust needs the name of a server, as in trust NAME, or trust NAME DIGEST --config FILE");
-    const found = await findServer(name, { file: line.config, around: surroundings() });
-    const { path, owner } = found.place;
-    if (owner === "user") {
-      print(`"${name}" stands in ${path}, which is your own: nothing has to be allowed.`);
-      return ExitCode.Ok;
-    }
-    if (!(await allow(found, digest))) return ExitCode.Failed;
-    print(`Allowed, until ${path} says something else of it.`);
+export async function trustCommand(line: CommandLine): Promise<number> {
+  const [name, digest, ...rest] = line.words;
+  if (name === undefined || rest.length > 0)
+    throw new UsageError("trust needs the name of a server, as in trust NAME, or trust NAME DIGEST --config FILE");
+  const found = await findServer(name, { file: line.config, around: clientEnvironment() });
+  const { path, owner } = found.place;
+  if (owner === "user") {
+    print(`"${name}" stands in ${path}, which is your own: nothing has to be allowed.`);
     return ExitCode.Ok;
-  });
+  }
+  if (!(await allow(found, digest))) return ExitCode.Failed;
+  print(`Allowed, until ${path} says something else of it.`);
+  return ExitCode.Ok;
 }

@@ -10,11 +10,11 @@ import type {
 } from "@secure-local/mcp/client";
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
 import { openClient } from "../../remote/open-client.js";
+import type { SecureServer } from "../../server/secure-server.js";
 import type { Target } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { type Ask, askYesNo, complain, styled } from "../terminal.js";
-import { reportingFailures } from "./failure.js";
 import { findTarget } from "./find-target.js";
 import { isInteractive, questioner } from "./questioner.js";
 
@@ -35,30 +35,58 @@ interface Usage {
 }
 
 /** Throws a UsageError before anything is connected. */
-export function withClient(
+export async function withClient(
   line: CommandLine,
   { usage, least, most }: Usage,
   work: (connected: Connected) => Promise<number>,
 ): Promise<number> {
-  return reportingFailures(line.json, async () => {
-    const { target, words } = await findTarget(line, usage);
-    if (words.length < least) throw new UsageError(usage);
-    if (words.length > most) throw new UsageError(`there is a word too many, "${words[most]}": ${usage}`);
-    const interrupted = new AbortController();
-    const stop = (): void => interrupted.abort();
-    process.once("SIGINT", stop).once("SIGTERM", stop);
+  const { target, words } = await findTarget(line, usage);
+  if (words.length < least) throw new UsageError(usage);
+  if (words.length > most) throw new UsageError(`there is a word too many, "${words[most]}": ${usage}`);
+  return interruptible(async (signal) => {
+    const client = await openClient(target, { ...clientOptions(line), ...connecting(line), signal });
     try {
-      const { signal } = interrupted;
-      const client = await openClient(target, { ...clientOptions(line), ...connecting(line), signal });
-      try {
-        return await work({ client, target, words, signal });
-      } finally {
-        await client.close();
-      }
+      return await work({ client, target, words, signal });
     } finally {
-      process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
+      await client.close();
     }
   });
+}
+
+/** The same on the server this program is itself. */
+export async function withOwnClient(
+  line: CommandLine,
+  needsPlugins: (secure: SecureServer) => boolean,
+  work: (connected: Connected) => Promise<number>,
+): Promise<number> {
+  const { withOwnServer } = await import("../own-client.js");
+  return interruptible((signal) =>
+    withOwnServer(line, { client: { ...ownOptions(line), signal }, needsPlugins }, (client) =>
+      work({ client, target: OWN, words: line.words, signal }),
+    ),
+  );
+}
+
+/** A person at the terminal is asked by the guard alone: two ways to the same person are one too many. */
+function ownOptions(line: CommandLine): ClientOptions {
+  const { elicit: _, onLog = () => undefined, ...options } = clientOptions(line);
+  // What the guard says in the log, it says in its answer too.
+  return { ...options, onLog: (message) => message.logger !== "guard" && onLog(message) };
+}
+
+/** What the own server is called where targets are named. */
+const OWN: Target = { kind: "command", command: "mcp-secure-local", args: [], env: {} };
+
+/** Ctrl-C aborts the signal, and what was begun is ended in order; pressed once more it ends the program. */
+async function interruptible(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
+  const interrupted = new AbortController();
+  const stop = (): void => interrupted.abort();
+  process.once("SIGINT", stop).once("SIGTERM", stop);
+  try {
+    return await work(interrupted.signal);
+  } finally {
+    process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
+  }
 }
 
 /** Milliseconds of `--timeout`. */
@@ -103,7 +131,7 @@ export function person(): { readonly tokensFile: string; readonly show: ((url: s
 }
 
 /** `--token`, or what is in the file of `--token-file`. */
-export function tokenOf({ token, tokenFile }: Pick<CommandLine, "token" | "tokenFile">): string | undefined {
+export function bearerToken({ token, tokenFile }: Pick<CommandLine, "token" | "tokenFile">): string | undefined {
   if (tokenFile === undefined) return token;
   if (token !== undefined) throw new UsageError("--token and --token-file: give one of them");
   try {
@@ -116,7 +144,7 @@ export function tokenOf({ token, tokenFile }: Pick<CommandLine, "token" | "token
 }
 
 function connecting(line: CommandLine): { token: string | undefined; person: ReturnType<typeof person> } {
-  return { token: tokenOf(line), person: person() };
+  return { token: bearerToken(line), person: person() };
 }
 
 function clientOptions(line: CommandLine): ClientOptions {

@@ -8,13 +8,13 @@ export const SERVER = "secure-local";
 export const PACKAGE = "mcp-secure-local";
 
 /** The files to paste into, as a person reads them. */
-export interface Places {
+export interface ClientConfigPaths {
   readonly desktop: string;
   readonly cursor: string;
   readonly code: string;
 }
 
-export function places(platform: string): Places {
+export function clientConfigPaths(platform: string): ClientConfigPaths {
   const support = appSupport(platform);
   return {
     desktop: join(support, "Claude", "claude_desktop_config.json"),

@@ -1,0 +1,455 @@
+// What every command and option is for, in one place: the help texts, the completion scripts and the man page are made of it.
+
+/** One command, or one action of a command such as `policy check`. */
+export interface CommandPage {
+  /** As it is typed: `policy check`. */
+  readonly name: string;
+  /** What follows the name. */
+  readonly usage: string;
+  /** One line. */
+  readonly about: string;
+  /** More, where a line is too short. */
+  readonly details?: string;
+  /** Names of options it has beside those of every command. */
+  readonly options?: readonly string[];
+  /** Command lines after the program's name, each with what it does. */
+  readonly examples: readonly (readonly [line: string, does: string])[];
+}
+
+export interface OptionPage {
+  /** What stands after it; absent for a switch. */
+  readonly value?: string;
+  readonly about: string;
+}
+
+/** Where the pages of the documentation are. */
+export const DOCUMENTATION = "the docs folder of the package (docs/README.md)";
+
+const POLICY = "--policy";
+const TARGET: readonly string[] = [
+  "--config",
+  "--env",
+  "--header",
+  "--token",
+  "--token-file",
+  "--revision",
+  "--timeout",
+];
+const LIMITS: readonly string[] = ["--max-message-mb", "--max-members"];
+const LISTEN: readonly string[] = ["--port", "--host", "--origin", "--no-auth"];
+
+export const TARGET_TEXT =
+  "TARGET is a URL, the name of a server in a configuration file (.mcp.json, VS Code, Claude, Cursor, Codex), or a command after -- at the end.";
+
+export const COMMAND_PAGES: readonly CommandPage[] = [
+  {
+    name: "serve",
+    usage: "",
+    about: "Serve AI clients over HTTP on this machine, and print how to connect them",
+    details:
+      "Listens on 127.0.0.1:3333 and asks for a bearer token, which is made once and kept in a file only you can read.",
+    options: [POLICY, "--audit", ...LISTEN, "--socket", "--rate", "--sse", "--quiet", "--verbose", "--console"],
+    examples: [
+      ["serve", "serve on port 3333"],
+      ["serve --port 8080 --policy team.yaml", "another port, another policy"],
+      ["serve --socket /run/user/1000/mcp.sock", "a Unix socket for you alone"],
+    ],
+  },
+  {
+    name: "tools",
+    usage: "[TARGET]",
+    about: "List the tools the policy allows, with their limits, or the tools of another server",
+    options: [POLICY, ...TARGET, ...LIMITS],
+    examples: [
+      ["tools", "what your client would see"],
+      ["tools github", "the tools of a server from your client's configuration"],
+    ],
+  },
+  {
+    name: "call",
+    usage: "[TARGET] NAME [ARGUMENTS]",
+    about: "Call a tool; ARGUMENTS is one JSON object or key=value pairs",
+    details:
+      "key=@FILE takes the value from a file. Of another server, a tool that may destroy something is called after you agree.",
+    options: [POLICY, "--audit", "--yes", "--save-images", ...TARGET, ...LIMITS],
+    examples: [
+      ["call calculate 'expression=2 + 3 * 4'", "a tool of this program"],
+      ["call read_file path=~/notes/plan.txt", "as your client would, under the same policy"],
+      ["call https://host/mcp search query=news", "a tool of another server"],
+    ],
+  },
+  {
+    name: "read",
+    usage: "[TARGET] URI",
+    about: "Read a resource",
+    options: [POLICY, ...TARGET, ...LIMITS],
+    examples: [["read server://info", "a resource of this program"]],
+  },
+  {
+    name: "prompt",
+    usage: "[TARGET] NAME [ARGUMENTS]",
+    about: "Get a prompt",
+    options: [POLICY, ...TARGET, ...LIMITS],
+    examples: [["prompt code_review code='x = 1'", "a prompt of this program"]],
+  },
+  {
+    name: "approve",
+    usage: "",
+    about: "Show the calls that wait for your approval, and take your answers",
+    examples: [["approve", "leave it open in a terminal while your client works"]],
+  },
+  {
+    name: "console",
+    usage: "",
+    about: "Watch calls, answer questions and check the log in the browser; prints an address of this machine",
+    options: [POLICY, "--audit", "--port"],
+    examples: [["console", "on a port that is free"]],
+  },
+  {
+    name: "status",
+    usage: "",
+    about: "Show what is in force here: policy, audit log, token, sandbox, plugins, clients, versions",
+    options: [POLICY, "--audit"],
+    examples: [["status", ""]],
+  },
+  {
+    name: "policy init",
+    usage: "[FILE]",
+    about: "Ask what an AI client may do, and write the policy that allows it",
+    details: "Without FILE it writes to the place where every command looks for a policy.",
+    options: ["--preset", "--yes"],
+    examples: [
+      ["policy init", "ask, and write the policy that every command reads"],
+      ["policy init work.yaml --preset read-only --yes", "without questions"],
+    ],
+  },
+  {
+    name: "policy check",
+    usage: "[FILE]",
+    about: "Say whether a policy can be used, every fault in it, and what in it is probably not meant",
+    options: [POLICY, "--strict"],
+    examples: [
+      ["policy check", "the policy in force"],
+      ["policy check work.yaml --strict", "in CI: notes are failures, too"],
+    ],
+  },
+  {
+    name: "policy show",
+    usage: "[FILE]",
+    about: "Print the policy in full, with presets and defaults filled in",
+    options: [POLICY],
+    examples: [["policy show", ""]],
+  },
+  {
+    name: "policy map",
+    usage: "[FILE]",
+    about: "Draw what a client may reach: folders, hosts, commands, databases, plugins",
+    options: [POLICY, "--output", "--force"],
+    examples: [
+      ["policy map", "in the terminal"],
+      ["policy map --output reach.svg", "as a picture"],
+    ],
+  },
+  {
+    name: "policy explain",
+    usage: "QUESTION",
+    about: "Say which rule decides about a call, a URL, a path or a command",
+    details:
+      "QUESTION is NAME [ARGUMENTS], fetch URL, read PATH, write PATH, run [--] COMMAND…, prompt NAME or resource URI.",
+    options: [POLICY],
+    examples: [
+      ["policy explain read ~/notes/plan.txt", "may this file be read?"],
+      ["policy explain run -- git log --oneline", "may this command run?"],
+    ],
+  },
+  {
+    name: "policy test",
+    usage: "FILE",
+    about: "Check that calls are allowed and denied as a file of cases says",
+    options: [POLICY],
+    examples: [["policy test cases.yaml", ""]],
+  },
+  {
+    name: "policy import",
+    usage: "vscode FILE [SERVER]",
+    about: "Print the policy that equals the sandbox block of a VS Code configuration",
+    examples: [["policy import vscode .vscode/mcp.json", ""]],
+  },
+  {
+    name: "policy export",
+    usage: "vscode [FILE]",
+    about: "Print the sandbox block of VS Code that equals a policy",
+    options: [POLICY],
+    examples: [["policy export vscode", ""]],
+  },
+  {
+    name: "audit query",
+    usage: "[KEY=VALUE…] [WORD…]",
+    about: "Show the calls on record, one line each: time, client, tool, object, outcome, rule",
+    details:
+      "Keys: tool, client, principal, kind, outcome, method, policy, connection, id (* stands for anything), decision=allowed|denied, since, until. A bare WORD must appear somewhere. --json prints the records as they are.",
+    options: [POLICY, "--audit", "--since"],
+    examples: [
+      ["audit query --since 24h decision=denied", "what was denied since yesterday"],
+      ["audit query tool=read_file secret", "reads of anything with secret in its record"],
+    ],
+  },
+  {
+    name: "audit tail",
+    usage: "[KEY=VALUE…] [WORD…]",
+    about: "Show the newest calls, and each new one as it ends",
+    options: [POLICY, "--audit", "--since"],
+    examples: [["audit tail", ""]],
+  },
+  {
+    name: "audit report",
+    usage: "[KEY=VALUE…] [WORD…]",
+    about: "Write the log as one HTML file to look at and to send: timeline, clients, tools, denials, reach",
+    options: [POLICY, "--audit", "--since", "--output", "--force"],
+    examples: [["audit report --since 7d --output week.html", "the last seven days"]],
+  },
+  {
+    name: "audit verify",
+    usage: "[FILE]",
+    about: "Check that no record was changed, removed or added since it was written",
+    options: [POLICY, "--audit"],
+    examples: [["audit verify", "the log in use, with its older files and checkpoints"]],
+  },
+  {
+    name: "servers list",
+    usage: "",
+    about: "Say of each server of the policy whether it is approved, and what its tools cost a model",
+    options: [POLICY, "--json"],
+    examples: [["servers list", ""]],
+  },
+  {
+    name: "servers add",
+    usage: "NAME URL, or NAME -- COMMAND…",
+    about:
+      "Write another server into the policy, start it once in the sandbox, show what it offers and ask for approval",
+    options: [POLICY, "--yes"],
+    examples: [
+      ["servers add notes -- npx -y @modelcontextprotocol/server-filesystem@2026.7.10 /srv/notes", ""],
+      ["servers add tickets https://tickets.example/mcp", ""],
+    ],
+  },
+  {
+    name: "servers review",
+    usage: "[NAME]",
+    about: "Show what of the servers is not as you approved it, and approve it",
+    options: [POLICY, "--yes", "--json"],
+    examples: [
+      ["servers review notes", ""],
+      ["servers review --json", "in a continuous integration: fails while something waits"],
+    ],
+  },
+  {
+    name: "servers show",
+    usage: "NAME",
+    about: "Show what of a server was approved",
+    options: [POLICY, "--json"],
+    examples: [["servers show notes", ""]],
+  },
+  {
+    name: "servers test",
+    usage: "NAME",
+    about: "Look for faults in a server, in its sandbox",
+    options: [POLICY],
+    examples: [["servers test notes", ""]],
+  },
+  {
+    name: "servers run",
+    usage: "NAME",
+    about: "Start a server in its sandbox, on this standard input and output",
+    options: [POLICY, "--audit"],
+    examples: [["servers run notes", ""]],
+  },
+  {
+    name: "servers remove",
+    usage: "NAME",
+    about: "Take a server and its approval away",
+    options: [POLICY],
+    examples: [["servers remove notes", ""]],
+  },
+  {
+    name: "plugins list",
+    usage: "",
+    about: "Start the plugins of the policy, and say how each of them is",
+    options: [POLICY],
+    examples: [["plugins list", ""]],
+  },
+  {
+    name: "plugins lock",
+    usage: "[NAME]",
+    about: "Approve what the plugins offer now; shows what changed since you last did",
+    options: [POLICY, "--yes"],
+    examples: [["plugins lock weather", ""]],
+  },
+  {
+    name: "plugins new",
+    usage: "NAME [js|ts|python|sh]",
+    about: "Write a plugin that works, with a test",
+    examples: [["plugins new weather python", ""]],
+  },
+  {
+    name: "plugins hash",
+    usage: "PATH",
+    about: "Print the hash by which a policy pins a plugin",
+    examples: [["plugins hash ./weather", ""]],
+  },
+  {
+    name: "sandbox",
+    usage: "-- COMMAND…",
+    about: "Run a command in the sandbox, with what the policy allows and nothing else",
+    details:
+      "sandbox --config FILE NAME runs a server of a VS Code configuration in the sandbox its own block describes.",
+    options: [POLICY, "--audit", "--env", "--config"],
+    examples: [["sandbox -- npx -y some-server", "in a client's configuration, in place of npx -y some-server"]],
+  },
+  {
+    name: "list",
+    usage: "",
+    about: "Show every server that the clients on this machine are configured with, and whether it works",
+    options: ["--config", "--timeout", ...LIMITS],
+    examples: [["list", ""]],
+  },
+  {
+    name: "inspect",
+    usage: "[TARGET]",
+    about: "Show what a server is, which protocol versions it speaks, and all it offers",
+    options: [POLICY, ...TARGET, ...LIMITS],
+    examples: [["inspect -- npx -y @modelcontextprotocol/server-everything", ""]],
+  },
+  {
+    name: "doctor",
+    usage: "[TARGET]",
+    about: "Say what is wrong with a server and what to do; without TARGET, what this machine lacks",
+    options: [POLICY, "--audit", "--strict", "--ignore", ...TARGET, ...LIMITS],
+    examples: [
+      ["doctor", "what this machine lacks, and the command that mends it"],
+      ["doctor -- node server.js", "a server of yours"],
+    ],
+  },
+  {
+    name: "bridge",
+    usage: "URL | -- COMMAND…",
+    about: "Connect a client that starts programs to a server at a URL, or a program to clients that speak HTTP",
+    options: [...LISTEN, "--shared", ...TARGET, ...LIMITS],
+    examples: [
+      ["bridge https://host/mcp", "in a client's configuration: that server as a program"],
+      ["bridge -- node server.js", "that program over HTTP"],
+    ],
+  },
+  {
+    name: "record",
+    usage: "FILE TARGET",
+    about: "Be the server TARGET for a client, and write all that is said into FILE",
+    options: ["--append", "--force", "--url", "--audit", POLICY, ...TARGET],
+    examples: [["record session.jsonl --append -- node server.js", "in a client's configuration"]],
+  },
+  {
+    name: "replay",
+    usage: "FILE [TARGET]",
+    about: "Be the recorded server, or with TARGET the recorded client, and compare the answers",
+    options: ["--strict", "--url", ...TARGET],
+    examples: [["replay session.jsonl -- node server.js", "does it still answer like that?"]],
+  },
+  {
+    name: "trust",
+    usage: "NAME",
+    about: "Allow a server of a folder's configuration file, after showing all it would do",
+    options: ["--config"],
+    examples: [["trust local-tools", ""]],
+  },
+  {
+    name: "migrate",
+    usage: "DIR",
+    about: "Bring a server of the official SDK over, by the imports of its sources",
+    details:
+      "Rewrites what TypeScript and JavaScript below DIR import of the official SDK to @secure-local/mcp/compat, in place. Says with the line what it leaves to you, and then ends with exit code 1. Commit before.",
+    examples: [["migrate src", "then: npm install @secure-local/mcp, build, test"]],
+  },
+  {
+    name: "completion",
+    usage: "bash|zsh|fish",
+    about: "Print the script that completes commands and options in your shell",
+    examples: [
+      ["completion bash > ~/.local/share/bash-completion/completions/mcp-secure-local", ""],
+      ["completion fish > ~/.config/fish/completions/mcp-secure-local.fish", ""],
+    ],
+  },
+  {
+    name: "help",
+    usage: "[COMMAND…]",
+    about: "Explain a command; help man prints all of it as a man page",
+    examples: [["help policy check", ""]],
+  },
+];
+
+/** Options that every command has. */
+export const COMMON_OPTIONS: readonly string[] = ["--json", "--debug", "--help", "--version"];
+
+export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
+  "--policy": {
+    value: "FILE",
+    about: "the policy; else MCP_SECURE_LOCAL_POLICY, else the one policy init writes, else the built-in one",
+  },
+  "--audit": {
+    value: "FILE",
+    about: "the audit log; else MCP_SECURE_LOCAL_AUDIT, else the policy's, else one in your state folder",
+  },
+  "--port": { value: "N", about: "the port; else MCP_SECURE_LOCAL_PORT, else 3333; 0 takes one that is free" },
+  "--host": { value: "ADDRESS", about: "the address; else MCP_SECURE_LOCAL_HOST, else 127.0.0.1 (this machine only)" },
+  "--socket": { value: "PATH", about: "listen on a Unix socket for its owner only" },
+  "--rate": { value: "N", about: "requests a second one caller may send (default 100; ten times that at once)" },
+  "--sse": { about: "serve the older HTTP+SSE transport as well, at /sse" },
+  "--no-auth": { about: "let every program on this machine in without the token" },
+  "--origin": { value: "URL", about: "let web pages of this origin call (may be repeated)" },
+  "--quiet": { about: "do not print the client configuration" },
+  "--console": { about: "serve the console as well" },
+  "--verbose": { about: "print a line for each call" },
+  "--preset": { value: "NAME", about: "build on offline, read-only or developer" },
+  "--yes": { about: "do not ask" },
+  "--since": { value: "TIME", about: "from then on: 90m, 24h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z" },
+  "--output": { value: "FILE", about: "the file to write" },
+  "--force": { about: "replace a file that exists" },
+  "--append": { about: "add to the recording that exists" },
+  "--config": { value: "FILE", about: "the configuration file with the named server" },
+  "--url": { value: "URL", about: "the target" },
+  "--env": { value: "KEY=VALUE", about: "a variable of the command (may be repeated)" },
+  "--header": { value: "'NAME: VALUE'", about: "a header sent to the URL (may be repeated)" },
+  "--token": { value: "TOKEN", about: "a bearer token sent to the URL" },
+  "--token-file": { value: "FILE", about: "a file that holds the bearer token" },
+  "--revision": { value: "DATE", about: "the only protocol version to speak" },
+  "--timeout": { value: "SECONDS", about: "how long a server may take to answer" },
+  "--max-message-mb": { value: "N", about: "the longest message to take of a server, in megabytes" },
+  "--max-members": { value: "N", about: "the most members a message may have" },
+  "--save-images": { value: "FOLDER", about: "write the images and sounds of the answer there" },
+  "--strict": { about: "fail for whatever is found; of replay: take requests in the recorded order only" },
+  "--ignore": { value: "CHECK", about: "leave a check out (may be repeated)" },
+  "--shared": { about: "one program for all sessions" },
+  "--json": { about: "print JSON; a failure is one JSON object on standard error" },
+  "--debug": { about: "show where in the program an error came from" },
+  "--help": { about: "explain the command" },
+  "--version": { about: "print the version" },
+};
+
+export const EXIT_CODES: readonly (readonly [number, string])[] = [
+  [0, "done"],
+  [1, "failed, or something was found"],
+  [2, "wrong command line, policy or configuration; nothing was started"],
+  [3, "authorization is needed"],
+  [4, "there is no server, or no protocol version in common"],
+  [5, "the tool failed, or what was named does not exist"],
+  [130, "interrupted"],
+];
+
+export const VARIABLES: readonly (readonly [name: string, about: string])[] = [
+  ["MCP_SECURE_LOCAL_POLICY", "the policy file, where --policy is not given"],
+  ["MCP_SECURE_LOCAL_AUDIT", "the audit log, where --audit is not given"],
+  ["MCP_SECURE_LOCAL_HOST", "the address serve listens on"],
+  ["MCP_SECURE_LOCAL_PORT", "the port serve listens on"],
+  ["MCP_SECURE_LOCAL_TOKEN_FILE", "where the token of serve is kept"],
+  ["MCP_SECURE_LOCAL_CLIENT_TOKENS", "where tokens are kept that other servers gave to this program"],
+  ["NO_COLOR, FORCE_COLOR", "no colours; colours although there is no terminal"],
+];

@@ -1,0 +1,81 @@
+// `mcp-secure-local console`: a page in the browser, where a person watches what agents do, answers, and proves.
+import { join } from "node:path";
+import { consoleApi } from "../console/console-api.js";
+import { ConsoleListener } from "../console/console-listener.js";
+import { ConsoleState } from "../console/console-state.js";
+import { ApprovalsInbox } from "../guard/approvals/approvals-inbox.js";
+import { approvalsFolder } from "./approvals-folder.js";
+import { usualFile } from "./audit-command.js";
+import { type CommandLine, UsageError } from "./command-line.js";
+import { consoleCommands } from "./console-commands.js";
+import { ServeError } from "./serve-error.js";
+import { controlFolder } from "./settings.js";
+import { complain, ExitCode, print, styled } from "./terminal.js";
+
+const MAX_PORT = 65_535;
+
+/** What a console needs to begin. */
+export interface ConsoleSettings {
+  readonly line: CommandLine;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+/** A console that listens. */
+export interface OpenConsole {
+  /** An address that signs in one browser, once, within ten minutes. */
+  address(): string;
+  close(): Promise<void>;
+}
+
+/** Resolves when the person ends it. @throws UsageError, ServeError */
+export async function consoleCommand(line: CommandLine): Promise<number> {
+  if (line.words.length > 0) throw new UsageError(`console takes nothing, not "${line.words[0]}"`);
+  const open = await openConsole({ line, port: portOf(line.port) });
+  print(open.address());
+  complain(styled("dim", "Open this address in a browser on this machine. It signs in one browser, once.", "stderr"));
+  if (process.stdin.isTTY) complain(styled("dim", "Press Enter for another address, Ctrl-C to end.", "stderr"));
+  process.stdin.on("data", () => print(open.address()));
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
+  });
+  await open.close();
+  process.stdin.destroy();
+  return ExitCode.Ok;
+}
+
+/** @throws ServeError when the port cannot be listened on */
+export async function openConsole({ line, port }: ConsoleSettings): Promise<OpenConsole> {
+  const inbox = new ApprovalsInbox(approvalsFolder());
+  const auditFile = await usualFile(line);
+  const state = new ConsoleState({ auditFile, controlFolder: controlFolder(), inbox });
+  const listener = new ConsoleListener({
+    api: consoleApi(state, consoleCommands(line)),
+    assets: join(import.meta.dirname, "console"),
+    port,
+    report: (error) =>
+      complain(`mcp-secure-local: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+  });
+  try {
+    await listener.listen();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "EADDRINUSE" ? "another program listens there" : message;
+    throw new ServeError(`the console cannot listen on port ${port}: ${why}; name another one with --port`);
+  }
+  await state.begin();
+  return {
+    address: () => listener.address(),
+    async close() {
+      await listener.close();
+      await state.close();
+    },
+  };
+}
+
+/** @throws UsageError */
+function portOf(written: string | undefined): number {
+  const port = Number(written ?? "0");
+  if (Number.isInteger(port) && port >= 0 && port <= MAX_PORT) return port;
+  throw new UsageError(`--port ${written} is not a port; write a number from 0 to ${MAX_PORT}`);
+}

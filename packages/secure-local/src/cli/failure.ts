@@ -1,0 +1,95 @@
+// Tells people and programs why a command failed: one line on stderr, or one JSON object with --json; and its exit code.
+import { LocalError, RpcError } from "@secure-local/mcp/client/node";
+import { escapeUnseen } from "../audit/escape-unseen.js";
+import { cleanText } from "../guard/cleaning/clean-text.js";
+import { PolicyError } from "../policy/policy-error.js";
+import { UsageError } from "./command-line.js";
+import { complain, complainJson, ExitCode, InterruptedError } from "./terminal.js";
+
+const UNAUTHORIZED = /^(?:UNAUTHORIZED|FORBIDDEN|AUTH_\w+)$/;
+const UNREACHABLE = new Set(["SPAWN_FAILED", "EXITED", "UNREACHABLE", "HTTP_STATUS", "INCOMPATIBLE", "INVALID_URL"]);
+/** Errors of the client that come of what was written on the command line. */
+const USAGE = new Set(["USAGE", "UNKNOWN_REVISION"]);
+/** Errors of our own whose words are made for people, by their names: what they belong to is not loaded for that. */
+const WORDED: ReadonlyMap<string, string> = new Map([
+  ["AuditError", "AUDIT"],
+  ["ServeError", "SERVE"],
+  ["WallError", "SANDBOX"],
+]);
+
+/** A failure as `--json` prints it. */
+interface Failure {
+  readonly code: string | number;
+  readonly message: string;
+  readonly data?: unknown;
+  readonly exitCode: number;
+}
+
+/** The exit code of an error of the client; undefined for every other error. */
+export function failureCode(error: unknown): number | undefined {
+  if (error instanceof RpcError) return ExitCode.Tool;
+  if (!(error instanceof LocalError)) return undefined;
+  if (USAGE.has(error.code)) return ExitCode.Usage;
+  if (error.code === "CANCELLED") return ExitCode.Interrupted;
+  if (UNAUTHORIZED.test(error.code)) return ExitCode.Unauthorized;
+  const connecting = error.name === "ConnectError";
+  return connecting || UNREACHABLE.has(error.code) ? ExitCode.Unreachable : ExitCode.Failed;
+}
+
+/** Says on stderr what went wrong, with the stack for `debug` alone. Returns the exit code. */
+export function tellFailure(
+  error: unknown,
+  { json, debug }: { readonly json: boolean; readonly debug: boolean },
+): number {
+  const failure = failureOf(error);
+  if (json) complainJson({ error: failure });
+  // Each line of a policy error begins with its place in the file.
+  else if (error instanceof PolicyError) complain(escapeUnseen(failure.message));
+  else
+    complain(
+      `mcp-secure-local: ${cleanText(failure.message)}${error instanceof RpcError ? ` (error ${error.code})` : ""}`,
+    );
+  if (debug && error instanceof Error) complain(escapeUnseen(error.stack ?? ""));
+  return failure.exitCode;
+}
+
+function failureOf(error: unknown): Failure {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof UsageError) return { code: "USAGE", message, exitCode: ExitCode.Usage };
+  if (error instanceof PolicyError) return { code: "POLICY", message, data: error.errors, exitCode: ExitCode.Usage };
+  if (error instanceof InterruptedError) return { code: "INTERRUPTED", message, exitCode: ExitCode.Interrupted };
+  const exitCode = failureCode(error);
+  if (exitCode !== undefined) {
+    const { code, data } = error as { code: string | number; data?: unknown };
+    return { code, message: inOptions(message), ...(data === undefined ? {} : { data }), exitCode };
+  }
+  const worded = WORDED.get(error instanceof Error ? error.name : "");
+  if (worded !== undefined) return { code: worded, message, exitCode: ExitCode.Failed };
+  return { ...unexpected(error, message), exitCode: ExitCode.Failed };
+}
+
+/** What the system refused says what and where; of anything else the words are all there is. */
+function unexpected(error: unknown, message: string): Pick<Failure, "code" | "message"> {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code !== undefined && syscall !== undefined) return { code, message: `the system refused: ${message}` };
+  return { code: "UNEXPECTED", message: `something unexpected went wrong: ${message}; --debug shows where` };
+}
+
+/** The library's settings by the names they have on our command line. */
+const OPTIONS: readonly (readonly [RegExp, string])[] = [
+  [/\s+Before that: /g, "\nBefore that: "],
+  [/it ended at the question\b/g, "the program ended when it was asked for its protocol versions"],
+  [/Raise maxTimeoutMs if it needs longer\./g, "Give it longer with --timeout SECONDS."],
+  [
+    /Raise timeoutMs, or pass onProgress so that progress grants more time\./g,
+    "Give it longer with --timeout SECONDS.",
+  ],
+  [/\b(?:maxTimeoutMs|timeoutMs|connectTimeoutMs)\b/g, "--timeout"],
+  [/\b(?:the limit |limits\.)messageBytes\b/g, "--max-message-mb"],
+  [/\b(?:the limit |limits\.)(?:members|values)\b/g, "--max-members"],
+];
+
+/** An error's words with the options of our command line in them, each attempt on a line of its own. */
+export function inOptions(message: string): string {
+  return OPTIONS.reduce((text, [setting, option]) => text.replace(setting, option), message);
+}

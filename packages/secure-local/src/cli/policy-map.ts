@@ -1,0 +1,150 @@
+// `mcp-secure-local policy map`: draws what a client may reach under a policy, in the terminal or as an SVG picture.
+import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { decide } from "../policy/decide.js";
+import type { FilesystemPolicy, NetworkPolicy, Policy } from "../policy/policy.js";
+import { type CommandLine, UsageError } from "./command-line.js";
+import { policyFile, reviewedTools } from "./settings.js";
+import { ExitCode, print, printJson, styled } from "./terminal.js";
+import { writeNewFile } from "./write-new-file.js";
+
+/** One kind of thing that may be reached. */
+export interface ReachGroup {
+  readonly title: string;
+  readonly entries: readonly string[];
+  /** Whether it can change something. */
+  readonly changes: boolean;
+}
+
+export async function policyMap(line: CommandLine, named: string | undefined): Promise<number> {
+  const file = named ?? policyFile(line);
+  const policy = await loadPolicy(file);
+  const groups = reachOf(policy);
+  const title = file ?? "The built-in policy";
+  if (line.output !== undefined) {
+    const wrong = writeNewFile(line.output, mapPicture(title, groups), line.force);
+    if (wrong !== undefined) throw new UsageError(wrong);
+    if (!line.json) print(`${styled("green", "written")}  ${line.output}`);
+  }
+  if (line.json) printJson({ policy: file, groups });
+  else if (line.output === undefined) print(mapText(title, groups));
+  return ExitCode.Ok;
+}
+
+/** What the policy opens, by kind; kinds of which it opens nothing are left out. */
+export function reachOf(policy: Policy): ReachGroup[] {
+  const tools = reviewedTools(policy).filter(
+    ({ name, lack }) => lack === undefined && decide(policy, { kind: "tool", name }).allowed,
+  );
+  const { commands, databases, plugins, resources } = policy;
+  const groups: ReachGroup[] = [
+    { title: "Tools", entries: tools.map(({ name }) => name), changes: false },
+    ...fileGroups(policy.filesystem),
+    { title: "Hosts", entries: hostsOf(policy.network), changes: false },
+    {
+      title: "Commands",
+      entries: [...commands.allowed.values()].map(({ name, executable }) => `${name} (${executable})`),
+      changes: true,
+    },
+    {
+      title: "Databases",
+      entries: [...databases.values()].map(({ name, readOnly }) => `${name}${readOnly ? " (read only)" : ""}`),
+      changes: [...databases.values()].some(({ readOnly }) => !readOnly),
+    },
+    { title: "Resources", entries: resources.allowed.rules.map(({ pattern }) => pattern), changes: false },
+    ...[...plugins.load.values()]
+      .filter(({ enabled }) => enabled)
+      .map((plugin): ReachGroup => {
+        const { filesystem, network } = plugin;
+        const files = fileGroups(filesystem).flatMap(({ title, entries }) =>
+          entries.map((each) => `${title}: ${each}`),
+        );
+        const hosts = hostsOf(network).map((each) => `Hosts: ${each}`);
+        const runs = plugin.commands.map((each) => `Commands: ${each}`);
+        const all = [...files, ...hosts, ...runs, ...plugin.secrets.map((each) => `Secrets: ${each}`)];
+        return {
+          title: `Plugin ${plugin.name}`,
+          entries: all.length === 0 ? ["nothing but its own tools"] : all,
+          changes: false,
+        };
+      }),
+  ];
+  return groups.filter(({ entries }) => entries.length > 0);
+}
+
+function fileGroups({ allowed, readable, readOnly }: FilesystemPolicy): ReachGroup[] {
+  const patterns = (rules: readonly { readonly pattern: string }[]): string[] => rules.map(({ pattern }) => pattern);
+  const writable = readOnly === undefined ? patterns(allowed.rules) : [];
+  const read = [...patterns(readable.rules), ...(readOnly === undefined ? [] : patterns(allowed.rules))];
+  return [
+    { title: "Files to read", entries: read, changes: false },
+    { title: "Files to read and change", entries: writable, changes: true },
+  ];
+}
+
+function hostsOf({ offline, allowedEndpoints, allowedRanges }: NetworkPolicy): string[] {
+  if (offline !== undefined) return [];
+  const hosts = allowedEndpoints.rules.map(({ pattern, ports }) => {
+    const other = [...(ports ?? [])].filter((port) => port !== 443);
+    return other.length === 0 ? pattern : `${pattern} (${[...(ports ?? [])].join(", ")})`;
+  });
+  return [...new Set([...hosts, ...allowedRanges.rules.map(({ pattern }) => pattern)])];
+}
+
+const NOTHING = "Nothing may be reached.";
+
+function mapText(title: string, groups: readonly ReachGroup[]): string {
+  if (groups.length === 0) return `${title}\n└─ ${NOTHING}`;
+  const lines = [styled("bold", cleanLine(title))];
+  for (const [at, { title: name, entries, changes }] of groups.entries()) {
+    const last = at === groups.length - 1;
+    lines.push(`${last ? "└─" : "├─"} ${styled(changes ? "yellow" : "cyan", name)}`);
+    for (const [index, entry] of entries.entries())
+      lines.push(`${last ? " " : "│"}  ${index === entries.length - 1 ? "└─" : "├─"} ${cleanLine(entry)}`);
+  }
+  return lines.join("\n");
+}
+
+const LINE = 18;
+const BOX = { x: 420, width: 460, pad: 12 } as const;
+/** Characters of an entry, as wide as its box. */
+const MAX_ENTRY = 62;
+
+/** Client, policy, and a box for each kind; no font, script or picture from elsewhere. */
+function mapPicture(title: string, groups: readonly ReachGroup[]): string {
+  let y = 20;
+  const boxes = groups.map(({ title: name, entries, changes }) => {
+    const height = BOX.pad * 2 + LINE * (entries.length + 1);
+    const top = y;
+    y += height + 14;
+    const lines = entries.map(
+      (entry, at) => `<text x="${BOX.x + BOX.pad}" y="${top + BOX.pad + LINE * (at + 2) - 4}">${escaped(entry)}</text>`,
+    );
+    const color = changes ? "#d4a72c" : "#0969da";
+    return {
+      top,
+      height,
+      text: `<rect x="${BOX.x}" y="${top}" width="${BOX.width}" height="${height}" rx="8" fill="#fff" stroke="${color}" stroke-width="2"/><text x="${BOX.x + BOX.pad}" y="${top + BOX.pad + LINE - 4}" font-weight="600">${escaped(name)}${changes ? " (may change things)" : ""}</text>${lines.join("")}`,
+    };
+  });
+  const height = Math.max(y + 10, 140);
+  const middle = height / 2;
+  const lines = boxes.map(
+    ({ top, height: size }) =>
+      `<path d="M330 ${middle} C380 ${middle} 370 ${top + size / 2} ${BOX.x} ${top + size / 2}" fill="none" stroke="#8c959f"/>`,
+  );
+  const nothing = groups.length === 0 ? `<text x="${BOX.x}" y="${middle + 5}">${NOTHING}</text>` : "";
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 ${height}" font-family="system-ui,sans-serif" font-size="13" fill="#1c2128">
+<title>${escaped(title)}: what an AI client may reach</title><rect width="900" height="${height}" fill="#f6f8fa"/>
+<rect x="20" y="${middle - 30}" width="110" height="60" rx="8" fill="#fff" stroke="#8c959f"/><text x="75" y="${middle + 5}" text-anchor="middle">AI client</text>
+<path d="M130 ${middle} H190" stroke="#8c959f"/>
+<rect x="190" y="${middle - 40}" width="140" height="80" rx="8" fill="#2da44e"/><text x="260" y="${middle - 4}" text-anchor="middle" fill="#fff" font-weight="600">policy, approval,</text><text x="260" y="${middle + 14}" text-anchor="middle" fill="#fff" font-weight="600">audit log</text>
+${lines.join("")}${boxes.map(({ text }) => text).join("\n")}${nothing}
+</svg>
+`;
+}
+
+function escaped(text: string): string {
+  const short = text.length > MAX_ENTRY ? `${text.slice(0, MAX_ENTRY - 1)}…` : text;
+  return cleanLine(short).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

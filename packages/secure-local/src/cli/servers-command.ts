@@ -1,0 +1,256 @@
+// `mcp-secure-local servers`: other MCP servers behind this policy: added, looked at, approved, tried and taken away.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import type { Offer } from "@secure-local/mcp/gateway";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
+import type { Finding } from "../inspection/finding.js";
+import type { Change, Items } from "../inspection/drift.js";
+import { grantedPolicy } from "../policy/granted-policy.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
+import { filled, openServer } from "../server/open-server.js";
+import { type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
+import { serverLaunch, serverItems } from "../server/server-items.js";
+import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
+import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { changeText } from "./plugins-command.js";
+import { policyFile, programVersion } from "./settings.js";
+import { askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
+
+type Action = (line: CommandLine) => Promise<number>;
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  list: listServers,
+  show: showServer,
+  add: addServer,
+  review: reviewServers,
+  remove: removeServer,
+  test: testServer,
+  run: runServer,
+};
+
+export async function serversCommand(line: CommandLine): Promise<number> {
+  const [action = "list", ...words] = line.words;
+  if (!Object.hasOwn(ACTIONS, action)) {
+    const known = Object.keys(ACTIONS);
+    throw new UsageError(`servers needs one of ${known.join(", ")}${nearest(action, known)}`);
+  }
+  return await ACTIONS[action]!({ ...line, words });
+}
+
+/** What of a server is known without starting it. */
+interface Listed {
+  readonly name: string;
+  readonly state: "approved" | "not approved" | "launch changed" | "disabled";
+  readonly tools: number;
+  /** What its approved definitions cost a model that is shown them all: a token is about four bytes. */
+  readonly tokens: number;
+  readonly launch: readonly string[] | string;
+}
+
+async function listServers(line: CommandLine): Promise<number> {
+  const { policy } = await policyOf(line);
+  const approved = approvedServers(policy);
+  const listed = [...policy.servers.values()].map((grant) => listedOf(grant, approved));
+  if (line.json) printJson(listed);
+  else if (listed.length === 0)
+    print("The policy names no server; add one: mcp-secure-local servers add NAME -- COMMAND");
+  else for (const server of listed) printListed(server);
+  return listed.every(({ state }) => state === "approved" || state === "disabled") ? ExitCode.Ok : ExitCode.Failed;
+}
+
+function listedOf(grant: ServerGrant, approved: PluginLock): Listed {
+  const { name, enabled, launch } = grant;
+  const items = approved.get(name)?.approved;
+  const shown = launch.kind === "url" ? launch.url : launch.command;
+  const tools = toolsOf(items);
+  const known = { name, tools: tools.length, tokens: Math.ceil(JSON.stringify(tools).length / 4), launch: shown };
+  if (!enabled) return { ...known, state: "disabled" };
+  if (items === undefined) return { ...known, state: "not approved" };
+  const same = JSON.stringify(items.get("launch")) === JSON.stringify(JSON.parse(JSON.stringify(serverLaunch(grant))));
+  return { ...known, state: same ? "approved" : "launch changed" };
+}
+
+function toolsOf(items: Items | undefined): readonly unknown[] {
+  return [...(items ?? [])].flatMap(([name, item]) => (name.startsWith("tool ") ? [item] : []));
+}
+
+function printListed({ name, state, tools, tokens, launch }: Listed): void {
+  const color = state === "approved" ? "green" : state === "disabled" ? "dim" : "yellow";
+  const counted = state === "approved" ? `  ${tools} tools, about ${tokens} tokens` : "";
+  print(`${styled("bold", name)}  ${styled(color, state)}${counted}`);
+  print(styled("dim", `  ${cleanLine(typeof launch === "string" ? launch : launch.join(" "))}`));
+  if (state === "not approved" || state === "launch changed")
+    print(`  look at what it offers, and approve it: mcp-secure-local servers review ${name}`);
+}
+
+async function showServer(line: CommandLine): Promise<number> {
+  const { policy } = await policyOf(line);
+  const grant = namedServer(policy, line.words, "show");
+  const approved = approvedServers(policy).get(grant.name)?.approved ?? new Map<string, unknown>();
+  if (line.json) {
+    printJson(Object.fromEntries(approved));
+    return ExitCode.Ok;
+  }
+  printListed(listedOf(grant, approvedServers(policy)));
+  for (const [item, content] of approved) {
+    if (item === "launch" || item === "server") continue;
+    const { description = "" } = content as { readonly description?: string };
+    print(`  ${cleanLine(item)}  ${styled("dim", cleanLine(description).slice(0, 160))}`);
+  }
+  return ExitCode.Ok;
+}
+
+/** What a server offers now beside what was approved of it. */
+interface Looked {
+  readonly name: string;
+  readonly changes: readonly Change[];
+  readonly findings: readonly Finding[];
+  readonly items: Items;
+}
+
+/** Starts each once, shows what is not as it was approved, and writes down what a person approves. */
+async function reviewServers(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const wanted = line.words.length === 0 ? [...policy.servers.values()] : [namedServer(policy, line.words, "review")];
+  const before = approvedServers(policy);
+  const looked: Looked[] = [];
+  let failed = false;
+  for (const grant of wanted.filter(({ enabled }) => enabled)) {
+    try {
+      looked.push(await look(policy, grant, before));
+    } catch (error) {
+      failed = true;
+      complain(
+        `${grant.name} cannot be looked at: ${cleanLine(error instanceof Error ? error.message : String(error))}`,
+      );
+    }
+  }
+  const changed = looked.filter(({ changes }) => changes.length > 0);
+  if (line.json) {
+    printJson(looked.map(({ name, changes, findings }) => ({ name, changes, findings })));
+    return changed.length > 0 || failed ? ExitCode.Failed : ExitCode.Ok;
+  }
+  for (const each of looked) showLooked(each);
+  if (changed.length === 0) return failed ? ExitCode.Failed : ExitCode.Ok;
+  if (!(await approves(line))) return ExitCode.Failed;
+  const after = new Map(before);
+  for (const { name, items } of changed) after.set(name, relocked(before.get(name), items));
+  writeLock(serverLockFile(file), after);
+  print(`${serverLockFile(file)} is written: a running server takes it in a moment.`);
+  return failed ? ExitCode.Failed : ExitCode.Ok;
+}
+
+async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Promise<Looked> {
+  const { EVERYTHING_ASKABLE, readOffer } = await import("@secure-local/mcp/gateway");
+  const identity = { name: "mcp-secure-local", version: programVersion() };
+  const options = { ...EVERYTHING_ASKABLE, clientInfo: identity, validateOutput: "off" as const };
+  const client = await openServer(grant, { policy, program: process.argv[1] ?? "" }, options);
+  try {
+    const offer: Offer = await readOffer(client);
+    const { changes, findings } = reviewServer(grant, offer, { locked: before.get(grant.name) });
+    return { name: grant.name, changes, findings, items: serverItems(offer, serverLaunch(grant)) };
+  } finally {
+    await client.close();
+  }
+}
+
+function showLooked({ name, changes, findings }: Looked): void {
+  print(`${styled("bold", name)}  ${changes.length === 0 ? styled("green", "as it was approved") : ""}`);
+  for (const change of changes) print(changeText(change));
+  for (const { tier, id, kind, item, at, about, excerpt } of findings) {
+    const word = tier === "hard" ? styled("red", "hard") : styled("yellow", "look");
+    print(
+      `  ${word}  ${id}  ${cleanLine(`${kind} ${item} ${at}`)}: ${about}\n    ${styled("dim", cleanLine(excerpt))}`,
+    );
+  }
+}
+
+async function approves({ yes }: CommandLine): Promise<boolean> {
+  if (yes) return true;
+  if (!process.stdin.isTTY) {
+    complain("Nothing is written: read what stands above, then approve it with --yes.");
+    return false;
+  }
+  return askInTerminal((ask) => askYesNo(ask, "Approve what stands above?", false));
+}
+
+/** `NAME -- COMMAND…` or `NAME URL`: writes the entry, starts it once and asks for approval. */
+async function addServer(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { after } = line;
+  const [name, url, ...more] = after === undefined ? line.words : line.words.slice(0, -after.length || undefined);
+  const usage = "servers add needs a name and a command or URL, as in servers add notes -- npx -y NAME";
+  if (name === undefined || more.length > 0 || (after === undefined) === (url === undefined))
+    throw new UsageError(usage);
+  if (policy.servers.has(name)) throw new UsageError(`${file} has a server ${name} already; remove it first`);
+  const { withServer } = await import("../policy/edit-servers.js");
+  const { parsePolicy } = await import("../policy/parse-policy.js");
+  const text = withServer(
+    readFileSync(file, "utf8"),
+    name,
+    after === undefined ? { url: url ?? "" } : { command: after },
+  );
+  // What cannot be read again is not written.
+  await parsePolicy(text, { file });
+  writeFileSync(file, text);
+  print(
+    `${file} names the server ${name} now, and allows ${name}__*. It reaches no file and no host until its entry grants some.`,
+  );
+  return reviewServers({ ...line, words: [name], after: undefined });
+}
+
+async function removeServer(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, "remove");
+  const { withoutServer } = await import("../policy/edit-servers.js");
+  writeFileSync(file, withoutServer(readFileSync(file, "utf8"), name));
+  const approved = new Map(approvedServers(policy));
+  if (approved.delete(name)) writeLock(serverLockFile(file), approved);
+  print(`${file} no longer names the server ${name}.`);
+  return ExitCode.Ok;
+}
+
+/** The doctor, through the wall. */
+async function testServer(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name, launch } = namedServer(policy, line.words, "test");
+  const { doctorCommand } = await import("./remote/doctor-command.js");
+  if (launch.kind === "url") return doctorCommand({ ...line, words: [launch.url] });
+  const command = [process.execPath, process.argv[1] ?? "", "servers", "run", name, "--policy", file];
+  return doctorCommand({ ...line, policy: undefined, words: command, after: command });
+}
+
+/** Starts a server behind its wall; what it reads and writes passes as it is. */
+async function runServer(line: CommandLine): Promise<number> {
+  const { policy } = await policyOf(line);
+  const grant = namedServer(policy, line.words, "run");
+  const { launch, network, filesystem } = grant;
+  if (launch.kind === "url") throw new UsageError(`${grant.name} is at ${launch.url}: there is nothing to start`);
+  const { executableOf, runErrand } = await import("./sandbox-command.js");
+  const [program = "", ...args] = launch.command;
+  return runErrand(line, {
+    executable: executableOf(program),
+    args,
+    env: filled(policy, grant, grant.env),
+    folder: grant.workingDirectory ?? "/",
+    policy: grantedPolicy(policy, { network, filesystem }),
+    auditBy: policy,
+  });
+}
+
+async function policyOf(line: CommandLine): Promise<{ readonly policy: Policy; readonly file: string }> {
+  const file = policyFile(line);
+  if (file === undefined || !existsSync(file))
+    throw new UsageError(
+      "servers needs a policy file to write to; make one: mcp-secure-local policy init FILE, then --policy FILE",
+    );
+  return { policy: await loadPolicy(file), file };
+}
+
+function namedServer(policy: Policy, [name, ...more]: readonly string[], action: string): ServerGrant {
+  if (name === undefined || more.length > 0)
+    throw new UsageError(`servers ${action} needs the name of one server, as in servers ${action} notes`);
+  const grant = policy.servers.get(name);
+  if (grant !== undefined) return grant;
+  throw new UsageError(`the policy names no server ${name}${nearest(name, policy.servers.keys())}`);
+}
