@@ -282,7 +282,7 @@ describe("a consent", () => {
   });
 });
 
-describe("the desk", () => {
+describe("the channel", () => {
   it("is asked when the client cannot ask, and what it says counts", async () => {
     for (const revision of [STATEFUL, STATELESS, "2024-11-05"]) {
       const server = await approvingServer(DESTRUCTIVE, async () => ({ answer: "approve" }));

@@ -1,7 +1,7 @@
-// The product's server with tools that need consent, a person who answers, a desk, and an audit log in memory.
+// The product's server with tools that need consent, a person who answers, a channel, and an audit log in memory.
 import { type MemoryPeer, type MemoryPeerOptions, connectInMemory } from "@secure-local/mcp/testing";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import type { Desk, Question, Reply } from "../../src/guard/approvals/terminal-desk.js";
+import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/terminal-channel.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import type { AnyTool } from "../../src/server/catalogue.js";
@@ -17,17 +17,21 @@ export interface Approving {
   readonly audit: MemoryAudit;
   /** What tools were run with, in order. */
   readonly ran: { readonly tool: string; readonly args: unknown }[];
-  /** Questions the desk was asked. */
-  readonly questions: Question[];
+  /** Questions the channel was asked. */
+  readonly questions: ApprovalQuestion[];
   reload(approvals: string): Promise<void>;
   connect(options?: MemoryPeerOptions): Promise<MemoryPeer>;
 }
 
 /** Tools `erase` (destructive), `count` (idempotent, not destructive), `look` (reads only), each of which may take `seconds`. */
-export async function approvingServer(approvals: string, desk?: Desk["ask"], seconds = 30): Promise<Approving> {
+export async function approvingServer(
+  approvals: string,
+  channel?: ApprovalChannel["ask"],
+  seconds = 30,
+): Promise<Approving> {
   const audit = new MemoryAudit();
   const ran: Approving["ran"] = [];
-  const questions: Question[] = [];
+  const questions: ApprovalQuestion[] = [];
   const policy = (text: string): ReturnType<typeof parsePolicy> =>
     parsePolicy(`version: "1.0"\ntools: { allowed: ["*"], timeout: ${seconds} }\napprovals:\n${text}\n`, {
       file: "policy.yaml",
@@ -37,9 +41,9 @@ export async function approvingServer(approvals: string, desk?: Desk["ask"], sec
     audit,
     version: "1.0.0",
     tools: ["erase", "count", "look"].map((name) => tool(name, ran)),
-    ...(desk === undefined
+    ...(channel === undefined
       ? {}
-      : { desk: { ask: (question, signal) => (questions.push(question), desk(question, signal)) } }),
+      : { channel: { ask: (question, signal) => (questions.push(question), channel(question, signal)) } }),
   });
   return {
     secure,
@@ -98,4 +102,4 @@ export function kinds({ audit }: Approving): unknown[] {
   return audit.records().map(({ kind }) => kind);
 }
 
-export const deny = (reason: string): Reply => ({ answer: undefined, reason });
+export const deny = (reason: string): ApprovalReply => ({ answer: undefined, reason });

@@ -6,7 +6,6 @@ import { AuditError } from "../../src/audit/audit-event.js";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { existingLogs } from "../../src/audit/log-lock.js";
 import { makeFolder } from "../../src/audit/make-folder.js";
-import { makeFolder as makeReachFolder } from "../../src/sandbox/make-folder.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { faultyFile, systemError } from "./failing-file.js";
 import { temporaryFolder } from "./temporary-folder.js";
@@ -20,14 +19,14 @@ function records(file: string): Record<string, unknown>[] {
 
 it.runIf(process.platform === "linux")("is refused where no folder can be made, as with HOME=/proc", async () => {
   await expect(AuditLog.open("/proc/nowhere/state/audit.log")).rejects.toBeInstanceOf(AuditError);
-  for (const make of [makeFolder, makeReachFolder]) {
-    for (const path of ["/proc/nowhere", "/proc/nowhere/deep/er", "/proc/self/status/x"])
-      expect(() => make(path)).toThrow();
-    const folder = join(temporaryFolder(), "a", "b");
-    make(folder);
-    make(folder);
-    expect(statSync(folder).mode & 0o777).toBe(0o700);
-  }
+  for (const path of ["/proc/nowhere", "/proc/nowhere/deep/er", "/proc/self/status/x"])
+    expect(() => makeFolder(path)).toThrow(
+      expect.objectContaining({ code: expect.stringMatching(/^E(?:NOENT|NOTDIR|ACCES)$/) as string }),
+    );
+  const folder = join(temporaryFolder(), "a", "b");
+  makeFolder(folder);
+  makeFolder(folder);
+  expect(statSync(folder).mode & 0o777).toBe(0o700);
 });
 
 describe("records of one tick", () => {

@@ -21,6 +21,6 @@ it("starts at the beginning of a line", async () => {
 });
 
 it("refuses folders and missing files by their code", async () => {
-  await expect(logTail(folder)(10)).rejects.toThrow();
+  await expect(logTail(folder)(10)).rejects.toMatchObject({ code: "not a regular file" });
   await expect(logTail(join(folder, "gone"))(10)).rejects.toMatchObject({ code: "ENOENT" });
 });

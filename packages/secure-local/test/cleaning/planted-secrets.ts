@@ -16,6 +16,7 @@ const DIGITS = "0123456789";
 const HEX = "0123456789abcdef";
 const ALNUM = LOWER + LOWER.toUpperCase() + DIGITS;
 const UPPER = LOWER.toUpperCase() + DIGITS;
+const LOWER_AND_DIGITS = LOWER + DIGITS;
 const URL_SAFE = `${ALNUM}-_`;
 
 type Part = string | readonly [characters: string, length: number];
@@ -77,6 +78,43 @@ const TOKENS: readonly (readonly [string, ...Part[]])[] = [
   ["replicate", "r8_", [ALNUM, 37]],
   ["groq", "gsk_", [ALNUM, 52]],
   ["xai", "xai-", [ALNUM, 80]],
+  ["alibaba cloud", "LTAI", [ALNUM, 17]],
+  ["asana", "1/", [DIGITS, 16], ":", [HEX, 32]],
+  ["bitbucket", "ATBB", [ALNUM, 32]],
+  ["braintree", "access_token$production$", [LOWER_AND_DIGITS, 16], "$", [HEX, 32]],
+  ["brevo", "xkeysib-", [HEX, 64], "-", [ALNUM, 16]],
+  ["buildkite", "bkua_", [HEX, 40]],
+  ["circleci", "CCIPAT_", [ALNUM, 22], "_", [HEX, 40]],
+  ["clojars", "CLOJARS_", [LOWER_AND_DIGITS, 60]],
+  ["cloudflare origin", "v1.0-", [HEX, 24], "-", [HEX, 146]],
+  ["contentful", "CFPAT-", [ALNUM, 43]],
+  ["crates.io", "cio", [ALNUM, 32]],
+  ["discord bot", "M", [ALNUM, 23], ".", [ALNUM, 6], ".", [ALNUM, 27]],
+  ["doppler", "dp.pt.", [ALNUM, 40]],
+  ["duffel", "duffel_test_", [ALNUM, 43]],
+  ["easypost", "EZAK", [ALNUM, 54]],
+  ["facebook", "EAA", [ALNUM, 90]],
+  ["flutterwave", "FLWSECK-", [LOWER_AND_DIGITS, 12]],
+  ["fly.io macaroon", "fm1_", [ALNUM, 60]],
+  ["heroku", "HRKU-AA", [ALNUM, 50]],
+  ["jfrog", "AKCp", [ALNUM, 60]],
+  ["langsmith", "lsv2_pt_", [HEX, 32], "_", [HEX, 10]],
+  ["netlify", "nfb_", [ALNUM, 36]],
+  ["nuget", "oy2", [LOWER_AND_DIGITS, 43]],
+  ["openrouter", "sk-or-v1-", [HEX, 64]],
+  ["openshift", "sha256~", [ALNUM, 43]],
+  ["perplexity", "pplx-", [ALNUM, 40]],
+  ["plaid", "access-sandbox-", [HEX, 8], "-", [HEX, 4], "-", [HEX, 4], "-", [HEX, 4], "-", [HEX, 12]],
+  ["prefect", "pnu_", [LOWER_AND_DIGITS, 36]],
+  ["pulumi", "pul-", [HEX, 40]],
+  ["razorpay", "rzp_live_", [ALNUM, 14]],
+  ["readme", "rdme_", [LOWER_AND_DIGITS, 70]],
+  ["resend", "re_", [ALNUM, 8], "_", [ALNUM, 24]],
+  ["shippo", "shippo_live_", [HEX, 40]],
+  ["sonarqube", "sqa_", [HEX, 40]],
+  ["tailscale", "tskey-", [LOWER, 2], "-", [ALNUM, 6], "-", [ALNUM, 16]],
+  ["twitter", "AAAAAAAAAAAAAAAAAAAA", [ALNUM, 60]],
+  ["typeform", "tfp_", [ALNUM, 40]],
 ];
 
 /** Secrets without a shape, where a name stands before them. */

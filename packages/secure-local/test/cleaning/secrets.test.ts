@@ -16,7 +16,12 @@ import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 const RULES = { textBytes: 1_048_576, secrets: true };
 
 describe("secrets", () => {
-  it("are known of many issuers", () => expect(SECRET_SHAPES.length).toBeGreaterThanOrEqual(40));
+  it("are known of many issuers, each by what it gives out", () => {
+    const planted = plantedSecrets(200, 1).map(({ text }) => text);
+    const unseen = SECRET_SHAPES.filter(([, shape]) => !planted.some((text) => new RegExp(shape).test(text)));
+    expect(unseen.map(([name]) => name)).toEqual([]);
+    expect(SECRET_SHAPES.length).toBeGreaterThanOrEqual(80);
+  });
 
   it("that have a name are found at every place of Base64 and with any of their characters escaped", () => {
     const value = "named!Sécret/of these tests";

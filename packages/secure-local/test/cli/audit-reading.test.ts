@@ -4,7 +4,10 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { archivesOf } from "../../src/audit/log-file.js";
-import { auditQuery, auditTail, jsonLine, recordFilter, tableRow } from "../../src/cli/audit-command.js";
+import { auditQuery, auditTail, jsonLine } from "../../src/cli/audit-command.js";
+import { callsOf, tableRow } from "../../src/cli/audit-calls.js";
+import { readLogs, recordFilter } from "../../src/cli/audit-lines.js";
+import { AuditReport } from "../../src/cli/audit-report.js";
 import { readCommandLine } from "../../src/cli/command-line.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
@@ -98,5 +101,114 @@ describe("a log", () => {
     over.abort();
     await following;
     await log.close();
+  });
+});
+
+describe("a call", () => {
+  const intent = { kind: "call.intent", id: 1, connection: 1, method: "tools/call", client: "Claude 1.0" } as const;
+  const entriesOf = async (...files: string[]): Promise<Record<string, unknown>[]> => {
+    const found: Record<string, unknown>[] = [];
+    for await (const { record } of callsOf(readLogs(files))) found.push(record);
+    return found;
+  };
+
+  it("is one line, with what was asked for, by whom, and how it ended", async () => {
+    const log = await AuditLog.open(file);
+    const decision = { allowed: true, rule: "tools.allowed: read_file", line: 3 };
+    await log.record({ ...intent, tool: "read_file", arguments: { path: "/etc/passwd" }, decision });
+    await log.record({ ...intent, id: 2, tool: "slow", arguments: { query: "x" } });
+    const ended = { kind: "call.result", connection: 1, method: "tools/call", duration_ms: 12.3 } as const;
+    await log.record({
+      ...ended,
+      id: 1,
+      tool: "read_file",
+      outcome: "denied",
+      detail: { rule: "filesystem.denied_paths" },
+    });
+    await log.close();
+    await auditQuery(readCommandLine([]), [file], []);
+    const [, first = "", second = "", ...rest] = shown.split("\n");
+    expect(first).toMatch(/ {2}Claude 1\.0 +read_file +\/etc\/passwd +denied 12 ms +filesystem\.denied_paths$/);
+    expect(second).toMatch(/slow +x +unfinished/);
+    expect(rest).toEqual([""]);
+  });
+
+  it("is found by what became of it, and by what was asked", async () => {
+    const log = await AuditLog.open(file);
+    const decision = { allowed: true, rule: "tools.allowed" };
+    await log.record({ ...intent, tool: "read_file", arguments: { path: "/etc/passwd" }, decision });
+    await log.record({ ...intent, kind: "call.result", tool: "read_file", outcome: "denied" });
+    await log.close();
+    for (const words of [["decision=denied"], ["passwd"], ["client=Claude*"], ["outcome=denied", "kind=call"]]) {
+      shown = "";
+      await auditQuery(readCommandLine([]), [file], words);
+      expect({ words, lines: shown.split("\n").length }).toEqual({ words, lines: 3 });
+    }
+  });
+
+  it("stands in the order of time, over all logs", async () => {
+    const other = join(temporaryFolder(), "audit.log");
+    const logs = [await AuditLog.open(file), await AuditLog.open(other)];
+    for (let index = 0; index < 6; index++) {
+      vi.spyOn(Date, "now").mockReturnValue(NOW + index * 1_000);
+      await logs[index % 2]!.record({ ...intent, id: index, tool: `t${index}` });
+    }
+    await Promise.all(logs.map((log) => log.close()));
+    expect((await entriesOf(file, other)).map(({ tool }) => tool)).toEqual(["t0", "t1", "t2", "t3", "t4", "t5"]);
+  });
+
+  it("that a crash cut off is not ended by the next server's", async () => {
+    const log = await AuditLog.open(file);
+    await log.record({ ...intent, tool: "before" });
+    await log.record({ ...intent, tool: "after" });
+    await log.record({ ...intent, kind: "call.result", tool: "after", outcome: "ok" });
+    await log.close();
+    expect((await entriesOf(file)).map(({ tool, outcome }) => [tool, outcome])).toEqual([
+      ["before", undefined],
+      ["after", "ok"],
+    ]);
+  });
+});
+
+describe("a report", () => {
+  const HOSTILE = `"><script src="https://evil.example/x.js"></script><img src=x onerror='alert(1)'>&\u202e\u001b[2J`;
+
+  it("is one page in which nothing runs and nothing is loaded, whatever the log says", () => {
+    const logs = [{ file: HOSTILE, ok: false, said: HOSTILE }];
+    const report = new AuditReport({ logs, wanted: [HOSTILE], now: NOW, version: "1" });
+    for (const object of [HOSTILE, `https://evil.example/${HOSTILE}`, `/${HOSTILE}`]) {
+      const told = { tool: HOSTILE, client: HOSTILE, arguments: { path: object }, outcome: HOSTILE };
+      const record = {
+        ...told,
+        kind: "call",
+        time: "2026-06-15T11:30:00.000Z",
+        decision: { allowed: true, rule: HOSTILE },
+      };
+      report.add({ record, line: "" });
+      report.add({ record: { ...record, kind: "denied", time: HOSTILE, outcome: "denied" }, line: "" });
+    }
+    const html = report.html();
+    const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/gi)].map(([, name]) => name?.toLowerCase()));
+    for (const tag of ["script", "img", "link", "a", "iframe", "object", "form"]) expect(tags).not.toContain(tag);
+    // Outside of a tag of ours nothing of it is left that could be one.
+    expect(html.replace(/<[^<>]*>/g, "")).not.toMatch(/[<>]/);
+    expect(html).not.toMatch(/<[^<>]*\s(?:on\w+|src|href)\s*=/i);
+    // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+    expect(html).not.toMatch(/[\u001b\u202e]/);
+    expect(html).toContain("default-src 'none'");
+    expect(html).toContain("NOT VERIFIED");
+  });
+
+  it("says what was done, denied and reached, by whom", () => {
+    const logs = [{ file: "/a.log", ok: true, said: "3 records" }];
+    const report = new AuditReport({ logs, wanted: ["since=7d"], now: NOW, version: "1" });
+    const call = { kind: "call", time: "2026-06-15T11:30:00.000Z", client: "Claude 1.0", outcome: "ok" };
+    report.add({ record: { ...call, tool: "read_file", arguments: { path: "/notes/a.md" } }, line: "" });
+    report.add({ record: { ...call, tool: "web_fetch", arguments: { url: "https://docs.example/x" } }, line: "" });
+    report.add({ record: { ...RECORD, arguments: { query: "x" } }, line: "" });
+    const html = report.html();
+    for (const words of ["<b>3</b> calls", "verified: /a.log", "/notes/a.md", "<td>docs.example</td>", "Claude 1.0"])
+      expect(html).toContain(words);
+    expect(html).toContain("tools.denied: web_search (line 7)");
   });
 });

@@ -7,11 +7,12 @@ import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 import { afterEach, describe, expect, it } from "vitest";
 import { HttpBridge, type HttpBridgeOptions } from "../../src/remote/http-bridge.js";
-import { childLink } from "@secure-local/mcp/client/node";
+import { childTransport } from "@secure-local/mcp/client/node";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { COMMAND, environmentOf, run, start } from "./command.js";
 
 const PROGRAM = fileURLToPath(new URL("small-program.mjs", import.meta.url));
+const ASKING = fileURLToPath(new URL("asking-program.mjs", import.meta.url));
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -66,7 +67,7 @@ describe("bridge URL", () => {
 });
 
 async function bridged(options: Partial<HttpBridgeOptions> = {}): Promise<string> {
-  const link = () => childLink({ command: process.execPath, args: [PROGRAM] });
+  const link = () => childTransport({ command: process.execPath, args: [PROGRAM] });
   const rest = { shared: false, host: "127.0.0.1", port: 0, token: undefined, origins: [], say: () => undefined };
   const bridge = new HttpBridge({ link, ...rest, ...options });
   const url = await bridge.listen();
@@ -102,6 +103,42 @@ describe("bridge -- COMMAND", () => {
     );
   });
 
+  it("hands a question of a shared program to its only client, and to none of several: whose call it is, nobody can tell", async () => {
+    const link = () => childTransport({ command: process.execPath, args: [ASKING] });
+    const url = await bridged({ shared: true, link });
+    const asked: string[] = [];
+    const logged: string[] = [];
+    const join = async (name: string) => {
+      const client = await connect(url, {
+        revision: "2025-11-25",
+        elicit: () => {
+          asked.push(name);
+          return { action: "accept", content: { who: name } };
+        },
+        onLog: ({ data }) => void logged.push(`${name}: ${String(data)}`),
+      });
+      closers.push(() => client.close());
+      return client;
+    };
+    const first = await join("first");
+    expect(JSON.stringify(await first.call("ask", {}))).toContain("first");
+    expect({ asked, logged }).toEqual({ asked: ["first"], logged: ["first: about ask"] });
+
+    const second = await join("second");
+    let waits: Promise<unknown> = Promise.resolve();
+    await new Promise<void>((resolve) => {
+      waits = first.call("wait", {}, { onProgress: () => resolve() });
+    });
+    expect(JSON.stringify(await second.call("ask", {}))).toContain("-32601");
+    await waits;
+    // Alone at work, but not alone there.
+    expect(JSON.stringify(await second.call("ask", {}))).toContain("-32601");
+    expect({ asked, logged }).toEqual({ asked: ["first"], logged: ["first: about ask"] });
+
+    await first.close();
+    expect(JSON.stringify(await second.call("ask", {}))).toContain("second");
+  });
+
   it("lets in neither pages of others, nor names that lead here, nor who lacks the token, and takes no endless message", async () => {
     const token = "a".repeat(43);
     const url = await bridged({ token, origins: ["https://app.example"], messageBytes: 1_000 });
@@ -119,7 +156,7 @@ describe("bridge -- COMMAND", () => {
 
   it("says what cannot be started, and goes on", async () => {
     const said: string[] = [];
-    const link = () => childLink({ command: "/no/such/program" });
+    const link = () => childTransport({ command: "/no/such/program" });
     const url = await bridged({ link, say: (text) => said.push(text) });
     const hello = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} });
     expect([await posted(url, {}, hello), await posted(url, {}, hello)]).toEqual([502, 502]);

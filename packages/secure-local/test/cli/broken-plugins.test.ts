@@ -2,7 +2,7 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { endText } from "../../src/plugins/plugin-process.js";
+import { exitText } from "../../src/plugins/plugin-process.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { hasWall } from "../sandbox/walls.js";
 import { type Ran, run } from "./command.js";
@@ -80,4 +80,4 @@ it.each([
   [139, null, "it was ended by SIGSEGV"],
   [200, null, "it ended by itself with code 200"],
   [null, "SIGKILL", "it was ended by SIGKILL"],
-] as const)("the end of a process is told: %s %s", (code, signal, text) => expect(endText(code, signal)).toBe(text));
+] as const)("the end of a process is told: %s %s", (code, signal, text) => expect(exitText(code, signal)).toBe(text));

@@ -12,7 +12,8 @@ export async function runQuickly(args: readonly string[], options: Omit<RunOptio
   return soaking ? await run(args, options) : await runInThread(args, options);
 }
 
-async function runInThread(args: readonly string[], { home, env, cwd }: RunOptions): Promise<Ran> {
+/** The same with SOAK=1 too: for what depends on the stdout of this very process. */
+export async function runInThread(args: readonly string[], { home, env, cwd }: RunOptions): Promise<Ran> {
   const before = { env: process.env, argv: process.argv };
   const folder = process.cwd();
   const output = { stdout: "", stderr: "" };

@@ -48,7 +48,7 @@ describe("a wrong command line", () => {
     [["call"], "call needs the name of a tool"],
     [["call", "calculate", "1+1"], '"1+1" is neither key=value nor one JSON object'],
     [["call", "calculate", "{1}"], "the arguments are not JSON"],
-    [["policy"], "policy needs one of init, check, show, explain, test, import, export"],
+    [["policy"], "policy needs one of init, check, show, map, explain, test, import, export"],
     [["policy", "chek"], 'did you mean "check"?'],
     [["policy", "show", "a", "b"], 'takes one file, not also "b"'],
     [["policy", "init"], "policy init asks in a terminal"],
@@ -60,7 +60,7 @@ describe("a wrong command line", () => {
     [["policy", "import", "vscode"], "policy import needs what and which"],
     [["policy", "import", "vscode", "/no/such.json"], "there is no file /no/such.json"],
     [["policy", "export"], "policy export needs what for"],
-    [["audit"], "audit needs verify"],
+    [["audit"], "audit needs one of verify"],
     [["audit", "verfy"], 'did you mean "verify"?'],
   ])("%j gets one line on stderr and exit code 2", async (args, message) => {
     const { code, stdout, stderr } = await (args[0] === AS_PROGRAM ? built : inHome)(...args);
@@ -102,7 +102,7 @@ describe("call", () => {
     expect(await inHome("call", "calculate")).toMatchObject({ code: 5, stderr: expect.stringContaining("expression") });
     expect(await inHome("call", "nothing")).toMatchObject({
       code: 5,
-      stderr: "mcp-secure-local: Unknown tool: nothing\n",
+      stderr: "mcp-secure-local: Unknown tool: nothing (error -32602)\n",
     });
   });
 

@@ -1,6 +1,6 @@
 // Follows docs/first-policy.md word for word: its questions, its commands, its files, and what it says they print.
 import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, it } from "vitest";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -36,7 +36,10 @@ function pattern(printed: string): RegExp {
   const escaped = printed.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
   const open = escaped.replace(/…/g, "[^]*").replace(/(?<=sha-256 )[0-9a-f]+/g, "[0-9a-f]+");
   return new RegExp(
-    `^${open.replace(/\d{4}-\d\d-\d\dT[\d:\\.]+Z/g, "\\S+").replace(/denied \d+ ms +/g, "denied \\d+ ms +")}\\s*$`,
+    `^${open
+      .replace(/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/g, "\\d{4}-\\d\\d-\\d\\d [\\d:]{8}")
+      .replace(/time \\\(UTC\\\) +/, "time \\(UTC[^)]*\\) +")
+      .replace(/denied \d+ ms +/g, "denied \\d+ ms +")}\\s*$`,
   );
 }
 
@@ -74,8 +77,8 @@ it("is true of every command, and of an official client that is given its entry"
 async function givenToClient(home: string): Promise<void> {
   const [entry = ""] = blocks("json", home);
   const { mcpServers } = JSON.parse(entry) as { mcpServers: Record<string, { args: string[] }> };
-  const [yes, by, name, command, ...args] = mcpServers["secure-local"]?.args ?? [];
-  expect([yes, by, name, command]).toEqual(["-y", "-p", "mcp-secure-local", "mcp-secure-local"]);
+  const [script, ...args] = mcpServers["secure-local"]?.args ?? [];
+  expect(basename(script ?? "")).toBe(basename(COMMAND));
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [COMMAND, ...args],
@@ -86,7 +89,7 @@ async function givenToClient(home: string): Promise<void> {
   const { tools } = await client.listTools();
   const listed = /policy\.yaml\n([^]*?)```/.exec(PAGE.slice(PAGE.indexOf("$ mcp-secure-local tools")))?.[1] ?? "";
   const names = listed.trim().split("\n");
-  expect(tools.map(({ name }) => name)).toEqual(names.map((line) => line.split(" ")[0] ?? "").toSorted());
+  expect(tools.map(({ name }) => name).toSorted()).toEqual(names.map((line) => line.split(" ")[0] ?? "").toSorted());
   const read = (path: string) => client.callTool({ name: "read_file", arguments: { path } });
   expect(await read(join(home, "notes/plan.txt"))).toMatchObject({ content: [{ text: "buy milk\n" }] });
   expect(await read("/etc/passwd")).toMatchObject({ isError: true });

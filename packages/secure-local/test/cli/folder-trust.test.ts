@@ -3,8 +3,8 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { allow, askForTrust, strangeOf } from "../../src/cli/remote/folder-trust.js";
-import { type Surroundings } from "../../src/remote/config-places.js";
+import { allow, askForTrust, untrustedServer } from "../../src/cli/remote/folder-trust.js";
+import { type ClientEnvironment } from "../../src/remote/config-locations.js";
 import { configuredTarget, findServer } from "../../src/remote/configured-servers.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { type Ran, run } from "./command.js";
@@ -14,7 +14,7 @@ const PROGRAM = fileURLToPath(new URL("small-program.mjs", import.meta.url));
 
 interface Place {
   readonly root: string;
-  readonly around: Surroundings;
+  readonly around: ClientEnvironment;
   runs(...args: string[]): Promise<Ran>;
   write(file: string, value: unknown): string;
 }
@@ -141,7 +141,7 @@ describe("a server of a folder's file", () => {
     const server = { command: "x", sandboxEnabled: true, sandbox };
     for (const file of ["work/.vscode/mcp.json", "work/servers.json"]) {
       const path = write(file, { servers: { one: server } });
-      const { wide, text } = await strangeOf(await findServer("one", { around, file: path }));
+      const { wide, text } = await untrustedServer(await findServer("one", { around, file: path }));
       expect(wide).toEqual(["~/**", `${around.folder}/out/**`]);
       expect(text).toContain(`WRITES ${around.folder}/out/**, which is ${around.home} (NOT in its folder)`);
       expect(text).toContain("reaches a.example");

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { FileRules } from "../../src/capabilities/files/file-rules.js";
 import { judgeQuestion } from "../../src/cli/judge-question.js";
-import type { Surroundings } from "../../src/cli/settings.js";
+import type { PolicyContext } from "../../src/cli/settings.js";
 import { readQuestion, readQuestionText } from "../../src/cli/policy-question.js";
 import { askWishes, usualWishes } from "../../src/cli/policy-command.js";
 import { decide } from "../../src/policy/decide.js";
@@ -44,14 +44,19 @@ describe("a question", () => {
 });
 
 describe("what is said of a call", () => {
-  const effects: Surroundings["effects"] = (name) => {
+  const effects: PolicyContext["effects"] = (name) => {
     const readOnly = name.startsWith("read");
     return { readOnly, destructive: !readOnly };
   };
   const verdict = async (body: string, text: string) => {
     const policy = await parse(body);
     const rules = FileRules.byName(policy);
-    const around: Surroundings = { effects, idle: () => undefined, judge: (path, op) => rules.judge(path, op) };
+    const around: PolicyContext = {
+      effects,
+      idle: () => undefined,
+      unknown: () => undefined,
+      judge: (path, op) => rules.judge(path, op),
+    };
     const { verdict, steps, need } = judgeQuestion(policy, readQuestionText(text), around);
     return { verdict, rule: need?.rules[0]?.text ?? steps.at(-1)!.decision.rule.text, steps: steps.length };
   };
@@ -110,7 +115,7 @@ approvals: [{ approve: [write_file], when: { path: "/w/keep/**" } }]
 const known = (names: readonly string[]) => names.map((name) => ({ name }));
 
 describe("a policy that can be used but is not meant", () => {
-  const tools = ["web_search", "calculate", "read_file"];
+  const tools = ["web_search", "web_fetch", "calculate", "read_file"];
   const remarks = async (body: string): Promise<string[]> =>
     reviewPolicy(await parse(body), known(tools)).map(({ rule, message }) => `${rule?.line ?? ""} ${message}`);
 
@@ -152,7 +157,7 @@ describe("a policy that can be used but is not meant", () => {
   });
 
   it("is not found where all is meant", async () => {
-    const good = `tools: { allowed: [calculate, read_file] }
+    const good = `tools: { allowed: [calculate, read_file, web_fetch] }
 network: { allowed_endpoints: [{ host: a.b, ports: [1, 2] }], blocked_ports: [1], denied_endpoints: [{ host: x.a.b }] }
 filesystem: { allowed_paths: [/a/**], denied_paths: [/a/b/**, "**/*.pem"] }`;
     expect(await remarks(good)).toEqual([]);
@@ -199,7 +204,7 @@ describe("policy init", () => {
     const { ask, asked } = answering("/", "/no/such", join(folder, "file"), folder, "perhaps", "", "", "https://x", "");
     const policy = await made(ask);
     expect(asked.join("\n")).toContain("everything on this machine");
-    expect(asked.join("\n")).toContain("no such folder");
+    expect(asked.join("\n")).toContain("There is no folder /no/such.");
     expect(asked.join("\n")).toContain("is a URL");
     expect(decide(policy, { kind: "file", path: join(folder, "a"), op: "read" }).allowed).toBe(true);
     expect(decide(policy, { kind: "file", path: join(folder, "a"), op: "write" }).allowed).toBe(false);

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
-import type { Link } from "@secure-local/mcp/client";
-import { childLink } from "@secure-local/mcp/client/node";
+import type { Transport } from "@secure-local/mcp/client";
+import { childTransport } from "@secure-local/mcp/client/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { memoryLink } from "../../../mcp/src/serve/connect.js";
+import { memoryTransport } from "../../../mcp/src/serve/connect.js";
 import { soaking } from "../../../mcp/test/support/soak.js";
 import { noAudit } from "../../src/audit/event-text.js";
 import { type CommandLine, readCommandLine, refuseForeign, UsageError } from "../../src/cli/command-line.js";
@@ -73,13 +73,13 @@ async function doctorOnBuilt(): Promise<Pick<Diagnosis, "counts" | "findings">> 
 }
 
 /** The built program for the two sessions of an examination, and for each further conversation the same server without a process. */
-function ownLinks(): () => Link {
+function ownLinks(): () => Transport {
   const program = { command: process.execPath, args: [COMMAND], env: environmentOf(temporaryFolder()) };
   let links = 0;
   return () => {
     links += 1;
-    if (links <= 2) return childLink(program);
-    return memoryLink(new SecureServer({ policy: builtInPolicy(), audit: noAudit, version: "1.0.0" }).server);
+    if (links <= 2) return childTransport(program);
+    return memoryTransport(new SecureServer({ policy: builtInPolicy(), audit: noAudit, version: "1.0.0" }).server);
   };
 }
 
@@ -217,7 +217,7 @@ describe("doctor, record and replay", () => {
     expect(await run(["replay", file], { home, input })).toEqual({ ...recorded, stderr: "" });
     expect(await inHome("replay", file, ...TARGET)).toMatchObject({
       code: 0,
-      stdout: "1 requests: 1 answered as recorded, 0 otherwise\n",
+      stdout: "1 requests: 1 answered as recorded, 0 different\n",
     });
   });
 });
@@ -246,7 +246,7 @@ describe("a URL of HTTP+SSE", () => {
     expect(recorded).toMatchObject({ code: 0, stdout: expect.stringContaining('"text":"A note"') as string });
     expect(await inHome("replay", file, url)).toMatchObject({
       code: 0,
-      stdout: "2 requests: 2 answered as recorded, 0 otherwise\n",
+      stdout: "2 requests: 2 answered as recorded, 0 different\n",
     });
   });
 });
@@ -260,10 +260,10 @@ describe("a wrong command line", () => {
   };
 
   it.each([
-    ["inspect", [], "inspect needs one target"],
+    ["inspect", ["a://b", "--env", "A=b"], "--env is for commands"],
     ["inspect", ["--"], "a command has to stand after --"],
     ["inspect", ["a://b", "c"], 'a word too many, "c"'],
-    ["read", ["a://b"], "read needs a target and the URI"],
+    ["read", ["https://b"], "read needs a target and the URI"],
     ["read", ["a://b", "c://d", "--env", "A=b"], "--env is for commands"],
     ["inspect", ["--header", "A: b", "--", "node"], "--header is for URLs"],
     ["inspect", ["--token", "t", "--", "node"], "--token is for URLs"],
@@ -271,7 +271,7 @@ describe("a wrong command line", () => {
     ["inspect", ["--timeout", "0", "a://b"], "--timeout needs seconds"],
     ["record", ["--", "node"], "record needs a file and a target"],
     ["replay", [], "replay needs a file"],
-    ["replay", ["f", "--strict", "--", "node"], "cannot be read"],
+    ["replay", ["f", "--strict", "--", "node"], "--strict is for replay without a target"],
   ])("%s %j is refused before anything is started", async (name, args, message) => {
     let told = "";
     const write = vi.spyOn(process.stderr, "write").mockImplementation((text) => ((told += String(text)), true));

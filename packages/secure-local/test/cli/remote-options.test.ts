@@ -7,8 +7,8 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readCommandLine } from "../../src/cli/command-line.js";
-import { reportingFailures } from "../../src/cli/remote/failure.js";
-import { limitsOf, tokenOf } from "../../src/cli/remote/with-client.js";
+import { tellFailure } from "../../src/cli/failure.js";
+import { limitsOf, bearerToken } from "../../src/cli/remote/with-client.js";
 import { serveSettings } from "../../src/cli/serve-http-settings.js";
 import { serveWelcome } from "../../src/cli/serve-http-command.js";
 import { run } from "./command.js";
@@ -75,10 +75,10 @@ describe("limits", () => {
     ["a is too long: raise the limit messageBytes if that is right", "raise --max-message-mb if"],
     ["Ask for less, or raise limits.members.", "raise --max-members."],
     ["Ask for less, or raise limits.messageBytes.", "raise --max-message-mb."],
-  ])("%s is told in words of the command line", async (message, words) => {
+  ])("%s is told in words of the command line", (message, words) => {
     for (const error of [new LocalError("LIMIT", message), new RpcError(-32000, message)]) {
       const write = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-      await reportingFailures(false, () => Promise.reject(error));
+      tellFailure(error, { json: false, debug: false });
       expect(write.mock.calls.join("")).toContain(words);
       write.mockRestore();
     }
@@ -175,9 +175,9 @@ describe("--token-file", () => {
   it("is a token that no list of processes shows", () => {
     const file = join(home(), "token");
     writeFileSync(file, "abc\n");
-    expect(tokenOf({ token: undefined, tokenFile: file })).toBe("abc");
-    expect(() => tokenOf({ token: "x", tokenFile: file })).toThrow("give one of them");
+    expect(bearerToken({ token: undefined, tokenFile: file })).toBe("abc");
+    expect(() => bearerToken({ token: "x", tokenFile: file })).toThrow("give one of them");
     writeFileSync(file, "two words");
-    expect(() => tokenOf({ token: undefined, tokenFile: file })).toThrow("holds no token");
+    expect(() => bearerToken({ token: undefined, tokenFile: file })).toThrow("holds no token");
   });
 });

@@ -11,7 +11,7 @@ const TWO = 'version: "1.0"\ntools: { allowed: ["calculate", "get_timestamp"], r
 
 async function toolsOf(client: RawClient): Promise<string[]> {
   const { result } = (await client.request("tools/list")) as { result: { tools: { name: string }[] } };
-  return result.tools.map(({ name }) => name);
+  return result.tools.map(({ name }) => name).toSorted();
 }
 
 /** At SIGHUP, with the built-in policy. */
@@ -85,7 +85,7 @@ describe.skipIf(process.platform === "win32")("SIGHUP", () => {
 
     writeFileSync(policy, `${TWO}tolls: {}\n`);
     client.child.kill("SIGHUP");
-    await client.complained("the policy before stays in force");
+    await client.complained("keeping the previous policy");
     expect(client.stderr).toContain(`${policy}:3:1: `);
     expect(await toolsOf(client)).toEqual(["calculate", "get_timestamp"]);
 

@@ -163,7 +163,7 @@ describe("import_csv", () => {
     expect(await rowsOf("SELECT count(*), sum(id), max(value), min(Full_name) FROM data")).toEqual([
       [ROWS, (ROWS * (ROWS - 1)) / 2, (ROWS - 1) / 4, "name, 0"],
     ]);
-    expect(wordsOf(await run({}))).toContain('There is a table "data" already.');
+    expect(wordsOf(await run({}))).toContain('there is a table "data" already; replace: true');
     await writeFile(join(folder, "data.csv"), "a;b\n1;2\n");
     expect(await run({ table: "other" })).toMatchObject({ structured: { rows: 1 } });
     expect(await run({ table: "OTHER", replace: true })).toMatchObject({ structured: { rows: 1 } });
@@ -209,5 +209,12 @@ describe("import_csv", () => {
       rule: expect.stringContaining("databases: main, line 2") as string,
     });
     databases.close();
+    const other = await parsePolicy(
+      'version: "1.0"\nsecrets: { k: { from: "env:K", hosts: [] } }\ndatabases: { far: { secret: k } }\n',
+      { file: "policy.yaml" },
+    );
+    const far = new PolicyDatabases(() => other);
+    expect(wordsOf(await run({ database: "far" }, { databases: far }))).toContain("no SQLite database");
+    far.close();
   });
 });

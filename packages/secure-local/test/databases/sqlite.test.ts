@@ -54,6 +54,17 @@ describe("SQLite", () => {
     expect(existsSync(CANARY)).toBe(false);
   });
 
+  it("says of a change, in front of a query or behind one, that it is a change", async () => {
+    for (const verb of [
+      "INSERT INTO people",
+      "REPLACE INTO people",
+      "UPDATE people SET name = 1",
+      "DELETE FROM people",
+    ])
+      for (const sql of [verb, `WITH x AS (SELECT 1) ${verb}`])
+        await expect(query(sql), sql).rejects.toThrow(/would change the database|only queries/i);
+  });
+
   it("has a second wall: SQLite itself says what a statement would do", async () => {
     const task = { task: "query", file, explain: true, limit: 1, cellLimit: 9, totalLimit: 99 };
     for (const sql of [

@@ -54,7 +54,7 @@ describe("the packed command", () => {
   it("runs alone, by its own name, and says its version", async () => {
     const { status, stdout } = spawnSync(command, ["--version"], { env: environment(), encoding: "utf8" });
     expect({ status, stdout }).toEqual({ status: 0, stdout: `${version}\n` });
-    expect((await run("--help")).stdout).toContain("mcp-secure-local policy check");
+    expect((await run("--help")).stdout).toContain("  policy check");
     expect(files).toContain("dist/third-party-licenses.txt");
   });
 
@@ -174,5 +174,5 @@ async function useTools(server: ChildServer, params: Message = {}): Promise<void
 
 async function names(server: ChildServer, params: Message = {}): Promise<string[]> {
   const { result = {} } = await server.ask("tools/list", params);
-  return (result["tools"] as { name: string }[]).map(({ name }) => name);
+  return (result["tools"] as { name: string }[]).map(({ name }) => name).sort();
 }

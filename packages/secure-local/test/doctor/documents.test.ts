@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { readCommandLine } from "../../src/cli/command-line.js";
-import { HELP } from "../../src/cli/help.js";
+import { COMMAND_PAGES, OPTION_PAGES } from "../../src/cli/command-reference.js";
 import { CHECKS } from "../../src/doctor/examine.js";
 
 const page = (name: string): string => readFileSync(new URL(`../../../../docs/${name}`, import.meta.url), "utf8");
@@ -23,10 +23,10 @@ describe("docs/command-line.md", () => {
     for (const [, option = ""] of text.matchAll(/(?:^\| |`)`?(--[a-z]+(?:-[a-z]+)*)/gm)) {
       const read = (): unknown => readCommandLine([option, "x"]);
       expect(read, option).not.toThrow("there is no option");
-      expect(HELP).toContain(option);
+      expect(OPTION_PAGES, option).toHaveProperty([option]);
     }
     for (const name of ["inspect", "tools", "call", "read", "prompt", "doctor", "record", "replay"]) {
-      expect(HELP).toContain(`mcp-secure-local ${name} `);
+      expect(COMMAND_PAGES.map((each) => each.name)).toContain(name);
     }
   });
 });

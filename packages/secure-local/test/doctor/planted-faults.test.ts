@@ -1,8 +1,8 @@
 // Each fault that a server can have is found: a healthy server is spoiled in one place, and the doctor names it.
-import type { Link, LinkSink } from "@secure-local/mcp/client";
+import type { Transport, MessageSink } from "@secure-local/mcp/client";
 import { RpcError } from "@secure-local/mcp/client/node";
 import { describe, expect, it } from "vitest";
-import type { Check, Exam } from "../../src/doctor/exam.js";
+import type { Check, Examination } from "../../src/doctor/examination.js";
 import { CHECKS, type Diagnosis, examine } from "../../src/doctor/examine.js";
 import { type Body, CAPABILITIES, no, ok, scriptedLink, type Spoil, TOOL } from "./scripted-server.js";
 
@@ -304,7 +304,7 @@ describe("standard output", () => {
 
 describe("what a server in memory cannot do wrong", () => {
   const judged = async (id: string, exam: object): Promise<string> =>
-    (await (CHECKS.find((check) => check.id === id) as Check).run(exam as Exam)).verdict;
+    (await (CHECKS.find((check) => check.id === id) as Check).run(exam as Examination)).verdict;
 
   it.each([
     ["start-time", "note", { startMs: 2_500 }],
@@ -352,12 +352,12 @@ describe("the checks", () => {
 });
 
 /** A server whose answers to one method are longer than we take. */
-function longLink(method: string): Link {
+function longLink(method: string): Transport {
   const link = scriptedLink();
-  let sink: LinkSink | undefined;
+  let sink: MessageSink | undefined;
   return {
     ...link,
-    open: (given) => ((sink = given), link.open(given)),
+    start: (given) => ((sink = given), link.start(given)),
     send: (outgoing) => {
       if (outgoing.method !== method) return void link.send(outgoing);
       const refused = new RpcError(-32600, "Message refused: it is longer than 16777216 bytes");

@@ -1,5 +1,5 @@
 // A well-behaved server of both eras in this program, whose answers a test can spoil one by one.
-import type { Link, LinkSink, Outgoing } from "@secure-local/mcp/client";
+import type { Transport, MessageSink, Outgoing } from "@secure-local/mcp/client";
 
 export type Body = Record<string, unknown>;
 /** What a spoiled server sends instead: messages, or texts as they are. */
@@ -60,8 +60,8 @@ const METHODS: Record<string, (params: Body, stateless: boolean) => Body> = {
   "completion/complete": () => ok({ completion: { values: [] } }),
 };
 
-export function scriptedLink(spoil: Spoil = () => undefined): Link {
-  let sink: LinkSink | undefined;
+export function scriptedLink(spoil: Spoil = () => undefined): Transport {
+  let sink: MessageSink | undefined;
   let open = false;
   const answer = (text: string): string[] => {
     const message = parsed(text);
@@ -79,7 +79,7 @@ export function scriptedLink(spoil: Spoil = () => undefined): Link {
   return {
     kind: "memory",
     describe: () => "a scripted server",
-    open: (given) => ((sink = given), Promise.resolve()),
+    start: (given) => ((sink = given), Promise.resolve()),
     send: ({ text }: Outgoing) => queueMicrotask(() => answer(text).forEach((each) => void sink?.receive(each))),
     forget: () => false,
     close: () => Promise.resolve(),

@@ -1,13 +1,13 @@
 // The doctor on servers of flesh and blood: processes that misbehave, HTTP endpoints good and bad.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Link } from "@secure-local/mcp/client";
-import { childLink, nodeRequester, streamableHttpLink } from "@secure-local/mcp/client/node";
+import type { Transport } from "@secure-local/mcp/client";
+import { childTransport, nodeRequester, streamableHttpTransport } from "@secure-local/mcp/client/node";
 import { serveHttp } from "@secure-local/mcp/http";
 import { afterEach, describe, expect, it } from "vitest";
 import { everythingServer } from "../../../../examples/everything/server.mjs";
 import { soaking } from "../../../mcp/test/support/soak.js";
-import { Exam } from "../../src/doctor/exam.js";
+import { Examination } from "../../src/doctor/examination.js";
 import { CHECKS, type Diagnosis, examine } from "../../src/doctor/examine.js";
 import { scriptedLink } from "./scripted-server.js";
 
@@ -20,7 +20,7 @@ const verdicts = ({ findings }: Diagnosis): Record<string, string> =>
   Object.fromEntries(findings.map(({ id, verdict }) => [id, verdict]));
 
 function overHttp(url: string): Promise<Diagnosis> {
-  const link = () => streamableHttpLink({ url, requester: nodeRequester(), ownsRequester: true });
+  const link = () => streamableHttpTransport({ url, requester: nodeRequester(), ownsRequester: true });
   return examine({ kind: "http", url, link, answerMs: 10_000 });
 }
 
@@ -98,7 +98,7 @@ describe("over HTTP", () => {
     const url = await listening(strictly("2025-11-25", { token: "kept" }));
     const headers = () => Promise.resolve({ authorization: "Bearer kept" });
     const authorizer = { headers, challenged: () => Promise.resolve(false) };
-    const link = () => streamableHttpLink({ url, authorizer, requester: nodeRequester(), ownsRequester: true });
+    const link = () => streamableHttpTransport({ url, authorizer, requester: nodeRequester(), ownsRequester: true });
     const options = { kind: "http", url, link, answerMs: 10_000 } as const;
     const http = ({ findings }: Diagnosis) =>
       findings.filter(({ id, verdict }) => id.startsWith("http-") && verdict !== "ok" && verdict !== "skipped");
@@ -139,7 +139,7 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 describe("over stdio", () => {
   it("noise, a stubborn process and what it leaves behind are found", async () => {
     const closeTimeouts = { inputEndMs: 50, terminateMs: 1_000 };
-    const link = firstOnly(() => childLink({ command: process.execPath, args: ["-e", NOISY], closeTimeouts }));
+    const link = firstOnly(() => childTransport({ command: process.execPath, args: ["-e", NOISY], closeTimeouts }));
     const found = verdicts(await examine({ kind: "stdio", link, answerMs: 10_000 }));
     expect(found).toMatchObject({
       "stdout-noise": "fail",
@@ -151,8 +151,8 @@ describe("over stdio", () => {
 
   it("its sudden end is found", async () => {
     const closeTimeouts = { inputEndMs: 50, terminateMs: 1_000 };
-    const link = () => childLink({ command: process.execPath, args: ["-e", NOISY], closeTimeouts });
-    const exam = new Exam({ kind: "stdio", link, answerMs: 10_000 });
+    const link = () => childTransport({ command: process.execPath, args: ["-e", NOISY], closeTimeouts });
+    const exam = new Examination({ kind: "stdio", link, answerMs: 10_000 });
     const check = CHECKS.find(({ id }) => id === "invalid-json");
     expect(await check?.run(exam)).toMatchObject({ verdict: "warn", detail: "afterwards it was gone" });
     await exam.close();
@@ -164,14 +164,14 @@ describe("over stdio", () => {
       "",
     );
     const closeTimeouts = { inputEndMs: 10_000 };
-    const link = firstOnly(() => childLink({ command: process.execPath, args: ["-e", polite], closeTimeouts }));
+    const link = firstOnly(() => childTransport({ command: process.execPath, args: ["-e", polite], closeTimeouts }));
     const found = verdicts(await examine({ kind: "stdio", link, answerMs: 10_000 }));
     expect(found).toMatchObject({ "stdout-noise": "ok", "close-end": "ok", "close-leak": "warn" });
   });
 });
 
 /** The first conversation is with the process; how further ones end says nothing new. */
-function firstOnly(real: () => Link): () => Link {
+function firstOnly(real: () => Transport): () => Transport {
   let links = 0;
   return () => ((links += 1) === 1 || soaking ? real() : scriptedLink());
 }

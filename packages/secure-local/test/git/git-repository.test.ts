@@ -302,6 +302,21 @@ describe("a hostile repository", () => {
     expect(["damaged", "too-large"]).toContain((await refusal(read(t, "a"))).code);
   });
 
+  it("is said to lack what no pack and no file of it has", async () => {
+    const t = tree();
+    const made = repository(t);
+    const [wanted, other] = [made.idOf("blob", "12345"), made.idOf("blob", "54321")];
+    made.put("refs/heads/main", made.commit(made.object("tree", treeBytes([["100644", "a", wanted]]))));
+    made.pack([whole(other, "blob", "54321")]);
+    expect(String(await refusal(read(t, "a")))).not.toContain("too short");
+  });
+
+  it("is refused that is a file, and says so", async () => {
+    const t = tree();
+    const at = t.put("file.txt", "x");
+    expect(await refusal(read(t, "a", { at }))).toMatchObject({ code: "no-repository", message: `"${at}" is a file.` });
+  });
+
   it("is refused whose pack or index was cut, or whose pack is gone", async () => {
     const t = tree();
     const made = repository(t);

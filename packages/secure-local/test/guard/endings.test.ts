@@ -33,7 +33,9 @@ describe("time", () => {
     const peer = await connect(OLD);
     const result = await call(peer, "slow");
     expect(result["isError"]).toBe(true);
-    expect(textOf(result)).toBe("The tool slow timed out after 0.02 s.");
+    expect(textOf(result)).toBe(
+      "The tool slow timed out after 0.02 s. The policy gives it longer with tools.timeouts.slow.",
+    );
     expect(String(reason)).toContain("timed out after 0.02 s");
     finish("too late");
     await peer.request("ping");
@@ -49,7 +51,9 @@ describe("time", () => {
     const created = await peer.request("tools/call", { name: "slow", arguments: {}, task: {} });
     const { taskId } = created["task"] as { taskId: string };
     const result = await peer.request("tasks/result", { taskId });
-    expect(textOf(result)).toBe("The tool slow timed out after 0.06 s.");
+    expect(textOf(result)).toBe(
+      "The tool slow timed out after 0.06 s. The policy gives it longer with tools.task_timeout.",
+    );
     expect(audit.records()).toMatchObject([{ kind: "call.intent" }, { kind: "call.result", outcome: "timeout" }]);
   });
 
@@ -122,6 +126,27 @@ describe("exceptions", () => {
       error: expect.stringContaining("flux"),
       outcome: "error",
     });
+  });
+
+  it("are on record under the id that was told, also when what was thrown has no text", async () => {
+    const { connect, tools, audit } = await guardedServer();
+    tools["broken"] = async () => {
+      // oxlint-disable-next-line typescript/only-throw-error -- JavaScript can throw anything
+      throw Object.assign(Object.create(null) as object, { secret: "flux" });
+    };
+    const text = textOf(await call(await connect(OLD), "broken"));
+    const id = /error id ([0-9a-f]{8})/.exec(text)?.[1];
+    expect(audit.records()[1]).toMatchObject({ error_id: id, outcome: "error" });
+    expect(id).toBeDefined();
+  });
+
+  it("are never claimed by a tool that writes such a sentence itself", async () => {
+    const { connect, tools, audit, guard } = await guardedServer();
+    guard.noteFault("0123abcd", new Error("of somebody else's call"));
+    tools["broken"] = (_args, ctx) => ctx.fail("Failed (error id 0123abcd; the server's log has the details)");
+    await call(await connect(OLD), "broken");
+    expect(audit.records()[1]).toMatchObject({ outcome: "error" });
+    expect(JSON.stringify(audit.records()[1])).not.toMatch(/somebody|"error_id"/);
   });
 
   it("of a prompt or resource do the same", async () => {

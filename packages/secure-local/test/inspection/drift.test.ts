@@ -1,7 +1,7 @@
 // Equal values give equal canonical text, and each difference is told with its place.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonicalJson, differences, driftOf } from "../../src/inspection/drift.js";
+import { canonicalJson, differingPlaces, driftOf } from "../../src/inspection/drift.js";
 
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
@@ -61,9 +61,9 @@ describe("drift", () => {
   });
 
   it("shows characters nobody sees, and no more places than people read", () => {
-    expect(differences({ a: "x" }, { a: "x\u200b" })).toEqual(['/a: "x" -> "x\\u{200b}"']);
+    expect(differingPlaces({ a: "x" }, { a: "x\u200b" })).toEqual(['/a: "x" -> "x\\u{200b}"']);
     const many = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`k${index}`, index]));
-    expect(differences({}, many)).toHaveLength(20);
-    expect(differences({}, many).at(-1)).toBe("and 31 more places");
+    expect(differingPlaces({}, many)).toHaveLength(20);
+    expect(differingPlaces({}, many).at(-1)).toBe("and 31 more places");
   });
 });

@@ -1,7 +1,7 @@
 // What the inspection finds in descriptions, wherever they stand, and what it leaves alone.
 import { describe, expect, it } from "vitest";
 import { inspectOffering, isHard } from "../../src/inspection/inspect.js";
-import type { Json, Offering } from "../../src/inspection/finding.js";
+import type { RawItem, Offering } from "../../src/inspection/finding.js";
 import { sampled } from "../../../mcp/test/support/soak.js";
 import { honestItems } from "../../../../scorecard/support/descriptions.mjs";
 import { samples } from "./corpus.js";
@@ -32,7 +32,7 @@ describe("the corpus", () => {
   });
 
   it("has honest tools with parameters, of which none is reported", () => {
-    const tools = honestItems() as readonly Json[];
+    const tools = honestItems() as readonly RawItem[];
     expect(tools.length).toBeGreaterThan(80);
     const reported = tools.filter((tool) => inspectOffering({ server: "s", tools: [tool] }).length > 0);
     expect(reported.map(({ name }) => name)).toEqual([]);
@@ -46,7 +46,7 @@ describe("the corpus", () => {
 });
 
 describe("places", () => {
-  const places: readonly [string, Json][] = [
+  const places: readonly [string, RawItem][] = [
     ["/title", { title: ORDER }],
     ["/annotations/title", { annotations: { title: ORDER } }],
     ["/inputSchema/description", { inputSchema: { type: "object", description: ORDER } }],
@@ -104,7 +104,7 @@ describe("hidden characters", () => {
 });
 
 describe("names", () => {
-  const tool = (name: string, description = "Does one thing."): Json => ({ name, description });
+  const tool = (name: string, description = "Does one thing."): RawItem => ({ name, description });
   it("must not collide or look alike", () => {
     expect(found({ tools: [tool("a"), tool("a")] })).toEqual(["names.collision /name", "names.collision /name"]);
     expect(found({ tools: [tool("read_file"), tool("read_fiIe")] })).toContain("names.look-alike /name");
@@ -133,6 +133,6 @@ it("takes two weak signs for a strong one", () => {
 
 it("says so when there is too much to read", () => {
   expect(ofText("word ".repeat(20_000))).toContain("length.unread");
-  const deep = Array.from({ length: 100 }).reduce<Json>((inner) => ({ items: inner }), { description: ORDER });
+  const deep = Array.from({ length: 100 }).reduce<RawItem>((inner) => ({ items: inner }), { description: ORDER });
   expect(found({ tools: [{ name: "t", inputSchema: deep }] })).toContain("length.unread ");
 });

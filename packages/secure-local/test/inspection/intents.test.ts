@@ -1,11 +1,11 @@
-// Orders are told by what they are made of: the same deed is harmless where the tool is about it.
+// Orders are told by what they are made of: the same action is harmless where the tool is about it.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { inspectOffering } from "../../src/inspection/inspect.js";
-import type { Json } from "../../src/inspection/finding.js";
+import type { RawItem } from "../../src/inspection/finding.js";
 import { stemOf } from "../../src/inspection/intents/concepts.js";
 
-function ids(tool: Json): readonly string[] {
+function ids(tool: RawItem): readonly string[] {
   return inspectOffering({ server: "s", tools: [tool] }).map(({ id }) => id);
 }
 
@@ -53,7 +53,9 @@ describe("an order apart from the description", () => {
   });
 
   it("is found in schemas, titles and names", () => {
-    const items = JSON.parse(readFileSync(new URL("poisoned-items.json", import.meta.url), "utf8")) as readonly Json[];
+    const items = JSON.parse(
+      readFileSync(new URL("poisoned-items.json", import.meta.url), "utf8"),
+    ) as readonly RawItem[];
     expect(items.length).toBeGreaterThan(30);
     expect(items.filter((item) => ids(item).length === 0)).toEqual([]);
   });

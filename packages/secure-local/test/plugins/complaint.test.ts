@@ -1,14 +1,14 @@
 // What a plugin writes to stderr: the end is kept, and one that writes without end is noticed once.
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
-import { Complaint } from "../../src/plugins/plugin-process.js";
+import { StderrTail } from "../../src/plugins/plugin-process.js";
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, "x");
 
-function complaint(): { stream: PassThrough; told: Complaint; floods: () => number; pass(ms: number): void } {
+function complaint(): { stream: PassThrough; told: StderrTail; floods: () => number; pass(ms: number): void } {
   const stream = new PassThrough();
   let [time, floods] = [0, 0];
-  const told = new Complaint(stream, { flooded: () => void floods++, now: () => time });
+  const told = new StderrTail(stream, { flooded: () => void floods++, now: () => time });
   return { stream, told, floods: () => floods, pass: (ms) => void (time += ms) };
 }
 

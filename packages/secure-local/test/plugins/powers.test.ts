@@ -8,8 +8,8 @@ import { SecretBroker } from "../../src/capabilities/secret-broker.js";
 import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { PluginGrant } from "../../src/policy/policy.js";
-import { type ForCall, PluginPowers, readFetchAsk } from "../../src/plugins/plugin-powers.js";
-import { PluginAsks, PluginProcess } from "../../src/plugins/plugin-process.js";
+import { type CallReference, PluginPowers, readFetchAsk } from "../../src/plugins/plugin-powers.js";
+import { PluginRequests, PluginProcess } from "../../src/plugins/plugin-process.js";
 import { PluginError } from "../../src/plugins/plugin-error.js";
 import { noWall } from "../../src/sandbox/find-wall.js";
 import { startWalled } from "../../src/sandbox/start-walled.js";
@@ -154,14 +154,14 @@ describe("asks", () => {
   test("of one process are sixteen at a time; what is not there and what fails is told without its text", async () => {
     const sent: object[] = [];
     const ended: AbortSignal[] = [];
-    const answer = (asked: object, { signal }: ForCall): Promise<unknown> => {
+    const answer = (asked: object, { signal }: CallReference): Promise<unknown> => {
       ended.push(signal);
       if ("fail" in asked) throw new Error("secret text");
       return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
     };
     const outside: object[] = [];
     const told = (asked: object, isTooMuch: boolean): number => outside.push({ ...asked, isTooMuch });
-    const asks = new PluginAsks({ answer, send: (message) => sent.push(message), outside: told });
+    const asks = new PluginRequests({ answer, send: (message) => sent.push(message), outside: told });
     const [call, other] = [new AbortController(), new AbortController()];
     const leave = (): Promise<object> => Promise.resolve({});
     asks.take({ ask: 0, fail: true }, { signal: other.signal, leave });

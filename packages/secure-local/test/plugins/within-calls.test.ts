@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import type { Desk, Question, Reply } from "../../src/guard/approvals/terminal-desk.js";
+import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/terminal-channel.js";
 import { STATELESS, yes } from "../approvals/approving-server.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { askingPlugin } from "./asking-plugin.js";
@@ -17,7 +17,7 @@ writeFileSync(join(mark, "note.sh"), `#!/bin/sh\necho ran >> ${mark}/ran\n`, { m
 writeFileSync(join(mark, "slow.sh"), `#!/bin/sh\necho $$ >> ${mark}/began\nexec sleep 30\n`, { mode: 0o755 });
 let served: ServedPlugins | undefined;
 const said: string[] = [];
-const questions: Question[] = [];
+const questions: ApprovalQuestion[] = [];
 
 afterEach(async () => {
   await served?.secure.stop();
@@ -31,7 +31,7 @@ afterAll(() => {
 });
 
 /** `sandbox: none`, since nothing here is about the wall. */
-async function serve(more = "", answer?: Reply["answer"] | Desk["ask"]): Promise<ServedPlugins> {
+async function serve(more = "", answer?: ApprovalReply["answer"] | ApprovalChannel["ask"]): Promise<ServedPlugins> {
   const text = `
 version: "1.0"
 sandbox: none
@@ -42,14 +42,14 @@ output: { mark_untrusted: false }
 commands: { allowed: [{ name: note, executable: ${mark}/note.sh }, { name: slow, executable: ${mark}/slow.sh }] }
 plugins: { folder: ${folder.path}, load: [{ name: asker, commands: [note, slow], storage_kb: 4 }, { name: other }] }
 ${more}`;
-  const ask: Desk["ask"] = (question, signal) => {
+  const ask: ApprovalChannel["ask"] = (question, signal) => {
     questions.push(question);
-    return typeof answer === "function" ? answer(question, signal) : Promise.resolve({ answer } as Reply);
+    return typeof answer === "function" ? answer(question, signal) : Promise.resolve({ answer } as ApprovalReply);
   };
   served = await servePlugins(text, ["asker_ask", "other_ask"], {
     storage: join(mark, "storage"),
     say: (line) => said.push(line),
-    ...(answer === undefined ? {} : { desk: { ask } }),
+    ...(answer === undefined ? {} : { channel: { ask } }),
   });
   return served;
 }
@@ -155,9 +155,9 @@ describe("what a plugin asks for", () => {
   });
 
   test("is not done when its call is cancelled while a person is asked", async () => {
-    let answer = (_reply: Reply): void => undefined;
-    const desk: Desk["ask"] = () => new Promise((resolve) => (answer = resolve));
-    const { peer } = await serve("approvals: [{ approve: [run_command] }]", desk);
+    let answer = (_reply: ApprovalReply): void => undefined;
+    const channel: ApprovalChannel["ask"] = () => new Promise((resolve) => (answer = resolve));
+    const { peer } = await serve("approvals: [{ approve: [run_command] }]", channel);
     const asked = peer.request("tools/call", { name: "asker_ask", arguments: {} }).catch(String);
     await vi.waitFor(() => expect(questions).toHaveLength(1), { timeout: 10_000 });
     const [{ id } = { id: 0 }] = records("call.intent") as unknown as readonly { readonly id: number }[];

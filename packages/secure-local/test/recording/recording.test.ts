@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import {
-  differences,
-  type Entry,
-  type Message,
+  messageDifferences,
+  type RecordedLine,
   readRecording,
   readSessions,
   RecordingFile,
 } from "../../src/recording/recording.js";
+import type { Message } from "../../src/remote/text-link.js";
 import { recordChild, recordLink } from "../../src/recording/record-link.js";
 import { replayClient, ReplayServer } from "../../src/recording/replay-client.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
@@ -22,8 +22,8 @@ process.stdin.on("end", () => { process.exitCode = 7; });`;
 const HELLO = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25" } };
 const LIST = { jsonrpc: "2.0", id: 2, method: "tools/list", params: {} };
 
-const client = (message: Message, at = 0): Entry => ({ at, from: "client", message });
-const server = (message: Message, at = 0): Entry => ({ at, from: "server", message });
+const client = (message: Message, at = 0): RecordedLine => ({ at, from: "client", message });
+const server = (message: Message, at = 0): RecordedLine => ({ at, from: "server", message });
 
 function newRecording(): { file: string; recording: RecordingFile } {
   const file = join(temporaryFolder(), "session.jsonl");
@@ -136,7 +136,7 @@ const CALL = {
   method: "tools/call",
   params: { name: "a", arguments: { x: 1, y: 2 }, _meta: { progressToken: "p3" } },
 };
-const SESSION: Entry[] = [
+const SESSION: RecordedLine[] = [
   client(HELLO),
   server({ jsonrpc: "2.0", id: 1, result: { protocolVersion: "2025-11-25", capabilities: {}, serverInfo: {} } }),
   client({ jsonrpc: "2.0", method: "notifications/initialized" }),
@@ -203,7 +203,7 @@ describe("replay as the server", () => {
 });
 
 describe("replay as the client", () => {
-  const asked: Entry[] = [
+  const asked: RecordedLine[] = [
     client(HELLO),
     server({
       jsonrpc: "2.0",
@@ -231,6 +231,6 @@ describe("replay as the client", () => {
   it("overlooks times and random ids", () => {
     const then = { a: "at 2026-01-31T10:00:00.123Z", b: "9b2c9f0e-3f0d-4a53-8a0e-0d3a3a0e1b11", c: [1] };
     const now = { a: "at 2027-02-28T11:30:00Z", b: "00000000-3f0d-4a53-8a0e-0d3a3a0e1b11", c: [1, 2] };
-    expect(differences(then, now)).toEqual(["c[1]: nothing was recorded, 2 came"]);
+    expect(messageDifferences(then, now)).toEqual(["c[1]: nothing was recorded, 2 came"]);
   });
 });

@@ -1,5 +1,6 @@
 // A person authorizes once at a protected server; afterwards the kept tokens do, with and without a terminal.
-import { readFileSync, statSync } from "node:fs";
+import { once } from "node:events";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { protectedResource, tokenAuthenticator, wellKnown, type WellKnownPage } from "@secure-local/mcp/auth";
 import { serveHttp } from "@secure-local/mcp/http";
@@ -9,9 +10,10 @@ import { type Mock, mockAuthorization } from "../../../mcp/test/auth-client/supp
 import { examine } from "../../src/doctor/examine.js";
 import { openClient } from "../../src/remote/open-client.js";
 import type { Person } from "../../src/remote/person-authorizer.js";
-import { wayTo } from "../../src/remote/target-link.js";
-import { failureCode } from "../../src/cli/remote/failure.js";
+import { routeTo } from "../../src/remote/target-route.js";
+import { failureCode } from "../../src/cli/failure.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
+import { RawClient } from "../cli/command.js";
 
 type Authenticator = ReturnType<typeof tokenAuthenticator>;
 
@@ -65,7 +67,7 @@ describe("a protected server", () => {
     expect(readFileSync(tokensFile, "utf8")).toContain(url);
     expect(await who(url, { tokensFile, show: undefined })).toMatchObject({ text: "ada" });
     expect(shown).toHaveLength(1);
-    const way = await wayTo({ kind: "url", url, headers: {} }, { person: { tokensFile, show: undefined } });
+    const way = await routeTo({ kind: "url", url, headers: {} }, { person: { tokensFile, show: undefined } });
     const { findings } = await examine({ ...way, url });
     const http = findings.filter(({ id, tier, verdict }) => id.startsWith("http-") && (tier ?? verdict) !== "ok");
     expect(http.filter(({ verdict }) => verdict !== "skipped")).toEqual([]);
@@ -78,4 +80,30 @@ describe("a protected server", () => {
     expect((error as Error).message).toContain("run this in a terminal, or give --token");
     expect(failureCode(error)).toBe(3);
   });
+
+  it.skipIf(process.platform !== "linux")(
+    "is logged in to through a bridge, by a browser alone: its client knows nothing of tokens",
+    async () => {
+      const url = await protectedServer(await mockAuthorization({}));
+      const home = temporaryFolder();
+      // A browser that follows where the authorization server sends it, for whoever opens pages on Linux.
+      const bin = join(home, "bin");
+      mkdirSync(bin);
+      const browser = join(bin, "xdg-open");
+      writeFileSync(browser, `#!${process.execPath}\nfetch(process.argv[2]).then((page) => page.text());\n`);
+      chmodSync(browser, 0o755);
+      const tokensFile = join(home, "data", "tokens.json");
+      const env = { PATH: `${bin}:${process.env["PATH"]}`, MCP_SECURE_LOCAL_CLIENT_TOKENS: tokensFile };
+      for (const shown of [1, 0]) {
+        const client = new RawClient(["bridge", url], { home, env });
+        await client.open();
+        const { result } = await client.request("tools/call", { name: "who", arguments: {} });
+        expect(result).toMatchObject({ content: [{ text: "ada" }] });
+        client.child.stdin.end();
+        await once(client.child, "close");
+        expect(client.stderr.split("authorize this program").length - 1, client.stderr).toBe(shown);
+      }
+      expect(statSync(tokensFile).mode & 0o777).toBe(0o600);
+    },
+  );
 });

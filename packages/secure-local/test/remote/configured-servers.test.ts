@@ -2,12 +2,14 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Surroundings } from "../../src/remote/config-places.js";
-import { configuredTarget as foundTarget, type Wanted } from "../../src/remote/configured-servers.js";
+import { type ClientEnvironment } from "../../src/remote/config-locations.js";
+import { configuredTarget as foundTarget, type TargetRequest } from "../../src/remote/configured-servers.js";
 import { readHeaders, readVariables, targetText } from "../../src/remote/target.js";
+import { SERVER } from "../../src/cli/client-config-paths.js";
+import { CLIENTS } from "../../src/cli/client-snippets.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
-function around(files: Readonly<Record<string, string>>): Surroundings {
+function around(files: Readonly<Record<string, string>>): ClientEnvironment {
   const root = temporaryFolder();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(root, name)), { recursive: true });
@@ -18,7 +20,7 @@ function around(files: Readonly<Record<string, string>>): Surroundings {
 }
 
 /** With somebody who allows everything. */
-const configuredTarget = (name: string, wanted: Wanted) =>
+const configuredTarget = (name: string, wanted: TargetRequest) =>
   foundTarget(name, { consent: () => Promise.resolve(), ...wanted });
 
 const NODE = { kind: "command", command: "node", args: ["a.js"], env: {} };
@@ -52,6 +54,21 @@ describe("a name", () => {
     const bad = around({ "work/c.toml": "[x", "work/c.yaml": "a: [" });
     for (const file of ["c.toml", "c.yaml"])
       await expect(configuredTarget("one", { file, around: bad })).rejects.toMatchObject({ code: "USAGE" });
+  });
+
+  it.each(CLIENTS)("is found in what we print for $name, as a program and at a URL", async ({ file, text }) => {
+    const at = join("home", ...file);
+    const program = { command: "/usr/bin/node", args: ["/opt/a b.cjs", "--policy", 'C:\\x "y".yaml'] };
+    expect(await configuredTarget(SERVER, { around: around({ [at]: text(program) }) })).toEqual({
+      kind: "command",
+      ...program,
+      env: {},
+    });
+    const place = { url: "http://127.0.0.1:3333/mcp", headers: { Authorization: "Bearer a-b_c" } };
+    expect(await configuredTarget(SERVER, { around: around({ [at]: text(place) }) })).toEqual({
+      kind: "url",
+      ...place,
+    });
   });
 
   it("is found in the file that is named, and nowhere else", async () => {

@@ -32,7 +32,7 @@ describe("an official client", () => {
   it("of the first generation lists and calls over Streamable HTTP", async () => {
     const client = new Client({ name: "v1", version: "1.0.0" });
     await client.connect(new StreamableHTTPClientTransport(url, { requestInit }));
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(NAMES);
+    expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(NAMES);
     expect(await client.callTool(SUM)).toMatchObject(RESULT);
     await client.close();
   });
@@ -43,7 +43,7 @@ describe("an official client", () => {
       fetch(input, { ...init, headers: { ...Object.fromEntries(new Headers(init?.headers)), ...served.bearer } });
     const options = { requestInit, eventSourceInit: { fetch: authorized } };
     await client.connect(new SSEClientTransport(new URL("/sse", url), options));
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(NAMES);
+    expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(NAMES);
     expect(await client.callTool(SUM)).toMatchObject(RESULT);
     await client.close();
   });
@@ -52,7 +52,7 @@ describe("an official client", () => {
     const options = mode === undefined ? {} : { versionNegotiation: { mode } };
     const client = new V2Client({ name: "v2", version: "1.0.0" }, options);
     await client.connect(new V2Transport(url, { requestInit }));
-    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(NAMES);
+    expect((await client.listTools()).tools.map(({ name }) => name).sort()).toEqual(NAMES);
     expect(await client.callTool(SUM)).toMatchObject(RESULT);
     await client.close();
   });

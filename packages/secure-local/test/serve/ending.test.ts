@@ -105,8 +105,8 @@ describe("a place to listen", () => {
   });
 
   it.each([
-    [["--port", "x"], '"x" is no port'],
-    [["--port", "65536"], '"65536" is no port'],
+    [["--port", "x"], '"x" is not a port'],
+    [["--port", "65536"], '"65536" is not a port'],
     [["--port"], "--port needs a number, as in --port 3333"],
     [["--socket", "a", "--port", "1"], "--socket takes the place of --host and --port"],
     [["here"], 'serve takes no "here"'],

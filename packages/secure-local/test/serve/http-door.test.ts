@@ -7,8 +7,8 @@ import { MemoryAudit } from "../../src/audit/event-text.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import { telemetry } from "../../src/observe/open-telemetry.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { httpOptions, type HttpWishes } from "../../src/server/http-options.js";
-import type { ForNow } from "../../src/server/memory-gate.js";
+import { httpOptions, type HttpSettings } from "../../src/server/http-options.js";
+import type { BusyRefusal } from "../../src/server/load-shedder.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { smallSdk } from "../observe/small-sdk.js";
 import { type Reply, send, toolCall } from "./served.js";
@@ -21,12 +21,12 @@ afterEach(() => {
   for (const part of [api.trace, api.propagation, api.context]) part.disable();
 });
 
-const ROOMY: HttpWishes["gate"] = { short: false, refusal: () => undefined };
+const ROOMY: HttpSettings["gate"] = { short: false, refusal: () => undefined };
 
 interface Wishes {
   readonly perSecond?: number;
   readonly token?: string | undefined;
-  readonly gate?: HttpWishes["gate"];
+  readonly gate?: HttpSettings["gate"];
 }
 
 async function served({ perSecond = 100, gate = ROOMY, ...rest }: Wishes = {}): Promise<{
@@ -122,7 +122,7 @@ describe("/healthz", () => {
 });
 
 describe("without memory", () => {
-  const refusal = (): ForNow => ({ status: 503, headers: { "retry-after": "1" }, text: "later" });
+  const refusal = (): BusyRefusal => ({ status: 503, headers: { "retry-after": "1" }, text: "later" });
 
   it.each([TOKEN, undefined])(
     "a call is refused for now, a stranger as ever, and /healthz says so (token %s)",

@@ -37,7 +37,7 @@ async function hasOlderPaths(served: Served, url: string): Promise<void> {
   const stream = await fetch(new URL("/sse", url), { headers: served.bearer, signal });
   expect(stream.headers.get("content-type")).toBe("text/event-stream");
   const { value } = await stream.body!.getReader().read();
-  expect(new TextDecoder().decode(value)).toMatch(/^event: endpoint\ndata: \/messages\?sessionId=/);
+  expect(new TextDecoder().decode(value)).toMatch(/^event: endpoint\ndata: \.\/messages\?sessionId=/);
   controller.abort();
 }
 
@@ -86,22 +86,24 @@ describe("mcp-secure-local serve", () => {
     expect(served.stderr + readFileSync(audit, "utf8")).not.toContain(token);
   });
 
-  it("prints what each client needs, with the token that the next start uses again; serves the paths of 2024-11-05 where asked to", async () => {
+  it("prints what each client needs and the token to nobody, which the next start uses again; serves the paths of 2024-11-05 where asked to", async () => {
     const home = temporaryFolder();
     const first = new Served(["--sse"], home);
     const url = await first.ready();
     const { authorization } = first.bearer;
     const blocks = first.stdout.split(/\n\n|\)\n/).filter((part) => part.startsWith("{"));
-    const entry = { type: "http", url, headers: { Authorization: authorization } };
+    const entry = { type: "http", url, headers: { Authorization: "Bearer THE-TOKEN" } };
+    expect(first.stdout + first.stderr).not.toContain(authorization.slice("Bearer ".length));
     // Claude Desktop starts programs only, so it gets a bridge, which reads the token from its file.
     const args = [expect.stringMatching(/mcp-secure-local\.cjs$/), "bridge", url, "--token-file", expect.any(String)];
-    expect(blocks.map((block) => JSON.parse(block) as unknown)).toEqual([
+    expect(blocks.slice(0, 3).map((block) => JSON.parse(block) as unknown)).toEqual([
       { mcpServers: { "secure-local": { command: process.execPath, args } } },
       { mcpServers: { "secure-local": entry } },
       { servers: { "secure-local": entry } },
     ]);
+    expect(first.stdout).toContain('http_headers = { "Authorization" = "Bearer THE-TOKEN" }');
     expect(first.stdout).toContain(
-      `claude mcp add --transport http secure-local ${url} --header "Authorization: ${authorization}"`,
+      `claude mcp add --transport http secure-local ${url} --header "Authorization: Bearer $(cat ${first.tokenFile})"`,
     );
     await hasOlderPaths(first, url);
     expect(await first.end()).toBe(0);

@@ -2,8 +2,9 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { keptToken } from "../../src/cli/serve-http-token.js";
-import { configFolder, tokenFile } from "../../src/cli/settings.js";
+import { storedToken } from "../../src/cli/serve-http-token.js";
+import { tokenFile } from "../../src/cli/settings.js";
+import { configFolder } from "../../src/policy/own-places.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 
 const MODE = 0o777;
@@ -12,25 +13,25 @@ const POSIX = process.platform !== "win32";
 describe("the token", () => {
   it("is made once, for its owner only, and leaves nothing else behind", () => {
     const file = join(temporaryFolder(), "config", "deep", "token");
-    const token = keptToken(file);
+    const token = storedToken(file);
     expect(token).toMatch(/^[\w-]{43}$/);
-    expect(keptToken(file)).toBe(token);
+    expect(storedToken(file)).toBe(token);
     expect(readFileSync(file, "utf8")).toBe(`${token}\n`);
     expect(readdirSync(join(file, ".."))).toEqual(["token"]);
     if (POSIX) expect([statSync(file).mode & MODE, statSync(join(file, "..")).mode & MODE]).toEqual([0o600, 0o700]);
-    expect(keptToken(join(temporaryFolder(), "token"))).not.toBe(token);
+    expect(storedToken(join(temporaryFolder(), "token"))).not.toBe(token);
   });
 
   it.runIf(POSIX)("is not believed once others could have read it", () => {
     const file = join(temporaryFolder(), "token");
-    const token = keptToken(file);
+    const token = storedToken(file);
     for (const mode of [0o640, 0o604, 0o620, 0o666]) {
       chmodSync(file, mode);
-      expect(() => keptToken(file)).toThrow(`may be read by others (mode 0${mode.toString(8)})`);
-      expect(() => keptToken(file)).not.toThrow(token);
+      expect(() => storedToken(file)).toThrow(`may be read by others (mode 0${mode.toString(8)})`);
+      expect(() => storedToken(file)).not.toThrow(token);
     }
     chmodSync(file, 0o400);
-    expect(keptToken(file)).toBe(token);
+    expect(storedToken(file)).toBe(token);
   });
 
   it("is not taken from what is no token file", () => {
@@ -38,14 +39,14 @@ describe("the token", () => {
     const file = join(folder, "token");
     for (const text of ["", "short\n", `${"x".repeat(43)} ${"y".repeat(10)}\n`, "x".repeat(1_000)]) {
       writeFileSync(file, text, { mode: 0o600 });
-      expect(() => keptToken(file)).toThrow(`${file} holds no token`);
+      expect(() => storedToken(file)).toThrow(`${file} holds no token`);
     }
     mkdirSync(join(folder, "folder"), { mode: 0o700 });
-    expect(() => keptToken(join(folder, "folder"))).toThrow("no file");
-    expect(() => keptToken(join(file, "below"))).toThrow(`the token file ${join(file, "below")} cannot be used`);
+    expect(() => storedToken(join(folder, "folder"))).toThrow("no file");
+    expect(() => storedToken(join(file, "below"))).toThrow(`the token file ${join(file, "below")} cannot be used`);
     if (!POSIX) return;
     symlinkSync(file, join(folder, "link"));
-    expect(() => keptToken(join(folder, "link"))).toThrow("is a link");
+    expect(() => storedToken(join(folder, "link"))).toThrow("is a link");
   });
 
   it("is kept where each system keeps configuration, or where the environment says", () => {

@@ -30,7 +30,7 @@ ${databases}`;
 }
 
 const toolsOf = async (peer: MemoryPeer): Promise<string[]> =>
-  ((await peer.request("tools/list"))["tools"] as { name: string }[]).map(({ name }) => name);
+  ((await peer.request("tools/list"))["tools"] as { name: string }[]).map(({ name }) => name).toSorted();
 const call = (peer: MemoryPeer, name: string, args: object) => peer.request("tools/call", { name, arguments: args });
 
 describe.each(REVISIONS)("in revision %s", (revision) => {

@@ -25,7 +25,7 @@ resources: { allowed: ["file:///*"] }
 
 const uriOf = (path: string): string => `file://${path}`;
 const call = (peer: MemoryPeer, name: string, args: object) => peer.request("tools/call", { name, arguments: args });
-const namesOf = (list: unknown): string[] => (list as { name: string }[]).map(({ name }) => name);
+const namesOf = (list: unknown): string[] => (list as { name: string }[]).map(({ name }) => name).toSorted();
 
 describe.each(REVISIONS)("in revision %s", (revision) => {
   it("offers and serves file tools with data, and records what is denied with its rule", async () => {

@@ -2,7 +2,7 @@
 import { expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { catalogueOf } from "../../src/server/catalogue.js";
-import { flowOf, type FlowSubject } from "../../src/server/offer.js";
+import { flowOf, type FlowSubject } from "../../src/server/registrations.js";
 
 const POLICY = `
 version: "1.0"

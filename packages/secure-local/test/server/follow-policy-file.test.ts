@@ -109,7 +109,7 @@ describe("a policy file that changes", () => {
     const { file, secure, audit, said, stop } = await follow();
     const peer = await connectInMemory(secure.server, { revision: "2025-11-25" });
     const open = secure.policy.hash;
-    const faulty = said("stays in force");
+    const faulty = said("keeping the previous policy");
     replace(file, BAD);
     expect(await faulty).toContain(`${file}:3:1: a policy has no key "nothing"`);
     expect(secure.policy.hash).toBe(open);
@@ -127,11 +127,11 @@ describe("a policy file that changes", () => {
   it.skipIf(process.platform === "win32")("is refused where others can write to it, or when it is gone", async () => {
     const { file, secure, said, stop } = await follow();
     const open = secure.policy.hash;
-    const writable = said("stays in force");
+    const writable = said("keeping the previous policy");
     writeFileSync(file, SHUT);
     chmodSync(file, 0o666);
     expect(await writable).toContain("chmod go-w");
-    const gone = said("stays in force");
+    const gone = said("keeping the previous policy");
     renameSync(file, `${file}.gone`);
     expect(await gone).toContain("no such file");
     expect(secure.policy.hash).toBe(open);

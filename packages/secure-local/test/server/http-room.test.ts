@@ -1,6 +1,6 @@
 // What HTTP clients may take together of machines large and small.
 import { expect, it } from "vitest";
-import { httpRoom } from "../../src/server/memory-gate.js";
+import { httpRoom } from "../../src/server/load-shedder.js";
 
 const MB = 2 ** 20;
 

@@ -2,13 +2,13 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import { LateStart } from "../../src/server/lazy-parts.js";
+import { DeferredStart } from "../../src/server/lazy-parts.js";
 
 const kinds = (audit: MemoryAudit): string[] => audit.records().map(({ kind }) => String(kind));
 
-function late(): { readonly audit: MemoryAudit; readonly sink: LateStart } {
+function late(): { readonly audit: MemoryAudit; readonly sink: DeferredStart } {
   const audit = new MemoryAudit();
-  const sink = new LateStart(audit);
+  const sink = new DeferredStart(audit);
   sink.after(() => void sink.record({ kind: "start" }));
   return { audit, sink };
 }

@@ -7,7 +7,7 @@ import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { readDescription } from "../../src/plugins/plugin-description.js";
 import { catalogueOf } from "../../src/server/catalogue.js";
-import { misnamed, SERVER_SCHEMES } from "../../src/server/plugin-names.js";
+import { nameConflicts, SERVER_SCHEMES } from "../../src/server/plugin-names.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import { lazyFileSystem } from "../../src/server/lazy-parts.js";
@@ -31,7 +31,7 @@ function withheld(plugins: Readonly<Record<string, Said>>): string[] {
       resources: resources.map((uri) => ({ uri })),
     }),
   }));
-  return [...misnamed(named, BUILT_IN)].flatMap(([plugin, items]) =>
+  return [...nameConflicts(named, BUILT_IN)].flatMap(([plugin, items]) =>
     [...items.keys()].map((key) => `${plugin}: ${key}`),
   );
 }

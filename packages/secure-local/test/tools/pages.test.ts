@@ -59,5 +59,5 @@ describe.each(tools.map((tool) => [tool.name, tool] as const))("docs/tools/%s.md
 });
 
 function wordOf(value: unknown): string {
-  return typeof value === "boolean" ? (value ? "yes" : "no") : String(value);
+  return typeof value === "boolean" ? (value ? "true" : "false") : String(value);
 }

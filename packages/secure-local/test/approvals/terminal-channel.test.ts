@@ -4,20 +4,25 @@ import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { answerOne, ApprovalsInbox } from "../../src/cli/approve-command.js";
-import { type Question, type Reply, TerminalDesk } from "../../src/guard/approvals/terminal-desk.js";
-import { digestOfText, MAX_LINE, written } from "../../src/guard/approvals/desk-message.js";
+import { answerOne } from "../../src/cli/approve-command.js";
+import { ApprovalsInbox } from "../../src/guard/approvals/approvals-inbox.js";
+import {
+  type ApprovalQuestion,
+  type ApprovalReply,
+  TerminalChannel,
+} from "../../src/guard/approvals/terminal-channel.js";
+import { digestOfText, MAX_LINE, terminalLine } from "../../src/guard/approvals/terminal-message.js";
 
-const QUESTION: Question = {
+const QUESTION: ApprovalQuestion = {
   id: "ab12cd34",
   text: 'Allow "erase"?\n  "path": "/a"',
   remember: undefined,
   timeoutMs: 5_000,
 };
 
-describe.skipIf(process.platform === "win32")("the terminal desk", () => {
+describe.skipIf(process.platform === "win32")("the terminal channel", () => {
   let folder: string;
-  let desk: TerminalDesk;
+  let channel: TerminalChannel;
   let inbox: ApprovalsInbox;
   let over: AbortController;
   let said: string[];
@@ -25,8 +30,8 @@ describe.skipIf(process.platform === "win32")("the terminal desk", () => {
   beforeEach(() => {
     vi.spyOn(process.stderr, "write").mockImplementation(() => true);
     const lines: string[] = (said = []);
-    folder = join(mkdtempSync(join(tmpdir(), "desk-")), "approvals");
-    desk = new TerminalDesk(folder, (line) => lines.push(line));
+    folder = join(mkdtempSync(join(tmpdir(), "channel-")), "approvals");
+    channel = new TerminalChannel(folder, (line) => lines.push(line));
     inbox = new ApprovalsInbox(folder);
     over = new AbortController();
   });
@@ -39,8 +44,8 @@ describe.skipIf(process.platform === "win32")("the terminal desk", () => {
   });
 
   /** Asks, and resolves once there is a socket to answer at. */
-  async function ask(question = QUESTION): Promise<{ reply: Promise<Reply>; socket: string }> {
-    const reply = desk.ask(question, over.signal);
+  async function ask(question = QUESTION): Promise<{ reply: Promise<ApprovalReply>; socket: string }> {
+    const reply = channel.ask(question, over.signal);
     const sockets = (): string[] => (statSync(folder, { throwIfNoEntry: false }) ? readdirSync(folder) : []);
     await expect.poll(sockets).toHaveLength(1);
     await expect.poll(() => said).toHaveLength(1);
@@ -60,6 +65,8 @@ describe.skipIf(process.platform === "win32")("the terminal desk", () => {
     inbox.look();
     const waiting = await inbox.next();
     expect(waiting).toMatchObject({ id: QUESTION.id, text: QUESTION.text });
+    expect(waiting.secondsLeft).toBeGreaterThan(0);
+    expect(waiting.secondsLeft).toBeLessThanOrEqual(QUESTION.timeoutMs / 1_000);
     waiting.answer("approve");
     expect(await reply).toEqual({ answer: "approve" });
     await expect.poll(() => readdirSync(folder)).toEqual([]);
@@ -104,9 +111,9 @@ describe.skipIf(process.platform === "win32")("the terminal desk", () => {
     const answer = { kind: "answer", id: QUESTION.id, shown: digestOfText(QUESTION.text), answer: "approve" } as const;
     for (const line of ["", "{}", "null", "[1]", '{"kind":"answer"}', JSON.stringify({ ...answer, answer: true })])
       link.write(`${line}\n`);
-    link.write(written({ ...answer, id: "ffff" }));
-    link.write(written({ ...answer, shown: digestOfText("Allow a harmless thing?") }));
-    link.write(written(answer));
+    link.write(terminalLine({ ...answer, id: "ffff" }));
+    link.write(terminalLine({ ...answer, shown: digestOfText("Allow a harmless thing?") }));
+    link.write(terminalLine(answer));
     expect(await reply).toEqual({ answer: undefined, reason: "the terminal had shown another text" });
     link.destroy();
   });
@@ -146,7 +153,7 @@ describe.skipIf(process.platform === "win32")("the terminal desk", () => {
     const server = createServer((link) => {
       link.on("data", (text) => (heard += String(text)));
       const text = "Allow it?\u001b[2K\u001b[1A";
-      link.write(written({ kind: "question", id: "ab12cd34", text, secondsLeft: 5 }));
+      link.write(terminalLine({ kind: "question", id: "ab12cd34", text, secondsLeft: 5 }));
     });
     await new Promise<void>((resolve) => server.listen(join(folder, "1-a.ask"), resolve));
     inbox.look();

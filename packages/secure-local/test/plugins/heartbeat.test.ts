@@ -8,23 +8,23 @@ import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { hostFiles } from "../../src/plugins/plugin-host-program.js";
-import { PluginProcess, Pulse } from "../../src/plugins/plugin-process.js";
+import { PluginProcess, Heartbeat } from "../../src/plugins/plugin-process.js";
 import type { Wall } from "../../src/sandbox/wall.js";
 
-describe("a pulse", () => {
+describe("a heartbeat", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
 
-  function pulse(pings: boolean) {
+  function heartbeat(pings: boolean) {
     const told: boolean[] = [];
     let asked = 0;
     const ping = pings ? () => void (asked += 1) : undefined;
-    const watched: Pulse = new Pulse({ ping, changed: () => told.push(watched.silent) });
+    const watched: Heartbeat = new Heartbeat({ ping, changed: () => told.push(watched.silent) });
     return { watched, told, asked: () => asked };
   }
 
   it("is asked for after a second, and missed after another", () => {
-    const { watched, told, asked } = pulse(true);
+    const { watched, told, asked } = heartbeat(true);
     watched.sent();
     vi.advanceTimersByTime(999);
     expect(asked()).toBe(0);
@@ -40,7 +40,7 @@ describe("a pulse", () => {
   });
 
   it("is given by a call that is slow and a host that is not", () => {
-    const { watched, told, asked } = pulse(true);
+    const { watched, told, asked } = heartbeat(true);
     watched.sent();
     for (let second = 0; second < 30; second += 1) {
       vi.advanceTimersByTime(1_000);
@@ -52,7 +52,7 @@ describe("a pulse", () => {
   });
 
   it("of what answers no pings is missed after ten seconds without a line", () => {
-    const { watched, told } = pulse(false);
+    const { watched, told } = heartbeat(false);
     watched.sent();
     vi.advanceTimersByTime(9_000);
     watched.heard(true);
@@ -71,7 +71,7 @@ describe("a pulse", () => {
       ready: nothing,
       ended: nothing,
       asked: () => Promise.resolve({}),
-      pulse: () => states.push(plugin.silent),
+      heartbeat: () => states.push(plugin.silent),
       pings: true,
     });
     const answer = plugin.call({ tool: "block" });

@@ -7,7 +7,7 @@ import { temporaryFolder } from "../audit/temporary-folder.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
-import { KeptLock } from "../../src/server/kept-lock.js";
+import { PluginLockStore } from "../../src/server/plugin-lock-store.js";
 import { itemsOf } from "../../src/server/plugin-items.js";
 import { lockFileOf, type PluginLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
 import { SecureServer } from "../../src/server/secure-server.js";
@@ -27,10 +27,10 @@ plugins: { folder: ${folder}, load: [{ name: weather }] }
 }
 
 describe("a lock in force", () => {
-  async function kept(): Promise<{ readonly file: string; readonly policy: Policy; readonly lock: KeptLock }> {
+  async function kept(): Promise<{ readonly file: string; readonly policy: Policy; readonly lock: PluginLockStore }> {
     const folder = temporaryFolder();
     const policy = await policyIn(folder);
-    return { file: lockFileOf(join(folder, "policy.yaml")), policy, lock: new KeptLock() };
+    return { file: lockFileOf(join(folder, "policy.yaml")), policy, lock: new PluginLockStore() };
   }
 
   it("is nothing where there is no file, and the file as soon as there is one", async () => {

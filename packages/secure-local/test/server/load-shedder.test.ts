@@ -1,7 +1,7 @@
 // How calls are let in by the memory there is: told from readings that the test makes up.
 import type { Answer, Call } from "@secure-local/mcp/server";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { LOOK_MS, MemoryGate, MemoryWatch } from "../../src/server/memory-gate.js";
+import { LOOK_MS, LoadShedder, MemoryMonitor } from "../../src/server/load-shedder.js";
 
 const MB = 2 ** 20;
 const LIMIT = 1_000 * MB;
@@ -10,13 +10,13 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setInterval", 
 afterEach(() => void vi.useRealTimers());
 
 /** A watch over memory that is whatever `state` says. */
-function watching(limit = LIMIT): { watch: MemoryWatch; state: { resident: number; heap: number; looks: number } } {
+function watching(limit = LIMIT): { watch: MemoryMonitor; state: { resident: number; heap: number; looks: number } } {
   const state = { resident: 0, heap: 0, looks: 0 };
   const read = () => {
     state.looks += 1;
     return { resident: state.resident, heap: state.heap, heapLimit: 0.4 * limit };
   };
-  return { watch: new MemoryWatch({ limit, read }), state };
+  return { watch: new MemoryMonitor({ limit, read }), state };
 }
 
 describe("the watch", () => {
@@ -48,8 +48,8 @@ describe("the watch", () => {
   });
 
   it("reads this process when nothing else is given", () => {
-    expect(new MemoryWatch({ limit: 2 ** 50 }).short).toBe(false);
-    expect(new MemoryWatch({ limit: 1 }).short).toBe(true);
+    expect(new MemoryMonitor({ limit: 2 ** 50 }).short).toBe(false);
+    expect(new MemoryMonitor({ limit: 1 }).short).toBe(true);
   });
 });
 
@@ -61,7 +61,7 @@ interface Begun {
 function gated(busy = false, limit = LIMIT) {
   const { watch, state } = watching(limit);
   let refused = 0;
-  const gate = new MemoryGate({ watch, onRefused: () => void (refused += 1), busy: () => busy });
+  const gate = new LoadShedder({ watch, onRefused: () => void (refused += 1), busy: () => busy });
   const begun: Begun[] = [];
   const outcomes: unknown[] = [];
   const call = (method = "tools/call"): void => {
@@ -153,7 +153,7 @@ describe("the gate", () => {
     vi.useRealTimers(); // pretended ones leave the event loop out
     const { watch } = watching();
     let time = 0;
-    const { middleware } = new MemoryGate({ watch, onRefused: () => undefined, now: () => time });
+    const { middleware } = new LoadShedder({ watch, onRefused: () => undefined, now: () => time });
     time = LOOK_MS;
     const answer: Answer = { content: [] };
     expect(await middleware({ method: "tools/call" } as Call, () => Promise.resolve(answer))).toBe(answer);
