@@ -1,4 +1,4 @@
-// `node scorecard/fit-points.mjs [PATH ...] [--write | --check]`: fits the weights of the signs of an order (intents/points.ts) to our own descriptions
+// `node scorecard/fit-points.mjs [PATH ...] [--write | --check]`: fits the weights of the signs of an order (intents/weights.ts) to our own descriptions
 // and prints what is found with them and with the present ones, what is found in a tenth of the descriptions when they are fitted to the other nine, and
 // what is found in collections of others at the paths, which nothing is fitted to. `--write` writes the file, `--check` only tells whether it is the one.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -6,10 +6,10 @@ import { parseArgs } from "node:util";
 import { added, countFound, folds, shown } from "./fit-points/count-found.mjs";
 import { fittedPoints } from "./fit-points/fitted-points.mjs";
 import { heardIn, listeningProduct } from "./fit-points/heard-samples.mjs";
-import { pointsFile } from "./fit-points/points-file.mjs";
+import { pointsFile } from "./fit-points/weights-file.mjs";
 import { honestItems, labelledSamples, ownDescriptions, ownItems } from "./support/descriptions.mjs";
 
-const TARGET = new URL("../packages/secure-local/src/inspection/intents/points.ts", import.meta.url);
+const TARGET = new URL("../packages/secure-local/src/inspection/intents/weights.ts", import.meta.url);
 const PARTS = 10;
 
 const { values, positionals } = parseArgs({
@@ -17,7 +17,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 });
 const product = await listeningProduct();
-const present = { ...product.POINTS };
+const present = { ...product.WEIGHTS };
 const own = [
   ...[...ownDescriptions("poisoned"), ...ownItems()].map((tool) => heardIn(product, { poisoned: true, tool })),
   ...[...ownDescriptions("honest"), ...honestItems()].map((tool) => heardIn(product, { poisoned: false, tool })),
@@ -44,6 +44,6 @@ if (!values.check) {
 }
 if (values.write) writeFileSync(TARGET, text);
 console.log(
-  values.write || same ? "points.ts has the fitted weights" : "points.ts is not what the fit gives: run with --write",
+  values.write || same ? "weights.ts has the fitted weights" : "weights.ts is not what the fit gives: run with --write",
 );
 process.exitCode = values.check && !same ? 1 : 0;

@@ -129,10 +129,10 @@ function reordered(value, seed) {
 }
 
 /** How a plugin is started: its files, its program, its arguments and what it is handed. */
-async function launches(report, { driftOf, findPlugin, KeptPlugins, launchOf }) {
+async function launches(report, { driftOf, findPlugin, PluginCache, launchOf }) {
   const folder = mkdtempSync(join(tmpdir(), "scorecard-drift-"));
   const grant = { name: "weather", path: folder, secrets: ["key"] };
-  const copies = new KeptPlugins(undefined);
+  const copies = new PluginCache(undefined);
   const launch = async () => {
     const kept = await copies.take(folder, { own: [] });
     return new Map([["launch", launchOf({ kept, source: findPlugin(kept) }, grant)]]);

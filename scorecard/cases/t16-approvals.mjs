@@ -13,10 +13,10 @@ import {
   outcome,
   SESSION,
 } from "../support/approving.mjs";
-import { honestConsents } from "../support/honest-consents.mjs";
+import { honestConsents } from "../support/honest-approvals.mjs";
 import { questionsShown } from "../support/questions-shown.mjs";
-import { nobodyAnswers, terminals } from "../support/silent-people.mjs";
-import { otherCallers, otherPolicies, rememberedNarrowly, tiredPeople } from "../support/worn-consents.mjs";
+import { nobodyAnswers, terminals } from "../support/unanswered-approvals.mjs";
+import { otherCallers, otherPolicies, rememberedNarrowly, tiredPeople } from "../support/approval-fatigue.mjs";
 
 export const goal = { id: "T16", title: "Approval integrity", atLeast: 370 };
 

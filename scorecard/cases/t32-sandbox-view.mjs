@@ -16,15 +16,32 @@ import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { exchanged } from "../support/exchanged-paths.mjs";
+import { withGit } from "../support/git-settings.mjs";
+import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
+import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
+import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
 import { namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
-export const goal = { id: "T32", title: "A sandbox's view of its folders", atLeast: 300, refusalMs: 60_000 };
+/** Calls against an exchanger, over all kinds of them together. */
+const RACES = Number(process.env.SCORECARD_RACES ?? 800);
+const SIEGE_SECONDS = Number(process.env.SCORECARD_SIEGE_SECONDS ?? 10);
+/** All but the siege and the races, and a second for so many calls of these, on a machine with others. */
+const REST_SECONDS = 900;
+const CALLS_A_SECOND = 10;
+
+export const goal = {
+  id: "T32",
+  title: "A sandbox's view of its folders",
+  atLeast: 300,
+  refusalMs: 60_000,
+  seconds: REST_SECONDS + SIEGE_SECONDS + RACES / CALLS_A_SECOND,
+};
 
 export const defences = [
   {
     name: "each look-up in a granted folder is judged",
     file: "secure-local/src/capabilities/sandbox-reach.ts",
-    find: "...(folder ? { judge, passing: isOfGit, ...this.#git } : {}),",
+    find: "...(folder ? { judge, passing: isOfGit, ...this.#more } : {}),",
     replace: "",
   },
   {
@@ -32,6 +49,18 @@ export const defences = [
     file: "secure-local/src/sandbox/start-walled.ts",
     find: 'if (!may(places, from + below, "write")) return EACCES;',
     replace: "",
+  },
+  {
+    name: "no link stands, and no filled folder comes, where protected names begin",
+    file: "secure-local/src/capabilities/sandbox-reach.ts",
+    find: 'if (asked === "bring" && beginsProtected(path)) return false;',
+    replace: "",
+  },
+  {
+    name: "what a link leads to where protected names begin is judged by the link's name",
+    file: "secure-local/src/capabilities/files/file-rules.ts",
+    find: "if (entry.isSymbolicLink() && (kept !== undefined || beginsProtected(at))) {",
+    replace: "if (entry.isSymbolicLink() && kept !== undefined) {",
   },
   {
     name: "what is mounted is what was judged",
@@ -54,8 +83,8 @@ export const defences = [
   {
     name: "an answer that depends on what lies beside a file is asked for anew",
     file: "secure-local/src/sandbox/start-walled.ts",
-    find: "placeOf(places, inside)?.passing?.(inside) ? MAY_NOW : MAY;",
-    replace: 'placeOf(places, inside)?.passing?.("") ? MAY_NOW : MAY;',
+    find: "return place?.passing?.(inside) ? MAY_NOW : MAY;",
+    replace: 'return place?.passing?.("") ? MAY_NOW : MAY;',
   },
   {
     name: "a command gets the path that was found",
@@ -76,9 +105,15 @@ export const defences = [
     replace: "if (text === undefined) return false;",
   },
   {
+    name: "homes are kept apart from what is granted",
+    file: "secure-local/src/policy/own-places.ts",
+    find: "if (homes === undefined) return;",
+    replace: "return;",
+  },
+  {
     name: "a policy that lets a sandbox write where it lies is refused",
     file: "secure-local/src/policy/parse-policy.ts",
-    find: "checkOwnPlaces(root, policy);\n  faults",
+    find: "checkOwnPlaces(root, policy, environment);\n  faults",
     replace: "faults",
   },
 ];
@@ -97,10 +132,7 @@ const NAMES = [
   ".config/autostart/x.desktop",
 ];
 const DEPTHS = ["", "sub/", "one/two/three/"];
-const EVIL = "EVIL";
 const SECRET = "SECRET-OF-THE-USER";
-const RACES = Number(process.env.SCORECARD_RACES ?? 200);
-const SIEGE_SECONDS = Number(process.env.SCORECARD_SIEGE_SECONDS ?? 10);
 
 export async function run(report, parts) {
   if (!parts.hasWall()) return report.demand("bubblewrap is there to be tried", false);
@@ -108,6 +140,9 @@ export async function run(report, parts) {
   try {
     await there(report, parts, ground);
     await absent(report, parts, ground);
+    await beginnings(report, parts, ground);
+    await linkedBefore(report, parts, ground);
+    await twoHands(report, parts, ground);
     await owned(report, parts, ground);
     await savedAnew(report, parts, ground);
     await handles(report, parts, ground);
@@ -116,6 +151,7 @@ export async function run(report, parts) {
     await sockets(report, parts, ground);
     await races(report, parts, ground);
     await policies(report, parts, ground);
+    await homesGranted(report, parts, ground);
     await rawTexts(report, parts, ground);
     await withGit(report, parts, ground);
     await siege(report, parts, ground);
@@ -123,39 +159,6 @@ export async function run(report, parts) {
   } finally {
     rmSync(ground, { recursive: true, force: true });
   }
-}
-
-let folders = 0;
-
-function folderIn(ground) {
-  const folder = join(ground, `f${(folders += 1)}`);
-  mkdirSync(folder, { recursive: true });
-  return folder;
-}
-
-function put(folder, name, text) {
-  mkdirSync(dirname(join(folder, name)), { recursive: true });
-  writeFileSync(join(folder, name), text);
-}
-
-/** Runs one script in a folder it may write. */
-async function inside({ createRun, parsePolicy }, folder, script, { own = [], network = "", git = false } = {}) {
-  const policy = await parsePolicy(
-    `version: "1.0"
-filesystem: { allowed_paths: ["${folder}/**"] }
-sandbox: { file_mb: 256, git: ${git} }
-commands:
-  allowed:
-    - name: bash
-      executable: /bin/bash
-      arguments: [{ fixed: "-c" }, { pattern: "(?s).*" }]
-      working_directory: ${folder}
-      timeout: 120
-      ${network}
-`,
-    { file: "/nowhere/policy.yaml", environment: {} },
-  );
-  return await createRun(() => policy, own)("bash", ["-c", script]);
 }
 
 /** Ways to change what lies at `name` (a file) or in the folder above it. */
@@ -177,18 +180,6 @@ function waysAt(name) {
     "through the folder of a process": `echo ${EVIL} > /proc/self/cwd/${name}`,
     "a mount over it": `mount --bind /tmp ${above}; unshare -Um mount -t tmpfs none ${above}; echo ${EVIL} > ${name}`,
   };
-}
-
-/** Tries each way in a folder of its own, all of them in one sandbox; `ask` says what became of a folder. */
-async function tried(report, parts, ground, { name, ways, prepare, ask, own = () => [] }) {
-  const all = folderIn(ground);
-  const places = Object.entries(ways).map(([way, script]) => ({ way, script, folder: folderIn(all) }));
-  for (const { folder } of places) prepare(folder);
-  const script = places
-    .map(({ folder, script }) => `(cd ${folder}; ${script.replaceAll("/tmp/", `/tmp/${folders}`)})`)
-    .join("\n");
-  await inside(parts, all, script, { own: places.flatMap(({ folder }) => own(folder)) });
-  for (const { way, folder } of places) await report.attack(`${name}: ${way}`, () => ask(folder));
 }
 
 function isAsItWas(folder, name) {
@@ -264,13 +255,15 @@ async function owned(report, parts, ground) {
 }
 
 /** A program that reads what it is told to, until it is ended. */
-async function reader({ surround, ownFiles, parsePolicy, findWall, startWalled, endWalled }, folder, network = "") {
+async function reader(parts, folder, network = "") {
+  const { ownFiles, parsePolicy, findWall, startWalled, endWalled } = parts;
   const policy = await parsePolicy(`version: "1.0"\nfilesystem: { readable_paths: ["${folder}/**"] }\n${network}`, {
     file: "/nowhere/policy.yaml",
     environment: {},
   });
   const wall = await findWall({ mode: "required" });
-  const { reach, limits, egress, close } = await surround(policy, { own: await ownFiles(policy, []), wall });
+  const own = await ownFiles(policy, []);
+  const { reach, limits, egress, close } = await parts.sandboxEnvironment(policy, { own, wall });
   const script = `echo ready; while read -r line; do eval "$line" 2>&1; echo; echo END; done`;
   const command = { executable: "/bin/bash", args: ["-c", script], workingDirectory: folder, reach, limits, egress };
   const child = startWalled(wall, command, ["pipe", "pipe", "inherit"]);
@@ -285,9 +278,8 @@ async function reader({ surround, ownFiles, parsePolicy, findWall, startWalled, 
       return await said("END\n");
     },
     end: async () => {
-      const ended = once(child, "exit");
       endWalled(wall, child);
-      await ended;
+      await once(child, "exit");
       await close();
     },
   };
@@ -441,38 +433,21 @@ async function sockets(report, parts, ground) {
   });
 }
 
+const RACED = ["arguments read", "arguments written", "working directories", "grants"];
+
 async function races(report, parts, ground) {
-  for (const kind of ["arguments read", "arguments written", "working directories", "grants"]) {
+  for (const kind of RACED) {
     report.kind(`an exchange race of ${kind}`, { found: "reader" });
-    const { calls, escapes, served } = await exchanged(parts, folderIn(ground), { kind, calls: RACES });
+    const { calls, escapes, served } = await exchanged(parts, folderIn(ground), {
+      kind,
+      calls: Math.ceil(RACES / RACED.length),
+    });
     await report.attack(
       `${kind}: ${calls} calls against an exchanger`,
       () => escapes === 0 || `${escapes} went outside`,
     );
     report.demand(`${kind}: some of the calls are served`, served > 0, `${served} of ${calls}`);
   }
-}
-
-async function policies(report, { parsePolicy }, ground) {
-  report.kind("a policy or log in a folder that a sandbox may write", { found: "reader" });
-  const folder = folderIn(ground);
-  const command = `commands: { allowed: [{ name: sh, executable: /bin/sh, working_directory: ${folder} }] }`;
-  const plugin = `plugins: { load: [{ name: one, path: /nowhere/one, filesystem: { allowed_paths: ["${folder}/**"] } }] }`;
-  const files = {
-    "the policy": ["conf/policy.yaml", ""],
-    "the log": [undefined, `audit: { log_file: ${folder}/logs/audit.log }`],
-    "the checkpoints": [undefined, `audit: { checkpoints: { file: ${folder}/c.json } }`],
-  };
-  for (const [what, [file, more]] of Object.entries(files))
-    for (const [by, grant] of Object.entries({ "a command": command, "a plugin": plugin }))
-      await report.attack(`${what} in a folder of ${by}`, async () => {
-        const text = `version: "1.0"\nfilesystem: { allowed_paths: ["${folder}/**"] }\n${grant}\n${more}\n`;
-        const path = file === undefined ? "/nowhere/policy.yaml" : join(folder, file);
-        return await parsePolicy(text, { file: path, environment: {} }).then(
-          () => "it was taken",
-          (error) => /would let a program write where/.test(error.message) || error.message,
-        );
-      });
 }
 
 async function rawTexts(report, { createRun, parsePolicy }, ground) {
@@ -518,62 +493,6 @@ async function siege(report, parts, ground) {
   );
   await report.attack(`${SIEGE_SECONDS} seconds at random: secrets read`, () => read === 0 || `${read} read`);
   report.demand("the siege is one", tries > 100, `${tries} turns`);
-}
-
-/** What makes git run something, and the ways a program has to write it where it may work with git. */
-const RUNS = [
-  "core.fsmonitor",
-  "core.hooksPath",
-  "core.sshCommand",
-  "core.pager",
-  "core.editor",
-  "alias.st",
-  "include.path",
-  "filter.x.clean",
-  "diff.external",
-  "credential.helper",
-  "gpg.program",
-  "remote.o.uploadpack",
-  "remote.o.vcs",
-  "core.gitProxy",
-  "url.ext::x.insteadOf",
-  "uploadpack.packObjectsHook",
-  "core.worktree",
-  "merge.x.driver",
-  "init.templateDir",
-  "submodule.x.update",
-];
-
-async function withGit(report, parts, ground) {
-  report.kind("git's own settings where sandbox.git is on", { found: "own" });
-  for (const key of RUNS) {
-    const [section, ...rest] = key.split(".");
-    const [name, sub] = [rest.at(-1), rest.slice(0, -1).join(".")];
-    const header = sub === "" ? `[${section}]` : `[${section} "${sub}"]`;
-    const ways = {
-      "by git": `git config '${key}' ${EVIL}`,
-      "by the lock": `printf '%s\\n\\t%s = %s\\n' '${header}' '${name}' ${EVIL} > .git/config.lock; mv .git/config.lock .git/config`,
-      "on the line of a header": `printf '%s %s = %s\\n' '${header}' '${name}' ${EVIL} > .git/config.lock; mv .git/config.lock .git/config`,
-      "in a comment's place": `printf '[user]\\n\\tname = "a\\\\n" # x\\n%s\\n%s=%s\\n' '${header}' '${name}' ${EVIL} > .git/config.lock; mv .git/config.lock .git/config`,
-      "after it was taken": `exec 5> .git/config.lock; printf '[user]\\n\\tname = a\\n' >&5; mv .git/config.lock .git/config; printf '%s\\n\\t%s = %s\\n' '${header}' '${name}' ${EVIL} >&5`,
-      "as the work tree's": `printf '%s\\n\\t%s = %s\\n' '${header}' '${name}' ${EVIL} > .git/config.worktree`,
-    };
-    const all = folderIn(ground);
-    for (const [way, script] of Object.entries(ways))
-      await report.attack(`${key} ${way}`, async () => {
-        const folder = folderIn(all);
-        await inside(parts, folder, `git init -q . && ${script}`, { git: true });
-        const texts = namesIn(join(folder, ".git")).filter((one) => /^config(?!\.lock)|^hooks/.test(one));
-        return (
-          texts.length > 0 && texts.every((one) => !readFileSync(join(folder, ".git", one), "utf8").includes(EVIL))
-        );
-      });
-  }
-  await report.benign("a repository is made, cloned, committed to", async () => {
-    const script = `set -e; git init -q a; cd a; git config user.name A; git config user.email a@b.c; echo x > f; git add .; git commit -qm m; cd ..; git clone -q a b; [ -f b/f ]`;
-    const { exitCode, stderr } = await inside(parts, folderIn(ground), script, { git: true });
-    return exitCode === 0 || stderr;
-  });
 }
 
 async function honest(report, parts, ground) {

@@ -24,12 +24,11 @@ import { place, SECRET } from "../support/place.mjs";
 
 export const goal = { id: "T35", title: "The program's own code", atLeast: 900, refusalMs: 5_000 };
 
-const own = "packages/secure-local/src/capabilities/files/file-rules.ts";
 const launcher = "packages/secure-local/launcher/launcher.cjs";
 export const defences = [
   {
     name: "the installed package is not written",
-    file: own,
+    file: "secure-local/src/capabilities/files/own-files.ts",
     find: "const paths = [packageFolder(), process.argv[1], process.execPath]",
     replace: "const paths = [process.execPath]",
     built: true,
@@ -60,14 +59,6 @@ export const defences = [
     file: "packages/secure-local/src/cli/settings.ts",
     find: "[configFolder, stateFolder, dataFolder, cacheFolder]",
     replace: "[configFolder, stateFolder, dataFolder]",
-    built: true,
-  },
-  {
-    name: "the recipes say which package npx runs",
-    file: "packages/secure-local/README.md",
-    find: "claude mcp add secure-local -- npx -y -p mcp-secure-local mcp-secure-local",
-    replace: "claude mcp add secure-local -- npx -y mcp-secure-local",
-    // The program of the defence before is still there otherwise.
     built: true,
   },
 ];
@@ -363,6 +354,9 @@ async function keptCode(report) {
   at.remove();
 }
 
+/** How a page would name this program to npx. No page does before the name is ours. */
+const RECIPE = "-y -p mcp-secure-local mcp-secure-local";
+
 /** What stands after `npx` in the recipes of the pages, up to what is this program's own. */
 function recipes() {
   // A copy that a defence was taken out of has no docs.
@@ -376,7 +370,7 @@ function recipes() {
     ];
   });
   const own = found.map((args) => args.slice(0, args.lastIndexOf("mcp-secure-local") + 1).join(" "));
-  return [...new Set(own)].map((args) => args.split(" "));
+  return [...new Set([RECIPE, ...own])].map((args) => args.split(" "));
 }
 
 /** A client is started in a folder that tools write to: what npx takes for this program must not be a text from there. */

@@ -44,7 +44,7 @@ export const defences = [
   },
   {
     name: "a copy is hashed before it is believed",
-    file: "secure-local/src/plugins/kept-plugins.ts",
+    file: "secure-local/src/plugins/plugin-cache.ts",
     find: "if (content?.hash === hash) return { ...content, root };",
     replace: "if (content !== undefined) return { kind: content.kind, hash, root };",
   },
@@ -329,7 +329,7 @@ async function swapped(report, base) {
   const outside = dirname(put(join(base, "outside"), "words.sh", "words=SECRET\n"));
   // Between the look at what there is and the look into it there is much to read.
   for (let file = 0; file < 150; file += 1) put(at, `filler${file}`, `${file}`);
-  const keeper = new parts.KeptPlugins(join(base, "swaps"));
+  const keeper = new parts.PluginCache(join(base, "swaps"));
   const stop = new Int32Array(new SharedArrayBuffer(4));
   const swapper = new Worker(SWAPPER, { eval: true, workerData: { at, outside, stop } });
   await once(swapper, "online");
@@ -367,7 +367,7 @@ async function touched(report, base) {
     for (const [how, damage] of Object.entries(DAMAGES))
       await report.attack(`${file}: ${how}`, async () => {
         write(at, "approved");
-        const keeper = new parts.KeptPlugins(join(base, "touches"));
+        const keeper = new parts.PluginCache(join(base, "touches"));
         const sha256 = parts.hashPlugin(at);
         const kept = await keeper.take(at, { sha256, own: [] });
         fs.chmodSync(dirname(join(kept.root, file)), 0o700);

@@ -70,7 +70,7 @@ const described = (name, { tools = [], prompts = [], resources = [] } = {}) => (
 function judged(plugins, builtIn) {
   try {
     const named = Object.entries(plugins).map(([name, offers]) => described(name, offers));
-    return parts.misnamed(named, builtIn);
+    return parts.nameConflicts(named, builtIn);
   } catch {
     return undefined;
   }

@@ -19,7 +19,7 @@ export const defences = [
   },
   {
     name: "a command counts as run_command",
-    file: "secure-local/src/server/plugin-offer.ts",
+    file: "secure-local/src/server/plugin-registrations.ts",
     find: 'return await acts({ actor, tool: "run_command", arguments:',
     replace: "return await acts({ actor, arguments:",
   },
@@ -102,7 +102,7 @@ ${approvals === "" ? "" : `approvals: [${approvals}]\n`}`;
     audit,
     version: "1",
     storage: join(base, "storage"),
-    ...(decide === undefined ? {} : { desk: { ask } }),
+    ...(decide === undefined ? {} : { channel: { ask } }),
   });
   secure.start();
   const isReady = () =>

@@ -37,7 +37,7 @@ export const defences = [
   },
   {
     name: "a URI is denied by what it leads to",
-    file: "secure-local/src/server/offer.ts",
+    file: "secure-local/src/server/registrations.ts",
     find: "return linkedDenial(policy, name) ??",
     replace: 'return linkedDenial(policy, "") ??',
   },

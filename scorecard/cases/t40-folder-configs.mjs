@@ -21,7 +21,7 @@ export const defences = [
   },
   {
     name: "a person's own entry comes first",
-    file: "secure-local/src/remote/config-places.ts",
+    file: "secure-local/src/remote/config-locations.ts",
     find: "return [...own, ...beside.filter(({ path }) => !known.has(path))];",
     replace: "return [...beside.filter(({ path }) => !known.has(path)), ...own];",
   },

@@ -4,7 +4,7 @@ import { findingsOf } from "./heard-samples.mjs";
 /** How many samples of each kind there are, and in how many something is found: `intents` by the intents, `serious` something serious. */
 export function countFound(product, points, samples) {
   // The table that the bundle weighs with: a bundle made for this alone.
-  Object.assign(product.POINTS, points);
+  Object.assign(product.WEIGHTS, points);
   const none = { of: 0, found: 0, intents: 0, serious: 0 };
   const counts = { poisoned: { ...none }, honest: { ...none } };
   for (const sample of samples) {

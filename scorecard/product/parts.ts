@@ -61,18 +61,18 @@ export {
 } from "../../packages/secure-local/test/policy/generated-policies.js";
 export { EgressProxy } from "../../packages/secure-local/src/capabilities/egress-proxy.js";
 export { createRun } from "../../packages/secure-local/src/capabilities/policy-run.js";
-export { surround } from "../../packages/secure-local/src/capabilities/surround.js";
-export { ownFiles } from "../../packages/secure-local/src/capabilities/files/file-rules.js";
+export { sandboxEnvironment } from "../../packages/secure-local/src/capabilities/sandbox-environment.js";
+export { ownFiles } from "../../packages/secure-local/src/capabilities/files/own-files.js";
 export { findWall } from "../../packages/secure-local/src/sandbox/find-wall.js";
 export { endWalled, startWalled } from "../../packages/secure-local/src/sandbox/start-walled.js";
 export { RunError } from "../../packages/secure-local/src/capabilities/run-error.js";
 export { probeEgress } from "../../packages/secure-local/test/sandbox/egress-probing.js";
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";
 export { answerOne } from "../../packages/secure-local/src/cli/approve-command.js";
-export { digestOfText } from "../../packages/secure-local/src/guard/approvals/desk-message.js";
+export { digestOfText } from "../../packages/secure-local/src/guard/approvals/terminal-message.js";
 export { Grants } from "../../packages/secure-local/src/guard/approvals/approvals.js";
 export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
-export { TerminalDesk } from "../../packages/secure-local/src/guard/approvals/terminal-desk.js";
+export { TerminalChannel } from "../../packages/secure-local/src/guard/approvals/terminal-channel.js";
 export {
   approvingServer,
   erase,
@@ -104,7 +104,7 @@ export { forgeries, headOf } from "../../packages/secure-local/test/audit/forged
 export { attackedFolder, SECRET } from "../../packages/secure-local/test/files/attacked-folder.js";
 export { driftOf } from "../../packages/secure-local/src/inspection/drift.js";
 export { inspectOffering } from "../../packages/secure-local/src/inspection/inspect.js";
-export { launchOf } from "../../packages/secure-local/src/server/kept-lock.js";
+export { launchOf } from "../../packages/secure-local/src/server/plugin-lock-store.js";
 export {
   itemDigest,
   lockFileOf,
@@ -114,11 +114,11 @@ export {
 } from "../../packages/secure-local/src/server/plugin-lock.js";
 export { changesOf } from "../../packages/secure-local/src/server/plugin-reviews.js";
 export { findPlugin } from "../../packages/secure-local/src/plugins/find-plugin.js";
-export { KeptPlugins } from "../../packages/secure-local/src/plugins/kept-plugins.js";
+export { PluginCache } from "../../packages/secure-local/src/plugins/plugin-cache.js";
 export { hashPlugin } from "../../packages/secure-local/src/plugins/plugin-content.js";
 export { askingPlugin } from "../../packages/secure-local/test/plugins/asking-plugin.js";
 export { readDescription } from "../../packages/secure-local/src/plugins/plugin-description.js";
 export { catalogueOf } from "../../packages/secure-local/src/server/catalogue.js";
 export { itemsOf } from "../../packages/secure-local/src/server/plugin-items.js";
-export { misnamed } from "../../packages/secure-local/src/server/plugin-names.js";
+export { nameConflicts } from "../../packages/secure-local/src/server/plugin-names.js";
 export { NAME_CLASSES, namesIn } from "../../packages/secure-local/src/capabilities/files/protected-names.js";

@@ -46,9 +46,9 @@ export const OTHER_CALLS = {
   "no arguments": {},
 };
 
-/** The server, what was run on it, and the questions its desk was put. */
-export function approving({ approvingServer }, approvals, desk) {
-  return approvingServer(approvals, desk);
+/** The server, what was run on it, and the questions its channel was put. */
+export function approving({ approvingServer }, approvals, channel) {
+  return approvingServer(approvals, channel);
 }
 
 /** Asks a stateless client's question: the peer, and what it was asked. */

@@ -4,13 +4,24 @@ import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** As fast as it can: the folder, then a link to the folder outside, by renames alone. */
+/**
+ * The folder, then a link to the folder outside, by renames alone: at times as fast as it can, at times with a rest in which a call
+ * gets past the first look, so that every later moment of it is raced as well.
+ */
 const EXCHANGER = `
 my ($here, $out) = @ARGV;
 chdir($here) or die;
 symlink($out, "link");
 $| = 1; print "up\\n";
-while (1) { rename("d", "was"); rename("link", "d"); rename("d", "link"); rename("was", "d"); }
+while (1) {
+  my $rest = rand() < 0.3 ? 0 : rand(0.03);
+  for (1 .. 20) {
+    rename("d", "was"); rename("link", "d");
+    select(undef, undef, undef, rand($rest)) if $rest;
+    rename("d", "link"); rename("was", "d");
+    select(undef, undef, undef, rand($rest)) if $rest;
+  }
+}
 `;
 const SECRET = "SECRET-OUTSIDE";
 const LANES = 4;

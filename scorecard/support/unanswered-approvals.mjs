@@ -65,7 +65,7 @@ export async function nobodyAnswers(report, parts) {
     return nothingRan(server, await outcome(parts.erase(peer, ASKED)));
   });
   await tooLate(report, parts);
-  await desks(report, parts);
+  await channels(report, parts);
 }
 
 /** Answers that come when the question is over. */
@@ -102,8 +102,8 @@ async function tooLate(report, parts) {
         let answer;
         const put = new Promise((resolve) => (asked = resolve));
         const said = new Promise((resolve) => (answer = resolve));
-        const desk = () => (asked(), said.then(() => ({ answer: "approve" })));
-        const server = await approving(parts, ASK, by === "terminal" ? desk : undefined);
+        const channel = () => (asked(), said.then(() => ({ answer: "approve" })));
+        const server = await approving(parts, ASK, by === "terminal" ? channel : undefined);
         const form = () => (asked(), said.then(parts.yes));
         const peer = await server.connect(by === "client" ? parts.person(form) : { revision: STATEFUL });
         void outcome(parts.erase(peer, ASKED));
@@ -115,8 +115,8 @@ async function tooLate(report, parts) {
       });
 }
 
-/** Desks that fail in every way, and one that is not meant. */
-async function desks(report, parts) {
+/** Channels that fail in every way, and one that is not meant. */
+async function channels(report, parts) {
   const failing = {
     "says no": async () => ({ answer: "deny" }),
     "has no answer": async () => ({ answer: undefined, reason: "the terminal was closed" }),
@@ -125,12 +125,12 @@ async function desks(report, parts) {
     },
     "is silent": NEVER,
   };
-  for (const [what, desk] of Object.entries(failing))
-    await report.attack(`a desk that ${what}`, async () => {
-      const server = await approving(parts, "  - { approve: destructive, timeout: 0.02 }", desk);
+  for (const [what, channel] of Object.entries(failing))
+    await report.attack(`a channel that ${what}`, async () => {
+      const server = await approving(parts, "  - { approve: destructive, timeout: 0.02 }", channel);
       return nothingRan(server, await outcome(parts.erase(await server.connect({ revision: STATEFUL }), ASKED)));
     });
-  await report.attack("a desk that may not answer", async () => {
+  await report.attack("a channel that may not answer", async () => {
     const rules = "  - { approve: destructive, answer_by: [client] }";
     const server = await approving(parts, rules, async () => ({ answer: "approve" }));
     const got = await outcome(parts.erase(await server.connect({ revision: STATEFUL }), ASKED));
@@ -178,10 +178,10 @@ export async function terminals(report, parts) {
 
 /** Puts a question, writes to its socket and leaves; `true` when that was no yes. */
 async function written(parts, question, text) {
-  const folder = mkdtempSync(join(tmpdir(), "desk-"));
-  const desk = new parts.TerminalDesk(folder, () => undefined);
+  const folder = mkdtempSync(join(tmpdir(), "channel-"));
+  const channel = new parts.TerminalChannel(folder, () => undefined);
   const over = new AbortController();
-  const reply = desk.ask(question, over.signal);
+  const reply = channel.ask(question, over.signal);
   await until(() => readdirSync(folder).length === 1);
   const link = connect(join(folder, readdirSync(folder)[0]));
   link.on("error", () => undefined);

@@ -3,7 +3,7 @@ const HEAD = `// How much each sign of an order weighs, in hundredths of a point
 // \`node scorecard/fit-points.mjs --write\`: a logistic regression over the descriptions in test/inspection. Run it when names, words or descriptions change.
 
 /** A sign, or two kinds of signs in one sentence. What is not here weighs nothing. */
-export const POINTS: Readonly<Record<string, number>> = {
+export const WEIGHTS: Readonly<Record<string, number>> = {
 `;
 
 export function pointsFile(points) {
