@@ -27,6 +27,9 @@ export function installed({ package: name, version, with: more = [] }) {
   return underWay.get(folder);
 }
 
+/** The registry, or npm, does not give a package. */
+export class NotInstalled extends Error {}
+
 async function install(folder, packages) {
   const mark = join(folder, "installed");
   if (!packages.some((name) => name.endsWith("@latest")) && existsSync(mark)) return folder;
@@ -36,7 +39,7 @@ async function install(folder, packages) {
   let said = await npmInstall(folder, packages);
   // Once more: a registry that stumbles, or another npm that tidies the cache, is no reason to go without.
   if (said !== undefined) said = await npmInstall(folder, packages);
-  if (said !== undefined) throw new Error(`${packages[0]} cannot be installed: ${said}`);
+  if (said !== undefined) throw new NotInstalled(`${packages[0]} cannot be installed: ${said}`);
   writeFileSync(mark, "");
   return folder;
 }

@@ -15,7 +15,7 @@ import { parseArgs } from "node:util";
 import { askClients } from "./ask-client.mjs";
 import { askHost } from "./ask-host.mjs";
 import { askServer, medians, misses } from "./ask-server.mjs";
-import { installed, programOf, versionOf } from "./install.mjs";
+import { installed, NotInstalled, programOf, versionOf } from "./install.mjs";
 
 const LAST = new URL("last.json", import.meta.url);
 /** Rows asked at the same time: starting a program keeps one core busy, and most of the rest is waiting. */
@@ -125,10 +125,10 @@ async function serverRow(entry) {
   }
 }
 
-/** What cannot be fetched is a failure in CI, where the registry is there; elsewhere it is left out. */
+/** A package that cannot be fetched tells nothing of us: it is left out, and named. */
 function notHad(name, version, error) {
   const why = String(error.message).replaceAll(/\s+/g, " ").slice(0, 200);
-  return process.env.CI ? { name, version, broken: why } : { name, version, skipped: why };
+  return error instanceof NotInstalled ? { name, version, skipped: why } : { name, version, broken: why };
 }
 
 function line(row) {
@@ -247,4 +247,5 @@ if (!quick) {
       `start: ${median.toFixed(2)} times what SDK v2's client takes (median of ${list.length} servers; wanted: at most 1.10)`,
     );
 }
-process.exit(count("miss") === 0 ? 0 : 1);
+// Nothing that works is no proof that nothing fails.
+process.exit(count("miss") === 0 && count("ok") > 0 ? 0 : 1);
