@@ -17,10 +17,9 @@ const entries = readdirSync(join(library, "src/entries")).map((file) => file.rep
 
 // How clients read and write is no part of the core: no server needs it to start.
 const CORE =
-  /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|transport\/(?:partial-line|intake-gate)\.ts|serve\/serve\.ts)/;
+  /packages\/mcp\/src\/(?:(?:jsonrpc|schema|protocol|endpoint|server)\/|era\/(?!(?:\w+\/)?(?:client|read|write|invalid|request)-)|transport\/stdio-framing\.ts|serve\/serve\.ts)/;
 // What serving over stdio needs besides, which is made of Node: clients and HTTP share parts of it.
-const STDIO =
-  /packages\/mcp\/src\/(?:node\/(?:decode-utf8|guard-stdout|intake-gate|output-queue|parent-watch|process-signals|stdin-reader|stdio-server)|transport\/(?:oversized-line|stdio-framing)|serve\/stdio)\.ts/;
+const STDIO = /packages\/mcp\/src\/(?:node\/(?:process-signals|standard-streams|stdio-server)|serve\/stdio)\.ts/;
 
 const build = await rolldown({
   input: Object.fromEntries(entries.map((name) => [name, join(library, `src/entries/${name}.ts`)])),

@@ -11,13 +11,16 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { execFileSync } from "node:child_process";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 import { ascii } from "./lib/ascii.mjs";
@@ -32,6 +35,7 @@ const ALONE = ["sql-worker.cjs", "strip-types.cjs"].map((name) => join(product, 
 /** Loaded by the thread's libraries from beside the code they are bundled into. */
 const WASM = ["node-sqlite3-wasm/dist/node-sqlite3-wasm.wasm", "libpg-query/wasm/libpg-query.wasm"];
 const LICENSES = "third-party-licenses.txt";
+const MAN_PAGE = "mcp-secure-local.1";
 /** Only found where a person installed it, beside an SDK of their own: bundled it could be another version than the SDK's. */
 const external = ["@opentelemetry/api"];
 const PACKAGE = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
@@ -131,6 +135,42 @@ function forAuthors() {
   ];
 }
 
+/** The pages for people who have the package and not the repository. What a link leads to outside of it keeps its words alone. */
+function documents() {
+  const names = readdirSync(join(root, "docs"), { recursive: true }).filter((name) => name.endsWith(".md"));
+  const packed = names
+    .map((name) => name.replaceAll("\\", "/"))
+    .filter((name) => !name.startsWith("library/"))
+    .map((name) => [`docs/${name}`, join(root, "docs", name)]);
+  const beside = ["CHANGELOG.md", "SECURITY.md"].map((name) => [name, join(root, name)]);
+  const there = new Set([...packed, ...beside].map(([name]) => name));
+  return [...packed, ...beside].map(([name, file]) => {
+    const text = readFileSync(file, "utf8").replace(/\[([^\]]*)\]\(([^)]*)\)/g, (link, words, target) => {
+      if (/^(?:[a-z]+:|#)/.test(target)) return link;
+      const path = posix.normalize(posix.join(posix.dirname(name), target.replace(/#.*$/, "")));
+      return there.has(path) || [...there].some((each) => each.startsWith(`${path}/`)) ? link : words;
+    });
+    return [name, text];
+  });
+}
+
+/** Written by the command itself, with a home of its own for what it keeps. */
+function manPage() {
+  const home = mkdtempSync(join(tmpdir(), "man-page-"));
+  try {
+    const env = {
+      PATH: process.env.PATH,
+      HOME: home,
+      XDG_STATE_HOME: home,
+      XDG_CACHE_HOME: home,
+      XDG_CONFIG_HOME: home,
+    };
+    return execFileSync(process.execPath, [join(folder, COMMAND), "help", "man"], { env, encoding: "utf8" });
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
 /** Writes what changed, each file at once by renaming, so that a command that starts meanwhile sees a whole file. */
 function write(folder, files) {
   mkdirSync(folder, { recursive: true });
@@ -166,4 +206,6 @@ if (process.argv[2] === undefined) {
   for (const path of WASM) files.set(basename(path), readFileSync(join(root, "node_modules", path)));
 }
 files.set(LICENSES, licenses(output));
+if (process.argv[2] === undefined) for (const [name, text] of documents()) files.set(name, text);
 write(folder, files);
+if (process.argv[2] === undefined) write(folder, new Map([...files, [MAN_PAGE, manPage()]]));

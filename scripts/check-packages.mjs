@@ -21,7 +21,7 @@ function contents({ path, place, files, manifest }) {
       lines.push(`${path}: ${file} is packed, exclude it in "files"`);
     const declared = /^dist\/(.+?)\.d\.ts$/.exec(file)?.[1];
     const stale = declared && !existsSync(join(root, path, "src", `${declared}.ts`));
-    if (stale || (/\.m?js$/.test(file) && !loaded.has(join(place, file)))) {
+    if (stale || (/\.m?js$/.test(file) && !PAGE.test(file) && !loaded.has(join(place, file)))) {
       lines.push(`${path}: nothing leads to ${file} any more, delete ${path}/dist and build again`);
     }
   }
@@ -45,7 +45,18 @@ function importsOf(path) {
 }
 
 /** Public subpaths that are for Node by nature. */
-const FOR_NODE = new Set(["./stdio", "./http", "./task-files", "./auth/client/node", "./client/node", "./host/node"]);
+const FOR_NODE = new Set([
+  "./stdio",
+  "./http",
+  "./compat/http",
+  "./task-files",
+  "./auth/client/node",
+  "./client/node",
+  "./host/node",
+]);
+
+/** Read as files by the command: the console's page, whose folder the build empties. */
+const PAGE = /^dist\/console\//;
 
 /** Everything else runs where there is no Node, as it came out of the build too. */
 function neutral({ place, manifest }) {

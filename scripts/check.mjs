@@ -25,6 +25,7 @@ const checks = [
   { name: "layers", run: () => run("node", ["scripts/check-layers.mjs"]) },
   { name: "format", run: () => run("oxfmt", ["--check", ...folders, ...settings]) },
   { name: "path", run: () => run("node", ["scripts/check-path.mjs"]) },
+  { name: "prose", run: () => run("node", ["scripts/check-prose.mjs"]) },
   { name: "dead code", run: () => run("knip", ["--no-progress"]) },
 ];
 

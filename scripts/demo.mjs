@@ -1,10 +1,12 @@
 #!/usr/bin/env node
-// `npm run demo`: talks to the built server as clients do, shows every line, and exits 0 only if every answer was right.
+// `npm run demo`: tells what happens to an AI client's calls, with the built server. `npm run demo -- --wire` shows its conversations line by
+// line. Exits 0 only if everything went as it should.
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Conversation, print } from "./demo/conversation.mjs";
+import { storyIn } from "./demo/story.mjs";
 import { startSearchStandIn } from "./lib/search-stand-in.mjs";
 
 const SERVER = join(
@@ -57,7 +59,7 @@ const answers = {
   unknown: ({ error }) => error.code === -32602 && error.message.includes(NOWHERE.name),
 };
 
-/** The sample session of the protocol reference (seed 000). */
+/** The sample session of the protocol reference. */
 async function sampleSession(talk) {
   const params = { protocolVersion: "2025-11-25", clientInfo: { name: "test", version: "1.0" }, capabilities: {} };
   await talk.ask("initialize", params, "revision 2025-11-25 and our name", answers.initialize("2025-11-25"));
@@ -66,7 +68,7 @@ async function sampleSession(talk) {
   await talk.ask("tools/call", SEARCH, "search results (from a stand-in for the search page)", answers.search);
 }
 
-/** The session of the raw server's test client (seed 004). */
+/** A client of an older revision. */
 async function rawSession(talk) {
   const params = { protocolVersion: "2025-03-26", capabilities: {}, clientInfo: CLIENT };
   await talk.ask("initialize", params, "revision 2025-03-26 and our name", answers.initialize("2025-03-26"));
@@ -75,9 +77,7 @@ async function rawSession(talk) {
   await talk.ask("tools/call", SUM, "14", answers.sum);
   await talk.ask("resources/read", INFO, "what the server says of itself", answers.info);
   await talk.ask("tools/call", NOWHERE, "error -32602 naming the tool", answers.unknown);
-  print(
-    "  deviation: the seed's server answers -32002 here; the specification has -32602 for an unknown tool, so we do.",
-  );
+  print("  the specification has -32602 for an unknown tool; some servers answer -32002.");
 }
 
 /** The same calls in 2026-07-28: no handshake, every request brings its envelope. */
@@ -99,7 +99,7 @@ async function statelessSession(talk) {
 
 const SESSIONS = [
   ["Sample session of the protocol reference, 2025-11-25", sampleSession],
-  ["Session of the raw server's test client, 2025-03-26", rawSession],
+  ["A client of 2025-03-26", rawSession],
   ["The same calls without a handshake, 2026-07-28", statelessSession],
 ];
 
@@ -133,7 +133,22 @@ async function main() {
   return faults.length === 0 ? 0 : 1;
 }
 
-process.exitCode = await main().catch((error) => {
+async function story() {
+  if (!existsSync(SERVER)) throw new Error("the server is not built; run npm run build (npm run demo does)");
+  const started = performance.now();
+  const faults = await storyIn(mkdtempSync(join(tmpdir(), "secure-local-demo-")), SERVER);
+  for (const fault of faults) print(`WRONG: ${fault}`);
+  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
+  print(
+    `\n${faults.length === 0 ? "Everything went as it should" : `${faults.length} things went wrong`} (${seconds} s).`,
+  );
+  print(
+    "Next: docs/first-policy.md makes a policy of your own in ten minutes; npm run demo -- --wire shows the protocol.",
+  );
+  return faults.length === 0 ? 0 : 1;
+}
+
+process.exitCode = await (process.argv.includes("--wire") ? main : story)().catch((error) => {
   console.error(`demo: ${error.message}`);
   return 1;
 });

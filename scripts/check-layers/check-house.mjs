@@ -3,14 +3,19 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cycleFaults } from "./cycles.mjs";
 import { commonFaults, otherFaults, sourceFaults } from "./file-rules.mjs";
+import { homonymFaults } from "./homonyms.mjs";
 import { House } from "./house.mjs";
 import { importFaults } from "./import-rules.mjs";
+import { pageFaults } from "./page-rules.mjs";
+import { pictureFaults } from "./pictures.mjs";
 import { readTree } from "./read-tree.mjs";
+import { sliverFaults } from "./slivers.mjs";
 
 /** Checks the repository at `root` against its layers.json; returns `{ faults, files }`, `faults` as printable lines. */
 export function checkHouse(root) {
   const table = JSON.parse(readFileSync(join(root, "layers.json"), "utf8"));
   const faults = [];
+  const others = table.otherFolders.flatMap((folder) => readTree(root, folder));
   let files = 0;
   for (const name of ["library", "product"]) {
     const house = new House(name, table[name], root);
@@ -24,12 +29,14 @@ export function checkHouse(root) {
         ...sourceFaults(house, file, table.limits),
       );
     }
-    faults.push(...cycleFaults(house, tree));
+    faults.push(...cycleFaults(house, tree), ...homonymFaults(house, tree));
+    faults.push(...sliverFaults(house, tree, others, table.limits));
   }
-  for (const file of table.otherFolders.flatMap((folder) => readTree(root, folder))) {
+  for (const file of others) {
     files++;
     faults.push(...commonFaults(file, table), ...otherFaults(file, table.limits));
   }
+  faults.push(...pageFaults(root, table), ...pictureFaults(root, table));
   return { files, faults: faults.map(({ path, line, text }) => `${path}:${line}: ${text}`) };
 }
 

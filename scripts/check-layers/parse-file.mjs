@@ -5,7 +5,7 @@ const FUNCTIONS = new Set(["FunctionDeclaration", "FunctionExpression", "ArrowFu
 const REEXPORTS = new Set(["ExportAllDeclaration", "ExportNamedDeclaration"]);
 
 /**
- * @typedef {{ specifier: string, line: number, names?: string[] }} Import  `names` is what it takes at run time, where known
+ * @typedef {{ specifier: string, line: number, names?: string[], dynamic: boolean }} Import  `names` is what it takes at run time, where known
  * @typedef {{ value: string, line: number }} Text
  * @typedef {{ name: string, line: number, lines: number }} Span
  */
@@ -21,6 +21,7 @@ export function parseFile(path, text) {
     errors: errors.map((error) => ({ value: error.message, line: lineAt(lineStarts, error.labels?.[0]?.start ?? 0) })),
     imports: [],
     reExports: [],
+    exports: [],
     texts: [],
     functions: [],
     anys: [],
@@ -61,7 +62,7 @@ function visit(node, parent, key, context) {
   else if (node.type === "Literal" && typeof node.value === "string") addText(node.value, node, context);
   else if (node.type === "TemplateElement") addText(node.value.cooked ?? node.value.raw, node, context);
   else if (node.type === "ImportDeclaration") visitImport(node, context);
-  else if (node.type === "ImportExpression") addImport(node.source, context);
+  else if (node.type === "ImportExpression") addImport(node.source, context, undefined, true);
   else if (node.type === "TSImportType") addImport(node.source ?? node.argument, context, []);
   else if (REEXPORTS.has(node.type)) visitExport(node, context);
 }
@@ -70,10 +71,10 @@ function addText(value, node, { facts, at }) {
   facts.texts.push({ value, line: at(node.start) });
 }
 
-function addImport(source, { facts, at }, names) {
+function addImport(source, { facts, at }, names, dynamic = false) {
   const literal = source?.type === "TSLiteralType" ? source.literal : source;
   if (typeof literal?.value !== "string") return;
-  facts.imports.push({ specifier: literal.value, line: at(literal.start), names });
+  facts.imports.push({ specifier: literal.value, line: at(literal.start), names, dynamic });
 }
 
 /** The names a declaration takes at run time: none of a type import, undefined when it takes the whole module. */
@@ -97,9 +98,18 @@ function visitExport(node, context) {
     context.facts.reExports.push({ value: node.source.value, line: context.at(node.start) });
     return;
   }
+  for (const name of declaredNames(node.declaration)) {
+    context.facts.exports.push({ name, line: context.at(node.start) });
+  }
   for (const { local, start } of node.specifiers ?? []) {
     context.exported.push({ name: local.name, line: context.at(start) });
   }
+}
+
+function declaredNames(declaration) {
+  if (!declaration) return [];
+  const ids = declaration.declarations?.map(({ id }) => id) ?? [declaration.id];
+  return ids.filter((id) => id?.type === "Identifier").map(({ name }) => name);
 }
 
 function visitFunction(node, parent, { facts, code, at, bound }) {

@@ -16,9 +16,11 @@ import { join, relative } from "node:path";
 import { root } from "./run-command.mjs";
 
 /** What the copy holds; `node_modules` is linked, but for the workspaces, which are the copy's own. */
-const FOLDERS = ["packages", "scorecard", "bench", "scripts"];
+const FOLDERS = ["packages", "scorecard", "bench", "scripts", "docs"];
+/** Packed beside the command. */
+const PAGES = ["CHANGELOG.md", "SECURITY.md"];
 const WORKSPACES = new Map([
-  ["@secure-local", { mcp: "packages/mcp" }],
+  ["@secure-local", { mcp: "packages/mcp", console: "packages/console" }],
   ["mcp-secure-local", "packages/secure-local"],
   ["scorecard", "scorecard"],
 ]);
@@ -42,6 +44,7 @@ export class ChangedCopy {
         verbatimSymlinks: true,
         filter: (path) => !/(^|\/)node_modules$/.test(relative(root, path)),
       });
+    for (const name of PAGES) cpSync(join(root, name), join(this.root, name));
     for (const name of readdirSync(root))
       if (/^(package|tsconfig[\w.]*)\.json$/.test(name)) cpSync(join(root, name), join(this.root, name));
     this.#linkPackages();

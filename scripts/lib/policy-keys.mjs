@@ -71,6 +71,7 @@ export const SECTIONS = {
       secrets: ["none", "See below.", "a mapping of names to mappings"],
       databases: ["none", "See below.", "a mapping of names to mappings"],
       plugins: ["none", "See below."],
+      servers: ["none", "See below.", "a mapping of names to mappings"],
       sandbox: ["required", "See below; a single word is its mode.", "required, none or a mapping"],
       output: ["cleaned", "See below."],
     },
@@ -289,6 +290,40 @@ export const SECTIONS = {
         "a list of ids",
       ],
       storage_kb: ["0", "KiB it may keep between its starts."],
+    },
+  },
+  servers: {
+    about:
+      "Other MCP servers that are offered behind this policy, by name. Each of their tools is called `NAME__TOOL` and passes the same rules as our own. See [servers](gateway.md).",
+    example:
+      'servers:\n  notes:\n    command: [npx, -y, "@modelcontextprotocol/server-filesystem@2026.7.10", /srv/notes]\n    filesystem: { readable_paths: ["/srv/notes/**"] }\n    network: { allowed_endpoints: [{ host: registry.npmjs.org }] }\n    env: { LOG_LEVEL: info }\n    working_directory: /srv/notes\n    tools: { denied: [move_file] }\n    accept: [intent.order]\n    idle: 5\n  tickets:\n    url: https://tickets.example/mcp\n    headers: { Authorization: "Bearer ${secret:tickets}" }\n    enabled: false\nsecrets: { tickets: { from: "env:TICKETS_TOKEN", hosts: [tickets.example] } }',
+    keys: {},
+  },
+  "servers.NAME": {
+    about:
+      "A command runs behind the wall and reaches what stands here and nothing else; what the policy denies is denied to it as well. Nothing of a server is offered before it was approved: `servers review NAME`.",
+    keys: {
+      command: ["none", "A program and its arguments; it or `url` is needed.", "a list of texts"],
+      url: ["none", "Where a remote server is.", "a URL"],
+      enabled: ["true", "`false` keeps the entry and offers nothing of it."],
+      working_directory: ["an empty folder", "Of a command.", "an absolute path"],
+      env: [
+        "{}",
+        "Variables of a command, beside PATH and the like. `${secret:NAME}` stands for the value of a secret.",
+      ],
+      headers: [
+        "{}",
+        "Sent to a URL with every request. `${secret:NAME}` as in `env`; the secret's `hosts` must name the host.",
+      ],
+      network: ["no network", "Of a command. As the section of that name."],
+      filesystem: ["no files", "Of a command. As the section of that name."],
+      tools: [
+        "none denied",
+        "`denied`: names of its own, or prefixes ending in `*`, that are not offered.",
+        "a mapping",
+      ],
+      accept: ["[]", "Ids of findings that a person has looked at, as `servers review` shows them.", "a list of ids"],
+      idle: ["15", "Minutes after which a server that nobody calls is stopped."],
     },
   },
   sandbox: {

@@ -1,0 +1,63 @@
+#!/usr/bin/env node
+// Checks the prose of the pages people read first: sentences of at most 25 words on average in each page, and no suggestion
+// to run a package by a name that is not ours: whoever registers it would run code on every reader's machine.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const MOST_WORDS = 25;
+/** `npx mcp-secure-local`, `npm install mcp-secure-local` and the like; a path or a tarball is no name. */
+const BY_NAME =
+  /\b(?:npx|npm (?:i|install|exec)|pnpm (?:add|dlx)|yarn (?:add|dlx)|bunx)\b(?:\s+-{1,2}[\w-]+)*\s+(?:-p\s+)?(?:mcp-secure-local|@secure-local\/mcp)\b(?![\w./-]*\.tgz)/;
+const BY_NAME_IN_JSON = /"npx"[^\n]*"mcp-secure-local"/;
+
+/** The pages, from the root. */
+export function pages() {
+  const docs = readdirSync(join(root, "docs"), { recursive: true }).filter((name) => name.endsWith(".md"));
+  return ["README.md", "packages/secure-local/README.md", ...docs.map((name) => join("docs", name))];
+}
+
+/** What is prose of a page: no code, tables, headings or links' targets. */
+export function proseOf(text) {
+  return text
+    .replace(/^(`{3,})[^\n]*\n[^]*?^\1/gm, "\n")
+    .split("\n")
+    .map((line) => (/^\s*(?:\||#|<|>\s*\[)/.test(line) ? "" : line.replace(/^\s*(?:[-*]|\d+\.)\s+/, "\n")))
+    .join("\n")
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, "$1")
+    .replace(/`[^`]*`/g, "code");
+}
+
+/** Words of each sentence. */
+export function sentencesOf(text) {
+  return proseOf(text)
+    .split(/\n\s*\n/)
+    .flatMap((paragraph) => paragraph.replace(/\s+/g, " ").split(/(?<=[.!?:])\s+(?=[A-Z"“*])/))
+    .map(
+      (sentence) =>
+        sentence
+          .trim()
+          .split(" ")
+          .filter((word) => /\w/.test(word)).length,
+    )
+    .filter((words) => words > 1);
+}
+
+const faults = [];
+for (const page of pages()) {
+  const text = readFileSync(join(root, page), "utf8");
+  const lengths = sentencesOf(text);
+  const average = lengths.reduce((sum, each) => sum + each, 0) / Math.max(1, lengths.length);
+  if (average > MOST_WORDS)
+    faults.push(`${page}: ${average.toFixed(1)} words a sentence, at most ${MOST_WORDS}; divide the longest`);
+  for (const [at, line] of text.split("\n").entries()) {
+    if (BY_NAME.test(line) || BY_NAME_IN_JSON.test(line))
+      faults.push(
+        `${relative(root, join(root, page))}:${at + 1}: runs a package by name; give the path of a checkout or a tarball`,
+      );
+  }
+}
+for (const fault of faults) console.error(fault);
+if (faults.length === 0) console.log(`${pages().length} pages, 0 faults`);
+process.exitCode = faults.length > 0 ? 1 : 0;
