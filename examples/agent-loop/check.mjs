@@ -25,7 +25,7 @@ const seen = [];
 const model = (messages, tools) => {
   assert.deepEqual(
     tools.map(({ name }) => name),
-    ["order", "price"],
+    ["price", "order"],
   );
   for (const { text, isError } of messages.at(-1).results ?? []) seen.push(isError ? `error: ${text}` : text);
   return script.shift() ?? { text: `Done: ${seen.at(-1)}` };

@@ -4,35 +4,23 @@
 // Exchange: each side writes one message, in UTF-8 without line breaks, and a newline. Closing the socket ends it.
 import { DEFAULT_LIMITS } from "@secure-local/mcp/jsonrpc";
 
-/** A transport for `serve(server, transport)` on a connected socket. */
+/** A transport on a connected socket, for `serve(server, transport)` and for `connect(() => transport)` alike. */
 export function socketTransport(socket) {
-  let finish;
-  const done = new Promise((resolve) => {
-    finish = resolve;
-  });
-  const carrier = {
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  return {
     kind: "tcp",
-    principal: undefined,
-    get closed() {
-      return socket.destroyed;
+    start(sink) {
+      onLines(socket, DEFAULT_LIMITS.messageBytes, (line) => sink.receive(line));
+      socket.on("end", () => sink.closed());
+      socket.on("error", () => socket.destroy());
     },
-    header: () => undefined,
-    write(text) {
+    send({ text }) {
       if (socket.destroyed || socket.write(`${text}\n`)) return undefined;
       return new Promise((resolve) => socket.once("drain", resolve).once("close", resolve));
     },
-  };
-  return {
-    done,
-    start(sink) {
-      onLines(socket, DEFAULT_LIMITS.messageBytes, (line) => sink.receive(line, carrier));
-      socket.on("end", () => sink.closed());
-      socket.on("error", () => socket.destroy());
-      socket.on("close", finish);
-    },
     async close() {
       socket.end();
-      await done;
+      await closed;
     },
   };
 }
