@@ -1,5 +1,5 @@
 // The server leg: the fixture over HTTP, once more with nothing but streams for answers, and its stdio twin behind a shim,
-// each in both requirement sets.
+// each in both requirement sets; and the same fixture behind the gateway, over both transports.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -32,13 +32,27 @@ const TARGETS = [
     leavesOut: (scenario) => ABOUT_HTTP.has(scenario),
   },
 ];
+const GATEWAY_TARGETS = ["stdio", "http"].map((upstream) => ({
+  name: `gateway-${upstream}`,
+  args: [file("gateway.mjs"), upstream],
+  leavesOut: () => false,
+}));
 
 /**
  * Runs the leg, every target and set at the same time, each against a process of its own. Resolves to one result for each
  * scenario: `{ key, run, unscored, outcome, passed, faults }`.
  */
-export async function serverLeg(only) {
-  const runs = TARGETS.flatMap((target) => SETS.map((set) => runAgainst(target, set, only)));
+export function serverLeg(only) {
+  return runAll(TARGETS, only);
+}
+
+/** The same with the fixture behind the gateway. */
+export function gatewayLeg(only) {
+  return runAll(GATEWAY_TARGETS, only);
+}
+
+async function runAll(targets, only) {
+  const runs = targets.flatMap((target) => SETS.map((set) => runAgainst(target, set, only)));
   return (await Promise.all(runs)).flat();
 }
 
