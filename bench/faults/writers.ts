@@ -6,8 +6,8 @@ import { approvalFile } from "../../packages/mcp/src/node/host-files.js";
 import { tokenFile } from "../../packages/mcp/src/node/token-file.js";
 import { checkpointKey } from "../../packages/secure-local/src/audit/checkpoint-key.js";
 import { writeHead } from "../../packages/secure-local/src/audit/log-file.js";
-import { keptToken } from "../../packages/secure-local/src/cli/serve-http-token.js";
-import { writeNewFile } from "../../packages/secure-local/src/cli/policy-command.js";
+import { storedToken } from "../../packages/secure-local/src/cli/serve-http-token.js";
+import { writeNewFile } from "../../packages/secure-local/src/cli/write-new-file.js";
 
 const [kind = "", file = "", bytes = ""] = process.argv.slice(2);
 const tokens = tokenFile(file);
@@ -25,7 +25,7 @@ const text = (n: number): string => `begin ${n}\n${"x".repeat(Number(bytes))}\ne
 
 const WRITERS: Readonly<Record<string, (n: number) => unknown>> = {
   policy: (n) => made(() => writeNewFile(file, text(n))),
-  token: () => made(() => keptToken(file)),
+  token: () => made(() => storedToken(file)),
   "client-tokens": (n) =>
     tokens.exclusively("https://a.example/mcp", (held) =>
       held.write({ tokens: { access_token: `a${n}-${"x".repeat(4_000)}`, token_type: "Bearer" } } as never),

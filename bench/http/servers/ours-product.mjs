@@ -2,8 +2,8 @@
 // the product does.
 import { parseArgs } from "node:util";
 import { serveHttp } from "@secure-local/mcp/http";
-import { httpDoor } from "../../../packages/secure-local/src/server/http-options.ts";
-import { MemoryGate, memoryLimit, MemoryWatch } from "../../../packages/secure-local/src/server/memory-gate.ts";
+import { httpAuthorization } from "../../../packages/secure-local/src/server/http-options.ts";
+import { LoadShedder, memoryLimit, MemoryMonitor } from "../../../packages/secure-local/src/server/load-shedder.ts";
 import { benchProduct } from "../../stdio/servers/product-parts.mjs";
 import { listening } from "./serving.mjs";
 
@@ -14,12 +14,12 @@ const { values } = parseArgs({
 // A function, because the bundle is CommonJS and has no await of its own.
 async function main() {
   const onRefused = () => undefined;
-  const gate = new MemoryGate({ watch: new MemoryWatch({ limit: memoryLimit() }), onRefused });
+  const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   const place = { folder: "http", audit: values.audit, policy: values.policy };
   const { server, audit } = await benchProduct(place, { admit: gate.middleware });
   const serving = await serveHttp(server, {
     answers: values.mode === "sse" ? "sse" : "auto",
-    authorization: httpDoor({ token: process.env.BENCH_TOKEN, audit, onRefused, gate }),
+    authorization: httpAuthorization({ token: process.env.BENCH_TOKEN, audit, onRefused, gate }),
     // The product's own rate is far above what people send, and far below what a bench does.
     rate: { perSecond: 1_000_000, burst: 4_000_000 },
     pings: true,

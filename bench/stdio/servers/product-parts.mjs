@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { AuditLog } from "../../../packages/secure-local/src/audit/audit-log.ts";
 import { loadPolicy } from "../../../packages/secure-local/src/policy/load-policy.ts";
-import { suitEngine } from "../../../packages/secure-local/src/server/engine.ts";
+import { tuneEngine } from "../../../packages/secure-local/src/server/engine.ts";
 import { SecureServer } from "../../../packages/secure-local/src/server/secure-server.ts";
 import { ADD, ECHO } from "./tool-set.mjs";
 
@@ -22,7 +22,7 @@ const tools = [tool(ECHO, ({ text }) => text), tool(ADD, ({ a, b }) => String(a 
 export async function benchProduct({ folder, policy: file, audit: sync }, more = {}) {
   const place = join(process.env.XDG_STATE_HOME, `${folder}-${sync}`);
   mkdirSync(place, { recursive: true });
-  suitEngine();
+  tuneEngine();
   const policy = await loadPolicy(file);
   const audit = await AuditLog.open(join(place, "audit.log"), { sync: sync === "synced" });
   return { server: new SecureServer({ policy, audit, version: "1.0.0", tools, ...more }).server, audit };
