@@ -31,6 +31,14 @@ export function listFailures(report, code) {
   return [[`no test failed, but the run ended with exit code ${code}`]];
 }
 
+/** The files of the tests that failed; none when the run failed in another way than by its tests. */
+export function failedFiles(report) {
+  const failed = (report?.testResults ?? []).filter(({ status, assertionResults = [] }) => {
+    return status === "failed" || assertionResults.some((test) => test.status === "failed");
+  });
+  return failed.map(({ name }) => relative(root, name));
+}
+
 function* failures({ testResults = [] }) {
   for (const { name, status, message = "", assertionResults = [] } of testResults) {
     const file = relative(root, name);

@@ -27,6 +27,8 @@ it("names file and test, and gives the error without colours and without the fra
   const args = [join(scripts, "list-failures.mjs"), path, "1", "npm test"];
   const { stdout } = spawnSync(process.execPath, args, { encoding: "utf8" });
   expect(stdout).toBe(`npm test: ${lines.join("\n")}\n`);
+  const files = spawnSync(process.execPath, [args[0] ?? "", "--files", ...args.slice(1)], { encoding: "utf8" });
+  expect(files.stdout).toBe("a.test.ts\n");
 });
 
 it("tells a test that took too long from one that was wrong", () => {
