@@ -1,4 +1,5 @@
 // Writes to people: stdout and stderr as plain lines, colours only where a terminal shows them.
+import type { Interface } from "node:readline/promises";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { UsageError } from "./command-line.js";
 
@@ -95,6 +96,25 @@ function hasColours(stream: Stream): boolean {
 /** Asks one question and resolves to the line that is answered. */
 export type Ask = (question: string) => Promise<string>;
 
+/** Lines that are kept for questions not asked yet: more than any conversation has. */
+const MAX_EARLY_LINES = 1_000;
+
+/**
+ * Asks on `lines`, one question at a time. A line that comes before its question (several answers pasted at once) is
+ * kept for it. Rejects once `gone` is aborted and no such line is left.
+ */
+export function askOn(lines: Interface, output: NodeJS.WritableStream, gone: AbortSignal): Ask {
+  const early: string[] = [];
+  lines.on("line", (line) => early.length < MAX_EARLY_LINES && early.push(line));
+  lines.on("SIGINT", () => (early.length = 0));
+  return async (question) => {
+    const answer = early.shift();
+    if (answer === undefined) return await lines.question(question, { signal: gone });
+    output.write(`${question}${answer}\n`);
+    return answer;
+  };
+}
+
 /** Runs a conversation in the terminal. @throws UsageError when its input ends, InterruptedError at Ctrl-C */
 export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): Promise<T> {
   const { createInterface } = await import("node:readline/promises");
@@ -107,7 +127,7 @@ export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): 
     lines.close();
   });
   try {
-    return await conversation((question) => lines.question(question, { signal: gone.signal }));
+    return await conversation(askOn(lines, process.stdout, gone.signal));
   } catch (error) {
     if (interrupted) throw new InterruptedError("interrupted, so nothing was written");
     if (gone.signal.aborted) throw new UsageError("no answer, so nothing was written");

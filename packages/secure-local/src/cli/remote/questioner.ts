@@ -1,5 +1,5 @@
 // Asks the person at the terminal on stderr, so that stdout holds nothing but data.
-import type { Ask } from "../terminal.js";
+import { type Ask, askOn } from "../terminal.js";
 
 /** Whether somebody is there to be asked. */
 export function isInteractive(): boolean {
@@ -26,7 +26,7 @@ async function asked<T>(conversation: (ask: Ask) => Promise<T>): Promise<T> {
     process.kill(process.pid, "SIGINT");
   });
   try {
-    return await conversation((question) => lines.question(question, { signal: gone.signal }));
+    return await conversation(askOn(lines, process.stderr, gone.signal));
   } finally {
     lines.close();
   }
