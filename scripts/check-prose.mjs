@@ -1,12 +1,16 @@
 #!/usr/bin/env node
-// Checks the prose of the pages people read first: sentences of at most 25 words on average in each page, and no suggestion
-// to run a package by a name that is not ours: whoever registers it would run code on every reader's machine.
+// Checks the prose of the pages people read first: sentences of at most 25 words on average in each page, lines of at most
+// 120 characters, the first success of the README on one screen, and no suggestion to run a package by a name that is not
+// ours: whoever registers it would run code on every reader's machine.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const MOST_WORDS = 25;
+const LONGEST_LINE = 120;
+/** Lines of a terminal or a window that people do not scroll to begin with. */
+const SCREEN_LINES = 40;
 /** `npx mcp-secure-local`, `npm install mcp-secure-local` and the like; a path or a tarball is no name. */
 const BY_NAME =
   /\b(?:npx|npm (?:i|install|exec)|pnpm (?:add|dlx)|yarn (?:add|dlx)|bunx)\b(?:\s+-{1,2}[\w-]+)*\s+(?:-p\s+)?(?:mcp-secure-local|@secure-local\/mcp)\b(?![\w./-]*\.tgz)/;
@@ -44,9 +48,30 @@ export function sentencesOf(text) {
     .filter((words) => words > 1);
 }
 
+/** Numbers of the lines that are too long; a table's row and what a program prints cannot be broken. */
+export function longLines(text) {
+  let fence = "";
+  return text.split("\n").flatMap((line, index) => {
+    const mark = /^\s*(`{3,})/.exec(line)?.[1] ?? "";
+    if (mark !== "") fence = fence === "" ? mark : "";
+    return fence === "" && !/^\s*\|/.test(line) && line.length > LONGEST_LINE ? [index + 1] : [];
+  });
+}
+
+/** The line of the README at which a reader has succeeded once: the end of its first section. */
+export function firstSuccess(text) {
+  const lines = text.split("\n");
+  const begin = lines.indexOf("## First success");
+  const end = lines.findIndex((line, index) => index > begin && line.startsWith("```mermaid"));
+  return begin < 0 || end < 0 ? Infinity : end;
+}
+
 const faults = [];
+const success = firstSuccess(readFileSync(join(root, "README.md"), "utf8"));
+if (success > SCREEN_LINES) faults.push(`README.md: the first success ends at line ${success}, not on one screen`);
 for (const page of pages()) {
   const text = readFileSync(join(root, page), "utf8");
+  for (const line of longLines(text)) faults.push(`${page}:${line}: longer than ${LONGEST_LINE} characters; break it`);
   const lengths = sentencesOf(text);
   const average = lengths.reduce((sum, each) => sum + each, 0) / Math.max(1, lengths.length);
   if (average > MOST_WORDS)

@@ -1,5 +1,6 @@
 // Writes docs/policy-reference.md: which keys there are and what they take is asked of the parser, what they mean comes from policy-keys.mjs.
 import { SECTIONS } from "./policy-keys.mjs";
+import { wrapProse } from "./wrap-prose.mjs";
 
 /** A key and a name that are near to none there is. */
 const STRANGE = "zzqqzzqqzzqq";
@@ -50,7 +51,7 @@ export async function policyReference(parse, presets) {
     parts.push(await sectionText(parse, path, section));
   }
   if (faults.length > 0) throw new Error(faults.join("\n"));
-  return `${[...parts, CASES].join("\n").trimEnd()}\n`;
+  return `${wrapProse([...parts, CASES].join("\n")).trimEnd()}\n`;
 }
 
 function presetTable(presets) {

@@ -1,8 +1,10 @@
 // Writes docs/protected-names.md: the classes of names that no tool reaches, each name with the page that says what reads it.
 
+import { wrapProse } from "./wrap-prose.mjs";
+
 const HEAD = `# Protected names
 
-<!-- Written by scripts/protected-names.mjs from packages/secure-local/src/capabilities/files/protected-names.ts; run it again when that changes. -->
+<!-- Written by scripts/protected-names.mjs from the capability files; run it when that changes. -->
 
 What no tool writes, and much of it no tool reads, whatever the policy allows ([files](tools/files.md) says how names are compared). The list is a net, and no wall: it has
 what the pages of these programs say they read without being told, and a program nobody thought of is not in it. Allow the folders that are needed, and nothing more.
@@ -28,7 +30,7 @@ export function protectedNamesPage(classes, namesIn) {
     }
     parts.push("");
   }
-  return `${parts.join("\n").trimEnd()}\n`;
+  return `${wrapProse(parts.join("\n")).trimEnd()}\n`;
 }
 
 /** Names of one page and one protection are one row. */
