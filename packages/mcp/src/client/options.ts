@@ -3,7 +3,7 @@ import { CLIENT_LIMITS, type JsonRpcLimits, resolveLimits } from "../jsonrpc/lim
 import type { Transport } from "../jsonrpc/transport.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { Root } from "../protocol/features/input-required.js";
-import type { JsonObject } from "../jsonrpc/message.js";
+import type { JsonObject, RequestId } from "../jsonrpc/message.js";
 import type { LogMessage } from "./log-ring.js";
 import type { PingOptions } from "./pinger.js";
 import type { CacheOptions } from "./response-cache.js";
@@ -125,6 +125,8 @@ export interface CallOptions {
    * back as it came, and the next call brings the answers and the server's state in here. `{}` begins.
    */
   readonly round?: Round;
+  /** Told the id of each request that is sent for this call: one that is sent again has an id of its own. */
+  readonly onRequest?: (id: RequestId) => void;
   /** Told of log messages of this call; where nothing says whose a message is, every such call under way is told. */
   readonly onLog?: (message: LogMessage) => void;
 }

@@ -445,10 +445,12 @@ export class Requests {
   }
 
   /** Keeps a call that answers for itself among those under way, until its answer is there. */
-  #noting({ onSent, ...options }: SendOptions): Sending["onSent"] {
+  #noting({ onSent, onRequest, ...options }: SendOptions): Sending["onSent"] {
     const call = OpenCalls.of(options);
-    if (call === undefined) return onSent;
+    if (call === undefined && onRequest === undefined) return onSent;
     return (id, answered) => {
+      onRequest?.(id);
+      if (call === undefined) return onSent?.(id, answered);
       this.openCalls.add(id, call);
       const over = (): void => this.openCalls.delete(id);
       answered.then(over, over);

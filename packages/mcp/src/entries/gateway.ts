@@ -2,4 +2,6 @@
 export { EVERYTHING_ASKABLE, type OpenUpstream, type Sharing } from "../gateway/connections.js";
 export { Gateway, type Mounted, type MountOptions, Mounts } from "../gateway/gateway.js";
 export type { Admit, BeforeCall, RelayedCall } from "../gateway/mount.js";
+export { mountedName } from "../gateway/names.js";
+export type { RelayedRequest } from "../gateway/relay.js";
 export { type ListHints, type Offer, readOffer } from "../gateway/offer.js";

@@ -7,6 +7,7 @@ import type { ServerCore } from "../server/core.js";
 import { coreOf, Server, type ServerOptions } from "../server/server.js";
 import { Connections, type OpenUpstream, type Sharing } from "./connections.js";
 import { type Admit, type BeforeCall, Mount } from "./mount.js";
+import type { RelayedRequest } from "./relay.js";
 import { checkMountName, prefixOf } from "./names.js";
 import { type Offer, readOffer } from "./offer.js";
 import { Uris } from "./uris.js";
@@ -33,6 +34,8 @@ export interface MountOptions {
   readonly before?: BeforeCall;
   /** Asked once the server is connected, right before something is sent to it; a sentence it gives refuses the call. */
   readonly admit?: Admit;
+  /** Told of each request that was sent to the server, and again when it is over: what a record of both hops needs. */
+  readonly relayed?: (request: RelayedRequest) => void;
 }
 
 /** A server that was mounted. */
@@ -206,6 +209,7 @@ class MountedUpstream implements Mounted {
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       before: options.before,
       admit: options.admit,
+      relayed: options.relayed,
       enableTasks: () => tasks.enable(),
       warn: this.#warn,
     });

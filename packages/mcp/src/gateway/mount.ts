@@ -22,7 +22,7 @@ import { type Offer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import type { Relayed, ToolResult } from "../server/outcome.js";
-import { Relay } from "./relay.js";
+import { Relay, type RelayedRequest } from "./relay.js";
 import type { Offering, Uris } from "./uris.js";
 
 /** A call of a tool that is about to be relayed. */
@@ -49,6 +49,7 @@ export interface MountParts {
   readonly timeoutMs: number;
   readonly before?: BeforeCall | undefined;
   readonly admit?: Admit | undefined;
+  readonly relayed?: ((request: RelayedRequest) => void) | undefined;
   /** Called before the first tool that may run as a task is registered. */
   enableTasks(): void;
   warn(text: string): void;
@@ -81,6 +82,7 @@ export class Mount {
       // What is asked about before a call must hold for that one call: a state that is kept nowhere could come twice.
       rounds: parts.before === undefined,
       admit: parts.admit,
+      relayed: parts.relayed,
       expose: (answer) => parts.uris.exposeAll(this, answer),
     });
   }

@@ -24,6 +24,11 @@ export function prefixOf(mount: string): string {
   return mount + SEPARATOR;
 }
 
+/** The name that a tool or prompt of a mount has outside, where the mount says nothing else of its names. */
+export function mountedName(mount: string, name: string): string {
+  return exposedName(prefixOf(mount), name);
+}
+
 /** The name outside. One that is too long is cut, with a fingerprint of the whole at its end. */
 export function exposedName(prefix: string, name: string): string {
   const whole = prefix + name;

@@ -3,7 +3,8 @@ import type { Client } from "../client/client.js";
 import type { Answers, CallOptions } from "../client/options.js";
 import { pause } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import type { Call } from "../endpoint/call.js";
+import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { InputRequests } from "../protocol/features/input-required.js";
@@ -30,8 +31,26 @@ export interface RelayOptions {
   /** Whether calls may be made round by round, where neither side has sessions. */
   readonly rounds: boolean;
   readonly admit?: ((kind: Kind, name: string) => string | undefined) | undefined;
+  readonly relayed?: ((request: RelayedRequest) => void) | undefined;
   /** What the URIs of an answer are called outside. */
   expose(answer: JsonObject): JsonObject;
+}
+
+/** A request that was relayed to a mounted server: told of when it is sent, and again when it is over. */
+export interface RelayedRequest {
+  /** The call it is made for, as middleware sees it. Of one that parked, the request that brought the last answer. */
+  readonly call: Call;
+  readonly server: string;
+  /** Date of the revision its server speaks. */
+  readonly revision: string;
+  /** How the bytes travel there, as `client.transport` says it. */
+  readonly transport: string;
+  /** The ids it had on the wire, the latest last: what is sent again, or answers a question, has an id of its own. */
+  readonly ids: readonly RequestId[];
+  /** When it was sent first, in milliseconds since 1970. */
+  readonly sentAt: number;
+  /** Milliseconds until it was over; undefined before. */
+  readonly tookMs: number | undefined;
 }
 
 type Kind = "tool" | "prompt" | "resource";
@@ -124,9 +143,10 @@ export class Relay {
         const { client } = lease;
         const refused = subject && this.#options.admit?.(...subject);
         if (refused !== undefined) throw new UpstreamError(ErrorCode.InvalidParams, refused);
-        const options = { ...callOptions(client, context, timeoutMs), answers, signal: stop.signal };
+        const noted = this.#noted(client, context);
+        const options = { ...callOptions(client, context, timeoutMs), answers, signal: stop.signal, ...noted?.options };
         const round = this.#options.rounds ? roundOf(client, context) : {};
-        const result = await ask(client, { ...options, ...round });
+        const result = await ask(client, { ...options, ...round }).finally(noted?.over);
         lease.release();
         return result["resultType"] === "input_required" ? askedBy(result) : new Relayed(cleaned(expose(result)));
       } catch (error) {
@@ -137,7 +157,28 @@ export class Relay {
       throw toldOf(name, error, stop);
     }
   }
+
+  /** Tells of a request when it is sent and when it is over; undefined where nobody wants to know. */
+  #noted(client: Client, context: Context): { options: Pick<CallOptions, "onRequest">; over(): void } | undefined {
+    const { relayed, name: server } = this.#options;
+    if (relayed === undefined) return undefined;
+    const { revision, transport } = client;
+    const sentAt = Date.now();
+    const began = performance.now();
+    const ids: RequestId[] = [];
+    const tell = (tookMs?: number): void =>
+      relayed({ call: Context.callOf(context), server, revision, transport, ids, sentAt, tookMs });
+    const onRequest = (id: RequestId): void => {
+      if (ids.length >= MOST_IDS) ids.shift();
+      ids.push(id);
+      tell();
+    };
+    return { options: { onRequest }, over: () => void (ids.length > 0 && tell(performance.now() - began)) };
+  }
 }
+
+/** Ids kept of one request: a call has ten rounds at most, and looks at a task go on for as long as it runs. */
+const MOST_IDS = 16;
 
 /** What became of a call: an answer, or questions that its own client is to answer. */
 type Answered = Relayed | InputRequired;

@@ -33,6 +33,20 @@ interface Verdict {
   readonly line?: number | undefined;
 }
 
+/** The request that was sent to a server of the policy for a call. */
+export interface UpstreamHop {
+  /** Date of the revision the server speaks. */
+  readonly revision: string;
+  /** How it is reached: `stdio`, `http`, … */
+  readonly transport: string;
+  /** Ids of the request on that hop: one that is sent again, or answers a question, has another. */
+  readonly ids?: readonly (string | number)[] | undefined;
+  /** When it was sent, as a text like that of `time`. */
+  readonly sent: string;
+  /** Milliseconds until the server's answer; absent where the record was written before it came. */
+  readonly ms?: number | undefined;
+}
+
 /**
  * One event. Every text and the arguments are redacted (see `redact.ts`) and cut to fixed limits before they are
  * written; `seq`, `prev`, `time` and `hash` are added by the log.
@@ -47,10 +61,16 @@ export interface AuditEvent {
   readonly principal?: string | undefined;
   /** What the client calls itself, with its version: its own words, for people who read the log and for no decision. */
   readonly client?: string | undefined;
+  /** Date of the revision the client speaks; only where `server` is. */
+  readonly revision?: string | undefined;
   /** The MCP method, for example `tools/call`. */
   readonly method?: string | undefined;
   /** Name of the tool or prompt, or URI of the resource. */
   readonly tool?: string | undefined;
+  /** The server of the policy whose tool, prompt or resource that is; absent for our own. */
+  readonly server?: string | undefined;
+  /** The call's way to that server. */
+  readonly upstream?: UpstreamHop | undefined;
   readonly arguments?: unknown;
   readonly decision?: Verdict | undefined;
   readonly duration_ms?: number | undefined;

@@ -13,14 +13,17 @@ export function eventText(event: AuditEvent): string {
   if (connection !== undefined) text += `,"connection":${connection}`;
   if (event.principal !== undefined) text += `,"principal":${usualText(event.principal)}`;
   if (event.client !== undefined) text += `,"client":${usualText(event.client)}`;
+  if (event.revision !== undefined) text += `,"revision":${usualText(event.revision)}`;
   if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
   if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
+  if (event.server !== undefined) text += `,"server":${usualText(event.server)}`;
   if (event.arguments !== undefined) text += `,"arguments":${valueText(event.arguments)}`;
   if (decision) {
     const line = decision.line === undefined ? "" : `,"line":${decision.line}`;
     text += `,"decision":{"allowed":${decision.allowed},"rule":${usualText(decision.rule)}${line}}`;
   }
   if (duration !== undefined) text += `,"duration_ms":${JSON.stringify(duration)}`;
+  if (event.upstream !== undefined) text += `,"upstream":${valueText(event.upstream)}`;
   if (event.outcome !== undefined) text += `,"outcome":${usualText(event.outcome)}`;
   if (event.error_id !== undefined) text += `,"error_id":${anyText(event.error_id)}`;
   if (event.error !== undefined) text += `,"error":${anyText(event.error)}`;

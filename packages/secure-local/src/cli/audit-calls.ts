@@ -54,8 +54,8 @@ export class CallJoiner {
       before.record = { ...kept, approval: String(record["kind"]).slice("approval.".length) };
       before.line += `\n${line}`;
     } else if (key !== undefined && before !== undefined && record["kind"] === "call.result") {
-      const { outcome, duration_ms: duration, error, detail } = record;
-      before.record = { ...before.record, outcome, duration_ms: duration, error, detail };
+      const { outcome, duration_ms: duration, error, detail, upstream } = record;
+      before.record = { ...before.record, outcome, duration_ms: duration, upstream, error, detail };
       before.line += `\n${line}`;
       before.done = true;
       this.#open.delete(key);

@@ -155,7 +155,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "QUESTION",
     about: "Say which rule decides about a call, a URL, a path or a command",
     details:
-      "QUESTION is NAME [ARGUMENTS], fetch URL, read PATH, write PATH, run [--] COMMAND…, prompt NAME or resource URI.",
+      "QUESTION is NAME [ARGUMENTS], call NAME [ARGUMENTS], fetch URL, read PATH, write PATH, run [--] COMMAND…, prompt NAME or resource URI.",
     options: [POLICY],
     examples: [
       ["policy explain read ~/notes/plan.txt", "may this file be read?"],
@@ -187,7 +187,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "[KEY=VALUE…] [WORD…]",
     about: "Show the calls on record, one line each: time, client, tool, object, outcome, rule",
     details:
-      "Keys: tool, client, principal, kind, outcome, method, policy, connection, id (* stands for anything), decision=allowed|denied, since, until. A bare WORD must appear somewhere. --json prints the records as they are.",
+      "Keys: tool, server, client, principal, kind, outcome, method, policy, connection, id (* stands for anything), decision=allowed|denied, since, until. A bare WORD must appear somewhere. --json prints the records as they are.",
     options: [POLICY, "--audit", "--since"],
     examples: [
       ["audit query --since 24h decision=denied", "what was denied since yesterday"],

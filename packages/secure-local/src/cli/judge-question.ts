@@ -63,7 +63,8 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: PolicyContex
   switch (question.kind) {
     case "tool":
       yield toolStep(policy, question.name, around);
-      yield* insideCall(policy, question, around);
+      // What a server reaches with its arguments is its own entry's to say.
+      if (around.serverOf?.(question.name) === undefined) yield* insideCall(policy, question, around);
       return;
     case "prompt":
       yield { about: `prompt ${question.name}`, decision: decide(policy, { kind: "prompt", name: question.name }) };
@@ -88,6 +89,8 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: PolicyContex
 
 function toolStep(policy: Policy, name: string, around: PolicyContext): Step {
   const decision = decide(policy, { kind: "tool", name });
+  const denied = decision.allowed ? around.denial?.(name) : undefined;
+  if (denied !== undefined) return { about: `tool ${name}`, decision: denied };
   const idle = around.idle(name);
   if (idle === undefined) return { about: `tool ${name}`, decision };
   const rule = decision.allowed ? { text: "default deny" } : decision.rule;

@@ -11,17 +11,18 @@ export type PolicyQuestion =
   | { readonly kind: "command"; readonly name: string; readonly arguments: readonly string[] };
 
 const OPERATIONS: ReadonlySet<string> = new Set(["read", "write", "list", "delete"]);
+const TOOL: ReadonlySet<string> = new Set(["tool", "call"]);
 const USAGE =
   'name a call, as in web_search \'{"query":"x"}\', fetch URL, read PATH, write PATH, run COMMAND ARGUMENT…, prompt NAME or resource URI';
 
 /**
- * The first word says what it is; a name that is none of the known words is a tool. `tool NAME` stands for a tool of any name.
+ * The first word says what it is; a name that is none of the known words is a tool. `tool NAME` and `call NAME` stand for a tool of any name.
  * @throws UsageError
  */
 export function readQuestion(words: readonly string[]): PolicyQuestion {
   const [first, second, ...rest] = words;
   if (first === undefined) throw new UsageError(USAGE);
-  if (first === "tool" && second !== undefined) return toolQuestion(second, rest);
+  if (TOOL.has(first) && second !== undefined) return toolQuestion(second, rest);
   if (second === undefined || second.trimStart().startsWith("{")) return toolQuestion(first, words.slice(1));
   if (first === "run") return { kind: "command", name: second, arguments: rest };
   const isFile = OPERATIONS.has(first);
@@ -39,7 +40,7 @@ export function readQuestionText(text: string): PolicyQuestion {
   if (first === "") throw new UsageError(USAGE);
   if (rest === "") return readQuestion([first]);
   const object = rest.indexOf("{");
-  const whole = rest.startsWith("{") || (first === "tool" && object > 0);
+  const whole = rest.startsWith("{") || (TOOL.has(first) && object > 0);
   if (!whole) return readQuestion([first, ...(first === "run" ? rest.split(/\s+/) : pathWords(first, rest))]);
   return readQuestion([first, rest.slice(0, object).trim(), rest.slice(object)].filter((word) => word !== ""));
 }

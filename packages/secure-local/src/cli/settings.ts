@@ -5,7 +5,7 @@ import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
 import { FileRules } from "../capabilities/files/file-rules.js";
 import { ownFiles } from "../capabilities/files/own-files.js";
-import type { FileOperation } from "../policy/decide.js";
+import type { Decision, FileOperation } from "../policy/decide.js";
 import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/own-places.js";
 import { didYouMean } from "../policy/section.js";
 import type { KnownTool } from "../policy/review-policy.js";
@@ -102,12 +102,17 @@ export interface PolicyContext {
   idle(tool: string): string | undefined;
   /** Why a tool can only be misspelt; undefined where there is one of that name, or a plugin may have it. */
   unknown(tool: string): string | undefined;
+  /** The server of the policy that a tool belongs to; undefined for our own. */
+  serverOf?(tool: string): string | undefined;
+  /** What a server's own entry says against one of its tools. */
+  denial?(tool: string): Decision | undefined;
   /** Why a path, free of links, is refused; undefined when it is not. */
   judge(path: string, op: FileOperation): { readonly rule: string; readonly reason: string } | undefined;
 }
 
 export async function policyContext(policy: Policy, line: CommandLine): Promise<PolicyContext> {
   const tools = knownTools(policy);
+  const theirs = policy.servers.size === 0 ? undefined : (await import("./server-context.js")).serverContext(policy);
   const unknown = (name: string): string | undefined => {
     if (tools.has(name) || policy.plugins.load.size > 0) return undefined;
     if ([...policy.servers.keys()].some((server) => name.startsWith(`${server}__`))) return undefined;
@@ -117,14 +122,16 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
   return {
     effects(name) {
       const annotations = tools.get(name)?.annotations;
-      if (annotations === undefined) return undefined;
+      if (annotations === undefined) return theirs?.effects(name);
       const { readOnlyHint, destructiveHint } = annotations;
       return { readOnly: readOnlyHint, destructive: destructiveHint && !readOnlyHint };
     },
     idle(name) {
       const tool = tools.get(name);
-      return tool === undefined ? unknown(name) : unmetNeed(policy, tool.needs);
+      return tool === undefined ? (unknown(name) ?? theirs?.idle(name)) : unmetNeed(policy, tool.needs);
     },
+    serverOf: (name) => theirs?.serverOf(name),
+    denial: (name) => theirs?.denial(name),
     unknown,
     judge: (path, op) => rules.judge(path, op),
   };

@@ -1,7 +1,7 @@
 // Writes the audit records of guarded requests: what was meant, how it ended, what was refused.
 import { type Answer, type Call, errorIdOf, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode } from "@secure-local/mcp/jsonrpc";
-import type { AuditSink } from "../audit/audit-event.js";
+import type { AuditSink, UpstreamHop } from "../audit/audit-event.js";
 import type { Rule } from "../policy/rule.js";
 import type { Refusal } from "./refusal.js";
 import type { Subject, CompiledPolicy } from "./compiled-policy.js";
@@ -13,6 +13,8 @@ export interface GuardedRequest {
   readonly terms: CompiledPolicy;
   /** The number of its session, or its own where it belongs to none. */
   readonly connection: number;
+  /** The server of the policy whose thing it is about; undefined for our own. */
+  readonly server: string | undefined;
 }
 
 /** How a request ended, as the log names it. */
@@ -22,6 +24,8 @@ export interface RequestEnd {
   readonly fault: Fault | undefined;
   /** What else there is to say: why it was cancelled, which error code it got. */
   readonly detail: Readonly<Record<string, unknown>> | undefined;
+  /** Its way to a server of the policy, if it took one. */
+  readonly upstream?: UpstreamHop | undefined;
 }
 
 /** Every method but `begin` resolves when its record is safe, and rejects when it is not. */
@@ -34,11 +38,11 @@ export class AuditRecorder {
   }
 
   /** To be called once for each request. */
-  begin(call: Call, subject: Subject, terms: CompiledPolicy): GuardedRequest {
-    return { call, subject, terms, connection: this.#connections.numberOf(call) };
+  begin(call: Call, subject: Subject, { terms, server }: Pick<GuardedRequest, "terms" | "server">): GuardedRequest {
+    return { call, subject, terms, connection: this.#connections.numberOf(call), server };
   }
 
-  intent({ call, subject, terms, connection }: GuardedRequest, { text, line }: Rule): Promise<void> {
+  intent({ call, subject, terms, connection, server }: GuardedRequest, { text, line }: Rule): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "call.intent",
@@ -46,8 +50,10 @@ export class AuditRecorder {
       connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
       client: records.id ? clientOf(call) : undefined,
+      revision: server === undefined ? undefined : call.caller.codec.revision.date,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
+      server: records.tool ? server : undefined,
       arguments: records.arguments ? argumentsOf(call) : undefined,
       decision: records.decision ? { allowed: true, rule: text, line } : undefined,
       policy: terms.label,
@@ -55,8 +61,8 @@ export class AuditRecorder {
   }
 
   result(
-    { call, subject, terms, connection }: GuardedRequest,
-    { outcome, durationMs, fault, detail }: RequestEnd,
+    { call, subject, terms, connection, server }: GuardedRequest,
+    { outcome, durationMs, fault, detail, upstream }: RequestEnd,
   ): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
@@ -64,9 +70,12 @@ export class AuditRecorder {
       id: records.id ? call.id : undefined,
       connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
+      revision: server === undefined ? undefined : call.caller.codec.revision.date,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
-      duration_ms: records.duration ? Math.round(durationMs * 1_000) / 1_000 : undefined,
+      server: records.tool ? server : undefined,
+      duration_ms: records.duration ? thousandths(durationMs) : undefined,
+      upstream: upstream && hopText(upstream, records),
       outcome: records.outcome ? outcome : undefined,
       error_id: fault?.id,
       error: fault?.text,
@@ -77,7 +86,7 @@ export class AuditRecorder {
 
   /** What became of a question to a person. */
   approval(
-    { call, subject, terms, connection }: GuardedRequest,
+    { call, subject, terms, connection, server }: GuardedRequest,
     kind: "approval.asked" | "approval.given" | "approval.denied",
     { rule: { text, line }, detail }: { readonly rule: Rule; readonly detail: Readonly<Record<string, unknown>> },
   ): Promise<void> {
@@ -90,6 +99,7 @@ export class AuditRecorder {
       principal: call.carrier.principal,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
+      server: records.tool ? server : undefined,
       arguments: records.arguments && kind === "approval.asked" ? argumentsOf(call) : undefined,
       decision: records.decision && kind !== "approval.asked" ? { allowed, rule: text, line } : undefined,
       policy: terms.label,
@@ -97,7 +107,10 @@ export class AuditRecorder {
     });
   }
 
-  refused({ call, subject, terms, connection }: GuardedRequest, { outcome, rule, line }: Refusal): Promise<void> {
+  refused(
+    { call, subject, terms, connection, server }: GuardedRequest,
+    { outcome, rule, line }: Refusal,
+  ): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
       kind: "denied",
@@ -105,14 +118,29 @@ export class AuditRecorder {
       connection: records.id ? connection : undefined,
       principal: call.carrier.principal,
       client: records.id ? clientOf(call) : undefined,
+      revision: server === undefined ? undefined : call.caller.codec.revision.date,
       method: call.method,
       tool: records.tool ? subject.name : undefined,
+      server: records.tool ? server : undefined,
       arguments: records.arguments ? argumentsOf(call) : undefined,
       decision: records.decision ? { allowed: false, rule, line } : undefined,
       outcome: records.outcome ? outcome : undefined,
       policy: terms.label,
     });
   }
+}
+
+/** The hop without what the policy leaves out of its records. */
+function hopText({ ids, ms, ...hop }: UpstreamHop, records: CompiledPolicy["records"]): UpstreamHop {
+  return {
+    ...hop,
+    ids: records.id ? ids : undefined,
+    ms: records.duration && ms !== undefined ? thousandths(ms) : undefined,
+  };
+}
+
+function thousandths(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000;
 }
 
 /** Characters of a client's name, and of its version, that are kept: it chooses them itself. */

@@ -12,7 +12,7 @@ import {
 import { redactValue } from "../audit/redact.js";
 import { cleanValue } from "./cleaning/clean-result.js";
 import { RateLimits, SlidingWindow } from "./rate-limits.js";
-import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
+import type { AuditEvent, AuditSink, UpstreamHop } from "../audit/audit-event.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import { cleanAnswer, cleanError, conclude, type Conclusion } from "./conclusion.js";
@@ -129,6 +129,10 @@ export interface GuardOptions {
   readonly objection?: Objection;
   /** Whether the texts of this tool come from strangers. Default: they do not. */
   readonly outside?: (tool: string) => boolean;
+  /** The server of the policy whose thing this is. Default: there are none. */
+  readonly serverOf?: (subject: Pick<Subject, "kind" | "name">) => string | undefined;
+  /** The way a call took to that server, once it is over. Default: unknown. */
+  readonly upstreamOf?: (call: Call) => UpstreamHop | undefined;
   /** What goes through something, with the arguments of a call where they are known. Default: nothing. */
   readonly flow?: FlowOf;
   /** Where people are asked for consent whose client cannot ask them. Default: nowhere. */
@@ -144,6 +148,8 @@ export class Guard {
   readonly #exists: Exists;
   readonly #objection: Objection;
   readonly #outside: (tool: string) => boolean;
+  readonly #serverOf: NonNullable<GuardOptions["serverOf"]>;
+  readonly #upstreamOf: GuardOptions["upstreamOf"];
   readonly #taints: Taints;
   readonly #requests: RateLimits;
   readonly #tools: RateLimits;
@@ -163,6 +169,8 @@ export class Guard {
     this.#exists = options.exists;
     this.#objection = options.objection ?? (() => undefined);
     this.#outside = options.outside ?? (() => false);
+    this.#serverOf = options.serverOf ?? (() => undefined);
+    this.#upstreamOf = options.upstreamOf;
     this.#taints = new Taints(this.#now, options.flow);
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
@@ -255,9 +263,13 @@ export class Guard {
     const wait = this.#requests.take(call.carrier.principal, "requests", terms.rates.requests);
     if (wait > 0) throw limited("requests", terms.rates.requests, { waitMs: wait }).error;
     const subject = subjectOf(call);
-    if (subject !== undefined) return this.#guard(this.#trail.begin(call, subject, terms), next);
+    if (subject !== undefined) return this.#guard(this.#begin(call, subject, terms), next);
     return call.method === "subscriptions/listen" ? this.#listen(call, terms, next) : next();
   };
+
+  #begin(call: Call, subject: Subject, terms: CompiledPolicy): GuardedRequest {
+    return this.#trail.begin(call, subject, { terms, server: this.#serverOf(subject) });
+  }
 
   async #guard(guarded: GuardedRequest, next: Next): Promise<Answer> {
     const { call, subject, terms } = guarded;
@@ -286,7 +298,8 @@ export class Guard {
     const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
     this.#taints.noteRead(guarded, result);
     try {
-      await this.#trail.result(guarded, result);
+      const upstream = guarded.server === undefined ? undefined : this.#upstreamOf?.(call);
+      await this.#trail.result(guarded, upstream === undefined ? result : { ...result, upstream });
     } catch (error) {
       return answerOf(giveUp(subject, `${WITHHELD} ${logAdvice(error)}`));
     }
@@ -344,7 +357,7 @@ export class Guard {
       if (!this.#exists(subject)) continue;
       const decision = this.#decide(terms, subject);
       if (decision.allowed) continue;
-      return this.#refuse(this.#trail.begin(call, subject, terms), denied(subject, decision));
+      return this.#refuse(this.#begin(call, subject, terms), denied(subject, decision));
     }
     return next();
   }

@@ -60,18 +60,24 @@ export class Metrics {
   #calls(text: PrometheusText): void {
     const counts = [...this.#meter.counts()];
     text.metric(`${PREFIX}_calls_total`, "counter", "Calls by what was called and how it ended.");
-    for (const { method, name, outcomes } of counts) {
-      for (const [outcome, count] of outcomes) text.sample(count, { method, name, outcome });
+    for (const { method, name, server, outcomes } of counts) {
+      const labels = { method, name, ...ofServer(server) };
+      for (const [outcome, count] of outcomes) text.sample(count, { ...labels, outcome });
     }
     text.metric(`${PREFIX}_call_duration_seconds`, "histogram", "How long the calls that were run took.");
-    for (const { method, name, durations } of counts) {
+    for (const { method, name, server, durations } of counts) {
       const cumulative = durations.cumulative();
       if (cumulative.at(-1) === 0) continue;
-      text.histogram(BOUNDS, { cumulative, sum: durations.sum }, { method, name });
+      text.histogram(BOUNDS, { cumulative, sum: durations.sum }, { method, name, ...ofServer(server) });
     }
     text.metric(`${PREFIX}_denials_total`, "counter", "Calls that were refused, by the kind of rule.");
     for (const [rule, count] of this.#meter.denials) text.sample(count, { rule });
   }
+}
+
+/** As the semantic conventions call it, in the letters a label may have. */
+function ofServer(server: string | undefined): Readonly<Record<string, string>> {
+  return server === undefined ? {} : { mcp_server: server };
 }
 
 function writeLoad(text: PrometheusText, load: Load): void {
@@ -96,6 +102,8 @@ interface CallCount {
   readonly method: string;
   /** Empty where names are not counted: resources, and what does not exist. */
   readonly name: string;
+  /** The server of the policy that has it. */
+  readonly server: string | undefined;
   readonly outcomes: ReadonlyMap<string, number>;
   /** Of the calls that were run. */
   readonly durations: DurationHistogram;
@@ -140,15 +148,16 @@ export class CallMeter {
     let byName = this.#counts.get(method);
     if (byName === undefined) this.#counts.set(method, (byName = new Map()));
     const name = nameOf(event);
-    return byName.get(name) ?? this.#newCount(byName, method, name);
+    return byName.get(name) ?? this.#newCount(byName, event, name);
   }
 
-  #newCount(byName: Map<string, Count>, method: string, wanted: string): Count {
+  #newCount(byName: Map<string, Count>, { method = "", server: owner }: AuditEvent, wanted: string): Count {
     const name = wanted === "" || this.#names < MAX_NAMES ? wanted : OTHER;
     const known = byName.get(name);
     if (known !== undefined) return known;
     this.#names += 1;
-    const count: Count = { method, name, outcomes: new Map(), durations: new DurationHistogram() };
+    const server = name === wanted && wanted !== "" ? owner : undefined;
+    const count: Count = { method, name, server, outcomes: new Map(), durations: new DurationHistogram() };
     byName.set(name, count);
     return count;
   }

@@ -1,10 +1,11 @@
 // The servers of the policy, mounted beside our own tools: as they were approved, started at the first call that needs them.
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
-import type { BeforeCall, Mounted, Mounts, Offer } from "@secure-local/mcp/gateway";
-import type { Server } from "@secure-local/mcp/server";
+import type { BeforeCall, Mounted, Mounts, Offer, RelayedRequest } from "@secure-local/mcp/gateway";
+import type { Call, Server } from "@secure-local/mcp/server";
+import type { UpstreamHop } from "../audit/audit-event.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
-import { decide } from "../policy/decide.js";
+import { decide, type Decision } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import { watchFile } from "./watch-file.js";
@@ -41,13 +42,14 @@ async function loadParts() {
   ]);
   const { approvedServers, reviewServer, serverLockFile } = reviews;
   const { approvedOffer, serverLaunch } = items;
-  const { Mounts, readOffer } = gateway;
+  const { Mounts, mountedName, readOffer } = gateway;
   const { canonicalJson } = drift;
   return {
     Mounts,
     approvedOffer,
     approvedServers,
     canonicalJson,
+    mountedName,
     serverLaunch,
     readOffer,
     reviewServer,
@@ -62,19 +64,23 @@ interface Standing {
   readonly grant: ServerGrant;
   readonly locked: LockedPlugin;
   readonly mounted: Mounted;
+  /** All that was approved: by kind and name outside, and its own. */
+  readonly names: ReadonlyMap<string, string>;
   /** By kind and its own name, and why. */
   withheld: ReadonlyMap<string, string>;
 }
 
-/** The prefix of every name of a server's, as the gateway makes it. */
-function outside(server: string, item: string): string {
+/** What an item of a server is called outside, by its kind and name: as the gateway names it. */
+function outside({ mountedName }: Parts, server: string, item: string): string {
   const [kind = "", ...name] = item.split(" ");
-  return kind === "tool" || kind === "prompt" ? `${kind} ${server}__${name.join(" ")}` : item;
+  return kind === "tool" || kind === "prompt" ? `${kind} ${mountedName(server, name.join(" "))}` : item;
 }
 
 export class MountedServers {
   readonly #options: MountedServersOptions;
   readonly #standing = new Map<string, Standing>();
+  /** The way of each call that went to a server, until its record is written. */
+  readonly #hops = new WeakMap<Call, RelayedRequest>();
   #mounts: Mounts | undefined;
   #parts: Parts | undefined;
   #policy: Policy | undefined;
@@ -99,12 +105,19 @@ export class MountedServers {
     return this.#mounts?.ownerOf(kind, name) ?? this.#approvedBy(`${kind} ${name}`);
   }
 
+  /** The way a call took to its server; undefined for one that reached none. */
+  upstreamOf(call: Call): UpstreamHop | undefined {
+    const hop = this.#hops.get(call);
+    if (hop === undefined) return undefined;
+    const { revision, transport, ids, sentAt, tookMs: ms } = hop;
+    return { revision, transport, ids: [...ids], sent: new Date(sentAt).toISOString(), ms };
+  }
+
   /** What was approved and the policy does not let be seen is there all the same, and denied. */
   #approvedBy(item: string): string | undefined {
-    for (const [server, { locked, withheld }] of this.#standing) {
-      for (const own of locked.approved.keys()) {
-        if (outside(server, own) === item && !withheld.has(own)) return server;
-      }
+    for (const [server, { names, withheld }] of this.#standing) {
+      const own = names.get(item);
+      if (own !== undefined && !withheld.has(own)) return server;
     }
     return undefined;
   }
@@ -113,7 +126,7 @@ export class MountedServers {
   withheld(): ReadonlyMap<string, string> {
     const all = new Map<string, string>();
     for (const [name, { withheld }] of this.#standing) {
-      for (const [item, reason] of withheld) all.set(outside(name, item), reason);
+      for (const [item, reason] of withheld) all.set(outside(this.#parts as Parts, name, item), reason);
     }
     return all;
   }
@@ -134,11 +147,20 @@ export class MountedServers {
     });
   }
 
+  /** What the entry of a server denies of its own tools; undefined where it denies nothing. */
+  denial(tool: string): Decision | undefined {
+    for (const { grant, names } of this.#standing.values()) {
+      const own = names.get(`tool ${tool}`);
+      if (own !== undefined) return deniedByEntry(grant, own.slice("tool ".length));
+    }
+    return undefined;
+  }
+
   /** The tools that are offered, as their servers describe them. */
   tools(): readonly { readonly name: string; readonly description: string; readonly input: object }[] {
     return [...this.#standing].flatMap(([server, { mounted }]) =>
       (mounted.offer?.tools ?? []).map(({ name, description = "", inputSchema }) => ({
-        name: `${server}__${name}`,
+        name: (this.#parts as Parts).mountedName(server, name),
         description,
         input: inputSchema,
       })),
@@ -193,8 +215,11 @@ export class MountedServers {
       idleMs: grant.idleMs,
       before: this.#options.before,
       admit: (kind, item) => this.#objection(kind, item),
+      relayed: (request) => void this.#hops.set(request.call, request),
     });
-    this.#standing.set(name, { grant, locked, mounted, withheld });
+    const parts = this.#parts as Parts;
+    const names = new Map([...locked.approved.keys()].map((item) => [outside(parts, name, item), item]));
+    this.#standing.set(name, { grant, locked, mounted, names, withheld });
   }
 
   /** What the policy lets be seen of what was approved, its texts cleaned as every answer is. */
@@ -204,8 +229,10 @@ export class MountedServers {
     { locked, withheld }: Pick<Standing, "locked" | "withheld">,
   ): Offer {
     const offer = (this.#parts as Parts).approvedOffer(locked.approved, withheld);
+    const { mountedName } = this.#parts as Parts;
+    // A name that is too long is shown shorter: rules hold for what is shown, and denials for the whole of it too.
     const allows = (kind: "tool" | "prompt", own: string): boolean =>
-      decide(policy, { kind, name: `${name}__${own}` }).allowed;
+      [mountedName(name, own), `${name}__${own}`].every((each) => decide(policy, { kind, name: each }).allowed);
     const readable = (uri: string): boolean => decide(policy, { kind: "resource", uri }).allowed;
     return cleanValue({
       ...offer,
@@ -257,6 +284,13 @@ export class MountedServers {
   #tell(error: unknown): void {
     this.#options.say(cleanLine(`servers: ${error instanceof Error ? error.message : String(error)}`));
   }
+}
+
+/** What the entry of a server says of one of its tools. */
+export function deniedByEntry(grant: ServerGrant, own: string): Decision | undefined {
+  const rule = grant.deniedTools.find(own);
+  if (rule === undefined) return undefined;
+  return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }
 
 const LAUNCH = "it is not as it was approved (launch was changed)";

@@ -142,10 +142,14 @@ export class SecureServer {
   }
 
   /** What the guard asks about what there is. */
-  #offered(): Pick<GuardOptions, "exists" | "objection" | "outside" | "flow"> {
+  #offered(): Pick<GuardOptions, "exists" | "objection" | "outside" | "flow" | "serverOf" | "upstreamOf"> {
     return {
+      serverOf: ({ kind, name }) => this.#servers.ownerOf(kind, name),
+      upstreamOf: (call) => this.#servers.upstreamOf(call),
       exists: ({ kind, name }) => this.#offer.exists(kind, name),
-      objection: (under, subject) => this.#offer.objection(under, subject),
+      objection: (under, subject) =>
+        (subject.kind === "tool" ? this.#servers.denial(subject.name) : undefined) ??
+        this.#offer.objection(under, subject),
       outside: (tool) => this.#offer.speaksForStrangers(tool),
       flow: (under, subject) => this.#offer.flow(under, subject),
     };

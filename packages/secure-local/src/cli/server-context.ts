@@ -1,0 +1,78 @@
+// What is known of the tools of the policy's servers without starting one: from what was approved of them.
+import { mountedName } from "@secure-local/mcp/gateway";
+import type { ToolAnnotations } from "@secure-local/mcp/server";
+import { canonicalJson } from "../inspection/drift.js";
+import type { Decision } from "../policy/decide.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
+import { deniedByEntry } from "../server/mounted-servers.js";
+import { serverLaunch } from "../server/server-items.js";
+import { approvedServers } from "../server/server-reviews.js";
+
+/** Undefined for what is no tool of a server. */
+interface ServerContext {
+  effects(tool: string): { readonly readOnly: boolean; readonly destructive: boolean } | undefined;
+  /** Why it cannot be called, whatever the policy says of its name. */
+  idle(tool: string): string | undefined;
+  serverOf(tool: string): string | undefined;
+  /** What its server's own entry says against it. */
+  denial(tool: string): Decision | undefined;
+}
+
+interface Owned {
+  readonly grant: ServerGrant;
+  /** The name its server knows; undefined where nothing of that name was approved. */
+  readonly own: string | undefined;
+  readonly annotations: ToolAnnotations;
+  /** Why it cannot be called. */
+  readonly idle: string | undefined;
+}
+
+/** @throws LockError */
+export function serverContext(policy: Policy): ServerContext {
+  const owned = new Map<string, Owned>();
+  const approved = approvedServers(policy);
+  for (const grant of policy.servers.values()) {
+    const items = approved.get(grant.name)?.approved;
+    const idle = idleReason(grant, items?.get("launch"));
+    for (const [item, content] of items ?? []) {
+      if (!item.startsWith("tool ")) continue;
+      const own = item.slice("tool ".length);
+      const { annotations = {} } = content as { readonly annotations?: ToolAnnotations };
+      owned.set(mountedName(grant.name, own), { grant, own, annotations, idle });
+    }
+  }
+  const of = (tool: string): Owned | undefined =>
+    owned.get(tool) ?? unapproved(policy, tool, approved.has.bind(approved));
+  return {
+    effects(tool) {
+      const known = owned.get(tool)?.annotations;
+      if (known === undefined) return undefined;
+      const readOnly = known.readOnlyHint === true;
+      return { readOnly, destructive: !readOnly && known.destructiveHint !== false };
+    },
+    idle: (tool) => of(tool)?.idle,
+    serverOf: (tool) => of(tool)?.grant.name,
+    denial(tool) {
+      const { grant, own } = owned.get(tool) ?? {};
+      return grant === undefined || own === undefined ? undefined : deniedByEntry(grant, own);
+    },
+  };
+}
+
+function idleReason(grant: ServerGrant, launch: unknown): string | undefined {
+  const { name, enabled } = grant;
+  if (!enabled) return `The policy says servers.${name}.enabled: false.`;
+  if (canonicalJson(serverLaunch(grant)) === canonicalJson(launch)) return undefined;
+  return `The launch of the server ${name} is not as it was approved; look at it: mcp-secure-local servers review ${name}`;
+}
+
+/** A name that can only be of one server, which offers nothing of that name that was approved. */
+function unapproved(policy: Policy, tool: string, approved: (server: string) => boolean): Owned | undefined {
+  const [server = ""] = tool.split("__", 1);
+  const grant = tool.includes("__") ? policy.servers.get(server) : undefined;
+  if (grant === undefined) return undefined;
+  const idle = approved(server)
+    ? `Nothing called ${tool} was approved of the server ${server}; see mcp-secure-local servers show ${server}`
+    : `Nothing of the server ${server} was approved yet: mcp-secure-local servers review ${server}`;
+  return { grant, own: undefined, annotations: {}, idle };
+}
