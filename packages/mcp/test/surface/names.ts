@@ -7,6 +7,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "EVERYTHING_ASKABLE",
     "Gateway",
     "Mounts",
+    "mountedName",
     "readOffer",
     "type Admit",
     "type BeforeCall",
@@ -16,6 +17,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type Offer",
     "type OpenUpstream",
     "type RelayedCall",
+    "type RelayedRequest",
     "type Sharing",
   ],
   "./server": [
