@@ -30,7 +30,7 @@ const PLACES = [
   "packages/mcp/src/jsonrpc",
   "packages/mcp/src/era",
   "packages/mcp/src/auth",
-  "packages/mcp/src/transport/http",
+  "packages/mcp/src/http/server",
 ];
 /** A whole run: two hours on two quiet cores. */
 const WHOLE = { count: 480, seed: 1 };

@@ -15,5 +15,5 @@ export {
   type NodeConnectTarget,
   type NodeHttpConnectOptions,
 } from "../serve/connect-node.js";
-export { sseTransport } from "../transport/http-client/sse-link.js";
-export { type HttpTransportOptions, streamableHttpTransport } from "../transport/http-client/streamable-http-link.js";
+export { sseTransport } from "../http/client/sse-link.js";
+export { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-link.js";

@@ -52,6 +52,6 @@ export type { Resource, ResourceContents, ResourceTemplate } from "../protocol/f
 export type { Tool, ToolAnnotations } from "../protocol/features/tools.js";
 export type { TemplateValues } from "../protocol/uri-template/expand.js";
 export { connect, type ConnectOptions, type ConnectTarget, type HttpConnectOptions } from "../serve/connect.js";
-export type { FetchLike } from "../transport/http-client/fetch-requester.js";
-export type { HttpClientLimits } from "../transport/http-client/http-caller.js";
-export type { HttpReply, HttpRequest, HttpRequester } from "../transport/http-client/http-requester.js";
+export type { FetchLike } from "../http/client/fetch-requester.js";
+export type { HttpClientLimits } from "../http/client/http-caller.js";
+export type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-requester.js";

@@ -1,7 +1,7 @@
 // The public surface for runtimes that speak fetch.
-export type { ReplyMode } from "../transport/http/replies.js";
-export type { EventStore, StoredEvent } from "../transport/http/resumable-stream.js";
-export type { HttpRequestHead } from "../transport/http/exchange.js";
+export type { ReplyMode } from "../http/server/reply.js";
+export type { EventStore, StoredEvent } from "../http/server/resumable-stream.js";
+export type { HttpRequestHead } from "../http/server/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -11,11 +11,11 @@ export {
   type PingLimits,
   type RateLimits,
   type SessionLimits,
-} from "../transport/http/http-limits.js";
+} from "../http/server/http-limits.js";
 export type { Identity } from "../jsonrpc/transport.js";
-export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../transport/http/http-site.js";
-export type { RateOptions } from "../transport/http/rate-gate.js";
-export type { HttpRefusal } from "../transport/http/replies.js";
-export type { HttpAuthorization, RefusedRequest } from "../serve/http-authorization.js";
-export type { HttpOptions } from "../serve/http-endpoint.js";
-export { type FetchHandler, toFetch } from "../serve/to-fetch.js";
+export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../http/server/http-site.js";
+export type { RateOptions } from "../http/server/http-site.js";
+export type { HttpRefusal } from "../http/server/reply.js";
+export type { HttpAuthorization, RefusedRequest } from "../http/server/http-endpoint.js";
+export type { HttpOptions } from "../http/server/http-endpoint.js";
+export { type FetchHandler, toFetch } from "../http/server/to-fetch.js";

@@ -1,7 +1,7 @@
 // The public surface for HTTP on Node.
-export type { ReplyMode } from "../transport/http/replies.js";
-export type { EventStore, StoredEvent } from "../transport/http/resumable-stream.js";
-export type { HttpRequestHead } from "../transport/http/exchange.js";
+export type { ReplyMode } from "../http/server/reply.js";
+export type { EventStore, StoredEvent } from "../http/server/resumable-stream.js";
+export type { HttpRequestHead } from "../http/server/exchange.js";
 export {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -11,14 +11,14 @@ export {
   type PingLimits,
   type RateLimits,
   type SessionLimits,
-} from "../transport/http/http-limits.js";
+} from "../http/server/http-limits.js";
 export type { Identity } from "../jsonrpc/transport.js";
-export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../transport/http/http-site.js";
-export type { RateOptions } from "../transport/http/rate-gate.js";
-export type { HttpRefusal } from "../transport/http/replies.js";
-export type { HttpAuthorization, RefusedRequest } from "../serve/http-authorization.js";
-export type { HttpPage, HttpPageReply } from "../transport/http/http-site.js";
-export type { HttpOptions } from "../serve/http-endpoint.js";
+export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../http/server/http-site.js";
+export type { RateOptions } from "../http/server/http-site.js";
+export type { HttpRefusal } from "../http/server/reply.js";
+export type { HttpAuthorization, RefusedRequest } from "../http/server/http-endpoint.js";
+export type { HttpPage, HttpPageReply } from "../http/server/http-site.js";
+export type { HttpOptions } from "../http/server/http-endpoint.js";
 export { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "../serve/to-node-handler.js";
 export type { NodeRequest, NodeResponse } from "../node/node-exchange.js";
 export { type HttpServing, type HttpStats, serveHttp, type ServeHttpOptions } from "../serve/http.js";

@@ -63,17 +63,22 @@ export const CLIENT_LIMITS: JsonRpcLimits = {
 };
 
 /** `defaults` with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
+export function withLimits<T extends object>(defaults: T, overrides: Partial<T> = {}): T {
+  const limits = { ...defaults, ...overrides };
+  for (const name of Object.keys(defaults) as (keyof T & string)[]) {
+    const value: unknown = limits[name];
+    if (Number.isSafeInteger(value) && (value as number) > 0) continue;
+    throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
+  }
+  return limits;
+}
+
+/** The limits of messages and connections with `overrides`. Throws as `withLimits` does. */
 export function resolveLimits(
   overrides: Partial<JsonRpcLimits> = {},
   defaults: JsonRpcLimits = DEFAULT_LIMITS,
 ): JsonRpcLimits {
-  const limits = { ...defaults, ...overrides };
-  for (const name of Object.keys(DEFAULT_LIMITS) as (keyof JsonRpcLimits)[]) {
-    const value = limits[name];
-    if (Number.isSafeInteger(value) && value > 0) continue;
-    throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
-  }
-  return limits;
+  return withLimits(defaults, overrides);
 }
 
 const UNITS: Readonly<Record<BrokenLimit, (amount: number | string) => string>> = {

@@ -10,8 +10,8 @@ import {
 import { createServer as createTlsServer, type ServerOptions as TlsOptions } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import { isUtf8 } from "node:buffer";
-import type { HttpLimits } from "../transport/http/http-limits.js";
-import type { HttpSite } from "../transport/http/http-site.js";
+import type { HttpLimits } from "../http/server/http-limits.js";
+import type { HttpSite } from "../http/server/http-site.js";
 import { HttpConnection, type Pipelined } from "./http-connection.js";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
 import type {
@@ -21,7 +21,7 @@ import type {
   HeaderList,
   HttpExchange,
   HttpStream,
-} from "../transport/http/exchange.js";
+} from "../http/server/exchange.js";
 
 interface ListenOptions {
   readonly port: number;

@@ -3,7 +3,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Identity, MessagePieces } from "../jsonrpc/transport.js";
-import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../transport/http/exchange.js";
+import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "../http/server/exchange.js";
 
 /** A request of node:http or node:http2, and what frameworks add to it. */
 export type NodeRequest = (IncomingMessage | Http2ServerRequest) & {

@@ -5,11 +5,11 @@ import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { Server } from "../server/server.js";
-import { type FetchLike, fetchRequester } from "../transport/http-client/fetch-requester.js";
-import { type HttpClientLimits, shownUrl } from "../transport/http-client/http-caller.js";
-import type { HttpRequester } from "../transport/http-client/http-requester.js";
-import { sseTransport } from "../transport/http-client/sse-link.js";
-import { type HttpTransportOptions, streamableHttpTransport } from "../transport/http-client/streamable-http-link.js";
+import { type FetchLike, fetchRequester } from "../http/client/fetch-requester.js";
+import { type HttpClientLimits, shownUrl } from "../http/client/http-caller.js";
+import type { HttpRequester } from "../http/client/http-requester.js";
+import { sseTransport } from "../http/client/sse-link.js";
+import { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-link.js";
 import { memoryTransports } from "../transport/memory.js";
 import { serve } from "./serve.js";
 

@@ -3,9 +3,10 @@ import type { ServerOptions as TlsOptions } from "node:https";
 import { HttpListener, type HttpTraffic } from "../node/http-listener.js";
 import { onShutdown } from "../node/process-signals.js";
 import type { Server } from "../server/server.js";
-import { loopbackHosts } from "../transport/http/http-site.js";
-import { DEFAULT_HTTP_LIMITS, withLimits } from "../transport/http/http-limits.js";
-import { type HttpEndpoint, httpEndpoint, type HttpLoad, type HttpOptions } from "./http-endpoint.js";
+import { loopbackHosts } from "../http/server/http-site.js";
+import { DEFAULT_HTTP_LIMITS } from "../http/server/http-limits.js";
+import { withLimits } from "../jsonrpc/limits.js";
+import { type HttpEndpoint, httpEndpoint, type HttpLoad, type HttpOptions } from "../http/server/http-endpoint.js";
 
 /** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */
 export interface ServeHttpOptions extends HttpOptions {

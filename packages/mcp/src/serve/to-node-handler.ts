@@ -3,8 +3,8 @@ import type { Identity } from "../jsonrpc/transport.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { type NodeRequest, type NodeResponse, NodeExchange } from "../node/node-exchange.js";
 import type { Server } from "../server/server.js";
-import type { Authenticate, Entrance } from "../transport/http/http-site.js";
-import { httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+import type { Authenticate, Entrance } from "../http/server/http-site.js";
+import { httpEndpoint, type HttpOptions } from "../http/server/http-endpoint.js";
 
 /** How a server is mounted. */
 export interface NodeHandlerOptions extends HttpOptions {

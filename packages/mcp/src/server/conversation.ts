@@ -63,6 +63,11 @@ export class ServerConversation implements ConnectionHandler {
     return this.connection.incoming.size;
   }
 
+  /** The revision lets streams be closed before the answer. */
+  get polling(): boolean {
+    return this.revision?.rules.polling === true;
+  }
+
   get #sessionState(): SessionState {
     if (this.#session === undefined) return "none";
     return this.#standing === undefined ? "replaceable" : "fixed";
@@ -129,6 +134,19 @@ export class ServerConversation implements ConnectionHandler {
 
   closed(): void {
     this.#onClosed?.();
+  }
+
+  /** Asks the client of a session whether it is there; false when no answer came in time. Never rejects. */
+  async ping(timeoutMs: number): Promise<boolean> {
+    const carrier = this.#standing;
+    if (carrier === undefined) return false;
+    try {
+      await this.connection.ask(this.connection.newId(), undefined, { method: "ping", timeoutMs, carrier });
+      return true;
+    } catch (error) {
+      // Whoever answers with an error is there.
+      return error instanceof RpcError;
+    }
   }
 
   /** Stops serving: what runs may finish within `graceMs`, the rest is cancelled. Resolves when nothing runs any more. */

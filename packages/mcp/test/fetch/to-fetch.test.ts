@@ -4,8 +4,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
-import type { HttpOptions } from "../../src/serve/http-endpoint.js";
-import { type FetchHandler, toFetch } from "../../src/serve/to-fetch.js";
+import type { HttpOptions } from "../../src/http/server/http-endpoint.js";
+import { type FetchHandler, toFetch } from "../../src/http/server/to-fetch.js";
 import { Server } from "../../src/server/server.js";
 import {
   call,

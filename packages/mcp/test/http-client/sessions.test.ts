@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { AuthorizedResponse, HttpAuthorizer } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { nodeRequester } from "../../src/node/http-requester.js";
-import { streamableHttpTransport } from "../../src/transport/http-client/streamable-http-link.js";
+import { streamableHttpTransport } from "../../src/http/client/streamable-http-link.js";
 import { gate, start } from "../http/http-fixture.js";
 import { byHand, linkTo, notification, replyJson, type Seen } from "./link-fixture.js";
 

@@ -1,8 +1,8 @@
 // The HTTP+SSE link: the endpoint it is told, answers on the stream, and the end of the stream as its end.
 import { describe, expect, it } from "vitest";
 import { nodeRequester } from "../../src/node/http-requester.js";
-import { fetchRequester } from "../../src/transport/http-client/fetch-requester.js";
-import { sseTransport } from "../../src/transport/http-client/sse-link.js";
+import { fetchRequester } from "../../src/http/client/fetch-requester.js";
+import { sseTransport } from "../../src/http/client/sse-link.js";
 import { start } from "../http/http-fixture.js";
 import { answer, byHand, driven, NotingSink, notification, type Seen } from "./link-fixture.js";
 

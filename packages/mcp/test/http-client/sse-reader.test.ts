@@ -1,7 +1,7 @@
 // The reader of server-sent events against the WHATWG standard: fields, line ends, ids, and any way to cut the bytes.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { OVERSIZED, SseReader } from "../../src/transport/http-client/sse-reader.js";
+import { OVERSIZED, SseReader } from "../../src/http/client/sse-reader.js";
 import { repeated } from "../support/soak.js";
 
 interface Heard {

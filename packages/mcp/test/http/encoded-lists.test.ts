@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { ReadyResult } from "../../src/endpoint/call.js";
 import { Server } from "../../src/server/server.js";
-import { toFetch } from "../../src/serve/to-fetch.js";
+import { toFetch } from "../../src/http/server/to-fetch.js";
 import { messages, modern, modernHeaders, JSON_TYPES, postModern, session, start } from "./http-fixture.js";
 
 const COUNT = 200;

@@ -1,7 +1,7 @@
 // Streams that outlive their connection: resuming, polling, GET streams, and what is kept of them.
 import { describe, expect, it } from "vitest";
 import type { Server } from "../../src/server/server.js";
-import { MemoryEventStore } from "../../src/transport/http/resumable-stream.js";
+import { MemoryEventStore } from "../../src/http/server/resumable-stream.js";
 import {
   call,
   events,

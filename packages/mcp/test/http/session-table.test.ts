@@ -1,11 +1,11 @@
 // Sessions end by themselves: when nobody uses them, and when they are too old, whoever uses them.
 import { beforeEach, afterEach, describe, expect, it, vi } from "vitest";
-import { MemoryEventStore } from "../../src/transport/http/resumable-stream.js";
-import { DEFAULT_HTTP_LIMITS, DEFAULT_SESSION_LIMITS, withLimits } from "../../src/transport/http/http-limits.js";
-import { HttpSession } from "../../src/transport/http/http-session.js";
-import { newSessionId, SessionTable } from "../../src/transport/http/session-table.js";
-import { StandingCarrier } from "../../src/transport/http/standing-carrier.js";
-import { StreamKeeper } from "../../src/transport/http/event-stream.js";
+import { MemoryEventStore } from "../../src/http/server/resumable-stream.js";
+import { DEFAULT_HTTP_LIMITS, DEFAULT_SESSION_LIMITS } from "../../src/http/server/http-limits.js";
+import { withLimits } from "../../src/jsonrpc/limits.js";
+import { HttpSession, newSessionId, SessionTable } from "../../src/http/server/http-session.js";
+import { StreamKeeper } from "../../src/http/server/event-stream.js";
+import type { ServerConversation } from "../../src/server/conversation.js";
 
 const LIMITS = { ...DEFAULT_SESSION_LIMITS, idleMs: 60_000, absoluteMs: 600_000 };
 
@@ -34,9 +34,9 @@ function opened(table: SessionTable): { session: HttpSession; conversation: { ac
       conversation.closed++;
     },
   };
-  session.conversation = conversation;
+  session.conversation = conversation as unknown as ServerConversation;
   expect(table.reserve()).toBe(true);
-  table.add(new StandingCarrier(session));
+  table.add(session);
   return { session, conversation };
 }
 
@@ -48,7 +48,7 @@ describe("a session", () => {
     used.conversation.active = 1;
     await vi.advanceTimersByTimeAsync(80_000);
     expect(table.find(idle.session.id, "ada")).toBeUndefined();
-    expect(table.find(used.session.id, "ada")?.session).toBe(used.session);
+    expect(table.find(used.session.id, "ada")).toBe(used.session);
     expect([idle.conversation.closed, used.conversation.closed]).toEqual([1, 0]);
     used.conversation.active = 0;
     await vi.advanceTimersByTimeAsync(80_000);

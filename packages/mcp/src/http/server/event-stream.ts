@@ -26,8 +26,22 @@ export function primingEvent(id: string, retryMs: number): string {
   return `id: ${id}\nretry: ${retryMs}\ndata: \n\n`;
 }
 
+/** The stream that a reply becomes, or the one of HTTP+SSE that all replies of a session go to. */
+export interface ReplyStream {
+  /** Nothing sent now can reach the reader, now or later. */
+  readonly closed: boolean;
+  /** Sends a message. One that is `droppable` may be left out when the reader is far behind. */
+  send(text: string, droppable: boolean): void | Promise<void>;
+  /** Ends the reply; with a text that is its answer, and the last message. */
+  finish(text?: string): void | Promise<void>;
+  /** Ends the connection and not the stream, where readers may come back. */
+  hangUp?(): void;
+  /** The reader went away. */
+  gone?(): void;
+}
+
 /** An open stream. Writers that await `write` keep pace with the reader. */
-export class EventStream implements KeptStream {
+export class EventStream implements KeptStream, ReplyStream {
   readonly expiresAt: number | undefined;
   readonly #exchange: HttpExchange;
   readonly #stream: HttpStream;
@@ -39,15 +53,12 @@ export class EventStream implements KeptStream {
   waiting = 0;
   closed = false;
 
-  /** Opens the reply of `exchange` as a stream, with `headers` besides those of every stream. */
-  constructor(exchange: HttpExchange, keeper: StreamKeeper, headers: HeaderList = []) {
+  /** Opens the reply of `exchange` as a stream. */
+  constructor(exchange: HttpExchange, keeper: StreamKeeper) {
     this.#exchange = exchange;
     this.#keeper = keeper;
     this.expiresAt = exchange.identity?.expiresAt;
-    this.#stream = exchange.open(
-      200,
-      headers.length === 0 ? EVENT_STREAM_HEADERS : [...EVENT_STREAM_HEADERS, ...headers],
-    );
+    this.#stream = exchange.open(200, EVENT_STREAM_HEADERS);
     this.#stream.onDrain = () => this.#release();
     keeper.add(this);
   }
@@ -61,6 +72,16 @@ export class EventStream implements KeptStream {
       this.#settle = resolve;
     });
     return this.#drained;
+  }
+
+  send(text: string, droppable: boolean): void | Promise<void> {
+    return droppable && this.full ? undefined : this.write(event(text));
+  }
+
+  finish(text?: string): void | Promise<void> {
+    const written = text === undefined ? undefined : this.write(event(text));
+    this.end();
+    return written;
   }
 
   /** Whether something nobody waits for has to be left out. */

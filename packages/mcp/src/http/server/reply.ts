@@ -1,12 +1,12 @@
-// Replies to POSTs: whole ones (JSON, refusals, the empty ones), and those of requests outside any session, JSON or a stream.
+// Replies to HTTP requests: refusals, and the one that answers a POST, in JSON or as a stream (basic/transports, Streamable HTTP).
 import { type RequestId, failureText } from "../../jsonrpc/message.js";
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
-import { EVENT_STREAM_HEADERS, EventStream, type StreamKeeper, event } from "./event-stream.js";
+import { EVENT_STREAM_HEADERS, type ReplyStream, event } from "./event-stream.js";
 import type { GoneListener, HeaderList, HttpExchange } from "./exchange.js";
 import type { IdentifiedCarrier, Identity, MessagePieces, OutgoingKind } from "../../jsonrpc/transport.js";
 
-export const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
+const JSON_HEADERS: HeaderList = ["content-type", "application/json"];
 const NO_HEADERS: HeaderList = [];
 /** Seconds: what is being served now makes room within moments. */
 const SOON: HeaderList = ["retry-after", "1"];
@@ -25,7 +25,7 @@ export function headerList(headers: Readonly<Record<string, string>> = {}): Head
 }
 
 /** Says that a message was taken and gets no answer. */
-export function accepted(exchange: HttpExchange): void {
+function accepted(exchange: HttpExchange): void {
   exchange.reply(202, NO_HEADERS);
 }
 
@@ -33,10 +33,10 @@ export function accepted(exchange: HttpExchange): void {
  * Ends the reply to a request that was cancelled. It has to be of one of the two types of answers (basic/transports, "Sending
  * Messages to the Server"): a stream without a message, or an error for who reads no streams.
  */
-export function cancelled(exchange: HttpExchange, headers: HeaderList): void {
-  if (readsStreams(exchange)) return exchange.reply(200, [...EVENT_STREAM_HEADERS, ...headers], ": cancelled\n\n");
+function cancelled(exchange: HttpExchange): void {
+  if (readsStreams(exchange)) return exchange.reply(200, EVENT_STREAM_HEADERS, ": cancelled\n\n");
   const error = { code: McpErrorCode.RequestCancelled, message: "Request cancelled" };
-  exchange.reply(200, [...JSON_HEADERS, ...headers], failureText(undefined, error));
+  exchange.reply(200, JSON_HEADERS, failureText(undefined, error));
 }
 
 /** Whether a client can read a stream: one that says nothing of it can, as the specification asks. */
@@ -46,7 +46,7 @@ export function readsStreams(exchange: HttpExchange): boolean {
 }
 
 /** Whether a client takes its answers in streams alone. */
-export function readsOnlyStreams(exchange: HttpExchange): boolean {
+function readsOnlyStreams(exchange: HttpExchange): boolean {
   const accept = exchange.header("accept");
   if (accept === undefined || accept.includes("application/json")) return false;
   return accept.includes("text/event-stream") && !accept.includes("*/*") && !accept.includes("application/*");
@@ -83,43 +83,79 @@ export function turnAwayForNow(exchange: HttpExchange): void {
   turnAway(exchange, 503, "There is no room for so large a request now: try again later", SOON);
 }
 
-// The carrier of a POST outside any session: JSON unless something has to be streamed first, gone with its connection.
+// What answers a POST: JSON unless something has to be streamed first. Whose request it is says what its streams are.
 
 /** How requests are answered: JSON unless something must be streamed, always JSON, or always a stream. */
 export type ReplyMode = "auto" | "json" | "sse";
 
-export class AloneCarrier implements IdentifiedCarrier, GoneListener {
-  readonly kind = "http";
-  readonly exchange: HttpExchange;
-  /** Set by whoever serves the request in the stateless era, where errors have statuses of their own. */
-  stateless = false;
-  answered = false;
-  /** Told once when the client goes away before the answer. */
-  onGone: GoneListener | undefined;
-  readonly #answers: ReplyMode;
-  readonly #keeper: StreamKeeper;
-  #stream: EventStream | undefined;
+/** Whose a reply is: of requests outside of sessions, of a session, or of a session of HTTP+SSE. */
+export interface ReplyOwner {
+  readonly kind: "http" | "sse";
+  readonly answers: ReplyMode;
+  /** The HTTP status of an answer; `code` is that of its error, undefined for a success. */
+  status(code: number | undefined): number;
+  /** Makes the reply of `exchange` a stream. */
+  openStream(exchange: HttpExchange, retryMs?: number): ReplyStream;
+  /** The session the request belongs to. */
+  readonly session?: ReplySession;
+  /** The stream that takes whatever is sent, where replies have none of their own. */
+  readonly shared?: ReplyStream;
+}
 
-  constructor(exchange: HttpExchange, answers: ReplyMode, keeper: StreamKeeper) {
+/** What a reply needs of its session. */
+export interface ReplySession {
+  readonly closed: boolean;
+  /** The revision lets streams be closed before the answer. */
+  readonly polling: boolean;
+  /** Whether a stream for messages that belong to no request is open, or was and may be taken up again. */
+  readonly opened: boolean;
+  /** Takes what a reply in JSON cannot carry. */
+  write(text: string, kind: OutgoingKind): void | Promise<void>;
+}
+
+export class Reply implements IdentifiedCarrier, GoneListener {
+  readonly exchange: HttpExchange;
+  answered = false;
+  /** Told once when the client of a request outside of sessions goes away before the answer. */
+  onGone: GoneListener | undefined;
+  readonly #owner: ReplyOwner;
+  #opening: ((succeeded: boolean) => HeaderList) | undefined;
+  #stream: ReplyStream | undefined;
+
+  /** `opening` is told once whether `initialize` was accepted, before its answer leaves; it gives that answer's headers. */
+  constructor(exchange: HttpExchange, owner: ReplyOwner, opening?: (succeeded: boolean) => HeaderList) {
     this.exchange = exchange;
-    this.#answers = answers;
-    this.#keeper = keeper;
+    this.#owner = owner;
+    this.#opening = opening;
+    this.#stream = owner.shared;
+  }
+
+  get kind(): "http" | "sse" {
+    return this.#owner.kind;
   }
 
   get principal(): string | undefined {
     return this.exchange.principal;
   }
 
+  /** Of this very request: the session's next one may come with another token. */
   get identity(): Identity | undefined {
     return this.exchange.identity;
   }
 
+  /** A session's stream can be resumed; an answer in JSON has only its one connection. */
   get closed(): boolean {
-    return this.exchange.over;
+    if (this.#owner.session?.closed === true) return true;
+    return this.#stream === undefined ? this.exchange.over : this.#stream.closed;
   }
 
   get answersOnly(): boolean {
-    return this.#answers === "json" || !readsStreams(this.exchange);
+    return this.#owner.session === undefined && this.#stream === undefined && !this.#streams;
+  }
+
+  /** Neither a stream of this request nor one of the session could carry a question, or ever had. */
+  get unheard(): boolean {
+    return this.#stream === undefined && !this.#streams && this.#owner.session?.opened === false;
   }
 
   header(name: string): string | undefined {
@@ -127,67 +163,92 @@ export class AloneCarrier implements IdentifiedCarrier, GoneListener {
   }
 
   write(text: string, kind: OutgoingKind, errorCode?: number): void | Promise<void> {
-    if (this.answered || this.exchange.over) return undefined;
+    const { shared, session } = this.#owner;
     if (kind === "response") return this.#answer(text, errorCode);
-    if (this.#stream === undefined) {
-      if (this.answersOnly) return undefined;
-      this.#stream = new EventStream(this.exchange, this.#keeper);
-    } else if (this.#stream.full) {
-      return undefined;
-    }
-    return this.#stream.write(event(text));
+    if (shared !== undefined) return shared.send(text, kind === "notification");
+    if (this.answered || this.closed) return undefined;
+    if (this.#stream === undefined && !this.#streams) return session?.write(text, kind);
+    return this.#opened().send(text, kind === "notification");
   }
 
   writePieces(pieces: MessagePieces): boolean {
-    if (this.answered || this.exchange.over || this.#stream !== undefined || this.#alwaysStreams) return false;
+    if (this.answered || this.closed || this.#stream !== undefined || this.#alwaysStreams) return false;
+    // The handshake is written as text: its answer is what settles the session.
+    if (this.#opening !== undefined) return false;
     this.answered = true;
     this.exchange.reply(200, JSON_HEADERS, pieces);
     return true;
   }
 
   abandon(wasCancelled = false): void {
-    if (this.answered || this.exchange.over) return;
+    this.#settle(false);
+    if (this.answered || this.closed) return;
     this.answered = true;
-    if (this.#stream !== undefined) this.#stream.end();
-    else if (wasCancelled) cancelled(this.exchange, []);
+    if (this.#stream !== undefined) void this.#stream.finish();
+    else if (wasCancelled) cancelled(this.exchange);
     else accepted(this.exchange);
   }
 
-  /** Waits for an answer that did not come at once: from now on a client that goes away is noticed. */
+  hangUp(retryMs: number): boolean {
+    if (this.answered || this.closed || this.#owner.session?.polling !== true || !this.#streams) return false;
+    this.#opened(retryMs).hangUp?.();
+    return true;
+  }
+
+  /**
+   * Waits for an answer that did not come at once. Outside of sessions a client that goes away is noticed from now on; in one
+   * it gets its stream now, where it will be one.
+   */
   linger(): void {
-    if (!this.answered) this.exchange.onGone = this;
+    if (this.answered) return;
+    if (this.#owner.session === undefined) this.exchange.onGone = this;
+    else if (this.#alwaysStreams) this.#opened();
   }
 
   /** For the exchange: nobody waits for the answer any more. */
   gone(): void {
     this.answered = true;
     this.onGone?.gone();
-    this.#stream?.gone();
+    this.#stream?.gone?.();
   }
 
-  /** Refuses the message with a status of the ladder. */
+  /** Refuses the message with a status of its own. */
   refuse(status: number, text: string, headers?: HeaderList): void {
     this.answered = true;
     this.exchange.reply(status, headers === undefined ? JSON_HEADERS : [...JSON_HEADERS, ...headers], text);
   }
 
   #answer(text: string, errorCode: number | undefined): void | Promise<void> {
+    const headers = this.#settle(errorCode === undefined);
+    if (this.answered || this.closed) return undefined;
     this.answered = true;
-    if (this.#stream !== undefined) {
-      const written = this.#stream.write(event(text));
-      this.#stream.end();
-      return written;
-    }
+    if (this.#stream !== undefined) return this.#stream.finish(text);
+    // An answer that is the first and last event cannot be resumed, so it needs neither a number nor a place in the store.
     if (errorCode === undefined && this.#alwaysStreams) {
-      return this.exchange.reply(200, EVENT_STREAM_HEADERS, event(text));
+      const all = headers.length === 0 ? EVENT_STREAM_HEADERS : [...EVENT_STREAM_HEADERS, ...headers];
+      return this.exchange.reply(200, all, event(text));
     }
-    const status = this.stateless ? statelessStatus(errorCode) : handshakeStatus(errorCode);
-    this.exchange.reply(status, JSON_HEADERS, text);
+    const json = headers.length === 0 ? JSON_HEADERS : [...JSON_HEADERS, ...headers];
+    this.exchange.reply(this.#owner.status(errorCode), json, text);
+  }
+
+  #opened(retryMs?: number): ReplyStream {
+    return (this.#stream ??= this.#owner.openStream(this.exchange, retryMs));
+  }
+
+  #settle(succeeded: boolean): HeaderList {
+    const opening = this.#opening;
+    this.#opening = undefined;
+    return opening === undefined ? NO_HEADERS : opening(succeeded);
+  }
+
+  get #streams(): boolean {
+    return this.#owner.answers !== "json" && readsStreams(this.exchange);
   }
 
   get #alwaysStreams(): boolean {
-    if (this.#answers === "json") return false;
-    return this.#answers === "sse" ? readsStreams(this.exchange) : readsOnlyStreams(this.exchange);
+    const { answers } = this.#owner;
+    return answers === "sse" ? this.#streams : answers === "auto" && readsOnlyStreams(this.exchange);
   }
 }
 
@@ -211,6 +272,6 @@ export function handshakeStatus(code: number | undefined): number {
 }
 
 /** The status of a response; `code` is undefined for a success. */
-function statelessStatus(code: number | undefined): number {
+export function statelessStatus(code: number | undefined): number {
   return code === undefined ? 200 : (STATELESS[code] ?? 200);
 }

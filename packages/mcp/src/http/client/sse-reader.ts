@@ -1,6 +1,6 @@
 // Reads a stream of server-sent events exactly as the WHATWG standard says, in linear time and bounded memory.
 import { LocalError } from "../../jsonrpc/errors.js";
-import { PartialLine } from "../stdio-framing.js";
+import { PartialLine } from "../../transport/stdio-framing.js";
 
 export interface SseEvent {
   /** "message" when the server named none. */

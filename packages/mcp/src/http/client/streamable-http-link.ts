@@ -2,7 +2,7 @@
 import type { Agreement, HttpAuthorizer, Transport, MessageSink, Outgoing } from "../../jsonrpc/transport.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { RequestId } from "../../jsonrpc/message.js";
-import { withLimits } from "../http/http-limits.js";
+import { withLimits } from "../../jsonrpc/limits.js";
 import {
   Canceller,
   Deadline,

@@ -1,6 +1,6 @@
 // One stream of a session: its messages are numbered and kept, whoever is connected to it at the moment.
-import { EventStream, numberedEvent, primingEvent, type StreamKeeper } from "./event-stream.js";
-import type { HeaderList, HttpExchange } from "./exchange.js";
+import { EventStream, numberedEvent, primingEvent, type ReplyStream, type StreamKeeper } from "./event-stream.js";
+import type { HttpExchange } from "./exchange.js";
 import type { SessionLimits } from "./http-limits.js";
 
 /** Milliseconds a client should wait before it comes back, when nothing else was asked for. */
@@ -13,9 +13,10 @@ export interface StreamHome {
   readonly keeper: StreamKeeper;
   /** Whether streams open with an empty event and may be hung up on. */
   readonly polling: boolean;
+  readonly closed: boolean;
 }
 
-export class ResumableStream {
+export class ResumableStream implements ReplyStream {
   readonly number: number;
   readonly #home: StreamHome;
   #connection: EventStream | undefined;
@@ -28,13 +29,18 @@ export class ResumableStream {
     this.number = number;
   }
 
+  /** Whoever has lost its connection may come back for as long as the session is there. */
+  get closed(): boolean {
+    return this.#home.closed;
+  }
+
   get connected(): boolean {
     return this.#connection !== undefined;
   }
 
   /** Opens the reply of `exchange` as this stream's connection, with a first event where the revision has one. */
-  open(exchange: HttpExchange, headers: HeaderList, retryMs: number = RETRY_MS): void {
-    const connection = this.#accept(exchange, headers);
+  open(exchange: HttpExchange, retryMs: number = RETRY_MS): void {
+    const connection = this.#accept(exchange);
     this.#attach(connection);
     void connection.write(this.#home.polling ? primingEvent(this.#id(this.#sequence), retryMs) : ": open\n\n");
   }
@@ -63,11 +69,11 @@ export class ResumableStream {
   }
 
   /** Connects a reader that has seen everything up to `seen`. False when what it missed is not kept any more. */
-  async resume(exchange: HttpExchange, headers: HeaderList, seen: number): Promise<boolean> {
+  async resume(exchange: HttpExchange, seen: number): Promise<boolean> {
     const { id, store } = this.#home;
     const missed = await store.after(id, this.number, seen);
     if ((missed[0]?.sequence ?? this.#sequence + 1) !== seen + 1 || exchange.over) return false;
-    const connection = this.#accept(exchange, headers);
+    const connection = this.#accept(exchange);
     let sent = seen;
     // What is sent meanwhile is kept first and fetched by the next turn, so nothing is lost and nothing comes twice.
     for (let events = missed; ; events = await store.after(id, this.number, sent)) {
@@ -82,8 +88,8 @@ export class ResumableStream {
     return true;
   }
 
-  #accept(exchange: HttpExchange, headers: HeaderList): EventStream {
-    const connection = new EventStream(exchange, this.#home.keeper, headers);
+  #accept(exchange: HttpExchange): EventStream {
+    const connection = new EventStream(exchange, this.#home.keeper);
     const gone = (): void => {
       connection.gone();
       if (this.#connection === connection) this.#connection = undefined;

@@ -1,13 +1,42 @@
-// One `Request` as the endpoint's exchange, for runtimes that speak fetch.
+// Serves a server as a fetch handler, for Hono, Workers, Deno, Bun and plain Node alike.
 import type { Identity, MessagePieces } from "../../jsonrpc/transport.js";
+import type { Server } from "../../server/server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
+import { httpEndpoint, type HttpOptions } from "./http-endpoint.js";
+
+/** Answers a request; hand it to the runtime. */
+export interface FetchHandler {
+  (request: Request): Promise<Response>;
+  /**
+   * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
+   * Safe to call again.
+   */
+  close(): Promise<void>;
+}
+
+/**
+ * Makes a fetch handler. A request with an Origin is refused unless `allowedOrigins` names it; name the hosts in
+ * `allowedHosts` too where browsers on the same machine can reach it. `sessions: false` suits runtimes that share no memory.
+ */
+export function toFetch(server: Server, options: HttpOptions = {}): FetchHandler {
+  const endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [] });
+  let closing: Promise<void> | undefined;
+  const handler = (request: Request): Promise<Response> => {
+    const exchange = new FetchExchange(request);
+    endpoint.site.handle(exchange);
+    return exchange.response;
+  };
+  return Object.assign(handler, { close: () => (closing ??= endpoint.close()) });
+}
+
+// One `Request` as the endpoint's exchange.
 
 /** Unread bytes from which a stream's writers wait: what Node's own sockets use. */
 const HIGH_WATER_BYTES = 16 * 1024;
 
 const ENCODER = new TextEncoder();
 
-export class FetchExchange implements HttpExchange, HttpStream {
+class FetchExchange implements HttpExchange, HttpStream {
   readonly method: string;
   readonly path: string;
   readonly query: string;

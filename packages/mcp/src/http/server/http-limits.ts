@@ -149,14 +149,3 @@ export const DEFAULT_RATE: RateLimits = {
   // As many as may be connected.
   callers: 10_000,
 };
-
-/** `defaults` with `overrides`. Throws a RangeError naming the limit that is not a positive integer. */
-export function withLimits<T extends object>(defaults: T, overrides: Partial<T> = {}): T {
-  const limits = { ...defaults, ...overrides };
-  for (const name of Object.keys(defaults) as (keyof T & string)[]) {
-    const value: unknown = limits[name];
-    if (Number.isSafeInteger(value) && (value as number) > 0) continue;
-    throw new RangeError(`limit "${name}" must be a positive integer, not ${String(value)}`);
-  }
-  return limits;
-}

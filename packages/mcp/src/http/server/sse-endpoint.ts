@@ -1,19 +1,29 @@
 // HTTP+SSE of 2024-11-05: one GET is the session, its answers are events, messages are posted to a second path.
-import type { IdentifiedCarrier, Identity, OutgoingKind } from "../../jsonrpc/transport.js";
+import { IntakeGate } from "../../jsonrpc/connection.js";
 import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
 import { isJsonObject } from "../../jsonrpc/message.js";
 import { ParseFault, parseJson } from "../../jsonrpc/parse.js";
-import { EventStream, type KeepAlive, type StreamKeeper } from "../http/event-stream.js";
-import type { BodyFault, BodyReceiver, HttpExchange } from "../http/exchange.js";
-import type { FrontDoor, HttpRoute, Permits } from "../http/http-site.js";
-import type { SessionLimits } from "../http/http-limits.js";
-import type { HttpConversation, HttpService } from "../http/http-session.js";
-import { refuse, refuseAs, refuseMessage, turnAway, turnAwayForNow } from "../http/replies.js";
-import { newSessionId } from "../http/session-table.js";
-import { IntakeGate } from "../../jsonrpc/connection.js";
+import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
+import { ServerConversation } from "../../server/conversation.js";
+import type { ServerCore } from "../../server/core.js";
+import { EventStream, type KeepAlive, type ReplyStream, type StreamKeeper } from "./event-stream.js";
+import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
+import type { SessionLimits } from "./http-limits.js";
+import { newSessionId } from "./http-session.js";
+import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
+import {
+  handshakeStatus,
+  refuse,
+  refuseAs,
+  refuseMessage,
+  Reply,
+  type ReplyOwner,
+  turnAway,
+  turnAwayForNow,
+} from "./reply.js";
 
 export interface SseOptions {
-  readonly service: HttpService;
+  readonly core: ServerCore;
   readonly door: FrontDoor;
   readonly keeper: StreamKeeper;
   readonly permits: Permits | undefined;
@@ -23,20 +33,36 @@ export interface SseOptions {
   readonly messages: string;
 }
 
-/** The one stream of a session: everything the server says goes there. */
-class SseCarrier implements IdentifiedCarrier {
+/** One session: its stream, which takes whatever the server says, and what is posted to it. */
+class SseSession implements Carrier, ReplyStream {
   readonly kind = "sse";
   readonly principal: string | undefined;
-  readonly identity: Identity | undefined;
   readonly stream: EventStream;
-  readonly #intake: SseIntake | undefined;
+  readonly conversation: ServerConversation;
+  readonly intake: SseIntake;
+  /** Of posted requests: the intake is told of their answers, and when the reader has caught up with them. */
+  readonly requests: ReplyOwner;
+  /** Of all else that is posted. */
+  readonly others: ReplyOwner = owner(this);
+  timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** `intake` is told of the response, and when the reader has caught up with it. */
-  constructor({ principal, identity }: HttpExchange, stream: EventStream, intake?: SseIntake) {
-    this.principal = principal;
-    this.identity = identity;
-    this.stream = stream;
-    this.#intake = intake;
+  constructor(exchange: HttpExchange, { core, keeper }: SseOptions) {
+    this.principal = exchange.principal;
+    this.stream = new EventStream(exchange, keeper);
+    this.conversation = new ServerConversation(core, this);
+    core.conversations.add(this.conversation);
+    const take = (posted: Posted): void => this.deliver(posted, this.requests);
+    const intake = new SseIntake(core.limits.inFlight, this.stream, take);
+    this.intake = intake;
+    this.requests = owner({
+      closed: false,
+      send: (text, droppable) => this.send(text, droppable),
+      finish: (text) => {
+        const written = this.finish(text);
+        intake.settled(text?.length ?? 0, written);
+        return written;
+      },
+    });
   }
 
   get closed(): boolean {
@@ -48,15 +74,28 @@ class SseCarrier implements IdentifiedCarrier {
   }
 
   write(text: string, kind: OutgoingKind): void | Promise<void> {
-    if (kind === "notification" && this.stream.full) return undefined;
-    const written = this.stream.write(`event: message\ndata: ${text}\n\n`);
-    if (kind === "response") this.#intake?.settled(text.length, written);
-    return written;
+    return this.send(text, kind === "notification");
   }
 
-  abandon(): void {
-    this.#intake?.settled(0, undefined);
+  send(text: string, droppable: boolean): void | Promise<void> {
+    if (droppable && this.stream.full) return undefined;
+    return this.stream.write(`event: message\ndata: ${text}\n\n`);
   }
+
+  finish(text?: string): void | Promise<void> {
+    return text === undefined ? undefined : this.send(text, false);
+  }
+
+  /** The stream is the session's, the token that of each message. */
+  deliver({ exchange, value }: Posted, replies: ReplyOwner): void {
+    exchange.reply(202, ["content-type", "text/plain; charset=utf-8"], "Accepted");
+    this.conversation.connection.deliver(value, new Reply(exchange, replies));
+  }
+}
+
+/** Owns the replies of a session: none of them opens a stream of its own. */
+function owner(shared: ReplyStream): ReplyOwner {
+  return { kind: "sse", answers: "sse", status: handshakeStatus, openStream: () => shared, shared };
 }
 
 /** How long answers may hold up what was posted after: it may be what they wait for. */
@@ -125,13 +164,6 @@ class SseIntake {
   };
 }
 
-interface SseSession {
-  readonly carrier: SseCarrier;
-  readonly conversation: HttpConversation;
-  readonly intake: SseIntake;
-  readonly timer: ReturnType<typeof setTimeout>;
-}
-
 export class SseEndpoint implements BodyReceiver {
   readonly path: string;
   readonly messages: string;
@@ -154,7 +186,7 @@ export class SseEndpoint implements BodyReceiver {
   body(exchange: HttpExchange, text: string): void {
     const session = this.#find(exchange);
     if (session === undefined) return unknownSession(exchange);
-    const value = parseJson(text, this.#options.service.limits);
+    const value = parseJson(text, this.#options.core.limits);
     if (value instanceof ParseFault) {
       return refuseMessage(exchange, 400, new RpcError(value.code, value.message), { id: value.id ?? null });
     }
@@ -162,13 +194,7 @@ export class SseEndpoint implements BodyReceiver {
     if (refusal !== undefined) return refuseAs(exchange, refusal);
     // Answers to questions and notifications never wait: what is in service may wait for them.
     if (asks(value)) session.intake.enter({ exchange, value });
-    else this.#deliver(session, { exchange, value }, undefined);
-  }
-
-  #deliver({ carrier, conversation }: SseSession, { exchange, value }: Posted, intake: SseIntake | undefined): void {
-    exchange.reply(202, ["content-type", "text/plain; charset=utf-8"], "Accepted");
-    // The stream is the session's, the token that of each message.
-    conversation.deliver(value, new SseCarrier(exchange, carrier.stream, intake));
+    else session.deliver({ exchange, value }, session.others);
   }
 
   bodyFault(exchange: HttpExchange, fault: BodyFault): void {
@@ -185,24 +211,19 @@ export class SseEndpoint implements BodyReceiver {
   }
 
   #open(exchange: HttpExchange): void {
-    const { limits, service, keeper } = this.#options;
+    const { limits } = this.#options;
     if (exchange.method !== "GET") return turnAway(exchange, 405, "Use GET", ["allow", "GET"]);
     if (this.#sessions.size >= limits.max) {
       return refuse(exchange, 503, "There are too many sessions: try again later", ["retry-after", "60"]);
     }
     const id = newSessionId();
-    const stream = new EventStream(exchange, keeper);
-    const carrier = new SseCarrier(exchange, stream);
-    const conversation = service.converse(carrier);
-    const timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
-    (timer as { unref?(): void }).unref?.();
-    const intake: SseIntake = new SseIntake(service.limits.inFlight, stream, (posted) =>
-      this.#deliver(session, posted, intake),
-    );
-    const session: SseSession = { carrier, conversation, intake, timer };
+    const session = new SseSession(exchange, this.#options);
+    const { stream, conversation } = session;
+    session.timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
+    (session.timer as { unref?(): void }).unref?.();
     this.#sessions.set(id, session);
     this.#options.pinger?.add(conversation, {
-      reachable: () => !carrier.closed,
+      reachable: () => !session.closed,
       ping: (timeoutMs) => conversation.ping(timeoutMs),
       end: () => void this.#end(id, 0),
     });
@@ -217,7 +238,7 @@ export class SseEndpoint implements BodyReceiver {
   #post(exchange: HttpExchange): void {
     if (exchange.method !== "POST") return turnAway(exchange, 405, "Use POST", ["allow", "POST"]);
     if (this.#find(exchange) === undefined) return unknownSession(exchange);
-    const limit = this.#options.service.limits.messageBytes;
+    const limit = this.#options.core.limits.messageBytes;
     const refusal = this.#options.door.bodyRefusal(exchange, limit);
     if (refusal !== undefined) turnAway(exchange, refusal.status, refusal.text);
     else exchange.readBody(limit, this);
@@ -227,7 +248,7 @@ export class SseEndpoint implements BodyReceiver {
   #find({ query, principal }: HttpExchange): SseSession | undefined {
     const id = /(?:^|&)sessionId=([\w-]+)(?:&|$)/.exec(query)?.[1];
     const session = id === undefined ? undefined : this.#sessions.get(id);
-    return session?.carrier.principal === principal ? session : undefined;
+    return session?.principal === principal ? session : undefined;
   }
 
   async #end(id: string, graceMs: number): Promise<void> {
@@ -238,7 +259,7 @@ export class SseEndpoint implements BodyReceiver {
     this.#options.pinger?.remove(session.conversation);
     for (const { exchange } of session.intake.end()) unknownSession(exchange);
     await session.conversation.close(graceMs);
-    session.carrier.stream.end();
+    session.stream.end();
   }
 }
 

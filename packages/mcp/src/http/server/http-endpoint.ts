@@ -1,0 +1,296 @@
+// Puts an HTTP endpoint together from its options, whatever runtime its requests come from.
+import type { Authenticator, AuthOutcome, Refusal } from "../../auth/authenticator.js";
+import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
+import { type ScopeRules, scopeRules } from "../../auth/scopes.js";
+import { LocalError } from "../../jsonrpc/errors.js";
+import { withLimits } from "../../jsonrpc/limits.js";
+import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
+import type { Identity } from "../../jsonrpc/transport.js";
+import { REVISIONS } from "../../protocol/revisions/all.js";
+import type { ServerCore } from "../../server/core.js";
+import { coreOf, type Server } from "../../server/server.js";
+import { KeepAlive, StreamKeeper } from "./event-stream.js";
+import type { HttpExchange } from "./exchange.js";
+import {
+  DEFAULT_HTTP_LIMITS,
+  DEFAULT_PINGS,
+  DEFAULT_SESSION_LIMITS,
+  type HttpLimits,
+  type PingLimits,
+  type SessionLimits,
+} from "./http-limits.js";
+import {
+  type Authenticate,
+  FrontDoor,
+  type HttpAdmission,
+  type HttpPage,
+  type HttpRoute,
+  HttpSite,
+  PageRoute,
+  type Permits,
+  RateGate,
+  type RateOptions,
+  Turns,
+} from "./http-site.js";
+import type { HttpRefusal, ReplyMode } from "./reply.js";
+import { type EventStore, MemoryEventStore } from "./resumable-stream.js";
+import { SessionlessRequests } from "./sessionless-requests.js";
+import { SseEndpoint, type SseOptions } from "./sse-endpoint.js";
+import { StreamableHttp } from "./streamable-http.js";
+
+/** How a server is served over HTTP, on whatever runtime. */
+export interface HttpOptions {
+  /** The one path of Streamable HTTP. Default `/mcp`. */
+  readonly path?: string;
+  /** Sessions for revisions up to 2025-11-25: limits, or false to serve every message by itself. Default true. */
+  readonly sessions?: boolean | Partial<SessionLimits>;
+  /**
+   * JSON unless something must be streamed before the answer (`auto`, the default), always JSON, or always a stream.
+   * Only what was streamed can be resumed: a client of a session that leaves before anything was sent has no event to
+   * name, so an answer in JSON is lost with its connection although its request runs to the end. Choose `sse` where that
+   * matters; a tool that takes long can also report progress early, or be a task.
+   */
+  readonly answers?: ReplyMode;
+  /** Exact values of the Host header that are served, port included. */
+  readonly allowedHosts?: readonly string[];
+  /** Exact origins of web pages that may call, such as `https://app.example.com`; our own may in any case. */
+  readonly allowedOrigins?: readonly string[];
+  /** What a refusal calls the place to name an origin in, where that is not `allowedOrigins`: an option of the program's own. */
+  readonly originOption?: string;
+  /** Answers preflights and lets pages of allowed origins read the replies. Default false. */
+  readonly cors?: boolean;
+  /** The two paths of HTTP+SSE (2024-11-05). Default false; true is `/sse` and `/messages`. */
+  readonly sse?: boolean | { readonly path?: string; readonly messages?: string };
+  readonly limits?: Partial<HttpLimits>;
+  /** Answers 429 to senders of too many requests: by principal, or by address where nobody is known. Default: no limit. */
+  readonly rate?: RateOptions;
+  /** Pings clients with an open stream, reports who does not answer, and ends the session of who never does. Default false. */
+  readonly pings?: boolean | Partial<PingLimits>;
+  /**
+   * A scheme of one's own: says who is asking. A session belongs to who opened it; handlers find the name in
+   * `ctx.principal`, and in `ctx.identity` what else was said.
+   */
+  readonly authenticate?: Authenticate;
+  /** Tokens and scopes, as in the entry `/auth`. Instead of `authenticate`. */
+  readonly authorization?: HttpAuthorization;
+  /** Where sent events are kept for resumption. Default: in memory, bounded by the session limits. */
+  readonly eventStore?: EventStore;
+  /** Documents on the same listener by path, such as `/healthz`. */
+  readonly pages?: Readonly<Record<string, HttpPage>>;
+}
+
+/** What an endpoint has open now. */
+export interface HttpLoad {
+  readonly sessions: number;
+  /** Replies without end: server-sent events. */
+  readonly streams: number;
+}
+
+export interface HttpEndpoint {
+  readonly site: HttpSite;
+  readonly limits: HttpLimits;
+  load(): HttpLoad;
+  /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all, the server's tasks too. */
+  close(): Promise<void>;
+}
+
+/**
+ * `hosts` are used where the options name none (undefined: any), `origins` beside those they name. Throws BAD_PATH, BAD_OPTIONS and
+ * RangeError.
+ */
+export function httpEndpoint(
+  server: Server,
+  options: HttpOptions,
+  defaults: { readonly hosts: readonly string[] | undefined; readonly origins: readonly string[] },
+): HttpEndpoint {
+  const core = coreOf(server);
+  const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
+  const sessionLimits = withLimits(
+    DEFAULT_SESSION_LIMITS,
+    typeof options.sessions === "object" ? options.sessions : undefined,
+  );
+  const { allowedHosts: hosts = defaults.hosts, allowedOrigins = [], originOption } = options;
+  const door = new FrontDoor({ hosts, origins: [...defaults.origins, ...allowedOrigins], originOption });
+  const keeper = new StreamKeeper(limits);
+  const { authenticate, permits } = hooks(options, core);
+  const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;
+  const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
+  const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
+  const common = { core, door, permits, pinger: pingerOf(options, core) };
+  const streamable = new StreamableHttp({ ...common, sessionless, sessions });
+  const sse = sseOf(options, { ...common, keeper, limits: sessionLimits });
+  const site = new HttpSite({
+    door,
+    routes: routes(options, streamable, sse),
+    cors: options.cors === true,
+    authenticate,
+    rate: options.rate && new RateGate(options.rate),
+    turns: new Turns(limits.turns),
+    onError: (error) => core.report("error", "authenticate failed", { error }),
+  });
+  const close = async (): Promise<void> => {
+    site.closing = true;
+    const { drainMs } = limits;
+    await Promise.all([streamable.close(drainMs), sse?.close(drainMs), sessionless.close(drainMs)]);
+    await core.tasks.close();
+    await keeper.flush(FLUSH_MS);
+  };
+  const load = (): HttpLoad => ({ sessions: streamable.sessions + (sse?.sessions ?? 0), streams: keeper.size });
+  return { site, limits, load, close };
+}
+
+/** Milliseconds readers get to take the last answers before their streams are cut. */
+const FLUSH_MS = 2_000;
+
+function hooks({ authenticate, authorization }: HttpOptions, core: ServerCore): AuthorizationHooks {
+  if (authorization === undefined || authenticate === undefined) {
+    return authorizationHooks({ authorization, authenticate, core });
+  }
+  throw new LocalError("BAD_OPTIONS", "Give authenticate or authorization, not both: only one can say who is asking");
+}
+
+function pingerOf({ pings = false }: HttpOptions, { report }: ServerCore): KeepAlive | undefined {
+  if (pings === false) return undefined;
+  const limits = withLimits(DEFAULT_PINGS, pings === true ? {} : pings);
+  return new KeepAlive(limits, (message) => report("warning", message));
+}
+
+function sseOf({ sse }: HttpOptions, common: Omit<SseOptions, "path" | "messages">): SseEndpoint | undefined {
+  if (sse === undefined || sse === false) return undefined;
+  const { path = "/sse", messages = "/messages" } = sse === true ? {} : sse;
+  return new SseEndpoint({ ...common, path, messages });
+}
+
+function routes(
+  { path = "/mcp", pages = {} }: HttpOptions,
+  streamable: HttpRoute,
+  sse: SseEndpoint | undefined,
+): ReadonlyMap<string, HttpRoute> {
+  const all: [string, HttpRoute][] = [[path, streamable]];
+  for (const [each, page] of Object.entries(pages)) all.push([each, new PageRoute(page)]);
+  if (sse !== undefined) all.push([sse.path, sse.stream], [sse.messages, sse.post]);
+  for (const [each] of all) {
+    if (!/^\/[!-~]*$/.test(each) || /[?#]/.test(each)) {
+      throw new LocalError("BAD_PATH", `"${each}" is no path: write it as "/mcp"`);
+    }
+  }
+  if (new Set(all.map(([each]) => each)).size < all.length) {
+    throw new LocalError("BAD_PATH", "Streamable HTTP, HTTP+SSE and pages need paths of their own");
+  }
+  return new Map(all);
+}
+
+// Joins authorization to the endpoint: tokens at the door, scopes once a message is read, and word of each refusal.
+
+/** A request that was refused, as far as it had been read. Holds nothing of its token. */
+export interface RefusedRequest {
+  readonly path: string;
+  /** Undefined when nobody knows whose the request is. */
+  readonly principal: string | undefined;
+  /** The MCP method that needs more scopes; undefined when the request was refused at the door. */
+  readonly method: string | undefined;
+  /** The tool, where it is the call of one. */
+  readonly tool: string | undefined;
+}
+
+/** Who may call, and what. */
+export interface HttpAuthorization {
+  /** Decides who sent a request. Handlers find the outcome in `ctx.identity`, middleware in `call.identity`. */
+  readonly authenticator: Authenticator;
+  /** Scopes by method and tool, checked for every message. A batch is refused as a whole. Default: nothing more is needed. */
+  readonly scopes?: ScopeRules;
+  /** Told once of every refused request, for an audit record: bound what you keep, since anybody can cause it. */
+  readonly onRefused?: (refusal: Refusal, request: RefusedRequest) => void;
+}
+
+/** The two hooks of an endpoint. */
+interface AuthorizationHooks {
+  readonly authenticate: Authenticate | undefined;
+  readonly permits: Permits;
+}
+
+interface Gate {
+  readonly authorization: HttpAuthorization | undefined;
+  readonly authenticate: Authenticate | undefined;
+  readonly core: ServerCore;
+}
+
+/** Nobody of whom scopes are known. */
+const STRANGER: Identity = { principal: "", scopes: [] };
+
+/** The hooks of an endpoint. Throws BAD_SCOPES for rules of what is not there, and scopes that nobody could have. */
+function authorizationHooks({ authorization, authenticate, core }: Gate): AuthorizationHooks {
+  const { scopes: rules = scopeRules({}), onRefused, authenticator } = authorization ?? {};
+  checkNames(rules, core);
+  if (authorization === undefined && authenticate === undefined) checkReachable(core);
+  const refused = (refusal: Refusal, request: RefusedRequest): HttpRefusal => {
+    try {
+      onRefused?.(refusal, request);
+    } catch (error) {
+      core.report("error", "onRefused failed", { error });
+    }
+    return gateRefusal(refusal);
+  };
+  const judge = (exchange: HttpExchange, message: unknown): HttpRefusal | undefined => {
+    // What is no request or notification needs no scope: it is refused or matched to a question, and does nothing else.
+    if (!isJsonObject(message)) return undefined;
+    const { method, params } = message;
+    if (typeof method !== "string") return undefined;
+    const { identity, path } = exchange;
+    const more = isJsonObject(params) ? core.scopesFor(method, params) : undefined;
+    if (more === undefined && identity === undefined) return undefined;
+    const tool = toolOf(message);
+    const refusal = rules.check(identity ?? STRANGER, method, tool, more);
+    return refusal && refused(refusal, { path, principal: exchange.principal, method, tool });
+  };
+  const permits = (exchange: HttpExchange, value: unknown): HttpRefusal | undefined => {
+    if (!Array.isArray(value)) return judge(exchange, value);
+    for (const message of value) {
+      const refusal = judge(exchange, message);
+      if (refusal !== undefined) return refusal;
+    }
+    return undefined;
+  };
+  if (authenticator === undefined) return { authenticate, permits };
+  const entrance = (head: RequestHead, outcome: AuthOutcome): HttpAdmission | HttpRefusal =>
+    outcome.ok
+      ? outcome
+      : refused(outcome, { path: head.path, principal: undefined, method: undefined, tool: undefined });
+  const admit: Authenticate = (head) => {
+    const outcome = authenticator.authenticate(authRequest(head));
+    return isThenable(outcome)
+      ? Promise.resolve(outcome).then((later) => entrance(head, later))
+      : entrance(head, outcome);
+  };
+  return { authenticate: admit, permits };
+}
+
+/** A name nobody registered is misspelt, and the tool it was meant for would stand open. */
+function checkNames({ named }: ScopeRules, { tools, custom }: ServerCore): void {
+  if (named === undefined) return;
+  const isMethod = (name: string): boolean =>
+    custom.has(name) || name.startsWith("notifications/") || REVISIONS.some(({ methods }) => methods.has(name));
+  const unknown =
+    named.tools.find((name) => tools.get(name) === undefined) ?? named.methods.find((name) => !isMethod(name));
+  if (unknown === undefined) return;
+  const what = `The scope rules name ${JSON.stringify(unknown)}, which this server does not have`;
+  throw new LocalError("BAD_SCOPES", `${what}: mend the name, or say { later: true } if it is registered later`);
+}
+
+function checkReachable({ tools, prompts, resources, templates }: ServerCore): void {
+  for (const registry of [tools, prompts, resources, templates]) {
+    for (const key of registry.keys()) {
+      if (registry.get(key)?.scopes === undefined) continue;
+      const what = `${JSON.stringify(key)} needs scopes, but nobody says who is asking over HTTP`;
+      throw new LocalError(
+        "BAD_SCOPES",
+        `${what}: give "authorization", or an "authenticate" that returns an identity`,
+      );
+    }
+  }
+}
+
+function toolOf({ method, params }: JsonObject): string | undefined {
+  const name = method === "tools/call" && isJsonObject(params) ? params["name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}

@@ -1,0 +1,264 @@
+// Sessions (basic/transports, Session Management): each with its streams and what belongs to no request, and their table.
+import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
+import type { ServerConversation } from "../../server/conversation.js";
+import type { KeepAlive, StreamKeeper } from "./event-stream.js";
+import type { HeaderList, HttpExchange } from "./exchange.js";
+import type { SessionLimits } from "./http-limits.js";
+import { handshakeStatus, type ReplyMode, type ReplyOwner } from "./reply.js";
+import { type EventStore, ResumableStream, type StreamHome } from "./resumable-stream.js";
+
+/** Finished streams a client may still come back to; the oldest is forgotten for a new one. */
+const FINISHED_STREAMS = 100;
+
+export interface SessionSettings {
+  readonly limits: SessionLimits;
+  readonly store: EventStore;
+  readonly keeper: StreamKeeper;
+  readonly answers: ReplyMode;
+}
+
+/** What a session needs of the server's side of it. */
+type HttpConversation = Pick<ServerConversation, "polling" | "active" | "connection" | "ping" | "close">;
+
+/** One session: the owner of its replies, and the carrier of what belongs to no request, which its GET streams take. */
+export class HttpSession implements StreamHome, ReplyOwner, Carrier {
+  readonly kind = "http";
+  readonly id: string;
+  readonly principal: string | undefined;
+  readonly settings: SessionSettings;
+  readonly born: number = performance.now();
+  /** When the last request came or the last stream was open. */
+  used: number = this.born;
+  closed = false;
+  #conversation: HttpConversation | undefined;
+  #streams: Map<number, ResumableStream> | undefined;
+  /** Those for messages that belong to no request. */
+  #standing: readonly ResumableStream[] = NO_STREAMS;
+  #held: string[] | undefined;
+  #lastStream = 0;
+  #closing = false;
+
+  constructor(id: string, principal: string | undefined, settings: SessionSettings) {
+    this.id = id;
+    this.principal = principal;
+    this.settings = settings;
+  }
+
+  get conversation(): HttpConversation {
+    if (this.#conversation === undefined) throw new TypeError("The session has no conversation yet");
+    return this.#conversation;
+  }
+
+  set conversation(conversation: HttpConversation) {
+    this.#conversation = conversation;
+  }
+
+  get session(): this {
+    return this;
+  }
+
+  /** The reply header that tells the client its session. */
+  get headers(): HeaderList {
+    return ["mcp-session-id", this.id];
+  }
+
+  get answers(): ReplyMode {
+    return this.settings.answers;
+  }
+
+  get store(): EventStore {
+    return this.settings.store;
+  }
+
+  get keeper(): StreamKeeper {
+    return this.settings.keeper;
+  }
+
+  get polling(): boolean {
+    return this.conversation.polling;
+  }
+
+  /** Whether anything keeps the session in use. */
+  get busy(): boolean {
+    if (this.conversation.active > 0) return true;
+    for (const stream of this.#streams?.values() ?? []) if (stream.connected) return true;
+    return false;
+  }
+
+  /** Whether a stream for what belongs to no request is open, or was and may be taken up again. */
+  get opened(): boolean {
+    return this.#standing.length > 0;
+  }
+
+  /** Whether such a stream is open now. */
+  get reachable(): boolean {
+    return this.#standing.some((each) => each.connected);
+  }
+
+  status(code: number | undefined): number {
+    return handshakeStatus(code);
+  }
+
+  header(): undefined {
+    return undefined;
+  }
+
+  /** Sends on exactly one stream; while none is connected, keeps for the one that was last or for the first to come. */
+  write(text: string, kind: OutgoingKind): void | Promise<void> {
+    const stream = this.#standing.find((each) => each.connected) ?? this.#standing.at(-1);
+    if (stream !== undefined) return stream.send(text, kind === "notification");
+    this.#held ??= [];
+    this.#held.push(text);
+    if (this.#held.length > this.settings.limits.held) this.#held.shift();
+  }
+
+  /** Makes the reply of `exchange` a stream for what belongs to no request. False when there are as many as there may be. */
+  listen(exchange: HttpExchange): boolean {
+    const connected = this.#standing.filter((each) => each.connected);
+    if (connected.length >= this.settings.limits.streams) return false;
+    // A client that opens a new stream instead of resuming does not want the rest of the old one.
+    for (const each of this.#standing) if (!each.connected) this.#streams?.delete(each.number);
+    const stream = this.openStream(exchange);
+    this.#standing = [...connected, stream];
+    const held = this.#held;
+    this.#held = undefined;
+    for (const text of held ?? []) void stream.send(text, true);
+    return true;
+  }
+
+  /** Whether a stream is one for what belongs to no request. */
+  listens(stream: ResumableStream): boolean {
+    return this.#standing.includes(stream);
+  }
+
+  stream(number: number): ResumableStream | undefined {
+    return this.#streams?.get(number);
+  }
+
+  openStream(exchange: HttpExchange, retryMs?: number): ResumableStream {
+    const stream = new ResumableStream(this, ++this.#lastStream);
+    this.#streams ??= new Map();
+    this.#streams.set(stream.number, stream);
+    if (this.#streams.size > FINISHED_STREAMS) this.#forgetFinished(this.#streams);
+    stream.open(exchange, retryMs);
+    return stream;
+  }
+
+  /** Ends everything; what runs gets `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    if (this.#closing) return;
+    this.#closing = true;
+    await this.conversation.close(graceMs);
+    this.closed = true;
+    for (const stream of this.#streams?.values() ?? []) stream.hangUp();
+    this.#streams = undefined;
+    this.store.forget(this.id);
+  }
+
+  #forgetFinished(streams: Map<number, ResumableStream>): void {
+    for (const [number, stream] of streams) {
+      if (!stream.finished || stream.connected) continue;
+      streams.delete(number);
+      return;
+    }
+  }
+}
+
+const NO_STREAMS: readonly ResumableStream[] = [];
+
+// The sessions of an endpoint: bounded in number, found only by whoever opened them, ended when idle or too old.
+
+/** Expiry is looked at this often: coarse beside the times it measures. */
+const SWEEP_MS = 10_000;
+
+/** Bytes of a session id: nobody guesses 256 bits. */
+const ID_BYTES = 32;
+
+export class SessionTable {
+  readonly #limits: SessionLimits;
+  readonly #pinger: KeepAlive | undefined;
+  readonly #sessions = new Map<string, HttpSession>();
+  /** Sessions being opened: they count as open, so that a burst cannot pass the bound. */
+  #opening = 0;
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  /** With a pinger, sessions whose clients do not answer end too. */
+  constructor(limits: SessionLimits, pinger?: KeepAlive) {
+    this.#limits = limits;
+    this.#pinger = pinger;
+  }
+
+  get size(): number {
+    return this.#sessions.size;
+  }
+
+  /** Takes a place for a session being opened; false when there is none. */
+  reserve(): boolean {
+    if (this.#sessions.size + this.#opening >= this.#limits.max) return false;
+    this.#opening++;
+    return true;
+  }
+
+  /** Gives a reserved place back. */
+  release(): void {
+    this.#opening--;
+  }
+
+  /** Turns a reserved place into a session. */
+  add(session: HttpSession): void {
+    this.#opening--;
+    this.#sessions.set(session.id, session);
+    this.#pinger?.add(session, {
+      reachable: () => session.reachable,
+      ping: (timeoutMs) => session.conversation.ping(timeoutMs),
+      end: () => void this.end(session),
+    });
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS);
+    (this.#timer as { unref?(): void }).unref?.();
+  }
+
+  /** The session of an id, if it is this principal's. Another's is not found, as if it did not exist. */
+  find(id: string, principal: string | undefined): HttpSession | undefined {
+    const session = this.#sessions.get(id);
+    return session === undefined || session.principal !== principal ? undefined : session;
+  }
+
+  /** Ends a session at once: what it has running is cancelled. */
+  async end(session: HttpSession): Promise<void> {
+    this.#forget(session);
+    await session.close(0);
+  }
+
+  /** Ends every session: what runs in them may finish within `graceMs`, and hears what it waits for until then. */
+  async endAll(graceMs: number): Promise<void> {
+    const all = [...this.#sessions.values()];
+    await Promise.all(all.map((session) => session.close(graceMs).then(() => this.#forget(session))));
+  }
+
+  #forget(session: HttpSession): void {
+    this.#sessions.delete(session.id);
+    this.#pinger?.remove(session);
+    if (this.#sessions.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const session of this.#sessions.values()) {
+      if (session.busy) session.used = now;
+      const over = now - session.used > this.#limits.idleMs || now - session.born > this.#limits.absoluteMs;
+      if (over) void this.end(session);
+    }
+  }
+}
+
+/** A new session id: visible ASCII, safe in a header and in a query. */
+export function newSessionId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(ID_BYTES));
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");
+}

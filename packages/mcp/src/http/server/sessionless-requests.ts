@@ -1,0 +1,264 @@
+// Requests outside of sessions: those of the stateless era (2026-07-28), and older ones where there are no sessions.
+// Counted, bounded, and in the stateless era cancelled with their connection.
+import { Call, type Caller, NO_LOGS } from "../../endpoint/call.js";
+import { assumedRevision, claimOf, codecFor, missingEnvelope, openSession, readEnvelope } from "../../era/select.js";
+import {
+  methodHeaderFault,
+  type MirroredParam,
+  mirroredParams,
+  mismatch,
+  paramHeaderFault,
+  versionHeaderFault,
+} from "../../era/stateless/headers.js";
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
+import {
+  failureText,
+  type JsonObject,
+  type NotificationMessage,
+  type RequestId,
+  type RequestMessage,
+} from "../../jsonrpc/message.js";
+import {
+  Connection,
+  type ConnectionHandler,
+  IncomingTable,
+  withinGrace,
+  type WireRules,
+} from "../../jsonrpc/connection.js";
+import { classify, ParseFault } from "../../jsonrpc/parse.js";
+import type { Carrier } from "../../jsonrpc/transport.js";
+import { levelIndex } from "../../protocol/features/logging.js";
+import type { Tool } from "../../protocol/features/tools.js";
+import { META } from "../../protocol/meta.js";
+import type { Revision } from "../../protocol/revisions/revision.js";
+import type { ServerCore } from "../../server/core.js";
+import { EventStream, type StreamKeeper } from "./event-stream.js";
+import type { GoneListener, HttpExchange } from "./exchange.js";
+import type { HttpLimits } from "./http-limits.js";
+import { handshakeStatus, Reply, type ReplyMode, type ReplyOwner, statelessStatus } from "./reply.js";
+
+interface SessionlessOptions {
+  readonly core: ServerCore;
+  readonly limits: HttpLimits;
+  readonly keeper: StreamKeeper;
+  readonly answers: ReplyMode;
+}
+
+const LISTEN = "subscriptions/listen";
+/** Seconds: what keeps a server busy is over soon. */
+const RETRY_AFTER = ["retry-after", "1"];
+const NOT_MIRRORED: readonly MirroredParam[] = [];
+
+/** One for an endpoint: between two requests it keeps nothing. */
+export class SessionlessRequests implements ConnectionHandler {
+  readonly #core: ServerCore;
+  readonly #limits: HttpLimits;
+  readonly #handshake: ReplyOwner;
+  readonly #stateless: ReplyOwner;
+  /** Reads what is posted in the handshake era. No call asks over it, so that nobody's answer reaches another's question. */
+  readonly #posted: Connection<Call>;
+  /** Of all calls but listens: nothing arrives on it. */
+  readonly #connection: Connection<Call>;
+  /** What is refused for its number is counted by `#busy`. */
+  readonly #calls = new IncomingTable<Call>(Number.POSITIVE_INFINITY);
+  readonly #callers = new Map<Revision, Caller>();
+  readonly #mirrored = new WeakMap<Tool, readonly MirroredParam[]>();
+  #rules: WireRules = { batches: true, unreadableId: "null" };
+  #listens = 0;
+  readonly #done = (call: Call): void => {
+    if (this.#calls.release(call) && call.method === LISTEN) this.#listens--;
+  };
+
+  constructor({ core, limits, keeper, answers }: SessionlessOptions) {
+    this.#core = core;
+    this.#limits = limits;
+    this.#posted = new Connection(this, core.limits);
+    this.#connection = new Connection(this, core.limits);
+    const openStream = (exchange: HttpExchange): EventStream => new EventStream(exchange, keeper);
+    this.#handshake = { kind: "http", answers, status: handshakeStatus, openStream };
+    this.#stateless = { kind: "http", answers, status: statelessStatus, openStream };
+  }
+
+  /** Serves a parsed message, batch or fault of the handshake era, in the revision its header names. */
+  serve(value: unknown, exchange: HttpExchange): void {
+    // Read by the connection before `deliver` returns, so one field serves all.
+    this.#rules = assumedRevision(exchange.header("mcp-protocol-version"))?.rules ?? this.#rules;
+    const reply = new Reply(exchange, this.#handshake);
+    this.#posted.deliver(value, reply);
+    reply.linger();
+  }
+
+  /** Serves a parsed message or fault of the stateless era: envelope, headers, version, method and mirrored arguments first. */
+  serveStateless(value: unknown, exchange: HttpExchange): void {
+    const reply = new Reply(exchange, this.#stateless);
+    this.#judge(value, reply);
+    reply.linger();
+  }
+
+  /** Ends listens with their answer, waits for the rest, and cancels what has not finished after `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    for (const { connection } of this.#calls.all()) this.#core.subscribers.endAll(connection);
+    await withinGrace(this.#calls.whenIdle(), graceMs);
+    for (const call of this.#calls.all()) this.#cancel(call);
+  }
+
+  rules(): WireRules {
+    return this.#rules;
+  }
+
+  batchElement(message: RequestMessage | NotificationMessage): RpcError | undefined {
+    if (message.method !== "initialize") return undefined;
+    return new RpcError(ErrorCode.InvalidRequest, "initialize must not be part of a batch");
+  }
+
+  request(message: RequestMessage, carrier: Carrier): void {
+    if (message.method === "initialize") return this.#initialize(message, carrier);
+    const revision = assumedRevision(carrier.header("mcp-protocol-version"));
+    if (revision !== undefined) this.#begin(message, this.#callerOf(revision), carrier);
+  }
+
+  notification(message: NotificationMessage, carrier: Carrier): void {
+    this.#core.notified(message, carrier);
+  }
+
+  #initialize(message: RequestMessage, carrier: Carrier): void {
+    const params: JsonObject = message.params ?? {};
+    const { codec } = this.#callerOf(openSession({}).revision);
+    const fault = codec.revision.methods.get("initialize")?.check(params);
+    if (fault === undefined) {
+      this.#begin(message, this.#callerOf(openSession(params).revision), carrier);
+      return;
+    }
+    const { path, constraint } = fault;
+    const error = { code: ErrorCode.InvalidParams, message: fault.message, data: { path, constraint } };
+    void carrier.write(failureText(message.id, error), "response", error.code);
+  }
+
+  /** Without a session nothing is known of the caller: it can be asked nothing and wants no logs. */
+  #callerOf(revision: Revision): Caller {
+    let caller = this.#callers.get(revision);
+    if (caller === undefined) {
+      caller = Object.freeze({ codec: codecFor(revision), capabilities: {}, client: undefined, logLevel: NO_LOGS });
+      this.#callers.set(revision, caller);
+    }
+    return caller;
+  }
+
+  #judge(value: unknown, reply: Reply): void {
+    if (value instanceof ParseFault) return refuse(reply, value.id, value);
+    if (Array.isArray(value))
+      return refuse(reply, undefined, invalid("Send one message at a time: there are no batches"));
+    const kind = classify(value);
+    if (kind === "request") return this.#statelessRequest(value as RequestMessage, reply);
+    if (kind instanceof ParseFault) return refuse(reply, kind.id, kind);
+    if (kind !== "notification") return refuse(reply, undefined, invalid("Responses must not be sent here"));
+    this.#core.notified(value as NotificationMessage, reply);
+    reply.abandon();
+  }
+
+  #statelessRequest(message: RequestMessage, reply: Reply): void {
+    const claim = claimOf(message.params);
+    if (claim === undefined) return refuse(reply, message.id, unclaimed(message));
+    const fault = headerFault(claim, reply);
+    if (fault !== undefined) return refuse(reply, message.id, fault);
+    const envelope = readEnvelope(claim);
+    if (envelope instanceof RpcError) return refuse(reply, message.id, envelope);
+    const mismatched = methodHeaderFault(message, reply) ?? this.#paramFault(message, reply);
+    if (mismatched !== undefined) return refuse(reply, message.id, mismatched);
+    if (this.#busy) return reply.refuse(503, failureText(message.id, busy().toObject()), RETRY_AFTER);
+    const { revision, capabilities, client, logLevel } = envelope;
+    const level = logLevel === undefined ? NO_LOGS : levelIndex(logLevel);
+    const caller = { codec: codecFor(revision), capabilities, client, logLevel: level };
+    const call = this.#begin(message, caller, reply);
+    if (call !== undefined) reply.onGone = new Departure(call, this.#cancel);
+  }
+
+  #paramFault({ method, params }: RequestMessage, reply: Reply): RpcError | undefined {
+    if (method !== "tools/call") return undefined;
+    const entry = this.#core.tools.get(params?.["name"] as string);
+    if (entry === undefined) return undefined;
+    const mirrored = this.#mirroredOf(entry.tool);
+    return mirrored.length === 0 ? undefined : paramHeaderFault(mirrored, params?.["arguments"], reply);
+  }
+
+  #mirroredOf(tool: Tool): readonly MirroredParam[] {
+    let mirrored = this.#mirrored.get(tool);
+    if (mirrored === undefined) {
+      const found = mirroredParams(tool.inputSchema);
+      // Clients drop a tool whose wishes are invalid, so none of them is expected of the few that do not.
+      mirrored = typeof found === "string" ? NOT_MIRRORED : found;
+      this.#mirrored.set(tool, mirrored);
+    }
+    return mirrored;
+  }
+
+  /** Whether there are as many requests as there may be; listens are counted apart. */
+  get #busy(): boolean {
+    return this.#calls.size - this.#listens >= this.#limits.inFlight;
+  }
+
+  /** Serves a request. Returns its call while it is still running. */
+  #begin(message: RequestMessage, caller: Caller, carrier: Carrier): Call | undefined {
+    const listens = message.method === LISTEN;
+    if (listens ? this.#listens >= this.#limits.listens : this.#busy) {
+      const error = busy();
+      void carrier.write(failureText(message.id, error.toObject()), "response", error.code);
+      return undefined;
+    }
+    // Subscriptions are counted by connection, and each listen request stands for itself here.
+    const connection = listens ? new Connection<Call>(this, this.#core.limits) : this.#connection;
+    const call = new Call(message, caller, carrier, connection);
+    this.#core.dispatcher.serve(call, this.#done);
+    if (call.ended) return undefined;
+    this.#calls.add(call);
+    if (listens) this.#listens++;
+    return call;
+  }
+
+  /** Gives a request up: nobody waits for its answer. */
+  readonly #cancel = (call: Call): void => {
+    this.#core.dispatcher.cancel(call, { reason: "The client closed the connection", answered: false });
+  };
+}
+
+/** A call whose client goes away is given up. */
+class Departure implements GoneListener {
+  readonly #call: Call;
+  readonly #cancel: (call: Call) => void;
+
+  constructor(call: Call, cancel: (call: Call) => void) {
+    this.#call = call;
+    this.#cancel = cancel;
+  }
+
+  gone(): void {
+    this.#cancel(this.#call);
+  }
+}
+
+/** The error for what has to come again later. */
+function busy(): RpcError {
+  return new RpcError(ErrorCode.InternalError, "The server is busy: try again later");
+}
+
+/** A version that is no text is the envelope's fault; any other must first be the header's. */
+function headerFault(claim: JsonObject, reply: Reply): RpcError | undefined {
+  return typeof claim[META.protocolVersion] === "string" ? versionHeaderFault(claim, reply) : undefined;
+}
+
+/** The header names this era, the body does not. */
+function unclaimed(message: RequestMessage): RpcError {
+  return message.method === "initialize"
+    ? mismatch("MCP-Protocol-Version names a revision without initialize")
+    : missingEnvelope();
+}
+
+function invalid(what: string): RpcError {
+  return new RpcError(ErrorCode.InvalidRequest, what);
+}
+
+function refuse(reply: Reply, id: RequestId | undefined, error: RpcError | ParseFault): void {
+  const data = error instanceof RpcError ? error.data : undefined;
+  const { code, message } = error;
+  reply.refuse(400, failureText(id, data === undefined ? { code, message } : { code, message, data }));
+}

@@ -1,0 +1,231 @@
+// Streamable HTTP (basic/transports): which POST, GET and DELETE belongs to a session, which is served by itself, what is refused.
+import { ErrorCode, RpcError } from "../../jsonrpc/errors.js";
+import { isJsonObject } from "../../jsonrpc/message.js";
+import type { NotificationMessage } from "../../jsonrpc/message.js";
+import { classify, ParseFault, parseJson } from "../../jsonrpc/parse.js";
+import { quotedWords } from "../../jsonrpc/visible-text.js";
+import { assumedRevision, claimsStateless, namesStateless } from "../../era/select.js";
+import { ServerConversation } from "../../server/conversation.js";
+import type { ServerCore } from "../../server/core.js";
+import type { KeepAlive } from "./event-stream.js";
+import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
+import { HttpSession, newSessionId, type SessionSettings, SessionTable } from "./http-session.js";
+import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
+import { readsStreams, refuse, refuseAs, refuseMessage, Reply, turnAway, turnAwayForNow } from "./reply.js";
+import { readEventId, type ResumableStream } from "./resumable-stream.js";
+import type { SessionlessRequests } from "./sessionless-requests.js";
+
+interface StreamableHttpOptions {
+  readonly core: ServerCore;
+  readonly door: FrontDoor;
+  /** Serves what belongs to no session. */
+  readonly sessionless: SessionlessRequests;
+  readonly permits: Permits | undefined;
+  readonly pinger: KeepAlive | undefined;
+  /** Undefined: no sessions, every message is served alone. */
+  readonly sessions: SessionSettings | undefined;
+}
+
+const ALL_METHODS = ["allow", "GET, POST, DELETE"];
+const POST_ONLY = ["allow", "POST"];
+const RETRY_AFTER = ["retry-after", "60"];
+
+export class StreamableHttp implements HttpRoute, BodyReceiver {
+  readonly #options: StreamableHttpOptions;
+  readonly #table: SessionTable | undefined;
+
+  constructor(options: StreamableHttpOptions) {
+    this.#options = options;
+    this.#table = options.sessions && new SessionTable(options.sessions.limits, options.pinger);
+  }
+
+  /** Sessions open now. */
+  get sessions(): number {
+    return this.#table?.size ?? 0;
+  }
+
+  serve(exchange: HttpExchange): void {
+    switch (exchange.method) {
+      case "POST":
+        return this.#post(exchange);
+      case "GET":
+        return this.#get(exchange);
+      case "DELETE":
+        return this.#delete(exchange);
+      default:
+        return turnAway(exchange, 405, "Use POST", this.#table === undefined ? POST_ONLY : ALL_METHODS);
+    }
+  }
+
+  body(exchange: HttpExchange, text: string): void {
+    const value = parseJson(text, this.#options.core.limits);
+    const refusal = this.#options.permits?.(exchange, value);
+    if (refusal !== undefined) return refuseAs(exchange, refusal);
+    if (isStateless(value, exchange.header("mcp-protocol-version"))) {
+      this.#options.sessionless.serveStateless(value, exchange);
+    } else if (this.#table === undefined) {
+      this.#serveByItself(exchange, value);
+    } else {
+      this.#serveSession(exchange, value, this.#table);
+    }
+  }
+
+  bodyFault(exchange: HttpExchange, fault: BodyFault): void {
+    if (fault === "too-long") return turnAway(exchange, 413, "The body is too long");
+    if (fault === "no-room") return turnAwayForNow(exchange);
+    refuseMessage(exchange, 400, new RpcError(ErrorCode.ParseError, "Parse error: the body is not UTF-8"));
+  }
+
+  /** Ends all sessions: what runs in them may finish within `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    await this.#table?.endAll(graceMs);
+  }
+
+  #post(exchange: HttpExchange): void {
+    const limit = this.#options.core.limits.messageBytes;
+    const refusal = this.#options.door.bodyRefusal(exchange, limit);
+    if (refusal !== undefined) turnAway(exchange, refusal.status, refusal.text);
+    else exchange.readBody(limit, this);
+  }
+
+  #serveByItself(exchange: HttpExchange, value: unknown): void {
+    if (isInitialize(value) || this.#knowsVersion(exchange)) this.#options.sessionless.serve(value, exchange);
+  }
+
+  #serveSession(exchange: HttpExchange, value: unknown, table: SessionTable): void {
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined) {
+      if (isInitialize(value)) this.#open(exchange, value, table);
+      else this.#withoutSession(exchange, value);
+      return;
+    }
+    const session = table.find(id, exchange.principal);
+    if (session === undefined) return unknownSession(exchange, value);
+    if (!this.#knowsVersion(exchange)) return undefined;
+    session.used = performance.now();
+    const reply = new Reply(exchange, session);
+    session.conversation.connection.deliver(value, reply);
+    reply.linger();
+  }
+
+  #open(exchange: HttpExchange, value: unknown, table: SessionTable): void {
+    const { sessions, core } = this.#options;
+    if (sessions === undefined || !table.reserve()) {
+      return refuse(exchange, 503, "There are too many sessions: try again later", RETRY_AFTER);
+    }
+    const session = new HttpSession(newSessionId(), exchange.principal, sessions);
+    const conversation = new ServerConversation(core, session);
+    session.conversation = conversation;
+    core.conversations.add(conversation);
+    // A successful answer makes the session real and tells the client its id, so the reply cannot begin before it is there.
+    const opening = (succeeded: boolean): HeaderList => {
+      if (succeeded && !exchange.over) {
+        table.add(session);
+        return session.headers;
+      }
+      table.release();
+      queueMicrotask(() => void session.close(0));
+      return [];
+    };
+    conversation.connection.deliver(value, new Reply(exchange, session, opening));
+  }
+
+  /** A ping and what is no message at all are answered; everything else needs the session it forgot to name. */
+  #withoutSession(exchange: HttpExchange, value: unknown): void {
+    const isPing = isJsonObject(value) && value["method"] === "ping";
+    if (value instanceof ParseFault || isPing || classify(value) instanceof ParseFault) {
+      if (!Array.isArray(value)) return this.#serveByItself(exchange, value);
+    }
+    const what = 'Server not initialized: send "initialize" first, then its Mcp-Session-Id with every request';
+    refuseMessage(exchange, 400, new RpcError(ErrorCode.InvalidRequest, what), { id: idOf(value) });
+  }
+
+  #get(exchange: HttpExchange): void {
+    const session = this.#session(exchange);
+    if (session === undefined) return;
+    if (!readsStreams(exchange)) return refuse(exchange, 406, "Send Accept: text/event-stream");
+    session.used = performance.now();
+    const last = exchange.header("last-event-id");
+    if (last !== undefined && last !== "") return this.#resume(exchange, session, last);
+    if (!session.listen(exchange)) refuse(exchange, 409, "This session has as many streams open as it may have");
+  }
+
+  #resume(exchange: HttpExchange, session: HttpSession, last: string): void {
+    const position = readEventId(last);
+    const stream = position && session.stream(position.stream);
+    if (position === undefined || stream === undefined) return lost(exchange);
+    const restart = (): void => this.#restart(exchange, session, stream);
+    stream.resume(exchange, position.sequence).then((resumed) => {
+      if (!resumed) restart();
+    }, restart);
+  }
+
+  /** What cannot be resumed without a loss is refused, but for unsolicited messages: the next ones are worth having. */
+  #restart(exchange: HttpExchange, session: HttpSession, stream: ResumableStream): void {
+    if (exchange.over) return;
+    if (!session.listens(stream) || !session.listen(exchange)) lost(exchange);
+  }
+
+  #delete(exchange: HttpExchange): void {
+    const session = this.#session(exchange);
+    if (session === undefined) return;
+    void this.#table?.end(session).then(() => exchange.reply(204, []));
+  }
+
+  /** The session a GET or DELETE names; undefined when it was refused. */
+  #session(exchange: HttpExchange): HttpSession | undefined {
+    const version = exchange.header("mcp-protocol-version");
+    if (this.#table === undefined || isStateless(undefined, version)) {
+      refuse(exchange, 405, "Use POST", POST_ONLY);
+      return undefined;
+    }
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined) {
+      refuse(exchange, 400, "Send the Mcp-Session-Id that initialize was answered with");
+      return undefined;
+    }
+    const session = this.#table.find(id, exchange.principal);
+    if (session === undefined) unknownSession(exchange, undefined);
+    else if (this.#knowsVersion(exchange)) return session;
+    return undefined;
+  }
+
+  /** Whether MCP-Protocol-Version is absent or names a revision with sessions; refuses the request otherwise. */
+  #knowsVersion(exchange: HttpExchange): boolean {
+    const version = exchange.header("mcp-protocol-version");
+    if (version === undefined || assumedRevision(version.trim()) !== undefined) return true;
+    const what = `Unsupported MCP-Protocol-Version: ${quotedWords(version)}`;
+    refuseMessage(exchange, 400, new RpcError(ErrorCode.InvalidRequest, what));
+    return false;
+  }
+}
+
+/** Whether a parsed message, batch or fault belongs to the stateless era: the header decides, then the body. */
+function isStateless(value: unknown, version: string | undefined): boolean {
+  if (version !== undefined && namesStateless(version.trim())) return true;
+  return Array.isArray(value) ? value.some(claims) : claims(value);
+}
+
+function claims(value: unknown): boolean {
+  return (
+    isJsonObject(value) && isJsonObject(value["params"]) && claimsStateless(value as unknown as NotificationMessage)
+  );
+}
+
+function unknownSession(exchange: HttpExchange, value: unknown): void {
+  const what = "There is no such session (any more): send a new initialize without Mcp-Session-Id";
+  refuseMessage(exchange, 404, new RpcError(ErrorCode.InvalidRequest, what), { id: idOf(value) });
+}
+
+function lost(exchange: HttpExchange): void {
+  refuse(exchange, 400, "What came after this Last-Event-ID is not kept any more: send the request again");
+}
+
+function isInitialize(value: unknown): boolean {
+  return isJsonObject(value) && value["method"] === "initialize";
+}
+
+function idOf(value: unknown): string | number | undefined {
+  const id = isJsonObject(value) && "method" in value ? value["id"] : undefined;
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
