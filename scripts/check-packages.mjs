@@ -7,6 +7,7 @@ import { parseFile } from "./check-layers/parse-file.mjs";
 import { pack, subpathsOf } from "./lib/pack-package.mjs";
 import { root, run } from "./lib/run-command.mjs";
 import { runSteps } from "./lib/run-steps.mjs";
+import { bundleSizes, sizeTable, tooLarge } from "./lib/bundle-sizes.mjs";
 
 const PACKAGES = ["packages/mcp", "packages/secure-local"];
 
@@ -15,7 +16,7 @@ function contents({ path, place, files, manifest }) {
   const faults = ["LICENSE", "README.md", "package.json"].filter((name) => !files.includes(name));
   const lines = faults.map((name) => `${path}: ${name} is missing, add it`);
   const targets = [...Object.values(manifest.exports ?? {}), ...Object.values(manifest.bin ?? {})];
-  const loaded = loadedFrom(targets.map((target) => join(place, target.default ?? target)));
+  const loaded = loadedFrom(targets.flatMap(codeOf).map((target) => join(place, target)));
   for (const file of files) {
     if (/\.tsbuildinfo$|(?:^|\/)test\/|\.new$/.test(file))
       lines.push(`${path}: ${file} is packed, exclude it in "files"`);
@@ -28,6 +29,11 @@ function contents({ path, place, files, manifest }) {
   if (manifest.scripts?.install || manifest.scripts?.postinstall)
     lines.push(`${path}: runs an install script, remove it`);
   return { code: lines.length > 0 ? 1 : 0, output: lines.join("\n"), seconds: 0 };
+}
+
+/** The files that a target of "exports" or "bin" leads programs to: on Node, and where a bundler takes them. */
+function codeOf(target) {
+  return typeof target === "string" ? [target] : [target.node, target.default].filter((file) => file !== undefined);
 }
 
 /** The built files that are loaded, at once or on demand, when `entries` are. */
@@ -61,7 +67,7 @@ const PAGE = /^dist\/console\//;
 /** Everything else runs where there is no Node, as it came out of the build too. */
 function neutral({ place, manifest }) {
   const subpaths = Object.entries(manifest.exports).filter(([subpath]) => !FOR_NODE.has(subpath));
-  const entries = subpaths.map(([, target]) => join(place, target.default ?? target));
+  const entries = subpaths.flatMap(([, target]) => codeOf(target)).map((target) => join(place, target));
   const lines = [];
   for (const path of loadedFrom(entries)) {
     if (!path.endsWith(".js")) continue;
@@ -103,6 +109,12 @@ function compile(folder, subpaths) {
   return run("tsc", ["-p", folder], { cwd: folder });
 }
 
+/** What the library adds to a program that is bundled; printed whole when something has grown. */
+async function sizes(folder) {
+  const found = await bundleSizes(folder);
+  return { code: tooLarge(found).length > 0 ? 1 : 0, output: sizeTable(found), seconds: 0 };
+}
+
 async function command({ place, version, manifest }) {
   const [bin] = Object.values(manifest.bin);
   const result = await run(process.execPath, [join(place, bin), "--version"], { cwd: tmpdir() });
@@ -133,6 +145,7 @@ async function check(folder) {
     },
     { name: `a program against ${library.name}`, run: () => compile(folder, subpaths) },
     { name: `import of ${subpaths.join(", ")}`, run: () => importAll(folder, subpaths) },
+    { name: "sizes of programs by esbuild, rollup and webpack", run: () => sizes(folder) },
     { name: `the command ${product.name}`, run: () => command(product) },
   ]);
 }

@@ -1,6 +1,6 @@
 // Begins tool calls as tasks, in the shape the server's revision has for them.
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
+import { type Awaitable, isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { announcesTask } from "../era/read-result.js";
 import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
@@ -55,13 +55,13 @@ export class Tasks {
       ...(mirrored === undefined ? {} : { mirrored }),
     });
     if (result["resultType"] === "task") return this.begun(result, name, told);
-    return new FinishedTask(this.#checked(name, result as unknown as CallToolResult));
+    return new FinishedTask(await this.#checked(name, result as unknown as CallToolResult));
   }
 
   /** The handle of a task a server announced in its answer. */
   begun(result: JsonObject, name: string, told?: () => void): TaskHandle {
     const { resultType: _, ...task } = result;
-    const check = (found: CallToolResult): CallToolResult => this.#checked(name, found);
+    const check = (found: CallToolResult): Awaitable<CallToolResult> => this.#checked(name, found);
     const about = { ...this.#options, check, watch: this.#watch, over: this.#over };
     const handle = new PolledTask(about, task as unknown as DetailedTask);
     if (told !== undefined) this.#telling.set(handle.id, told);
@@ -114,7 +114,7 @@ export class Tasks {
     return revision.rules.tasks === "requested" && isJsonObject(tools) && tools["call"] !== undefined;
   }
 
-  #checked(name: string, result: CallToolResult): CallToolResult {
+  #checked(name: string, result: CallToolResult): Awaitable<CallToolResult> {
     const { book } = this.#options;
     const known = book.get(name);
     const asks = (result as unknown as JsonObject)["resultType"] === "input_required";
@@ -162,7 +162,7 @@ class FinishedTask implements TaskHandle {
 interface PolledTaskOptions {
   readonly wire: Wire;
   readonly requests: Requests;
-  check(result: CallToolResult): CallToolResult;
+  check(result: CallToolResult): Awaitable<CallToolResult>;
   /** Tells the handle of notifications until the function it returns is called. */
   watch(id: string, task: PolledTask): () => void;
   /** Told that the task has come to its end. */
@@ -260,7 +260,7 @@ class PolledTask implements TaskHandle {
     }
   }
 
-  #conclusion({ status, statusMessage, result, error }: DetailedTask): CallToolResult {
+  #conclusion({ status, statusMessage, result, error }: DetailedTask): Awaitable<CallToolResult> {
     if (status === "completed" && result !== undefined) return this.#options.check(result as unknown as CallToolResult);
     if (status === "failed" && error !== undefined) throw new RpcError(error.code, error.message, error.data);
     if (status === "cancelled") throw this.#cancelled(statusMessage);

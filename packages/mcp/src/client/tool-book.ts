@@ -2,9 +2,9 @@
 import type { HeaderArgument } from "../era/codec.js";
 import { mirrorsOf } from "../era/client-codecs.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import type { Awaitable } from "../jsonrpc/message.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
-import { tolerantPatterns } from "../schema/json-schema/pattern.js";
-import { compileJsonSchema, type JsonSchemaValidator } from "../schema/json-schema/compile.js";
+import type { JsonSchemaValidator } from "../schema/json-schema/compile.js";
 
 /** One tool. Its output schema is compiled when the first result comes. */
 export interface KnownTool {
@@ -61,13 +61,17 @@ export class ToolBook {
     this.#tools.clear();
   }
 
-  /** The result as it is. Throws INVALID_OUTPUT, or warns, when its structured content does not fit the tool's schema. */
-  checked(known: KnownTool, result: CallToolResult): CallToolResult {
+  /** The result as it is. Rejects with INVALID_OUTPUT, or warns, when its structured content does not fit the tool's schema. */
+  checked(known: KnownTool, result: CallToolResult): Awaitable<CallToolResult> {
     const { validateOutput } = this.#options;
     if (validateOutput === "off" || known.outputSchema === undefined || result.isError === true) return result;
-    const error = outputFault(known, result);
+    return this.#judged(known, result);
+  }
+
+  async #judged(known: KnownTool, result: CallToolResult): Promise<CallToolResult> {
+    const error = await outputFault(known, result);
     if (error === undefined) return result;
-    if (validateOutput === "strict") throw error;
+    if (this.#options.validateOutput === "strict") throw error;
     this.#options.warn(error.message);
     return result;
   }
@@ -88,12 +92,12 @@ function nameFault({ name, inputSchema }: Tool): string | undefined {
   return typeof inputSchema === "object" && inputSchema !== null ? undefined : "it has no inputSchema";
 }
 
-function outputFault(known: KnownTool, { structuredContent }: CallToolResult): LocalError | undefined {
+async function outputFault(known: KnownTool, { structuredContent }: CallToolResult): Promise<LocalError | undefined> {
   const { name } = known.tool;
   if (structuredContent === undefined) {
     return invalid(name, "it has no structuredContent, though the tool promises some in its outputSchema");
   }
-  known.validator ??= compiled(known);
+  known.validator ??= await compiled(known);
   if (known.validator instanceof LocalError) return known.validator;
   if (known.validator.check(structuredContent)) return undefined;
   const outcome = known.validator.validate(structuredContent);
@@ -103,8 +107,11 @@ function outputFault(known: KnownTool, { structuredContent }: CallToolResult): L
   return invalid(name, faults.join("; "));
 }
 
-function compiled({ tool: { name }, outputSchema = {} }: KnownTool): JsonSchemaValidator | LocalError {
+// Loaded for the first result that has to be checked: a quarter of what a page in a browser would load otherwise.
+async function compiled({ tool: { name }, outputSchema = {} }: KnownTool): Promise<JsonSchemaValidator | LocalError> {
   try {
+    const { compileJsonSchema } = await import("../schema/json-schema/compile.js");
+    const { tolerantPatterns } = await import("../schema/json-schema/pattern.js");
     return compileJsonSchema(outputSchema, { fallbackToDraft07: true, regExp: tolerantPatterns() });
   } catch (error) {
     return invalid(name, `its outputSchema is of no use: ${(error as Error).message}`);

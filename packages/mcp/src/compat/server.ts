@@ -13,7 +13,7 @@ import { Context } from "../server/context.js";
 import { InputRequired, runInteractive } from "../server/interactive.js";
 import { type Reporter, reporterOf } from "../server/reporter.js";
 import { coreOf, Server as CoreServer } from "../server/server.js";
-import type { Serving } from "../serve/serve.js";
+import type { Serving } from "../server/serving.js";
 import { asRpcError } from "./errors.js";
 import { Extra, type Message } from "./extra.js";
 import { askWithin, OpenSessions, type RequestOptions } from "./link.js";

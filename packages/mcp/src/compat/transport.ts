@@ -2,7 +2,8 @@
 import type { Carrier, Identity, MessageSink, Outgoing, OutgoingKind, Transport } from "../jsonrpc/transport.js";
 import { isJsonObject, isRequestId, type RequestId } from "../jsonrpc/message.js";
 import type { Server as CoreServer } from "../server/server.js";
-import { serve, type Serving } from "../serve/serve.js";
+import { serve } from "../serve/serve.js";
+import type { Serving } from "../server/serving.js";
 
 /** What came beside a message. */
 interface MessageExtra {

@@ -45,4 +45,5 @@ export { MemoryTaskStore } from "../server/tasks/memory-task-store.js";
 export type { TaskStoreLimits } from "../server/tasks/task-desk.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 export type { TaskSupport, ToolDefinition, ToolReturn } from "../server/tools.js";
-export { serve, type ServeOptions, type Serving } from "../serve/serve.js";
+export { serve } from "../serve/serve.js";
+export type { ServeOptions, Serving } from "../server/serving.js";

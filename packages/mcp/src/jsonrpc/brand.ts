@@ -1,5 +1,8 @@
 // Marks on the library's own classes, so that one copy of the package knows what another copy made.
 
+/** The member of a server that serves one connection: how a client reaches a server of any copy, without holding one. */
+export const SERVE: unique symbol = Symbol.for("@secure-local/mcp/serve") as never;
+
 /** `instanceof` as it is by itself. */
 const ORDINARY = Function.prototype[Symbol.hasInstance];
 

@@ -7,8 +7,9 @@ import { META } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { Server } from "../server/server.js";
+import type { Serving } from "../server/serving.js";
 import { memoryTransports } from "../transport/memory.js";
-import { serve, type Serving } from "./serve.js";
+import { serve } from "./serve.js";
 
 /** How the raw peer behaves. */
 export interface MemoryPeerOptions {

@@ -4,14 +4,15 @@ import type { ClientOptions, Dialer } from "../client/options.js";
 import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
 import type { JsonRpcLimits } from "../jsonrpc/limits.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { Server } from "../server/server.js";
+import { SERVE } from "../jsonrpc/brand.js";
+import type { Server } from "../server/server.js";
+import type { Served } from "../server/serving.js";
 import { type FetchLike, fetchRequester } from "../http/client/fetch-requester.js";
 import { type HttpClientLimits, shownUrl } from "../http/client/http-caller.js";
 import type { HttpRequester } from "../http/client/http-requester.js";
 import { sseTransport } from "../http/client/sse-link.js";
 import { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-link.js";
 import { memoryTransports } from "../transport/memory.js";
-import { serve } from "./serve.js";
 
 /** How requests over HTTP are made. */
 export interface HttpConnectOptions {
@@ -47,7 +48,7 @@ export async function connect(target: ConnectTarget, options: ConnectOptions = {
 
 function dialerOf(target: ConnectTarget, http: HttpConnectOptions): Dialer {
   if (typeof target === "function") return { link: target };
-  if (target instanceof Server) return { link: () => memoryTransport(target) };
+  if (isServer(target)) return { link: () => memoryTransport(target) };
   if (typeof target === "string" || target instanceof URL) return httpDialer(target, http);
   if (typeof (target as Partial<Dialer> | undefined)?.link === "function") return target;
   const text =
@@ -74,6 +75,11 @@ export function httpDialer(url: string | URL, options: HttpConnectOptions): Dial
 /** A link to a server in this program. */
 export function memoryTransport(server: Server): Transport {
   const [ours, theirs] = memoryTransports();
-  serve(server, theirs);
+  (server as unknown as Served)[SERVE](theirs);
   return ours;
+}
+
+/** Whether it is a server of this copy of the package or of another. */
+export function isServer(target: unknown): target is Server {
+  return typeof target === "object" && target !== null && SERVE in target;
 }

@@ -5,8 +5,8 @@ import type { AddOptions, HostOptions } from "../host/options.js";
 import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/host-target.js";
 import type { ServerStatus } from "../host/managed-server.js";
 import { LocalError } from "../jsonrpc/errors.js";
-import { Server } from "../server/server.js";
-import { httpDialer, memoryTransport } from "./connect.js";
+import type { Server } from "../server/server.js";
+import { httpDialer, isServer, memoryTransport } from "./connect.js";
 import type { HttpConnectOptions } from "./connect.js";
 
 /** Options of a host that starts no programs. */
@@ -31,7 +31,7 @@ export class Host extends HostCore {
 }
 
 export function reachable(target: HostTarget | Server): HostTarget {
-  return target instanceof Server ? () => memoryTransport(target) : target;
+  return isServer(target) ? () => memoryTransport(target) : target;
 }
 
 export function webDialer(target: CommandTarget | UrlTarget, http: HttpConnectOptions): Dialer {

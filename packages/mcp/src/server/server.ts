@@ -1,6 +1,8 @@
 // The server an author writes: tools, resources and prompts, registered once and served to every revision.
 import type { Handler, Middleware } from "../endpoint/dispatcher.js";
+import { SERVE } from "../jsonrpc/brand.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import type { Transport } from "../jsonrpc/transport.js";
 import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
 import { type Icon, iconsFault } from "../protocol/icons.js";
 import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
@@ -14,6 +16,7 @@ import type { Registration, Visibility } from "./registry.js";
 import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
+import { serveCore, type ServeOptions, type Serving } from "./serving.js";
 import { aesSeal, type Seal } from "./parking.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
@@ -70,6 +73,10 @@ export class Server {
 
   static {
     readCore = (server) => server.#core;
+    const value = function (this: Server, transport: Transport, options: ServeOptions = {}): Serving {
+      return serveCore(this.#core, transport, options);
+    };
+    Object.defineProperty(Server.prototype, SERVE, { value });
   }
 
   /** Throws BAD_SERVER for a member that does not exist and for icons no client should show, RangeError for a limit that is not a positive integer. */

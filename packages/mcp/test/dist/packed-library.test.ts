@@ -1,4 +1,5 @@
 // The library as it is published: packed, unpacked where npm would put it, and used from there.
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -119,6 +120,32 @@ describe("the packed library", () => {
       "true EXITED",
     ];
     expect({ code, output }).toEqual({ code: 0, output: expect.stringMatching(`^${lines.join("\n")}\n$`) });
+  });
+
+  it.each([
+    [
+      "a mistake at registration",
+      'import { Server } from "@secure-local/mcp/server";\nnew Server({ name: "a", version: "1" }).tool("x", { input: { type: "strng" }, run: () => "" });',
+      'Tool "x": "input" is no schema',
+      "dist/server/tools.js",
+    ],
+    [
+      "nobody to connect to",
+      'import { connect } from "@secure-local/mcp/client";\nawait connect("http://127.0.0.1:1/mcp");',
+      "Could not connect to Streamable HTTP",
+      "dist/client/negotiate.js",
+    ],
+  ])("prints lines a person can read for an error nobody caught: %s", async (_what, program, words, module) => {
+    const args = ["--input-type=module", "-e", program];
+    const plain = await run(process.execPath, args, { cwd: folder });
+    const mapped = await run(process.execPath, ["--enable-source-maps", ...args], { cwd: folder });
+    for (const { code, output } of [plain, mapped]) {
+      expect({ code, output }).toEqual({ code: 1, output: expect.stringContaining(words) });
+      for (const line of output.split("\n")) expect(line.length, line).toBeLessThan(400);
+    }
+    // With the source maps, a frame names the file that the sources have it in, and the file is there.
+    expect(mapped.output).toContain(module);
+    expect(existsSync(join(folder, "node_modules/@secure-local/mcp", module))).toBe(true);
   });
 
   refusesAndServesOn(() => start());

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type * as ServerEntry from "@secure-local/mcp/server";
+import { connect } from "@secure-local/mcp/client";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { RpcError, Server } from "@secure-local/mcp/server";
 
@@ -55,6 +56,13 @@ describe("of another copy", () => {
       messages: [{ content: { text: "prompt" } }],
     });
     await peer.close();
+  });
+
+  it("a server is connected to", async () => {
+    const server = new other.Server({ name: "s", version: "1" });
+    server.tool("hello", { run: () => "hello" });
+    await using client = await connect(server);
+    expect(await client.call("hello")).toMatchObject({ content: [{ text: "hello" }] });
   });
 
   it("errors are told apart as usual, and classes derived from them too", () => {

@@ -34,15 +34,16 @@ describe.each(subpaths)("%s", (subpath, target) => {
   });
 
   it("leads source, types and code to the same entry, types before code", () => {
-    const { "@secure-local/source": source, types, default: code, ...others } = target as Record<string, string>;
+    const { "@secure-local/source": source, types, node, default: code, ...others } = target as Record<string, string>;
     expect(others).toEqual({});
-    expect(Object.keys(target).slice(-2)).toEqual(["types", "default"]);
+    expect(Object.keys(target).slice(-3)).toEqual(["types", "node", "default"]);
     // A subpath with slashes leads to one file all the same.
     const name = subpath.slice("./".length).replaceAll("/", "-");
-    expect([source, types, code]).toEqual([
+    expect([source, types, node, code]).toEqual([
       `./src/entries/${name}.ts`,
       `./dist/entries/${name}.d.ts`,
-      expect.stringMatching(new RegExp(`^\\./dist/(?:.+/)?${name}\\.js$`)),
+      `./dist/${name}.js`,
+      `./dist/entries/${name}.js`,
     ]);
   });
 });

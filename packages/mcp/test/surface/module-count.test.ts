@@ -9,11 +9,11 @@ const MOST_MODULES = 60;
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-  readonly exports: Record<string, { readonly default: string }>;
+  readonly exports: Record<string, { readonly node: string }>;
 };
 
 function built(subpath: string): string {
-  const path = join(root, manifest.exports[subpath]?.default ?? "");
+  const path = join(root, manifest.exports[subpath]?.node ?? "");
   if (!existsSync(path)) throw new Error(`${path} is not built, run \`npm run build\``);
   return path;
 }
