@@ -1,27 +1,36 @@
 // A connection to one server: everything a client can ask of it, typed.
 /// <reference lib="esnext.disposable" preserve="true" />
-import { LocalError, RpcError } from "../jsonrpc/errors.js";
-import { isJsonObject, type JsonObject, type RequestId, type RequestMessage } from "../jsonrpc/message.js";
-import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import {
+  failureText,
+  isJsonObject,
+  type JsonObject,
+  type RequestId,
+  type RequestMessage,
+  successText,
+} from "../jsonrpc/message.js";
+import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { GetPromptResult, Prompt } from "../protocol/features/prompts.js";
 import type { ReadResourceResult, Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { CallToolResult, Tool } from "../protocol/features/tools.js";
 import type { CompleteRequestParams, CompletionReference } from "../protocol/features/completion.js";
 import type { LoggingLevel } from "../protocol/features/logging.js";
 import type { TemplateValues } from "../protocol/uri-template/expand.js";
-import { type CallOptions, changeOf, type ClientOptions, type Dialer, type Settings, settingsOf } from "./options.js";
+import { type CallOptions, changeOf, type ClientOptions, type Dialer, settingsOf } from "./options.js";
 import { type CompleteOptions, Completions, type Completion, type Listing, Lists } from "./lists.js";
 import { type LogMessage, LogRing } from "./log-ring.js";
 import { type Subscription, Subscriptions, type Watched } from "./subscriptions.js";
 import { type TaskHandle, type TaskOptions, Tasks } from "./tasks.js";
 import type { Carrier } from "../jsonrpc/transport.js";
 import { META } from "../protocol/meta.js";
-import { AskedQuestions, Calls } from "./calls.js";
-import { ConnectError, type Established } from "./established.js";
+import { McpErrorCode } from "../protocol/error-codes.js";
+import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
+import type { ClientCodec } from "../era/codec.js";
+import { ConnectError } from "./established.js";
 import type { Conversation } from "./conversation.js";
 import { Pinger } from "./pinger.js";
 import { Questions } from "./questions.js";
-import { Requests, Wire, guarded } from "./wire.js";
+import { Requests, type SendOptions, Wire, guarded } from "./wire.js";
 import { ResponseCache } from "./response-cache.js";
 import { ToolBook } from "./tool-book.js";
 import { UriTemplate } from "../protocol/uri-template.js";
@@ -33,104 +42,151 @@ import { UriTemplate } from "../protocol/uri-template.js";
  * HTTP_STATUS.
  */
 export class Client {
-  readonly #parts: ClientParts;
+  readonly #wire: Wire;
+  readonly #requests: Requests;
+  readonly #lists: Lists;
+  readonly #tasks: Tasks;
+  readonly #book: ToolBook;
+  readonly #completions: Completions;
+  readonly #subscriptions: Subscriptions;
+  readonly #logs: LogRing = new LogRing();
+  readonly #options: ClientOptions;
+  readonly #questions: Questions;
+  readonly #asked: AskedQuestions;
+  #pinger: Pinger | undefined;
 
-  private constructor(parts: ClientParts) {
-    this.#parts = parts;
+  private constructor(dialer: Dialer, options: ClientOptions) {
+    this.#options = options;
+    const settings = settingsOf(options);
+    const warn = (text: string): void => this.#warn(text);
+    this.#questions = new Questions(options);
+    this.#asked = new AskedQuestions(this.#questions, warn);
+    const wire = new Wire(dialer, { settings, reconnect: options.reconnect, events: this.#events() });
+    const book = new ToolBook({ validateOutput: settings.validateOutput, warn });
+    const cache = options.cache === false ? undefined : new ResponseCache(options.cache);
+    const requests = new Requests(wire, this.#questions, { settings, logs: this.#logs, warn });
+    this.#wire = wire;
+    this.#book = book;
+    this.#requests = requests;
+    this.#lists = new Lists({ wire, requests, cache, book });
+    this.#tasks = new Tasks({ wire, requests, book });
+    this.#completions = new Completions(requests, wire);
+    this.#subscriptions = new Subscriptions(wire, settings);
   }
 
   /** Connects by the dialer's links. Rejects with a ConnectError; then nothing is left open. */
   static async connect(dialer: Dialer, options: ClientOptions = {}): Promise<Client> {
-    const parts = new ClientParts(dialer, options);
-    await parts.open(options);
-    return new Client(parts);
+    const client = new Client(dialer, options);
+    await client.#open(options);
+    return client;
   }
 
   /** Who the server is, by its own account: to show, never to decide by. */
   get server(): Implementation {
-    return this.#parts.established.server;
+    return this.#wire.established.server;
   }
 
   /** Date of the revision both sides speak. */
   get revision(): string {
-    return this.#parts.established.revision.date;
+    return this.#wire.established.revision.date;
   }
 
   get era(): "handshake" | "stateless" {
-    return this.#parts.established.revision.era;
+    return this.#wire.established.revision.era;
   }
 
   /** How the bytes travel: "stdio", "http", "sse", "memory", or what the transport calls itself. */
   get transport(): string {
-    return this.#parts.established.conversation.transport.kind;
+    return this.#wire.established.conversation.transport.kind;
   }
 
   get capabilities(): ServerCapabilities {
-    return this.#parts.established.capabilities;
+    return this.#wire.established.capabilities;
   }
 
   get instructions(): string | undefined {
-    return this.#parts.established.instructions;
+    return this.#wire.established.instructions;
   }
 
   /** Revisions the server says it speaks; empty where it does not say. */
   get offered(): readonly string[] {
-    return this.#parts.established.offered;
+    return this.#wire.established.offered;
   }
 
   /** The latest 200 log messages, oldest first. */
   get logs(): readonly LogMessage[] {
-    return this.#parts.logs.messages;
+    return this.#logs.messages;
   }
 
   /** Messages without a meaning that were ignored: answers to nothing, second answers, questions outside of a session. */
   get ignoredMessages(): number {
-    return this.#parts.established.conversation.ignored;
+    return this.#wire.established.conversation.ignored;
   }
 
   /** Resolves when the client is closed: with the reason, unless `close` was called. */
   get closed(): Promise<LocalError | undefined> {
-    return this.#parts.wire.closed;
+    return this.#wire.closed;
   }
 
   tools(options?: CallOptions): Listing<Tool> {
-    return this.#parts.lists.tools(options);
+    return this.#lists.tools(options);
   }
 
   resources(options?: CallOptions): Listing<Resource> {
-    return this.#parts.lists.resources(options);
+    return this.#lists.resources(options);
   }
 
   resourceTemplates(options?: CallOptions): Listing<ResourceTemplate> {
-    return this.#parts.lists.resourceTemplates(options);
+    return this.#lists.resourceTemplates(options);
   }
 
   prompts(options?: CallOptions): Listing<Prompt> {
-    return this.#parts.lists.prompts(options);
+    return this.#lists.prompts(options);
   }
 
   /** Calls a tool. A result with `isError` is a result. Structured content of tools that were listed is checked. */
-  call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult> {
-    return this.#parts.calls.call(name, args, options);
+  async call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult> {
+    this.#requests.gate("tools", "tools/call");
+    // A session that has tasks would refuse a plain call of such a tool.
+    const required = this.#book.get(name)?.tool.execution?.taskSupport === "required";
+    if (required && this.#tasks.requested) {
+      return (await this.#tasks.start(name, args, options)).result(options);
+    }
+    const params = args === undefined ? { name } : { name, arguments: args };
+    const result = await this.#sentCall(name, params, options);
+    // Asked for round by round: the caller answers.
+    if (result["resultType"] === "input_required") return result as unknown as CallToolResult;
+    if (result["resultType"] === "task") return this.#tasks.begun(result, name).result(options);
+    const known = this.#book.get(name);
+    const outcome = result as unknown as CallToolResult;
+    return known === undefined ? outcome : this.#book.checked(known, outcome);
   }
 
   /** Calls a tool as a task where the server can, and comes back when it has begun. */
   callTask(name: string, args?: JsonObject, options?: TaskOptions): Promise<TaskHandle> {
-    return this.#parts.tasks.start(name, args, options);
+    return this.#tasks.start(name, args, options);
   }
 
   /** A task begun before, by this client or another one of the same user. */
   task(id: string): TaskHandle {
-    return this.#parts.tasks.known(id);
+    return this.#tasks.known(id);
   }
 
-  /** Reads a URI, or what a template (`file:///{path}`) makes of `variables`. */
-  read(uri: string, variables?: TemplateValues, options?: CallOptions): Promise<ReadResourceResult> {
-    return this.#parts.reads.read(uri, variables, options);
+  /**
+   * Reads a URI, or what a template (`file:///{path}`) makes of `variables`. Rejects also with INVALID_TEMPLATE, INVALID_VALUE,
+   * and UNKNOWN_VARIABLE for a value the template has no place for.
+   */
+  async read(uri: string, variables?: TemplateValues, options?: CallOptions): Promise<ReadResourceResult> {
+    this.#requests.gate("resources", "resources/read");
+    const value = variables === undefined ? uri : expanded(uri, variables);
+    const result = await this.#lists.kept("resources/read", { name: "uri", value }, options);
+    return result as unknown as ReadResourceResult;
   }
 
-  prompt(name: string, args?: Readonly<Record<string, string>>, options?: CallOptions): Promise<GetPromptResult> {
-    return this.#parts.reads.prompt(name, args, options);
+  async prompt(name: string, args?: Readonly<Record<string, string>>, options?: CallOptions): Promise<GetPromptResult> {
+    this.#requests.gate("prompts", "prompts/get");
+    const params = args === undefined ? { name } : { name, arguments: args };
+    return (await this.#requests.run("prompts/get", params, options)) as unknown as GetPromptResult;
   }
 
   /**
@@ -142,130 +198,50 @@ export class Client {
     argument: CompleteRequestParams["argument"],
     options?: CompleteOptions,
   ): Promise<Completion> {
-    return this.#parts.completer.complete(ref, argument, options);
+    return this.#completions.complete(ref, argument, options);
   }
 
   /** Lowest level of log messages wanted: for the session, or for every request from now on where there is none. */
-  setLogLevel(level: LoggingLevel): Promise<void> {
-    return this.#parts.setLogLevel(level);
+  async setLogLevel(level: LoggingLevel): Promise<void> {
+    this.#requests.gate("logging", "logging/setLevel");
+    this.#logs.level = level;
+    if (this.era === "stateless") this.#requests.logLevel = level;
+    else await this.#requests.run("logging/setLevel", { level });
   }
 
   /** Watches lists and resources until disposed of. After a reconnection everything watched is said to have changed. */
   subscribe(watched: Watched): Subscription {
-    return this.#parts.subscriptions.subscribe(watched);
+    return this.#subscriptions.subscribe(watched);
   }
 
   /** Other folders from now on; the server is told where the revision has a way. */
   setRoots(roots: NonNullable<ClientOptions["roots"]>): void {
-    this.#parts.setRoots(roots);
-  }
-
-  /** Any request, as it is: no capability is asked for, the result is the neutral one. */
-  request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject> {
-    return this.#parts.requests.run(method, params, options);
-  }
-
-  /** Any notification, as it is. */
-  notify(method: string, params?: JsonObject): void {
-    this.#parts.wire.notify(method, params);
-  }
-
-  /** Resolves with the milliseconds until the server answered, with an error even: it is alive. */
-  ping(options?: CallOptions): Promise<number> {
-    return this.#parts.ping(options);
-  }
-
-  /** Ends the connection, and a process that was started. Leaves no timer, no listener, no process. Never rejects. */
-  close(): Promise<void> {
-    return this.#parts.close();
-  }
-
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#parts.close();
-  }
-}
-
-// Puts a client together from its parts, and deals out what the server says by itself.
-
-class ClientParts {
-  readonly wire: Wire;
-  readonly requests: Requests;
-  readonly lists: Lists;
-  readonly calls: Calls;
-  readonly tasks: Tasks;
-  readonly reads: Reads;
-  readonly completer: Completions;
-  readonly subscriptions: Subscriptions;
-  readonly logs: LogRing = new LogRing();
-  readonly #options: ClientOptions;
-  readonly #settings: Settings;
-  readonly #questions: Questions;
-  readonly #asked: AskedQuestions;
-  #pinger: Pinger | undefined;
-
-  constructor(dialer: Dialer, options: ClientOptions) {
-    this.#options = options;
-    this.#settings = settingsOf(options);
-    this.#questions = new Questions(options);
-    this.#asked = new AskedQuestions(this.#questions, (text) => this.#warn(text));
-    const settings = this.#settings;
-    this.wire = new Wire(dialer, { settings, reconnect: options.reconnect, events: this.#events() });
-    const { wire } = this;
-    const warn = (text: string): void => this.#warn(text);
-    const book = new ToolBook({ validateOutput: settings.validateOutput, warn });
-    const cache = options.cache === false ? undefined : new ResponseCache(options.cache);
-    this.requests = new Requests(wire, this.#questions, { settings, logs: this.logs, warn });
-    const { requests } = this;
-    this.lists = new Lists({ wire, requests, cache, book });
-    this.tasks = new Tasks({ wire, requests, book });
-    this.calls = new Calls({ wire, requests, book, lists: this.lists, tasks: this.tasks });
-    this.reads = new Reads(requests, this.lists);
-    this.completer = new Completions(requests, wire);
-    this.subscriptions = new Subscriptions(wire, settings);
-  }
-
-  get established(): Established {
-    return this.wire.established;
-  }
-
-  /** Rejects with a ConnectError; then nothing is left open. */
-  async open({ signal, require: required = [], ping, onListChanged }: ClientOptions): Promise<void> {
-    await this.wire.open(signal);
-    const missing = required.filter((name) => this.established.capabilities[name] === undefined);
-    if (missing.length > 0) {
-      const error = this.#missing(missing);
-      await this.close();
-      throw error;
-    }
-    void this.wire.closed.then((reason) => this.#over(reason));
-    if (ping !== undefined) this.#pinger = new Pinger(this.#pingTarget(), ping);
-    if (onListChanged !== undefined && this.established.revision.era === "stateless") this.#watchLists();
-  }
-
-  async setLogLevel(level: LoggingLevel): Promise<void> {
-    this.requests.gate("logging", "logging/setLevel");
-    this.logs.level = level;
-    if (this.established.revision.era === "stateless") this.requests.logLevel = level;
-    else await this.requests.run("logging/setLevel", { level });
-  }
-
-  setRoots(roots: NonNullable<ClientOptions["roots"]>): void {
-    const { conversation, revision } = this.established;
-    if (conversation.codec.capabilities.roots === undefined) {
+    if (this.#wire.established.conversation.codec.capabilities.roots === undefined) {
       throw new LocalError(
         "NOT_SUPPORTED",
         "This client did not declare roots: pass `roots` to connect, even an empty list",
       );
     }
     this.#questions.setRoots(roots);
-    if (revision.era === "handshake") this.wire.notify("notifications/roots/list_changed");
+    if (this.era === "handshake") this.#wire.notify("notifications/roots/list_changed");
   }
 
+  /** Any request, as it is: no capability is asked for, the result is the neutral one. */
+  request(method: string, params?: JsonObject, options?: CallOptions): Promise<JsonObject> {
+    return this.#requests.run(method, params, options);
+  }
+
+  /** Any notification, as it is. */
+  notify(method: string, params?: JsonObject): void {
+    this.#wire.notify(method, params);
+  }
+
+  /** Resolves with the milliseconds until the server answered, with an error even: it is alive. */
   async ping(options: CallOptions = {}): Promise<number> {
     const since = performance.now();
-    const method = this.established.revision.era === "stateless" ? "server/discover" : "ping";
+    const method = this.era === "stateless" ? "server/discover" : "ping";
     try {
-      await this.requests.run(method, undefined, options);
+      await this.#requests.run(method, undefined, options);
     } catch (error) {
       // Any answer is one: some servers do not know the method.
       if (!(error instanceof RpcError)) throw error;
@@ -273,19 +249,53 @@ class ClientParts {
     return performance.now() - since;
   }
 
+  /** Ends the connection, and a process that was started. Leaves no timer, no listener, no process. Never rejects. */
   async close(): Promise<void> {
-    this.#pinger?.stop();
-    this.completer.stop();
-    this.subscriptions.end(undefined);
-    this.#asked.cancelAll();
-    await this.wire.close();
+    this.#stop(undefined);
+    await this.#wire.close();
   }
 
-  #over(reason: LocalError | undefined): void {
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #open({ signal, require: required = [], ping, onListChanged }: ClientOptions): Promise<void> {
+    await this.#wire.open(signal);
+    const missing = required.filter((name) => this.capabilities[name] === undefined);
+    if (missing.length > 0) {
+      const error = this.#missing(missing);
+      await this.close();
+      throw error;
+    }
+    void this.#wire.closed.then((reason) => this.#stop(reason));
+    if (ping !== undefined) this.#pinger = new Pinger(this.#pingTarget(), ping);
+    if (onListChanged !== undefined && this.era === "stateless") this.#watchLists();
+  }
+
+  // A server that misses a header, or finds another value, has another list than this client: it is read once more.
+  async #sentCall(name: string, params: JsonObject, options: CallOptions | undefined): Promise<JsonObject> {
+    const requests = this.#requests;
+    try {
+      return await requests.run("tools/call", params, withMirrors(options, this.#book.get(name)?.mirrored));
+    } catch (error) {
+      if (!(error instanceof RpcError)) throw error;
+      // It may not be there any more, or take other arguments.
+      if (error.code === ErrorCode.InvalidParams) this.#lists.doubtTools();
+      // In a session these numbers are the server's own: the call may have run.
+      if (!this.#wire.established.revision.rules.statelessErrors) throw error;
+      if (wantsTasks(error)) return requests.run("tools/call", params, { ...options, tasks: true });
+      if (error.code !== McpErrorCode.HeaderMismatch) throw error;
+      this.#lists.forget({ kind: "tools" });
+      await this.#lists.tools().all();
+      return requests.run("tools/call", params, withMirrors(options, this.#book.get(name)?.mirrored));
+    }
+  }
+
+  #stop(reason: LocalError | undefined): void {
     this.#pinger?.stop();
-    this.completer.stop();
+    this.#completions.stop();
+    this.#subscriptions.end(reason);
     this.#asked.cancelAll();
-    this.subscriptions.end(reason);
   }
 
   #events(): ConstructorParameters<typeof Wire>[1]["events"] {
@@ -296,16 +306,16 @@ class ClientParts {
       warn: (text) => this.#warn(text),
       reopened: () => {
         this.#asked.cancelAll();
-        this.lists.forgetAll();
-        this.completer.clear();
-        this.subscriptions.reopened();
+        this.#lists.forgetAll();
+        this.#completions.clear();
+        this.#subscriptions.reopened();
       },
     };
   }
 
   #serve(message: RequestMessage, carrier: Carrier, conversation: Conversation): Promise<void> {
-    const server = this.wire.knownServer;
-    const questions = this.requests.openCalls.asked(conversation.stream);
+    const server = this.#wire.knownServer;
+    const questions = this.#requests.openCalls.asked(conversation.stream);
     return this.#asked.serve(message, carrier, { codec: conversation.codec, server, questions });
   }
 
@@ -314,41 +324,41 @@ class ClientParts {
     const id = isJsonObject(meta) ? meta[META.subscriptionId] : undefined;
     const change = changeOf(method, params);
     if (change !== undefined) {
-      this.lists.forget(change);
-      this.subscriptions.changed(change, id);
+      this.#lists.forget(change);
+      this.#subscriptions.changed(change, id);
       if (change.kind !== "resource") this.#tell(this.#options.onListChanged, change);
     } else if (method === "notifications/message") {
-      const message = this.logs.take(params);
+      const message = this.#logs.take(params);
       if (message === undefined) return;
       this.#tell(this.#options.onLog, message);
-      this.#tell((logged) => this.requests.openCalls.logged(stream, logged), message);
+      this.#tell((logged) => this.#requests.openCalls.logged(stream, logged), message);
     } else if (method === "notifications/subscriptions/acknowledged") {
-      this.subscriptions.acknowledged(id, (params["notifications"] ?? {}) as JsonObject);
+      this.#subscriptions.acknowledged(id, (params["notifications"] ?? {}) as JsonObject);
     } else if (method === "notifications/cancelled") {
       this.#asked.cancel(params);
-      this.subscriptions.cancelled(params["requestId"] as RequestId);
+      this.#subscriptions.cancelled(params["requestId"] as RequestId);
     } else if (method === "notifications/elicitation/complete") {
-      this.requests.pages.completed(params);
+      this.#requests.pages.completed(params);
     } else if (method === "notifications/tasks" || method === "notifications/tasks/status") {
-      this.tasks.notified(params);
+      this.#tasks.notified(params);
     }
   }
 
   #watchLists(): void {
-    const { tools, prompts, resources } = this.established.capabilities;
+    const { tools, prompts, resources } = this.capabilities;
     const watched = {
       toolsListChanged: tools?.listChanged === true,
       promptsListChanged: prompts?.listChanged === true,
       resourcesListChanged: resources?.listChanged === true,
     };
-    if (Object.values(watched).includes(true)) this.subscriptions.subscribe(watched);
+    if (Object.values(watched).includes(true)) this.#subscriptions.subscribe(watched);
   }
 
   #pingTarget(): ConstructorParameters<typeof Pinger>[0] {
     return {
       ping: (timeoutMs) => this.ping({ timeoutMs }),
       warn: (text) => this.#warn(text),
-      giveUp: (text) => void this.wire.close(new LocalError("TIMEOUT", text)),
+      giveUp: (text) => void this.#wire.close(new LocalError("TIMEOUT", text)),
     };
   }
 
@@ -362,41 +372,22 @@ class ClientParts {
   }
 
   #missing(names: readonly (keyof ServerCapabilities)[]): ConnectError {
-    const { capabilities, server } = this.established;
+    const { capabilities, server } = this;
     const declared = Object.keys(capabilities).join(", ") || "nothing";
     const text = `${server.name} lacks what is required: ${names.join(", ")}. It declared ${declared}.`;
     return new ConnectError("NOT_SUPPORTED", text, { attempts: [] });
   }
 }
 
-// Reads resources, by URI or template, and fills in prompts.
+/** Whether the tool runs as a task only. */
+function wantsTasks({ code, data }: RpcError): boolean {
+  if (code !== McpErrorCode.MissingRequiredClientCapability || !isJsonObject(data)) return false;
+  const { extensions } = (data["requiredCapabilities"] ?? {}) as ClientCapabilities;
+  return extensions?.[TASKS_EXTENSION] !== undefined;
+}
 
-class Reads {
-  readonly #requests: Requests;
-  readonly #lists: Lists;
-
-  constructor(requests: Requests, lists: Lists) {
-    this.#requests = requests;
-    this.#lists = lists;
-  }
-
-  /** Throws INVALID_TEMPLATE, INVALID_VALUE, and UNKNOWN_VARIABLE for a value the template has no place for. */
-  async read(uri: string, variables: TemplateValues | undefined, options?: CallOptions): Promise<ReadResourceResult> {
-    this.#requests.gate("resources", "resources/read");
-    const value = variables === undefined ? uri : expanded(uri, variables);
-    const result = await this.#lists.kept("resources/read", { name: "uri", value }, options);
-    return result as unknown as ReadResourceResult;
-  }
-
-  async prompt(
-    name: string,
-    args: Readonly<Record<string, string>> | undefined,
-    options?: CallOptions,
-  ): Promise<GetPromptResult> {
-    this.#requests.gate("prompts", "prompts/get");
-    const params = args === undefined ? { name } : { name, arguments: args };
-    return (await this.#requests.run("prompts/get", params, options)) as unknown as GetPromptResult;
-  }
+function withMirrors(options: CallOptions | undefined, mirrored: SendOptions["mirrored"]): SendOptions | undefined {
+  return mirrored === undefined ? options : { ...options, mirrored };
 }
 
 function expanded(text: string, variables: TemplateValues): string {
@@ -405,4 +396,84 @@ function expanded(text: string, variables: TemplateValues): string {
   if (stranger === undefined) return template.expand(variables);
   const known = template.variables.join(", ") || "none";
   throw new LocalError("UNKNOWN_VARIABLE", `The template ${text} has no variable "${stranger}" (it has ${known})`);
+}
+
+// Serves the questions a server sends as requests of its own, in a session.
+
+/** What is known of a question beside its params, and who answers it where that is one call's caller. */
+interface AskedBy {
+  readonly codec: ClientCodec;
+  readonly server: Implementation;
+  readonly signal: AbortSignal;
+  readonly questions?: Questions | undefined;
+}
+
+/** Questions answered at once; a server that asks more is told to wait. */
+const MOST_AT_ONCE = 32;
+
+class AskedQuestions {
+  readonly #questions: Questions;
+  readonly #warn: (text: string) => void;
+  readonly #open = new Map<RequestId, AbortController>();
+
+  constructor(questions: Questions, warn: (text: string) => void) {
+    this.#questions = questions;
+    this.#warn = warn;
+  }
+
+  /** Answers one question on its carrier; one that is cancelled is not answered. */
+  async serve(
+    message: RequestMessage,
+    carrier: Carrier,
+    about: { codec: ClientCodec; server: Implementation; questions: Questions | undefined },
+  ): Promise<void> {
+    const { id, method, params = {} } = message;
+    if (method === "ping") return void carrier.write(successText(id, "{}"), "response");
+    const controller = new AbortController();
+    try {
+      if (this.#open.size >= MOST_AT_ONCE || this.#open.has(id)) throw busy();
+      this.#open.set(id, controller);
+      const text = await this.#answered(method, params, { ...about, signal: controller.signal });
+      if (controller.signal.aborted) carrier.abandon?.();
+      else void carrier.write(successText(id, text), "response");
+    } catch (error) {
+      if (controller.signal.aborted) carrier.abandon?.();
+      else this.#refuse(message, carrier, error);
+    } finally {
+      if (this.#open.get(id) === controller) this.#open.delete(id);
+    }
+  }
+
+  /** The server took its question back. */
+  cancel(params: JsonObject): void {
+    this.#open.get(params["requestId"] as RequestId)?.abort("cancelled by the server");
+  }
+
+  /** Nobody hears the answers any more. */
+  cancelAll(): void {
+    for (const controller of this.#open.values()) controller.abort("the connection ended");
+    this.#open.clear();
+  }
+
+  async #answered(
+    method: string,
+    params: JsonObject,
+    { codec, server, signal, questions = this.#questions }: AskedBy,
+  ): Promise<string> {
+    const declared = codec.capabilities;
+    const answer = await questions.answer(method, params, { signal, server, declared });
+    return JSON.stringify(codec.answer(method, answer));
+  }
+
+  // What the handler threw stays here: only an RpcError was made to be read by the server.
+  #refuse({ id, method }: RequestMessage, carrier: Carrier, error: unknown): void {
+    const known = error instanceof RpcError;
+    const shown = known ? error : new RpcError(ErrorCode.InternalError, "The client could not answer");
+    if (!known) this.#warn(`Answering ${method} failed: ${error instanceof Error ? error.message : String(error)}`);
+    void carrier.write(failureText(id, shown.toObject()), "response", shown.code);
+  }
+}
+
+function busy(): RpcError {
+  return new RpcError(ErrorCode.InternalError, `This client answers ${MOST_AT_ONCE} questions at once, not more`);
 }

@@ -1,4 +1,4 @@
-// Many servers under one roof: started with consent, called with approval, each for itself.
+// A host (the specification's word): holds many servers, each with a client of its own, started with consent, called with approval.
 import type { CallOptions, ClientOptions, Dialer } from "../client/options.js";
 import type { Client } from "../client/client.js";
 import type { CompleteOptions, Completion } from "../client/lists.js";
@@ -49,25 +49,57 @@ export interface ReadOptions extends CallOptions {
 /** What is completed: an argument of a prompt, or a variable of a server's template. */
 export type HostReference = { readonly prompt: string } | { readonly template: string; readonly server: string };
 
+const START_TIMEOUT_MS = 60_000;
+/** Starting a server is what processors are busy with: a long configuration must not keep the whole machine busy. */
+const STARTS_AT_ONCE = 8;
+/** Beyond this it is a mistake, not a configuration. */
+const MOST_SERVERS = 1_000;
+
 /** See the entries `/host` and `/host/node`, which make this with the links they have. */
 export class HostCore {
-  readonly #roof: Roof;
+  readonly #options: HostOptions;
+  readonly #dial: Dial;
+  readonly #servers = new Map<string, ManagedServer>();
+  readonly #catalogue: Catalogue;
+  /** The connections the catalogue has lists of, and the reading of those lists. */
+  readonly #listed = new Map<string, { readonly client: Client; readonly reading: Promise<void> }>();
+  readonly #consent: Consent;
+  readonly #slots: Slots;
   readonly #gate: CallGate;
+  readonly #sampling: SamplingDesk | undefined;
+  readonly #questions: QuestionDesk | undefined;
+  readonly #roots: RootsDesk | undefined;
+  readonly #unwatch: () => void;
   /** Which server gave a link, by the link. */
   readonly #givers = new WeakMap<object, string>();
+  #closed = false;
 
   constructor(options: HostOptions, dial: Dial) {
-    this.#roof = new Roof(options, dial);
-    const { onCall, onResult, decisionTimeoutMs } = options;
+    this.#options = options;
+    this.#dial = dial;
+    const { authorize, approvals, decisionTimeoutMs: timeoutMs, startsAtOnce = STARTS_AT_ONCE } = options;
+    this.#consent = new Consent({ authorize, approvals, timeoutMs });
+    this.#slots = new Slots(startsAtOnce);
+    const { sampling, elicit, roots } = options;
+    const tell = (event: HostEvent): void => this.#tell(event);
+    const warn = (server: string | undefined, text: string): void => tell({ type: "warning", server, text });
+    this.#sampling = sampling && new SamplingDesk(sampling, tell);
+    this.#questions = elicit && new QuestionDesk({ elicit, timeoutMs, warn });
+    this.#roots = roots && new RootsDesk(roots, { timeoutMs, warn: (text) => warn(undefined, text) });
+    this.#unwatch = this.#roots?.watch(() => this.#rootsChanged()) ?? (() => undefined);
+    this.#catalogue = new Catalogue({
+      changed: (server, kinds) => tell({ type: "catalogue", server, kinds }),
+      failed: (server, kind, error) => warn(server, `Its list of ${kind} could not be read: ${messageOf(error)}`),
+    });
     const source = {
-      tool: (name: string) => this.#roof.catalogue.named("tool", name),
+      tool: (name: string) => this.#catalogue.named("tool", name),
       server: (name: string) => {
-        const server = this.#roof.find(name);
+        const server = this.#servers.get(name);
         return server?.client === undefined ? undefined : { client: server.client, trusted: server.trusted };
       },
     };
-    const onEvent = this.#roof.tell.bind(this.#roof);
-    this.#gate = new CallGate(source, { onCall, onResult, decisionTimeoutMs, onEvent });
+    const { onCall, onResult } = options;
+    this.#gate = new CallGate(source, { onCall, onResult, decisionTimeoutMs: timeoutMs, onEvent: tell });
   }
 
   /**
@@ -75,8 +107,8 @@ export class HostCore {
    * did: a server that fails is no error of the host. Rejects with INVALID_NAME, LOOK_ALIKE, INVALID_TARGET, LIMIT or CLOSED.
    */
   async add(name: string, target: HostTarget, options: AddOptions = {}): Promise<ServerStatus> {
-    const server = this.#roof.add(name, target, options);
-    if (options.enabled !== false) await this.#roof.start(server);
+    const server = this.#made(name, target, options);
+    if (options.enabled !== false) await this.#start(server);
     return server.status;
   }
 
@@ -87,13 +119,18 @@ export class HostCore {
   load(text: string, options: LoadOptions = {}): Promise<LoadReport> {
     return loadServers(text, options, {
       add: (name, target, more) => this.add(name, target, more),
-      status: (name) => this.#roof.find(name)?.status,
+      status: (name) => this.#servers.get(name)?.status,
     });
   }
 
   /** Stops a server and forgets it. Rejects with UNKNOWN_SERVER. */
-  remove(name: string): Promise<void> {
-    return this.#roof.remove(name);
+  async remove(name: string): Promise<void> {
+    // Gone at once for everybody else, so that nobody starts it again while it ends.
+    const stopping = this.#get(name).stop();
+    this.#servers.delete(name);
+    await stopping;
+    this.#sampling?.forget(name);
+    this.#roots?.forget(name);
   }
 
   /**
@@ -101,48 +138,48 @@ export class HostCore {
    * with UNKNOWN_SERVER or CLOSED.
    */
   async enable(name: string): Promise<ServerStatus> {
-    const server = this.#roof.get(name);
-    await this.#roof.start(server);
+    const server = this.#get(name);
+    await this.#start(server);
     return server.status;
   }
 
   /** Stops a server, and keeps it for `enable`. Rejects with UNKNOWN_SERVER. */
   async disable(name: string): Promise<ServerStatus> {
-    const server = this.#roof.get(name);
+    const server = this.#get(name);
     await server.stop();
     return server.status;
   }
 
   /** All servers in the order they were added. */
   servers(): ServerStatus[] {
-    return Array.from(this.#roof.servers, ({ status }) => status);
+    return Array.from(this.#servers.values(), ({ status }) => status);
   }
 
   tools(): HostTool[] {
-    return this.#roof.catalogue.entries("tool");
+    return this.#catalogue.entries("tool");
   }
 
   prompts(): HostPrompt[] {
-    return this.#roof.catalogue.entries("prompt");
+    return this.#catalogue.entries("prompt");
   }
 
   resources(): HostResource[] {
-    return this.#roof.catalogue.entries("resource");
+    return this.#catalogue.entries("resource");
   }
 
   templates(): HostTemplate[] {
-    return this.#roof.catalogue.entries("template");
+    return this.#catalogue.entries("template");
   }
 
   /** What fits, the best first. */
   find(wanted: Search): HostEntry[] {
-    return search(this.#roof.catalogue.entries(), wanted);
+    return search(this.#catalogue.entries(), wanted);
   }
 
   /** Reads a server's lists again, for servers that do not tell of changes. Never rejects. */
   async refresh(name: string): Promise<void> {
-    const { catalogue } = this.#roof;
-    await Promise.all((["tools", "prompts", "resources"] as const).map((kind) => catalogue.outdated(name, kind)));
+    const kinds = ["tools", "prompts", "resources"] as const;
+    await Promise.all(kinds.map((kind) => this.#catalogue.outdated(name, kind)));
   }
 
   /**
@@ -150,7 +187,7 @@ export class HostCore {
    * CHANGED (the tool is another one than was approved), WITHHELD (it ran, its result may not be seen) and LIMIT.
    */
   async call(name: string, args: JsonObject = {}, options: CallOptions = {}): Promise<CallToolResult> {
-    const entry = this.#roof.catalogue.named("tool", name);
+    const entry = this.#catalogue.named("tool", name);
     const result = await this.#gate.call(name, args, options);
     for (const block of result.content) {
       if (block.type === "resource_link" && entry !== undefined) this.#givers.set(block, entry.server);
@@ -165,7 +202,7 @@ export class HostCore {
 
   /** Fills in the prompt `server__prompt`. Rejects as `Client.prompt` does, and with UNKNOWN_PROMPT and NOT_READY. */
   prompt(name: string, args?: Readonly<Record<string, string>>, options?: CallOptions): Promise<GetPromptResult> {
-    const entry = this.#roof.catalogue.named("prompt", name);
+    const entry = this.#catalogue.named("prompt", name);
     if (entry === undefined) return Promise.reject(unknown("PROMPT", `prompt ${JSON.stringify(name)}`));
     return this.#with(entry.server, (client) => client.prompt(entry.original, args, options));
   }
@@ -198,7 +235,7 @@ export class HostCore {
       const ref = { type: "ref/resource", uri: about.template } as const;
       return this.#with(about.server, (client) => client.complete(ref, argument, options));
     }
-    const entry = this.#roof.catalogue.named("prompt", about.prompt);
+    const entry = this.#catalogue.named("prompt", about.prompt);
     if (entry === undefined) return Promise.reject(unknown("PROMPT", `prompt ${JSON.stringify(about.prompt)}`));
     const ref = { type: "ref/prompt", name: entry.original } as const;
     return this.#with(entry.server, (client) => client.complete(ref, argument, options));
@@ -206,12 +243,14 @@ export class HostCore {
 
   /** The connection to a server while it is up: for what the host has no method for. What is called on it passes no approval. */
   client(name: string): Client | undefined {
-    return this.#roof.find(name)?.client;
+    return this.#servers.get(name)?.client;
   }
 
   /** Stops all servers. Leaves no process and no timer. Never rejects. */
-  close(): Promise<void> {
-    return this.#roof.close();
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#unwatch();
+    await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -225,10 +264,122 @@ export class HostCore {
   }
 
   async #with<T>(name: string, use: (client: Client) => Promise<T>): Promise<T> {
-    const { client, status } = this.#roof.get(name);
+    const { client, status } = this.#get(name);
     if (client !== undefined) return use(client);
     const { state, reason = "" } = status;
     throw new LocalError("NOT_READY", `The server ${name} is not up (${state}). ${reason}`.trimEnd());
+  }
+
+  /** Throws UNKNOWN_SERVER. */
+  #get(name: string): ManagedServer {
+    const server = this.#servers.get(name);
+    if (server !== undefined) return server;
+    const names = [...this.#servers.keys()].join(", ") || "none";
+    throw new LocalError("UNKNOWN_SERVER", `There is no server ${JSON.stringify(name)} (there are: ${names})`);
+  }
+
+  #made(name: string, given: HostTarget, options: AddOptions): ManagedServer {
+    if (this.#closed) throw new LocalError("CLOSED", `The server "${name}" was not added: the host is closed`);
+    checkServerName(name, this.#servers.keys());
+    if (this.#servers.size >= MOST_SERVERS)
+      throw new LocalError("LIMIT", `The server "${name}" was not added: there are ${MOST_SERVERS} already`);
+    // What is shown is what is started, whatever becomes of the caller's object.
+    const target = snapshot(given);
+    const launch = launchOf(name, target);
+    launch.catch(() => undefined);
+    const server: ManagedServer = new ManagedServer({
+      name,
+      trusted: options.trusted === true,
+      launch,
+      dial: this.#dialing(name, target),
+      client: { ...this.#clientOptions(name), ...this.#options.client, ...options.client },
+      startTimeoutMs: options.startTimeoutMs ?? this.#options.startTimeoutMs ?? START_TIMEOUT_MS,
+      restart: this.#options.restart ?? {},
+      consent: this.#consent,
+      slots: this.#slots,
+      changed: () => this.#changed(server),
+    });
+    this.#servers.set(name, server);
+    return server;
+  }
+
+  /** Resolves when it is up and its lists are in, or its first attempt has failed. Rejects with CLOSED. */
+  async #start(server: ManagedServer): Promise<void> {
+    if (this.#closed) throw new LocalError("CLOSED", `The server "${server.name}" was not started: the host is closed`);
+    await server.start();
+    await this.#listed.get(server.name)?.reading;
+  }
+
+  #tell(event: HostEvent): void {
+    try {
+      this.#options.onEvent?.(event);
+    } catch {
+      // Whoever watches must not stop what they watch.
+    }
+  }
+
+  // Tried once at once, so that a target that cannot be reached from here is the caller's error.
+  #dialing(name: string, target: HostTarget): () => Dialer {
+    let first: Dialer | undefined = this.#dialer(name, target);
+    return () => {
+      const dialer = first ?? this.#dialer(name, target);
+      first = undefined;
+      return dialer;
+    };
+  }
+
+  #dialer(name: string, target: HostTarget): Dialer {
+    if (typeof target === "function") return { link: target };
+    if (isCommand(target)) return this.#dial(target, name);
+    const url = urlTarget(target);
+    return url === undefined ? (target as Dialer) : this.#dial(url, name);
+  }
+
+  // Each server has a client of its own: nothing one of them says or asks is seen by another.
+  #clientOptions(name: string): ClientOptions {
+    const { clientInfo, urlQuestions } = this.#options;
+    const warn = (text: string): void => this.#tell({ type: "warning", server: name, text });
+    const sampling = this.#options.sampling?.model.tools === true ? { sampling: { tools: {} } } : {};
+    const questions = urlQuestions === true ? { elicitation: { form: {}, url: {} } } : {};
+    return {
+      ...(clientInfo === undefined ? {} : { clientInfo }),
+      capabilities: { ...sampling, ...questions },
+      ...(this.#sampling === undefined ? {} : { sample: this.#sampling.for(name) }),
+      ...(this.#questions === undefined ? {} : { elicit: this.#questions.for(name) }),
+      ...(this.#roots === undefined ? {} : { roots: this.#roots.for(name) }),
+      onWarning: warn,
+      onNoise: (line) => warn(`It wrote something else than messages: ${visibleText(line, 200)}`),
+      onLog: ({ level, data }) => this.#tell({ type: "log", server: name, level, data }),
+      onListChanged: ({ kind }) => {
+        if (kind !== "resource") void this.#catalogue.outdated(name, kind);
+      },
+    };
+  }
+
+  #changed(server: ManagedServer): void {
+    const { name, client } = server;
+    if (client !== this.#listed.get(name)?.client) {
+      this.#listed.delete(name);
+      this.#catalogue.remove(name);
+      if (client !== undefined) {
+        const warn = (text: string): void => this.#tell({ type: "warning", server: name, text });
+        const reading = this.#catalogue.add(name, (kind) => readEntries(kind, client, { server, warn }));
+        this.#listed.set(name, { client, reading });
+      }
+    }
+    this.#tell({ type: "server", status: server.status });
+  }
+
+  #rootsChanged(): void {
+    const roots = this.#roots;
+    if (roots === undefined) return;
+    for (const { name, client } of this.#servers.values()) {
+      try {
+        client?.setRoots(roots.for(name));
+      } catch (error) {
+        this.#tell({ type: "warning", server: name, text: messageOf(error) });
+      }
+    }
   }
 }
 
@@ -323,181 +474,4 @@ function askedOnce({ inputs }: ServersConfig, { input }: LoadOptions): (id: stri
     answers.set(id, answer);
     return answer;
   };
-}
-
-// The servers of a host: added, started, stopped, and what they offer kept in one catalogue.
-
-const START_TIMEOUT_MS = 60_000;
-/** Starting is what processors are busy with; a page of configuration must not stand still the machine. */
-const STARTS_AT_ONCE = 8;
-/** Beyond this it is a mistake, not a configuration. */
-const MOST_SERVERS = 1_000;
-
-class Roof {
-  readonly catalogue: Catalogue;
-  readonly #options: HostOptions;
-  readonly #dial: Dial;
-  readonly #servers = new Map<string, ManagedServer>();
-  /** The connections the catalogue has lists of, and the reading of those lists. */
-  readonly #listed = new Map<string, { readonly client: Client; readonly reading: Promise<void> }>();
-  readonly #consent: Consent;
-  readonly #slots: Slots;
-  readonly #sampling: SamplingDesk | undefined;
-  readonly #questions: QuestionDesk | undefined;
-  readonly #roots: RootsDesk | undefined;
-  readonly #unwatch: () => void;
-  #closed = false;
-
-  constructor(options: HostOptions, dial: Dial) {
-    this.#options = options;
-    this.#dial = dial;
-    const { authorize, approvals, decisionTimeoutMs: timeoutMs, startsAtOnce = STARTS_AT_ONCE } = options;
-    this.#consent = new Consent({ authorize, approvals, timeoutMs });
-    this.#slots = new Slots(startsAtOnce);
-    const { sampling, elicit, roots } = options;
-    const warn = (server: string | undefined, text: string): void => this.tell({ type: "warning", server, text });
-    this.#sampling = sampling && new SamplingDesk(sampling, (event) => this.tell(event));
-    this.#questions = elicit && new QuestionDesk({ elicit, timeoutMs, warn });
-    this.#roots = roots && new RootsDesk(roots, { timeoutMs, warn: (text) => warn(undefined, text) });
-    this.#unwatch = this.#roots?.watch(() => this.#rootsChanged()) ?? (() => undefined);
-    this.catalogue = new Catalogue({
-      changed: (server, kinds) => this.tell({ type: "catalogue", server, kinds }),
-      failed: (server, kind, error) => warn(server, `Its list of ${kind} could not be read: ${messageOf(error)}`),
-    });
-  }
-
-  get servers(): Iterable<ManagedServer> {
-    return this.#servers.values();
-  }
-
-  /** Throws UNKNOWN_SERVER. */
-  get(name: string): ManagedServer {
-    const server = this.#servers.get(name);
-    if (server !== undefined) return server;
-    const names = [...this.#servers.keys()].join(", ") || "none";
-    throw new LocalError("UNKNOWN_SERVER", `There is no server ${JSON.stringify(name)} (there are: ${names})`);
-  }
-
-  find(name: string): ManagedServer | undefined {
-    return this.#servers.get(name);
-  }
-
-  add(name: string, given: HostTarget, options: AddOptions): ManagedServer {
-    if (this.#closed) throw new LocalError("CLOSED", `The server "${name}" was not added: the host is closed`);
-    checkServerName(name, this.#servers.keys());
-    if (this.#servers.size >= MOST_SERVERS)
-      throw new LocalError("LIMIT", `The server "${name}" was not added: there are ${MOST_SERVERS} already`);
-    // What is shown is what is started, whatever becomes of the caller's object.
-    const target = snapshot(given);
-    const launch = launchOf(name, target);
-    launch.catch(() => undefined);
-    const server: ManagedServer = new ManagedServer({
-      name,
-      trusted: options.trusted === true,
-      launch,
-      dial: this.#dialing(name, target),
-      client: { ...this.#clientOptions(name), ...this.#options.client, ...options.client },
-      startTimeoutMs: options.startTimeoutMs ?? this.#options.startTimeoutMs ?? START_TIMEOUT_MS,
-      restart: this.#options.restart ?? {},
-      consent: this.#consent,
-      slots: this.#slots,
-      changed: () => this.#changed(server),
-    });
-    this.#servers.set(name, server);
-    return server;
-  }
-
-  /** Resolves when it is up and its lists are in, or its first attempt has failed. Rejects with CLOSED. */
-  async start(server: ManagedServer): Promise<void> {
-    if (this.#closed) throw new LocalError("CLOSED", `The server "${server.name}" was not started: the host is closed`);
-    await server.start();
-    await this.#listed.get(server.name)?.reading;
-  }
-
-  async remove(name: string): Promise<void> {
-    // Gone at once for everybody else, so that nobody starts it again while it ends.
-    const stopping = this.get(name).stop();
-    this.#servers.delete(name);
-    await stopping;
-    this.#sampling?.forget(name);
-    this.#roots?.forget(name);
-  }
-
-  async close(): Promise<void> {
-    this.#closed = true;
-    this.#unwatch();
-    await Promise.all(Array.from(this.#servers.values(), (server) => server.stop()));
-  }
-
-  tell(event: HostEvent): void {
-    try {
-      this.#options.onEvent?.(event);
-    } catch {
-      // Whoever watches must not stop what they watch.
-    }
-  }
-
-  // Tried once at once, so that a target that cannot be reached from here is the caller's error.
-  #dialing(name: string, target: HostTarget): () => Dialer {
-    let first: Dialer | undefined = this.#dialer(name, target);
-    return () => {
-      const dialer = first ?? this.#dialer(name, target);
-      first = undefined;
-      return dialer;
-    };
-  }
-
-  #dialer(name: string, target: HostTarget): Dialer {
-    if (typeof target === "function") return { link: target };
-    if (isCommand(target)) return this.#dial(target, name);
-    const url = urlTarget(target);
-    return url === undefined ? (target as Dialer) : this.#dial(url, name);
-  }
-
-  // Each server has a client of its own: nothing one of them says or asks is seen by another.
-  #clientOptions(name: string): ClientOptions {
-    const { clientInfo, urlQuestions } = this.#options;
-    const warn = (text: string): void => this.tell({ type: "warning", server: name, text });
-    const sampling = this.#options.sampling?.model.tools === true ? { sampling: { tools: {} } } : {};
-    const questions = urlQuestions === true ? { elicitation: { form: {}, url: {} } } : {};
-    return {
-      ...(clientInfo === undefined ? {} : { clientInfo }),
-      capabilities: { ...sampling, ...questions },
-      ...(this.#sampling === undefined ? {} : { sample: this.#sampling.for(name) }),
-      ...(this.#questions === undefined ? {} : { elicit: this.#questions.for(name) }),
-      ...(this.#roots === undefined ? {} : { roots: this.#roots.for(name) }),
-      onWarning: warn,
-      onNoise: (line) => warn(`It wrote something else than messages: ${visibleText(line, 200)}`),
-      onLog: ({ level, data }) => this.tell({ type: "log", server: name, level, data }),
-      onListChanged: ({ kind }) => {
-        if (kind !== "resource") void this.catalogue.outdated(name, kind);
-      },
-    };
-  }
-
-  #changed(server: ManagedServer): void {
-    const { name, client } = server;
-    if (client !== this.#listed.get(name)?.client) {
-      this.#listed.delete(name);
-      this.catalogue.remove(name);
-      if (client !== undefined) {
-        const warn = (text: string): void => this.tell({ type: "warning", server: name, text });
-        const reading = this.catalogue.add(name, (kind) => readEntries(kind, client, { server, warn }));
-        this.#listed.set(name, { client, reading });
-      }
-    }
-    this.tell({ type: "server", status: server.status });
-  }
-
-  #rootsChanged(): void {
-    const roots = this.#roots;
-    if (roots === undefined) return;
-    for (const { name, client } of this.#servers.values()) {
-      try {
-        client?.setRoots(roots.for(name));
-      } catch (error) {
-        this.tell({ type: "warning", server: name, text: messageOf(error) });
-      }
-    }
-  }
 }

@@ -16,7 +16,7 @@ export interface WebHostOptions extends HostOptions {
 }
 
 /**
- * Many servers under one roof. Nothing is started or connected to that `authorize` does not allow, no tool is called that
+ * Holds many servers. Nothing is started or connected to that `authorize` does not allow, no tool is called that
  * `onCall` does not approve, and no server sees another or the conversation. Close it, or declare it `await using`.
  */
 export class Host extends HostCore {

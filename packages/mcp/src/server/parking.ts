@@ -16,6 +16,7 @@ import { fromBase64, toBase64 } from "./content.js";
 export interface Run {
   /** Whether it may be run again from its start. */
   readonly replaySafe: boolean;
+  /** Told whenever another request serves the handler. */
   turn(call: Call): void;
   start(interaction: Interaction): MaybePromise<Answer>;
 }
@@ -28,7 +29,7 @@ interface Place {
 }
 
 /** Bounded in number, size and time. */
-export class Parking implements Garage {
+export class Parking {
   readonly rounds: number;
   readonly stateCharacters: number;
   readonly #limits: ServerLimits;
@@ -62,12 +63,14 @@ export class Parking implements Garage {
     return this.#run(call, run, givenBy(state, responses), state.round);
   }
 
+  /** Parks a handler that asks, and gives its sealed state. */
   async park(interaction: Interaction, call: Call, state: RequestState): Promise<string> {
     const sealed = await sealState(this.#seal, call, state, this.#limits.parkedMs);
     if (!this.replays) this.#keep(interaction);
     return sealed;
   }
 
+  /** Told how long each answer is that an interaction keeps for a retry that is repeated. */
   weigh(interaction: Interaction, characters: number): void {
     const place = this.#places.get(interaction.id);
     if (place === undefined) return;
@@ -82,8 +85,7 @@ export class Parking implements Garage {
   }
 
   #run(call: Call, run: Run, given: readonly GivenAnswer[], round = 0): Promise<Answer> {
-    const interaction = new Interaction(this, run, given, round);
-    return interaction.begin(call, () => run.start(interaction));
+    return new Interaction(this, run, given, round).begin(call);
   }
 
   #keep(interaction: Interaction): void {
@@ -135,26 +137,6 @@ export function fingerprint(text: string): string {
 
 // One handler's run over several requests (stateless era): it is parked while the client is asked.
 
-/** What an interaction needs of the table it is parked in. */
-interface Garage {
-  /** Whether every round runs the handler again. */
-  readonly replays: boolean;
-  readonly rounds: number;
-  readonly stateCharacters: number;
-  /** Parks the interaction and gives its sealed state. */
-  park(interaction: Interaction, call: Call, state: RequestState): Promise<string>;
-  /** Told how long each answer is that the interaction keeps for a retry that is repeated. */
-  weigh(interaction: Interaction, characters: number): void;
-}
-
-/** What an interaction needs to know of the handler it runs. */
-interface Turned {
-  /** Whether it may be run again from its start, with the answers given so far. */
-  readonly replaySafe: boolean;
-  /** Told whenever another request serves the handler. */
-  turn(call: Call): void;
-}
-
 interface Question {
   readonly key: string;
   readonly question: string;
@@ -172,8 +154,8 @@ interface Round {
 /** A handler that can ask. The client gets `input_required`; its retry goes on where the handler stopped. */
 class Interaction implements Asker {
   readonly id: string = crypto.randomUUID();
-  readonly #garage: Garage;
-  readonly #handler: Turned;
+  readonly #parking: Parking;
+  readonly #run: Run;
   readonly #given: GivenAnswer[];
   readonly #used = new Map<number, { readonly digest: string; readonly outcome: Promise<Answer> }>();
   #asked = 0;
@@ -184,10 +166,10 @@ class Interaction implements Asker {
   #outcome: { readonly settle: (round: Round) => void } | undefined;
 
   /** `given` are the answers of the `round` rounds before, for a handler that is run again from its start. */
-  constructor(garage: Garage, handler: Turned, given: readonly GivenAnswer[], round: number) {
+  constructor(parking: Parking, run: Run, given: readonly GivenAnswer[], round: number) {
     this.#round = round;
-    this.#garage = garage;
-    this.#handler = handler;
+    this.#parking = parking;
+    this.#run = run;
     this.#given = [...given];
   }
 
@@ -197,14 +179,14 @@ class Interaction implements Asker {
   }
 
   /** Starts the handler and serves the first round. */
-  begin(call: Call, run: () => MaybePromise<Answer>): Promise<Answer> {
+  begin(call: Call): Promise<Answer> {
     return this.#serve(call, () => {
       Promise.resolve()
-        .then(run)
+        .then(() => this.#run.start(this))
         .then(
           (answer) => {
             this.#settle((round) => round.resolve(answer));
-            if (this.#round > 0) this.#garage.weigh(this, lengthOf(answer));
+            if (this.#round > 0) this.#parking.weigh(this, lengthOf(answer));
           },
           (error: unknown) => this.#settle((round) => round.reject(error)),
         );
@@ -238,7 +220,7 @@ class Interaction implements Asker {
         "The handler asked something else when it was run again: it is not safe to replay",
       );
     }
-    if (this.#garage.replays && !this.#handler.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
+    if (this.#parking.replays && !this.#run.replaySafe) throw new LocalError("REPLAY", NOT_REPLAYABLE);
     return new Promise((resolve, reject) => {
       this.#questions.push({ key, question, request, resolve, reject });
       this.#collect();
@@ -255,7 +237,7 @@ class Interaction implements Asker {
   #serve(call: Call, start: () => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const round: Round = { call, resolve, reject };
-      this.#handler.turn(call);
+      this.#run.turn(call);
       this.#open = round;
       call.whenCancelled(() => this.expire());
       if (this.#outcome === undefined) start();
@@ -281,7 +263,7 @@ class Interaction implements Asker {
         continue;
       }
       // Without a replay nobody needs them: neither this memory nor the state that travels with every retry.
-      if (this.#handler.replaySafe) this.#given.push({ key: question.key, question: question.question, answer });
+      if (this.#run.replaySafe) this.#given.push({ key: question.key, question: question.question, answer });
       question.resolve(answer as unknown as JsonObject);
     }
     this.#questions = missing;
@@ -300,13 +282,13 @@ class Interaction implements Asker {
     const round = this.#open;
     if (round === undefined || this.#questions.length === 0) return;
     try {
-      if (++this.#round > this.#garage.rounds) throw tooManyRounds(this.#garage.rounds);
+      if (++this.#round > this.#parking.rounds) throw tooManyRounds(this.#parking.rounds);
       // Each request declares anew what its client can be asked.
       for (const { request } of this.#questions) requireCapability(round.call, request.method, request.params);
       const asked = this.#questions.map(({ key, question }) => ({ key, question }));
       const state: RequestState = { park: this.id, round: this.#round, answers: this.#given, asked };
-      const requestState = await this.#garage.park(this, round.call, state);
-      if (requestState.length > this.#garage.stateCharacters) throw tooMuchState(this.#garage.stateCharacters);
+      const requestState = await this.#parking.park(this, round.call, state);
+      if (requestState.length > this.#parking.stateCharacters) throw tooMuchState(this.#parking.stateCharacters);
       const inputRequests: InputRequests = {};
       const { codec } = round.call.caller;
       for (const { key, request } of this.#questions) {
@@ -314,7 +296,7 @@ class Interaction implements Asker {
         inputRequests[key] = { method: request.method, params } as InputRequest;
       }
       if (this.#open !== round) return;
-      this.#garage.weigh(this, requestState.length + JSON.stringify(inputRequests).length);
+      this.#parking.weigh(this, requestState.length + JSON.stringify(inputRequests).length);
       this.#open = undefined;
       round.resolve({ resultType: "input_required", inputRequests, requestState });
     } catch (error) {
