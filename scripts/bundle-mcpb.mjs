@@ -1,13 +1,12 @@
 #!/usr/bin/env node
 // `node scripts/bundle-mcpb.mjs FILE.mcpb`: the built command as one file that Claude Desktop installs, validated and packed by the
-// format's own tool, which npm brings.
+// format's own tool, which the workspace brings.
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "./lib/run-command.mjs";
 
-const TOOL = "@anthropic-ai/mcpb@2.1.2";
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const product = join(root, "packages/secure-local");
 const [target] = process.argv.slice(2);
@@ -26,7 +25,7 @@ function layOut(folder) {
 }
 
 async function tool(...args) {
-  const { code, output } = await run("npx", ["--yes", "--package", TOOL, "mcpb", ...args]);
+  const { code, output } = await run("mcpb", args);
   console.log(output.trim());
   if (code !== 0) throw new Error(`mcpb ${args[0]} failed`);
 }

@@ -135,6 +135,19 @@ function forAuthors() {
   ];
 }
 
+/** Who imports the package by its name wants something that is elsewhere, and is told where. */
+function rootEntry() {
+  const told =
+    "mcp-secure-local is a command, not a module. A plugin imports definePlugin of mcp-secure-local/plugin; " +
+    "a server or client of your own is written with @secure-local/mcp (its entries are /server, /client, /stdio, /http); " +
+    "to run the command from a program, start the file that require.resolve('mcp-secure-local/package.json') lies beside: " +
+    "dist/mcp-secure-local.cjs.";
+  return [
+    ["root.js", `throw new Error(${JSON.stringify(told)});\n`],
+    ["root.d.ts", `/** ${told} */\nexport {};\n`],
+  ];
+}
+
 /** The pages for people who have the package and not the repository. What a link leads to outside of it keeps its words alone. */
 function documents() {
   const names = readdirSync(join(root, "docs"), { recursive: true }).filter((name) => name.endsWith(".md"));
@@ -145,7 +158,7 @@ function documents() {
   const beside = ["CHANGELOG.md", "SECURITY.md"].map((name) => [name, join(root, name)]);
   const there = new Set([...packed, ...beside].map(([name]) => name));
   return [...packed, ...beside].map(([name, file]) => {
-    const text = readFileSync(file, "utf8").replace(/\[([^\]]*)\]\(([^)]*)\)/g, (link, words, target) => {
+    const text = readFileSync(file, "utf8").replace(/!?\[([^\]]*)\]\(([^)]*)\)/g, (link, words, target) => {
       if (/^(?:[a-z]+:|#)/.test(target)) return link;
       const path = posix.normalize(posix.join(posix.dirname(name), target.replace(/#.*$/, "")));
       return there.has(path) || [...there].some((each) => each.startsWith(`${path}/`)) ? link : words;
@@ -202,7 +215,7 @@ if (process.argv[2] === undefined) {
     output.push(...alone);
     for (const chunk of alone) files.set(chunk.fileName, ascii(chunk.code));
   }
-  for (const [name, text] of forAuthors()) files.set(name, text);
+  for (const [name, text] of [...forAuthors(), ...rootEntry()]) files.set(name, text);
   for (const path of WASM) files.set(basename(path), readFileSync(join(root, "node_modules", path)));
 }
 files.set(LICENSES, licenses(output));

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Packs both packages and checks the tarballs as a stranger would find them: contents, metadata, types, imports, command.
-import { existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseFile } from "./check-layers/parse-file.mjs";
@@ -10,6 +10,9 @@ import { runSteps } from "./lib/run-steps.mjs";
 import { bundleSizes, sizeTable, tooLarge } from "./lib/bundle-sizes.mjs";
 
 const PACKAGES = ["packages/mcp", "packages/secure-local"];
+
+/** Written by the build itself: it tells who imports the command that it is none. */
+const ROOT_ENTRY = "root";
 
 /** What must and must not be in a tarball; a file that nothing leads to was left behind by a rename. */
 function contents({ path, place, files, manifest }) {
@@ -21,7 +24,7 @@ function contents({ path, place, files, manifest }) {
     if (/\.tsbuildinfo$|(?:^|\/)test\/|\.new$/.test(file))
       lines.push(`${path}: ${file} is packed, exclude it in "files"`);
     const declared = /^dist\/(.+?)\.d\.ts$/.exec(file)?.[1];
-    const stale = declared && !existsSync(join(root, path, "src", `${declared}.ts`));
+    const stale = declared && declared !== ROOT_ENTRY && !existsSync(join(root, path, "src", `${declared}.ts`));
     if (stale || (/\.m?js$/.test(file) && !PAGE.test(file) && !loaded.has(join(place, file)))) {
       lines.push(`${path}: nothing leads to ${file} any more, delete ${path}/dist and build again`);
     }
@@ -122,6 +125,41 @@ async function command({ place, version, manifest }) {
   return { ...result, code: right ? 0 : 1, output: `--version printed ${result.output}, expected ${version}` };
 }
 
+/** Packed and validated by the format's own tool. */
+function desktopBundle(folder) {
+  return run(process.execPath, ["scripts/bundle-mcpb.mjs", join(folder, "secure-local.mcpb")]);
+}
+
+/** Says how long it takes from `npm install` to the first guarded call. */
+async function firstSuccess() {
+  const result = await run(process.execPath, ["scripts/check-installed.mjs", "--fresh"]);
+  if (result.code === 0) process.stdout.write(result.output);
+  return result;
+}
+
+/** Dependencies that run a program of theirs when they are installed: `npm install` would run it on every reader's machine. */
+function installScripts(folder) {
+  const found = [];
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const place = join(folder, entry.name);
+    if (!entry.isDirectory() || entry.name.startsWith(".")) continue;
+    if (entry.name.startsWith("@")) found.push(...installScripts(place));
+    const file = join(place, "package.json");
+    const { scripts = {} } = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
+    const runs = ["preinstall", "install", "postinstall"].some((name) => scripts[name] !== undefined);
+    if (runs || (existsSync(file) && existsSync(join(place, "binding.gyp")))) found.push(place);
+    if (existsSync(join(place, "node_modules"))) found.push(...installScripts(join(place, "node_modules")));
+  }
+  return found;
+}
+
+function noInstallScripts() {
+  const lines = installScripts(join(root, "node_modules")).map(
+    (place) => `${place} runs a script when it is installed`,
+  );
+  return { code: lines.length > 0 ? 1 : 0, output: lines.join("\n"), seconds: 0 };
+}
+
 /** What a person's npm would install beside the package. */
 function install(folder, { manifest }) {
   for (const name of Object.keys(manifest.dependencies ?? {})) {
@@ -138,15 +176,18 @@ async function check(folder) {
       { name: `contents of ${one.name}`, run: async () => contents(one) },
       { name: `publint ${one.name}`, run: () => run("publint", ["run", one.tarball, "--strict"]) },
     ]),
+    { name: "dependencies run nothing when they are installed", run: async () => noInstallScripts() },
     { name: `${library.name} without Node`, run: async () => neutral(library) },
-    {
-      name: `types of ${library.name}`,
-      run: () => run("attw", [library.tarball, "--profile", "esm-only", "--no-emoji"]),
-    },
+    ...[library, product].map((one) => ({
+      name: `types of ${one.name}`,
+      run: () => run("attw", [one.tarball, "--profile", "esm-only", "--no-emoji"]),
+    })),
     { name: `a program against ${library.name}`, run: () => compile(folder, subpaths) },
     { name: `import of ${subpaths.join(", ")}`, run: () => importAll(folder, subpaths) },
     { name: "sizes of programs by esbuild, rollup and webpack", run: () => sizes(folder) },
     { name: `the command ${product.name}`, run: () => command(product) },
+    { name: "a bundle for Claude Desktop", run: () => desktopBundle(folder) },
+    { name: "the first success, word for word, and the tarball on its own", run: () => firstSuccess() },
   ]);
 }
 

@@ -106,9 +106,14 @@ function width(): number {
 
 // The man page, in the macros that every man program knows.
 
+/** The day on which the commands changed last. */
+const MAN_DATE = "2026-11-23";
+/** Bytes of a line of roff: an old limit that the programs that check man pages keep to. */
+const MAN_LINE = 78;
+
 export function manPage(): string {
   return [
-    `.TH MCP-SECURE-LOCAL 1 "" "mcp-secure-local" "User Commands"`,
+    `.TH MCP-SECURE-LOCAL 1 "${MAN_DATE}" "mcp-secure-local" "User Commands"`,
     ".SH NAME",
     "mcp-secure-local \\- safe tools for an AI client under one policy",
     ".SH SYNOPSIS",
@@ -134,7 +139,9 @@ export function manPage(): string {
     ...EXIT_CODES.flatMap(([code, about]) => [".TP", `.B ${code}`, roff(about)]),
     ".SH FILES",
     ...FILES.flatMap(([path, about]) => [".TP", `.I ${roff(path)}`, roff(about)]),
-  ].join("\n");
+  ]
+    .map(brokenRoff)
+    .join("\n");
 }
 
 const FILES = [
@@ -149,6 +156,15 @@ function manCommand({ name, usage, about, details, options = [], examples }: Com
   const had = options.length === 0 ? [] : [".IP", `Options: ${roff(options.join(", "))}.`];
   const shown = examples.flatMap(([example]) => [".IP", `\\fB${roff(`mcp-secure-local ${example}`)}\\fR`]);
   return [".TP", `\\fB${roff(name)}\\fR ${roff(usage)}`.trimEnd(), roff(`${about}.`), ...more, ...had, ...shown];
+}
+
+/** A line of text in several, which are one again where it is shown; a line that begins with a request is one. */
+function brokenRoff(line: string): string {
+  if (line.startsWith(".")) return line;
+  return wrapped(line, MAN_LINE)
+    .split("\n")
+    .map((each, index) => (index > 0 ? each.replace(/^([.'])/, "\\&$1") : each))
+    .join("\n");
 }
 
 /** A text as roff reads it: no escape and no request in it, a minus that can be copied. */

@@ -51,6 +51,15 @@ async function run(...args: string[]): Promise<Ran> {
 }
 
 describe("the packed command", () => {
+  it("tells a program that imports it where to find what it wants", async () => {
+    const wanted = join(folder, "wanted.mjs");
+    await writeFile(wanted, 'import "mcp-secure-local";\n');
+    const { stderr, status } = spawnSync(process.execPath, [wanted], { cwd: folder, encoding: "utf8" });
+    expect(status).toBe(1);
+    expect(stderr).toContain("mcp-secure-local/plugin");
+    expect(stderr).toContain("@secure-local/mcp");
+  });
+
   it("runs alone, by its own name, and says its version", async () => {
     const { status, stdout } = spawnSync(command, ["--version"], { env: environment(), encoding: "utf8" });
     expect({ status, stdout }).toEqual({ status: 0, stdout: `${version}\n` });

@@ -1,0 +1,128 @@
+// What goes to others as it lies here: the entry of the registry, the container, the units, scripts and the man page.
+import { spawnSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Ajv } from "ajv";
+import formats from "ajv-formats";
+import { afterAll, describe, expect, it } from "vitest";
+import { SERVER_JSON } from "../lib/server-json-schema.mjs";
+
+const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
+const COMMAND = join(ROOT, "packages/secure-local/dist/mcp-secure-local.cjs");
+const folder = mkdtempSync(join(tmpdir(), "deploy-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const read = (name: string): string => readFileSync(join(ROOT, name), "utf8");
+const has = (program: string): boolean => spawnSync("sh", ["-c", `command -v ${program}`]).status === 0;
+
+/** What the command prints, with a home of its own. */
+function printed(...args: string[]): string {
+  const env = { PATH: process.env["PATH"], HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder };
+  return spawnSync(process.execPath, [COMMAND, ...args], { env, encoding: "utf8" }).stdout;
+}
+
+function fileOf(name: string, text: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, text);
+  return file;
+}
+
+describe("server.json", () => {
+  const ajv = new Ajv({ allErrors: true });
+  (formats as unknown as (to: Ajv) => void)(ajv);
+  const fits = ajv.compile(SERVER_JSON);
+  const entry = JSON.parse(read("packages/secure-local/server.json")) as Record<string, unknown>;
+
+  it("is what the registry takes", () => {
+    expect(fits(entry), JSON.stringify(fits.errors)).toBe(true);
+    const [npm] = entry["packages"] as { identifier: string; version: string }[];
+    const { name, version, mcpName } = JSON.parse(read("packages/secure-local/package.json")) as Record<string, string>;
+    // The registry looks for its own name in the package, and takes one version at a time.
+    expect(entry).toMatchObject({ name: mcpName, version });
+    expect(npm).toMatchObject({ identifier: name, version });
+  });
+
+  it.each([
+    ["a name without a namespace", { name: "mcp-secure-local" }],
+    ["a description of more than 100 characters", { description: "x".repeat(101) }],
+    [
+      "the version latest",
+      { packages: [{ registryType: "npm", identifier: "a", version: "latest", transport: { type: "stdio" } }] },
+    ],
+    ["a package without a transport", { packages: [{ registryType: "npm", identifier: "a", version: "1.0.0" }] }],
+    ["another schema", { $schema: "https://static.modelcontextprotocol.io/schemas/2025-07-09/server.schema.json" }],
+    ["a URL that is none", { repository: { url: "nowhere", source: "git" } }],
+  ])("would not be with %s", (_, change) => {
+    expect(fits({ ...entry, ...change })).toBe(false);
+  });
+});
+
+describe("the container", () => {
+  const lines = read("deploy/Dockerfile")
+    .replace(/\\\n\s*/g, " ")
+    .split("\n")
+    .filter((line) => /^[A-Z]+ /.test(line));
+  const of = (word: string): string[] => lines.filter((line) => line.startsWith(`${word} `));
+  const last = (word: string): number => lines.findLastIndex((line) => line.startsWith(`${word} `));
+
+  it("is built on a named version, and copies nothing from elsewhere", () => {
+    for (const line of of("FROM")) expect(line).toMatch(/^FROM \S+:[\w.-]*\d[\w.-]*( AS \w+)?$/);
+    expect(of("ADD")).toEqual([]);
+    for (const line of of("COPY")) expect(line).not.toMatch(/https?:/);
+  });
+
+  it("is run by a user without rights, and asked for its health", () => {
+    expect(of("USER").at(-1)).toMatch(/^USER (?!root|0\b)\w+$/);
+    expect(last("USER")).toBeLessThan(last("ENTRYPOINT"));
+    expect(of("HEALTHCHECK")).toHaveLength(1);
+    for (const word of ["ENTRYPOINT", "CMD"]) for (const line of of(word)) expect(line).toMatch(/^\w+ \["/);
+  });
+});
+
+describe("the units", () => {
+  it.runIf(has("systemd-analyze"))("are what systemd takes", () => {
+    // Whether the program is there is asked, too.
+    const program = join(folder, ".local/bin/mcp-secure-local");
+    mkdirSync(dirname(program), { recursive: true });
+    writeFileSync(program, "#!/bin/sh\n");
+    chmodSync(program, 0o755);
+    const ran = spawnSync("systemd-analyze", ["verify", "--user", join(ROOT, "deploy/mcp-secure-local.service")], {
+      env: { PATH: process.env["PATH"], HOME: folder, XDG_RUNTIME_DIR: folder },
+      encoding: "utf8",
+    });
+    expect(`${ran.stdout}${ran.stderr}`).toBe("");
+    expect(ran.status).toBe(0);
+  });
+
+  it("start the same command at a login on macOS", () => {
+    const plist = read("deploy/local.mcp-secure-local.plist");
+    const open: string[] = [];
+    for (const [, end, name = "", alone] of plist.matchAll(/<(\/?)(\w+)[^>]*?(\/?)>/g)) {
+      if (end === "/") expect(name).toBe(open.pop());
+      else if (alone === "") open.push(name);
+    }
+    expect(open).toEqual([]);
+    expect(plist).toMatch(/<string>serve<\/string>\s*<string>--quiet<\/string>/);
+  });
+});
+
+describe("scripts and the man page", () => {
+  it.runIf(has("shellcheck"))("have nothing that shellcheck remarks on", () => {
+    const completion = fileOf("completion.bash", printed("completion", "bash"));
+    for (const [shell, file] of [
+      ["bash", join(ROOT, ".ci/run")],
+      ["bash", completion],
+    ] as const) {
+      const ran = spawnSync("shellcheck", ["--shell", shell, file], { encoding: "utf8" });
+      expect(ran.stdout).toBe("");
+    }
+  });
+
+  it.runIf(has("mandoc"))("have nothing that mandoc remarks on", () => {
+    const page = fileOf("mcp-secure-local.1", printed("help", "man"));
+    const ran = spawnSync("mandoc", ["-T", "lint", page], { encoding: "utf8" });
+    expect(ran.stdout).toBe("");
+  });
+});
