@@ -78,10 +78,21 @@ export interface RunningServer {
   readonly log?: number | undefined;
   readonly tools: readonly string[];
   readonly plugins: readonly RunningPlugin[];
+  /** The servers of its policy; absent from what an older version says. */
+  readonly servers?: readonly PolicyServer[];
   readonly memoryBytes: number;
   readonly cpuSeconds: number;
   /** `gone`: it ended without saying so. */
   readonly state: "running" | "gone";
+}
+
+export interface PolicyServer {
+  readonly name: string;
+  /** `stopped`, `starting`, `ready`, `degraded`, `broken`, `withheld`, `needs login` or `disabled`. */
+  readonly state: string;
+  readonly tools: number;
+  readonly cause: string;
+  readonly remedy: string;
 }
 
 export interface RunningPlugin {

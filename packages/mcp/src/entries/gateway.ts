@@ -1,5 +1,5 @@
 // The public surface of the gateway: servers mounted into one server, on every runtime.
-export { EVERYTHING_ASKABLE, type OpenUpstream, type Sharing } from "../gateway/connections.js";
+export { EVERYTHING_ASKABLE, type MountState, type OpenUpstream, type Sharing } from "../gateway/connections.js";
 export { Gateway, type Mounted, type MountOptions, Mounts } from "../gateway/gateway.js";
 export type { Admit, BeforeCall, RelayedCall } from "../gateway/mount.js";
 export { mountedName } from "../gateway/names.js";

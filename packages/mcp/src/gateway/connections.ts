@@ -31,11 +31,6 @@ export interface ConnectionsOptions {
 const MOST_CONNECTIONS = 256;
 /** Calls that wait for their turn at a server whose questions name no call. */
 const MOST_WAITING = 256;
-/** Failures in a row after which a server is left alone for a while. */
-const FAILURES = 3;
-const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
-
 /** Errors after which nothing more can be sent. */
 const GONE: ReadonlySet<string> = new Set(["EXITED", "CLOSED"]);
 
@@ -69,11 +64,8 @@ export class Connections {
   readonly #open = new Map<string, Connection>();
   /** Sessions have no names of their own: their numbers tell their connections apart. */
   readonly #sessions = new WeakMap<object, number>();
+  readonly #breaker = new Breaker();
   #numbers = 0;
-  #failures = 0;
-  #restAgainAt = 0;
-  #lastFailure: unknown;
-  #probing = false;
   #closed = false;
 
   constructor(options: ConnectionsOptions) {
@@ -83,6 +75,25 @@ export class Connections {
   /** Connections open, or being opened. */
   get size(): number {
     return this.#open.size;
+  }
+
+  /** How the server is, as far as its connections show it. */
+  get state(): MountState {
+    const { broken, failures, retryMs, cause, code } = this.#breaker;
+    const known = { failures, retryMs, cause, code };
+    if (broken && this.#open.size === 0) return { state: "broken", ...known };
+    const open = [...this.#open.values()];
+    if (open.length === 0) return { state: "stopped", ...known };
+    if (!open.some(({ opened }) => opened)) return { state: "starting", ...known };
+    return { state: failures > 0 ? "degraded" : "ready", ...known };
+  }
+
+  /** Closes what is open and forgets what failed: the next call connects anew. Calls under way end with CLOSED. Never rejects. */
+  async restart(): Promise<void> {
+    this.#breaker.succeeded();
+    const open = [...this.#open.values()];
+    this.#open.clear();
+    await Promise.all(open.map((connection) => connection.close()));
   }
 
   /** The connection for a call. Rejects with a LocalError: BROKEN while the server is left alone after failures. */
@@ -117,51 +128,30 @@ export class Connections {
       this.#open.set(key, known);
       return known.lease(user);
     }
-    const broken = this.#broken();
-    if (broken !== undefined) return Promise.reject(broken);
+    const refused = this.#breaker.refusal(this.#options.name);
+    if (refused !== undefined) return Promise.reject(refused);
     return this.#connect(key, capabilities, user).lease(user);
   }
 
   #connect(key: string, capabilities: ClientCapabilities, { call }: User): Connection {
     this.#makeRoom();
-    const connection = new Connection(this.#options, capabilities, () => {
-      if (this.#open.get(key) === connection) this.#open.delete(key);
+    const connection: Connection = new Connection(this.#options, capabilities, {
+      ended: () => {
+        if (this.#open.get(key) === connection) this.#open.delete(key);
+      },
+      answered: () => this.#breaker.succeeded(),
+      failed: (error) => this.#breaker.failed(error),
     });
     connection.shared = call?.carrier.principal === undefined;
     this.#open.set(key, connection);
     connection.client.then(
       (client) => {
-        this.#failures = 0;
-        this.#probing = false;
+        this.#breaker.connected();
         if (connection.shared) this.#options.onOpened(client);
       },
-      (error: unknown) => this.#failed(error),
+      (error: unknown) => this.#breaker.failed(error),
     );
     return connection;
-  }
-
-  #failed(error: unknown): void {
-    this.#probing = false;
-    this.#lastFailure = error;
-    this.#failures++;
-    if (this.#failures < FAILURES) return;
-    const times = { firstMs: FIRST_PAUSE_MS, mostMs: LONGEST_PAUSE_MS };
-    this.#restAgainAt = performance.now() + restartDelay(this.#failures - FAILURES + 1, times);
-  }
-
-  /** After a rest one call is let through to see; until it knows, the others are refused. */
-  #broken(): LocalError | undefined {
-    if (this.#failures < FAILURES) return undefined;
-    const left = this.#restAgainAt - performance.now();
-    if (left <= 0 && !this.#probing) {
-      this.#probing = true;
-      return undefined;
-    }
-    const { name } = this.#options;
-    const cause = this.#lastFailure instanceof Error ? this.#lastFailure.message : String(this.#lastFailure);
-    const when = `It is tried again in ${Math.max(1, Math.ceil(left / 1_000))} s`;
-    const text = `${name} could not be reached ${this.#failures} times in a row: ${cause} ${when}.`;
-    return new LocalError("BROKEN", text, { cause: this.#lastFailure });
   }
 
   #makeRoom(): void {
@@ -184,6 +174,102 @@ export class Connections {
     const number = this.#sessions.get(whose) ?? ++this.#numbers;
     this.#sessions.set(whose, number);
     return `${principal}\n${number}`;
+  }
+}
+
+/** How a mounted server is, as far as its connections show it. */
+export interface MountState {
+  /**
+   * `stopped`: nothing is open, the next call connects. `degraded`: it is connected, and failed since it last answered. `broken`: it
+   * failed three times in a row and is left alone for a while.
+   */
+  readonly state: "stopped" | "starting" | "ready" | "degraded" | "broken";
+  /** Failures in a row. */
+  readonly failures: number;
+  /** Milliseconds until it is tried again; 0 where nothing waits. */
+  readonly retryMs: number;
+  /** What the latest failure said; undefined once it has answered again. */
+  readonly cause: string | undefined;
+  /** The word of that failure to branch on, where it has one. */
+  readonly code: string | undefined;
+}
+
+/** Failures in a row after which a server is left alone for a while. */
+const FAILURES = 3;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** What no waiting mends: an owner has to give a secret, or log in. */
+const OWNERS_FAULT: ReadonlySet<string> = new Set(["NO_SECRET", "USAGE", "UNAUTHORIZED", "FORBIDDEN"]);
+
+/**
+ * Leaves a server alone that failed three times in a row: it could not be connected to, or ended before it had answered anything.
+ * After a while, twice as long each time, one call at a time is let through to see; until it knows, the others are refused.
+ */
+export class Breaker {
+  readonly #now: () => number;
+  #failures = 0;
+  #restAgainAt = 0;
+  #probing = false;
+  #latest: unknown;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  get failures(): number {
+    return this.#failures;
+  }
+
+  get broken(): boolean {
+    return this.#failures >= FAILURES;
+  }
+
+  get retryMs(): number {
+    return this.broken ? Math.max(0, this.#restAgainAt - this.#now()) : 0;
+  }
+
+  get cause(): string | undefined {
+    if (this.#latest === undefined) return undefined;
+    return this.#latest instanceof Error ? this.#latest.message : String(this.#latest);
+  }
+
+  get code(): string | undefined {
+    return this.#latest instanceof LocalError ? this.#latest.code : undefined;
+  }
+
+  /** Why nothing may be opened now; undefined lets one through. */
+  refusal(name: string): LocalError | undefined {
+    if (!this.broken) return undefined;
+    const left = this.retryMs;
+    if (left <= 0 && !this.#probing) {
+      this.#probing = true;
+      return undefined;
+    }
+    const when = `It is tried again in ${Math.max(1, Math.ceil(left / 1_000))} s`;
+    const text = `${name} could not be reached ${this.#failures} times in a row: ${this.cause} ${when}.`;
+    return new LocalError("BROKEN", text, { cause: this.#latest });
+  }
+
+  /** It can be connected to; whether it also answers is not known yet. */
+  connected(): void {
+    this.#probing = false;
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#probing = false;
+    this.#latest = undefined;
+  }
+
+  failed(error: unknown): void {
+    this.#probing = false;
+    this.#latest = error;
+    if (error instanceof LocalError && (OWNERS_FAULT.has(error.code) || error.code.startsWith("AUTH_"))) return;
+    this.#failures++;
+    if (!this.broken) return;
+    const times = { firstMs: FIRST_PAUSE_MS, mostMs: LONGEST_PAUSE_MS };
+    this.#restAgainAt = this.#now() + restartDelay(this.#failures - FAILURES + 1, times);
   }
 }
 
@@ -222,32 +308,49 @@ interface User {
   readonly answers?: Answers;
 }
 
+/** What a connection tells of itself. */
+interface ConnectionEvents {
+  /** It is not to be used any more. */
+  ended(): void;
+  /** The first time that it has answered a call. */
+  answered(): void;
+  /** It ended before it had answered anything. */
+  failed(error: unknown): void;
+}
+
 /** One connection and the calls on it. */
 class Connection {
   readonly client: Promise<Client>;
   readonly capabilities: ClientCapabilities;
   /** Belongs to no principal. */
   shared = false;
+  /** Whether it is there to be used. */
+  opened = false;
   readonly #options: ConnectionsOptions;
   readonly #users = new Set<User>();
   readonly #waiting: { readonly user: User; readonly go: () => void }[] = [];
-  readonly #onEnd: () => void;
+  readonly #tell: ConnectionEvents;
+  /** Whether it has answered anything: one that ends before that has failed. */
+  #answered = false;
   #roots: readonly Root[] = [];
   /** Set once a question came of which nothing said whose it was: from then on one session's calls go at a time. */
   #inTurn = false;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #level = Number.POSITIVE_INFINITY;
 
-  constructor(options: ConnectionsOptions, capabilities: ClientCapabilities, onEnd: () => void) {
+  constructor(options: ConnectionsOptions, capabilities: ClientCapabilities, tell: ConnectionEvents) {
     this.#options = options;
     this.capabilities = capabilities;
-    this.#onEnd = onEnd;
+    this.#tell = tell;
     const { upstream } = options;
     this.client =
       typeof upstream === "function" ? upstream(this.#clientOptions(capabilities)) : Promise.resolve(upstream);
     this.client.then(
-      ({ closed }) => void closed.then(onEnd),
-      () => onEnd(),
+      ({ closed }) => {
+        this.opened = true;
+        void closed.then(tell.ended);
+      },
+      () => tell.ended(),
     );
   }
 
@@ -278,9 +381,15 @@ class Connection {
 
   #released(user: User, error: unknown): void {
     this.#release(user);
-    if (!(error instanceof LocalError) || !GONE.has(error.code)) return;
+    const gone = error instanceof LocalError && GONE.has(error.code);
+    if (!gone && !(error instanceof LocalError) && !this.#answered) {
+      this.#answered = true;
+      this.#tell.answered();
+    }
+    if (!gone) return;
+    if (!this.#answered) this.#tell.failed(error);
     // Its client may take a while to be rid of all that it started: the next call need not wait for that.
-    this.#onEnd();
+    this.#tell.ended();
     void this.close();
   }
 
@@ -296,7 +405,7 @@ class Connection {
     const wait = sharing === "call" && user.call !== undefined ? 0 : idleMs;
     if (wait === undefined) return;
     this.#idle = setTimeout(() => {
-      this.#onEnd();
+      this.#tell.ended();
       void this.close();
     }, wait);
     // What only waits to be closed must not keep a process alive; where timers are numbers there is no process.

@@ -5,7 +5,7 @@ import { LocalError } from "../jsonrpc/errors.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { ServerCore } from "../server/core.js";
 import { coreOf, Server, type ServerOptions } from "../server/server.js";
-import { Connections, type OpenUpstream, type Sharing } from "./connections.js";
+import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
 import { type Admit, type BeforeCall, Mount } from "./mount.js";
 import type { RelayedRequest } from "./relay.js";
 import { checkMountName, prefixOf } from "./names.js";
@@ -45,10 +45,14 @@ export interface Mounted {
   readonly offer: Offer | undefined;
   /** Connections open to it. */
   readonly connections: number;
+  /** How it is, as far as its connections show it. */
+  readonly state: MountState;
   /** Offers this instead, from now on. */
   show(offer: Offer): void;
   /** Reads its lists again, and shows what they hold. Rejects as requests do; then what was shown stays. */
   refresh(): Promise<void>;
+  /** Closes its connections and forgets what failed: the next call connects anew. Calls under way end. Never rejects. */
+  restart(): Promise<void>;
   /** Takes it away: its things are gone from the lists, its connections are closed. Never rejects. */
   remove(): Promise<void>;
 }
@@ -221,6 +225,14 @@ class MountedUpstream implements Mounted {
 
   get connections(): number {
     return this.#connections.size;
+  }
+
+  get state(): MountState {
+    return this.#connections.state;
+  }
+
+  restart(): Promise<void> {
+    return this.#connections.restart();
   }
 
   show(offer: Offer): void {

@@ -13,6 +13,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type BeforeCall",
     "type ListHints",
     "type MountOptions",
+    "type MountState",
     "type Mounted",
     "type Offer",
     "type OpenUpstream",

@@ -218,7 +218,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   {
     name: "servers list",
     usage: "",
-    about: "Say of each server of the policy whether it is approved, and what its tools cost a model",
+    about: "Say of each server of the policy whether it is approved, what its tools cost a model, and how it runs",
     options: [POLICY, "--json"],
     examples: [["servers list", ""]],
   },
@@ -256,6 +256,20 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     about: "Look for faults in a server, in its sandbox",
     options: [POLICY],
     examples: [["servers test notes", ""]],
+  },
+  {
+    name: "servers restart",
+    usage: "NAME",
+    about: "End the processes of a server and forget what failed; the next call starts it",
+    options: [POLICY, "--json"],
+    examples: [["servers restart notes", ""]],
+  },
+  {
+    name: "servers logs",
+    usage: "NAME",
+    about: "Show what a server said on its standard error, and when it began and ended",
+    options: [POLICY],
+    examples: [["servers logs notes", ""]],
   },
   {
     name: "servers run",

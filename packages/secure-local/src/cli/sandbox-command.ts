@@ -33,6 +33,8 @@ export interface Errand {
   readonly policy: Policy;
   /** The policy that says where records go: never a stranger's. */
   readonly auditBy: Policy;
+  /** The process without which nobody speaks to the command: both end with it. */
+  readonly parent?: number | undefined;
 }
 
 /** Resolves to the exit code of the command; what it reads and writes passes as it is. @throws UsageError, PolicyError, WallError */
@@ -89,7 +91,7 @@ async function ofServer(line: CommandLine, file: string): Promise<Errand> {
 
 async function run(
   wall: Wall,
-  { executable, args, env, folder }: Errand,
+  { executable, args, env, folder, parent }: Errand,
   { reach, limits, egress, close }: SandboxEnvironment,
 ): Promise<number> {
   const all = SYSTEM.test(executable) ? reach : [...reach, programReach(executable)];
@@ -99,6 +101,7 @@ async function run(
     const child = startWalled(wall, command, ["inherit", "inherit", "inherit"]);
     // The terminal tells the command itself; this program stays to record how it ended.
     for (const name of SIGNALS) process.on(name, () => name !== "SIGINT" && child.kill(name));
+    if (parent !== undefined) endWith(parent, () => child.kill("SIGKILL"));
     const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
     const limit = endedByLimit(code, signal);
     if (limit !== undefined) complain(`mcp-secure-local: ${executable} was ended: ${limit}; raise it in the policy`);
@@ -106,6 +109,19 @@ async function run(
   } finally {
     await close();
   }
+}
+
+/** Milliseconds between two looks for the process that started this one: whoever was killed tells nobody. */
+const ORPHAN_LOOK_MS = 500;
+
+/** The wall ends all that is behind it with its first process. */
+function endWith(parent: number, end: () => void): void {
+  const look = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(look);
+    end();
+  }, ORPHAN_LOOK_MS);
+  look.unref();
 }
 
 /** The folder one is in, where it is seen inside. */

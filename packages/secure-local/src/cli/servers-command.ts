@@ -1,5 +1,6 @@
 // `mcp-secure-local servers`: other MCP servers behind this policy: added, looked at, approved, tried and taken away.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "../inspection/finding.js";
@@ -7,13 +8,14 @@ import type { Change, Items } from "../inspection/drift.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { filled, openServer } from "../server/open-server.js";
+import { filled, openServer, PARENT } from "../server/open-server.js";
+import type { ServerHealth } from "../server/mounted-servers.js";
 import { type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import { serverLaunch, serverItems } from "../server/server-items.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { changeText } from "./plugins-command.js";
-import { policyFile, programVersion } from "./settings.js";
+import { controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
@@ -25,6 +27,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   review: reviewServers,
   remove: removeServer,
   test: testServer,
+  restart: restartOne,
+  logs: showLog,
   run: runServer,
 };
 
@@ -45,12 +49,37 @@ interface Listed {
   /** What its approved definitions cost a model that is shown them all: a token is about four bytes. */
   readonly tokens: number;
   readonly launch: readonly string[] | string;
+  /** How it is in each of our processes that runs by this policy. */
+  readonly running?: readonly {
+    readonly pid: number;
+    readonly state: string;
+    readonly cause: string;
+    readonly remedy: string;
+  }[];
+}
+
+/** How the servers are in what runs now. */
+async function statesOf(policyFile: string): Promise<{ pid: number; servers: readonly ServerHealth[] }[]> {
+  const { runningServers } = await import("../control/control-socket.js");
+  const running = await runningServers(controlFolder());
+  const ours = running.filter(
+    ({ policy }) => policy.file !== undefined && resolve(policy.file) === resolve(policyFile),
+  );
+  return ours.map(({ pid, servers = [] }) => ({ pid, servers: servers as readonly ServerHealth[] }));
 }
 
 async function listServers(line: CommandLine): Promise<number> {
-  const { policy } = await policyOf(line);
+  const { policy, file } = await policyOf(line);
   const approved = approvedServers(policy);
-  const listed = [...policy.servers.values()].map((grant) => listedOf(grant, approved));
+  const running = await statesOf(file);
+  const listed = [...policy.servers.values()].map((grant) => ({
+    ...listedOf(grant, approved),
+    running: running.flatMap(({ pid, servers }) =>
+      servers
+        .filter(({ name }) => name === grant.name)
+        .map(({ state, cause, remedy }) => ({ pid, state, cause, remedy })),
+    ),
+  }));
   if (line.json) printJson(listed);
   else if (listed.length === 0)
     print("The policy names no server; add one: mcp-secure-local servers add NAME -- COMMAND");
@@ -74,11 +103,15 @@ function toolsOf(items: Items | undefined): readonly unknown[] {
   return [...(items ?? [])].flatMap(([name, item]) => (name.startsWith("tool ") ? [item] : []));
 }
 
-function printListed({ name, state, tools, tokens, launch }: Listed): void {
+function printListed({ name, state, tools, tokens, launch, running = [] }: Listed): void {
   const color = state === "approved" ? "green" : state === "disabled" ? "dim" : "yellow";
   const counted = state === "approved" ? `  ${tools} tools, about ${tokens} tokens` : "";
   print(`${styled("bold", name)}  ${styled(color, state)}${counted}`);
   print(styled("dim", `  ${cleanLine(typeof launch === "string" ? launch : launch.join(" "))}`));
+  for (const each of running) {
+    print(`  ${each.state} in process ${each.pid}${each.cause === "" ? "" : `: ${cleanLine(each.cause)}`}`);
+    if (each.remedy !== "") print(`    what to do: ${each.remedy}`);
+  }
   if (state === "not approved" || state === "launch changed")
     print(`  look at what it offers, and approve it: mcp-secure-local servers review ${name}`);
 }
@@ -220,6 +253,38 @@ async function testServer(line: CommandLine): Promise<number> {
   return doctorCommand({ ...line, policy: undefined, words: command, after: command });
 }
 
+/** In everything that runs by this policy. */
+async function restartOne(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, "restart");
+  const { restartServer } = await import("../control/control-socket.js");
+  const pids = await restartServer(controlFolder(), { policy: file, server: name });
+  if (line.json) printJson({ restarted: pids });
+  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to restart.`);
+  else
+    print(
+      `${name} is ended in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; the next call starts it.`,
+    );
+  return ExitCode.Ok;
+}
+
+/** Lines of a log that are shown: a screen or two. */
+const LOG_LINES = 100;
+
+async function showLog(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, "logs");
+  const { serverLogFile } = await import("../server/server-log.js");
+  const log = serverLogFile(pluginFolders().logs, file, name);
+  if (!existsSync(log)) {
+    print(`${name} has not run by ${file} yet; what it says on its standard error will stand in ${log}`);
+    return ExitCode.Ok;
+  }
+  const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+  for (const each of lines.slice(-LOG_LINES)) print(cleanLine(each));
+  return ExitCode.Ok;
+}
+
 /** Starts a server behind its wall; what it reads and writes passes as it is. */
 async function runServer(line: CommandLine): Promise<number> {
   const { policy } = await policyOf(line);
@@ -235,6 +300,7 @@ async function runServer(line: CommandLine): Promise<number> {
     folder: grant.workingDirectory ?? "/",
     policy: grantedPolicy(policy, { network, filesystem }),
     auditBy: policy,
+    parent: Number(process.env[PARENT] ?? process.ppid),
   });
 }
 

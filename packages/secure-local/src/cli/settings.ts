@@ -57,8 +57,14 @@ export function clientTokensFile(environment: Environment = process.env): string
 export function pluginFolders(environment: Environment = process.env): {
   readonly storage: string;
   readonly copies: string;
+  readonly logs: string;
 } {
-  return { storage: join(dataFolder(environment), "plugins"), copies: join(stateFolder(environment), "plugins") };
+  const state = stateFolder(environment);
+  return {
+    storage: join(dataFolder(environment), "plugins"),
+    copies: join(state, "plugins"),
+    logs: join(state, "servers"),
+  };
 }
 
 /** Everything this program keeps, which no tool may reach. */

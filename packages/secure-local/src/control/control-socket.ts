@@ -1,11 +1,11 @@
 // A running server's door for its owner: a Unix socket in the state folder, at which `console` and others ask how it is.
 //
-// One JSON line is asked with, one JSON line answers: `{"ask":"state"}`. The folder and the socket are their owner's only.
+// One JSON line is asked with, one JSON line answers: `{"ask":"state"}`, `{"ask":"restart","server":NAME}`. The folder and the socket are their owner's only.
 // A server that was killed leaves its socket; whoever is refused there removes it.
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { RunningServer } from "@secure-local/console/api";
 import { makeFolder } from "../audit/make-folder.js";
 import type { SecureServer } from "../server/secure-server.js";
@@ -27,7 +27,10 @@ const MAX_SERVERS = 64;
 
 /** What the socket tells of beside the server itself. */
 export interface ControlledServer {
-  readonly secure: Pick<SecureServer, "policy" | "tools" | "pluginHealth" | "pluginReviews">;
+  readonly secure: Pick<
+    SecureServer,
+    "policy" | "tools" | "pluginHealth" | "pluginReviews" | "serverHealth" | "restartServer"
+  >;
   readonly version: string;
   readonly auditFile: string;
   readonly transport: "stdio" | "http";
@@ -98,16 +101,18 @@ export class ControlSocket {
     peer.on("data", (piece: string) => {
       text += piece;
       if (text.length > MAX_QUESTION) peer.destroy();
-      else if (text.includes("\n")) peer.end(`${this.#answer(text)}\n`);
+      else if (text.includes("\n")) void this.#answer(text).then((answer) => peer.end(`${answer}\n`));
     });
     peer.on("error", () => undefined);
     peer.on("close", () => this.#peers.delete(peer));
   }
 
-  #answer(text: string): string {
-    const asked = parsed(text.slice(0, text.indexOf("\n")));
-    if (asked?.["ask"] !== "state") return JSON.stringify({ error: 'ask {"ask":"state"}' });
-    return JSON.stringify({ state: this.#state() });
+  async #answer(text: string): Promise<string> {
+    const { ask, server } = parsed(text.slice(0, text.indexOf("\n"))) ?? {};
+    if (ask === "state") return JSON.stringify({ state: this.#state() });
+    if (ask !== "restart" || typeof server !== "string")
+      return JSON.stringify({ error: 'ask {"ask":"state"} or {"ask":"restart","server":"NAME"}' });
+    return JSON.stringify({ restarted: await this.#about.secure.restartServer(server) });
   }
 
   #state(): RunningServer {
@@ -129,6 +134,7 @@ export class ControlSocket {
         const review = { findings, changes, withheld: Object.fromEntries(withheld) };
         return { name, state, version: of, tools, starts, note, output, wall, ...review };
       }),
+      servers: secure.serverHealth(),
       memoryBytes: process.memoryUsage.rss(),
       cpuSeconds: (user + system) / 1e6,
       state: "running",
@@ -143,9 +149,30 @@ export async function runningServers(folder: string): Promise<RunningServer[]> {
   return states.filter((state) => state !== undefined).sort((a, b) => a.since - b.since || a.pid - b.pid);
 }
 
-function stateAt(path: string): Promise<RunningServer | undefined> {
-  return new Promise((resolve) => {
-    const server = connect(path, () => server.write('{"ask":"state"}\n'));
+/** Has every server of this person that runs by a policy start one of its servers anew. @returns the ids of their processes */
+export async function restartServer(
+  folder: string,
+  { policy, server }: { readonly policy: string; readonly server: string },
+): Promise<number[]> {
+  const restarted: number[] = [];
+  for (const name of socketsIn(folder).slice(0, MAX_SERVERS)) {
+    const path = join(folder, name);
+    const state = await stateAt(path);
+    if (state?.policy.file === undefined || resolve(state.policy.file) !== resolve(policy)) continue;
+    const answer = parsed(await asked(path, { ask: "restart", server }));
+    if (answer?.["restarted"] === true) restarted.push(state.pid);
+  }
+  return restarted;
+}
+
+async function stateAt(path: string): Promise<RunningServer | undefined> {
+  return readState(await asked(path, { ask: "state" }));
+}
+
+/** The answer of whoever listens there; empty where nobody does. */
+function asked(path: string, question: object): Promise<string> {
+  return new Promise((done) => {
+    const server = connect(path, () => server.write(`${JSON.stringify(question)}\n`));
     let text = "";
     server.setEncoding("utf8");
     server.setTimeout(PATIENCE_MS, () => server.destroy());
@@ -157,7 +184,7 @@ function stateAt(path: string): Promise<RunningServer | undefined> {
       // Its server was killed; whoever runs now has another name.
       if (error.code === "ECONNREFUSED") fs.rmSync(path, { force: true });
     });
-    server.on("close", () => resolve(readState(text)));
+    server.on("close", () => done(text));
   });
 }
 

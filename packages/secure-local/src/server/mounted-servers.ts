@@ -1,6 +1,6 @@
 // The servers of the policy, mounted beside our own tools: as they were approved, started at the first call that needs them.
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
-import type { BeforeCall, Mounted, Mounts, Offer, RelayedRequest } from "@secure-local/mcp/gateway";
+import type { BeforeCall, Mounted, Mounts, MountState, Offer, RelayedRequest } from "@secure-local/mcp/gateway";
 import type { Call, Server } from "@secure-local/mcp/server";
 import type { UpstreamHop } from "../audit/audit-event.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
@@ -26,10 +26,13 @@ export interface MountedServersOptions {
 /** How a server is: one vocabulary for every place that shows it. */
 export interface ServerHealth {
   readonly name: string;
-  readonly state: "stopped" | "ready" | "withheld" | "disabled";
+  /** `withheld`: nothing of it is offered until a person approved it. */
+  readonly state: MountState["state"] | "withheld" | "needs login" | "disabled";
   readonly tools: number;
-  /** Why it is as it is, and what to do; empty where there is nothing to say. */
-  readonly note: string;
+  /** Why it is as it is; empty where there is nothing to say. */
+  readonly cause: string;
+  /** What to do about it; empty where nothing is to be done. */
+  readonly remedy: string;
 }
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
@@ -132,19 +135,32 @@ export class MountedServers {
   }
 
   health(): readonly ServerHealth[] {
-    return [...(this.#policy?.servers.values() ?? [])].map(({ name, enabled }): ServerHealth => {
-      const standing = this.#standing.get(name);
-      const note = this.#notes.get(name) ?? "";
-      if (!enabled) return { name, state: "disabled", tools: 0, note: "the policy says enabled: false" };
-      if (standing === undefined) return { name, state: "withheld", tools: 0, note };
-      const tools = standing.mounted.offer?.tools.length ?? 0;
-      const state = standing.mounted.connections > 0 ? "ready" : "stopped";
-      const review =
-        standing.withheld.size === 0
-          ? ""
-          : `${standing.withheld.size} withheld: mcp-secure-local servers review ${name}`;
-      return { name, state, tools, note: review };
-    });
+    return [...(this.#policy?.servers.values() ?? [])].map((grant) => this.#healthOf(grant));
+  }
+
+  #healthOf({ name, enabled }: ServerGrant): ServerHealth {
+    if (!enabled) return { name, state: "disabled", tools: 0, cause: "the policy says enabled: false", remedy: "" };
+    const standing = this.#standing.get(name);
+    const review = `mcp-secure-local servers review ${name}`;
+    if (standing === undefined) {
+      return { name, state: "withheld", tools: 0, cause: this.#notes.get(name) ?? "it is not mounted", remedy: review };
+    }
+    const { mounted, withheld } = standing;
+    const tools = mounted.offer?.tools.length ?? 0;
+    const { state, cause, code } = mounted.state;
+    if (code === "UNAUTHORIZED" || code?.startsWith("AUTH_") === true)
+      return { name, state: "needs login", tools, cause: cause ?? "", remedy: LOGIN };
+    if (cause !== undefined) return { name, state, tools, cause, remedy: `mcp-secure-local servers logs ${name}` };
+    if (withheld.size === 0) return { name, state, tools, cause: "", remedy: "" };
+    const changed = `${withheld.size} withheld, since they are not as they were approved`;
+    return { name, state: tools === 0 ? "withheld" : state, tools, cause: changed, remedy: review };
+  }
+
+  /** Ends its processes; the next call starts it anew. False: there is no such server. */
+  async restart(name: string): Promise<boolean> {
+    const standing = this.#standing.get(name);
+    await standing?.mounted.restart();
+    return standing !== undefined;
   }
 
   /** What the entry of a server denies of its own tools; undefined where it denies nothing. */
@@ -202,7 +218,7 @@ export class MountedServers {
     if (!grant.enabled) return;
     const locked = approved.get(name);
     if (locked === undefined) {
-      this.#notes.set(name, `nothing of it was approved yet: mcp-secure-local servers review ${name}`);
+      this.#notes.set(name, "nothing of it was approved yet");
       return;
     }
     const { canonicalJson, serverLaunch } = this.#parts as Parts;
@@ -293,6 +309,7 @@ export function deniedByEntry(grant: ServerGrant, own: string): Decision | undef
   return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }
 
+const LOGIN = "give its entry a header with a secret that the server takes";
 const LAUNCH = "it is not as it was approved (launch was changed)";
 
 /** A changed entry is another server: its connections end. */

@@ -11,15 +11,20 @@ export interface OpenServerOptions {
   readonly policy: Policy;
   /** The file of this program, which starts commands behind their walls (`servers run`). */
   readonly program: string;
+  /** Told of each line of a command's standard error. */
+  readonly say?: ((line: string) => void) | undefined;
 }
 
 /** A package that has to be fetched first takes its time. */
 const CONNECT_MS = 60_000;
 
+/** Names the process that `servers run` is not to outlive. */
+export const PARENT = "MCP_SECURE_LOCAL_PARENT";
+
 /** Rejects with a ConnectError, or with NO_SECRET naming what could not be read. */
 export function openServer(
   grant: ServerGrant,
-  { policy, program }: OpenServerOptions,
+  { policy, program, say }: OpenServerOptions,
   options: ClientOptions,
 ): Promise<Client> {
   const { name, launch } = grant;
@@ -33,7 +38,8 @@ export function openServer(
   if (file === undefined) throw new LocalError("USAGE", `${name} needs a policy file to be started by`);
   // Our own program: what the server itself gets of it all is decided there.
   const args = [program, "servers", "run", name, "--policy", file];
-  return connect({ command: process.execPath, args, inheritEnv: true }, given);
+  const env = { [PARENT]: String(process.pid) };
+  return connect({ command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" }, given);
 }
 
 /** The values of a server's variables or headers, secrets read now and known from now on to whatever is written down. */

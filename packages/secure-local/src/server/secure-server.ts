@@ -20,6 +20,7 @@ import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type OpenServer, type ServerHealth } from "./mounted-servers.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
 import type { PluginReview } from "./plugin-reviews.js";
+import type { ServerLog } from "./server-log.js";
 import { rememberSecrets } from "./remember-secrets.js";
 
 export const SERVER_NAME = "mcp-secure-local";
@@ -39,6 +40,8 @@ export interface SecureServerOptions {
   readonly storage?: string;
   /** Folder for the copies of plugins that are started; without it they last as long as the server. Best one of `own`. */
   readonly copies?: string;
+  /** Folder for what servers of the policy say on their standard error; without it that is kept nowhere. Best one of `own`. */
+  readonly logs?: string;
   /** Whether plugins that are not as they were approved are started too, to be looked at. Default: they are not. */
   readonly startUnapproved?: boolean;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
@@ -66,6 +69,7 @@ export class SecureServer {
   readonly #plugins: LazyPlugins;
   readonly #servers: MountedServers;
   readonly #say: Say;
+  readonly #logs: string | undefined;
   readonly #quarantines = new Quarantines();
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();
@@ -110,6 +114,7 @@ export class SecureServer {
       consent: (call) => this.#guard.consent(call),
       withdraw: (take) => this.#guard.withdraw(take),
     });
+    this.#logs = options.logs;
     this.#servers = this.#mountedServers(options.openServer);
     this.#guard = new Guard({ policy, audit, ...this.#offered(), channel: options.channel, leads: leadsTo });
     this.#offer.update(policy, catalogue);
@@ -220,6 +225,11 @@ export class SecureServer {
     return this.#servers.health();
   }
 
+  /** Ends the processes of a server of the policy, and forgets what failed; the next call starts it. False: there is none of that name. */
+  restartServer(name: string): Promise<boolean> {
+    return this.#servers.restart(name);
+  }
+
   /** The tools of the servers of the policy that are offered. */
   serverTools(): ReturnType<MountedServers["tools"]> {
     return this.#servers.tools();
@@ -263,7 +273,25 @@ export class SecureServer {
 
   async #openServer(grant: ServerGrant, given: ClientOptions): Promise<Client> {
     const { openServer } = await import("./open-server.js");
-    return openServer(grant, { policy: this.policy, program: process.argv[1] ?? "" }, given);
+    const { policy } = this;
+    const log = await this.#serverLog(grant.name);
+    const say = log && ((line: string): void => log.add(line));
+    try {
+      const client = await openServer(grant, { policy, program: process.argv[1] ?? "", say }, given);
+      log?.add("started");
+      void client.closed.then((reason) => log?.add(reason === undefined ? "stopped" : `ended: ${reason.message}`));
+      return client;
+    } catch (error) {
+      log?.add(`could not be started: ${error instanceof Error ? error.message : String(error)}`);
+      throw error;
+    }
+  }
+
+  async #serverLog(name: string): Promise<ServerLog | undefined> {
+    const { file } = this.policy;
+    if (this.#logs === undefined || file === undefined) return undefined;
+    const { ServerLog, serverLogFile } = await import("./server-log.js");
+    return new ServerLog(this.#logs, serverLogFile(this.#logs, file, name));
   }
 
   /** The consent of a person, where the policy wants it, as for a tool of our own. */

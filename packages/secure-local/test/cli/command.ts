@@ -101,7 +101,7 @@ export class RawClient {
 
   async close(): Promise<number | null> {
     this.child.stdin.end();
-    if (this.child.exitCode === null) await once(this.child, "exit");
+    if (this.child.exitCode === null && this.child.signalCode === null) await once(this.child, "exit");
     return this.child.exitCode;
   }
 

@@ -1,0 +1,65 @@
+// What a server of the policy says on its standard error, and when it began and ended: a short file for `servers logs`.
+import { createHash } from "node:crypto";
+import { appendFile, rename, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { redactString } from "../audit/redact.js";
+import { makeFolder } from "../audit/make-folder.js";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
+
+/** Bytes of a file, of which there are two: nobody reads more, and a server that chatters fills no disk. */
+const MOST_BYTES = 256 * 1024;
+/** Characters of one line. */
+const LONGEST_LINE = 2_000;
+/** Lines that wait to be written; what comes faster than a disk takes it is counted. */
+const MOST_WAITING = 1_000;
+
+/** Policies may call different servers the same. */
+export function serverLogFile(folder: string, policyFile: string, server: string): string {
+  const policy = createHash("sha256").update(resolve(policyFile)).digest("hex").slice(0, 8);
+  return join(folder, `${server}-${policy}.log`);
+}
+
+export class ServerLog {
+  readonly #file: string;
+  readonly #folder: string;
+  readonly #waiting: string[] = [];
+  #dropped = 0;
+  #writing: Promise<void> | undefined;
+
+  constructor(folder: string, file: string) {
+    this.#folder = folder;
+    this.#file = file;
+  }
+
+  /** Writes a line soon, without secrets and without what acts on a terminal. Never throws: a log that fails stops no server. */
+  add(line: string): void {
+    if (this.#waiting.length >= MOST_WAITING) this.#dropped++;
+    else this.#waiting.push(`${new Date().toISOString()} ${cleanLine(redactString(line.slice(0, LONGEST_LINE)))}\n`);
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+  }
+
+  /** Resolves when all that was added is written. */
+  async settled(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    try {
+      // Lines that come together are written together.
+      await Promise.resolve();
+      makeFolder(this.#folder);
+      while (this.#waiting.length > 0) {
+        if (this.#dropped > 0) this.#waiting.push(`${this.#dropped} more lines were left out\n`);
+        this.#dropped = 0;
+        const text = this.#waiting.splice(0).join("");
+        const { size } = await stat(this.#file).catch(() => ({ size: 0 }));
+        if (size > MOST_BYTES) await rename(this.#file, `${this.#file}.1`);
+        await appendFile(this.#file, text, { mode: 0o600 });
+      }
+    } catch {
+      this.#waiting.length = 0;
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// Servers while they run: their state with its cause, their log, started anew, and nothing left of them however the guard ends.
+import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
+import { once } from "node:events";
+import { Household, said, tool } from "./household.js";
+
+const house = new Household();
+const notes = house.program("notes", {
+  tools: [tool("read"), tool("die"), tool("tell")],
+  answers: {
+    die: `() => { console.error("out of ink"); process.exit(7); }`,
+    tell: `() => { console.error("told \\u001b[31mred\\u001b[0m"); return "told"; }`,
+  },
+});
+/** It heeds nothing: neither that its input ends nor any signal that can be heeded. */
+const stubborn = house.program("stubborn", {
+  tools: [tool("read")],
+  answers: {
+    read: `() => { for (const name of ["SIGTERM", "SIGHUP", "SIGINT"]) process.on(name, () => {}); setInterval(() => {}, 1000); return "read"; }`,
+  },
+});
+
+beforeEach(async () => {
+  house.write(`version: "1.0"
+tools: { allowed: ["notes__*", "stubborn__*"] }
+servers:
+  notes: { command: [node, ${notes}], ${house.readable} }
+  stubborn: { command: [node, ${stubborn}], ${house.readable} }
+`);
+  expect(await house.run(["servers", "review", "--yes"])).toMatchObject({ code: 0 });
+});
+afterEach(() => house.closeClients());
+afterAll(() => house.close());
+
+interface Listed {
+  readonly name: string;
+  readonly running: readonly {
+    readonly pid: number;
+    readonly state: string;
+    readonly cause: string;
+    readonly remedy: string;
+  }[];
+}
+
+/** How a server is in the one process that serves, once that can be asked. */
+async function stateOf(name: string): Promise<Listed["running"][number]> {
+  for (;;) {
+    const { stdout } = await house.run(["servers", "list", "--json"]);
+    const found = (JSON.parse(stdout) as Listed[]).find((each) => each.name === name)?.running[0];
+    if (found !== undefined) return found;
+  }
+}
+
+it("starts nothing before the first call, and says how each server is in everything that runs", async () => {
+  const client = await house.client();
+  expect(await stateOf("notes")).toMatchObject({ pid: client.child.pid, state: "stopped", cause: "", remedy: "" });
+  await said(client, "notes__read");
+  expect(await stateOf("notes")).toMatchObject({ state: "ready" });
+  expect(await stateOf("stubborn")).toMatchObject({ state: "stopped" });
+  expect(processesOf(stubborn)).toEqual([]);
+});
+
+it("ends a server that is to be started anew, and the next call starts it", async () => {
+  const client = await house.client();
+  await said(client, "notes__read");
+  await stateOf("notes");
+  const before = processesOf(notes);
+  expect(before).not.toEqual([]);
+  const { stdout } = await house.run(["servers", "restart", "notes"]);
+  expect(stdout).toContain(String(client.child.pid));
+  await gone(before);
+  expect(await stateOf("notes")).toMatchObject({ state: "stopped" });
+  expect(await said(client, "notes__read")).toBe("did read");
+  await client.close();
+  const idle = await house.run(["servers", "restart", "notes"]);
+  expect(idle).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to restart") as string });
+});
+
+it("leaves a server alone that dies in each first call, says why and what to do, and keeps what it wrote", async () => {
+  const client = await house.client();
+  for (let count = 0; count < 3; count++) expect(await said(client, "notes__die")).toContain("out of ink");
+  const state = await stateOf("notes");
+  expect(state).toMatchObject({ state: "broken", remedy: "mcp-secure-local servers logs notes" });
+  expect(state.cause).toContain("out of ink");
+  const shown = await house.run(["servers", "list"]);
+  expect(shown.stdout).toMatch(/broken in process \d+: .*out of ink/);
+  expect(await said(client, "stubborn__read")).toBe("read");
+  await house.run(["servers", "restart", "notes"]);
+  expect(await said(client, "notes__tell")).toBe("told");
+  await client.close();
+  const { stdout } = await house.run(["servers", "logs", "notes"]);
+  expect(stdout).toMatch(/started\n.*out of ink\n.*ended: .*\n/s);
+  expect(stdout).toContain("told red\n");
+});
+
+it.each(["SIGKILL", "SIGTERM", "SIGABRT"] as const)("leaves no process behind when it ends by %s", async (signal) => {
+  const client = await house.client();
+  expect(await said(client, "stubborn__read")).toBe("read");
+  const started = processesOf(stubborn);
+  expect(started).not.toEqual([]);
+  client.child.kill(signal);
+  await once(client.child, "exit");
+  await gone(started);
+  expect(processesOf(stubborn)).toEqual([]);
+});
+
+/** Ids of the processes whose command names this file, those of the wall among them. */
+function processesOf(file: string): string[] {
+  return readdirSync("/proc").filter((id) => {
+    try {
+      return /^\d+$/.test(id) && readFileSync(`/proc/${id}/cmdline`, "utf8").includes(file);
+    } catch {
+      return false;
+    }
+  });
+}
+
+async function gone(ids: readonly string[]): Promise<void> {
+  const there = (): boolean => ids.some((id) => processesOf(stubborn).concat(processesOf(notes)).includes(id));
+  while (there()) await wait(20);
+}
