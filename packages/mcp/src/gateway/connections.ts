@@ -64,7 +64,7 @@ export class Connections {
   readonly #open = new Map<string, Connection>();
   /** Sessions have no names of their own: their numbers tell their connections apart. */
   readonly #sessions = new WeakMap<object, number>();
-  readonly #breaker = new Breaker();
+  readonly #breaker = new UpstreamBreaker();
   #numbers = 0;
   #closed = false;
 
@@ -206,7 +206,7 @@ const OWNERS_FAULT: ReadonlySet<string> = new Set(["NO_SECRET", "USAGE", "UNAUTH
  * Leaves a server alone that failed three times in a row: it could not be connected to, or ended before it had answered anything.
  * After a while, twice as long each time, one call at a time is let through to see; until it knows, the others are refused.
  */
-export class Breaker {
+export class UpstreamBreaker {
   readonly #now: () => number;
   #failures = 0;
   #restAgainAt = 0;
@@ -230,8 +230,7 @@ export class Breaker {
   }
 
   get cause(): string | undefined {
-    if (this.#latest === undefined) return undefined;
-    return this.#latest instanceof Error ? this.#latest.message : String(this.#latest);
+    return this.#latest instanceof Error ? this.#latest.message : undefined;
   }
 
   get code(): string | undefined {

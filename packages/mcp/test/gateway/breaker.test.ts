@@ -1,6 +1,6 @@
 // What becomes of a server that fails in a row: left alone for a while, tried by one call at a time, and forgiven once it answers.
 import { afterEach, expect, it } from "vitest";
-import { Breaker } from "../../src/gateway/connections.js";
+import { UpstreamBreaker } from "../../src/gateway/connections.js";
 import { Gateway } from "../../src/gateway/gateway.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { connect } from "../../src/serve/connect-node.js";
@@ -14,7 +14,7 @@ afterEach(async () => {
 
 it("refuses after three failures in a row, lets one through after the pause, and waits longer each time", () => {
   let now = 0;
-  const breaker = new Breaker(() => now);
+  const breaker = new UpstreamBreaker(() => now);
   const pauses: number[] = [];
   for (let failure = 1; failure <= 5; failure++) {
     expect(breaker.refusal("notes")).toBeUndefined();
@@ -39,7 +39,7 @@ it("refuses after three failures in a row, lets one through after the pause, and
 });
 
 it("never waits for what only the owner can mend", () => {
-  const breaker = new Breaker(() => 0);
+  const breaker = new UpstreamBreaker(() => 0);
   for (let count = 0; count < 9; count++) breaker.failed(new LocalError("NO_SECRET", "the secret cannot be read"));
   breaker.failed(new LocalError("AUTH_DENIED", "refused"));
   expect(breaker.broken).toBe(false);
