@@ -45,7 +45,9 @@ export function* commonFaults(file, table) {
   for (const { value, line } of file.errors) yield fault(file, line, `does not parse (${value}), correct it`);
   const name = basename(file.path);
   const stem = name.slice(0, name.indexOf("."));
-  if (table.forbiddenNames.includes(stem)) yield fault(file, 1, `file name ${name}, name the file for its one idea`);
+  // An entry has the name of its subpath.
+  if (table.forbiddenNames.includes(stem) && !file.path.includes("/entries/"))
+    yield fault(file, 1, `file name ${name}, name the file for its one idea`);
   else if (!KEBAB.test(name)) yield fault(file, 1, `file name ${name}, write it in kebab-case`);
   if (table.openingComments.some((folder) => file.path.startsWith(`${folder}/`)) && !SENTENCE.test(file.opening)) {
     yield fault(file, 1, "does not open with a comment, begin with a sentence that says what the file is");

@@ -20,7 +20,8 @@ export interface StreamableHttpOptions {
 }
 
 /** A request that the SDK's own middleware has let in. */
-type AuthorizedRequest = NodeRequest & { readonly auth?: AuthInfo };
+/** A request of Node, with what the middleware before found out of its token. */
+export type AuthorizedRequest = NodeRequest & { readonly auth?: AuthInfo };
 
 /** The one path of an endpoint that a framework has routed to already. */
 const PATH = "/mcp";

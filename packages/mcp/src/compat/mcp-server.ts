@@ -1,5 +1,5 @@
 // `McpServer` of SDK v1 and v2 on our core: the registration API, and what it gives back.
-import type { Answer, Call } from "../endpoint/call.js";
+import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { LoggingLevel } from "../protocol/features/logging.js";
@@ -22,8 +22,8 @@ import { enterTool, type ToolCallback, type ToolConfig, type ToolDescription } f
 import type { AnyTransport } from "./transport.js";
 import { mayBeAbsent } from "./zod-json.js";
 
-type MaybePromise<T> = T | Promise<T>;
-interface Contents {
+/** What a callback for reading returns, as it stands on the wire. */
+export interface Contents {
   readonly contents: ResourceContents[];
 }
 
@@ -45,27 +45,34 @@ export interface PromptConfig<A> {
   readonly argsSchema?: A;
 }
 
-interface ResourceDescription {
+/** A resource as it was registered. */
+export interface ResourceDescription {
   readonly name: string;
   readonly metadata: ResourceMetadata;
   readonly callback: ReadResourceCallback;
 }
-interface TemplateDescription {
+/** A template of resources as it was registered. */
+export interface TemplateDescription {
   readonly template: ResourceTemplate;
   readonly metadata: ResourceMetadata;
   readonly callback: ReadResourceTemplateCallback;
 }
-interface PromptDescription extends PromptConfig<unknown> {
+/** A prompt as it was registered. */
+export interface PromptDescription extends PromptConfig<unknown> {
   readonly callback: (...args: never[]) => unknown;
 }
 
 /** What `update` takes besides the members of the description: the names the SDKs have for them. */
-type ToolUpdates = Partial<ToolDescription> & {
+export type ToolUpdates = Partial<ToolDescription> & {
   readonly name?: string | null;
   readonly paramsSchema?: unknown;
   readonly enabled?: boolean;
 };
-type ResourceUpdates = Partial<ResourceDescription> & { readonly uri?: string | null; readonly enabled?: boolean };
+/** What `update` of a registered resource changes. */
+export type ResourceUpdates = Partial<ResourceDescription> & {
+  readonly uri?: string | null;
+  readonly enabled?: boolean;
+};
 
 /** A tool that was registered: `update`, `enable`, `disable`, `remove`. */
 export class RegisteredTool extends Registered<ToolDescription> {

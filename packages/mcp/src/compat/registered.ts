@@ -6,7 +6,7 @@ import type { Server as CoreServer } from "../server/server.js";
 type Enter<D> = (core: CoreServer, key: string, described: D) => Pick<Registration, "remove">;
 
 /** What changes with `update`; a key of null removes. */
-type Updates<D> = Partial<D> & { readonly enabled?: boolean | undefined };
+export type Updates<D> = Partial<D> & { readonly enabled?: boolean | undefined };
 
 /** Something registered, under its key. Its members are those of its description, as the SDKs show them. */
 export class Registered<D extends object> {

@@ -122,18 +122,21 @@ export function fromJsonSchema<T = unknown>(schema: JsonSchema): StandardSchema<
 
 // Asking by returning, as SDK v2 has it.
 
-interface Asked {
+/** What the helpers of `inputRequired` make: one question of the result. */
+export interface Asked {
   readonly method: string;
   readonly params?: object;
 }
 
-interface AskingResult {
+/** A result that asks the client and is asked for again with the answers. */
+export interface AskingResult {
   readonly resultType: "input_required";
   readonly inputRequests?: Readonly<Record<string, Asked>>;
   readonly requestState?: string;
 }
 
-interface InputRequiredBuilder {
+/** `inputRequired(...)` of SDK v2, with one helper for each kind of question. */
+export interface InputRequiredBuilder {
   (spec: { readonly inputRequests?: Readonly<Record<string, Asked>>; readonly requestState?: string }): AskingResult;
   elicit(params: { readonly message: string; readonly requestedSchema: object }): Asked;
   elicitUrl(params: { readonly message: string; readonly url: string }): Asked;
@@ -163,7 +166,8 @@ function formOf(schema: object): object {
   return form;
 }
 
-type Responses = Readonly<Record<string, unknown>> | undefined;
+/** Answers by the key of their question; undefined in the first round. */
+export type Responses = Readonly<Record<string, unknown>> | undefined;
 
 /** One answer, by what kind it is. */
 export function inputResponse(

@@ -4,7 +4,8 @@ import type { Extra } from "./extra.js";
 /** Tasks kept at once: what is older than the newest hundred was fetched, or will not be. */
 const MOST_TASKS = 100;
 
-interface TaskState {
+/** One task of an `InMemoryTaskStore`. */
+export interface TaskState {
   readonly taskId: string;
   status: string;
   statusMessage?: string;

@@ -6,12 +6,13 @@ import { serve } from "../serve/serve.js";
 import type { Serving } from "../server/serving.js";
 
 /** What came beside a message. */
-interface MessageExtra {
+export interface MessageExtra {
   readonly authInfo?: { readonly clientId: string; readonly scopes: readonly string[]; readonly extra?: object };
   readonly requestInfo?: { readonly headers: unknown };
 }
 
-interface SendOptions {
+/** What the SDKs tell a transport of a message to be sent. */
+export interface SendOptions {
   readonly relatedRequestId?: RequestId;
   readonly authInfo?: MessageExtra["authInfo"];
 }

@@ -7,7 +7,7 @@ export {
   type ClientKeyOptions,
   type ClientSecretOptions,
 } from "../auth/client/client-credentials.js";
-export type { TokenAuthMethod } from "../auth/client/client-identity.js";
+export type { SigningKey, TokenAuthMethod } from "../auth/client/client-identity.js";
 export {
   type Credentials,
   type CredentialStore,

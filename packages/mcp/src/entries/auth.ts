@@ -1,6 +1,6 @@
 // The public surface of authorization: who may call a server over HTTP.
 export { anyOf } from "../auth/authenticator.js";
-export type { Admission, Authenticator, AuthOutcome, AuthRequest, Refusal } from "../auth/authenticator.js";
+export type { Admission, Authenticator, AuthOutcome, AuthRequest, Refusal } from "./types.js";
 export type { Claims } from "../auth/claims.js";
 export { type DpopOptions, type DpopVerifier, dpopVerifier, type ProofOutcome } from "../auth/dpop.js";
 export type { NonceSource } from "../auth/dpop.js";

@@ -5,6 +5,7 @@ export { KNOWN_REVISIONS } from "../client/versions.js";
 export { LocalError } from "../jsonrpc/errors.js";
 export { RpcError } from "../jsonrpc/errors.js";
 export type { CloseTimeouts } from "../node/child-tree.js";
+export type { ClientOptions } from "./types.js";
 export type { Environment } from "../node/child-environment.js";
 export { type ChildCommand, childTransport } from "../node/child-link.js";
 export { nodeRequester } from "../node/http-requester.js";

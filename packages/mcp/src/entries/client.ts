@@ -1,5 +1,5 @@
 // The public surface of the client: connects by URL, in memory, or over a link of one's own, on every runtime.
-export type { Answers, CallOptions, Progress, Round } from "../client/options.js";
+export type { Answers, CallOptions, Progress, Round } from "./types.js";
 export type { Change } from "../client/options.js";
 export { Client } from "../client/client.js";
 export type { CompleteOptions, Completion } from "../client/lists.js";

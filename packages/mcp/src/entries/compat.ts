@@ -2,6 +2,14 @@
 export { McpError, ProtocolError, UrlElicitationRequiredError } from "../compat/errors.js";
 export type { AuthInfo, Extra, McpRequest, Message } from "../compat/extra.js";
 export type { RequestOptions } from "../compat/link.js";
+export type {
+  Contents,
+  PromptDescription,
+  ResourceDescription,
+  ResourceUpdates,
+  TemplateDescription,
+  ToolUpdates,
+} from "../compat/mcp-server.js";
 export {
   McpServer,
   type PromptCallback,
@@ -12,7 +20,7 @@ export {
   RegisteredTool,
   type ResourceMetadata,
 } from "../compat/mcp-server.js";
-export { Registered } from "../compat/registered.js";
+export { Registered, type Updates } from "../compat/registered.js";
 export type { RawShape, SchemaInput, SchemaOutput } from "../compat/schema.js";
 export {
   AudioContentSchema,
@@ -144,9 +152,13 @@ export {
   UriTemplate,
   type Variables,
 } from "../compat/template.js";
+export type { ToolDescription } from "../compat/tool.js";
+export type { Asked, AskingResult, InputRequiredBuilder, Responses } from "../compat/sdk-values.js";
+export type { TaskState } from "../compat/task-store.js";
+export type { MessageExtra, SendOptions } from "../compat/transport.js";
 export type { ToolAnswer, ToolCallback, ToolConfig } from "../compat/tool.js";
 export { type AnyTransport, InMemoryTransport, type OwnTransport, type SdkTransport } from "../compat/transport.js";
-export type { CallToolResult, Tool, ToolAnnotations } from "../protocol/features/tools.js";
+export type { CallToolResult, Tool, ToolAnnotations } from "./types.js";
 export type { GetPromptResult, Prompt, PromptMessage } from "../protocol/features/prompts.js";
 export type { ReadResourceResult, Resource, ResourceContents } from "../protocol/features/resources.js";
 export type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";

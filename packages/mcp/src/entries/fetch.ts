@@ -12,7 +12,7 @@ export {
   type RateLimits,
   type SessionLimits,
 } from "../http/server/http-limits.js";
-export type { Identity } from "../jsonrpc/transport.js";
+export type { Identity } from "./types.js";
 export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../http/server/http-site.js";
 export type { RateOptions } from "../http/server/http-site.js";
 export type { HttpRefusal } from "../http/server/reply.js";

@@ -3,5 +3,5 @@ export { EVERYTHING_ASKABLE, type MountState, type OpenUpstream, type Sharing } 
 export { Gateway, type Mounted, type MountOptions, Mounts } from "../gateway/gateway.js";
 export type { Admit, BeforeCall, RelayedCall } from "../gateway/mount.js";
 export { mountedName } from "../gateway/names.js";
-export type { RelayedRequest } from "../gateway/relay.js";
+export type { RelayedRequest } from "./types.js";
 export { type ListHints, type Offer, readOffer } from "../gateway/offer.js";

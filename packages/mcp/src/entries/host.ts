@@ -1,5 +1,5 @@
 // The public surface of the host: many servers under one roof, reached by URL or in this program, on every runtime.
-export type { BreakerOptions } from "../host/managed-server.js";
+export type { BreakerOptions } from "./types.js";
 export type { CallDecision, CallRequest, ResultCheck } from "../host/call-gate.js";
 export type { LoggedCall } from "../host/call-gate.js";
 export type { EntryKind, HostEntry, HostPrompt, HostResource, HostTemplate, HostTool } from "../host/catalogue.js";

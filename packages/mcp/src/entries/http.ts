@@ -12,7 +12,7 @@ export {
   type RateLimits,
   type SessionLimits,
 } from "../http/server/http-limits.js";
-export type { Identity } from "../jsonrpc/transport.js";
+export type { Identity } from "./types.js";
 export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../http/server/http-site.js";
 export type { RateOptions } from "../http/server/http-site.js";
 export type { HttpRefusal } from "../http/server/reply.js";
@@ -20,5 +20,6 @@ export type { HttpAuthorization, RefusedRequest } from "../http/server/http-endp
 export type { HttpPage, HttpPageReply } from "../http/server/http-site.js";
 export type { HttpOptions } from "../http/server/http-endpoint.js";
 export { type NodeHandler, type NodeHandlerOptions, toNodeHandler } from "../serve/to-node-handler.js";
+export type { HttpTraffic } from "../node/http-listener.js";
 export type { NodeRequest, NodeResponse } from "../node/node-exchange.js";
 export { type HttpServing, type HttpStats, serveHttp, type ServeHttpOptions } from "../serve/http.js";

@@ -15,12 +15,4 @@ export type {
 export { ParseFault } from "../jsonrpc/parse.js";
 export { parseJson } from "../jsonrpc/parse.js";
 export { RpcError } from "../jsonrpc/errors.js";
-export type {
-  Arrival,
-  Carrier,
-  Excerpt,
-  MessageSink,
-  Outgoing,
-  OutgoingKind,
-  Transport,
-} from "../jsonrpc/transport.js";
+export type { Arrival, Carrier, Excerpt, MessageSink, Outgoing, OutgoingKind, Transport } from "./types.js";

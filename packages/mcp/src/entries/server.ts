@@ -1,5 +1,5 @@
 // The public surface of the server role.
-export type { Answer, MaybePromise } from "../endpoint/call.js";
+export type { Answer, MaybePromise } from "./types.js";
 export { errorIdOf, ReadyResult } from "../endpoint/call.js";
 export type { Awaitable } from "../jsonrpc/message.js";
 export type { Call } from "../endpoint/call.js";

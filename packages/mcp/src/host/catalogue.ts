@@ -297,6 +297,7 @@ interface ListedServer {
   readonly trusted: boolean;
 }
 
+/** A list of a host, by what is in it. */
 export type EntryList = "tools" | "prompts" | "resources";
 
 /** Everything of one kind. Rejects as the client does. `warn` is told of what is left out. */

@@ -7,6 +7,7 @@ import { LineFraming, UnreadableLine } from "../transport/stdio-framing.js";
 import { OutputQueue, decodeUtf8 } from "./standard-streams.js";
 import { IntakeGate } from "../jsonrpc/connection.js";
 
+/** Streams and limits of a server on standard input and output. */
 export interface StdioOptions {
   /** Where messages come from. Default: the process's standard input. */
   readonly input?: Readable;

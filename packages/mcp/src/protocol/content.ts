@@ -2,14 +2,16 @@
 import type { Annotations, Resource, ResourceContents } from "./features/resources.js";
 import type { Meta } from "./meta.js";
 
-interface TextContent {
+/** Text. */
+export interface TextContent {
   type: "text";
   text: string;
   annotations?: Annotations;
   _meta?: Meta;
 }
 
-interface ImageContent {
+/** An image, in base64. */
+export interface ImageContent {
   type: "image";
   /** Padded standard base64. */
   data: string;
@@ -33,6 +35,7 @@ export interface ResourceLink extends Resource {
   type: "resource_link";
 }
 
+/** A resource with its contents, inside an answer. */
 export interface EmbeddedResource {
   type: "resource";
   resource: ResourceContents;
@@ -44,7 +47,7 @@ export interface EmbeddedResource {
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource;
 
 /** Sampling only, since 2025-11-25: the model wants a tool called. */
-interface ToolUseContent {
+export interface ToolUseContent {
   type: "tool_use";
   id: string;
   name: string;

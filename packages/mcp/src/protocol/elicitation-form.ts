@@ -5,7 +5,7 @@ import type { ElicitValue, PrimitiveSchemaDefinition, RequestedSchema } from "./
 import { isUri } from "./method.js";
 
 /** A field of the short form: required unless it says otherwise. */
-type FormField = PrimitiveSchemaDefinition & { optional?: boolean };
+export type FormField = PrimitiveSchemaDefinition & { optional?: boolean };
 
 /** The short form: `{ sure: { type: "boolean" } }`. */
 export interface FormFields {

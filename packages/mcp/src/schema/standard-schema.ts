@@ -16,16 +16,19 @@ export interface StandardSchema<Input = unknown, Output = Input> {
   };
 }
 
-interface StandardExport {
+/** How a schema library shows its schema as JSON Schema (Standard JSON Schema). */
+export interface StandardExport {
   readonly input: (options: { readonly target: string }) => Record<string, unknown>;
   readonly output: (options: { readonly target: string }) => Record<string, unknown>;
 }
 
-type StandardResult<Output> =
+/** What a schema library says of a value: the value, or the faults (Standard Schema). */
+export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
-interface StandardIssue {
+/** One fault that a schema library found (Standard Schema). */
+export interface StandardIssue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }

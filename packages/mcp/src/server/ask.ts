@@ -196,7 +196,7 @@ export type ElicitInput<F extends FormFields> =
   | { readonly message: string; readonly url: string };
 
 /** The type of one field of an accepted form. */
-type FieldValue<S> = S extends { readonly type: "boolean" }
+export type FieldValue<S> = S extends { readonly type: "boolean" }
   ? boolean
   : S extends { readonly type: "number" | "integer" }
     ? number
@@ -209,7 +209,7 @@ type FieldValue<S> = S extends { readonly type: "boolean" }
           : string;
 
 /** The content of an accepted form, field by field. */
-type FormContent<F> = {
+export type FormContent<F> = {
   -readonly [K in keyof F]: F[K] extends { readonly optional: true } ? FieldValue<F[K]> | undefined : FieldValue<F[K]>;
 };
 

@@ -7,7 +7,7 @@ import type { Context } from "./context.js";
 const MOST_VALUES = 100;
 
 /** What a completing function knows besides the typed text. */
-interface CompletionRequest {
+export interface CompletionRequest {
   /** Arguments chosen so far; empty where the revision does not send them. */
   readonly arguments: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;

@@ -6,7 +6,7 @@ import type { ContentBlock, ResourceLink } from "../protocol/content.js";
 import type { Meta } from "../protocol/meta.js";
 
 /** Members every block may carry. */
-interface BlockOptions {
+export interface BlockOptions {
   readonly annotations?: Annotations;
   readonly _meta?: Meta;
 }

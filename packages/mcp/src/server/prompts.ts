@@ -89,7 +89,7 @@ function invalid(what: string, path: string, constraint: string): RpcError {
 // What a prompt is: as its author writes it, and as the server keeps it.
 
 /** An argument as a prompt's author writes it. */
-interface ArgumentDefinition {
+export interface ArgumentDefinition {
   readonly title?: string;
   readonly description?: string;
   /** Default false. */
@@ -99,7 +99,7 @@ interface ArgumentDefinition {
 }
 
 /** One message of a prompt. A string is a text block. */
-interface MessageInput {
+export interface MessageInput {
   readonly role: Role;
   readonly content: string | Block | ContentBlock;
 }
@@ -114,7 +114,7 @@ export type PromptReturn =
   | Relayed;
 
 /** The arguments `run` gets: required ones are there, the others may be. */
-type PromptArguments<A> = {
+export type PromptArguments<A> = {
   readonly [K in keyof A]: A[K] extends { readonly required: true } ? string : string | undefined;
 };
 

@@ -241,7 +241,7 @@ export function coreOf(server: Server): ServerCore {
 // Methods that are not the specification's: served in every revision, asked like any other.
 
 /** Serves a method of an author's own. It returns the result object; `RpcError` is the way to refuse. */
-type CustomHandler = (params: JsonObject, ctx: Context) => Awaitable<JsonObject>;
+export type CustomHandler = (params: JsonObject, ctx: Context) => Awaitable<JsonObject>;
 
 /** Wraps an author's handler for the dispatcher. */
 function customHandler(services: AskServices, handler: CustomHandler): Handler {

@@ -3,7 +3,8 @@ import { brand } from "../jsonrpc/brand.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
 
-interface ToolErrorOptions {
+/** What a `ToolError` carries beside its message. */
+export interface ToolErrorOptions {
   /** Structured content of the failed result, for programs: the model reads the message. */
   readonly data?: JsonObject;
   /** For the author's own handling; neither the model nor the log is told. */

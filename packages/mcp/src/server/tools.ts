@@ -177,7 +177,7 @@ function asAnswer(result: CallToolResult): JsonObject {
 export type AnyInput = JsonSchema | StandardSchema;
 
 /** The type a schema stands for. */
-type Infer<S> = S extends StandardSchema ? InferStandard<S> : FromJsonSchema<S>;
+export type Infer<S> = S extends StandardSchema ? InferStandard<S> : FromJsonSchema<S>;
 
 /** What `run` may return without an output schema: content made by the content functions, or plain data. */
 export type ToolReturn =
@@ -197,7 +197,7 @@ export type ToolReturn =
 export type TaskSupport = "optional" | "required";
 
 /** The members of a tool that its author writes as lists show them. */
-type ShownMembers = Readonly<Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">>;
+export type ShownMembers = Readonly<Omit<Tool, "name" | "inputSchema" | "outputSchema" | "execution">>;
 
 /** A tool as its author writes it. */
 export interface ToolDefinition<I, O> extends ShownMembers, Restricted {

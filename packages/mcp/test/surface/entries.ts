@@ -18,4 +18,5 @@ export const ENTRIES: Readonly<Record<string, () => Promise<object>>> = {
   "./compat/http": () => import("../../src/entries/compat-http.js"),
   "./compat/stdio": () => import("../../src/entries/compat-stdio.js"),
   "./task-files": () => import("../../src/entries/task-files.js"),
+  "./types": () => import("../../src/entries/types.js"),
 };

@@ -67,8 +67,13 @@ export const HOST_SURFACE: Record<string, readonly string[]> = {
     "approvalFile",
     "folderRoots",
     "type ApprovalFile",
+    "type ChildCommand",
+    "type CloseTimeouts",
+    "type Environment",
     "type FolderRoots",
     "type FolderRootsOptions",
+    "type HostOptions",
     "type NodeHostOptions",
+    "type NodeRequesterOptions",
   ],
 };

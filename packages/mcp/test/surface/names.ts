@@ -1,6 +1,7 @@
 // Everything the package gives away, subpath by subpath: a name is added, renamed or lost here on purpose or not at all.
 import { COMPAT_SURFACE } from "./compat-names.js";
 import { HOST_SURFACE } from "./host-names.js";
+import { TYPES_SURFACE } from "./type-names.js";
 
 export const SURFACE: Record<string, readonly string[]> = {
   "./gateway": [
@@ -103,7 +104,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type Variables",
     "type Visibility",
   ],
-  "./stdio": ["serveStdio", "type ServeStdioOptions", "type Serving"],
+  "./stdio": ["serveStdio", "type ServeStdioOptions", "type Serving", "type StdioOptions"],
   "./http": [
     "DEFAULT_HTTP_LIMITS",
     "DEFAULT_PINGS",
@@ -125,6 +126,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type HttpRequestHead",
     "type HttpServing",
     "type HttpStats",
+    "type HttpTraffic",
     "type Identity",
     "type NodeHandler",
     "type NodeHandlerOptions",
@@ -166,7 +168,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type StoredEvent",
   ],
   "./testing": ["connectInMemory", "type MemoryPeer", "type MemoryPeerOptions", "type WireMessage"],
-  "./task-files": ["taskFileStore", "type TaskFileStoreOptions"],
+  "./task-files": ["taskFileStore", "type TaskFileStoreOptions", "type TaskStore"],
   "./auth": [
     "anyOf",
     "dpopVerifier",
@@ -253,6 +255,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type PreRegistered",
     "type Redirect",
     "type ServerMetadata",
+    "type SigningKey",
     "type StoredClient",
     "type StoredTokens",
     "type TokenAuthMethod",
@@ -267,6 +270,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "pastedRedirect",
     "tokenFile",
     "type BrowserRedirectOptions",
+    "type CredentialStore",
     "type FileLockOptions",
     "type GuardedFetchOptions",
     "type OpenBrowserOptions",
@@ -373,6 +377,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "sseTransport",
     "streamableHttpTransport",
     "type ChildCommand",
+    "type ClientOptions",
     "type CloseTimeouts",
     "type Environment",
     "type HttpTransportOptions",
@@ -382,6 +387,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type NodeRequesterOptions",
   ],
   ...HOST_SURFACE,
+  ...TYPES_SURFACE,
   ...COMPAT_SURFACE,
   "./jsonrpc": [
     "DEFAULT_LIMITS",

@@ -85,6 +85,7 @@ function formEncode(text: string): string {
 
 // Signs by jose, which is loaded at first use: programs that sign nothing never pay for it.
 
+/** A private key that signs, as WebCrypto holds it. */
 export type SigningKey = CryptoKey;
 type PrivateJwk = Readonly<Record<string, string>>;
 

@@ -43,7 +43,7 @@ export interface ConfigProblem extends Position {
  * in a file of its own or in its settings; `gemini` has `$VAR` too; `opencode` and `zed` have members of their own; `codex`
  * is its table `mcp_servers`, as JSON.
  */
-type ConfigFormat = "mcpServers" | "servers" | "gemini" | "opencode" | "zed" | "codex";
+export type ConfigFormat = "mcpServers" | "servers" | "gemini" | "opencode" | "zed" | "codex";
 
 /** A configuration file of servers, read as text: nothing is started or filled in. */
 export interface ServersConfig {

@@ -128,6 +128,7 @@ class Reader {
 
 // Says where in a text something stands.
 
+/** A place in a text: line and column, both counted from 1. */
 export interface Position {
   /** From 1. */
   readonly line: number;

@@ -3,12 +3,14 @@ import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
 import { fault, type MethodRecord, optionalStringMap, type ParamsFault, requireObject } from "../method.js";
 
+/** The prompt whose argument is completed. */
 export interface PromptReference {
   type: "ref/prompt";
   name: string;
   title?: string;
 }
 
+/** The resource template whose variable is completed. */
 export interface ResourceTemplateReference {
   type: "ref/resource";
   /** The URI or URI template. */
@@ -18,6 +20,7 @@ export interface ResourceTemplateReference {
 /** What is being completed: an argument of a prompt, or a variable of a resource template. */
 export type CompletionReference = PromptReference | ResourceTemplateReference;
 
+/** Params of `completion/complete`: what is completed, and what is typed so far. */
 export interface CompleteRequestParams {
   ref: CompletionReference;
   argument: { name: string; value: string };

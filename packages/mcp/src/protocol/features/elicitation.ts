@@ -6,6 +6,7 @@ interface Described {
   description?: string;
 }
 
+/** A field of a form that is text. */
 export interface StringSchema extends Described {
   type: "string";
   minLength?: number;
@@ -14,6 +15,7 @@ export interface StringSchema extends Described {
   default?: string;
 }
 
+/** A field of a form that is a number, or a whole one. */
 export interface NumberSchema extends Described {
   type: "number" | "integer";
   minimum?: number;
@@ -21,11 +23,13 @@ export interface NumberSchema extends Described {
   default?: number;
 }
 
+/** A field of a form that is yes or no. */
 export interface BooleanSchema extends Described {
   type: "boolean";
   default?: boolean;
 }
 
+/** A field of a form: one of a list of values. */
 export interface UntitledSingleSelectEnumSchema extends Described {
   type: "string";
   enum: readonly string[];
@@ -38,12 +42,14 @@ export interface TitledChoice {
   title: string;
 }
 
+/** A field of a form: one of a list whose values have titles. */
 export interface TitledSingleSelectEnumSchema extends Described {
   type: "string";
   oneOf: readonly TitledChoice[];
   default?: string;
 }
 
+/** A field of a form: some of a list of values. */
 export interface UntitledMultiSelectEnumSchema extends Described {
   type: "array";
   items: { type: "string"; enum: readonly string[] };
@@ -52,6 +58,7 @@ export interface UntitledMultiSelectEnumSchema extends Described {
   default?: readonly string[];
 }
 
+/** A field of a form: some of a list whose values have titles. */
 export interface TitledMultiSelectEnumSchema extends Described {
   type: "array";
   items: { anyOf: readonly TitledChoice[] };
@@ -68,6 +75,7 @@ export interface LegacyTitledEnumSchema extends Described {
   default?: string;
 }
 
+/** A field of a form whose value is one, or some, of those listed. */
 export type EnumSchema =
   | UntitledSingleSelectEnumSchema
   | TitledSingleSelectEnumSchema
@@ -105,6 +113,7 @@ export interface ElicitRequestURLParams {
   _meta?: Meta;
 }
 
+/** Params of `elicitation/create`: a form or a page. */
 export type ElicitRequestParams = ElicitRequestFormParams | ElicitRequestURLParams;
 
 /** What one field of an accepted form may hold. */

@@ -14,10 +14,12 @@ export type InputRequest =
 /** One reply: a bare result without `resultType`. */
 export type InputResponse = ElicitResult | CreateMessageResult | ListRootsResult;
 
+/** Questions of a multi round-trip request, by a key of the server's own. */
 export interface InputRequests {
   [key: string]: InputRequest;
 }
 
+/** The answers, under the keys of their questions. */
 export interface InputResponses {
   [key: string]: InputResponse;
 }
@@ -53,6 +55,7 @@ export interface Root {
   _meta?: Meta;
 }
 
+/** Result of `roots/list`: the folders the client lets the server know of. */
 export interface ListRootsResult {
   roots: Root[];
   _meta?: Meta;

@@ -110,7 +110,7 @@ export interface ResourceTemplate {
 }
 
 /** Text of a resource. */
-interface TextResourceContents {
+export interface TextResourceContents {
   uri: string;
   mimeType?: string;
   text: string;
@@ -118,7 +118,7 @@ interface TextResourceContents {
 }
 
 /** Bytes of a resource. */
-interface BlobResourceContents {
+export interface BlobResourceContents {
   uri: string;
   mimeType?: string;
   /** Padded standard base64. */

@@ -21,7 +21,8 @@ export interface ModelPreferences {
   intelligencePriority?: number;
 }
 
-interface ToolChoice {
+/** Whether the model may, must or must not use the tools it is given. */
+export interface ToolChoice {
   /** Default `auto`. */
   mode?: "auto" | "required" | "none";
 }

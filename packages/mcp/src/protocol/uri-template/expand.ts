@@ -21,7 +21,8 @@ function hex(character: string): string {
   return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
 }
 
-type TemplateValue =
+/** A value for a variable of a URI template: text, a list, or names with values. */
+export type TemplateValue =
   | string
   | number
   | boolean
