@@ -26,15 +26,39 @@ const SPECIAL = new RegExp(
 /** Of words that stand right before others, what decides how those are read. */
 export const TAIL = 8;
 
+/** Characters that are written anew at a time: while a text is, the engine keeps a list of all that is exchanged in it. */
+const AT_ONCE = 16_384;
+/** A mark is told by no more characters behind it: the longest name of a reference. */
+const LOOKED_AHEAD = 40;
+
 /** The text within a paragraph, right after `tail`; what begins its lines is seen to by `plainLines`. */
 export function plainWords(text: string, tail = ""): string {
-  const escaped = (found: string, at: number): string => (at < tail.length ? found : `\\${found}`);
-  return `${tail}${text}`.replace(SPECIAL, escaped).slice(tail.length);
+  const whole = `${tail}${text}`;
+  const pieces: string[] = [];
+  for (let from = tail.length; from < whole.length; from += AT_ONCE) {
+    const before = Math.min(from, TAIL);
+    const behind = Math.min(whole.length - from, AT_ONCE + LOOKED_AHEAD);
+    const [first, last] = [before, before + Math.min(behind, AT_ONCE)];
+    const escaped = (found: string, at: number): string => (at < first || at >= last ? found : `\\${found}`);
+    const part = whole.slice(from - before, from + behind).replace(SPECIAL, escaped);
+    pieces.push(part.slice(first, part.length - (before + behind - last)));
+  }
+  return pieces.join("");
 }
 
 /** What `plainWords` was given. */
 export function wordsOf(text: string): string {
-  return text.replace(/\\([!-/:-@[-`{-~])/g, "$1");
+  const pieces: string[] = [];
+  for (let from = 0; from < text.length;) {
+    let end = Math.min(from + AT_ONCE, text.length);
+    // Not between a backslash and what it stands before.
+    let slashes = 0;
+    while (end - slashes > from && text[end - slashes - 1] === "\\") slashes += 1;
+    end += slashes % 2;
+    pieces.push(text.slice(from, end).replace(/\\([!-/:-@[-`{-~])/g, "$1"));
+    from = end;
+  }
+  return pieces.join("");
 }
 
 /** As the text of a link, in which no address is looked for. */

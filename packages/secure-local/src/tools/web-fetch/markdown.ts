@@ -9,6 +9,8 @@ const SPACES = /[ \t\r\n\f\v]+/g;
 const MAX_PREFIXES = 12;
 /** Characters of a link: longer ones are parts of the page that lead somewhere, shown as what they are. */
 const MAX_LINK_TEXT = 10_000;
+/** Backticks in a row in code: with more it is shown as words, since what is around it would be as long. */
+const MAX_RUN = 100;
 /** Wider tables nobody reads. */
 const MAX_COLUMNS = 40;
 
@@ -94,7 +96,9 @@ class MarkdownWriter {
     }
     return this.#inline("code", (text) => {
       const inner = wordsOf(text).replace(/\n/g, " ");
-      const fence = "`".repeat(longestRun(inner) + 1);
+      const run = longestRun(inner);
+      if (run > MAX_RUN) return text;
+      const fence = "`".repeat(run + 1);
       return inner.includes("`") ? `${fence} ${inner} ${fence}` : `${fence}${inner}${fence}`;
     });
   }
@@ -110,8 +114,10 @@ class MarkdownWriter {
       this.#preformatted -= 1;
       if (this.#preformatted > 0) return;
       const code = this.#take().replace(/\r\n?/g, "\n").replace(/^\n/, "").trimEnd();
-      const fence = "`".repeat(Math.max(3, longestRun(code) + 1));
-      if (code !== "") this.#emit(`${fence}${this.#language}\n${code}\n${fence}`);
+      const run = longestRun(code);
+      const fence = "`".repeat(Math.max(3, run + 1));
+      if (run > MAX_RUN) this.#emit(plainLines(plainWords(code)));
+      else if (code !== "") this.#emit(`${fence}${this.#language}\n${code}\n${fence}`);
     };
   }
 
