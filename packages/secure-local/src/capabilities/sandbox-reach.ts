@@ -183,6 +183,7 @@ export async function sandboxReach(options: ViewOptions): Promise<Reach[]> {
       access: readOnly === undefined ? ("write" as const) : ("read" as const),
     })),
   ];
+  if (wanted.length === 0) return [];
   const view = await SandboxView.of(options);
   const reach: Reach[] = [];
   try {

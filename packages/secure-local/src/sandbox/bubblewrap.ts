@@ -57,10 +57,19 @@ export class Bubblewrap implements Wall {
     const feeds: Feed[] = ["gate"];
     const feed = (bytes: Feed): string => String(FIRST_FEED + feeds.push(bytes) - 1);
     const all = feed(this.#filters[egress === undefined ? "walled" : "connected"]);
-    const args = [...this.#namespaces, "--seccomp", all, ...this.#files(command, feed), ...environment(command)];
+    // A keeper is the first process itself, and what bubblewrap would leave there is spared.
+    const judged = reach.filter(({ judge }) => judge !== undefined);
+    const pid = judged.length > 0 ? ["--as-pid-1"] : [];
+    const args = [
+      ...this.#namespaces,
+      ...pid,
+      "--seccomp",
+      all,
+      ...this.#files(command, feed),
+      ...environment(command),
+    ];
     // Values of the environment would stand in the list of processes, for every user of this machine.
     const list = feed(Buffer.from(`${args.join("\0")}\0`));
-    const judged = reach.filter(({ judge }) => judge !== undefined);
     const filter =
       judged.length > 0 || egress !== undefined
         ? commandFilter(this.#processor, { keeper: judged.length > 0 })

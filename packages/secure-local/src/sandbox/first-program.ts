@@ -123,14 +123,14 @@ export function firstProgram({ sh, perl }: FirstPrograms, processor: Processor, 
   if (kept.length === 0 && egress === undefined) return [sh, "-c", shellText(limits), "sh", ...command];
   const text = [
     opening(processor),
-    ...(egress === undefined ? [] : [WAY_OUT, "unless (fork() // exit 1) {", PERL_RELAY, "}"]),
-    ...(kept.length === 0 ? [BEGIN] : [BEHIND, PERL_KEEPER]),
+    ...(egress === undefined ? [] : [WAY_OUT, "unless (fork() // exit 1) { keep_to_myself();", PERL_RELAY, "}"]),
+    kept.length === 0 ? BEGIN : BEHIND,
   ].join("\n");
   const { processes, memoryMb, cpuSeconds, fileMb } = limits;
-  // The keeper counts as well, and has no part in what the command was allowed.
-  const values = [processes + (kept.length > 0 ? 1 : 0), memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
+  const values = [processes, memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
   const words = [values.join(","), filter?.toString("hex") ?? "", egress ?? "", String(RELAY_PORT)];
-  return [perl, "-e", GATE, text, PERL_CHANGES, ...words, String(kept.length), ...kept, ...command];
+  const keeper = kept.length === 0 ? [] : [PERL_KEEPER, PERL_CHANGES, ...kept];
+  return [perl, "-e", GATE, text, ...words, String(keeper.length), ...keeper, ...command];
 }
 
 /** Bytes in a block of `ulimit -f`. */
@@ -164,13 +164,11 @@ function opening(processor: Processor): string {
   return String.raw`
 my %call = (${calls.join(", ")});
 my ($O_DIRECTORY, $O_NOFOLLOW) = (${constants.O_DIRECTORY}, ${constants.O_NOFOLLOW});
-my $changes = shift;
 my @limits = split /,/, shift;
 my ($filter, $path, $port, $count) = (pack('H*', shift), shift, shift, shift);
-my @places = splice(@ARGV, 0, $count);
+my ($keeper, $changes, @places) = splice(@ARGV, 0, $count);
+my $said;
 fcntl($gate, 2, 1);
-sysread($gate, my $go, 1) or exit 1;
-syscall($call{prctl}, 4, 0, 0, 0, 0);
 sub limited {
   # CPU time, longest file, data, core, processes, open files: by the kernel's numbers.
   my ($processes, $data, $file, $seconds, $files) = map { 0 + $_ } @limits;
@@ -185,7 +183,10 @@ sub filtered {
   return 0 if $filter eq '';
   return syscall($call{seccomp}, 1, $flags, pack('S x6 P', length($filter) / 8, $filter));
 }
-sub complain { print STDERR "$_[0] ($!).\n"; syscall($call{exit_group}, $_[1] // 1) }
+sub over { close($said) if $said; syscall($call{exit_group}, $_[0]) }
+sub complain { print STDERR "$_[0] ($!).\n"; over($_[1] // 1) }
+sub wait_at_gate { sysread($gate, my $go, 1) or over(1) }
+sub keep_to_myself { syscall($call{prctl}, 4, 0, 0, 0, 0) }
 sub begin {
   delete $ENV{PERL_SKIP_LOCALE_INIT};
   exec { $ARGV[0] } @ARGV;
@@ -202,27 +203,34 @@ fcntl($door, 2, 1);
 `;
 
 const BEGIN = String.raw`
+wait_at_gate();
+keep_to_myself();
 limited();
 filtered(0) == 0 or complain('The kernel takes no filter');
 begin();
 `;
 
-/** The command is a child that shares its open files until it is another program: so the keeper comes by the listener. */
+/**
+ * The command is a child that shares its open files until it is another program: so the keeper comes by the listener. It is there
+ * before the keeper has read its own text, and both go on at once.
+ */
 const BEHIND = String.raw`
-pipe(my $heard, my $said) or exit 1;
-my $program = syscall($call{clone}, 0x4000 | 0x400 | 17, 0, 0, 0, 0);
+# What tells of children that ended waits to be read.
+my $ends = pack('Q', 1 << 16);
+syscall($call{rt_sigprocmask}, 0, $ends, 0, 8);
+pipe(my $heard, $said) or exit 1;
+my $program = syscall($call{clone}, 0x400 | 17, 0, 0, 0, 0);
 complain('The sandbox cannot start another process') if $program < 0;
 if ($program == 0) {
+  wait_at_gate();
   limited();
   # Signals wait until a call was done; kernels before 5.19 do not know that.
   my $fd = filtered(8 | 32);
   $fd = filtered(8) if $fd < 0;
   complain('The kernel lets nobody stand before the folders of a sandbox (seccomp user notification, Linux 5.14 or later)') if $fd < 0;
   syswrite($said, pack('N', $fd));
+  syscall($call{rt_sigprocmask}, 1, $ends, 0, 8);
   begin();
 }
-sysread($heard, my $number, 4) == 4 or exit 1;
-close($_) for $heard, $said;
-open(my $listener, '+<&=', unpack('N', $number)) or exit 1;
-syscall($call{close}, $_) for 0, 1, 2;
+eval $keeper;
 `;

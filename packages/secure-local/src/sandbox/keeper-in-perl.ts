@@ -6,9 +6,12 @@
 // program's memory, where another thread can change it after it was judged.
 
 /**
- * Arguments are read by what stands before this text: `%call` numbers of system calls, `$O_DIRECTORY`, `$O_NOFOLLOW`, `@places`
- * (where the judged folders are seen), `$gate` (the socket of the guard), `$listener`,
- * `$program` (its process) and `$changes` (the other text).
+ * The first process of the sandbox, which the kernel lets nobody in it end, and to which all fall whose parent is gone.
+ *
+ * It goes by what stands before this text: `%call` numbers of system calls, `$O_DIRECTORY`, `$O_NOFOLLOW`, `@places` (where the
+ * judged folders are seen), `$gate` (the socket of the guard), `$program` (its process), `$heard` and `$said` (a pipe by which the
+ * number of the listener comes from it, as its files are shared), `$ends` (the signals that tell of children that ended, which
+ * wait) and `$changes` (the other text).
  */
 export const PERL_KEEPER: string = String.raw`
 my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
@@ -22,6 +25,7 @@ my %name = reverse %call;
 my %known;
 my @held;
 my %judged_mounts;
+my $listener;
 my ($EMPTY_PATH, $MOUNT_ID) = (0x1000, 0x1000);
 
 sub held { my ($fd) = @_; push @held, $fd if $fd >= 0; return $fd }
@@ -85,15 +89,18 @@ sub may { my ($op, $path) = @_; return judged($path) ? ask($op, $path) : 0 }
 # The text at a place in the memory of a process.
 sub text {
   my ($pid, $at) = @_;
-  sysopen(my $memory, "/proc/$pid/mem", $O_CLOEXEC) or return undef;
-  sysseek($memory, $at, 0) or return undef;
-  my $bytes = '';
-  while (length $bytes < $LONGEST) {
+  my $memory = held(syscall($call{openat}, $CWD, "/proc/$pid/mem", $O_CLOEXEC, 0));
+  return undef if $memory < 0;
+  my $text = '';
+  while (length $text < $LONGEST) {
     # Up to the end of a page: the next one may not be there.
-    my $want = 4096 - (($at + length $bytes) & 4095);
-    my $got = sysread($memory, $bytes, $want, length $bytes) or return undef;
-    my $end = index($bytes, "\0");
-    return substr($bytes, 0, $end) if $end >= 0;
+    my $want = 4096 - (($at + length $text) & 4095);
+    my $bytes = "\0" x $want;
+    my $got = syscall($call{pread64}, $memory, $bytes, $want, $at + length $text);
+    return undef if $got <= 0;
+    $text .= substr($bytes, 0, $got);
+    my $end = index($text, "\0");
+    return substr($text, 0, $end) if $end >= 0;
   }
   return undef;
 }
@@ -106,24 +113,6 @@ sub base {
 
 # A path of the program's own: what the keeper calls "self" is another process.
 sub own { my ($pid, $path) = @_; $path =~ s{^/proc/$$(?=/|$)}{/proc/$pid}; return $path }
-
-# The folder a path stands in, and the last name: (handle, name, where that is), or (-1).
-sub place {
-  my ($pid, $base, $path) = @_;
-  my ($above, $name) = $path =~ m{^(.*?/?)([^/]+)/*$}s ? ($1, $2) : ('', '');
-  if ($name eq '' || $name eq '.' || $name eq '..') { $! = $EINVAL; return -1 }
-  my $folder = look($base, $above eq '' ? '.' : $above, $O_DIRECTORY);
-  return -1 if $folder < 0;
-  my $real = own($pid, where($folder));
-  return ($folder, $name, $real eq '/' ? "/$name" : "$real/$name");
-}
-
-sub masked {
-  my ($pid, $mode) = @_;
-  open(my $status, '<', "/proc/$pid/status") or return $mode & 0700;
-  while (<$status>) { return $mode & 01777 & ~oct($1) if /^Umask:\s*(\d+)/ }
-  return $mode & 0700;
-}
 
 # An open file for the program, in place of the call's result.
 sub hand {
@@ -145,10 +134,12 @@ sub reopen {
   return hand($id, $fd, $_[4]);
 }
 
+sub op_of { return ($_[0] & 3) || ($_[0] & 01000) ? 'w' : 'r' }
+
 sub opened {
   my ($id, $pid, $base, $path, $flags, $mode, $links) = @_;
   return -$ELOOP if $links > $MOST_LINKS;
-  my $op = ($flags & 3) || ($flags & 01000) ? 'w' : 'r';
+  my $op = op_of($flags);
   my $found = look($base, $path, $flags & ($O_NOFOLLOW | $O_DIRECTORY));
   my $errno = 0 + $!;
   if ($found >= 0) {
@@ -171,33 +162,8 @@ sub opened {
     return reopen($id, "/proc/self/fd/$found", $flags, $kind, $flags);
   }
   return -$errno unless $errno == $ENOENT || $errno == $ELOOP;
-  my ($folder, $name, $real) = place($pid, $base, $path);
-  return -(0 + $!) if $folder < 0;
-  my ($in) = $real =~ m{^(.*)/[^/]*$}s;
-  if ($in =~ m{^/proc/\d+(?:/task/\d+)?/fd$} && $name =~ /^\d+$/ || $in =~ m{^/proc/\d+(?:/task/\d+)?$} && $name eq 'exe') {
-    return -$ELOOP if $flags & $O_NOFOLLOW;
-    # By handle: another thread can put another file in its place.
-    my $to = followed($real);
-    return -(0 + $!) if $to < 0;
-    return -$ELOOP if kind($to) == $LINK;
-    my $no = may($op, where($to));
-    return -$no if $no;
-    return reopen($id, "/proc/self/fd/$to", $flags, kind($to), $flags);
-  }
-  my $to = readlink("/proc/self/fd/$folder/$name");
-  if (defined $to) {
-    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
-    return -$ELOOP if $flags & $O_NOFOLLOW;
-    return opened($id, $pid, $to =~ m{^/} ? base($pid, 0, '/') : $folder, $to, $flags, $mode, $links + 1);
-  }
-  return -$errno if $errno == $ELOOP || !($flags & $O_CREAT) || $path =~ m{/$};
-  my $no = may('w', $real);
-  return -$no if $no;
-  my $made = held(syscall($call{openat}, $folder, "$name", $flags | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC | $O_NOCTTY, masked($pid, $mode)));
-  return hand($id, $made, $flags) if $made >= 0;
-  $errno = 0 + $!;
-  return -$errno unless $errno == $EEXIST && !($flags & $O_EXCL);
-  return opened($id, $pid, $base, $path, $flags, $mode, $links + 1);
+  read_changes();
+  return opened_by_name($errno, @_);
 }
 
 sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
@@ -223,38 +189,101 @@ sub opening {
 
 sub answer { ioctl($listener, $SEND, pack('Q q l L', @_, 0)) }
 
+# Read when it is needed first: many programs open what is there, and change no names.
+sub read_changes { return if defined &changed; eval $changes; die $@ if $@ }
+
 umask(0);
 for my $place (@places) {
   my $fd = syscall($call{openat}, $CWD, "$place", $O_PATH | $O_CLOEXEC, 0);
   $judged_mounts{mount_of($fd)} = 1 if $fd >= 0;
   syscall($call{close}, $fd) if $fd >= 0;
 }
-my $over = syscall($call{pidfd_open}, $program, 0);
-my ($watched, $waiting) = ('', fileno($listener));
-vec($watched, $_, 1) = 1 for $waiting, $over;
+keep_to_myself();
+sysread($heard, my $number, 4) == 4 or exit 1;
+close($_) for $heard, $said;
+my $waiting = unpack('N', $number);
+open($listener, '+<&=', $waiting) or exit 1;
+# Who reads what the program writes is to see its end. From here on its files are its own.
+syscall($call{close_range}, 0, 2, 2) == 0 or exit 1;
+my $ended = syscall($call{signalfd4}, -1, $ends, 8, $O_CLOEXEC | $O_NONBLOCK);
+my $polled = pack('l s s l s s', $waiting, 1, 0, $ended, 1, 0);
 while (1) {
-  my $ready = $watched;
-  next if select($ready, undef, undef, undef) < 0;
-  if (vec($ready, $waiting, 1)) {
+  next if syscall($call{ppoll}, $polled, 2, 0, 0, 0) < 0;
+  my (undef, undef, $asked, undef, undef, $over) = unpack('l s s l s s', $polled);
+  if ($asked & 1) {
     my $notice = "\0" x 80;
     if (ioctl($listener, $RECEIVE, $notice)) {
       my ($id, $pid, undef, $number, undef, undef, @arguments) = unpack('Q L L l L Q Q6', $notice);
       my $call = $name{$number} // '';
       my $opens = $call =~ /^(?:open|openat|creat)$/;
-      unless ($opens || defined &changed) { eval $changes; die $@ if $@ }
+      read_changes() unless $opens;
       my $result = $opens ? opening($id, $pid, $call, @arguments) : changed($id, $pid, $call, @arguments);
       answer($id, 0, $result) if defined $result;
       let_go();
     }
   }
-  while ((my $ended = waitpid(-1, 1)) > 0) {
-    syscall($call{exit_group}, $? & 127 ? 128 + ($? & 127) : $? >> 8) if $ended == $program;
+  # Nobody is left who could ask; it would be told at every turn.
+  elsif ($asked) { substr($polled, 0, 4) = pack('l', -1) }
+  next unless $over;
+  syscall($call{read}, $ended, my $which = "\0" x 128, 128);
+  while ((my $child = waitpid(-1, 1)) > 0) {
+    syscall($call{exit_group}, $? & 127 ? 128 + ($? & 127) : $? >> 8) if $child == $program;
   }
 }
 `;
 
-/** Everything but opening, read when it is needed first: many programs change no names. */
+/** Everything but opening what is there. */
 export const PERL_CHANGES: string = String.raw`
+# The folder a path stands in, and the last name: (handle, name, where that is), or (-1).
+sub place {
+  my ($pid, $base, $path) = @_;
+  my ($above, $name) = $path =~ m{^(.*?/?)([^/]+)/*$}s ? ($1, $2) : ('', '');
+  if ($name eq '' || $name eq '.' || $name eq '..') { $! = $EINVAL; return -1 }
+  my $folder = look($base, $above eq '' ? '.' : $above, $O_DIRECTORY);
+  return -1 if $folder < 0;
+  my $real = own($pid, where($folder));
+  return ($folder, $name, $real eq '/' ? "/$name" : "$real/$name");
+}
+
+sub masked {
+  my ($pid, $mode) = @_;
+  open(my $status, '<', "/proc/$pid/status") or return $mode & 0700;
+  while (<$status>) { return $mode & 01777 & ~oct($1) if /^Umask:\s*(\d+)/ }
+  return $mode & 0700;
+}
+
+# What is not there yet, or cannot be reached by a look alone: a link of /proc.
+sub opened_by_name {
+  my ($errno, $id, $pid, $base, $path, $flags, $mode, $links) = @_;
+  my ($folder, $name, $real) = place($pid, $base, $path);
+  return -(0 + $!) if $folder < 0;
+  my ($in) = $real =~ m{^(.*)/[^/]*$}s;
+  if ($in =~ m{^/proc/\d+(?:/task/\d+)?/fd$} && $name =~ /^\d+$/ || $in =~ m{^/proc/\d+(?:/task/\d+)?$} && $name eq 'exe') {
+    return -$ELOOP if $flags & $O_NOFOLLOW;
+    # By handle: another thread can put another file in its place.
+    my $to = followed($real);
+    return -(0 + $!) if $to < 0;
+    return -$ELOOP if kind($to) == $LINK;
+    my $no = may(op_of($flags), where($to));
+    return -$no if $no;
+    return reopen($id, "/proc/self/fd/$to", $flags, kind($to), $flags);
+  }
+  my $to = readlink("/proc/self/fd/$folder/$name");
+  if (defined $to) {
+    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
+    return -$ELOOP if $flags & $O_NOFOLLOW;
+    return opened($id, $pid, $to =~ m{^/} ? base($pid, 0, '/') : $folder, $to, $flags, $mode, $links + 1);
+  }
+  return -$errno if $errno == $ELOOP || !($flags & $O_CREAT) || $path =~ m{/$};
+  my $no = may('w', $real);
+  return -$no if $no;
+  my $made = held(syscall($call{openat}, $folder, "$name", $flags | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC | $O_NOCTTY, masked($pid, $mode)));
+  return hand($id, $made, $flags) if $made >= 0;
+  $errno = 0 + $!;
+  return -$errno unless $errno == $EEXIST && !($flags & $O_EXCL);
+  return opened($id, $pid, $base, $path, $flags, $mode, $links + 1);
+}
+
 sub result { return $_[0] < 0 ? -(0 + $!) : 0 }
 
 sub moved {

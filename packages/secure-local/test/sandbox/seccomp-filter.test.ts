@@ -24,7 +24,8 @@ const OTHERS = read(`
   read:0:63 write:1:64 execve:59:221 mmap:9:222 futex:202:98 exit_group:231:94 openat2:437:437 statx:332:291`);
 /** What the first program calls by number, from Perl. */
 const OWN = read(`
-  openat2:437:437 statx:332:291 close:3:57 ftruncate:77:46 pidfd_open:434:434 exit_group:231:94 prctl:157:167 setrlimit:160:164
+  openat2:437:437 statx:332:291 close:3:57 ftruncate:77:46 close_range:436:436 read:0:63 pread64:17:67 ppoll:271:73
+  rt_sigprocmask:14:135 signalfd4:289:74 exit_group:231:94 prctl:157:167 setrlimit:160:164
   seccomp:317:277 clone:56:220 dup3:292:24`);
 
 type Numbers = ReadonlyMap<string, readonly [number | undefined, number | undefined]>;

@@ -246,6 +246,22 @@ s.connect("agent.sock")'; ls -A | grep -c pipe`;
     agent.close();
   });
 
+  test("the keeper is ended or stopped by nobody inside, and serves programs whose parents are gone", async () => {
+    const script = `for n in $(seq 9); do [ $n = $$ ] || kill -9 $n || kill -STOP $n; done
+      mkfifo /tmp/done; (setsid sh -c 'while [ "$(cut -d" " -f4 /proc/$$/stat)" != 1 ]; do :; done; cat notes.txt > late; echo > /tmp/done' &)
+      cat /tmp/done > /dev/null; cat late notes.txt`;
+    expect(await run(script)).toMatchObject({ exitCode: 0, stdout: "notes\nnotes\n" });
+  });
+
+  test("programs that ended and have no parent do not count any more", async () => {
+    const script = `for i in $(seq 30); do (sh -c ': &' &); done; while [ $(ls -d /proc/[0-9]* | wc -l) -gt 8 ]; do :; done; echo over`;
+    expect(await run(script)).toMatchObject({ exitCode: 0, stdout: "over\n" });
+  });
+
+  test("a program that cannot be started says so", async () => {
+    expect(await run("exec ./notes.txt")).toMatchObject({ exitCode: 126 });
+  });
+
   test("honest work goes on: files and folders are made, moved, linked, written and removed", async () => {
     const script = `set -e
 mkdir -p a/b; echo one > a/b/f; mv a c; ln c/b/f g; ln -s g h; cat h; echo two >> g; cat c/b/f; cp -r c d; rm -r c
