@@ -1,14 +1,7 @@
 // A connection to one server: everything a client can ask of it, typed.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import {
-  failureText,
-  isJsonObject,
-  type JsonObject,
-  type RequestId,
-  type RequestMessage,
-  successText,
-} from "../jsonrpc/message.js";
+import { failureText, isJsonObject, type JsonObject, type RequestMessage, successText } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { GetPromptResult, Prompt } from "../protocol/features/prompts.js";
 import type { ReadResourceResult, Resource, ResourceTemplate } from "../protocol/features/resources.js";
@@ -333,10 +326,11 @@ export class Client {
       this.#tell(this.#options.onLog, message);
       this.#tell((logged) => this.#requests.openCalls.logged(stream, logged), message);
     } else if (method === "notifications/subscriptions/acknowledged") {
-      this.#subscriptions.acknowledged(id, (params["notifications"] ?? {}) as JsonObject);
+      const { notifications } = params;
+      this.#subscriptions.acknowledged(id, isJsonObject(notifications) ? notifications : {});
     } else if (method === "notifications/cancelled") {
       this.#asked.cancel(params);
-      this.#subscriptions.cancelled(params["requestId"] as RequestId);
+      this.#subscriptions.cancelled(params["requestId"]);
     } else if (method === "notifications/elicitation/complete") {
       this.#requests.pages.completed(params);
     } else if (method === "notifications/tasks" || method === "notifications/tasks/status") {
@@ -414,7 +408,7 @@ const MOST_AT_ONCE = 32;
 class AskedQuestions {
   readonly #questions: Questions;
   readonly #warn: (text: string) => void;
-  readonly #open = new Map<RequestId, AbortController>();
+  readonly #open = new Map<unknown, AbortController>();
 
   constructor(questions: Questions, warn: (text: string) => void) {
     this.#questions = questions;
@@ -446,7 +440,7 @@ class AskedQuestions {
 
   /** The server took its question back. */
   cancel(params: JsonObject): void {
-    this.#open.get(params["requestId"] as RequestId)?.abort("cancelled by the server");
+    this.#open.get(params["requestId"])?.abort("cancelled by the server");
   }
 
   /** Nobody hears the answers any more. */

@@ -46,7 +46,7 @@ export class Subscriptions {
     for (const keeper of this.#keepers.values()) keeper.acknowledged(id, honoured);
   }
 
-  cancelled(id: RequestId): void {
+  cancelled(id: unknown): void {
     for (const keeper of this.#keepers.values()) keeper.cancelled(id);
   }
 
@@ -180,9 +180,9 @@ class Listener implements Keeper {
     this.#before = true;
   }
 
-  cancelled(id: RequestId): void {
-    if (id === this.#id)
-      this.#wire.conversation.giveUp(id, new LocalError("ENDED", "The server ended the subscription"));
+  cancelled(id: unknown): void {
+    if (this.#id === undefined || id !== this.#id) return;
+    this.#wire.conversation.giveUp(this.#id, new LocalError("ENDED", "The server ended the subscription"));
   }
 
   stop(): Promise<void> {

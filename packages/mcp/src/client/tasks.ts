@@ -66,7 +66,7 @@ export class Tasks {
     const handle = new PolledTask(about, task as unknown as DetailedTask);
     if (told !== undefined) this.#telling.set(handle.id, told);
     const [oldest] = this.#telling.keys();
-    if (isFinal(task["status"] as Task["status"])) this.#over(handle.id);
+    if (isFinal(task["status"])) this.#over(handle.id);
     else if (this.#telling.size > MOST_TELLING && oldest !== undefined) this.#over(oldest);
     return handle;
   }
@@ -86,7 +86,7 @@ export class Tasks {
     const { taskId } = params;
     if (typeof taskId !== "string") return;
     for (const task of this.#open.get(taskId) ?? []) task.stirred();
-    if (isFinal(params["status"] as Task["status"])) this.#over(taskId);
+    if (isFinal(params["status"])) this.#over(taskId);
   }
 
   // Whoever saw the end: no progress comes behind it.

@@ -250,7 +250,7 @@ export interface Keeper {
   accepts(id: unknown): boolean;
   acknowledged(id: unknown, honoured: JsonObject): void;
   /** The server ended it. */
-  cancelled(id: RequestId): void;
+  cancelled(id: unknown): void;
   stop(): Promise<void>;
 }
 

@@ -1,8 +1,9 @@
 // One request in service: what was asked, by whom, and how it ends.
 import { brand } from "../jsonrpc/brand.js";
 import { type Carrier, type Identity, identityOf } from "../jsonrpc/transport.js";
-import { type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
+import { isJsonObject, type JsonObject, notificationText, type RequestId } from "../jsonrpc/message.js";
 import type { Connection, InService } from "../jsonrpc/connection.js";
+import type { InputResponseRequestParams } from "../protocol/features/input-required.js";
 import type { MethodRecord } from "../protocol/method.js";
 import type { Codec } from "../era/codec.js";
 import type { ClientCapabilities, Implementation } from "../protocol/capabilities.js";
@@ -94,11 +95,16 @@ export class Call implements InService {
     return undefined;
   }
 
+  /** The request's own `_meta`. */
+  get meta(): JsonObject | undefined {
+    const { _meta: meta } = this.params;
+    return isJsonObject(meta) ? meta : undefined;
+  }
+
   /** The token under which the caller wants progress, if it does. */
   get progressToken(): string | number | undefined {
-    const meta = this.params["_meta"] as JsonObject | undefined;
-    const token = meta?.["progressToken"];
-    return typeof token === "string" || Number.isSafeInteger(token) ? (token as string | number) : undefined;
+    const token = this.meta?.["progressToken"];
+    return typeof token === "string" || (typeof token === "number" && Number.isSafeInteger(token)) ? token : undefined;
   }
 
   /** Goes into the `_meta` of whatever the client is asked on the wire for this call: its trace context. */
@@ -141,6 +147,17 @@ export class Call implements InService {
   protected cleaned(params: object): object {
     return this.#cleaner?.(params) ?? params;
   }
+}
+
+/** A call whose params the method's record has checked: they are what it says. */
+export type CallOf<Params extends object> = Call & { readonly params: Params };
+
+/** A call of a method that can ask by its answer, in the revisions that have that: a retry of it brings the replies. */
+export type InteractiveCall<Params extends object = object> = CallOf<Params & InputResponseRequestParams>;
+
+/** Whether a call is one of this method, and checked. */
+export function isCallOf<Params extends object>(call: Call, record: MethodRecord<Params>): call is CallOf<Params> {
+  return call.record.name === record.name;
 }
 
 // Answers of handlers: a plain result, or one whose JSON text is ready.

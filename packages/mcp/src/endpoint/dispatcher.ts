@@ -10,7 +10,8 @@ import {
 } from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
-import { type Answer, type Call, type Cancellation, ReadyResult, unexpected } from "./call.js";
+import type { MethodRecord } from "../protocol/method.js";
+import { type Answer, type Call, type CallOf, type Cancellation, ReadyResult, unexpected } from "./call.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** Ready results from this length on are sent as bytes where a carrier takes them; shorter ones are quicker as text. */
@@ -164,7 +165,15 @@ export class Dispatcher {
 // Middleware: functions around every request, outermost first.
 
 /** Serves one method. */
-export type Handler = (call: Call) => Awaitable<Answer>;
+export type Handler<Params extends object = object> = (call: CallOf<Params>) => Awaitable<Answer>;
+
+/** A method with its handler, for a dispatcher's table: the record's type is that of the params the handler gets. */
+export function handling<Params extends object>(
+  record: MethodRecord<Params>,
+  handler: Handler<Params>,
+): readonly [string, Handler] {
+  return [record.name, handler as Handler];
+}
 
 /**
  * Goes on with the request: to the next middleware, at the end to the handler. Throws a TypeError at its second call, so

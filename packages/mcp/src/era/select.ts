@@ -5,6 +5,8 @@ import type { Revision } from "../protocol/revisions/revision.js";
 import { NEWEST_HANDSHAKE, REVISIONS, revision } from "../protocol/revisions/all.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
+import { INITIALIZE, type InitializeRequestParams } from "../protocol/features/lifecycle.js";
+import { checkedParams } from "../protocol/method.js";
 import { type LoggingLevel, levelIndex } from "../protocol/features/logging.js";
 import { META } from "../protocol/meta.js";
 import { peerWords, quotedWords } from "../jsonrpc/visible-text.js";
@@ -25,12 +27,12 @@ export interface Handshake {
  * Settles a handshake. A version we do not speak in this era is answered with our newest one: the client decides whether
  * to go on (basic/lifecycle, "Version Negotiation").
  */
-function negotiate(params: JsonObject): Handshake {
-  const asked = revision(params["protocolVersion"] as string);
+function negotiate({ protocolVersion, capabilities, clientInfo: client }: InitializeRequestParams): Handshake {
+  const asked = revision(protocolVersion);
   return {
     revision: asked?.era === "handshake" ? asked : NEWEST_HANDSHAKE,
-    capabilities: params["capabilities"] as ClientCapabilities,
-    client: params["clientInfo"] as Implementation | undefined,
+    capabilities,
+    client,
   };
 }
 
@@ -154,9 +156,12 @@ export function select(message: RequestMessage, session: SessionState): Selectio
   return refused(new RpcError(ErrorCode.InvalidRequest, what));
 }
 
-/** Settles the handshake that `initialize` asks for. */
-export function openSession(params: JsonObject): Handshake {
-  return negotiate(params);
+/** Settles the handshake that `initialize` asks for, or says with -32602 what is wrong with its params. */
+export function openSession(params: JsonObject): Handshake | RpcError {
+  const fault = INITIALIZE.check(params);
+  if (fault === undefined) return negotiate(checkedParams(INITIALIZE, params));
+  const { path, constraint, message } = fault;
+  return new RpcError(ErrorCode.InvalidParams, message, { path, constraint });
 }
 
 /**

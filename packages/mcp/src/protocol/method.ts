@@ -34,10 +34,12 @@ export type ResultKind =
   | "task"
   | "tasks";
 
-/** A request a client may send. */
-export interface MethodRecord {
+/** A request a client may send, with the type of its params. */
+export interface MethodRecord<Params extends object = object> {
   readonly name: string;
   readonly check: ParamsCheck;
+  /** Never set: it carries the type that params have once `check` has passed them. */
+  readonly params?: Params;
   /** The server answers -32601 unless it advertises this; undefined: always served. */
   readonly capability: keyof ServerCapabilities | undefined;
   /** Complete results carry `ttlMs` and `cacheScope` where the revision has them. */
@@ -47,7 +49,19 @@ export interface MethodRecord {
   readonly result: ResultKind;
 }
 
+/** Params that the record's `check` has passed, with the type they have then. */
+export function checkedParams<Params extends object>(_record: MethodRecord<Params>, params: JsonObject): Params {
+  return params as Params;
+}
+
 // Params and results of the methods that answer in pages.
+
+/** Params of every list, and of nothing else. */
+export interface PaginatedRequestParams {
+  /** Where the page before ended: opaque to clients. */
+  cursor?: string;
+  _meta?: Meta;
+}
 
 export interface PaginatedResult {
   /** Absent on the last page. */

@@ -1,5 +1,5 @@
 // Serves `completion/complete` for the arguments of prompts and the variables of resource templates.
-import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import type { Answer, Call, CallOf, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { CompleteRequestParams } from "../protocol/features/completion.js";
 import { complete, type Completer, type CompletionValues, NOTHING } from "./completer.js";
@@ -17,8 +17,11 @@ export interface Completable {
 }
 
 /** Serves `completion/complete`. Throws -32602 for an unknown prompt, template or argument. */
-export function completeArgument(completable: Completable & AskServices, call: Call): MaybePromise<Answer> {
-  const { ref, argument, context } = call.params as unknown as CompleteRequestParams;
+export function completeArgument(
+  completable: Completable & AskServices,
+  call: CallOf<CompleteRequestParams>,
+): MaybePromise<Answer> {
+  const { ref, argument, context } = call.params;
   const completer =
     ref.type === "ref/prompt"
       ? ofPrompt(completable, call, { name: ref.name, argument: argument.name })

@@ -115,7 +115,7 @@ export class Context {
 
   /** The request's `_meta`: trace context and vendors' keys. */
   get meta(): Readonly<Record<string, unknown>> {
-    return (this.#call.params["_meta"] as Record<string, unknown> | undefined) ?? {};
+    return this.#call.meta ?? {};
   }
 
   /** Answers that came with a retry of an `inputRequired(...)` made by hand. */

@@ -7,7 +7,6 @@ import type { Carrier } from "../jsonrpc/transport.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import {
   failureText,
-  type JsonObject,
   type NotificationMessage,
   notificationText,
   type RequestId,
@@ -170,13 +169,9 @@ export class ServerConversation implements ConnectionHandler {
 
   #open(message: RequestMessage, codec: Codec, carrier: Carrier): void {
     if (message.method !== "initialize") return this.#serve(message, opening(codec), carrier);
-    const record = codec.revision.methods.get("initialize");
-    const fault = record?.check(message.params ?? {});
-    if (fault !== undefined) {
-      const data = { path: fault.path, constraint: fault.constraint };
-      return this.#refuse(message, carrier, new RpcError(ErrorCode.InvalidParams, fault.message, data));
-    }
-    const session = new Session(openSession(message.params as JsonObject), this.#session);
+    const opened = openSession(message.params ?? {});
+    if (opened instanceof RpcError) return this.#refuse(message, carrier, opened);
+    const session = new Session(opened, this.#session);
     if (!this.#core.advertises("logging")) session.logLevel = NO_LOGS;
     session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing ?? carrier);
     this.#take(session);

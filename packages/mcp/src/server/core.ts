@@ -1,8 +1,8 @@
 // What a server is inside: its registries, tables and handlers, shared by every conversation and request.
-import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
-import { Dispatcher, type Handler, type Middleware } from "../endpoint/dispatcher.js";
+import type { Answer, Call, CallOf } from "../endpoint/call.js";
+import { Dispatcher, handling, type Handler, type Middleware } from "../endpoint/dispatcher.js";
 import type { Carrier } from "../jsonrpc/transport.js";
-import { isThenable, type JsonObject, type NotificationMessage } from "../jsonrpc/message.js";
+import { isJsonObject, isThenable, type JsonObject, type NotificationMessage } from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declaredCapabilities } from "./capabilities.js";
 import type { AskServices } from "./context.js";
@@ -23,9 +23,26 @@ import { type ServerLists, serverLists } from "./lists.js";
 import { MemoryTaskStore } from "./tasks/memory-task-store.js";
 import { ServerTasks, type VisibleTask } from "./tasks/server-tasks.js";
 import type { TaskStore } from "./tasks/task-store.js";
-import type { SubscriptionFilter } from "../protocol/features/subscriptions.js";
+import { COMPLETE } from "../protocol/features/completion.js";
+import { DISCOVER, INITIALIZE, PING } from "../protocol/features/lifecycle.js";
+import { interactive } from "../protocol/features/input-required.js";
+import { GET_PROMPT, LIST_PROMPTS } from "../protocol/features/prompts.js";
+import {
+  LIST_RESOURCE_TEMPLATES,
+  LIST_RESOURCES,
+  READ_RESOURCE,
+  type ReadResourceRequestParams,
+  SUBSCRIBE,
+  UNSUBSCRIBE,
+} from "../protocol/features/resources.js";
+import {
+  LISTEN,
+  type SubscriptionFilter,
+  type SubscriptionsListenRequestParams,
+} from "../protocol/features/subscriptions.js";
+import { CALL_TOOL, LIST_TOOLS } from "../protocol/features/tools.js";
 import { META } from "../protocol/meta.js";
-import { levelIndex } from "../protocol/features/logging.js";
+import { levelIndex, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/logging.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import { completeArgument } from "./completions.js";
 import { ToolError } from "./tool-error.js";
@@ -182,18 +199,20 @@ export class ServerCore implements AskServices {
 
   /** Scopes that a request needs for what it names: for transports that can ask their callers for more. */
   scopesFor(method: string, params: JsonObject): readonly string[] | undefined {
-    const { name, uri, ref } = params as { readonly name?: unknown; readonly uri?: unknown; readonly ref?: unknown };
+    // Judged before the method's check: anything may stand there.
+    const name = textIn(params, "name");
+    const uri = textIn(params, "uri");
     switch (method) {
       case "tools/call":
-        return this.tools.get(name as string)?.scopes;
+        return this.tools.get(name)?.scopes;
       case "prompts/get":
-        return this.prompts.get(name as string)?.scopes;
+        return this.prompts.get(name)?.scopes;
       case "resources/read":
       case "resources/subscribe":
-        return typeof uri === "string" ? this.reader.scopesFor(uri) : undefined;
+        return this.reader.scopesFor(uri);
       case "completion/complete": {
-        const asked = (ref ?? {}) as { readonly name?: unknown; readonly uri?: unknown };
-        return this.prompts.get(asked.name as string)?.scopes ?? this.templates.get(asked.uri as string)?.scopes;
+        const ref = isJsonObject(params["ref"]) ? params["ref"] : {};
+        return this.prompts.get(textIn(ref, "name"))?.scopes ?? this.templates.get(textIn(ref, "uri"))?.scopes;
       }
       default:
         return undefined;
@@ -209,6 +228,12 @@ export class ServerCore implements AskServices {
     this.#capabilities = undefined;
     this.subscribers.listChanged(kind);
   }
+}
+
+/** A member that should be a text, or the empty one, which names nothing. */
+function textIn(params: JsonObject, key: string): string {
+  const value = params[key];
+  return typeof value === "string" ? value : "";
 }
 
 // Everybody who wants to hear of changes: sessions and listen requests, told once a tick.
@@ -337,14 +362,16 @@ const LISTS: readonly [keyof SubscriptionFilter, ListKind][] = [
   ["resourcesListChanged", "resources"],
 ];
 
+type ListenCall = CallOf<SubscriptionsListenRequestParams>;
+
 /** Opens the subscription. The answer comes when the server ends it; a client that ends it gets none. */
-function listen(core: ServerCore, tasks: ServerTasks, call: Call): Promise<Answer> {
+function listen(core: ServerCore, tasks: ServerTasks, call: ListenCall): Promise<Answer> {
   if (call.carrier.answersOnly === true) {
     const what =
       "Method not found: subscriptions/listen: its answer is a stream, and this endpoint or your Accept takes only JSON";
     throw new RpcError(ErrorCode.MethodNotFound, what);
   }
-  const { taskIds } = call.params["notifications"] as SubscriptionFilter;
+  const { taskIds } = call.params.notifications;
   if (taskIds === undefined || !core.advertises("tasks")) return open(core, call);
   const asked = [...new Set(taskIds)].slice(0, core.limits.subscribedUris);
   return tasks
@@ -352,7 +379,7 @@ function listen(core: ServerCore, tasks: ServerTasks, call: Call): Promise<Answe
     .then((visible) => (call.cancellation === undefined ? open(core, call, visible) : {}));
 }
 
-function open(core: ServerCore, call: Call, tasks?: readonly VisibleTask[]): Promise<Answer> {
+function open(core: ServerCore, call: ListenCall, tasks?: readonly VisibleTask[]): Promise<Answer> {
   const { limits, subscribers } = core;
   if (subscribers.listensOf(call.connection) >= limits.listens) {
     const what = `This connection has ${limits.listens} subscriptions open: end one first`;
@@ -387,8 +414,8 @@ function open(core: ServerCore, call: Call, tasks?: readonly VisibleTask[]): Pro
 }
 
 /** The part of the filter this server can honour: advertised lists, and resources that exist. */
-function honour(core: ServerCore, call: Call): SubscriptionFilter {
-  const filter = call.params["notifications"] as SubscriptionFilter;
+function honour(core: ServerCore, call: ListenCall): SubscriptionFilter {
+  const filter = call.params.notifications;
   const honoured: SubscriptionFilter = {};
   if (filter.toolsListChanged === true && core.advertises("tools")) honoured.toolsListChanged = true;
   if (filter.promptsListChanged === true && core.advertises("prompts")) honoured.promptsListChanged = true;
@@ -409,22 +436,22 @@ const DONE: JsonObject = Object.freeze({});
 
 /** Builds the table. What it closes over is made once. */
 function serverHandlers(core: ServerCore, lists: ServerLists, tasks: ServerTasks): ReadonlyMap<string, Handler> {
-  return new Map<string, Handler>([
-    ["initialize", (call) => initialize(core, call)],
-    ["ping", () => DONE],
-    ["server/discover", (call) => discover(core, call)],
-    ["tools/list", (call) => lists.tools.page(call)],
-    ["tools/call", (call) => core.toolCaller.call(call)],
-    ["resources/list", (call) => lists.resources.page(call)],
-    ["resources/templates/list", (call) => lists.templates.page(call)],
-    ["resources/read", (call) => core.reader.read(call)],
-    ["resources/subscribe", (call) => subscribe(core, call)],
-    ["resources/unsubscribe", (call) => unsubscribe(core, call)],
-    ["prompts/list", (call) => lists.prompts.page(call)],
-    ["prompts/get", (call) => core.promptFiller.get(call)],
-    ["completion/complete", (call): MaybePromise<Answer> => completeArgument(core, call)],
-    ["logging/setLevel", setLevel],
-    ["subscriptions/listen", (call) => listen(core, tasks, call)],
+  return new Map([
+    handling(INITIALIZE, (call) => initialize(core, call)),
+    handling(PING, () => DONE),
+    handling(DISCOVER, (call) => discover(core, call)),
+    handling(LIST_TOOLS, (call) => lists.tools.page(call)),
+    handling(interactive(CALL_TOOL), (call) => core.toolCaller.call(call)),
+    handling(LIST_RESOURCES, (call) => lists.resources.page(call)),
+    handling(LIST_RESOURCE_TEMPLATES, (call) => lists.templates.page(call)),
+    handling(interactive(READ_RESOURCE), (call) => core.reader.read(call)),
+    handling(SUBSCRIBE, (call) => subscribe(core, call)),
+    handling(UNSUBSCRIBE, (call) => unsubscribe(core, call)),
+    handling(LIST_PROMPTS, (call) => lists.prompts.page(call)),
+    handling(interactive(GET_PROMPT), (call) => core.promptFiller.get(call)),
+    handling(COMPLETE, (call) => completeArgument(core, call)),
+    handling(SET_LEVEL, setLevel),
+    handling(LISTEN, (call) => listen(core, tasks, call)),
     ...tasks.handlers(),
   ]);
 }
@@ -452,9 +479,9 @@ function discover(core: ServerCore, { carrier }: Call): Answer {
   };
 }
 
-function subscribe(core: ServerCore, call: Call): Answer {
+function subscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer {
   const { subscription } = sessionOf(call);
-  const uri = call.params["uri"] as string;
+  const { uri } = call.params;
   core.reader.require(uri, call);
   if (subscription === undefined) return DONE;
   const limit = core.limits.subscribedUris;
@@ -465,14 +492,14 @@ function subscribe(core: ServerCore, call: Call): Answer {
   return DONE;
 }
 
-function unsubscribe(core: ServerCore, call: Call): Answer {
+function unsubscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer {
   const { subscription } = sessionOf(call);
-  if (subscription !== undefined) core.subscribers.unsubscribe(subscription, call.params["uri"] as string);
+  if (subscription !== undefined) core.subscribers.unsubscribe(subscription, call.params.uri);
   return DONE;
 }
 
-function setLevel(call: Call): Answer {
-  sessionOf(call).logLevel = levelIndex(call.params["level"]);
+function setLevel(call: CallOf<SetLevelRequestParams>): Answer {
+  sessionOf(call).logLevel = levelIndex(call.params.level);
   return DONE;
 }
 

@@ -1,5 +1,5 @@
 // Runs handlers that may ask their client, by `ctx.elicit` and its like or by hand: one way for every era.
-import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import { brand } from "../jsonrpc/brand.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type {
@@ -55,7 +55,7 @@ export interface Interactive {
 /** One run of a handler, for as many rounds as it asks by hand. */
 interface Rounds {
   readonly services: AskServices;
-  readonly call: Call;
+  readonly call: InteractiveCall;
   readonly handler: Interactive;
   /** Who asks what the handler asks from within, where that is not the wire. */
   readonly interaction?: Asker | undefined;
@@ -65,19 +65,24 @@ interface Rounds {
  * Runs the handler. In the handshake era its questions are requests on the wire. In the stateless era they end the
  * request with `input_required`, and the client's retry goes on; a caller that can be asked nothing skips all of that.
  */
-export function runInteractive(services: AskServices, call: Call, handler: Interactive): MaybePromise<Answer> {
+export function runInteractive(
+  services: AskServices,
+  call: InteractiveCall,
+  handler: Interactive,
+): MaybePromise<Answer> {
   if (call instanceof TaskCall) {
     call.enter();
     return begin({ services, call, handler, interaction: call.run }, call.hand);
   }
   if (!call.record.interactive) return begin({ services, call, handler });
-  if (call.params["requestState"] !== undefined) return retry({ services, call, handler });
+  const { requestState } = call.params;
+  if (requestState !== undefined) return retry({ services, call, handler }, requestState);
   return first({ services, call, handler }, handRound(call));
 }
 
-async function retry(rounds: Rounds): Promise<Answer> {
+async function retry(rounds: Rounds, requestState: string): Promise<Answer> {
   const { services, call } = rounds;
-  const state = await openState(services.seal, call, call.params["requestState"] as string);
+  const state = await openState(services.seal, call, requestState);
   if (state.park !== undefined) return services.parking.resume(call, parkable(rounds), state);
   return first(rounds, handRound(call, state));
 }
@@ -187,8 +192,8 @@ function checkRound(services: AskServices, round: number): void {
 }
 
 /** The round a request belongs to, given the state it brought, if any; undefined for the first. */
-export function handRound(call: Call, state?: RequestState): HandRound | undefined {
-  const responses = call.params["inputResponses"] as InputResponses | undefined;
+export function handRound(call: InteractiveCall, state?: RequestState): HandRound | undefined {
+  const { inputResponses: responses } = call.params;
   if (state !== undefined) return { responses: responses ?? {}, state: state.carried, round: state.round };
   return responses && { responses, state: undefined, round: 0 };
 }

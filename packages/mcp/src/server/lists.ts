@@ -1,5 +1,6 @@
 // Lists are bytes: each page is projected and serialised once for a revision and a set of visible names.
-import { type Call, ReadyResult } from "../endpoint/call.js";
+import { type Call, type CallOf, ReadyResult } from "../endpoint/call.js";
+import type { PaginatedRequestParams } from "../protocol/method.js";
 import type { Codec } from "../era/codec.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import type { Implementation } from "../protocol/capabilities.js";
@@ -37,13 +38,13 @@ class List<Entry extends Restricted> {
     this.#options = options;
   }
 
-  page(call: Call): ReadyResult {
+  page(call: CallOf<PaginatedRequestParams>): ReadyResult {
     const { registry, member } = this.#options;
     if (this.#version !== registry.version || this.#pages.size > KEPT_PAGES) {
       this.#pages.clear();
       this.#version = registry.version;
     }
-    const after = this.#position(call.params["cursor"]);
+    const after = this.#position(call.params.cursor);
     const { restricted } = registry;
     const names = restricted ? this.#visibleNames(call) : registry.keys();
     const start = after === undefined ? 0 : this.#firstAfter(names, after);
@@ -62,11 +63,11 @@ class List<Entry extends Restricted> {
   }
 
   /** The place in the order that a page ended at: that of the item now, or what it was when the item has gone. */
-  #position(cursor: unknown): number | undefined {
+  #position(cursor: string | undefined): number | undefined {
     if (cursor === undefined) return undefined;
-    const [, serial, name] = /^(\d{1,15}):(.*)$/s.exec(readCursor(this.#options.member, cursor as string) ?? "") ?? [];
+    const [, serial, name] = /^(\d{1,15}):(.*)$/s.exec(readCursor(this.#options.member, cursor) ?? "") ?? [];
     if (name !== undefined) return this.#options.registry.serial(name) ?? Number(serial);
-    const what = `Invalid cursor ${quotedWords(cursor as string)}: use the nextCursor of this list, or none to start again`;
+    const what = `Invalid cursor ${quotedWords(cursor)}: use the nextCursor of this list, or none to start again`;
     throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
   }
 

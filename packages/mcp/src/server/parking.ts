@@ -1,5 +1,5 @@
 // Parked handlers: the table in which they wait for the retry that wakes them, and the sealed states that name them.
-import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import type {
   InputRequest,
   InputRequests,
@@ -53,8 +53,8 @@ export class Parking {
   }
 
   /** Goes on with a parked handler, or runs a replay-safe one again with the answers so far. */
-  resume(call: Call, run: Run, state: RequestState): Promise<Answer> {
-    const responses = (call.params["inputResponses"] ?? {}) as InputResponses;
+  resume(call: InteractiveCall, run: Run, state: RequestState): Promise<Answer> {
+    const { inputResponses: responses = {} } = call.params;
     const place = this.#places.get(state.park as string);
     if (place !== undefined) return place.interaction.retry(call, state, responses);
     if (!run.replaySafe) {

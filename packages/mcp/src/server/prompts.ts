@@ -1,9 +1,15 @@
 // Fills in prompts: arguments checked, the handler run, its outcome made messages.
-import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import type { Answer, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type Awaitable, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import { type ContentBlock, nestResource } from "../protocol/content.js";
-import type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
+import type {
+  GetPromptRequestParams,
+  GetPromptResult,
+  Prompt,
+  PromptArgument,
+  PromptMessage,
+} from "../protocol/features/prompts.js";
 import { Block } from "./content.js";
 import type { AskServices, Context } from "./context.js";
 import { InputRequired, runInteractive } from "./interactive.js";
@@ -28,13 +34,12 @@ export class PromptFiller {
     this.#services = services;
   }
 
-  get(call: Call): MaybePromise<Answer> {
-    const name = call.params["name"] as string;
+  get(call: InteractiveCall<GetPromptRequestParams>): MaybePromise<Answer> {
+    const { name, arguments: args = {} } = call.params;
     const entry = this.#prompts.find(name, call);
     if (entry === undefined) {
       throw invalid(`Unknown prompt: ${peerWords(name)}`, "/name", "the name of a prompt in prompts/list");
     }
-    const args = (call.params["arguments"] ?? {}) as Readonly<Record<string, string>>;
     requireArguments(entry, args);
     return runInteractive(this.#services, call, {
       // A prompt only makes words, so it may always be made again.

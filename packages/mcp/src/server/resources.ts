@@ -1,9 +1,15 @@
 // Reads resources, and says which URIs can be subscribed to.
-import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
+import type { Answer, Call, InteractiveCall, MaybePromise } from "../endpoint/call.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type Awaitable, isThenable } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
-import type { Annotations, Resource, ResourceContents, ResourceTemplate } from "../protocol/features/resources.js";
+import type {
+  Annotations,
+  ReadResourceRequestParams,
+  Resource,
+  ResourceContents,
+  ResourceTemplate,
+} from "../protocol/features/resources.js";
 import { resourceContents } from "./content.js";
 import type { AskServices, Context } from "./context.js";
 import { InputRequired, runInteractive } from "./interactive.js";
@@ -37,8 +43,8 @@ export class ResourceReader {
     this.#services = services;
   }
 
-  read(call: Call): MaybePromise<Answer> {
-    const uri = call.params["uri"] as string;
+  read(call: InteractiveCall<ReadResourceRequestParams>): MaybePromise<Answer> {
+    const { uri } = call.params;
     const found = this.#find(uri, call);
     if (found === undefined) throw notFound(uri);
     return runInteractive(this.#services, call, {

@@ -1,11 +1,19 @@
 // Calls tools: arguments checked, the handler run, its outcome made a result.
-import { type Answer, type Call, type MaybePromise, unexpected, withErrorId } from "../endpoint/call.js";
+import {
+  type Answer,
+  type Call,
+  type InteractiveCall,
+  type MaybePromise,
+  unexpected,
+  withErrorId,
+} from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { type Awaitable, isThenable, type JsonObject } from "../jsonrpc/message.js";
 import type { ContentBlock } from "../protocol/content.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
 import {
   type AnySchema,
+  type CallToolRequestParams,
   type CallToolResult,
   type ObjectSchema,
   type Tool,
@@ -57,8 +65,8 @@ export class ToolCaller {
   }
 
   /** The tool a call names. Throws -32602 when there is none. */
-  find(call: Call): ToolEntry {
-    const name = call.params["name"] as string;
+  find(call: InteractiveCall<CallToolRequestParams>): ToolEntry {
+    const { name } = call.params;
     const entry = this.#tools.find(name, call);
     if (entry !== undefined) return entry;
     throw new RpcError(ErrorCode.InvalidParams, `Unknown tool: ${peerWords(name)}`, {
@@ -67,7 +75,7 @@ export class ToolCaller {
     });
   }
 
-  call(call: Call): MaybePromise<Answer> {
+  call(call: InteractiveCall<CallToolRequestParams>): MaybePromise<Answer> {
     const entry = this.find(call);
     const checked = checkArguments(entry, call);
     if (isThenable(checked)) return checked.then((outcome) => this.#run(call, entry, outcome));

@@ -122,16 +122,9 @@ export class SessionlessRequests implements ConnectionHandler {
   }
 
   #initialize(message: RequestMessage, carrier: Carrier): void {
-    const params: JsonObject = message.params ?? {};
-    const { codec } = this.#callerOf(openSession({}).revision);
-    const fault = codec.revision.methods.get("initialize")?.check(params);
-    if (fault === undefined) {
-      this.#begin(message, this.#callerOf(openSession(params).revision), carrier);
-      return;
-    }
-    const { path, constraint } = fault;
-    const error = { code: ErrorCode.InvalidParams, message: fault.message, data: { path, constraint } };
-    void carrier.write(failureText(message.id, error), "response", error.code);
+    const opened = openSession(message.params ?? {});
+    if (!(opened instanceof RpcError)) this.#begin(message, this.#callerOf(opened.revision), carrier);
+    else void carrier.write(failureText(message.id, opened.toObject()), "response", opened.code);
   }
 
   /** Without a session nothing is known of the caller: it can be asked nothing and wants no logs. */
@@ -175,7 +168,8 @@ export class SessionlessRequests implements ConnectionHandler {
 
   #paramFault({ method, params }: RequestMessage, reply: Reply): RpcError | undefined {
     if (method !== "tools/call") return undefined;
-    const entry = this.#core.tools.get(params?.["name"] as string);
+    const name = params?.["name"];
+    const entry = typeof name === "string" ? this.#core.tools.get(name) : undefined;
     if (entry === undefined) return undefined;
     const mirrored = this.#mirroredOf(entry.tool);
     return mirrored.length === 0 ? undefined : paramHeaderFault(mirrored, params?.["arguments"], reply);

@@ -1,9 +1,10 @@
 // Describes a task: a tool call that goes on after its request was answered. The shape is that of the 2026-07-28 extension.
 import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
-import { checkInputResponses, type InputRequests } from "../features/input-required.js";
+import { checkInputResponses, type InputRequests, type InputResponses } from "../features/input-required.js";
 import {
   checkCursor,
   type MethodRecord,
+  type PaginatedRequestParams,
   type ParamsCheck,
   type ParamsFault,
   requireObject,
@@ -47,18 +48,29 @@ export interface CreateTaskResult extends Task {
   resultType: "task";
 }
 
-export function isFinal(status: TaskStatus): boolean {
+/** Whether nothing follows after this status; one that nobody knows counts as final. */
+export function isFinal(status: unknown): boolean {
   return status !== "working" && status !== "input_required";
 }
 
 // The methods of tasks as 2025-11-25 has them: the client asks for a task, and fetches the result in one long request.
 
-export const REQUESTED_TASK_METHODS: readonly MethodRecord[] = [
-  method("tasks/get", checkTaskId, "task"),
-  method("tasks/result", checkTaskId, "callTool"),
-  method("tasks/list", checkCursor, "tasks"),
-  method("tasks/cancel", checkTaskId, "task"),
-];
+/** Params of what is asked of one task. */
+export interface TaskRequestParams {
+  taskId: string;
+}
+
+/** Params of `tasks/update`: answers to what the task asked. */
+export interface UpdateTaskRequestParams extends TaskRequestParams {
+  inputResponses: InputResponses;
+}
+
+export const GET_TASK: MethodRecord<TaskRequestParams> = method("tasks/get", checkTaskId, "task");
+export const TASK_RESULT: MethodRecord<TaskRequestParams> = method("tasks/result", checkTaskId, "callTool");
+export const LIST_TASKS: MethodRecord<PaginatedRequestParams> = method("tasks/list", checkCursor, "tasks");
+export const CANCEL_TASK: MethodRecord<TaskRequestParams> = method("tasks/cancel", checkTaskId, "task");
+
+export const REQUESTED_TASK_METHODS: readonly MethodRecord[] = [GET_TASK, TASK_RESULT, LIST_TASKS, CANCEL_TASK];
 
 function checkTaskId(params: JsonObject): ParamsFault | undefined {
   return requireString(params, "taskId");
@@ -66,13 +78,15 @@ function checkTaskId(params: JsonObject): ParamsFault | undefined {
 
 // The methods of tasks as the extension of 2026-07-28 has them: the server decides, and the client looks again and again.
 
+export const UPDATE_TASK: MethodRecord<UpdateTaskRequestParams> = method("tasks/update", checkUpdate, "plain");
+
 export const DIRECTED_TASK_METHODS: readonly MethodRecord[] = [
-  method("tasks/get", checkTaskId, "task"),
-  method("tasks/update", checkUpdate, "plain"),
-  method("tasks/cancel", checkTaskId, "plain"),
+  GET_TASK,
+  UPDATE_TASK,
+  { ...CANCEL_TASK, result: "plain" },
 ];
 
-function method(name: string, check: ParamsCheck, result: ResultKind): MethodRecord {
+function method<Params extends object>(name: string, check: ParamsCheck, result: ResultKind): MethodRecord<Params> {
   return { name, check, capability: "tasks", cacheable: false, interactive: false, result };
 }
 

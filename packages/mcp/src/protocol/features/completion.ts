@@ -29,7 +29,7 @@ export interface CompleteRequestParams {
   _meta?: Meta;
 }
 
-export const COMPLETE: MethodRecord = {
+export const COMPLETE: MethodRecord<CompleteRequestParams> = {
   name: "completion/complete",
   check: checkComplete,
   capability: "completions",

@@ -1,7 +1,7 @@
 // Questions a 2026-07-28 server puts into its answer, and the client's replies on the retry.
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { Meta } from "../meta.js";
-import { fault, optionalString, type ParamsFault } from "../method.js";
+import { fault, type MethodRecord, optionalString, type ParamsFault } from "../method.js";
 import type { ElicitRequestParams, ElicitResult } from "./elicitation.js";
 import type { CreateMessageRequestParams, CreateMessageResult } from "./sampling.js";
 
@@ -24,6 +24,13 @@ export interface InputResponses {
   [key: string]: InputResponse;
 }
 
+/** The two members that a retry adds to the params of an interactive method (2026-07-28). */
+export interface InputResponseRequestParams {
+  inputResponses?: InputResponses;
+  requestState?: string;
+  _meta?: Meta;
+}
+
 /** Answer that asks instead of answering. At least one of `inputRequests` and `requestState` is present. */
 export interface InputRequiredResult {
   resultType: "input_required";
@@ -43,6 +50,17 @@ export function checkInputResponses(params: JsonObject): ParamsFault | undefined
     }
   }
   return optionalString(params, "requestState");
+}
+
+/** The same method, able to answer with questions and to take the replies. */
+export function interactive<Params extends object>(
+  record: MethodRecord<Params>,
+): MethodRecord<Params & InputResponseRequestParams> {
+  return {
+    ...record,
+    interactive: true,
+    check: (params) => record.check(params) ?? checkInputResponses(params),
+  };
 }
 
 // The folders a client works in. They inform; they are not access control.

@@ -1,6 +1,6 @@
 // Getting to know each other: the handshake, ping, and the discovery that replaced them in 2026-07-28.
 import type { JsonObject } from "../../jsonrpc/message.js";
-import type { Implementation, ServerCapabilities } from "../capabilities.js";
+import type { ClientCapabilities, Implementation, ServerCapabilities } from "../capabilities.js";
 import type { Meta } from "../meta.js";
 import {
   type CacheableResult,
@@ -10,6 +10,14 @@ import {
   requireObject,
   requireString,
 } from "../method.js";
+
+/** Params of `initialize`. Deployed clients leave out parts of `clientInfo`, or all of it. */
+export interface InitializeRequestParams {
+  protocolVersion: string;
+  capabilities: ClientCapabilities;
+  clientInfo?: Implementation;
+  _meta?: Meta;
+}
 
 export interface InitializeResult {
   protocolVersion: string;
@@ -27,7 +35,7 @@ export interface DiscoverResult extends CacheableResult {
   _meta?: Meta;
 }
 
-export const INITIALIZE: MethodRecord = {
+export const INITIALIZE: MethodRecord<InitializeRequestParams> = {
   name: "initialize",
   check: checkInitialize,
   capability: undefined,
@@ -54,7 +62,7 @@ export const DISCOVER: MethodRecord = {
   result: "discover",
 };
 
-/** Deployed clients leave out parts of `clientInfo`, or all of it: it is only looked at for its type. */
+/** `clientInfo` is only looked at for its type. */
 function checkInitialize(params: JsonObject): ParamsFault | undefined {
   return (
     requireString(params, "protocolVersion") ??

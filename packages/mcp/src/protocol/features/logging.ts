@@ -22,7 +22,12 @@ export function levelIndex(level: unknown): number {
   return (LOGGING_LEVELS as readonly unknown[]).indexOf(level);
 }
 
-export const SET_LEVEL: MethodRecord = {
+/** Params of `logging/setLevel`. */
+export interface SetLevelRequestParams {
+  level: LoggingLevel;
+}
+
+export const SET_LEVEL: MethodRecord<SetLevelRequestParams> = {
   name: "logging/setLevel",
   check: checkSetLevel,
   capability: "logging",

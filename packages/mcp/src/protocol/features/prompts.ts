@@ -8,6 +8,7 @@ import {
   type CacheableResult,
   checkCursor,
   type MethodRecord,
+  type PaginatedRequestParams,
   optionalStringMap,
   type PaginatedResult,
   type ParamsFault,
@@ -49,7 +50,14 @@ export interface GetPromptResult {
   _meta?: Meta;
 }
 
-export const LIST_PROMPTS: MethodRecord = {
+/** Params of `prompts/get`. */
+export interface GetPromptRequestParams {
+  name: string;
+  arguments?: Readonly<Record<string, string>>;
+  _meta?: Meta;
+}
+
+export const LIST_PROMPTS: MethodRecord<PaginatedRequestParams> = {
   name: "prompts/list",
   check: checkCursor,
   capability: "prompts",
@@ -58,7 +66,7 @@ export const LIST_PROMPTS: MethodRecord = {
   result: "prompts",
 };
 
-export const GET_PROMPT: MethodRecord = {
+export const GET_PROMPT: MethodRecord<GetPromptRequestParams> = {
   name: "prompts/get",
   check: checkGetPrompt,
   capability: "prompts",

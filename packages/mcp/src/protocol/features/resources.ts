@@ -5,6 +5,7 @@ import {
   type CacheableResult,
   checkCursor,
   type MethodRecord,
+  type PaginatedRequestParams,
   type PaginatedResult,
   type ParamsFault,
   requireUri,
@@ -25,7 +26,13 @@ export interface ReadResourceResult extends CacheableResult {
   _meta?: Meta;
 }
 
-export const LIST_RESOURCES: MethodRecord = {
+/** Params of `resources/read`, and of watching a resource in a session. */
+export interface ReadResourceRequestParams {
+  uri: string;
+  _meta?: Meta;
+}
+
+export const LIST_RESOURCES: MethodRecord<PaginatedRequestParams> = {
   name: "resources/list",
   check: checkCursor,
   capability: "resources",
@@ -34,7 +41,7 @@ export const LIST_RESOURCES: MethodRecord = {
   result: "resources",
 };
 
-export const LIST_RESOURCE_TEMPLATES: MethodRecord = {
+export const LIST_RESOURCE_TEMPLATES: MethodRecord<PaginatedRequestParams> = {
   name: "resources/templates/list",
   check: checkCursor,
   capability: "resources",
@@ -43,7 +50,7 @@ export const LIST_RESOURCE_TEMPLATES: MethodRecord = {
   result: "templates",
 };
 
-export const READ_RESOURCE: MethodRecord = {
+export const READ_RESOURCE: MethodRecord<ReadResourceRequestParams> = {
   name: "resources/read",
   check: checkResourceUri,
   capability: "resources",
@@ -52,7 +59,7 @@ export const READ_RESOURCE: MethodRecord = {
   result: "readResource",
 };
 
-export const SUBSCRIBE: MethodRecord = {
+export const SUBSCRIBE: MethodRecord<ReadResourceRequestParams> = {
   name: "resources/subscribe",
   check: checkResourceUri,
   capability: "resources",
@@ -61,7 +68,7 @@ export const SUBSCRIBE: MethodRecord = {
   result: "empty",
 };
 
-export const UNSUBSCRIBE: MethodRecord = { ...SUBSCRIBE, name: "resources/unsubscribe" };
+export const UNSUBSCRIBE: MethodRecord<ReadResourceRequestParams> = { ...SUBSCRIBE, name: "resources/unsubscribe" };
 
 function checkResourceUri(params: JsonObject): ParamsFault | undefined {
   return requireUri(params, "uri");

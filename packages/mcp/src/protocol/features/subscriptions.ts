@@ -13,7 +13,12 @@ export interface SubscriptionFilter {
   taskIds?: string[];
 }
 
-export const LISTEN: MethodRecord = {
+/** Params of `subscriptions/listen`. */
+export interface SubscriptionsListenRequestParams {
+  notifications: SubscriptionFilter;
+}
+
+export const LISTEN: MethodRecord<SubscriptionsListenRequestParams> = {
   name: "subscriptions/listen",
   check: checkListen,
   capability: undefined,

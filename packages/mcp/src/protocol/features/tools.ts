@@ -7,6 +7,7 @@ import {
   checkCursor,
   fault,
   type MethodRecord,
+  type PaginatedRequestParams,
   optionalObject,
   type PaginatedResult,
   type ParamsFault,
@@ -30,7 +31,16 @@ export interface CallToolResult {
   _meta?: Meta;
 }
 
-export const LIST_TOOLS: MethodRecord = {
+/** Params of `tools/call`. */
+export interface CallToolRequestParams {
+  name: string;
+  arguments?: JsonObject;
+  /** Asks for a task, kept for `ttl` milliseconds (2025-11-25). */
+  task?: { ttl?: number | null };
+  _meta?: Meta;
+}
+
+export const LIST_TOOLS: MethodRecord<PaginatedRequestParams> = {
   name: "tools/list",
   check: checkCursor,
   capability: "tools",
@@ -39,7 +49,7 @@ export const LIST_TOOLS: MethodRecord = {
   result: "tools",
 };
 
-export const CALL_TOOL: MethodRecord = {
+export const CALL_TOOL: MethodRecord<CallToolRequestParams> = {
   name: "tools/call",
   check: checkCallTool,
   capability: "tools",
@@ -49,7 +59,7 @@ export const CALL_TOOL: MethodRecord = {
 };
 
 /** `tools/call` with a `task` member that asks for a task. */
-export const CALL_TOOL_AS_TASK: MethodRecord = {
+export const CALL_TOOL_AS_TASK: MethodRecord<CallToolRequestParams> = {
   ...CALL_TOOL,
   check: (params) => CALL_TOOL.check(params) ?? checkTask(params["task"]),
 };

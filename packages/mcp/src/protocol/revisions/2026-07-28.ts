@@ -1,13 +1,12 @@
 // The stateless revision. It shares no table with the handshake family: every list here is complete.
 import { DIRECTED_TASK_METHODS } from "../extensions/tasks.js";
 import { COMPLETE } from "../features/completion.js";
-import { checkInputResponses } from "../features/input-required.js";
+import { interactive } from "../features/input-required.js";
 import { DISCOVER } from "../features/lifecycle.js";
 import { GET_PROMPT, LIST_PROMPTS } from "../features/prompts.js";
 import { LIST_RESOURCE_TEMPLATES, LIST_RESOURCES, READ_RESOURCE } from "../features/resources.js";
 import { LISTEN } from "../features/subscriptions.js";
 import { CALL_TOOL, LIST_TOOLS } from "../features/tools.js";
-import type { MethodRecord } from "../method.js";
 import type { Revision } from "./revision.js";
 import { methodTable } from "./revision.js";
 
@@ -103,12 +102,3 @@ export const REVISION_2026_07_28: Revision = {
     metaReservation: "second",
   },
 };
-
-/** The same method, able to answer with questions and to take the replies. */
-function interactive(record: MethodRecord): MethodRecord {
-  return {
-    ...record,
-    interactive: true,
-    check: (params) => record.check(params) ?? checkInputResponses(params),
-  };
-}

@@ -1,9 +1,9 @@
 // The tasks of one server put together: desk, faces, the middleware that begins them, and who hears of them.
-import type { Answer, Call, MaybePromise } from "../../endpoint/call.js";
+import { type Answer, type Call, type InteractiveCall, isCallOf, type MaybePromise } from "../../endpoint/call.js";
 import type { ServerCapabilities } from "../../protocol/capabilities.js";
 import type { AskServices } from "../context.js";
 import type { ToolEntry } from "../tools.js";
-import { type Handler, type Middleware, runChain } from "../../endpoint/dispatcher.js";
+import { type Handler, handling, type Middleware, runChain } from "../../endpoint/dispatcher.js";
 import type { Codec } from "../../era/codec.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { Session } from "../session.js";
@@ -12,7 +12,16 @@ import { TaskCall, type TaskRun } from "./task-run.js";
 import { TaskDesk } from "./task-desk.js";
 import type { TaskRecord, TaskStore } from "./task-store.js";
 import { peerWords } from "../../jsonrpc/visible-text.js";
-import type { CreateTaskResult } from "../../protocol/extensions/tasks.js";
+import {
+  CANCEL_TASK,
+  type CreateTaskResult,
+  GET_TASK,
+  LIST_TASKS,
+  TASK_RESULT,
+  UPDATE_TASK,
+} from "../../protocol/extensions/tasks.js";
+import { interactive } from "../../protocol/features/input-required.js";
+import { CALL_TOOL, type CallToolRequestParams } from "../../protocol/features/tools.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
 import { handRound } from "../interactive.js";
 import { openState, type Seal } from "../parking.js";
@@ -30,11 +39,13 @@ interface TaskServer extends AskServices {
   /** Set with the first tool that runs as a task, and for good. */
   hadTasks: boolean;
   readonly tools: { find(name: string, call: Call): ToolEntry | undefined };
-  readonly toolCaller: { call(call: Call): MaybePromise<Answer> };
+  readonly toolCaller: { call(call: InteractiveCall<CallToolRequestParams>): MaybePromise<Answer> };
   readonly subscribers: { taskChanged(taskId: string, detail: (codec: Codec) => object): void };
   readonly failed: (error: unknown, call: Call, errorId: string) => void;
   advertises(capability: keyof ServerCapabilities): boolean;
 }
+
+const INTERACTIVE_CALL_TOOL = interactive(CALL_TOOL);
 
 export class ServerTasks {
   readonly #core: TaskServer;
@@ -58,7 +69,7 @@ export class ServerTasks {
       get chain() {
         return core.middleware;
       },
-      handler: (call) => core.toolCaller.call(call),
+      handler: handling(INTERACTIVE_CALL_TOOL, (call) => core.toolCaller.call(call))[1],
       failed,
     };
   }
@@ -69,8 +80,9 @@ export class ServerTasks {
     this.#enabled = true;
     this.#core.hadTasks = true;
     const first: Middleware = (call, next) => {
-      const face = call.method === "tools/call" ? this.#face(call) : undefined;
-      const entry = face && this.#core.tools.find(call.params["name"] as string, call);
+      if (!isCallOf(call, INTERACTIVE_CALL_TOOL)) return next();
+      const face = this.#face(call);
+      const entry = face && this.#core.tools.find(call.params.name, call);
       if (face === undefined || entry === undefined || !this.#core.advertises("tasks")) return next();
       return face.wants(call, entry) ? beginTask(this.#origin, face, call, entry.task === "required") : next();
     };
@@ -79,11 +91,11 @@ export class ServerTasks {
 
   handlers(): readonly (readonly [string, Handler])[] {
     return [
-      ["tasks/get", (call): Promise<Answer> => this.#required(call).get(call)],
-      ["tasks/cancel", (call): Promise<Answer> => this.#required(call).cancel(call)],
-      ["tasks/result", (call): Promise<Answer> => this.#requested.result(call)],
-      ["tasks/list", (call): Promise<Answer> => this.#requested.list(call)],
-      ["tasks/update", (call): Promise<Answer> => this.#directed.update(call)],
+      handling(GET_TASK, (call) => this.#required(call).get(call)),
+      handling(CANCEL_TASK, (call) => this.#required(call).cancel(call)),
+      handling(TASK_RESULT, (call) => this.#requested.result(call)),
+      handling(LIST_TASKS, (call) => this.#requested.list(call)),
+      handling(UPDATE_TASK, (call) => this.#directed.update(call)),
     ];
   }
 
@@ -154,7 +166,12 @@ type Early = Settled | undefined;
  * Runs a call that is to become a task. It becomes one when its handler has begun: a call the chain refuses is answered
  * as any other. In the stateless era the handler has a moment to ask by hand, or to be done, before that.
  */
-async function beginTask(origin: TaskOrigin, face: TaskFace, call: Call, required: boolean): Promise<Answer> {
+async function beginTask(
+  origin: TaskOrigin,
+  face: TaskFace,
+  call: InteractiveCall<CallToolRequestParams>,
+  required: boolean,
+): Promise<Answer> {
   const state = await stateOf(origin, call);
   if (state?.park !== undefined) return runChain(origin.chain, 1, call, origin.handler);
   const run = origin.desk.prepare(call.carrier.principal, face.requestedTtl(call));
@@ -216,8 +233,8 @@ async function runWhole({ chain, handler }: TaskOrigin, call: TaskCall): Promise
 
 function stateOf(
   { seal }: TaskOrigin,
-  call: Call,
+  call: InteractiveCall<CallToolRequestParams>,
 ): Promise<{ readonly park?: string; readonly round: number }> | undefined {
-  const sealed = call.record.interactive ? call.params["requestState"] : undefined;
-  return sealed === undefined ? undefined : openState(seal, call, sealed as string);
+  const sealed = call.record.interactive ? call.params.requestState : undefined;
+  return sealed === undefined ? undefined : openState(seal, call, sealed);
 }

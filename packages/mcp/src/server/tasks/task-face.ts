@@ -1,13 +1,22 @@
 // What the two wire shapes of tasks have in common: the part of each that differs and has the same name.
-import type { Answer, Call } from "../../endpoint/call.js";
+import type { Answer, Call, CallOf } from "../../endpoint/call.js";
 import type { ToolEntry } from "../tools.js";
 import type { Codec } from "../../era/codec.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
-import { type DetailedTask, isFinal, TASKS_EXTENSION, type TaskStatus } from "../../protocol/extensions/tasks.js";
-import type { InputRequest, InputRequests, InputResponses } from "../../protocol/features/input-required.js";
+import {
+  type DetailedTask,
+  isFinal,
+  TASKS_EXTENSION,
+  type TaskRequestParams,
+  type TaskStatus,
+  type UpdateTaskRequestParams,
+} from "../../protocol/extensions/tasks.js";
+import type { InputRequest, InputRequests } from "../../protocol/features/input-required.js";
 import type { QuestionCarrier, TaskQuestion, TaskRun } from "./task-run.js";
 import type { TaskRecord } from "./task-store.js";
+import type { PaginatedRequestParams } from "../../protocol/method.js";
+import type { CallToolRequestParams } from "../../protocol/features/tools.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
 import type { TaskDesk } from "./task-desk.js";
 import { META } from "../../protocol/meta.js";
@@ -18,11 +27,11 @@ import { requireCapability, WireAsker } from "../ask.js";
 
 export interface TaskFace {
   /** Whether this call is to become a task. Throws where the tool and the call do not agree on it. */
-  wants(call: Call, entry: ToolEntry): boolean;
+  wants(call: CallOf<CallToolRequestParams>, entry: ToolEntry): boolean;
   /** How long the client wants the task to be kept, in milliseconds. */
-  requestedTtl(call: Call): number | undefined;
-  get(call: Call): Promise<Answer>;
-  cancel(call: Call): Promise<Answer>;
+  requestedTtl(call: CallOf<CallToolRequestParams>): number | undefined;
+  get(call: CallOf<TaskRequestParams>): Promise<Answer>;
+  cancel(call: CallOf<TaskRequestParams>): Promise<Answer>;
 }
 
 // A task with all that is known of it, ready for a codec.
@@ -57,7 +66,7 @@ export class DirectedFace implements TaskFace {
   }
 
   /** A task where the tool can and the request declares it; a tool that must be one is refused to any other request. */
-  wants(call: Call, { task }: ToolEntry): boolean {
+  wants(call: CallOf<CallToolRequestParams>, { task }: ToolEntry): boolean {
     if (declares(call)) return task !== undefined;
     if (task === "required") throw missingExtension();
     return false;
@@ -67,7 +76,7 @@ export class DirectedFace implements TaskFace {
     return undefined;
   }
 
-  async get(call: Call): Promise<Answer> {
+  async get(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
     const run = this.#desk.running(taskId, principal)?.run;
     if (run !== undefined && !run.concluded) return taskDetail(call.caller.codec, run.record(), run);
@@ -75,16 +84,16 @@ export class DirectedFace implements TaskFace {
   }
 
   /** Answers questions. Of a task that has ended there are none, so nothing happens. */
-  async update(call: Call): Promise<Answer> {
+  async update(call: CallOf<UpdateTaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
     const running = this.#desk.running(taskId, principal);
     if (running === undefined) await this.#desk.find(taskId, principal);
-    else running.run.answer(call.params["inputResponses"] as InputResponses);
+    else running.run.answer(call.params.inputResponses);
     return ACKNOWLEDGED;
   }
 
   /** Cancels by asking: the handler's signal is aborted, and the task ends when the handler does. */
-  async cancel(call: Call): Promise<Answer> {
+  async cancel(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
     const running = this.#desk.running(taskId, principal);
     if (running === undefined) await this.#desk.find(taskId, principal);
@@ -98,9 +107,12 @@ export function requireTasks(call: Call): void {
   if (!declares(call)) throw missingExtension();
 }
 
-function identified(call: Call): { readonly taskId: string; readonly principal: string | undefined } {
+function identified(call: CallOf<TaskRequestParams>): {
+  readonly taskId: string;
+  readonly principal: string | undefined;
+} {
   requireTasks(call);
-  return { taskId: call.params["taskId"] as string, principal: call.carrier.principal };
+  return { taskId: call.params.taskId, principal: call.carrier.principal };
 }
 
 function declares(call: Call): boolean {
@@ -128,25 +140,24 @@ export class RequestedFace implements TaskFace {
   }
 
   /** A task is what the client asked for; what the tool does not do, or cannot do without, is refused. */
-  wants(call: Call, { tool, task }: ToolEntry): boolean {
-    const asked = call.params["task"] !== undefined;
+  wants(call: CallOf<CallToolRequestParams>, { tool, task }: ToolEntry): boolean {
+    const asked = call.params.task !== undefined;
     if (asked && task === undefined) throw notThisWay(`Tool ${tool.name} does not run as a task: leave "task" out`);
     if (!asked && task === "required")
       throw notThisWay(`Tool ${tool.name} runs as a task only: send "task" with the call`);
     return asked;
   }
 
-  requestedTtl(call: Call): number | undefined {
-    const { ttl } = call.params["task"] as { ttl?: number | null };
-    return ttl ?? undefined;
+  requestedTtl(call: CallOf<CallToolRequestParams>): number | undefined {
+    return call.params.task?.ttl ?? undefined;
   }
 
-  async get(call: Call): Promise<Answer> {
+  async get(call: CallOf<TaskRequestParams>): Promise<Answer> {
     return taskDetail(call.caller.codec, await this.#find(call));
   }
 
   /** Cancels at once: the status is final before the answer, whatever the handler does. */
-  async cancel(call: Call): Promise<Answer> {
+  async cancel(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { task } = await this.#find(call);
     const running = this.#desk.running(task.taskId, call.carrier.principal);
     if (running === undefined || running.run.concluded) throw notCancellable(task.status);
@@ -155,18 +166,18 @@ export class RequestedFace implements TaskFace {
     return taskDetail(call.caller.codec, await running.run.ended);
   }
 
-  async result(call: Call): Promise<Answer> {
-    const running = this.#desk.running(call.params["taskId"] as string, call.carrier.principal);
+  async result(call: CallOf<TaskRequestParams>): Promise<Answer> {
+    const running = this.#desk.running(call.params.taskId, call.carrier.principal);
     if (running === undefined) return outcomeOf(await this.#find(call));
     return outcomeOf(await new ResultStream(running.run, call, this.#services).serve());
   }
 
   /** Only for callers the transport knows: anybody else would see everybody's. */
-  async list(call: Call): Promise<Answer> {
+  async list(call: CallOf<PaginatedRequestParams>): Promise<Answer> {
     const { principal } = call.carrier;
     if (principal === undefined) throw new RpcError(ErrorCode.MethodNotFound, "Method not found: tasks/list");
     const limit = this.#services.limits.pageSize;
-    const after = position(call.params["cursor"]);
+    const after = position(call.params.cursor);
     const records = await this.#desk.store.list(principal, { after, limit: limit + 1 });
     const shown = records.slice(0, limit);
     const tasks = shown.map((record) => this.#desk.running(record.task.taskId, principal)?.run.record() ?? record);
@@ -176,8 +187,8 @@ export class RequestedFace implements TaskFace {
     return result;
   }
 
-  #find(call: Call): Promise<TaskRecord> {
-    return this.#desk.find(call.params["taskId"] as string, call.carrier.principal);
+  #find(call: CallOf<TaskRequestParams>): Promise<TaskRecord> {
+    return this.#desk.find(call.params.taskId, call.carrier.principal);
   }
 }
 
@@ -192,9 +203,9 @@ function outcomeOf({ task, result, error }: TaskRecord): Answer {
   return { ...result, _meta: { ...own, [META.relatedTask]: { taskId: task.taskId } } };
 }
 
-function position(cursor: unknown): string | undefined {
+function position(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined;
-  const after = readCursor(LIST, cursor as string);
+  const after = readCursor(LIST, cursor);
   if (after !== undefined) return after;
   const what = `Invalid cursor ${JSON.stringify(cursor)}: use the nextCursor of tasks/list, or none to start again`;
   throw new RpcError(ErrorCode.InvalidParams, what, { path: "/cursor", constraint: "a cursor of this list" });
