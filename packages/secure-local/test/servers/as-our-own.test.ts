@@ -20,7 +20,8 @@ ${more}`;
 
 beforeAll(async () => {
   house.write(entry());
-  expect(await house.run(["servers", "review", "notes", "--yes"])).toMatchObject({ code: 0 });
+  const reviewed = await house.run(["servers", "review", "notes", "--yes"]);
+  expect(reviewed, `${reviewed.stdout}${reviewed.stderr}`).toMatchObject({ code: 0 });
 });
 afterEach(() => house.closeClients());
 afterAll(() => house.close());
