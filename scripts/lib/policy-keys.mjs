@@ -133,7 +133,7 @@ export const SECTIONS = {
     },
   },
   "commands.allowed[].flags[]": {
-    about: "One flag with a value, which follows it or stands behind `=`.",
+    about: "One flag with a value, which follows it or, for flags of more than one letter, stands after `=`.",
     keys: { flag: ["required", "The flag with its dashes."], ...grammar },
   },
   tools: {

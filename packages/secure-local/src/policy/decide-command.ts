@@ -32,6 +32,9 @@ interface CommandDecision extends Decision {
 
 const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });
 
+/** By getopt the value of `-o=x` is `=x`: another text, and another path, than the one that would be judged. */
+const ONE_LETTER = /^-[^-]$/u;
+
 /** An operand that begins with `-` is refused where its grammar does not spell it out, since the command could take it for a flag. */
 export function decideCommand(policy: Policy, name: string, given: readonly string[]): CommandDecision {
   const command = policy.commands.allowed.get(name);
@@ -123,6 +126,9 @@ class Reading {
     this.#seen.add(flagName);
     if (!flag.value) {
       return equals < 0 ? 0 : refused(flag.rule, `The flag "${flagName}" of "${name}" takes no value.`);
+    }
+    if (equals >= 0 && ONE_LETTER.test(flagName)) {
+      return refused(flag.rule, `The flag "${flagName}" of "${name}" takes its value as the next argument, without "=".`);
     }
     const value = equals < 0 ? after : text.slice(equals + 1);
     this.#place = equals < 0 ? { argument: at + 1, before: "" } : { argument: at, before: `${flagName}=` };

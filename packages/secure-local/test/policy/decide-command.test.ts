@@ -12,7 +12,7 @@ commands:
     - name: log
       executable: /usr/bin/git
       working_directory: /work/project
-      flags: [--oneline, -n, { flag: --max-count, integer: [1, 100] }, { flag: --author, pattern: "[A-Za-z -]+" }]
+      flags: [--oneline, -n, { flag: --max-count, integer: [1, 100] }, { flag: --author, pattern: "[A-Za-z -]+" }, { flag: -o, path: read }]
       arguments: [{ fixed: log }, { pattern: "[A-Za-z0-9_./-]+", optional: true }, { path: read, optional: true, repeat: 2 }]
     - name: seek
       executable: /usr/bin/seek
@@ -34,6 +34,7 @@ describe("a command", () => {
     ["log log --max-count=100"],
     ["log log main src/a.ts /data/b"],
     ["log log -- main"],
+    ["log log -o /work/x"],
     ["seek --all -5 /work/x"],
     ["seek some 5 /work/x"],
   ])("%s is allowed", (text) => {
@@ -56,6 +57,7 @@ describe("a command", () => {
     ["log log --output /etc/x", 'no flag "--output"'],
     ["log log --oneline --oneline", "given twice"],
     ["log log --oneline=x", "takes no value"],
+    ["log log -o=/work/x", 'without "="'],
     ["log log --max-count", "needs a whole number from 1 to 100"],
     ["log log --max-count 101", "needs a whole number"],
     ["log log --max-count=1e1", "needs a whole number"],
