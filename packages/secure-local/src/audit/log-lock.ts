@@ -10,6 +10,7 @@ import * as fs from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
 import { AuditError, type AuditEvent } from "./audit-event.js";
 import type { RecordLink } from "./event-text.js";
+import { readHead } from "./log-file.js";
 
 /** Servers of one person on one machine: one for each client that runs, with room to spare. */
 const MAX_LOGS = 32;
@@ -55,8 +56,16 @@ export function numberedLog(file: string, number: number): string {
 
 /** The log and those of its numbered neighbours that exist. */
 export function existingLogs(file: string): string[] {
-  const names = Array.from({ length: MAX_LOGS }, (_, index) => numberedLog(file, index + 1));
-  return names.filter((name) => fs.existsSync(name));
+  return numberedLogs(file).filter((name) => fs.existsSync(name));
+}
+
+/** Those that exist, and those of which only the head file is left: somebody took the log away. */
+export function rememberedLogs(file: string): string[] {
+  return numberedLogs(file).filter((name) => fs.existsSync(name) || (readHead(name)?.seq ?? 0) > 0);
+}
+
+function numberedLogs(file: string): string[] {
+  return Array.from({ length: MAX_LOGS }, (_, index) => numberedLog(file, index + 1));
 }
 
 function tryLock(file: string): LogLock | undefined {

@@ -44,12 +44,15 @@ const TRUNCATED = '"kind":"log.truncated"';
 export async function verifyAudit(file: string, options: VerifyOptions = {}): Promise<AuditReport> {
   const checkpoints = options.checkpoints && readCheckpoints(file, options.checkpoints);
   if (typeof checkpoints === "string") return { ok: false, records: 0, reason: checkpoints };
-  const walk = new Walk(file, readHead(file), checkpoints);
+  const head = readHead(file);
+  const walk = new Walk(file, head, checkpoints);
   // Before the log, which a server may be writing: whatever is in its journal is in the log already.
   const journal = readJournal(file);
   const archives = archivesOf(file);
-  // A server that was killed while it put a file away has not begun the next one.
-  const files = archives.length > 0 && !existsSync(file) ? archives : [...archives, file];
+  // A server that was killed while it put a file away has not begun the next one; and a log that its head file, or a
+  // checkpoint, remembers was taken away.
+  const remembered = archives.length > 0 || (head?.seq ?? 0) > 0 || (checkpoints?.last ?? 0) > 0;
+  const files = remembered && !existsSync(file) ? archives : [...archives, file];
   for (const each of files) {
     const report = await walk.read(each, each === files.at(-1));
     if (report !== undefined) return report;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { once } from "node:events";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { publicKeyPath } from "../audit/checkpoint.js";
-import { existingLogs } from "../audit/log-lock.js";
+import { existingLogs, rememberedLogs } from "../audit/log-lock.js";
 import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
@@ -34,7 +34,7 @@ export async function auditCommand(line: CommandLine): Promise<number> {
 async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[]): Promise<number> {
   if (rest.length > 0) throw new UsageError(`audit verify takes one file, not also "${rest[0]}"`);
   // Servers that run at the same time write logs of their own beside the first one.
-  const files = named === undefined ? existingLogs(await usualFile(line)) : [named];
+  const files = named === undefined ? rememberedLogs(await usualFile(line)) : [named];
   if (files.length === 0) return noLog(line);
   const logs = await verifiedLogs(line, files);
   const ok = logs.every((log) => log.ok);

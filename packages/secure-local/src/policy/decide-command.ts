@@ -128,7 +128,10 @@ class Reading {
       return equals < 0 ? 0 : refused(flag.rule, `The flag "${flagName}" of "${name}" takes no value.`);
     }
     if (equals >= 0 && ONE_LETTER.test(flagName)) {
-      return refused(flag.rule, `The flag "${flagName}" of "${name}" takes its value as the next argument, without "=".`);
+      return refused(
+        flag.rule,
+        `The flag "${flagName}" of "${name}" takes its value as the next argument, without "=".`,
+      );
     }
     const value = equals < 0 ? after : text.slice(equals + 1);
     this.#place = equals < 0 ? { argument: at + 1, before: "" } : { argument: at, before: `${flagName}=` };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
+import { rememberedLogs } from "../../src/audit/log-lock.js";
 import { headPath } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
@@ -110,6 +111,21 @@ describe("a log of 10,000 records", () => {
       }),
       runs,
     );
+  });
+
+  it("shows that the whole log was taken away, by what is left beside it", async () => {
+    const file = join(temporaryFolder(), "audit.log");
+    await expect(verifyAudit(file)).rejects.toThrow("ENOENT");
+    const log = await AuditLog.open(file, { sync: false });
+    for (let id = 0; id < 8; id++) void log.record({ kind: "call.intent", id });
+    await log.close();
+    rmSync(file);
+    expect(rememberedLogs(file)).toEqual([file]);
+    expect(await verifyAudit(file)).toMatchObject({
+      ok: false,
+      records: 0,
+      reason: expect.stringMatching(/^records 1 to \d+ were cut off/) as string,
+    });
   });
 
   it("shows a log that was written anew with a sound chain", async () => {
