@@ -35,7 +35,20 @@ const TRAPS = `CREATE FUNCTION "SendMail"(text) RETURNS text LANGUAGE plpgsql AS
   CREATE VIEW operator_view AS SELECT id #!# id AS found FROM people; CREATE VIEW hash_view AS SELECT rolname, rolpassword FROM pg_authid;
   CREATE VIEW sleep_view AS SELECT pg_sleep(9) IS NULL AS slept;
   CREATE SCHEMA app; CREATE FUNCTION app.price(integer) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT $1::text $$;
-  CREATE VIEW priced AS SELECT app.price(id) AS price FROM people;`;
+  CREATE VIEW priced AS SELECT app.price(id) AS price FROM people;
+  CREATE FUNCTION peek_order(integer, integer) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM pg_read_file('/etc/hostname'); RETURN 0; END $$;
+  CREATE OPERATOR CLASS peek_ops FOR TYPE integer USING btree AS OPERATOR 1 <, OPERATOR 3 =, FUNCTION 1 peek_order(integer, integer);
+  CREATE TYPE stretch AS RANGE (subtype = integer, subtype_opclass = peek_ops);
+  CREATE OPERATOR <<< (FUNCTION = int4lt, LEFTARG = integer, RIGHTARG = integer);
+  CREATE OPERATOR === (FUNCTION = int4eq, LEFTARG = integer, RIGHTARG = integer, HASHES, MERGES);
+  CREATE OPERATOR CLASS peek_sort FOR TYPE integer USING btree AS OPERATOR 1 <<<, OPERATOR 3 ===, FUNCTION 1 peek_order(integer, integer);
+  CREATE TABLE sorted (at integer, reach stretch); CREATE INDEX ON sorted (at peek_ops); CREATE VIEW sorted_view AS SELECT * FROM sorted;
+  CREATE TYPE couple AS (a integer, b text); CREATE FUNCTION peek_same(couple, couple) RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN RETURN pg_read_file('/etc/hostname') IS NULL; END $$;
+  CREATE OPERATOR = (FUNCTION = peek_same, LEFTARG = couple, RIGHTARG = couple); CREATE TABLE couples (one couple, two couple);
+  CREATE FUNCTION peek_line(line, line) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM pg_read_file('/etc/hostname'); RETURN 0; END $$;
+  CREATE FUNCTION line_less(line, line) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT false';
+  CREATE OPERATOR <<<< (FUNCTION = line_less, LEFTARG = line, RIGHTARG = line);
+  CREATE OPERATOR CLASS line_sort DEFAULT FOR TYPE line USING btree AS OPERATOR 1 <<<<, FUNCTION 1 peek_line(line, line);`;
 /** Everything of the database that statements could have changed. */
 const STATE = `SELECT (SELECT string_agg(p::text, ';' ORDER BY id) FROM people p), (SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o),
   (SELECT string_agg(relname || relkind::text, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace),

@@ -269,6 +269,24 @@ export const POSTGRES_TRAPS: readonly string[] = [
   "SELECT * FROM hash_view",
   "SELECT * FROM sleep_view",
   "SELECT count(*) FROM priced",
+  ...[
+    "'[1,2)'::stretch",
+    "'{[1,2)}'::stretch[]",
+    "'{[1,2)}'::stretch_multirange",
+    "CAST('[1,2)' AS public.stretch)",
+  ].map((value) => `SELECT ${value}`),
+  `SELECT * FROM json_to_record('{"a": "[1,2)"}') AS r(a stretch)`,
+  "SELECT id FROM people ORDER BY id USING <<< LIMIT 2",
+  "SELECT id FROM people ORDER BY id USING OPERATOR(public.<<<)",
+  "SELECT 1 FROM people a JOIN people b ON a.id === b.id",
+  "SELECT * FROM sorted WHERE at < 5",
+  "SELECT reach < '[1,2)' FROM sorted",
+  "TABLE sorted_view",
+  "SELECT * FROM couples WHERE one = two",
+  "SELECT * FROM couples a JOIN couples b USING (one)",
+  "SELECT '(1,x)'::couple = '(1,x)'",
+  "SELECT '{1,2,3}'::line ORDER BY 1",
+  "SELECT DISTINCT line(point(id, 1), point(2, 3)) FROM people",
 ];
 
 /** Columns whose values hold a domain's, whole rows among them, and a text that can be made into one. */

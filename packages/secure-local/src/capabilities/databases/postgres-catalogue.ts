@@ -4,7 +4,7 @@ import type { FunctionNames } from "../../policy/policy.js";
 import { DatabaseError, READ_ONLY_RULE } from "./databases.js";
 import { BUILT_IN_FUNCTIONS, EXTENSION_FUNCTIONS, HARMLESS_VOLATILE, KNOWN_EXTENSIONS } from "./postgres-allowed.js";
 import type { PostgresConnection } from "./postgres-connection.js";
-import { isRefusedRelation, type PostgresStatement, type SqlName } from "./postgres-statement.js";
+import { IMPLICIT_OPERATORS, isRefusedRelation, type PostgresStatement, type SqlName } from "./postgres-statement.js";
 
 /** Rows of the server's catalogue that one statement may lead to; more is no statement anybody wrote. */
 const MAX_REACHED = 20_000;
@@ -28,6 +28,10 @@ const ROLE_SQL = `SELECT 1 FROM pg_roles r WHERE r.rolname = current_user AND r.
 /**
  * Everything a statement can reach, one row each: how, schema, name, whether it is volatile, its extension, whether it belongs to the
  * system. A text beside a row, an array or a range is made into one without its type being named, so the types of what is read count too.
+ *
+ * Ranges, sorting, grouping and joining call what operator classes name: those of types that are met, of the indexes and partitions
+ * of what is read, and of operators that are named. Operators that no statement writes out count for own types only where such a
+ * type is met, or something that is met becomes one by itself.
  */
 const REACHED_SQL = `WITH RECURSIVE
   called AS (SELECT * FROM unnest($1::text[], $2::text[]) AS a(schema, name)),
@@ -52,7 +56,20 @@ const REACHED_SQL = `WITH RECURSIVE
   met(oid) AS (
     SELECT oid FROM types
     UNION SELECT a.atttypid FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0
-    UNION SELECT p.prorettype FROM called c JOIN pg_proc p ON p.proname = c.name),
+    UNION SELECT r.oid FROM called c JOIN pg_proc p ON p.proname = c.name, unnest(p.proallargtypes || p.prorettype) AS r(oid)),
+  shown(oid) AS (SELECT oid FROM met UNION SELECT t.oid FROM pg_type t WHERE t.typname = ANY ($5::text[])),
+  compared(oid) AS (
+    SELECT oid FROM shown
+    UNION SELECT c.casttarget FROM pg_cast c JOIN shown v ON v.oid = c.castsource WHERE c.castcontext = 'i' AND c.oid >= 16384),
+  classes(oid) AS (
+    SELECT r.rngsubopc FROM pg_range r WHERE r.rngtypid IN (SELECT oid FROM types) OR r.rngmultitypid IN (SELECT oid FROM types)
+    UNION SELECT c.oid FROM pg_opclass c WHERE c.opcdefault AND c.opcintype IN (SELECT oid FROM compared)
+    UNION SELECT k.oid FROM relations r JOIN pg_index i ON i.indrelid = r.oid, unnest(i.indclass) AS k(oid)
+    UNION SELECT k.oid FROM relations r JOIN pg_partitioned_table t ON t.partrelid = r.oid, unnest(t.partclass) AS k(oid)),
+  families(oid) AS (
+    SELECT c.opcfamily FROM classes k JOIN pg_opclass c ON c.oid = k.oid
+    UNION SELECT f.oid FROM pg_opfamily f WHERE f.oid < 16384
+    UNION SELECT a.amopfamily FROM pg_amop a JOIN pg_operator o ON o.oid = a.amopopr WHERE o.oprname = ANY ($4::text[]) AND o.oid >= 16384),
   trees(how, body) AS (
     SELECT 'view', w.ev_action::text FROM relations v JOIN pg_class c ON c.oid = v.oid AND c.relkind = 'v'
       JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname NOT IN ('pg_catalog', 'information_schema') JOIN pg_rewrite w ON w.ev_class = v.oid
@@ -67,6 +84,15 @@ const REACHED_SQL = `WITH RECURSIVE
           OR t.typname IN ('record', 'any', 'anyelement', 'anynonarray', 'anycompatible', 'anycompatiblenonarray'))
     UNION
     SELECT 'operator', o.oprcode::oid FROM pg_operator o WHERE o.oprname = ANY ($4::text[]) AND o.oid >= 16384
+      AND (o.oprname <> ALL ($9::text[]) OR (o.oprleft < 16384 AND o.oprright < 16384)
+        OR o.oprleft IN (SELECT oid FROM compared) OR o.oprright IN (SELECT oid FROM compared))
+    UNION
+    SELECT 'class', a.amproc::oid FROM families f JOIN pg_amproc a ON a.amprocfamily = f.oid WHERE a.oid >= 16384
+    UNION
+    SELECT 'class', o.oprcode::oid FROM families f JOIN pg_amop a ON a.amopfamily = f.oid JOIN pg_operator o ON o.oid = a.amopopr
+      WHERE a.oid >= 16384 AND o.oid >= 16384 AND f.oid >= 16384
+    UNION
+    SELECT 'type', r.rngcanonical::oid FROM types t JOIN pg_range r ON t.oid IN (r.rngtypid, r.rngmultitypid) WHERE r.rngcanonical <> 0
     UNION
     SELECT 'cast', c.castfunc FROM pg_cast c JOIN pg_type s ON s.oid = c.castsource JOIN pg_type t ON t.oid = c.casttarget
       WHERE c.oid >= 16384 AND c.castfunc <> 0 AND (c.castcontext = 'i' OR t.typname = ANY ($5::text[]) OR t.typarray IN (SELECT oid FROM types))
@@ -125,7 +151,8 @@ export async function requireListed(
   ];
   const { attributes, operators, types } = statement;
   const lists = [attributes, operators, types].map(arrayOf);
-  const parameters = [...split(statement.functions), ...lists, ...split(statement.relations), path.schemas];
+  const asked = [...split(statement.relations), path.schemas, arrayOf(IMPLICIT_OPERATORS)];
+  const parameters = [...split(statement.functions), ...lists, ...asked];
   const { rows, more } = await connection.query(REACHED_SQL, parameters, MAX_REACHED);
   if (more) throw new DatabaseError("denied", "The statement leads to too many parts of the database.", READ_ONLY_RULE);
   for (const [how = "", schema = "", name = "", volatile, extension, system] of rows.map((row) => row.map(String))) {
@@ -153,10 +180,11 @@ const VIA: Readonly<Record<string, string>> = {
   cast: "A conversion between types of the statement calls",
   view: "A view of the statement calls",
   type: "A type of the statement calls",
+  class: "A way of comparing values (operator class) that the statement can use calls",
 };
 
 interface Reached extends SqlName {
-  /** `call`, `operator`, `cast`, `view` or `type`. */
+  /** `call`, `operator`, `cast`, `class`, `view` or `type`. */
   readonly how: string;
   readonly volatile: boolean;
   /** Empty where no extension owns it. */
@@ -168,8 +196,8 @@ interface Reached extends SqlName {
 function isListed({ how, schema, name, volatile, extension = "", system }: Reached): boolean {
   if (volatile && !HARMLESS_VOLATILE.has(name)) return false;
   if (schema === "pg_catalog") return system || BUILT_IN_FUNCTIONS.has(name);
-  // Operators and casts of extensions calculate; their functions may do more.
-  if (how === "operator" || how === "cast") return extension !== "";
+  // Operators, casts and operator classes of extensions calculate; their functions may do more.
+  if (how === "operator" || how === "cast" || how === "class") return extension !== "";
   if (!KNOWN_EXTENSIONS.has(extension)) return false;
   return how !== "call" || BUILT_IN_FUNCTIONS.has(name) || EXTENSION_FUNCTIONS.has(name);
 }

@@ -46,7 +46,7 @@ const STATEMENTS: ReadonlySet<string> = new Set(["SelectStmt", "ExplainStmt", "V
 /** Parts of a query that make tables or keep rows locked. */
 const REFUSED_PARTS: ReadonlySet<string> = new Set(["intoClause", "lockingClause"]);
 /** Used without being written: to sort, group, join and compare. */
-const IMPLICIT_OPERATORS: readonly string[] = ["=", "<>", "<", "<=", ">", ">="];
+export const IMPLICIT_OPERATORS: readonly string[] = ["=", "<>", "<", "<=", ">", ">="];
 const EXPLAIN_OPTIONS: ReadonlySet<string> = new Set(
   "analyze verbose costs buffers format settings summary timing wal generic_plan memory".split(" "),
 );
