@@ -204,7 +204,7 @@ export const NAME_CLASSES: readonly NameClass[] = [
     reason: "git runs what it says",
     from: "read and write",
     lines: `
-      .git/config, .git/config.worktree, .git/config.lock, .gitconfig, .config/git <https://git-scm.com/docs/git-config#FILES>
+      .git/config, .git/config.worktree, .git/config.lock, .gitconfig, .gitconfig.*, .gitconfig-*, .config/git <https://git-scm.com/docs/git-config#FILES>
       .git/hooks <https://git-scm.com/docs/githooks>
       .git/modules, .git/worktrees <https://git-scm.com/docs/gitrepository-layout>
       .git/info/attributes <https://git-scm.com/docs/gitattributes>
@@ -248,6 +248,11 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .githooks, .captainhook <https://git-scm.com/docs/git-config#Documentation/git-config.txt-corehooksPath>
       .simple-git-hooks.*, simple-git-hooks.* <https://github.com/toplenboren/simple-git-hooks#readme>
       .lfsconfig <https://github.com/git-lfs/git-lfs/blob/main/docs/man/git-lfs-config.adoc>
+      .huskyrc*, husky.config.* <https://github.com/typicode/husky/tree/v4.3.8#readme>
+      .lintstagedrc*, lint-staged.config.* <https://github.com/lint-staged/lint-staged#configuration>
+      .rusty-hook.toml, .cargo-husky <https://github.com/rhysd/cargo-husky#readme>
+      hk.pkl <https://hk.jdx.dev/configuration.html>
+      captainhook.json, grumphp.yml, grumphp.yml.dist <https://docs.captainhook.info/configure.html>
     `,
   },
   {
@@ -263,6 +268,12 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .liquidpromptrc, .config/liquidpromptrc <https://liquidprompt.readthedocs.io/en/stable/config.html>
       .zshrc, .zshenv, .zprofile, .zlogin, .zlogout, .config/zsh, etc/zsh, etc/zshenv, etc/zshrc, etc/zprofile, .zcompdump* <https://zsh.sourceforge.io/Doc/Release/Files.html>
       .oh-my-zsh, .zprezto, .zpreztorc, .zinit, .zplug, .antigen, .antidote, .zim, .zimrc, .p10k.zsh, .fzf.bash, .fzf.zsh <https://github.com/ohmyzsh/ohmyzsh/wiki>
+      .zsh, .zfunc, .zsh_plugins.txt, .zsh_aliases, .spaceshiprc.zsh <https://antidote.sh/usage>
+      .bash_it, .oh-my-bash, .bash_prompt, .git-completion.bash, .git-prompt.sh, .fzf <https://bash-it.readthedocs.io/en/latest/>
+      .aliases, .exports, .functions <https://github.com/mathiasbynens/dotfiles#readme>
+      .iterm2_shell_integration.* <https://iterm2.com/documentation-shell-integration.html>
+      google-cloud-sdk/*.inc <https://cloud.google.com/sdk/docs/install>
+      .thefuck, .config/thefuck <https://github.com/nvbn/thefuck#settings>
       .config/fish, .local/share/fish/vendor_conf.d, /etc/fish <https://fishshell.com/docs/current/language.html#configuration-files>
       .kshrc, .mkshrc, .shrc, .shinit, .yashrc, .yash_profile, .config/yash <https://man.openbsd.org/ksh.1#FILES>
       .login, .logout, .cshrc, .tcshrc, .cshdirs, /etc/csh*, /etc/csh.login <https://manpages.debian.org/bookworm/tcsh/tcsh.1.en.html#FILES>
@@ -294,6 +305,11 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .aider.conf.yml, .aider.model.settings.yml <https://aider.chat/docs/config/aider_conf.html>
       .amazonq, .kiro <https://docs.aws.amazon.com/amazonq/latest/qdeveloper-ug/command-line-mcp-configuration.html>
       .config/crush, .crush.json, crush.json, .config/amp, .amp, .factory, .trae, .augment, .junie, .lmstudio, .warp, .tabnine <https://github.com/charmbracelet/crush#configuration>
+      .crush, .grok, .iflow, .vibe, .codebuddy, .antigravity, .config/antigravity <https://github.com/charmbracelet/crush#configuration>
+      .clinerules/hooks <https://docs.cline.bot/features/hooks>
+      .openhands/setup.sh, .openhands/pre-commit.sh <https://docs.openhands.dev/openhands/usage/customization/repository>
+      .container-use/environment.json, conductor.json, .superset/config.json <https://docs.conductor.build/core/conductor-json>
+      gptme.toml, .config/gptme, .config/mcphub <https://gptme.org/docs/config.html>
     `,
   },
   {
@@ -330,6 +346,9 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .externaltoolbuilders <https://help.eclipse.org/latest/topic/org.eclipse.platform.doc.user/concepts/concepts-exttools.htm>
       .vs, .nova <https://learn.microsoft.com/visualstudio/ide/customize-build-and-debug-tasks-in-visual-studio>
       .ycm_extra_conf.py <https://github.com/ycm-core/YouCompleteMe#option-2-provide-the-flags-manually>
+      .bsp <https://build-server-protocol.github.io/docs/overview/server-discovery>
+      hie.yaml <https://haskell-language-server.readthedocs.io/en/latest/configuration.html>
+      .clj-kondo/hooks, .luarc.json, .luarc.jsonc, .lintr, .solargraph.yml, .sourcekit-lsp, omnisharp.json, .factorypath <https://github.com/clj-kondo/clj-kondo/blob/master/doc/hooks.md>
       .selected_editor <https://manpages.debian.org/bookworm/sensible-utils/select-editor.1.en.html>
     `,
   },
@@ -427,6 +446,12 @@ export const NAME_CLASSES: readonly NameClass[] = [
       .lesskey, .less, .config/lesskey, .lessfilter <https://man7.org/linux/man-pages/man1/lesskey.1.html>
       ! .ripgreprc, .ackrc, .config/bat, .tigrc, .config/tig, .config/lazygit, .popt, .mailcap, .config/starship.toml <https://github.com/BurntSushi/ripgrep/blob/master/GUIDE.md#configuration-file>
       .config/ranger, .config/lf, .config/nnn, .config/vifm, .vifm, .config/mc, .mc, .config/broot, .config/yazi <https://github.com/ranger/ranger/blob/master/doc/ranger.pod>
+      .config/qutebrowser, .config/luakit, .config/sxiv <https://qutebrowser.org/doc/help/configuring.html>
+      .config/neofetch, .conkyrc, .config/conky, .config/espanso, .config/k9s <https://espanso.org/docs/configuration/basics/>
+      .tmuxinator, .config/tmuxinator, .tmuxp, .config/tmuxp <https://tmuxp.git-pull.com/configuration/>
+      .local/share/jupyter/kernels <https://docs.jupyter.org/en/latest/use/jupyter-directories.html>
+      .config/inkscape/extensions, .config/calibre/plugins <https://inkscape.gitlab.io/extensions/documentation/>
+      .config/chezmoi, .config/yadm, .config/topgrade*, .mrconfig <https://www.chezmoi.io/reference/configuration-file/>
       .forward, .procmailrc, .qmail*, .mailfilter, .mailrc <https://www.postfix.org/local.8.html>
       .newsboat, .config/newsboat, .notmuch-config, .config/notmuch, .vdirsyncer, .config/vdirsyncer <https://newsboat.org/releases/2.36/docs/newsboat.html>
       .config/mpv, .mpv, .mplayer, .asoundrc, .config/pulse, .config/pipewire, .config/wireplumber <https://mpv.io/manual/stable/#files>
@@ -467,6 +492,8 @@ export const NAME_CLASSES: readonly NameClass[] = [
       /etc/network, /etc/networkmanager, /etc/ppp, /etc/dhcp <https://networkmanager.dev/docs/api/latest/NetworkManager-dispatcher.html>
       .config/i3, .i3, .config/sway, .config/hypr, .config/bspwm, .config/sxhkd, .config/awesome, .config/qtile, .xmonad, .config/xmonad, .config/openbox, .fluxbox, .config/river, .config/niri, .config/labwc, .config/herbstluftwm, .fvwm, .icewm <https://i3wm.org/docs/userguide.html#_automatically_starting_applications_on_i3_startup>
       .config/polybar, .config/waybar, .config/eww, .config/rofi, .config/dunst, .config/swaync, .config/xfce4, .config/lxsession, .config/plasma-workspace, .local/share/plasma, .local/share/gnome-shell, .config/gtk-3.0, .gtkrc-2.0 <https://github.com/Alexays/Waybar/wiki/Module:-Custom>
+      .config/thunar, .local/share/nautilus/scripts, .local/share/nemo/actions, .local/share/nemo/scripts, .local/share/kio/servicemenus <https://docs.xfce.org/xfce/thunar/custom-actions>
+      .local/share/kwin/scripts, .local/share/cinnamon, .config/kglobalshortcutsrc, .config/swayidle, .config/mako, .config/wlogout <https://develop.kde.org/docs/plasma/kwin/>
       .xbindkeysrc*, .xscreensaver, .twmrc, .ctwmrc, .jwmrc, .sawfish, .stumpwmrc, .stumpwm.d, .config/spectrwm, .spectrwm.conf, .config/leftwm, .config/wayfire.ini, .config/weston.ini, .config/autorandr, .config/kanshi <https://www.x.org/releases/current/doc/man/man1/twm.1.xhtml>
       .hammerspoon, .phoenix.js, .yabairc, .skhdrc, .config/yabai, .config/skhd, .config/karabiner, library/services, library/scripts, library/quicklook, library/input methods <https://www.hammerspoon.org/go/>
     `,
