@@ -20,7 +20,7 @@ import { taskCallback, type ToolTaskHandler } from "./task-store.js";
 import { completerOf, type ResourceTemplate, type Variables } from "./template.js";
 import { enterTool, type ToolCallback, type ToolConfig, type ToolDescription } from "./tool.js";
 import type { AnyTransport } from "./transport.js";
-import { mayBeAbsent } from "./zod-json.js";
+import { mayBeAbsent } from "../schema/zod-json.js";
 
 /** What a callback for reading returns, as it stands on the wire. */
 export interface Contents {

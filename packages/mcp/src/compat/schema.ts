@@ -1,7 +1,7 @@
 // What servers written for other SDKs give as a schema, as the schemas our core takes: raw shapes, zod of any version, others.
 import { isStandardSchema, type StandardSchema, type InferStandard } from "../schema/standard-schema.js";
 import type { JsonSchema } from "../schema/schema.js";
-import { mayBeAbsent, zodJson } from "./zod-json.js";
+import { mayBeAbsent, zodJson } from "../schema/zod-json.js";
 
 /** Schemas by name of the member, as `inputSchema: { id: z.string() }`. */
 export type RawShape = Readonly<Record<string, StandardSchema>>;

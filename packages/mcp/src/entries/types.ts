@@ -207,7 +207,15 @@ export type { EndedSession } from "../server/session.js";
 export type { TaskStoreLimits } from "../server/tasks/task-desk.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 export type { ToolErrorOptions } from "../server/tool-error.js";
-export type { AnyInput, Infer, ShownMembers, TaskSupport, ToolDefinition, ToolReturn } from "../server/tools.js";
+export type {
+  AnyInput,
+  BuiltSchema,
+  Infer,
+  ShownMembers,
+  TaskSupport,
+  ToolDefinition,
+  ToolReturn,
+} from "../server/tools.js";
 export type { RelayedRequest } from "../gateway/relay.js";
 export type { MemoryPeer, MemoryPeerOptions, WireMessage } from "../serve/connect-in-memory.js";
 export type { FetchLike } from "../http/client/fetch-requester.js";

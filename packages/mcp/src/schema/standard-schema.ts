@@ -3,6 +3,7 @@
 import { SchemaError } from "./json-schema/run.js";
 import { visible } from "./json-schema/show.js";
 import type { Fault, JsonSchema, Outcome, Schema } from "./schema.js";
+import { zodJson } from "./zod-json.js";
 
 /** A schema of any library that follows Standard Schema v1. Some are objects, some are functions. */
 export interface StandardSchema<Input = unknown, Output = Input> {
@@ -60,7 +61,7 @@ export function fromStandard<T = unknown>(
   published?: JsonSchema,
 ): Schema<T> {
   const standard = schema["~standard"];
-  const json = published ?? exportJsonSchema(standard, side);
+  const json = published ?? exportJsonSchema(schema, side);
   return {
     json,
     validate(value) {
@@ -93,13 +94,13 @@ function constraintOf(issue: StandardIssue & { readonly code?: unknown; readonly
   return typeof issue.type === "string" ? issue.type : "schema";
 }
 
-function exportJsonSchema(standard: StandardSchema["~standard"], side: "input" | "output"): JsonSchema {
-  const { jsonSchema, vendor } = standard;
+function exportJsonSchema(schema: StandardSchema, side: "input" | "output"): JsonSchema {
+  const { jsonSchema, vendor } = schema["~standard"];
   const converter =
-    vendor === "zod"
-      ? "as z.toJSONSchema(schema) makes it, or take zod itself instead of zod/mini"
-      : "as a converter such as @valibot/to-json-schema makes it";
+    vendor === "zod" ? "as z.toJSONSchema(schema) makes it" : "as a converter such as @valibot/to-json-schema makes it";
   const advice = `give that beside it as "${side}JsonSchema", ${converter}`;
+  // zod/mini, and zod before 4.2.
+  if (jsonSchema === undefined && vendor === "zod" && "_zod" in schema) return zodJson(schema, side);
   if (jsonSchema === undefined) {
     throw new SchemaError("no-json-schema", "#", `this ${vendor} schema cannot export JSON Schema; ${advice}`);
   }

@@ -181,8 +181,18 @@ function asAnswer(result: CallToolResult): JsonObject {
 
 // What a tool is: as its author writes it, and as the server keeps it.
 
-/** A tool's schema: JSON Schema written in place, or any Standard Schema (zod 4, valibot, arktype). */
-export type AnyInput = JsonSchema | StandardSchema;
+/** JSON Schema as libraries build it (TypeBox), whose types have no index signature. */
+export interface BuiltSchema {
+  readonly type?: unknown;
+  readonly anyOf?: unknown;
+  readonly allOf?: unknown;
+  readonly enum?: unknown;
+  readonly const?: unknown;
+  readonly $ref?: unknown;
+}
+
+/** A tool's schema: JSON Schema written in place or built by TypeBox, or any Standard Schema (zod 4, zod/mini, valibot, arktype). */
+export type AnyInput = JsonSchema | BuiltSchema | StandardSchema;
 
 /** The type a schema stands for. */
 export type Infer<S> = S extends StandardSchema ? InferStandard<S> : FromJsonSchema<S>;
@@ -297,7 +307,7 @@ function sideOf(
   if (fault !== undefined) throw badTool(name, `"${side}" ${fault}`);
   try {
     if (isStandardSchema(schema)) return fromStandard(schema, side, definition[`${side}JsonSchema`]);
-    return compileJsonSchema(schema, { fallbackToDraft07: true });
+    return compileJsonSchema(schema as JsonSchema, { fallbackToDraft07: true });
   } catch (error) {
     if (error instanceof Error) throw badTool(name, `"${side}" is no schema that can be used: ${error.message}`, error);
     throw error;

@@ -2,7 +2,9 @@
 import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, it } from "vitest";
+import { Type } from "typebox";
 import { z } from "zod";
+import * as mini from "zod/mini";
 import { type Context, Server } from "@secure-local/mcp/server";
 import { connect } from "../support/connect.js";
 
@@ -30,6 +32,40 @@ describe("tools", () => {
         return "";
       },
     });
+  });
+
+  it("type their arguments from what TypeBox and zod/mini build, publish it, and check by it", async () => {
+    const made = server();
+    made.tool("typebox", {
+      input: Type.Object({ id: Type.String(), n: Type.Optional(Type.Number()) }),
+      output: Type.Object({ ok: Type.Boolean() }),
+      run(args) {
+        expectTypeOf(args.id).toEqualTypeOf<string>();
+        expectTypeOf(args.n).toEqualTypeOf<number | undefined>();
+        return { ok: args.id === "a" };
+      },
+    });
+    made.tool("mini", {
+      input: mini.object({ id: mini.string(), n: mini.optional(mini.number()) }),
+      run(args) {
+        expectTypeOf(args.id).toEqualTypeOf<string>();
+        return args.id;
+      },
+    });
+    const peer = await connect(made, { revision: "2025-11-25" });
+    const input = {
+      type: "object",
+      properties: { id: { type: "string" }, n: { type: "number" } },
+      required: ["id"],
+    };
+    expect((await peer.request("tools/list"))["tools"]).toMatchObject([
+      { name: "typebox", inputSchema: input, outputSchema: { properties: { ok: { type: "boolean" } } } },
+      { name: "mini", inputSchema: input },
+    ]);
+    for (const name of ["typebox", "mini"]) {
+      expect(await peer.request("tools/call", { name, arguments: { id: "a" } })).toMatchObject({ isError: false });
+      expect(await peer.request("tools/call", { name, arguments: { id: 1 } })).toMatchObject({ isError: true });
+    }
   });
 
   it("type their arguments from zod, valibot and arktype, after what these transform, and publish their JSON Schema", async () => {

@@ -31,6 +31,7 @@ export const TYPES_SURFACE: Record<string, readonly string[]> = {
     "type BooleanSchema",
     "type BreakerOptions",
     "type BrokenLimit",
+    "type BuiltSchema",
     "type CacheOptions",
     "type CacheableResult",
     "type CachedResult",

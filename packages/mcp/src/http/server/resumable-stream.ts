@@ -124,7 +124,10 @@ export interface StoredEvent {
   readonly text: string;
 }
 
-/** A store of one's own may share sessions between processes. It keeps what it can: what is lost is refused, not guessed. */
+/**
+ * Keeps the events of streams for clients that come back. It keeps what it can: what is lost is refused, not guessed. A
+ * store of one's own outlives the memory of the process, not its sessions: a client whose session is gone starts anew.
+ */
 export interface EventStore {
   /** Called before the event is sent. Must not throw. */
   append(session: string, stream: number, event: StoredEvent): void;

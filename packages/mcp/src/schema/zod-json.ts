@@ -1,5 +1,5 @@
 // JSON Schema of zod schemas that cannot export their own: zod 3, zod/mini, and zod 4 before 4.2.
-import type { JsonSchema } from "../schema/schema.js";
+import type { JsonSchema } from "./schema.js";
 
 /** Deeper than any form a model fills in; a recursive schema is cut here and accepts everything below. */
 const MOST_DEPTH = 24;
