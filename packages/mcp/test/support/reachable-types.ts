@@ -75,8 +75,14 @@ function collect(node: unknown, found: Set<string>): void {
   for (const value of Object.values(rest)) collect(value, found);
 }
 
-/** What an entry gives away, and every type that this leads to, as `path#name`, with the one that first led there. */
-export function reachableTypes(entry: string): { readonly given: Set<string>; readonly reached: Map<string, string> } {
+/**
+ * What an entry gives away, and every type that this leads to, as `path#name`, with the one that first led there. The
+ * names in `inside` are not followed.
+ */
+export function reachableTypes(
+  entry: string,
+  inside: readonly string[] = [],
+): { readonly given: Set<string>; readonly reached: Map<string, string> } {
   const given = new Set<string>();
   for (const name of read(entry).given.keys()) {
     const at = declaredAt(entry, name);
@@ -89,7 +95,7 @@ export function reachableTypes(entry: string): { readonly given: Set<string>; re
     collect(read(path).own.get(name), names);
     for (const other of names) {
       const there = other === "" ? undefined : declaredAt(path, other);
-      if (there !== undefined && !reached.has(there)) reached.set(there, name);
+      if (there !== undefined && !reached.has(there) && !inside.includes(other)) reached.set(there, name);
     }
   }
   return { given, reached };
