@@ -40,8 +40,14 @@ const MAN_PAGE = "mcp-secure-local.1";
 const external = ["@opentelemetry/api"];
 const PACKAGE = /^(.*\/node_modules\/((?:@[^/]+\/)?[^/]+))\//;
 
-/** The same library as Node's own entry of yaml, as modules instead of CommonJS: a third faster to load. */
-const alias = { yaml: join(root, "node_modules/yaml/browser/index.js") };
+/**
+ * The same libraries as modules: yaml loads a third faster so, and the other one's CommonJS finds its parts by a name that no
+ * bundler can follow.
+ */
+const alias = {
+  yaml: join(root, "node_modules/yaml/browser/index.js"),
+  "jsonc-parser": join(root, "node_modules/jsonc-parser/lib/esm/main.js"),
+};
 
 /** The name of a chunk is the package it begins with, so that a stack trace says whose code it was. */
 function chunkName(chunk) {

@@ -56,6 +56,10 @@ export interface CommandLine {
   /** For `record`: what becomes of a recording that is there already. */
   readonly append: boolean;
   readonly force: boolean;
+  /** For `install`: prints what a client's file needs and writes nothing. */
+  readonly print: boolean;
+  /** For `install`: brings the servers that the client has under the policy. */
+  readonly move: boolean;
   /** For `bridge -- COMMAND`: one program for all sessions. */
   readonly shared: boolean;
   readonly json: boolean;
@@ -79,7 +83,9 @@ type Switch =
   | "strict"
   | "append"
   | "force"
-  | "shared";
+  | "shared"
+  | "print"
+  | "move";
 type Value =
   | "policy"
   | "preset"
@@ -120,6 +126,8 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--append", "append"],
   ["--force", "force"],
   ["--shared", "shared"],
+  ["--print", "print"],
+  ["--move", "move"],
 ]);
 const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--policy", "policy"],
@@ -209,6 +217,8 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["ignore", ["doctor"]],
   ["force", ["record", "audit", "policy"]],
   ["since", ["audit"]],
+  ["print", ["install"]],
+  ["move", ["install"]],
   ["output", ["audit", "policy"]],
 ];
 /** Those of them that `sandbox` has, too. */

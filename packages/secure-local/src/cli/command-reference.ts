@@ -234,6 +234,34 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     ],
   },
   {
+    name: "servers import",
+    usage: "[CLIENT | FILE]",
+    about: "Bring the servers that clients on this machine have under the policy, their secrets out of the files",
+    options: [POLICY, "--yes"],
+    examples: [
+      ["servers import", "those of every client"],
+      ["servers import cursor", ""],
+    ],
+  },
+  {
+    name: "install",
+    usage: "CLIENT",
+    about: "Tell a client of this program: shows the change, keeps a dated copy of its file and the comments in it",
+    details:
+      "CLIENT is claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini, zed, cline, roo, kilo, copilot, opencode or continue.",
+    options: [POLICY, "--move", "--print", "--yes"],
+    examples: [
+      ["install claude-desktop --move", "with the servers it has brought under the policy"],
+      ["install --print", "what belongs into the file of each client"],
+    ],
+  },
+  {
+    name: "uninstall",
+    usage: "CLIENT",
+    about: "Undo install: the client's file is byte by byte as it was",
+    examples: [["uninstall claude-desktop", ""]],
+  },
+  {
     name: "servers review",
     usage: "[NAME]",
     about: "Show what of the servers is not as you approved it, and approve it",
@@ -441,6 +469,8 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--save-images": { value: "FOLDER", about: "write the images and sounds of the answer there" },
   "--strict": { about: "fail for whatever is found; of replay: take requests in the recorded order only" },
   "--ignore": { value: "CHECK", about: "leave a check out (may be repeated)" },
+  "--move": { about: "bring the servers that the client has under the policy, and take them out of its file" },
+  "--print": { about: "print what belongs into the client's file, and write nothing" },
   "--shared": { about: "one program for all sessions" },
   "--json": { about: "print JSON; a failure is one JSON object on standard error" },
   "--debug": { about: "show where in the program an error came from" },

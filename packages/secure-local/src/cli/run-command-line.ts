@@ -34,6 +34,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import("./remote/doctor-command.js")).doctorCommand,
   plugins: async () => (await import("./plugins-command.js")).pluginsCommand,
   servers: async () => (await import("./servers-command.js")).serversCommand,
+  install: async () => (await import("./install-command.js")).installCommand,
+  uninstall: async () => (await import("./install-command.js")).uninstallCommand,
   sandbox: async () => (await import("./sandbox-command.js")).sandboxCommand,
   policy: async () => (await import("./policy-command.js")).policyCommand,
   status: async () => (await import("./status-command.js")).statusCommand,

@@ -8,7 +8,7 @@ import type { Change, Items } from "../inspection/drift.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { filled, openServer, PARENT } from "../server/open-server.js";
+import { filled, filledArguments, openServer, PARENT } from "../server/open-server.js";
 import type { ServerHealth } from "../server/mounted-servers.js";
 import { type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import { serverLaunch, serverItems } from "../server/server-items.js";
@@ -24,6 +24,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   list: listServers,
   show: showServer,
   add: addServer,
+  import: importServers,
   review: reviewServers,
   remove: removeServer,
   test: testServer,
@@ -105,7 +106,7 @@ function toolsOf(items: Items | undefined): readonly unknown[] {
 
 function printListed({ name, state, tools, tokens, launch, running = [] }: Listed): void {
   const color = state === "approved" ? "green" : state === "disabled" ? "dim" : "yellow";
-  const counted = state === "approved" ? `  ${tools} tools, about ${tokens} tokens` : "";
+  const counted = state === "approved" ? `  ${tools} ${tools === 1 ? "tool" : "tools"}, about ${tokens} tokens` : "";
   print(`${styled("bold", name)}  ${styled(color, state)}${counted}`);
   print(styled("dim", `  ${cleanLine(typeof launch === "string" ? launch : launch.join(" "))}`));
   for (const each of running) {
@@ -232,6 +233,18 @@ async function addServer(line: CommandLine): Promise<number> {
   return reviewServers({ ...line, words: [name], after: undefined });
 }
 
+/** Every server that the clients on this machine have, or those of one client or file. */
+async function importServers(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { importFrom } = await import("./servers-import.js");
+  const [from, ...more] = line.words;
+  if (more.length > 0) throw new UsageError("servers import takes one client or file, as in servers import cursor");
+  const names = await importFrom(from, { policy, file, yes: line.yes });
+  if (names === undefined) return ExitCode.Failed;
+  if (names.length === 0) return ExitCode.Ok;
+  return reviewServers({ ...line, words: [], after: undefined });
+}
+
 async function removeServer(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, "remove");
@@ -295,7 +308,7 @@ async function runServer(line: CommandLine): Promise<number> {
   const [program = "", ...args] = launch.command;
   return runErrand(line, {
     executable: executableOf(program),
-    args,
+    args: filledArguments(policy, grant, args),
     env: filled(policy, grant, grant.env),
     folder: grant.workingDirectory ?? "/",
     policy: grantedPolicy(policy, { network, filesystem }),

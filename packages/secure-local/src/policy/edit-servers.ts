@@ -5,13 +5,34 @@ import { PolicyError } from "./policy-error.js";
 /** Long lines and narrow brackets stay as people write them. */
 const AS_WRITTEN = { lineWidth: 0, flowCollectionPadding: false } as const;
 
-/** An entry as it is written. */
-export type ServerEntry = { readonly command: readonly string[] } | { readonly url: string };
+/** An entry as it is written; members that are undefined are left out. */
+export interface ServerEntry {
+  readonly command?: readonly string[] | undefined;
+  readonly url?: string | undefined;
+  readonly working_directory?: string | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly filesystem?: { readonly readable_paths: readonly string[] } | undefined;
+  readonly network?: { readonly allowed_endpoints: readonly { readonly host: string }[] } | undefined;
+}
+
+/** A secret as it is written. */
+export interface SecretEntry {
+  readonly from: string;
+  readonly hosts: readonly (string | { readonly host: string; readonly ports: readonly number[] })[];
+}
 
 /** The text with the server in it, its tools and prompts allowed by name. @throws PolicyError for a text that is no YAML */
-export function withServer(text: string, name: string, entry: ServerEntry): string {
+export function withServer(
+  text: string,
+  name: string,
+  entry: ServerEntry,
+  secrets: Readonly<Record<string, SecretEntry>> = {},
+): string {
   const document = read(text);
-  document.setIn(["servers", name], document.createNode(entry));
+  for (const [secret, from] of Object.entries(secrets)) document.setIn(["secrets", secret], document.createNode(from));
+  const members = Object.entries(entry).filter(([, value]) => value !== undefined);
+  document.setIn(["servers", name], document.createNode(Object.fromEntries(members)));
   for (const section of ["tools", "prompts"]) {
     const allowed = document.getIn([section, "allowed"]);
     if (isSeq(allowed)) allowed.add(`${name}__*`);

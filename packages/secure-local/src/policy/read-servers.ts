@@ -96,8 +96,12 @@ function readValues(item: Section, key: string): ReadonlyMap<string, string> {
 }
 
 /** The secrets a server's entry names. */
-export function secretsOf({ env, headers }: Pick<ServerGrant, "env" | "headers">): readonly string[] {
-  const texts = [...env.values(), ...headers.values()];
+export function secretsOf({
+  env,
+  headers,
+  launch,
+}: Pick<ServerGrant, "env" | "headers" | "launch">): readonly string[] {
+  const texts = [...env.values(), ...headers.values(), ...(launch.kind === "command" ? launch.command : [])];
   return [...new Set(texts.flatMap((text) => [...text.matchAll(SECRET)].map((match) => match[1] as string)))];
 }
 

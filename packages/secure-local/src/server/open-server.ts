@@ -60,6 +60,11 @@ export function filled(
   );
 }
 
+/** Arguments with the secrets that they name; others see them in the list of processes, which is why a variable is better. */
+export function filledArguments(policy: Policy, grant: Pick<ServerGrant, "name">, args: readonly string[]): string[] {
+  return Object.values(filled(policy, grant, new Map(args.map((arg, at) => [`argument ${at + 1}`, arg]))));
+}
+
 function valueOf(secret: SecretPolicy | undefined): string | undefined {
   if (secret === undefined) return undefined;
   const { name, from } = secret;

@@ -1,0 +1,70 @@
+// Where each client is told of its servers, and how an entry looks there: what `install` writes and `uninstall` takes away.
+import { existsSync } from "node:fs";
+import { type ClientEnvironment, usualLocations } from "../remote/config-locations.js";
+
+/** How a client starts this program. */
+export interface Launch {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+/** A client and the form of its file. */
+export interface ClientFile {
+  /** As it is named on a command line. */
+  readonly id: string;
+  /** As people know it. */
+  readonly client: string;
+  readonly form: "json" | "toml" | "yaml";
+  /** The member that holds its servers by their names. */
+  readonly member: string;
+  /** The end of the name of its file, where it has several. */
+  readonly file?: string;
+  entry(launch: Launch): object;
+}
+
+const plain = ({ command, args }: Launch): object => ({ command, args });
+const typed = ({ command, args }: Launch): object => ({ type: "stdio", command, args });
+
+export const CLIENT_FILES: readonly ClientFile[] = [
+  { id: "claude-desktop", client: "Claude Desktop", form: "json", member: "mcpServers", entry: plain },
+  { id: "claude-code", client: "Claude Code", form: "json", member: "mcpServers", entry: typed },
+  { id: "cursor", client: "Cursor", form: "json", member: "mcpServers", entry: plain },
+  { id: "vscode", client: "VS Code", form: "json", member: "servers", file: "mcp.json", entry: typed },
+  { id: "windsurf", client: "Windsurf", form: "json", member: "mcpServers", entry: plain },
+  { id: "codex", client: "Codex", form: "toml", member: "mcp_servers", entry: plain },
+  { id: "gemini", client: "Gemini CLI", form: "json", member: "mcpServers", entry: plain },
+  { id: "zed", client: "Zed", form: "json", member: "context_servers", entry: plain },
+  { id: "cline", client: "Cline", form: "json", member: "mcpServers", entry: plain },
+  { id: "roo", client: "Roo Code", form: "json", member: "mcpServers", entry: plain },
+  { id: "kilo", client: "Kilo Code", form: "json", member: "mcpServers", entry: plain },
+  {
+    id: "copilot",
+    client: "Copilot CLI",
+    form: "json",
+    member: "mcpServers",
+    entry: (launch) => ({ ...plain(launch), tools: ["*"] }),
+  },
+  {
+    id: "opencode",
+    client: "opencode",
+    form: "json",
+    member: "mcp",
+    entry: ({ command, args }) => ({ type: "local", command: [command, ...args] }),
+  },
+  { id: "continue", client: "Continue", form: "yaml", member: "mcpServers", entry: plain },
+];
+
+/** The name by which files are found, of a client as it is named on a command line; undefined for none of them. */
+export function clientNamed(id: string): string | undefined {
+  return CLIENT_FILES.find((each) => each.id === id.toLowerCase() || each.client === id)?.client;
+}
+
+/** The file a client reads: the one that is there, else the first it would look for. */
+export function fileOf({ client, file = "" }: ClientFile, around: ClientEnvironment): string {
+  const places = usualLocations(around).filter(
+    (place) => place.owner === "user" && place.client === client && place.path.endsWith(file),
+  );
+  const found = places.find(({ path }) => existsSync(path)) ?? places[0];
+  if (found === undefined) throw new Error(`${client} has no file on this system`);
+  return found.path;
+}
