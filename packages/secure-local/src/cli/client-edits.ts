@@ -1,4 +1,5 @@
 // Changes the text of a client's configuration: an entry in, entries out, and everything else as it stands, comments too.
+import type { ParseError } from "jsonc-parser";
 import type { ClientFile } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 
@@ -22,7 +23,7 @@ async function editedJson({ member, client }: ClientFile, given: string, { put, 
   const { applyEdits, modify, parse, printParseErrorCode } = await import("jsonc-parser");
   const mark = given.startsWith(BOM) ? BOM : "";
   let text = given.slice(mark.length).trim() === "" ? "{}\n" : given.slice(mark.length);
-  const errors: { error: number; offset: number; length: number }[] = [];
+  const errors: ParseError[] = [];
   parse(text, errors, { allowTrailingComma: true });
   const [fault] = errors;
   if (fault !== undefined) {

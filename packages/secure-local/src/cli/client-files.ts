@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { type ClientEnvironment, usualLocations } from "../remote/config-locations.js";
 
 /** How a client starts this program. */
-export interface Launch {
+export interface ClientLaunch {
   readonly command: string;
   readonly args: readonly string[];
 }
@@ -19,11 +19,11 @@ export interface ClientFile {
   readonly member: string;
   /** The end of the name of its file, where it has several. */
   readonly file?: string;
-  entry(launch: Launch): object;
+  entry(launch: ClientLaunch): object;
 }
 
-const plain = ({ command, args }: Launch): object => ({ command, args });
-const typed = ({ command, args }: Launch): object => ({ type: "stdio", command, args });
+const plain = ({ command, args }: ClientLaunch): object => ({ command, args });
+const typed = ({ command, args }: ClientLaunch): object => ({ type: "stdio", command, args });
 
 export const CLIENT_FILES: readonly ClientFile[] = [
   { id: "claude-desktop", client: "Claude Desktop", form: "json", member: "mcpServers", entry: plain },

@@ -9,7 +9,7 @@ import { stateFolder } from "../policy/own-places.js";
 import { clientEnvironment } from "../remote/config-locations.js";
 import { section, SERVER } from "./client-config-paths.js";
 import { editedText } from "./client-edits.js";
-import { CLIENT_FILES, type ClientFile, fileOf, type Launch } from "./client-files.js";
+import { CLIENT_FILES, type ClientFile, fileOf, type ClientLaunch } from "./client-files.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { policyFile } from "./settings.js";
 import { askInTerminal, askYesNo, complain, ExitCode, print, styled } from "./terminal.js";
@@ -87,15 +87,17 @@ function restore(file: string, { copy, folder }: Installed): void {
     return;
   }
   fs.rmSync(file);
-  for (let empty = dirname(file); folder !== undefined && empty.startsWith(folder); empty = dirname(empty)) {
-    try {
-      fs.rmdirSync(empty);
-    } catch {
-      // Somebody else put something there.
-      break;
-    }
-  }
+  if (folder !== undefined) removeEmpty(dirname(file), folder);
   print(`${file} is gone, as it was not there before.`);
+}
+
+/** Folders that nobody put anything else into, up to and with the outer one. */
+function removeEmpty(inner: string, outer: string): void {
+  try {
+    for (let folder = inner; folder.startsWith(outer); folder = dirname(folder)) fs.rmdirSync(folder);
+  } catch {
+    // Somebody put something there.
+  }
 }
 
 function clientOf({ words }: CommandLine, command: string): ClientFile {
@@ -109,7 +111,7 @@ function clientOf({ words }: CommandLine, command: string): ClientFile {
 }
 
 /** Both paths in full; the policy is named where it is not the usual one. */
-function launchOf(line: CommandLine): Launch {
+function launchOf(line: CommandLine): ClientLaunch {
   const { command, args } = launch(process.argv[1] ?? "");
   return { command, args: [...args, ...(line.policy === undefined ? [] : ["--policy", resolve(line.policy)])] };
 }
@@ -138,7 +140,7 @@ async function agreed({ yes }: CommandLine, question: string): Promise<boolean> 
   return false;
 }
 
-async function printEntry(client: ClientFile, started: Launch): Promise<void> {
+async function printEntry(client: ClientFile, started: ClientLaunch): Promise<void> {
   print(section(client.client, fileOf(client, clientEnvironment())));
   print((await editedText(client, "", { put: { name: SERVER, entry: client.entry(started) }, take: [] })).trim());
   print("");
