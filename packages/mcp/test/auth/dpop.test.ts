@@ -97,6 +97,9 @@ describe("proofs", () => {
   it("with the private key in them are refused", async () => {
     const { d } = await crypto.subtle.exportKey("jwk", client.privateKey);
     expect(await send({ header: { jwk: { ...client.jwk, d } } })).toBe(BAD);
+    // RFC 7518, sections 6.2.2, 6.3.2 and 6.4.1: any one of them gives the key away, or a part of it.
+    for (const member of ["p", "q", "dp", "dq", "qi", "oth", "k", "priv"])
+      expect(await send({ header: { jwk: { ...client.jwk, [member]: "c2VjcmV0" } } }), member).toBe(BAD);
   });
 
   it("signed by another key than they name are refused", async () => {

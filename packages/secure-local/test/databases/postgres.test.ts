@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { createServer, connect, type Server } from "node:net";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { MAX_ANSWER } from "../../src/capabilities/databases/databases.js";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
 import { PostgresConnection, Scram } from "../../src/capabilities/databases/postgres-connection.js";
 import { parsePostgres } from "../../src/capabilities/databases/postgres-store.js";
@@ -198,6 +199,9 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
     ]);
     expect(row[8]).toMatch(/^x{2000}… \(5000 characters in all\)$/);
     expect((await query("SELECT generate_series(1, 1000000000)", 1_000)).rows.length).toBe(50);
+    const long = await query("SELECT repeat('x', 5000) FROM generate_series(1, 50)", 50);
+    // What is read counts, and not what is shown of it: rows end where the characters of an answer do.
+    expect([long.rows.length, long.truncated]).toEqual([MAX_ANSWER / 5_000, true]);
   });
 
   it("really stops what takes too long or is cancelled", async () => {

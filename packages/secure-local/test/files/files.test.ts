@@ -1,8 +1,10 @@
 // What files are for: reading, writing, editing, listing and walking inside the allowed folders.
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readFileSync,
   readdirSync,
   readlinkSync,
@@ -13,7 +15,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
+import { readWhole } from "../../src/capabilities/files/atomic-write.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
+import { programFiles } from "../../src/capabilities/files/own-files.js";
 import { portableLookup } from "../../src/capabilities/files/portable-lookup.js";
 import { procLookup } from "../../src/capabilities/files/proc-lookup.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
@@ -21,6 +25,12 @@ import { filePolicy, filesIn, textOf, tree } from "./tree.js";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const LOOKUPS = process.platform === "linux" ? { procLookup, portableLookup } : { portableLookup };
+
+it("knows its own package, whose files nobody writes, and nothing above it", () => {
+  const own = join(import.meta.dirname, "../..").toLowerCase();
+  expect(programFiles()).toContain(own);
+  expect(programFiles()).not.toContain(join(own, ".."));
+});
 
 describe.each(Object.entries(LOOKUPS))("with %s", (_name, lookup) => {
   it("reads, by the path as it is and by others that mean the same", async () => {
@@ -127,6 +137,20 @@ describe.each(Object.entries(LOOKUPS))("with %s", (_name, lookup) => {
     expect(await names({ depth: 0 })).toEqual(all.slice(0, 4));
     expect(await names({ maxEntries: 3 })).toHaveLength(3);
     await expect(names({ signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+  });
+
+  it("reads a file that grows meanwhile whole, and none that grows too long", async () => {
+    const path = tree().put("grows.txt", "0123456789");
+    const fd = openSync(path, "r");
+    try {
+      const at = { maxBytes: 100, shown: path, signal: undefined };
+      // Three bytes were there when it was looked at, or nine, or all.
+      for (const size of [3, 9, 10]) expect(new TextDecoder().decode(await readWhole(fd, size, at))).toBe("0123456789");
+      for (const size of [3, 4])
+        await expect(readWhole(fd, size, { ...at, maxBytes: 5 })).rejects.toMatchObject({ code: "too-large" });
+    } finally {
+      closeSync(fd);
+    }
   });
 
   it("opens a file once for many reads", async () => {
