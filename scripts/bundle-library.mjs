@@ -30,7 +30,7 @@ async function generate(input, options) {
   const build = await rolldown({
     input,
     platform: "neutral",
-    external: /^(?:node:|jose$)/,
+    external: /^(?:node:|jose$|ioredis$)/,
     treeshake: false,
     onLog: (level, log, handler) => handler(log.code === "UNRESOLVED_IMPORT" ? "error" : level, log),
   });

@@ -227,6 +227,10 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     return this.request.socket.remoteAddress;
   }
 
+  get allHeaders(): Readonly<Record<string, string | readonly string[] | undefined>> {
+    return this.request.headers;
+  }
+
   get over(): boolean {
     return this.#lingers || this.#closed || this.#response.writableEnded || this.#response.destroyed;
   }

@@ -7,6 +7,7 @@ import { loopbackHosts } from "../http/server/http-site.js";
 import { DEFAULT_HTTP_LIMITS } from "../http/server/http-limits.js";
 import { withLimits } from "../jsonrpc/limits.js";
 import { type HttpEndpoint, httpEndpoint, type HttpLoad, type HttpOptions } from "../http/server/http-endpoint.js";
+import type { ClusterMember, Share } from "../http/server/http-cluster.js";
 
 /** Options of `serveHttp`: where it listens, and those of every HTTP endpoint. */
 export interface ServeHttpOptions extends HttpOptions {
@@ -18,6 +19,11 @@ export interface ServeHttpOptions extends HttpOptions {
   readonly socketPath?: string;
   /** Key, certificate and the other options of node:https. Default: plain HTTP. */
   readonly tls?: TlsOptions;
+  /**
+   * What other processes of this server share, so that any of them may get any request: `redisCluster(url, …)`. Needs nothing of
+   * the balancer. Default: this process is alone.
+   */
+  readonly share?: Share;
   /** False: SIGTERM and SIGINT are left to the program. Default true: they end serving. */
   readonly signals?: boolean;
 }
@@ -42,7 +48,8 @@ export interface HttpServing {
 
 /**
  * Listens and serves. Behind a loopback address only requests to that address and from its own origin are let in;
- * on any other one name the hosts in `allowedHosts`. Rejects when the address cannot be listened on.
+ * on any other one name the hosts in `allowedHosts`. Rejects when the address cannot be listened on, and with BAD_SHARE when what is
+ * shared is not fit for it.
  */
 export async function serveHttp(server: Server, options: ServeHttpOptions = {}): Promise<HttpServing> {
   const { port = 0, host = "127.0.0.1", socketPath, tls } = options;
@@ -52,9 +59,13 @@ export async function serveHttp(server: Server, options: ServeHttpOptions = {}):
   const own = socketPath === undefined && isLoopback(host) ? loopbackHosts(listening, tls ? 443 : 80) : undefined;
   const origins = (own ?? []).map((each) => `${scheme}://${each}`);
   let endpoint: HttpEndpoint;
+  let member: ClusterMember | undefined;
   try {
-    endpoint = httpEndpoint(server, options, { hosts: own, origins });
+    member = await options.share?.join();
+    endpoint = httpEndpoint(server, options, { hosts: own, origins }, member);
+    await member?.open(endpoint.local);
   } catch (error) {
+    await member?.leave();
     await listener.close();
     throw error;
   }
@@ -65,10 +76,16 @@ export async function serveHttp(server: Server, options: ServeHttpOptions = {}):
     socketPath === undefined
       ? `${scheme}://${authority}${path}`
       : `http+unix://${encodeURIComponent(socketPath)}${path}`;
-  return serving(url, endpoint, listener, options.signals !== false);
+  return serving(url, { endpoint, listener, member }, options.signals !== false);
 }
 
-function serving(url: string, endpoint: HttpEndpoint, listener: HttpListener, signals: boolean): HttpServing {
+interface Parts {
+  readonly endpoint: HttpEndpoint;
+  readonly listener: HttpListener;
+  readonly member: ClusterMember | undefined;
+}
+
+function serving(url: string, { endpoint, listener, member }: Parts, signals: boolean): HttpServing {
   let settle = (): void => undefined;
   const closed = new Promise<void>((resolve) => {
     settle = resolve;
@@ -77,7 +94,9 @@ function serving(url: string, endpoint: HttpEndpoint, listener: HttpListener, si
   const forget = signals ? onShutdown(() => void close()) : undefined;
   const end = async (): Promise<void> => {
     // Still listening while it drains: new work is told to come back, and answers to open questions get through.
+    await member?.drain();
     await endpoint.close();
+    await member?.leave();
     await listener.close();
     forget?.();
     settle();

@@ -23,6 +23,13 @@ import { peerWords } from "../jsonrpc/visible-text.js";
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
 
+/** What a session is made of again. */
+interface RestoredSession {
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly level?: number;
+  readonly uris?: readonly string[];
+}
+
 type StatelessSelection = Extract<Selection, { readonly kind: "stateless" }>;
 
 /** A conversation with one client over one connection. */
@@ -158,6 +165,24 @@ export class ServerConversation implements ConnectionHandler {
     for (const call of incoming.all()) this.#dispatcher.cancel(call, { reason, answered: false });
     this.connection.end();
     if (this.#core.conversations.delete(this) && this.#session !== undefined) this.#end(this.#session);
+  }
+
+  /** Goes on with a session that another process began: as if `initialize` had just been answered. */
+  restore({ params, level, uris = [] }: RestoredSession): void {
+    const session = new Session(openSession(params as JsonObject));
+    session.logLevel = level ?? (this.#core.advertises("logging") ? session.logLevel : NO_LOGS);
+    session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing as Carrier);
+    for (const uri of uris) this.#core.subscribers.subscribe(session.subscription, uri);
+    this.#take(session);
+  }
+
+  /** What the session set since it began; `changed` is told when that is another. */
+  facts(changed?: () => void): { readonly level?: number; readonly uris?: readonly string[] } {
+    const session = this.#session;
+    if (session === undefined) return {};
+    if (changed !== undefined) session.changed = changed;
+    const uris = [...(session.subscription?.uris ?? [])];
+    return { level: session.logLevel, ...(uris.length === 0 ? {} : { uris }) };
   }
 
   /** Sends an unsolicited log message to the session, if there is one and its level admits it. */

@@ -8,7 +8,8 @@ import { type CapabilityOptions, capabilitiesAlone, capabilitiesToward, declared
 import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
 import { type EndedSession, type LogMessage, Session } from "./session.js";
-import { Parking, type Seal } from "./parking.js";
+import { ClusterSeal, Parking, type Seal } from "./parking.js";
+import type { News, ServerCluster } from "./server-cluster.js";
 import { type PromptEntry, PromptFiller } from "./prompts.js";
 import { Registry, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
@@ -17,10 +18,9 @@ import { type ListKind, Subscription } from "./subscription.js";
 import { ToolCaller, type ToolEntry } from "./tools.js";
 import type { Codec } from "../era/codec.js";
 import type { Connection } from "../jsonrpc/connection.js";
-import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./ask.js";
 import { type ServerLists, serverLists } from "./lists.js";
-import { MemoryTaskStore } from "./tasks/memory-task-store.js";
 import { ServerTasks, type VisibleTask } from "./tasks/server-tasks.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { COMPLETE } from "../protocol/features/completion.js";
@@ -42,7 +42,7 @@ import {
 } from "../protocol/features/subscriptions.js";
 import { CALL_TOOL, LIST_TOOLS } from "../protocol/features/tools.js";
 import { META } from "../protocol/meta.js";
-import { levelIndex, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/logging.js";
+import { levelIndex, type LoggingLevel, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/logging.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import { completeArgument } from "./completions.js";
 import { ToolError } from "./tool-error.js";
@@ -59,7 +59,8 @@ interface CoreOptions {
   readonly instructions: string | undefined;
   readonly capabilities: CapabilityOptions;
   readonly limits: ServerLimits;
-  readonly seal: Seal;
+  /** Undefined: a random key. */
+  readonly seal: Seal | undefined;
   readonly listTtlMs: number;
   readonly report: Reporter;
   readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
@@ -74,7 +75,7 @@ export class ServerCore implements AskServices {
   readonly identity: Implementation;
   readonly instructions: string | undefined;
   readonly limits: ServerLimits;
-  readonly seal: Seal;
+  readonly seal: ClusterSeal;
   readonly listTtlMs: number;
   readonly report: Reporter;
   readonly parking: Parking;
@@ -101,17 +102,18 @@ export class ServerCore implements AskServices {
   readonly #embedding = new Set<string>();
   readonly #onSessionEnd: CoreOptions["onSessionEnd"];
   #capabilities: ServerCapabilities | undefined;
+  #cluster: ServerCluster | undefined;
 
   constructor(options: CoreOptions) {
     this.identity = options.identity;
     this.instructions = options.instructions;
     this.limits = options.limits;
-    this.seal = options.seal;
+    this.seal = new ClusterSeal(options.seal);
     this.listTtlMs = options.listTtlMs;
     this.report = options.report;
     this.#declared = options.capabilities;
     this.#onSessionEnd = options.onSessionEnd;
-    this.parking = new Parking(options.limits, options.seal, options.replays);
+    this.parking = new Parking(options.limits, this.seal, options.replays);
     this.subscribers = new Subscribers((uri) => this.#watch(uri));
     const { visible } = options;
     const seen = (kind: Parameters<Visibility>[0]): ((key: string, call: Call) => boolean) | undefined =>
@@ -123,8 +125,52 @@ export class ServerCore implements AskServices {
     this.reader = new ResourceReader(this.resources, this.templates, this);
     this.toolCaller = new ToolCaller(this.tools, this, { report: this.failed, embeds: this.#embeds });
     this.promptFiller = new PromptFiller(this.prompts, this);
-    this.tasks = new ServerTasks(this, options.store ?? new MemoryTaskStore(options.limits));
+    this.tasks = new ServerTasks(this, options.store);
     this.dispatcher = this.#dispatcher(serverHandlers(this, serverLists(this), this.tasks));
+  }
+
+  /** Joins the other processes of this server. Throws JOINED where it has joined others already. */
+  join(cluster: ServerCluster): void {
+    if (this.#cluster !== undefined) {
+      throw new LocalError("JOINED", "This server shares with other processes already: serve it once with `share`");
+    }
+    this.#cluster = cluster;
+    this.seal.cluster = cluster;
+    this.parking.cluster = cluster;
+    this.tasks.join(cluster);
+  }
+
+  /** Passes on what another process told. */
+  hear(news: News): void {
+    switch (news.kind) {
+      case "list":
+        return this.subscribers.listChanged(news.list);
+      case "resource":
+        return this.subscribers.resourceUpdated(news.uri);
+      case "task":
+        return this.tasks.heard(news.record, news.questions);
+      case "log":
+        return this.#log(news.level, news.message);
+      case "all":
+        return this.subscribers.allChanged();
+    }
+  }
+
+  /** Sends a log message to every session whose level admits it, those of other processes too. */
+  log(level: LoggingLevel, message: LogMessage): void {
+    this.#log(level, message);
+    this.#cluster?.tell({ kind: "log", level, message: { ...message } });
+  }
+
+  #log(level: LoggingLevel, message: object): void {
+    const index = levelIndex(level);
+    for (const conversation of this.conversations) conversation.log(index, message as LogMessage);
+  }
+
+  /** Tells subscribers that a resource changed, those of other processes too. */
+  resourceUpdated(uri: string): void {
+    this.subscribers.resourceUpdated(uri);
+    this.#cluster?.tell({ kind: "resource", uri });
   }
 
   #dispatcher(handlers: ReadonlyMap<string, Handler>): Dispatcher {
@@ -222,11 +268,12 @@ export class ServerCore implements AskServices {
   /** Tells clients that a list is another one now, although nothing was registered or removed. */
   listChanged(kind: ListKind): void {
     this.subscribers.listChanged(kind);
+    this.#cluster?.tell({ kind: "list", list: kind });
   }
 
   #changed(kind: ListKind): void {
     this.#capabilities = undefined;
-    this.subscribers.listChanged(kind);
+    this.listChanged(kind);
   }
 }
 
@@ -309,6 +356,13 @@ class Subscribers {
 
   resourceUpdated(uri: string): void {
     this.#uris.add(uri);
+    this.#schedule();
+  }
+
+  /** Nobody knows what changed: everybody looks again at all that was asked for. */
+  allChanged(): void {
+    for (const kind of ALL_LISTS) this.#lists.add(kind);
+    for (const { uris } of this.#all) for (const uri of uris) this.#uris.add(uri);
     this.#schedule();
   }
 
@@ -489,17 +543,21 @@ function subscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): A
     throw new RpcError(ErrorCode.InternalError, `This session is subscribed to ${limit} resources already`, { limit });
   }
   core.subscribers.subscribe(subscription, uri);
+  sessionOf(call).changed?.();
   return DONE;
 }
 
 function unsubscribe(core: ServerCore, call: CallOf<ReadResourceRequestParams>): Answer {
   const { subscription } = sessionOf(call);
   if (subscription !== undefined) core.subscribers.unsubscribe(subscription, call.params.uri);
+  sessionOf(call).changed?.();
   return DONE;
 }
 
 function setLevel(call: CallOf<SetLevelRequestParams>): Answer {
-  sessionOf(call).logLevel = levelIndex(call.params.level);
+  const session = sessionOf(call);
+  session.logLevel = levelIndex(call.params.level);
+  session.changed?.();
   return DONE;
 }
 

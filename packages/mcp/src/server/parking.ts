@@ -11,6 +11,7 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { JsonObject } from "../jsonrpc/message.js";
 import { AskError, type Asker, checkAnswer, requireCapability } from "./ask.js";
 import { fromBase64, toBase64 } from "./content.js";
+import { nodeOf, type ServerCluster } from "./server-cluster.js";
 
 /** A handler, ready to run: given its interaction, and told whenever another request serves it. */
 export interface Run {
@@ -36,6 +37,8 @@ export class Parking {
   readonly #seal: Seal;
   /** Nothing is kept between the rounds: each runs the handler again with the answers so far. */
   readonly replays: boolean;
+  /** The other processes of this server. */
+  cluster: ServerCluster | undefined;
   readonly #places = new Map<string, Place>();
   #characters = 0;
 
@@ -45,6 +48,12 @@ export class Parking {
     this.#seal = seal;
     this.rounds = limits.rounds;
     this.stateCharacters = limits.stateCharacters;
+  }
+
+  /** A new id of a parked handler; among many processes it says where it is parked. */
+  newId(): string {
+    const id = crypto.randomUUID();
+    return this.cluster === undefined ? id : `${this.cluster.node}.${id}`;
   }
 
   /** Runs a handler that may ask. */
@@ -57,10 +66,26 @@ export class Parking {
     const { inputResponses: responses = {} } = call.params;
     const place = this.#places.get(state.park as string);
     if (place !== undefined) return place.interaction.retry(call, state, responses);
+    const elsewhere = this.cluster !== undefined && nodeOf(state.park as string) !== this.cluster.node;
     if (!run.replaySafe) {
+      if (elsewhere) throw outcomeUnknown();
       throw badState("belongs to a call this server no longer has: make the call again without it");
     }
-    return this.#run(call, run, givenBy(state, responses), state.round);
+    const given = givenBy(state, responses);
+    return elsewhere ? this.#runOnce(call, run, state, given) : this.#run(call, run, given, state.round);
+  }
+
+  /** Runs a handler again whose process has ended: one process does, however often the retry is sent. */
+  async #runOnce(call: Call, run: Run, state: RequestState, given: readonly GivenAnswer[]): Promise<Answer> {
+    let first: boolean | undefined;
+    try {
+      first = await this.cluster?.mark(`round ${state.park} ${state.round}`, this.#limits.parkedMs);
+    } catch {
+      const what = "What the processes of this server share cannot be reached now: send the same request again later";
+      throw new RpcError(ErrorCode.InternalError, what);
+    }
+    if (first === false) throw badState("was used already, and another process runs the call again");
+    return this.#run(call, run, given, state.round);
   }
 
   /** Parks a handler that asks, and gives its sealed state. */
@@ -153,7 +178,7 @@ interface Round {
 
 /** A handler that can ask. The client gets `input_required`; its retry goes on where the handler stopped. */
 class Interaction implements Asker {
-  readonly id: string = crypto.randomUUID();
+  readonly id: string;
   readonly #parking: Parking;
   readonly #run: Run;
   readonly #given: GivenAnswer[];
@@ -167,6 +192,7 @@ class Interaction implements Asker {
 
   /** `given` are the answers of the `round` rounds before, for a handler that is run again from its start. */
   constructor(parking: Parking, run: Run, given: readonly GivenAnswer[], round: number) {
+    this.id = parking.newId();
     this.#round = round;
     this.#parking = parking;
     this.#run = run;
@@ -388,6 +414,13 @@ function badState(what: string): RpcError {
   });
 }
 
+/** The process that ran the call has ended, and nobody may run it twice. */
+function outcomeUnknown(): RpcError {
+  const what =
+    "The process that ran this call has ended, and whether the call did its work is not known: look, before you make it again";
+  return new RpcError(ErrorCode.InternalError, what, { outcome: "unknown" });
+}
+
 /** Digest of any JSON, whatever the order of its keys. */
 async function digest(value: unknown): Promise<string> {
   const bytes = new TextEncoder().encode(canonical(value));
@@ -457,6 +490,38 @@ export function aesSeal(...keys: readonly Uint8Array<ArrayBuffer>[]): Seal {
       return undefined;
     },
   };
+}
+
+/** Seals for all processes of a server once there are others: what a process sealed then begins with its name. */
+export class ClusterSeal implements Seal {
+  readonly #own: Seal;
+  readonly #given: boolean;
+  cluster: ServerCluster | undefined;
+
+  /** `given`: the seal an author chose, which seals on whoever shares. */
+  constructor(given: Seal | undefined) {
+    this.#given = given !== undefined;
+    this.#own = given ?? aesSeal();
+  }
+
+  seal(text: string): Promise<string> {
+    const { cluster } = this;
+    if (cluster === undefined) return this.#own.seal(text);
+    return this.#inner(cluster)
+      .seal(text)
+      .then((sealed) => `${cluster.node}.${sealed}`);
+  }
+
+  async open(sealed: string): Promise<string | undefined> {
+    const { cluster } = this;
+    if (cluster === undefined) return this.#own.open(sealed);
+    const inner = this.#inner(cluster);
+    return (await inner.open(sealed.slice(sealed.indexOf(".") + 1))) ?? inner.open(sealed);
+  }
+
+  #inner(cluster: ServerCluster): Seal {
+    return this.#given ? this.#own : cluster.seal;
+  }
 }
 
 function importKeys(keys: readonly Uint8Array<ArrayBuffer>[]): Promise<readonly CryptoKey[]> {

@@ -3,7 +3,7 @@ import type { Handler, Middleware } from "../endpoint/dispatcher.js";
 import { SERVE } from "../jsonrpc/brand.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
-import { levelIndex, type LoggingLevel } from "../protocol/features/logging.js";
+import type { LoggingLevel } from "../protocol/features/logging.js";
 import { type Icon, iconsFault } from "../protocol/icons.js";
 import { NEWEST, REVISIONS } from "../protocol/revisions/all.js";
 import type { CapabilityOptions } from "./capabilities.js";
@@ -17,7 +17,7 @@ import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
 import { serveCore, type ServeOptions, type Serving } from "./serving.js";
-import { aesSeal, type Seal } from "./parking.js";
+import type { Seal } from "./parking.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type ToolDefinition, toolEntry } from "./tools.js";
@@ -103,7 +103,7 @@ export class Server {
       instructions,
       capabilities,
       limits: resolveServerLimits(limits),
-      seal: seal ?? aesSeal(),
+      seal,
       listTtlMs,
       report: reporterOf(identity.name, report),
       onSessionEnd,
@@ -187,9 +187,7 @@ export class Server {
 
   /** Sends a log message to every session whose level admits it. Never put secrets or personal data into `data`. */
   log(level: LoggingLevel, data: unknown, logger?: string): void {
-    const index = levelIndex(level);
-    const params = { level, ...(logger === undefined ? {} : { logger }), data };
-    for (const conversation of this.#core.conversations) conversation.log(index, params);
+    this.#core.log(level, { level, ...(logger === undefined ? {} : { logger }), data });
   }
 
   #warn(warning: string | undefined): void {
@@ -208,7 +206,7 @@ export class Server {
 
   /** Tells subscribers that a resource changed. */
   resourceUpdated(uri: string): void {
-    this.#core.subscribers.resourceUpdated(uri);
+    this.#core.resourceUpdated(uri);
   }
 }
 

@@ -32,6 +32,9 @@ export class Session implements Caller {
   /** The client's roots until it says that they changed. */
   roots: Promise<readonly Root[]> | undefined;
 
+  /** Told when its level or what it is subscribed to is another. */
+  changed: (() => void) | undefined;
+
   /** The session whose place this one takes once its handshake is answered. */
   previous: Session | undefined;
 

@@ -29,6 +29,8 @@ function opened(table: SessionTable): { session: HttpSession; conversation: { ac
     active: 0,
     closed: 0,
     deliver: () => undefined,
+    restore: () => undefined,
+    facts: () => ({}),
     ping: async () => true,
     close: async () => {
       conversation.closed++;

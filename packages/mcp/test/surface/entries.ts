@@ -6,6 +6,8 @@ export const ENTRIES: Readonly<Record<string, () => Promise<object>>> = {
   "./fetch": () => import("../../src/entries/fetch.js"),
   "./testing": () => import("../../src/entries/testing.js"),
   "./jsonrpc": () => import("../../src/entries/jsonrpc.js"),
+  "./cluster": () => import("../../src/entries/cluster.js"),
+  "./redis": () => import("../../src/entries/redis.js"),
   "./auth": () => import("../../src/entries/auth.js"),
   "./auth/client": () => import("../../src/entries/auth-client.js"),
   "./auth/client/node": () => import("../../src/entries/auth-client-node.js"),

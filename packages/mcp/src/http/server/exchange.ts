@@ -51,6 +51,10 @@ export interface HttpExchange extends HttpRequestHead {
   identity: Identity | undefined;
   /** Headers every reply of this exchange carries besides its own. */
   extra: HeaderList | undefined;
+  /** All headers by lower-case name, where the runtime can tell: for handing the request on. */
+  readonly allHeaders?: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Another process let this request in and handed it on: it is served here or nowhere. */
+  readonly relayed?: boolean;
   /** True once nothing can be sent any more: answered, or the client went away. */
   readonly over: boolean;
   /** Network address of the other end; undefined where the runtime does not tell. */

@@ -11,6 +11,7 @@ import type { ServerCore } from "../../server/core.js";
 import { coreOf, type Server } from "../../server/server.js";
 import { KeepAlive, StreamKeeper } from "./event-stream.js";
 import type { HttpExchange } from "./exchange.js";
+import type { ClusterMember, LocalEnd } from "./http-cluster.js";
 import {
   DEFAULT_HTTP_LIMITS,
   DEFAULT_PINGS,
@@ -89,6 +90,8 @@ export interface HttpLoad {
 export interface HttpEndpoint {
   readonly site: HttpSite;
   readonly limits: HttpLimits;
+  /** The end that the other processes of the server reach. */
+  readonly local: LocalEnd;
   load(): HttpLoad;
   /** Refuses what is new, lets what runs finish within the limit `drainMs`, then ends all, the server's tasks too. */
   close(): Promise<void>;
@@ -102,8 +105,10 @@ export function httpEndpoint(
   server: Server,
   options: HttpOptions,
   defaults: { readonly hosts: readonly string[] | undefined; readonly origins: readonly string[] },
+  cluster?: ClusterMember,
 ): HttpEndpoint {
   const core = coreOf(server);
+  if (cluster !== undefined) core.join(cluster);
   const limits = withLimits(DEFAULT_HTTP_LIMITS, options.limits);
   const sessionLimits = withLimits(
     DEFAULT_SESSION_LIMITS,
@@ -116,7 +121,7 @@ export function httpEndpoint(
   const { answers = "auto", eventStore: store = new MemoryEventStore(sessionLimits) } = options;
   const sessions = options.sessions === false ? undefined : { limits: sessionLimits, store, keeper, answers };
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
-  const common = { core, door, permits, pinger: pingerOf(options, core) };
+  const common = { core, door, permits, pinger: pingerOf(options, core), cluster };
   const streamable = new StreamableHttp({ ...common, sessionless, sessions });
   const sse = sseOf(options, { ...common, keeper, limits: sessionLimits });
   const site = new HttpSite({
@@ -124,7 +129,7 @@ export function httpEndpoint(
     routes: routes(options, streamable, sse),
     cors: options.cors === true,
     authenticate,
-    rate: options.rate && new RateGate(options.rate),
+    rate: options.rate && new RateGate(options.rate, cluster),
     turns: new Turns(limits.turns),
     onError: (error) => core.report("error", "authenticate failed", { error }),
   });
@@ -136,7 +141,19 @@ export function httpEndpoint(
     await keeper.flush(FLUSH_MS);
   };
   const load = (): HttpLoad => ({ sessions: streamable.sessions + (sse?.sessions ?? 0), streams: keeper.size });
-  return { site, limits, load, close };
+  return { site, limits, local: localEnd(core, site, streamable), load, close };
+}
+
+function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp): LocalEnd {
+  return {
+    serve: (exchange) => site.relayed(exchange),
+    adopt: (id, principal, facts) => streamable.adopt(id, principal, facts),
+    holds: (id) => streamable.holds(id),
+    release: (id) => streamable.release(id),
+    hear: (news) => core.hear(news),
+    errand: (errand) => core.tasks.errand(errand),
+    report: core.report,
+  };
 }
 
 /** Milliseconds readers get to take the last answers before their streams are cut. */

@@ -3,6 +3,7 @@ import type { Carrier, OutgoingKind } from "../../jsonrpc/transport.js";
 import type { ServerConversation } from "../../server/conversation.js";
 import type { KeepAlive, StreamKeeper } from "./event-stream.js";
 import type { HeaderList, HttpExchange } from "./exchange.js";
+import type { HttpCluster } from "./http-cluster.js";
 import type { SessionLimits } from "./http-limits.js";
 import { handshakeStatus, type ReplyMode, type ReplyOwner } from "./reply.js";
 import { type EventStore, ResumableStream, type StreamHome } from "./resumable-stream.js";
@@ -18,7 +19,13 @@ export interface SessionSettings {
 }
 
 /** What a session needs of the server's side of it. */
-type HttpConversation = Pick<ServerConversation, "polling" | "active" | "connection" | "ping" | "close">;
+type HttpConversation = Pick<
+  ServerConversation,
+  "polling" | "active" | "connection" | "ping" | "close" | "facts" | "restore"
+>;
+
+/** Streams of a session in one process: those in the process that goes on with it have other numbers. */
+const STREAMS_OF_A_PROCESS = 1_000_000;
 
 /** One session: the owner of its replies, and the carrier of what belongs to no request, which its GET streams take. */
 export class HttpSession implements StreamHome, ReplyOwner, Carrier {
@@ -38,7 +45,12 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
   #lastStream = 0;
   #closing = false;
 
-  constructor(id: string, principal: string | undefined, settings: SessionSettings) {
+  /** How often other processes have gone on with the session; undefined in a process alone. */
+  readonly moved: number | undefined;
+
+  constructor(id: string, principal: string | undefined, settings: SessionSettings, moved?: number) {
+    this.moved = moved;
+    this.#lastStream = (moved ?? 0) * STREAMS_OF_A_PROCESS;
     this.id = id;
     this.principal = principal;
     this.settings = settings;
@@ -118,7 +130,7 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
     if (connected.length >= this.settings.limits.streams) return false;
     // A client that opens a new stream instead of resuming does not want the rest of the old one.
     for (const each of this.#standing) if (!each.connected) this.#streams?.delete(each.number);
-    const stream = this.openStream(exchange);
+    const stream = this.openStream(exchange, undefined, true);
     this.#standing = [...connected, stream];
     const held = this.#held;
     this.#held = undefined;
@@ -135,8 +147,8 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
     return this.#streams?.get(number);
   }
 
-  openStream(exchange: HttpExchange, retryMs?: number): ResumableStream {
-    const stream = new ResumableStream(this, ++this.#lastStream);
+  openStream(exchange: HttpExchange, retryMs?: number, standing = false): ResumableStream {
+    const stream = new ResumableStream(this, ++this.#lastStream, standing && this.moved !== undefined);
     this.#streams ??= new Map();
     this.#streams.set(stream.number, stream);
     if (this.#streams.size > FINISHED_STREAMS) this.#forgetFinished(this.#streams);
@@ -177,15 +189,17 @@ const ID_BYTES = 32;
 export class SessionTable {
   readonly #limits: SessionLimits;
   readonly #pinger: KeepAlive | undefined;
+  readonly #cluster: HttpCluster | undefined;
   readonly #sessions = new Map<string, HttpSession>();
   /** Sessions being opened: they count as open, so that a burst cannot pass the bound. */
   #opening = 0;
   #timer: ReturnType<typeof setInterval> | undefined;
 
-  /** With a pinger, sessions whose clients do not answer end too. */
-  constructor(limits: SessionLimits, pinger?: KeepAlive) {
+  /** With a pinger, sessions whose clients do not answer end too. `cluster`: the processes that may go on with sessions. */
+  constructor(limits: SessionLimits, pinger?: KeepAlive, cluster?: HttpCluster) {
     this.#limits = limits;
     this.#pinger = pinger;
+    this.#cluster = cluster;
   }
 
   get size(): number {
@@ -218,6 +232,19 @@ export class SessionTable {
     (this.#timer as { unref?(): void }).unref?.();
   }
 
+  /** Whether a session is open here, whoever's it is. */
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  /** Another process goes on with a session: what runs in it here is given up, and nobody is told that it ended. */
+  handOver(id: string): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
+    this.#forget(session);
+    void session.close(0);
+  }
+
   /** The session of an id, if it is this principal's. Another's is not found, as if it did not exist. */
   find(id: string, principal: string | undefined): HttpSession | undefined {
     const session = this.#sessions.get(id);
@@ -227,6 +254,7 @@ export class SessionTable {
   /** Ends a session at once: what it has running is cancelled. */
   async end(session: HttpSession): Promise<void> {
     this.#forget(session);
+    this.#cluster?.dropSession(session.id);
     await session.close(0);
   }
 
@@ -254,11 +282,13 @@ export class SessionTable {
   }
 }
 
-/** A new session id: visible ASCII, safe in a header and in a query. */
-export function newSessionId(): string {
+/** A new session id: visible ASCII, safe in a header and in a query. Among many processes it begins with the name of its own. */
+export function newSessionId(node?: string): string {
   const bytes = crypto.getRandomValues(new Uint8Array(ID_BYTES));
-  return btoa(String.fromCharCode(...bytes))
+  const own = node === undefined ? "" : `${node}.`;
+  const random = btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")
     .replaceAll("/", "_")
     .replaceAll("=", "");
+  return own + random;
 }

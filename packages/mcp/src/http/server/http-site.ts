@@ -3,6 +3,7 @@ import { withLimits } from "../../jsonrpc/limits.js";
 import { type Awaitable, isThenable } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
 import type { GoneListener, HeaderList, HttpExchange, HttpRequestHead } from "./exchange.js";
+import type { HttpCluster } from "./http-cluster.js";
 import { DEFAULT_RATE, type RateLimits } from "./http-limits.js";
 import { type HttpRefusal, headerList, refuse, turnAway } from "./reply.js";
 
@@ -64,6 +65,14 @@ export class HttpSite {
     this.#options = options;
   }
 
+  /** Serves a request that another process let in and handed on: it has asked who is there, and counted it. */
+  relayed(exchange: HttpExchange): void {
+    const route = this.#options.routes.get(exchange.path);
+    if (route === undefined) turnAway(exchange, 404, "Nothing is served at this path");
+    else if (this.closing && !mayFinish(exchange)) turnAway(exchange, 503, "The server is shutting down", RETRY_AFTER);
+    else route.serve(exchange);
+  }
+
   /** Whether something is served at a path. */
   serves(path: string): boolean {
     return this.#options.routes.has(path);
@@ -106,8 +115,7 @@ export class HttpSite {
     } else if (typeof who === "string" && who !== "") {
       exchange.principal = who;
     } else if (typeof who !== "object" || who === null) {
-      if (this.#heldBack(exchange)) return;
-      return turnAway(exchange, 401, STRANGER, CHALLENGE);
+      return this.#unlessHeldBack(exchange, () => turnAway(exchange, 401, STRANGER, CHALLENGE));
     } else if ("identity" in who) {
       exchange.principal = who.identity.principal;
       exchange.identity = who.identity;
@@ -115,24 +123,35 @@ export class HttpSite {
     } else if (typeof who.status !== "number") {
       return this.#failed(exchange, new TypeError(NO_ENTRANCE));
     } else {
-      if (this.#heldBack(exchange)) return;
-      return turnAway(exchange, who.status, who.text ?? "", headerList(who.headers));
+      return this.#unlessHeldBack(exchange, () =>
+        turnAway(exchange, who.status, who.text ?? "", headerList(who.headers)),
+      );
     }
     this.#serve(exchange, route);
   }
 
   #serve(exchange: HttpExchange, route: HttpRoute): void {
-    if (this.#heldBack(exchange)) return;
+    const { rate } = this.#options;
+    if (rate === undefined) this.#begin(exchange, route);
+    else this.#unlessHeldBack(exchange, () => this.#begin(exchange, route));
+  }
+
+  #begin(exchange: HttpExchange, route: HttpRoute): void {
     // Only what is posted is work: the rest is streams without end, and what ends something.
     if (exchange.method === "POST") this.#options.turns.enter(exchange, (each) => route.serve(each));
     else route.serve(exchange);
   }
 
-  /** Turns a request away whose sender sends too many; says whether it did. */
-  #heldBack(exchange: HttpExchange): boolean {
-    const seconds = this.#options.rate?.take(exchange) ?? 0;
-    if (seconds > 0) turnAway(exchange, 429, "Too many requests: try again later", ["retry-after", String(seconds)]);
-    return seconds > 0;
+  /** Goes on with a request, or turns it away where its sender sends too many. */
+  #unlessHeldBack(exchange: HttpExchange, goOn: () => void): void {
+    const held = (seconds: number): void => {
+      if (exchange.over) return;
+      if (seconds <= 0) return goOn();
+      turnAway(exchange, 429, "Too many requests: try again later", ["retry-after", String(seconds)]);
+    };
+    const counted = this.#options.rate?.take(exchange) ?? 0;
+    if (typeof counted === "number") held(counted);
+    else void counted.then(held);
   }
 
   #failed(exchange: HttpExchange, error: unknown): void {
@@ -466,16 +485,26 @@ export class RateGate {
   readonly #buckets = new Map<string, Bucket>();
   /** Whoever was heard last: its bucket is the last one already, and most requests come from the one before. */
   #last: string | undefined;
+  readonly #cluster: HttpCluster | undefined;
 
-  /** Throws RangeError for a limit that is not a positive integer. */
-  constructor({ address, ...limits }: RateOptions) {
+  /** `cluster`: counts for all processes. Throws RangeError for a limit that is not a positive integer. */
+  constructor({ address, ...limits }: RateOptions, cluster?: HttpCluster) {
+    this.#cluster = cluster;
     this.#limits = withLimits(DEFAULT_RATE, limits);
     this.#address = address;
   }
 
   /** Counts a request. Returns 0 when it may pass, otherwise the seconds after which the next one may. */
-  take(exchange: HttpExchange): number {
-    const bucket = this.#bucketOf(this.#sender(exchange));
+  take(exchange: HttpExchange): number | Promise<number> {
+    const sender = this.#sender(exchange);
+    if (this.#cluster === undefined) return this.#takeHere(sender);
+    // A sender that is held back here alone sends too many already: nobody else is asked.
+    const here = this.#takeHere(sender);
+    return here > 0 ? here : this.#cluster.take(sender, this.#limits);
+  }
+
+  #takeHere(sender: string): number {
+    const bucket = this.#bucketOf(sender);
     if (bucket.tokens < 1) return Math.ceil((1 - bucket.tokens) / this.#limits.perSecond);
     bucket.tokens--;
     return 0;

@@ -24,8 +24,12 @@ export class ResumableStream implements ReplyStream {
   /** The answer has been sent: nothing more will come. */
   finished = false;
 
-  constructor(home: StreamHome, number: number) {
+  readonly #mark: string;
+
+  /** `standing`: its ids say that it belongs to no request, so that another process may open it anew. */
+  constructor(home: StreamHome, number: number, standing = false) {
     this.#home = home;
+    this.#mark = standing ? STANDING : "";
     this.number = number;
   }
 
@@ -105,15 +109,21 @@ export class ResumableStream implements ReplyStream {
   }
 
   #id(sequence: number): string {
-    return `${this.number}-${sequence}`;
+    return `${this.#mark}${this.number}-${sequence}`;
   }
 }
 
 /** The stream and position an event id names; undefined when it is none of ours. */
-export function readEventId(id: string): { readonly stream: number; readonly sequence: number } | undefined {
-  const match = /^(\d{1,9})-(\d{1,9})$/.exec(id);
-  return match === null ? undefined : { stream: Number(match[1]), sequence: Number(match[2]) };
+export function readEventId(
+  id: string,
+): { readonly stream: number; readonly sequence: number; readonly standing: boolean } | undefined {
+  const match = /^(s?)(\d{1,9})-(\d{1,9})$/.exec(id);
+  if (match === null) return undefined;
+  return { stream: Number(match[2]), sequence: Number(match[3]), standing: match[1] === STANDING };
 }
+
+/** Begins the event ids of a standing stream, where several processes may serve its session. */
+const STANDING = "s";
 
 // Keeps what was sent on streams, so that a reader whose connection broke can come back for the rest.
 

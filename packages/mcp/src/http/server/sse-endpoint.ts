@@ -8,6 +8,7 @@ import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
 import { EventStream, type KeepAlive, type ReplyStream, type StreamKeeper } from "./event-stream.js";
 import type { BodyFault, BodyReceiver, HttpExchange } from "./exchange.js";
+import type { HttpCluster } from "./http-cluster.js";
 import type { SessionLimits } from "./http-limits.js";
 import { newSessionId } from "./http-session.js";
 import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
@@ -29,6 +30,8 @@ export interface SseOptions {
   readonly permits: Permits | undefined;
   readonly pinger: KeepAlive | undefined;
   readonly limits: SessionLimits;
+  /** The other processes of the server: one of them may have the stream. */
+  readonly cluster?: HttpCluster | undefined;
   readonly path: string;
   readonly messages: string;
 }
@@ -184,6 +187,12 @@ export class SseEndpoint implements BodyReceiver {
   }
 
   body(exchange: HttpExchange, text: string): void {
+    const id = this.#elsewhere(exchange);
+    if (id === undefined) this.#read(exchange, text);
+    else this.#options.cluster?.bring(exchange, { kind: "stream", id, body: text }, () => this.#read(exchange, text));
+  }
+
+  #read(exchange: HttpExchange, text: string): void {
     const session = this.#find(exchange);
     if (session === undefined) return unknownSession(exchange);
     const value = parseJson(text, this.#options.core.limits);
@@ -216,7 +225,7 @@ export class SseEndpoint implements BodyReceiver {
     if (this.#sessions.size >= limits.max) {
       return refuse(exchange, 503, "There are too many sessions: try again later", ["retry-after", "60"]);
     }
-    const id = newSessionId();
+    const id = newSessionId(this.#options.cluster?.node);
     const session = new SseSession(exchange, this.#options);
     const { stream, conversation } = session;
     session.timer = setTimeout(() => void this.#end(id, 0), limits.absoluteMs);
@@ -237,7 +246,7 @@ export class SseEndpoint implements BodyReceiver {
 
   #post(exchange: HttpExchange): void {
     if (exchange.method !== "POST") return turnAway(exchange, 405, "Use POST", ["allow", "POST"]);
-    if (this.#find(exchange) === undefined) return unknownSession(exchange);
+    if (this.#find(exchange) === undefined && this.#elsewhere(exchange) === undefined) return unknownSession(exchange);
     const limit = this.#options.core.limits.messageBytes;
     const refusal = this.#options.door.bodyRefusal(exchange, limit);
     if (refusal !== undefined) turnAway(exchange, refusal.status, refusal.text);
@@ -246,9 +255,15 @@ export class SseEndpoint implements BodyReceiver {
 
   /** The session the query names, if it is this principal's. */
   #find({ query, principal }: HttpExchange): SseSession | undefined {
-    const id = /(?:^|&)sessionId=([\w-]+)(?:&|$)/.exec(query)?.[1];
+    const id = sessionIn(query);
     const session = id === undefined ? undefined : this.#sessions.get(id);
     return session?.principal === principal ? session : undefined;
+  }
+
+  /** The session the query names, where another process may have it. */
+  #elsewhere({ query, relayed }: HttpExchange): string | undefined {
+    const id = this.#options.cluster === undefined || relayed === true ? undefined : sessionIn(query);
+    return id !== undefined && this.#sessions.has(id) ? undefined : id;
   }
 
   async #end(id: string, graceMs: number): Promise<void> {
@@ -278,6 +293,10 @@ function relativeTo(from: string, to: string): string {
 function asks(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(asks);
   return isJsonObject(value) && "method" in value && "id" in value;
+}
+
+function sessionIn(query: string): string | undefined {
+  return /(?:^|&)sessionId=([\w.-]+)(?:&|$)/.exec(query)?.[1];
 }
 
 function unknownSession(exchange: HttpExchange): void {

@@ -9,6 +9,7 @@ import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
 import type { KeepAlive } from "./event-stream.js";
 import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
+import type { HttpCluster, Named, SessionFacts } from "./http-cluster.js";
 import { HttpSession, newSessionId, type SessionSettings, SessionTable } from "./http-session.js";
 import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
 import { readsStreams, refuse, refuseAs, refuseMessage, Reply, turnAway, turnAwayForNow } from "./reply.js";
@@ -22,6 +23,8 @@ interface StreamableHttpOptions {
   readonly sessionless: SessionlessRequests;
   readonly permits: Permits | undefined;
   readonly pinger: KeepAlive | undefined;
+  /** The other processes of the server. */
+  readonly cluster?: HttpCluster | undefined;
   /** Undefined: no sessions, every message is served alone. */
   readonly sessions: SessionSettings | undefined;
 }
@@ -36,7 +39,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
 
   constructor(options: StreamableHttpOptions) {
     this.#options = options;
-    this.#table = options.sessions && new SessionTable(options.sessions.limits, options.pinger);
+    this.#table = options.sessions && new SessionTable(options.sessions.limits, options.pinger, options.cluster);
   }
 
   /** Sessions open now. */
@@ -45,6 +48,36 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   serve(exchange: HttpExchange): void {
+    const id = exchange.method === "POST" ? undefined : this.#elsewhere(exchange);
+    if (id === undefined) this.#serve(exchange);
+    else this.#options.cluster?.bring(exchange, { kind: "session", id }, () => this.#serve(exchange));
+  }
+
+  /** Goes on with a session whose process has ended. `moved`: how often it has changed its process. */
+  adopt(
+    id: string,
+    principal: string | undefined,
+    { moved, ...facts }: SessionFacts & { readonly moved: number },
+  ): void {
+    const { sessions } = this.#options;
+    if (sessions === undefined || this.#table === undefined || this.#table.has(id) || !this.#table.reserve()) return;
+    const session = new HttpSession(id, principal, sessions, moved);
+    this.#converse(session).restore(facts);
+    this.#table.add(session);
+    this.#keep(session, facts.params);
+  }
+
+  /** Whether a session is open here. */
+  holds(id: string): boolean {
+    return this.#table?.has(id) === true;
+  }
+
+  /** Another process goes on with a session. */
+  release(id: string): void {
+    this.#table?.handOver(id);
+  }
+
+  #serve(exchange: HttpExchange): void {
     switch (exchange.method) {
       case "POST":
         return this.#post(exchange);
@@ -58,7 +91,32 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   body(exchange: HttpExchange, text: string): void {
+    const id = this.#elsewhere(exchange);
+    if (id === undefined) this.#read(exchange, text);
+    else this.#options.cluster?.bring(exchange, { kind: "session", id, body: text }, () => this.#read(exchange, text));
+  }
+
+  /** The session a request names that may be another process's; undefined for a request that is for this one. */
+  #elsewhere(exchange: HttpExchange): string | undefined {
+    const { cluster } = this.#options;
+    if (cluster === undefined || exchange.relayed === true) return undefined;
+    const id = exchange.header("mcp-session-id");
+    if (id === undefined || this.#table === undefined) return undefined;
+    if (this.#table.has(id) && !cluster.lapsed) return undefined;
+    return isStateless(undefined, exchange.header("mcp-protocol-version")) ? undefined : id;
+  }
+
+  #read(exchange: HttpExchange, text: string): void {
     const value = parseJson(text, this.#options.core.limits);
+    const { cluster } = this.#options;
+    const mayBeAway = cluster !== undefined && exchange.relayed !== true;
+    const stateless = mayBeAway && isStateless(value, exchange.header("mcp-protocol-version"));
+    const named = stateless ? namedIn(value) : undefined;
+    if (named === undefined) this.#take(exchange, value);
+    else cluster?.bring(exchange, { ...named, body: text }, () => this.#take(exchange, value));
+  }
+
+  #take(exchange: HttpExchange, value: unknown): void {
     const refusal = this.#options.permits?.(exchange, value);
     if (refusal !== undefined) return refuseAs(exchange, refusal);
     if (isStateless(value, exchange.header("mcp-protocol-version"))) {
@@ -109,18 +167,17 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   #open(exchange: HttpExchange, value: unknown, table: SessionTable): void {
-    const { sessions, core } = this.#options;
+    const { sessions, cluster } = this.#options;
     if (sessions === undefined || !table.reserve()) {
       return refuse(exchange, 503, "There are too many sessions: try again later", RETRY_AFTER);
     }
-    const session = new HttpSession(newSessionId(), exchange.principal, sessions);
-    const conversation = new ServerConversation(core, session);
-    session.conversation = conversation;
-    core.conversations.add(conversation);
+    const session = new HttpSession(newSessionId(cluster?.node), exchange.principal, sessions, cluster && 0);
+    const conversation = this.#converse(session);
     // A successful answer makes the session real and tells the client its id, so the reply cannot begin before it is there.
     const opening = (succeeded: boolean): HeaderList => {
       if (succeeded && !exchange.over) {
         table.add(session);
+        this.#keep(session, (value as { readonly params: SessionFacts["params"] }).params);
         return session.headers;
       }
       table.release();
@@ -128,6 +185,25 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
       return [];
     };
     conversation.connection.deliver(value, new Reply(exchange, session, opening));
+  }
+
+  #converse(session: HttpSession): ServerConversation {
+    const { core } = this.#options;
+    const conversation = new ServerConversation(core, session);
+    session.conversation = conversation;
+    core.conversations.add(conversation);
+    return conversation;
+  }
+
+  /** Lets another process go on with the session should this one end. */
+  #keep(session: HttpSession, params: SessionFacts["params"]): void {
+    const { cluster } = this.#options;
+    if (cluster === undefined) return;
+    const keep = (): void => {
+      const facts = session.conversation.facts(keep);
+      if (!session.closed) cluster.keepSession(session.id, session.principal, { params, ...facts });
+    };
+    keep();
   }
 
   /** A ping and what is no message at all are answered; everything else needs the session it forgot to name. */
@@ -153,7 +229,12 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   #resume(exchange: HttpExchange, session: HttpSession, last: string): void {
     const position = readEventId(last);
     const stream = position && session.stream(position.stream);
-    if (position === undefined || stream === undefined) return lost(exchange);
+    if (position === undefined || stream === undefined) {
+      if ((session.moved ?? 0) === 0) return lost(exchange);
+      // What came on it ended with its process. Unsolicited messages go on; of an answer that is lost the client has to know.
+      if (position?.standing !== true || !session.listen(exchange)) unknownSession(exchange, undefined);
+      return;
+    }
     const restart = (): void => this.#restart(exchange, session, stream);
     stream.resume(exchange, position.sequence).then((resumed) => {
       if (!resumed) restart();
@@ -219,6 +300,15 @@ function unknownSession(exchange: HttpExchange, value: unknown): void {
 
 function lost(exchange: HttpExchange): void {
   refuse(exchange, 400, "What came after this Last-Event-ID is not kept any more: send the request again");
+}
+
+/** What a message of the stateless era names that lives in one process: a call that waits for its retry, or a task. */
+function namedIn(value: unknown): Named | undefined {
+  const params = isJsonObject(value) ? value["params"] : undefined;
+  if (!isJsonObject(params)) return undefined;
+  const { requestState, taskId } = params;
+  if (typeof requestState === "string") return { kind: "call", id: requestState };
+  return typeof taskId === "string" ? { kind: "task", id: taskId } : undefined;
 }
 
 function isInitialize(value: unknown): boolean {

@@ -10,6 +10,7 @@ import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
 import { TaskDesk } from "./task-desk.js";
+import { MemoryTaskStore } from "./memory-task-store.js";
 import type { TaskRecord, TaskStore } from "./task-store.js";
 import { peerWords } from "../../jsonrpc/visible-text.js";
 import {
@@ -23,6 +24,7 @@ import {
 import { interactive } from "../../protocol/features/input-required.js";
 import { CALL_TOOL, type CallToolRequestParams } from "../../protocol/features/tools.js";
 import type { JsonObject } from "../../jsonrpc/message.js";
+import type { NewsQuestion, ServerCluster, TaskErrand } from "../server-cluster.js";
 import { handRound } from "../interactive.js";
 import { openState, type Seal } from "../parking.js";
 import { conclude, type Settled, settled } from "./conclusion.js";
@@ -53,14 +55,33 @@ export class ServerTasks {
   readonly #requested: RequestedFace;
   readonly #directed: DirectedFace;
   readonly #origin: TaskOrigin;
+  /** Where tasks are kept once other processes share them. */
+  #store: TaskStore;
+  /** Whether an author chose the store. */
+  readonly #given: boolean;
+  #cluster: ServerCluster | undefined;
   #enabled = false;
 
-  constructor(core: TaskServer, store: TaskStore) {
+  constructor(core: TaskServer, store: TaskStore | undefined) {
     this.#core = core;
+    this.#given = store !== undefined;
+    this.#store = store ?? new MemoryTaskStore(core.limits);
     const { limits, seal, failed } = core;
     const changed = (run: TaskRun, record: TaskRecord, call: TaskCall): void => this.#changed(run, record, call);
-    this.#desk = new TaskDesk({ limits, store, changed, failed });
-    this.#requested = new RequestedFace(this.#desk, core);
+    const now = { store: (): TaskStore => this.#store, node: () => this.#cluster?.node };
+    this.#desk = new TaskDesk({
+      limits,
+      get store() {
+        return now.store();
+      },
+      get prefix() {
+        const node = now.node();
+        return node === undefined ? "" : `${node}.`;
+      },
+      changed,
+      failed,
+    });
+    this.#requested = new RequestedFace(this.#desk, core, async (errand) => this.#cluster?.errand(errand));
     this.#directed = new DirectedFace(this.#desk);
     this.#origin = {
       desk: this.#desk,
@@ -108,6 +129,27 @@ export class ServerTasks {
     return found.filter((record) => record !== undefined).map((record) => this.#visible(record));
   }
 
+  /** From now on tasks are kept where all processes find them, unless an author chose a store. */
+  join(cluster: ServerCluster): void {
+    this.#cluster = cluster;
+    if (!this.#given) this.#store = cluster.tasks;
+  }
+
+  /** A task of another process changed. */
+  heard(record: TaskRecord, questions: readonly NewsQuestion[]): void {
+    const asked = { questions: new Map(questions.map((question) => [question.key, question])) };
+    this.#core.subscribers.taskChanged(record.task.taskId, (codec) => taskDetail(codec, record, asked));
+  }
+
+  /** Does what another process asks for a task that runs here. Rejects with -32602 when none does. */
+  async errand({ what, taskId, principal }: TaskErrand): Promise<TaskRecord> {
+    const ended =
+      what === "cancel"
+        ? await this.#desk.cancel(taskId, principal)
+        : await this.#desk.running(taskId, principal)?.run.ended;
+    return ended ?? this.#desk.find(taskId, principal);
+  }
+
   /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
   close(): Promise<void> {
     return this.#desk.close();
@@ -140,6 +182,10 @@ export class ServerTasks {
     const { caller } = call;
     const { taskId } = record.task;
     this.#core.subscribers.taskChanged(taskId, (codec) => taskDetail(codec, record, run));
+    if (this.#cluster !== undefined) {
+      const questions = [...run.questions.values()].map(({ key, request }) => ({ key, request }));
+      this.#cluster.tell({ kind: "task", record, questions });
+    }
     if (!(caller instanceof Session)) return;
     caller.subscription?.taskChanged(taskId, "notifications/tasks/status", taskDetail(caller.codec, record));
   }

@@ -5,7 +5,7 @@ import type { Task } from "../../protocol/extensions/tasks.js";
 import { toBase64Url } from "../content.js";
 import type { ServerLimits } from "../limits.js";
 import { type TaskCall, TaskRun } from "./task-run.js";
-import type { Conclusion } from "./conclusion.js";
+import { cancelledTask, type Conclusion } from "./conclusion.js";
 import type { TaskPage, TaskRecord, TaskStore } from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
 
@@ -19,6 +19,8 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 interface TaskOffice {
   readonly limits: ServerLimits;
   readonly store: TaskStore;
+  /** Put before every task id, so that every process knows who runs the task. */
+  readonly prefix: string;
   /** Hears of every change of a task that runs, and of its end. */
   readonly changed: (run: TaskRun, record: TaskRecord, call: TaskCall) => void;
   /** Told of exceptions nobody expected. */
@@ -55,7 +57,7 @@ export class TaskDesk {
     }
     const now = new Date().toISOString();
     const task: Task = {
-      taskId: toBase64Url(crypto.getRandomValues(new Uint8Array(ID_BYTES))),
+      taskId: this.#office.prefix + toBase64Url(crypto.getRandomValues(new Uint8Array(ID_BYTES))),
       status: "working",
       createdAt: now,
       lastUpdatedAt: now,
@@ -103,6 +105,15 @@ export class TaskDesk {
     this.#running.delete(run.taskId);
     run.end(record);
     this.#tell(call, record);
+  }
+
+  /** Cancels a task that runs and waits until its record says so; undefined when it does not run here. */
+  async cancel(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    const running = this.running(taskId, principal);
+    if (running === undefined || running.run.concluded) return undefined;
+    running.call.cancelForClient();
+    await this.conclude(running.call, cancelledTask(running.call));
+    return running.run.ended;
   }
 
   /** The task while it runs, if it is the principal's. */

@@ -22,7 +22,7 @@ import type { TaskDesk } from "./task-desk.js";
 import { META } from "../../protocol/meta.js";
 import type { AskServices } from "../context.js";
 import { cursorAfter, readCursor } from "../lists.js";
-import { cancelledTask } from "./conclusion.js";
+import type { TaskErrand } from "../server-cluster.js";
 import { requireCapability, WireAsker } from "../ask.js";
 
 export interface TaskFace {
@@ -36,8 +36,13 @@ export interface TaskFace {
 
 // A task with all that is known of it, ready for a codec.
 
+/** What asks: the run of a task, or what another process told of it. */
+interface Questioned {
+  readonly questions: ReadonlyMap<string, Pick<TaskQuestion, "key" | "request">>;
+}
+
 /** `run` brings the open questions of a task that still runs. */
-export function taskDetail(codec: Codec, { task, result, error }: TaskRecord, run?: TaskRun): JsonObject {
+export function taskDetail(codec: Codec, { task, result, error }: TaskRecord, run?: Questioned): JsonObject {
   const detail: DetailedTask = { ...task };
   if (result !== undefined) detail.result = result;
   if (error !== undefined) detail.error = codec.error(new RpcError(error.code, error.message, error.data));
@@ -45,7 +50,7 @@ export function taskDetail(codec: Codec, { task, result, error }: TaskRecord, ru
   return detail as unknown as JsonObject;
 }
 
-function openQuestions(codec: Codec, { questions }: TaskRun): InputRequests {
+function openQuestions(codec: Codec, { questions }: Questioned): InputRequests {
   const requests: InputRequests = {};
   for (const { key, request } of questions.values()) {
     const params = codec.serverRequest(request.method, request.params ?? {});
@@ -133,10 +138,17 @@ const LIST = "tasks";
 export class RequestedFace implements TaskFace {
   readonly #desk: TaskDesk;
   readonly #services: AskServices;
+  readonly #elsewhere: (errand: TaskErrand) => Promise<TaskRecord | undefined>;
 
-  constructor(desk: TaskDesk, services: AskServices) {
+  /** `elsewhere` has another process do what only the one that runs a task can; undefined where there is none. */
+  constructor(
+    desk: TaskDesk,
+    services: AskServices,
+    elsewhere: (errand: TaskErrand) => Promise<TaskRecord | undefined>,
+  ) {
     this.#desk = desk;
     this.#services = services;
+    this.#elsewhere = elsewhere;
   }
 
   /** A task is what the client asked for; what the tool does not do, or cannot do without, is refused. */
@@ -159,16 +171,23 @@ export class RequestedFace implements TaskFace {
   /** Cancels at once: the status is final before the answer, whatever the handler does. */
   async cancel(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { task } = await this.#find(call);
-    const running = this.#desk.running(task.taskId, call.carrier.principal);
-    if (running === undefined || running.run.concluded) throw notCancellable(task.status);
-    running.call.cancelForClient();
-    await this.#desk.conclude(running.call, cancelledTask(running.call));
-    return taskDetail(call.caller.codec, await running.run.ended);
+    const { principal } = call.carrier;
+    const ended =
+      (await this.#desk.cancel(task.taskId, principal)) ??
+      (isFinal(task.status) ? undefined : await this.#elsewhere({ what: "cancel", taskId: task.taskId, principal }));
+    if (ended === undefined) throw notCancellable(task.status);
+    return taskDetail(call.caller.codec, ended);
   }
 
   async result(call: CallOf<TaskRequestParams>): Promise<Answer> {
-    const running = this.#desk.running(call.params.taskId, call.carrier.principal);
-    if (running === undefined) return outcomeOf(await this.#find(call));
+    const taskId = call.params.taskId;
+    const { principal } = call.carrier;
+    const running = this.#desk.running(taskId, principal);
+    if (running === undefined) {
+      const record = await this.#find(call);
+      if (isFinal(record.task.status)) return outcomeOf(record);
+      return outcomeOf((await this.#elsewhere({ what: "result", taskId, principal })) ?? (await this.#find(call)));
+    }
     return outcomeOf(await new ResultStream(running.run, call, this.#services).serve());
   }
 

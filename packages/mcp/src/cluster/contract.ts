@@ -1,0 +1,157 @@
+// The contracts of shared stores as cases that any test runner can run: for stores of one's own.
+import type { SharedStores } from "./stores.js";
+import type { TaskRecord } from "../server/tasks/task-store.js";
+
+/** One case: it rejects with a sentence when the stores do not keep to the contract. */
+export interface ContractCase {
+  readonly name: string;
+  /** `open` gives another opening of the same stores: what one process sees through it, all see. */
+  run(open: (node: string) => Promise<SharedStores>): Promise<void>;
+}
+
+const LONG_MS = 60_000;
+
+/** The cases. Give each of them stores that are empty, or a prefix of its own. */
+export function storesContract(): readonly ContractCase[] {
+  return [...SESSIONS, ...COUNTS, ...TASKS, ...NEWS];
+}
+
+const SESSIONS: readonly ContractCase[] = [
+  {
+    name: "a process is in the directory from its first sign of life until it leaves",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      await one.beat("one", "tcp://127.0.0.1:1");
+      const { nodes } = await two.beat("two", "tcp://127.0.0.1:2");
+      same(nodes.get("one"), "tcp://127.0.0.1:1", "the address of the other process");
+      await one.leave("one");
+      const later = await two.beat("two", "tcp://127.0.0.1:2");
+      same(later.nodes.has("one"), false, "a process that left is there");
+      same(later.lapsed, false, "a process that was there had lapsed");
+    },
+  },
+  {
+    name: "a session is read by every process, and written by its owner alone",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const record = { owner: "one", fence: 0, text: "facts" };
+      same(await one.sessions.put("s", record, LONG_MS), true, "the first put");
+      same(JSON.stringify(await two.sessions.get("s")), JSON.stringify(record), "what the other process reads");
+      same(await two.sessions.put("s", { ...record, owner: "two" }, LONG_MS), false, "a put by another owner");
+      await two.sessions.delete("s", "two");
+      same((await one.sessions.get("s"))?.owner, "one", "the owner after another one's delete");
+      await one.sessions.delete("s", "one");
+      same(await two.sessions.get("s"), undefined, "a session that was deleted");
+    },
+  },
+  {
+    name: "of many processes that claim a session one gets it, with the next fence",
+    async run(open) {
+      const one = await open("one");
+      await one.sessions.put("s", { owner: "gone", fence: 4, text: "facts" }, LONG_MS);
+      const claims = await Promise.all(["a", "b", "c"].map((node) => one.sessions.claim("s", node, 4, LONG_MS)));
+      const won = claims.filter((claim) => claim !== undefined);
+      same(won.length, 1, "claims that were granted");
+      same(won[0]?.fence, 5, "the fence of the new owner");
+      same(won[0]?.text, "facts", "the facts the new owner reads");
+      same(
+        await one.sessions.put("s", { owner: "gone", fence: 4, text: "old" }, LONG_MS),
+        false,
+        "a put by the old owner",
+      );
+      const lost = await one.sessions.touch(["s"], "gone", LONG_MS);
+      same(lost.join(), "s", "what the old owner learns that it lost");
+    },
+  },
+];
+
+const COUNTS: readonly ContractCase[] = [
+  {
+    name: "a limit counts for all processes, and counts under all keys or under none",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const rule = { perSecond: 0.001, burst: 3 };
+      const waits: number[] = [];
+      for (const stores of [one, two, one]) waits.push(await stores.limits.take({ k: rule }));
+      same(waits.join(), "0,0,0", "the first three of a burst of three");
+      same((await two.limits.take({ k: rule })) > 0, true, "whether the fourth has to wait");
+      same((await two.limits.take({ other: rule, k: rule })) > 0, true, "whether a call under a full key has to wait");
+      for (let n = 0; n < 3; n++) same(await one.limits.take({ other: rule }), 0, "a key that was not counted under");
+    },
+  },
+  {
+    name: "a mark is given once",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const tries = await Promise.all([one, two, one, two].map((stores) => stores.marks.once("m", LONG_MS)));
+      same(tries.filter(Boolean).length, 1, "processes that got the mark");
+    },
+  },
+  {
+    name: "a lock has one holder, and only its holder releases it",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const held = await one.locks.hold("l", LONG_MS);
+      same(held === undefined, false, "a lock that was free");
+      same(await two.locks.hold("l", LONG_MS), undefined, "a lock that is held");
+      await held?.release();
+      const next = await two.locks.hold("l", LONG_MS);
+      same(next === undefined, false, "a lock that was released");
+      await held?.release();
+      same(await one.locks.hold("l", LONG_MS), undefined, "a lock whose former holder released it again");
+    },
+  },
+];
+
+const TASKS: readonly ContractCase[] = [
+  {
+    name: "a task is seen by every process and by its principal alone, and its end is final",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      await one.tasks.put(record("one.t", "working"));
+      same((await two.tasks.get("one.t", "ada"))?.task.status, "working", "the status another process reads");
+      same(await two.tasks.get("one.t", "bob"), undefined, "a task of somebody else");
+      await one.tasks.put(record("one.t", "completed"));
+      await two.tasks.put(record("one.t", "failed"));
+      same((await one.tasks.get("one.t", "ada"))?.task.status, "completed", "the status after a second end");
+      same((await two.tasks.list("ada", { limit: 10 })).length, 1, "tasks in the list of the principal");
+      await one.tasks.delete("one.t");
+      same(await two.tasks.get("one.t", "ada"), undefined, "a task that was deleted");
+    },
+  },
+];
+
+const NEWS: readonly ContractCase[] = [
+  {
+    name: "every process hears what is published after it began to listen, in order and once",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const heard: string[] = [];
+      let all = (): void => undefined;
+      const ten = new Promise<void>((resolve) => (all = resolve));
+      const stop = await two.bus.listen({
+        hear: (from, text) => {
+          heard.push(`${from} ${text}`);
+          if (heard.length === 10) all();
+        },
+        missed: () => heard.push("missed"),
+      });
+      for (let n = 0; n < 10; n++) await one.bus.publish("one", String(n));
+      await ten;
+      stop();
+      same(heard.join(), [..."0123456789"].map((n) => `one ${n}`).join(), "what was heard");
+    },
+  },
+];
+
+function record(taskId: string, status: TaskRecord["task"]["status"]): TaskRecord {
+  const now = new Date().toISOString();
+  return {
+    principal: "ada",
+    task: { taskId, status, createdAt: now, lastUpdatedAt: now, ttlMs: LONG_MS, pollIntervalMs: 1_000 },
+  };
+}
+
+function same(found: unknown, expected: unknown, what: string): void {
+  if (found !== expected) throw new Error(`${what}: ${String(found)} instead of ${String(expected)}`);
+}

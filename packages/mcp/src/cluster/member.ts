@@ -1,0 +1,485 @@
+// One process among many: it keeps its lease, knows who has which session, and sends each request where it has to be served.
+import { createHash, hkdfSync, randomBytes } from "node:crypto";
+import { failureText, type RequestId } from "../jsonrpc/message.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { aesSeal, type Seal } from "../server/parking.js";
+import { type News, nodeOf, type TaskErrand } from "../server/server-cluster.js";
+import { isFinal } from "../protocol/extensions/tasks.js";
+import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import type { ClusterMember, LocalEnd, Share } from "../http/server/http-cluster.js";
+import type { HttpExchange } from "../http/server/exchange.js";
+import type { Named, SessionFacts } from "../http/server/http-cluster.js";
+import type { RateLimits } from "../http/server/http-limits.js";
+import { MemoryLimits } from "./memory-stores.js";
+import { type ForwardOutcome, NodeRelay } from "./relay.js";
+import { BEAT_MS, LEASE_MS, SESSION_TEXT, type SharedSession, type SharedStores } from "./stores.js";
+
+/** How a process shares with others. */
+export interface ShareOptions {
+  /**
+   * 32 random bytes that all processes of the server have and nobody else, as bytes or in base64: they prove to each other that
+   * they belong together, and nothing is kept where others could read it without. Several while keys are changed: the first is
+   * used, all are accepted.
+   */
+  readonly key: ShareKey | readonly ShareKey[];
+  /**
+   * Where the other processes reach this one: `tcp://10.0.0.5:3001`, or `unix:///run/mcp/one.sock` on one machine. Port 0: one
+   * that is free. Default `tcp://127.0.0.1:0`: other processes of this machine.
+   */
+  readonly address?: string;
+  /** The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. */
+  readonly node?: string;
+  /** A fingerprint of what has to be the same in all processes, such as a policy: others are refused. */
+  readonly policy?: string;
+}
+
+/** 32 bytes, or their base64. */
+export type ShareKey = Uint8Array | string;
+
+/** A session that its process has ended may be taken up this long after it was last used. */
+const SESSION_MS = 45 * 60_000;
+/** How often records of sessions get their whole time again. */
+const TOUCH_MS = 10 * 60_000;
+/** Sessions in one round trip. */
+const TOUCH_PIECE = 500;
+/** Sessions whose new process is remembered: one more lookup for those beyond it. */
+const MOST_MOVED = 10_000;
+/** Milliseconds between two tries to reach a process that is there and does not answer. */
+const RETRY_MS = 100;
+/** Milliseconds after which a process that is there and cannot be reached is given up: its lease, and a little. */
+const PATIENCE_MS: number = LEASE_MS + 1_000;
+/** Processes a request is tried at before time counts: each has taken the session from the one before. */
+const STEPS = 8;
+
+/** Shares what stores of one's own keep. Throws BAD_SHARE for options that make no sense. */
+export function shareOver(stores: SharedStores, options: ShareOptions): Share {
+  const keys = keysOf(options.key);
+  const { node = newName(), address = "tcp://127.0.0.1:0", policy } = options;
+  if (!/^[a-z0-9]{1,32}$/.test(node)) throw bad(`node "${node}" must be 1 to 32 small letters and digits`);
+  const listen = addressOf(address);
+  return {
+    async join() {
+      await stores.open(node, { keys: keys.map(fingerprintOf), policy });
+      return new Member(stores, { node, keys, listen });
+    },
+  };
+}
+
+function newName(): string {
+  return BigInt(`0x${randomBytes(6).toString("hex")}`)
+    .toString(36)
+    .padStart(10, "0");
+}
+
+/** Keys as bytes. Throws BAD_SHARE for one that is not 32 bytes long. */
+export function keysOf(key: ShareOptions["key"]): readonly Buffer[] {
+  const all = typeof key === "string" || key instanceof Uint8Array ? [key] : key;
+  if (all.length === 0) throw bad("key needs 32 random bytes, the same in all processes");
+  return all.map((each) => {
+    const bytes = typeof each === "string" ? Buffer.from(each, "base64") : Buffer.from(each);
+    if (bytes.length === 32) return bytes;
+    throw bad(`key must be 32 bytes, or their base64: it has ${bytes.length} (make one with: openssl rand -base64 32)`);
+  });
+}
+
+function addressOf(address: string): URL {
+  try {
+    const url = new URL(address);
+    if (url.protocol === "unix:" || (url.protocol === "tcp:" && url.port !== "" && url.hostname !== "")) return url;
+  } catch {
+    // Said below.
+  }
+  throw bad(`address "${address}" must be tcp://host:port or unix:///path, where the other processes reach this one`);
+}
+
+function bad(what: string): LocalError {
+  return new LocalError("BAD_SHARE", `share: ${what}`);
+}
+
+/** Tells keys apart without saying anything of them. */
+function fingerprintOf(key: Buffer): string {
+  return createHash("sha256")
+    .update(Buffer.from(hkdfSync("sha256", key, "", "fleet", 32)))
+    .digest("base64url")
+    .slice(0, 16);
+}
+
+// Tasks that say failed when the process that ran them has ended: their worker's lease is the one of its process.
+
+const ENDED = "The process that ran this task ended before the task did: call the tool again if it is safe to";
+
+class LeasedTasks implements TaskStore {
+  readonly #store: TaskStore;
+  readonly #isGone: (node: string) => Promise<boolean>;
+
+  /** `isGone`: whether a process has surely ended. */
+  constructor(store: TaskStore, isGone: (node: string) => Promise<boolean>) {
+    this.#store = store;
+    this.#isGone = isGone;
+  }
+
+  async put(record: TaskRecord): Promise<void> {
+    await this.#store.put(record);
+  }
+
+  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    const record = await this.#store.get(taskId, principal);
+    return record && this.#now(record);
+  }
+
+  async list(principal: string | undefined, page: TaskPage): Promise<readonly TaskRecord[]> {
+    return Promise.all((await this.#store.list(principal, page)).map((record) => this.#now(record)));
+  }
+
+  async delete(taskId: string): Promise<void> {
+    await this.#store.delete(taskId);
+  }
+
+  async #now(record: TaskRecord): Promise<TaskRecord> {
+    const { task, principal } = record;
+    const owner = nodeOf(task.taskId);
+    if (isFinal(task.status) || owner === undefined || !(await this.#isGone(owner))) return record;
+    const ended = { ...task, status: "failed" as const, statusMessage: ENDED, lastUpdatedAt: new Date().toISOString() };
+    // A record that has ended is never replaced, so that of an end that came first nothing is lost.
+    await this.#store.put({ ...record, task: ended, error: { code: ErrorCode.InternalError, message: ENDED } });
+    return (await this.#store.get(task.taskId, principal)) ?? record;
+  }
+}
+
+interface Mine {
+  fence: number;
+}
+
+class Member implements ClusterMember {
+  readonly node: string;
+  readonly seal: Seal;
+  readonly tasks: TaskStore;
+  readonly #stores: SharedStores;
+  readonly #relay: NodeRelay;
+  #local: LocalEnd | undefined;
+  #address = "";
+  #nodes: ReadonlyMap<string, string> = new Map();
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #beating: Promise<void> | undefined;
+  /** When the directory last took our sign of life, by `performance.now()`. */
+  #beaten = 0;
+  /** Since when the directory has been heard without a gap. */
+  #since = Number.POSITIVE_INFINITY;
+  #touched = performance.now();
+  /** Something could not be told: the others have to look at everything. */
+  #untold = false;
+  #leaving = false;
+  #stopListening: () => void = () => undefined;
+  readonly #sessions = new Map<string, Mine>();
+  readonly #moved = new Map<string, string>();
+  readonly #share = new MemoryLimits();
+
+  constructor(
+    stores: SharedStores,
+    about: { readonly node: string; readonly keys: readonly Buffer[]; readonly listen: URL },
+  ) {
+    const { node, keys, listen } = about;
+    this.node = node;
+    this.#stores = stores;
+    this.tasks = new LeasedTasks(stores.tasks, (owner) => this.#isGone(owner));
+    const derived = keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32)));
+    this.seal = aesSeal(...derived);
+    this.#relay = new NodeRelay({
+      node,
+      keys,
+      listen,
+      find: (other) => this.#find(other),
+      holds: (session) => !this.lapsed && this.#local?.holds(session) === true,
+      serve: (exchange) => this.#local?.serve(exchange),
+      answer: (text) => this.#answer(text),
+      onStranger: (error) => this.#local?.report("warning", "A connection to the relay was refused", { error }),
+    });
+  }
+
+  get lapsed(): boolean {
+    return performance.now() - this.#beaten > LEASE_MS;
+  }
+
+  async open(local: LocalEnd): Promise<void> {
+    this.#local = local;
+    this.#address = await this.#relay.open();
+    this.#stopListening = await this.#stores.bus.listen({
+      hear: (from, text) => this.#hear(from, text),
+      missed: () => local.hear({ kind: "all" }),
+    });
+    await this.#beat();
+    this.#timer = setInterval(() => void this.#beat().catch(() => undefined), BEAT_MS);
+    this.#timer.unref();
+  }
+
+  async drain(): Promise<void> {
+    this.#leaving = true;
+    clearInterval(this.#timer);
+    await this.#stores.leave(this.node).catch(() => undefined);
+  }
+
+  async leave(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#stopListening();
+    await this.#relay.close();
+    await this.#stores.close();
+  }
+
+  bring(exchange: HttpExchange, named: Named, here: () => void): void {
+    this.#bring(exchange, named, here).catch((error: unknown) => {
+      const away = error instanceof LocalError && error.code === "UNREACHABLE";
+      if (!away) this.#local?.report("error", "A request could not be handed on", { error });
+      unavailable(exchange, named, "What the processes of this server share cannot be reached now: try again");
+    });
+  }
+
+  keepSession(id: string, principal: string | undefined, facts: SessionFacts): void {
+    const text = JSON.stringify({ principal, facts });
+    if (text.length > SESSION_TEXT) return;
+    const mine = this.#sessions.get(id) ?? { fence: 0 };
+    this.#sessions.set(id, mine);
+    const session: SharedSession = { owner: this.node, fence: mine.fence, text };
+    this.#stores.sessions.put(id, session, SESSION_MS).then(
+      (kept) => {
+        if (!kept) this.#release(id);
+      },
+      () => undefined,
+    );
+  }
+
+  dropSession(id: string): void {
+    if (this.#sessions.delete(id)) void this.#stores.sessions.delete(id, this.node).catch(() => undefined);
+  }
+
+  async take(sender: string, { perSecond, burst }: RateLimits): Promise<number> {
+    try {
+      return Math.ceil((await this.#stores.limits.take({ [sender]: { perSecond, burst } })) / 1_000);
+    } catch {
+      // Nobody counts for all: each process keeps to its share.
+      const share = Math.max(1, this.#nodes.size);
+      const rule = { perSecond: perSecond / share, burst: Math.max(1, Math.floor(burst / share)) };
+      return Math.ceil((await this.#share.take({ [sender]: rule })) / 1_000);
+    }
+  }
+
+  tell(news: News): void {
+    this.#stores.bus.publish(this.node, JSON.stringify(news)).catch(() => {
+      this.#untold = true;
+    });
+  }
+
+  mark(name: string, lifeMs: number): Promise<boolean> {
+    return this.#stores.marks.once(name, lifeMs);
+  }
+
+  async errand(errand: TaskErrand): Promise<TaskRecord | undefined> {
+    const owner = nodeOf(errand.taskId);
+    if (owner === undefined || owner === this.node) return undefined;
+    try {
+      return JSON.parse(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
+    } catch (error) {
+      if (!(error instanceof LocalError)) throw error;
+      if (error.code === "GONE") return undefined;
+      throw new RpcError(ErrorCode.InternalError, "The process that runs this task cannot be reached now: try again");
+    }
+  }
+
+  async #answer(text: string): Promise<string> {
+    const record = await this.#local?.errand(JSON.parse(text) as TaskErrand);
+    return JSON.stringify(record);
+  }
+
+  #hear(from: string, text: string): void {
+    if (from !== this.node) this.#local?.hear(JSON.parse(text) as News);
+  }
+
+  /** Says that this process is there, and learns who else is. Calls at the same time share one. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#beatOnce().finally(() => {
+      this.#beating = undefined;
+    });
+    return this.#beating;
+  }
+
+  async #beatOnce(): Promise<void> {
+    if (this.#leaving) return;
+    const before = performance.now();
+    try {
+      const { nodes, lapsed } = await this.#stores.beat(this.node, this.#address);
+      this.#nodes = nodes;
+      const first = this.#since === Number.POSITIVE_INFINITY;
+      if (first) this.#since = before;
+      if (lapsed && this.#beaten > 0) await this.#touchAll();
+      else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
+      this.#beaten = before;
+    } catch (error) {
+      this.#since = Number.POSITIVE_INFINITY;
+      throw error;
+    }
+    if (!this.#untold) return;
+    this.#untold = false;
+    this.tell({ kind: "all" });
+  }
+
+  /** Gives the records of our sessions their time again, and lets go of those that others took. */
+  async #touchAll(): Promise<void> {
+    this.#touched = performance.now();
+    const ids = [...this.#sessions.keys()];
+    for (let at = 0; at < ids.length; at += TOUCH_PIECE) {
+      const lost = await this.#stores.sessions.touch(ids.slice(at, at + TOUCH_PIECE), this.node, SESSION_MS);
+      for (const id of lost) this.#release(id);
+    }
+  }
+
+  #release(id: string): void {
+    this.#sessions.delete(id);
+    this.#local?.release(id);
+  }
+
+  /** The address of a process, by the directory as it is now where the one of a moment ago does not name it. */
+  async #find(node: string): Promise<string | undefined> {
+    if (!this.#nodes.has(node)) await this.#beat();
+    return this.#nodes.get(node);
+  }
+
+  /** Whether a process that the directory does not name has ended: others may not have come back to a store that was away. */
+  get #sure(): boolean {
+    return performance.now() - this.#since > LEASE_MS;
+  }
+
+  /** Whether a process has ended for sure: it is not in the directory, and nothing connects us to it. */
+  async #isGone(node: string): Promise<boolean> {
+    if (node === this.node || (await this.#relay.reaches(node))) return false;
+    return (await this.#find(node)) === undefined && this.#sure;
+  }
+
+  async #bring(exchange: HttpExchange, named: Named, here: () => void): Promise<void> {
+    const { id, kind } = named;
+    let owner = (kind === "session" ? this.#moved.get(id) : undefined) ?? nodeOf(id);
+    const until = performance.now() + PATIENCE_MS;
+    for (let step = 0; step < STEPS || performance.now() < until; step++) {
+      if (exchange.over) return;
+      if (owner === undefined) return here();
+      if (owner === this.node) {
+        const now = kind === "session" ? await this.#ownerOf(id) : owner;
+        if (now === owner || now === undefined) return here();
+        owner = now;
+        continue;
+      }
+      const outcome = await this.#relay.forward(owner, {
+        ...named,
+        exchange,
+        session: kind === "session" ? id : undefined,
+        body: named.body,
+      });
+      const next = await this.#after(outcome, { exchange, named, owner });
+      if (next === "done") return;
+      if (next === "here") return here();
+      owner = next;
+    }
+    unavailable(exchange, named, "The process that has to serve this cannot be reached now: try again");
+  }
+
+  /** What to do with a request after it could, or could not, be sent to its owner: the process to try next, or the end. */
+  async #after(
+    outcome: ForwardOutcome,
+    { exchange, named, owner }: { readonly exchange: HttpExchange; readonly named: Named; readonly owner: string },
+  ): Promise<string | "done" | "here"> {
+    const isSession = named.kind === "session";
+    switch (outcome) {
+      case "taken":
+        return "done";
+      case "absent": {
+        const now = await this.#ownerOf(named.id);
+        return now === undefined || now === owner ? "here" : now;
+      }
+      case "gone":
+        if (!this.#sure) return this.#wait(owner);
+        return isSession ? this.#takeOver(named.id, owner) : "here";
+      case "unreachable":
+        return this.#wait(owner);
+      case "broken":
+        if (exchange.over) return "done";
+        if (repeatable(exchange, named)) return owner;
+        lost(exchange, named);
+        return "done";
+    }
+  }
+
+  async #wait(owner: string): Promise<string> {
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    await this.#beat();
+    return owner;
+  }
+
+  async #ownerOf(id: string): Promise<string | undefined> {
+    const session = await this.#stores.sessions.get(id);
+    if (session === undefined) return undefined;
+    this.#remember(id, session.owner);
+    return session.owner;
+  }
+
+  /** Goes on with a session whose process has ended, unless another process does already. */
+  async #takeOver(id: string, gone: string): Promise<string | "here"> {
+    const { sessions } = this.#stores;
+    const session = await sessions.get(id);
+    if (session === undefined) return "here";
+    if (session.owner === gone) {
+      const claimed = await sessions.claim(id, this.node, session.fence, SESSION_MS);
+      if (claimed === undefined) return (await this.#ownerOf(id)) ?? "here";
+      const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
+      this.#moved.delete(id);
+      this.#sessions.set(id, { fence: claimed.fence });
+      this.#local?.adopt(id, principal, { ...facts, moved: claimed.fence });
+      return "here";
+    }
+    this.#remember(id, session.owner);
+    return session.owner;
+  }
+
+  #remember(id: string, owner: string): void {
+    if (owner === nodeOf(id)) this.#moved.delete(id);
+    else this.#moved.set(id, owner);
+    if (this.#moved.size > MOST_MOVED) this.#moved.delete(this.#moved.keys().next().value as string);
+  }
+}
+
+/** Methods that change nothing: only they are sent again when nobody knows whether they were served. */
+const READS: ReadonlySet<string> = new Set([
+  "ping",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+  "tasks/get",
+  "tasks/list",
+]);
+
+function repeatable({ method }: HttpExchange, { body }: Named): boolean {
+  return method === "GET" || (method === "POST" && READS.has(messageIn(body).method ?? ""));
+}
+
+function messageIn(body: string | undefined): { readonly id?: RequestId; readonly method?: string } {
+  try {
+    const value: unknown = JSON.parse(body ?? "");
+    return typeof value === "object" && value !== null ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const TEXT = ["content-type", "application/json", "retry-after", "1"];
+
+function unavailable(exchange: HttpExchange, { body }: Named, what: string): void {
+  exchange.reply(503, TEXT, failureText(messageIn(body).id, { code: ErrorCode.InternalError, message: what }));
+}
+
+function lost(exchange: HttpExchange, { body }: Named): void {
+  const message =
+    "The process that was serving this has ended, and whether it did its work is not known: look, before you send it again";
+  const error = { code: ErrorCode.InternalError, message, data: { outcome: "unknown" } };
+  exchange.reply(502, ["content-type", "application/json"], failureText(messageIn(body).id, error));
+}

@@ -1,0 +1,302 @@
+// One connection between two processes: both show that they hold the key, and every frame is encrypted and authenticated in its
+// order. What is forged, replayed, reordered or meant for another process ends the connection before anything of it is read.
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import type { Socket } from "node:net";
+
+/** Marks the protocol and its version. */
+const MAGIC = Buffer.from("mcp-relay-1\n");
+const NONCE_BYTES = 32;
+const TAG_BYTES = 16;
+const HEAD_BYTES = 4;
+/** The longest frame: a body or reply of the usual limits many times over. */
+const MOST_BYTES: number = 64 * 1024 * 1024;
+/** Before the other side has shown its key it may send a greeting and nothing longer. */
+const GREETING_BYTES = 1_024;
+/** Milliseconds for the greetings: two round trips between machines that are near each other. */
+const GREETING_MS = 2_000;
+
+/** What a frame is for. */
+export const Frame = {
+  Hello: 1,
+  Request: 2,
+  Gone: 3,
+  Pause: 4,
+  Resume: 5,
+  Reply: 6,
+  Open: 7,
+  Chunk: 8,
+  End: 9,
+  Destroy: 10,
+  Absent: 11,
+  Ask: 12,
+  Answer: 13,
+  Refused: 14,
+} as const;
+
+export type FrameType = (typeof Frame)[keyof typeof Frame];
+
+/** What a link tells its owner. */
+export interface LinkListener {
+  frame(type: FrameType, stream: number, text: string): void;
+  /** Nothing will come or leave any more. Told once. */
+  closed(): void;
+}
+
+interface Side {
+  /** The name of this process. */
+  readonly node: string;
+  /** The first is used for calling, every one is accepted. */
+  readonly keys: readonly Buffer[];
+}
+
+/** Both directions of one connection, once the greetings are done. */
+export class Link {
+  /** The other process. */
+  readonly peer: string;
+  listener: LinkListener | undefined;
+  readonly #socket: Socket;
+  readonly #reader: FrameReader;
+  readonly #sealer: Sealer;
+  #closed = false;
+
+  constructor(peer: string, socket: Socket, { reader, sealer }: { reader: FrameReader; sealer: Sealer }) {
+    this.peer = peer;
+    this.#socket = socket;
+    this.#reader = reader;
+    this.#sealer = sealer;
+    socket.setNoDelay(true);
+    reader.most = MOST_BYTES;
+    reader.onFrame = (type, stream, text) => this.listener?.frame(type, stream, text);
+    reader.onEnd = () => this.#end();
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Bytes the other process has not taken yet. */
+  get unsent(): number {
+    return this.#socket.writableLength;
+  }
+
+  send(type: FrameType, stream: number, text = ""): void {
+    if (!this.#closed) this.#socket.write(this.#sealer.seal(type, stream, text));
+  }
+
+  /** Begins to read: set `listener` before. */
+  start(): void {
+    this.#reader.start();
+  }
+
+  close(): void {
+    this.#socket.destroy();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#socket.destroy();
+    this.listener?.closed();
+  }
+}
+
+/** Encrypts frames in one direction: the number of a frame is its nonce, so none can be left out, repeated or moved. */
+class Sealer {
+  readonly #key: Buffer;
+  #count = 0;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  seal(type: FrameType, stream: number, text: string): Buffer {
+    const cipher = createCipheriv("aes-256-gcm", this.#key, nonceOf(this.#count++));
+    const head = Buffer.allocUnsafe(5);
+    head.writeUInt8(type, 0);
+    head.writeUInt32BE(stream, 1);
+    const first = cipher.update(head);
+    const second = cipher.update(text, "utf8");
+    cipher.final();
+    const length = Buffer.allocUnsafe(HEAD_BYTES);
+    length.writeUInt32BE(first.length + second.length + TAG_BYTES, 0);
+    return Buffer.concat([length, first, second, cipher.getAuthTag()]);
+  }
+}
+
+function nonceOf(count: number): Buffer {
+  const nonce = Buffer.alloc(12);
+  nonce.writeBigUInt64BE(BigInt(count), 4);
+  return nonce;
+}
+
+/** Takes bytes apart into frames and opens them. Whatever is wrong ends the connection without a word. */
+class FrameReader {
+  most: number = GREETING_BYTES;
+  onFrame: (type: FrameType, stream: number, text: string) => void = () => undefined;
+  onEnd: () => void = () => undefined;
+  readonly #socket: Socket;
+  readonly #key: Buffer;
+  #count = 0;
+  #rest: Buffer[] = [];
+  #bytes = 0;
+  #started = false;
+
+  constructor(socket: Socket, key: Buffer, first: Buffer) {
+    this.#socket = socket;
+    this.#key = key;
+    this.#add(first);
+    socket.on("data", (chunk: Buffer) => {
+      this.#add(chunk);
+      if (this.#started) this.#read();
+    });
+    socket.on("error", () => this.onEnd());
+    socket.on("close", () => this.onEnd());
+    socket.resume();
+  }
+
+  start(): void {
+    this.#started = true;
+    this.#read();
+  }
+
+  /** Waits for one frame, for the greetings. */
+  one(): Promise<{ readonly type: FrameType; readonly text: string }> {
+    return new Promise((resolve, reject) => {
+      this.onEnd = () => reject(new Error("The other process closed the connection"));
+      this.onFrame = (type, _stream, text) => {
+        this.#started = false;
+        resolve({ type, text });
+      };
+      this.start();
+    });
+  }
+
+  #add(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    this.#rest.push(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  #read(): void {
+    while (this.#started && this.#bytes >= HEAD_BYTES) {
+      if ((this.#rest[0] as Buffer).length < HEAD_BYTES) this.#join();
+      const length = (this.#rest[0] as Buffer).readUInt32BE(0);
+      if (length > this.most || length < TAG_BYTES + 5) return this.#fail();
+      if (this.#bytes < HEAD_BYTES + length) return;
+      this.#join();
+      const all = this.#rest[0] as Buffer;
+      const frame = all.subarray(HEAD_BYTES, HEAD_BYTES + length);
+      const rest = all.subarray(HEAD_BYTES + length);
+      this.#rest = rest.length === 0 ? [] : [rest];
+      this.#bytes = rest.length;
+      if (!this.#open(frame)) return this.#fail();
+    }
+  }
+
+  #join(): void {
+    if (this.#rest.length > 1) this.#rest = [Buffer.concat(this.#rest)];
+  }
+
+  #open(frame: Buffer): boolean {
+    const end = frame.length - TAG_BYTES;
+    const decipher = createDecipheriv("aes-256-gcm", this.#key, nonceOf(this.#count++));
+    decipher.setAuthTag(frame.subarray(end));
+    try {
+      const plain = decipher.update(frame.subarray(0, end));
+      decipher.final();
+      this.onFrame(plain.readUInt8(0) as FrameType, plain.readUInt32BE(1), plain.toString("utf8", 5));
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  #fail(): void {
+    this.#started = false;
+    this.#socket.destroy();
+    this.onEnd();
+  }
+}
+
+interface Keys {
+  readonly called: Buffer;
+  readonly calling: Buffer;
+}
+
+/** One key a direction, new for every connection: nothing of another connection can be used in it. */
+function connectionKeys(key: Buffer, calling: Buffer, called: Buffer): Keys {
+  const salt = Buffer.concat([calling, called]);
+  const derive = (direction: string): Buffer => Buffer.from(hkdfSync("sha256", key, salt, `relay ${direction}`, 32));
+  return { calling: derive("calling"), called: derive("called") };
+}
+
+/** Which of the keys is meant: both sides may hold two while keys are rotated. */
+function keyName(key: Buffer): Buffer {
+  return Buffer.from(hkdfSync("sha256", key, "", "relay key name", 8));
+}
+
+/** Calls another process over a socket that is connected. Rejects when it is not the process it should be. */
+export async function greet(socket: Socket, self: Side, peer: string): Promise<Link> {
+  const [key] = self.keys as readonly [Buffer];
+  const calling = randomBytes(NONCE_BYTES);
+  socket.write(Buffer.concat([MAGIC, keyName(key), calling]));
+  const called = await withinTime(socket, readBytes(socket, NONCE_BYTES));
+  const keys = connectionKeys(key, calling, called.head);
+  const reader = new FrameReader(socket, keys.called, called.rest);
+  const sealer = new Sealer(keys.calling);
+  socket.write(sealer.seal(Frame.Hello, 0, JSON.stringify([self.node, peer])));
+  const hello = await withinTime(socket, reader.one());
+  if (hello.type !== Frame.Hello || hello.text !== JSON.stringify([peer, self.node])) {
+    socket.destroy();
+    throw new Error("Another process answers at this address");
+  }
+  return new Link(peer, socket, { reader, sealer });
+}
+
+/** Answers a process that calls. Rejects, with the socket destroyed, for whoever does not hold the key. */
+export async function welcome(socket: Socket, self: Side): Promise<Link> {
+  const greeting = await withinTime(socket, readBytes(socket, MAGIC.length + 8 + NONCE_BYTES));
+  const name = greeting.head.subarray(MAGIC.length, MAGIC.length + 8);
+  const key = self.keys.find((each) => timingSafeEqual(keyName(each), name));
+  if (key === undefined || !greeting.head.subarray(0, MAGIC.length).equals(MAGIC)) {
+    socket.destroy();
+    throw new Error("A stranger called");
+  }
+  const called = randomBytes(NONCE_BYTES);
+  const keys = connectionKeys(key, greeting.head.subarray(MAGIC.length + 8), called);
+  const reader = new FrameReader(socket, keys.calling, greeting.rest);
+  const sealer = new Sealer(keys.called);
+  socket.write(called);
+  const hello = await withinTime(socket, reader.one());
+  const [peer, meant] = (hello.type === Frame.Hello ? JSON.parse(hello.text) : []) as readonly string[];
+  if (peer === undefined || meant !== self.node) {
+    socket.destroy();
+    throw new Error("A process called that looks for another one");
+  }
+  socket.write(sealer.seal(Frame.Hello, 0, JSON.stringify([self.node, peer])));
+  return new Link(peer, socket, { reader, sealer });
+}
+
+function readBytes(socket: Socket, count: number): Promise<{ readonly head: Buffer; readonly rest: Buffer }> {
+  return new Promise((resolve, reject) => {
+    let all: Buffer = Buffer.alloc(0);
+    const fail = (): void => reject(new Error("The other process closed the connection"));
+    const take = (chunk: Buffer): void => {
+      all = Buffer.concat([all, chunk]);
+      if (all.length < count) return;
+      socket.pause();
+      socket.off("data", take).off("error", fail).off("close", fail);
+      resolve({ head: all.subarray(0, count), rest: all.subarray(count) });
+    };
+    socket.on("data", take).on("error", fail).on("close", fail);
+  });
+}
+
+function withinTime<T>(socket: Socket, step: Promise<T>): Promise<T> {
+  const timer = setTimeout(
+    () => socket.destroy(new Error("The other process did not answer the greeting")),
+    GREETING_MS,
+  );
+  return step.finally(() => clearTimeout(timer));
+}

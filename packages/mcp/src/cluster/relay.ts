@@ -1,0 +1,352 @@
+// Hands requests to the process that has to serve them, over one kept connection to each: a request is sent once, and its reply
+// comes back as it is written.
+import { createServer, connect, type Server, type Socket } from "node:net";
+import { rmSync } from "node:fs";
+import { LocalError, RpcError } from "../jsonrpc/errors.js";
+import type { HttpExchange, HttpStream } from "../http/server/exchange.js";
+import { Frame, type FrameType, greet, type Link, type LinkListener, welcome } from "./relay-link.js";
+import { RelayedExchange, type RelayedHead } from "./relayed-exchange.js";
+
+/** Milliseconds to connect: a process on the same network answers in one. */
+const CONNECT_MS = 1_000;
+/** Connections of other processes at once: as many processes, twice. What is more is a fault or an attack. */
+const MOST_LINKS = 2_000;
+
+/**
+ * What became of a request: it was `taken` and is answered by the other process; that one does not have what it names
+ * (`absent`); nobody is there (`gone`); it is there and cannot be reached; or the connection broke after it was sent and before
+ * anything came back (`broken`).
+ */
+export type ForwardOutcome = "taken" | "absent" | "gone" | "unreachable" | "broken";
+
+export interface NodeRelayOptions {
+  readonly node: string;
+  readonly keys: readonly Buffer[];
+  /** Where to listen: `tcp://host:port` or `unix:///path`. */
+  readonly listen: URL;
+  /** The address of a process; undefined when it is not there. */
+  readonly find: (node: string) => Promise<string | undefined>;
+  /** Whether this process has the session that a request of another one names. */
+  readonly holds: (session: string) => boolean;
+  readonly serve: (exchange: HttpExchange) => void;
+  /** Does what another process asks for. Rejects with an RpcError. */
+  readonly answer: (text: string) => Promise<string>;
+  /** Told of a connection that was refused. */
+  readonly onStranger: (error: unknown) => void;
+}
+
+/** What a request is sent with. */
+export interface ForwardedRequest {
+  readonly exchange: HttpExchange;
+  readonly body: string | undefined;
+  /** The session it is for; undefined for one that is not about a session. */
+  readonly session: string | undefined;
+}
+
+interface Waiting {
+  reply(type: FrameType, text: string): void;
+  broken(): void;
+}
+
+/** The connections of one process to the others, both ways. */
+export class NodeRelay {
+  readonly #options: NodeRelayOptions;
+  readonly #server: Server;
+  /** Those this process opened, by the process they lead to. */
+  readonly #called = new Map<string, Promise<Link>>();
+  readonly #links = new Map<Link, Map<number, Waiting>>();
+  readonly #incoming = new Set<Socket>();
+  #lastStream = 0;
+
+  constructor(options: NodeRelayOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => void this.#accept(socket));
+    this.#server.maxConnections = MOST_LINKS;
+  }
+
+  /** Listens. Resolves with the address to be told. Rejects with Node's own error when that cannot be. */
+  async open(): Promise<string> {
+    const { listen } = this.#options;
+    const path = listen.protocol === "unix:" ? decodeURIComponent(listen.pathname) : undefined;
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once("error", reject);
+      const where = path === undefined ? { host: bare(listen.hostname), port: Number(listen.port) } : { path };
+      this.#server.listen(where, () => {
+        this.#server.off("error", reject);
+        resolve();
+      });
+    });
+    if (path !== undefined) return listen.href;
+    const { port } = this.#server.address() as { readonly port: number };
+    return `tcp://${listen.hostname}:${port}`;
+  }
+
+  /** Whether a connection to a process is open: then it is there, whatever the directory says. */
+  async reaches(node: string): Promise<boolean> {
+    const link = await this.#called.get(node)?.catch(() => undefined);
+    return link !== undefined && !link.closed;
+  }
+
+  /** Sends a request to a process, once. Resolves as soon as it is known what became of it. Never rejects. */
+  async forward(node: string, { exchange, body, session }: ForwardedRequest): Promise<ForwardOutcome> {
+    const link = await this.#linkTo(node);
+    if (typeof link === "string") return link;
+    if (exchange.over) return "taken";
+    return new Promise((resolve) => {
+      const stream = this.#newStream();
+      const waiting = new Forwarded(
+        exchange,
+        { link, stream, done: () => this.#links.get(link)?.delete(stream) },
+        resolve,
+      );
+      this.#links.get(link)?.set(stream, waiting);
+      exchange.onGone = waiting;
+      link.send(Frame.Request, stream, `${JSON.stringify(headOf(exchange, session))}\n${body ?? ""}`);
+    });
+  }
+
+  /** Asks a process for something. Rejects with its RpcError, or with GONE or UNREACHABLE. */
+  async ask(node: string, text: string): Promise<string> {
+    const link = await this.#linkTo(node);
+    if (typeof link === "string") {
+      const what = link === "gone" ? "has ended" : "cannot be reached";
+      throw new LocalError(link.toUpperCase(), `The process ${node} ${what}`);
+    }
+    return new Promise((resolve, reject) => {
+      const stream = this.#newStream();
+      const end = (): void => void this.#links.get(link)?.delete(stream);
+      this.#links.get(link)?.set(stream, {
+        reply(type, answer) {
+          end();
+          if (type === Frame.Answer) return resolve(answer);
+          const { code, message, data } = JSON.parse(answer) as { code: number; message: string; data?: unknown };
+          reject(new RpcError(code, message, data));
+        },
+        broken: () => reject(new LocalError("GONE", `The process ${node} ended before it answered`)),
+      });
+      link.send(Frame.Ask, stream, text);
+    });
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    for (const link of [...this.#links.keys()]) link.close();
+    for (const socket of this.#incoming) socket.destroy();
+    await closed;
+    if (this.#options.listen.protocol === "unix:")
+      rmSync(decodeURIComponent(this.#options.listen.pathname), { force: true });
+  }
+
+  #newStream(): number {
+    this.#lastStream = (this.#lastStream % 0xffff_ffff) + 1;
+    return this.#lastStream;
+  }
+
+  async #linkTo(node: string): Promise<Link | "gone" | "unreachable"> {
+    const kept = await this.#called.get(node)?.catch(() => undefined);
+    if (kept !== undefined && !kept.closed) return kept;
+    const address = await this.#options.find(node).catch(() => undefined);
+    if (address === undefined) return "gone";
+    // Another request may have begun to call meanwhile.
+    let calling = this.#called.get(node);
+    if (calling === undefined || (await calling.then((link) => link.closed).catch(() => true))) {
+      calling = this.#call(node, new URL(address));
+      this.#called.set(node, calling);
+      calling.catch(() => {
+        if (this.#called.get(node) === calling) this.#called.delete(node);
+      });
+    }
+    return calling.catch(() => "unreachable");
+  }
+
+  async #call(node: string, address: URL): Promise<Link> {
+    const { node: self, keys } = this.#options;
+    const socket = await connected(address);
+    const link = await greet(socket, { node: self, keys }, node).catch((error: unknown) => {
+      socket.destroy();
+      throw error;
+    });
+    this.#begin(link, {
+      frame: (type, stream, text) => this.#links.get(link)?.get(stream)?.reply(type, text),
+      closed: () => undefined,
+    });
+    return link;
+  }
+
+  async #accept(socket: Socket): Promise<void> {
+    this.#incoming.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => this.#incoming.delete(socket));
+    try {
+      const { node, keys } = this.#options;
+      const link = await welcome(socket, { node, keys });
+      const served = new Map<number, RelayedExchange>();
+      this.#begin(link, {
+        frame: (type, stream, text) => this.#serve(link, served, { type, stream, text }),
+        closed: () => {
+          for (const exchange of [...served.values()]) exchange.gone();
+        },
+      });
+    } catch (error) {
+      socket.destroy();
+      this.#options.onStranger(error);
+    }
+  }
+
+  #begin(link: Link, { frame, closed }: LinkListener): void {
+    this.#links.set(link, new Map());
+    link.listener = {
+      frame,
+      closed: () => {
+        const waiting = this.#links.get(link);
+        this.#links.delete(link);
+        closed();
+        for (const each of waiting?.values() ?? []) each.broken();
+      },
+    };
+    link.start();
+  }
+
+  #serve(
+    link: Link,
+    served: Map<number, RelayedExchange>,
+    { type, stream, text }: { readonly type: FrameType; readonly stream: number; readonly text: string },
+  ): void {
+    switch (type) {
+      case Frame.Request:
+        return this.#request(link, served, stream, text);
+      case Frame.Gone:
+        return served.get(stream)?.gone();
+      case Frame.Pause:
+        return served.get(stream)?.pause();
+      case Frame.Resume:
+        return served.get(stream)?.resume();
+      case Frame.Ask:
+        return void this.#answer(link, stream, text);
+    }
+  }
+
+  #request(link: Link, served: Map<number, RelayedExchange>, stream: number, text: string): void {
+    const end = text.indexOf("\n");
+    const head = JSON.parse(text.slice(0, end)) as RelayedHead;
+    if (head.session !== undefined && !this.#options.holds(head.session)) return link.send(Frame.Absent, stream);
+    const exchange = new RelayedExchange(head, text.slice(end + 1), {
+      send: (type, sent) => link.send(type, stream, sent),
+      unsent: () => link.unsent,
+      over: () => served.delete(stream),
+    });
+    served.set(stream, exchange);
+    this.#options.serve(exchange);
+  }
+
+  async #answer(link: Link, stream: number, text: string): Promise<void> {
+    try {
+      link.send(Frame.Answer, stream, await this.#options.answer(text));
+    } catch (error) {
+      const refusal =
+        error instanceof RpcError ? error.toObject() : { code: -32603, message: "The other process failed" };
+      link.send(Frame.Refused, stream, JSON.stringify(refusal));
+    }
+  }
+}
+
+/** A request of ours on its way: what comes back is its reply. */
+class Forwarded implements Waiting {
+  readonly #exchange: HttpExchange;
+  readonly #link: Link;
+  readonly #stream: number;
+  readonly #done: () => void;
+  readonly #resolve: (outcome: ForwardOutcome) => void;
+  #open: HttpStream | undefined;
+
+  constructor(
+    exchange: HttpExchange,
+    about: { readonly link: Link; readonly stream: number; readonly done: () => void },
+    resolve: (outcome: ForwardOutcome) => void,
+  ) {
+    this.#exchange = exchange;
+    this.#link = about.link;
+    this.#stream = about.stream;
+    this.#done = about.done;
+    this.#resolve = resolve;
+  }
+
+  reply(type: FrameType, text: string): void {
+    switch (type) {
+      case Frame.Absent:
+        return this.#end("absent");
+      case Frame.Reply:
+        this.#end("taken");
+        return this.#whole(text);
+      case Frame.Open:
+        return this.#begin(text);
+      case Frame.Chunk:
+        if (this.#open?.write(text) === false) this.#link.send(Frame.Pause, this.#stream);
+        return;
+      case Frame.End:
+        this.#end("taken");
+        return this.#open?.end();
+      case Frame.Destroy:
+        this.#end("taken");
+        return this.#open?.destroy();
+    }
+  }
+
+  /** The client has gone: the process that serves it has to know. */
+  gone(): void {
+    this.#end("taken");
+    this.#link.send(Frame.Gone, this.#stream);
+  }
+
+  /** The other process has gone. A stream is cut, so that its client comes back for the rest. */
+  broken(): void {
+    if (this.#open !== undefined) this.#open.destroy();
+    this.#end("broken");
+  }
+
+  #end(outcome: ForwardOutcome): void {
+    this.#exchange.onGone = undefined;
+    this.#done();
+    this.#resolve(outcome);
+  }
+
+  #whole(text: string): void {
+    const end = text.indexOf("\n");
+    const { status, headers } = JSON.parse(text.slice(0, end)) as { status: number; headers: string[] };
+    this.#exchange.reply(status, headers, text.slice(end + 1));
+  }
+
+  #begin(text: string): void {
+    const { status, headers } = JSON.parse(text) as { status: number; headers: string[] };
+    this.#open = this.#exchange.open(status, headers);
+    this.#open.onDrain = () => this.#link.send(Frame.Resume, this.#stream);
+    this.#resolve("taken");
+  }
+}
+
+function headOf(exchange: HttpExchange, session: string | undefined): RelayedHead {
+  const { method, path, query, principal, identity, address, allHeaders = {} } = exchange;
+  return { method, path, query, principal, identity, address, session, headers: allHeaders };
+}
+
+function connected(address: URL): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const where =
+      address.protocol === "unix:"
+        ? { path: decodeURIComponent(address.pathname) }
+        : { host: bare(address.hostname), port: Number(address.port) };
+    const socket = connect(where, () => {
+      clearTimeout(timer);
+      socket.off("error", reject);
+      resolve(socket);
+    });
+    const timer = setTimeout(() => socket.destroy(new Error("No connection in time")), CONNECT_MS);
+    socket.once("error", reject);
+  });
+}
+
+/** An IPv6 address stands in brackets in a URL. */
+function bare(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, "$1");
+}

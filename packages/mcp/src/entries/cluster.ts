@@ -1,0 +1,22 @@
+// The public surface for many processes over stores of one's own.
+export { type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
+export { memoryStores } from "../cluster/memory-stores.js";
+export { type ContractCase, storesContract } from "../cluster/contract.js";
+export {
+  BEAT_MS,
+  type Bus,
+  type BusListener,
+  type Directory,
+  type Fleet,
+  type HeldLock,
+  LEASE_MS,
+  type LimitRule,
+  type LimitStore,
+  type LockStore,
+  type MarkStore,
+  SESSION_TEXT,
+  type SessionStore,
+  type SharedSession,
+  type SharedStores,
+} from "../cluster/stores.js";
+export type { ClusterMember, LocalEnd, Share } from "../http/server/http-cluster.js";

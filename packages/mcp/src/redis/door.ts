@@ -1,0 +1,271 @@
+// The one door to Redis: ioredis or @redis/client, alone, behind Sentinel or as a Cluster. Nothing else knows which it is.
+import { createHash } from "node:crypto";
+import { LocalError } from "../jsonrpc/errors.js";
+
+/** A client of ioredis, as far as it is used: `new Redis(…)` or `new Cluster(…)`. */
+export interface IoRedisLike {
+  call(command: string, ...args: string[]): Promise<unknown>;
+  duplicate(): IoRedisLike;
+  disconnect(): void;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+  readonly isCluster?: boolean;
+}
+
+/** A client of @redis/client that is connected, as far as it is used: `createClient(…)` or `createCluster(…)`. */
+export interface NodeRedisLike {
+  sendCommand(...args: never[]): Promise<unknown>;
+  duplicate(): NodeRedisLike;
+  connect(): Promise<unknown>;
+  destroy(): void;
+  on(event: "error", listener: (error: unknown) => void): unknown;
+}
+
+/** Redis to be shared: a URL, or a client that is given away and closed with the process. */
+export type RedisTarget = string | IoRedisLike | NodeRedisLike;
+
+/** Milliseconds a command may take: far beyond a bad network, far below what a client waits for. */
+const COMMAND_MS = 2_000;
+
+/** Sends commands. Every method rejects with UNREACHABLE when no answer comes, and with Redis's own error when it refuses. */
+export interface Door {
+  /** For people: without a password. */
+  readonly name: string;
+  readonly isCluster: boolean;
+  /** The first of `keys` says where in a Cluster. `waitMs`: what the command itself waits. */
+  run(command: string, args: readonly string[], waitMs?: number): Promise<unknown>;
+  /** Runs a script in one step; all keys have to be in one slot. */
+  script(text: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** Another connection, for commands that wait. */
+  another(): Promise<Door>;
+  close(): void;
+}
+
+type Send = (command: string, args: readonly string[]) => Promise<unknown>;
+
+interface Client {
+  readonly name: string;
+  readonly isCluster: boolean;
+  readonly send: Send;
+  readonly another: () => Promise<Client>;
+  readonly close: () => void;
+}
+
+/** Opens the door. Rejects with BAD_SHARE when Redis cannot be reached or its client is not installed. */
+export async function openDoor(target: RedisTarget): Promise<Door> {
+  if (typeof target !== "string") return doorOf("call" in target ? ioRedis(target, "Redis") : nodeRedis(target));
+  const name = nameOf(target);
+  const client = await madeFor(target, name);
+  try {
+    return doorOf(ioRedis(client, name));
+  } catch (error) {
+    client.disconnect();
+    throw error;
+  }
+}
+
+function doorOf({ name, isCluster, send, another, close }: Client): Door {
+  const known = new Set<string>();
+  const run: Door["run"] = async (command, args, waitMs = 0) => {
+    try {
+      return await within(send(command, args), COMMAND_MS + waitMs);
+    } catch (error) {
+      throw isReply(error) ? error : unreachable(name, error);
+    }
+  };
+  return {
+    name,
+    isCluster,
+    run,
+    close,
+    async script(text, keys, args) {
+      const sha = createHash("sha1").update(text).digest("hex");
+      const rest = [String(keys.length), ...keys, ...args];
+      if (!known.has(sha)) {
+        known.add(sha);
+        return run("EVAL", [text, ...rest]);
+      }
+      return run("EVALSHA", [sha, ...rest]).catch((error: unknown) => {
+        if (/^NOSCRIPT/.test(String((error as Error).message))) return run("EVAL", [text, ...rest]);
+        throw error;
+      });
+    },
+    another: async () => doorOf(await another()),
+  };
+}
+
+/** Redis answers with a word in capitals; everything else is the connection's trouble. */
+function isReply(error: unknown): boolean {
+  const word = /^([A-Z]{2,})\b/.exec(String((error as Error | undefined)?.message))?.[1];
+  return word !== undefined && !AWAY.has(word);
+}
+
+/** Answers that mean that nothing can be done there now. */
+const AWAY: ReadonlySet<string> = new Set([
+  "LOADING",
+  "CLUSTERDOWN",
+  "TRYAGAIN",
+  "MASTERDOWN",
+  "READONLY",
+  "UNBLOCKED",
+  "MISCONF",
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EPIPE",
+]);
+
+function unreachable(name: string, cause: unknown): LocalError {
+  return new LocalError("UNREACHABLE", `${name} cannot be reached: ${String((cause as Error).message)}`, { cause });
+}
+
+function within<T>(promise: Promise<T>, ms: number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
+    promise.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** A URL without its password. */
+function nameOf(target: string): string {
+  return target.replace(/\/\/[^@/]*@/, "//");
+}
+
+interface IoRedisModule {
+  readonly Redis: new (options: object | string, more?: object) => IoRedisLike;
+  readonly Cluster: new (nodes: readonly object[], options?: object) => IoRedisLike;
+}
+
+/** What fails, fails at once: whoever waits for it decides what to do without it. */
+const IMPATIENT = { maxRetriesPerRequest: 0, enableOfflineQueue: false, connectTimeout: COMMAND_MS, retryStrategy };
+
+/** Milliseconds before the next try to connect. */
+function retryStrategy(times: number): number {
+  return Math.min(50 * times, 1_000);
+}
+
+async function madeFor(target: string, name: string): Promise<IoRedisLike> {
+  const url = parsed(target, name);
+  let ioredis: IoRedisModule;
+  try {
+    ioredis = (await import("ioredis")) as unknown as IoRedisModule;
+  } catch (error) {
+    const what = "share: ioredis is not installed: run `npm install ioredis`, or give redisCluster a client of yours";
+    throw new LocalError("BAD_SHARE", what, { cause: error });
+  }
+  const client = clientFor(ioredis, url);
+  const errors: unknown[] = [];
+  client.on("error", (error) => (errors[0] = error));
+  try {
+    await within(ready(client), COMMAND_MS);
+    return client;
+  } catch (error) {
+    client.disconnect();
+    const why = (errors[0] ?? error) as Error;
+    throw new LocalError("BAD_SHARE", `share: ${name} cannot be reached: ${why.message || "connection refused"}`, {
+      cause: why,
+    });
+  }
+}
+
+interface Target {
+  readonly kind: "alone" | "sentinel" | "cluster";
+  readonly hosts: readonly { readonly host: string; readonly port: number }[];
+  readonly name: string;
+  readonly options: object;
+}
+
+const SCHEMES: Readonly<Record<string, Target["kind"]>> = {
+  redis: "alone",
+  rediss: "alone",
+  "redis+sentinel": "sentinel",
+  "redis+cluster": "cluster",
+  "rediss+cluster": "cluster",
+};
+
+/** Several hosts stand with commas between them, which URLs do not have. Throws BAD_SHARE. */
+function parsed(target: string, name: string): Target {
+  const match = /^([a-z+]+):\/\/(?:([^:@/]*):?([^@/]*)@)?([^/]+)(?:\/([^?]*))?$/.exec(target);
+  const kind = SCHEMES[match?.[1] ?? ""];
+  if (match === null || kind === undefined) {
+    const forms =
+      "redis://host:port, redis+sentinel://host:port,host:port/name, or redis+cluster://host:port,host:port";
+    throw new LocalError("BAD_SHARE", `share: "${name}" is no address of Redis: write it as ${forms}`);
+  }
+  const [, scheme = "", user, password, hosts = "", rest = ""] = match;
+  const auth = {
+    ...(user === undefined || user === "" ? {} : { username: decodeURIComponent(user) }),
+    ...(password === undefined || password === "" ? {} : { password: decodeURIComponent(password) }),
+  };
+  const tls = scheme.startsWith("rediss") ? { tls: {} } : {};
+  const db = kind === "alone" && rest !== "" ? { db: Number(rest) } : {};
+  const usual = kind === "sentinel" ? 26_379 : 6_379;
+  const all = hosts.split(",").map((each) => {
+    const [, host = "", port] = /^(.*?)(?::(\d+))?$/.exec(each) ?? [];
+    return { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(port ?? usual) };
+  });
+  return { kind, hosts: all, name: rest, options: { ...auth, ...tls, ...db } };
+}
+
+function clientFor({ Redis, Cluster }: IoRedisModule, { kind, hosts, name, options }: Target): IoRedisLike {
+  if (kind === "cluster") {
+    const redisOptions = { ...options, ...IMPATIENT };
+    return new Cluster(hosts, { redisOptions, enableOfflineQueue: false, clusterRetryStrategy: retryStrategy });
+  }
+  if (kind === "sentinel") return new Redis({ ...options, ...IMPATIENT, sentinels: hosts, name });
+  return new Redis({ ...hosts[0], ...options, ...IMPATIENT });
+}
+
+/** Resolves once commands are taken. */
+function ready(client: IoRedisLike): Promise<void> {
+  const { status } = client as unknown as { readonly status?: string };
+  if (status === "ready") return Promise.resolve();
+  return new Promise((resolve) => (client.on as (event: string, hear: () => void) => unknown)("ready", resolve));
+}
+
+function ioRedis(client: IoRedisLike, name: string): Client {
+  client.on("error", () => undefined);
+  return {
+    name,
+    isCluster: client.isCluster === true,
+    send: (command, args) => client.call(command, ...args),
+    another: async () => {
+      const other = client.duplicate();
+      other.on("error", () => undefined);
+      await within(ready(other), COMMAND_MS).catch((error: unknown) => {
+        other.disconnect();
+        throw unreachable(name, error);
+      });
+      return ioRedis(other, name);
+    },
+    close: () => client.disconnect(),
+  };
+}
+
+/** Where the first key stands in the commands that are used. */
+function firstKey(command: string, args: readonly string[]): string | undefined {
+  if (command === "EVAL" || command === "EVALSHA") return args[2];
+  if (command === "XREAD") return args.at(-2);
+  return args[0];
+}
+
+function nodeRedis(client: NodeRedisLike): Client {
+  client.on("error", () => undefined);
+  const isCluster = "slots" in client || "masters" in client;
+  const sendAlone = client.sendCommand.bind(client) as (args: string[]) => Promise<unknown>;
+  const sendTo = client.sendCommand.bind(client) as (key: unknown, read: boolean, args: string[]) => Promise<unknown>;
+  const send: Send = (command, args) =>
+    isCluster ? sendTo(firstKey(command, args), false, [command, ...args]) : sendAlone([command, ...args]);
+  return {
+    name: "Redis",
+    isCluster,
+    send,
+    another: async () => {
+      const other = client.duplicate();
+      const opened = nodeRedis(other);
+      await other.connect();
+      return opened;
+    },
+    close: () => client.destroy(),
+  };
+}

@@ -1,0 +1,504 @@
+// The shared stores in Redis 6.2 or later. What is kept can be read by nobody without the key, and every key ends by itself.
+import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { LocalError } from "../jsonrpc/errors.js";
+import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
+import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
+import { isFinal } from "../protocol/extensions/tasks.js";
+import { checkFleet } from "../cluster/memory-stores.js";
+import {
+  type Bus,
+  type BusListener,
+  type Directory,
+  type Fleet,
+  LEASE_MS,
+  type LimitStore,
+  type LockStore,
+  type MarkStore,
+  type SessionStore,
+  type SharedSession,
+  type SharedStores,
+} from "../cluster/stores.js";
+import { checkRedis } from "./check-redis.js";
+import { type Door, openDoor, type RedisTarget } from "./door.js";
+
+/** Texts on the bus that a process which was away may still read: beyond them it is told that it missed some. */
+const BUS_LENGTH = 10_000;
+/** Milliseconds one read of the bus waits. */
+const BUS_WAIT_MS = 1_000;
+/** Texts in one read. */
+const BUS_PIECE = 500;
+/** A bus nobody has used for an hour. */
+const BUS_LIFE_MS = 3_600_000;
+/** Milliseconds before the bus is read again after it could not be. */
+const BUS_RETRY_MS = 250;
+
+/** Encrypts what is kept, bound to the place it is kept at: a record moved to another key does not open. */
+class Vault {
+  readonly #keys: readonly Buffer[];
+  readonly #names: Buffer;
+
+  constructor(keys: readonly Buffer[]) {
+    this.#keys = keys.map((key) => Buffer.from(hkdfSync("sha256", key, "", "records", 32)));
+    this.#names = Buffer.from(hkdfSync("sha256", keys.at(-1) as Buffer, "", "names", 32));
+  }
+
+  /** A name that says nothing of what it stands for, though that is short. */
+  hidden(name: string): string {
+    return createHmac("sha256", this.#names).update(name).digest("base64url").slice(0, 22);
+  }
+
+  seal(place: string, text: string): string {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv("aes-256-gcm", this.#keys[0] as Buffer, nonce);
+    cipher.setAAD(Buffer.from(place));
+    const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
+    return sealed.toString("base64url");
+  }
+
+  /** The text; undefined for one that was changed, moved, or sealed with another key. */
+  open(place: string, sealed: string): string | undefined {
+    const bytes = Buffer.from(sealed, "base64url");
+    if (bytes.length < 28) return undefined;
+    for (const key of this.#keys) {
+      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12));
+      decipher.setAAD(Buffer.from(place));
+      decipher.setAuthTag(bytes.subarray(-16));
+      try {
+        return decipher.update(bytes.subarray(12, -16), undefined, "utf8") + decipher.final("utf8");
+      } catch {
+        // Sealed with another key, or not by us.
+      }
+    }
+    return undefined;
+  }
+}
+
+/** A name for what nobody can guess. */
+function digest(id: string): string {
+  return createHash("sha256").update(id).digest("base64url").slice(0, 22);
+}
+
+interface Place {
+  readonly door: Door;
+  readonly vault: Vault;
+  readonly prefix: string;
+}
+
+class RedisSessions implements SessionStore {
+  readonly #place: () => Place;
+
+  constructor(place: () => Place) {
+    this.#place = place;
+  }
+
+  async put(id: string, { owner, fence, text }: SharedSession, ttlMs: number): Promise<boolean> {
+    const { door, vault } = this.#place();
+    const key = this.#key(id);
+    const args = [owner, String(fence), vault.seal(key, text), String(ttlMs)];
+    return (await door.script(PUT_SESSION, [key], args)) === 1;
+  }
+
+  async get(id: string): Promise<SharedSession | undefined> {
+    const key = this.#key(id);
+    const [version, owner, fence, sealed] = (await this.#place().door.run("HMGET", [
+      key,
+      "v",
+      "owner",
+      "fence",
+      "text",
+    ])) as (string | null)[];
+    if (owner === null || owner === undefined) return undefined;
+    if (version !== "1")
+      throw new LocalError(
+        "NEWER",
+        "A newer version of this library wrote the record of a session: update this process",
+      );
+    const text = this.#place().vault.open(key, sealed as string);
+    return text === undefined ? undefined : { owner, fence: Number(fence), text };
+  }
+
+  async claim(id: string, owner: string, fence: number, ttlMs: number): Promise<SharedSession | undefined> {
+    const key = this.#key(id);
+    const { door, vault } = this.#place();
+    const sealed = (await door.script(CLAIM_SESSION, [key], [owner, String(fence), String(ttlMs)])) as string | null;
+    const text = sealed === null ? undefined : vault.open(key, sealed);
+    return text === undefined ? undefined : { owner, fence: fence + 1, text };
+  }
+
+  async touch(ids: readonly string[], owner: string, ttlMs: number): Promise<readonly string[]> {
+    const { door } = this.#place();
+    const lost = await Promise.all(
+      ids.map((id) => door.script(TOUCH_SESSION, [this.#key(id)], [owner, String(ttlMs)])),
+    );
+    return ids.filter((_, at) => lost[at] === 1);
+  }
+
+  async delete(id: string, owner: string): Promise<void> {
+    await this.#place().door.script(DELETE_SESSION, [this.#key(id)], [owner]);
+  }
+
+  #key(id: string): string {
+    return `${this.#place().prefix}:s:${digest(id)}`;
+  }
+}
+
+class RedisTasks implements TaskStore {
+  readonly #place: () => Place;
+
+  constructor(place: () => Place) {
+    this.#place = place;
+  }
+
+  async put(record: TaskRecord): Promise<void> {
+    const { door, vault } = this.#place();
+    const { task, principal } = record;
+    const key = this.#key(task.taskId);
+    const ttl = Math.max(1, task.ttlMs ?? DEFAULT_SERVER_LIMITS.taskMaxTtlMs);
+    const over = isFinal(task.status) ? "1" : "0";
+    const args = [vault.seal(key, JSON.stringify(record)), String(ttl), over, task.taskId];
+    const most = String(DEFAULT_SERVER_LIMITS.tasksPerPrincipal);
+    const kept = await door.script(PUT_TASK, [key, this.#index(principal)], [...args, most]);
+    if (kept === 0)
+      throw new LocalError("FULL", "There is no room for more tasks: fetch those that have ended, or wait");
+  }
+
+  async get(taskId: string, principal: string | undefined): Promise<TaskRecord | undefined> {
+    const record = await this.#read(taskId);
+    return record?.principal === principal ? record : undefined;
+  }
+
+  async list(principal: string | undefined, { after = "", limit }: TaskPage): Promise<readonly TaskRecord[]> {
+    const { door } = this.#place();
+    const ids = (await door.run("ZRANGE", [this.#index(principal), "0", "-1"])) as string[];
+    const later = ids.filter((id) => id > after).sort();
+    const records: TaskRecord[] = [];
+    for (const id of later) {
+      if (records.length >= limit) break;
+      const record = await this.get(id, principal);
+      if (record !== undefined) records.push(record);
+    }
+    return records;
+  }
+
+  async delete(taskId: string): Promise<void> {
+    await this.#place().door.run("DEL", [this.#key(taskId)]);
+  }
+
+  async #read(taskId: string): Promise<TaskRecord | undefined> {
+    const { door, vault } = this.#place();
+    const key = this.#key(taskId);
+    const sealed = (await door.run("HGET", [key, "text"])) as string | null;
+    const text = sealed === null ? undefined : vault.open(key, sealed);
+    return text === undefined ? undefined : (JSON.parse(text) as TaskRecord);
+  }
+
+  #key(taskId: string): string {
+    return `{${this.#place().prefix}:t}:${digest(taskId)}`;
+  }
+
+  #index(principal: string | undefined): string {
+    const { prefix, vault } = this.#place();
+    return `{${prefix}:t}:of:${vault.hidden(principal ?? "")}`;
+  }
+}
+
+class RedisBus implements Bus {
+  readonly #place: () => Place;
+
+  constructor(place: () => Place) {
+    this.#place = place;
+  }
+
+  async publish(from: string, text: string): Promise<void> {
+    const { door, vault } = this.#place();
+    const key = this.#key;
+    await door.run("XADD", [key, "MAXLEN", "~", String(BUS_LENGTH), "*", "f", from, "d", vault.seal(key, text)]);
+    await door.run("PEXPIRE", [key, String(BUS_LIFE_MS)]);
+  }
+
+  async listen(listener: BusListener): Promise<() => void> {
+    const { door } = this.#place();
+    const reader = await door.another();
+    const last = (await door.run("XREVRANGE", [this.#key, "+", "-", "COUNT", "1"])) as [string, string[]][];
+    const loop = { ended: false };
+    void this.#read(reader, last[0]?.[0] ?? "0-0", listener, loop);
+    return () => {
+      loop.ended = true;
+      reader.close();
+    };
+  }
+
+  /** Reads until it is ended. After a failure it looks whether what it read last is still there: if not, some may be missed. */
+  async #read(reader: Door, from: string, listener: BusListener, loop: { readonly ended: boolean }): Promise<void> {
+    let last = from;
+    let failed = false;
+    while (!loop.ended) {
+      try {
+        if (failed && last !== "0-0") {
+          const kept = (await reader.run("XRANGE", [this.#key, last, last])) as unknown[];
+          if (kept.length === 0) listener.missed();
+        }
+        failed = false;
+        const wait = ["COUNT", String(BUS_PIECE), "BLOCK", String(BUS_WAIT_MS)];
+        const found = await reader.run("XREAD", [...wait, "STREAMS", this.#key, last], BUS_WAIT_MS);
+        for (const [id, fields] of entriesOf(found)) {
+          last = id;
+          const text = this.#place().vault.open(this.#key, fields[3] ?? "");
+          if (text !== undefined && !loop.ended) listener.hear(fields[1] ?? "", text);
+        }
+      } catch {
+        failed = true;
+        if (!loop.ended) await new Promise((resolve) => setTimeout(resolve, BUS_RETRY_MS));
+      }
+    }
+  }
+
+  get #key(): string {
+    return `${this.#place().prefix}:bus`;
+  }
+}
+
+/** The entries in the answer of XREAD for one stream: a list of pairs in RESP2, a map in RESP3, which clients show in ways of their own. */
+function entriesOf(found: unknown): readonly (readonly [string, readonly string[]])[] {
+  if (found === null || found === undefined) return [];
+  const [first, second] = Array.isArray(found) ? (found as unknown[]) : [[...pairsOf(found)][0], undefined];
+  return (Array.isArray(first) ? first[1] : second) as readonly (readonly [string, readonly string[]])[];
+}
+
+function pairsOf(found: object): Iterable<readonly unknown[]> {
+  return found instanceof Map ? found : Object.entries(found);
+}
+
+/** How `redisStores` keeps things. */
+export interface RedisStoresOptions {
+  /** 32 bytes each: the first encrypts, all decrypt. */
+  readonly keys: readonly Buffer[];
+  /** Begins every key. Default `mcp`. Servers that are not the same need prefixes of their own. */
+  readonly prefix?: string | undefined;
+}
+
+/** Keeps what processes share in Redis. */
+export class RedisStores implements SharedStores {
+  readonly name: string;
+  readonly sessions: SessionStore = new RedisSessions(() => this.#here);
+  readonly tasks: TaskStore = new RedisTasks(() => this.#here);
+  readonly bus: Bus = new RedisBus(() => this.#here);
+  readonly limits: LimitStore;
+  readonly marks: MarkStore;
+  readonly locks: LockStore;
+  readonly #target: RedisTarget;
+  readonly #vault: Vault;
+  readonly #prefix: string;
+  #door: Door | undefined;
+  #fleet = "";
+
+  constructor(target: RedisTarget, { keys, prefix = "mcp" }: RedisStoresOptions) {
+    if (!/^[\w.:-]{1,64}$/.test(prefix)) {
+      throw new LocalError(
+        "BAD_SHARE",
+        `share: prefix "${prefix}" may have letters, digits, _, -, . and : only, at most 64`,
+      );
+    }
+    this.#target = target;
+    this.#prefix = prefix;
+    this.#vault = new Vault(keys);
+    this.name = typeof target === "string" ? target.replace(/\/\/[^@/]*@/, "//") : "Redis";
+    this.limits = { take: (rules) => this.#take(rules) };
+    this.marks = { once: async (name, lifeMs) => (await this.#set("m", name, "1", lifeMs)) === "OK" };
+    this.locks = { hold: (name, lifeMs) => this.#hold(name, lifeMs) };
+  }
+
+  async open(node: string, fleet: Fleet): Promise<void> {
+    const door = await openDoor(this.#target);
+    try {
+      await checkRedis(door, this.#prefix);
+      this.#door = door;
+      this.#fleet = JSON.stringify({ v: 1, ...fleet });
+      const there = (await door.run("GET", [this.#fleetKey])) as string | null;
+      if (there !== null)
+        checkFleet(JSON.parse(there) as Fleet, fleet, `${this.name} under the prefix "${this.#prefix}"`);
+      const taken = await door.run("HGET", [this.#directory, node]);
+      if (taken !== null && (await this.#alive(node))) {
+        throw new LocalError(
+          "BAD_SHARE",
+          `share: another process is called "${node}" already: give each a name of its own`,
+        );
+      }
+    } catch (error) {
+      door.close();
+      throw error;
+    }
+  }
+
+  async beat(node: string, address: string): Promise<Directory> {
+    const keys = [this.#directory, this.#leases, this.#fleetKey];
+    const [lapsed, flat] = (await this.#here.door.script(BEAT, keys, [
+      node,
+      address,
+      String(LEASE_MS),
+      this.#fleet,
+    ])) as [number, string[]];
+    const nodes = new Map<string, string>();
+    for (let at = 0; at < flat.length; at += 2) nodes.set(flat[at] as string, flat[at + 1] as string);
+    return { nodes, lapsed: lapsed === 1 };
+  }
+
+  async leave(node: string): Promise<void> {
+    await this.#here.door.script(LEAVE, [this.#directory, this.#leases], [node]);
+  }
+
+  async close(): Promise<void> {
+    this.#door?.close();
+    this.#door = undefined;
+  }
+
+  async #alive(node: string): Promise<boolean> {
+    const [score, [seconds]] = await Promise.all([
+      this.#here.door.run("ZSCORE", [this.#leases, node]) as Promise<string | null>,
+      this.#here.door.run("TIME", []) as Promise<[string, string]>,
+    ]);
+    return Number(score ?? 0) > Number(seconds) * 1_000;
+  }
+
+  async #take(rules: Parameters<LimitStore["take"]>[0]): Promise<number> {
+    const all = Object.entries(rules);
+    const keys = all.map(([key]) => `{${this.#prefix}:l}:${this.#vault.hidden(key)}`);
+    const args = all.flatMap(([, { perSecond, burst }]) => [String(1_000_000 / perSecond), String(burst)]);
+    return (await this.#here.door.script(TAKE, keys, args)) as number;
+  }
+
+  #set(kind: string, name: string, value: string, lifeMs: number): Promise<unknown> {
+    const key = `${this.#prefix}:${kind}:${this.#vault.hidden(name)}`;
+    return this.#here.door.run("SET", [key, value, "NX", "PX", String(lifeMs)]);
+  }
+
+  async #hold(name: string, lifeMs: number): ReturnType<LockStore["hold"]> {
+    const mine = randomBytes(16).toString("base64url");
+    if ((await this.#set("k", name, mine, lifeMs)) !== "OK") return undefined;
+    const key = `${this.#prefix}:k:${this.#vault.hidden(name)}`;
+    return { release: async () => void (await this.#here.door.script(RELEASE, [key], [mine])) };
+  }
+
+  get #here(): Place & { readonly door: Door } {
+    if (this.#door === undefined) throw new LocalError("UNREACHABLE", `${this.name} is not open`);
+    return { door: this.#door, vault: this.#vault, prefix: this.#prefix };
+  }
+
+  get #directory(): string {
+    return `{${this.#prefix}:n}:at`;
+  }
+
+  get #leases(): string {
+    return `{${this.#prefix}:n}:until`;
+  }
+
+  get #fleetKey(): string {
+    return `{${this.#prefix}:n}:fleet`;
+  }
+}
+
+// What has to happen in Redis in one step, in Lua. Times are Redis's own: the clocks of the processes do not matter.
+
+/** KEYS: directory (hash of addresses), leases (sorted set), fleet. ARGV: node, address, lease in ms, fleet. */
+const BEAT = `
+local t = redis.call("TIME")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local gone = redis.call("ZRANGEBYSCORE", KEYS[2], "-inf", now)
+for _, node in ipairs(gone) do
+  redis.call("ZREM", KEYS[2], node)
+  redis.call("HDEL", KEYS[1], node)
+end
+local lapsed = redis.call("ZSCORE", KEYS[2], ARGV[1]) and 0 or 1
+redis.call("ZADD", KEYS[2], now + tonumber(ARGV[3]), ARGV[1])
+redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
+redis.call("PEXPIRE", KEYS[1], 60000)
+redis.call("PEXPIRE", KEYS[2], 60000)
+redis.call("SET", KEYS[3], ARGV[4], "PX", 60000)
+return { lapsed, redis.call("HGETALL", KEYS[1]) }
+`;
+
+/** KEYS: directory, leases. ARGV: node. */
+const LEAVE = `
+redis.call("ZREM", KEYS[2], ARGV[1])
+return redis.call("HDEL", KEYS[1], ARGV[1])
+`;
+
+/** KEYS: session. ARGV: owner, fence, text, ttl. Returns 1 when it was kept. */
+const PUT_SESSION = `
+local kept = redis.call("HMGET", KEYS[1], "owner", "fence", "v")
+if kept[3] and kept[3] ~= "1" then return 0 end
+if kept[1] and (kept[1] ~= ARGV[1] or tonumber(kept[2]) > tonumber(ARGV[2])) then return 0 end
+redis.call("HSET", KEYS[1], "v", "1", "owner", ARGV[1], "fence", ARGV[2], "text", ARGV[3])
+redis.call("PEXPIRE", KEYS[1], ARGV[4])
+return 1
+`;
+
+/** KEYS: session. ARGV: owner, the fence it was read with, ttl. Returns the text, or nothing. */
+const CLAIM_SESSION = `
+local kept = redis.call("HMGET", KEYS[1], "fence", "text", "v")
+if kept[1] ~= ARGV[2] or kept[3] ~= "1" then return false end
+redis.call("HSET", KEYS[1], "owner", ARGV[1], "fence", tostring(tonumber(ARGV[2]) + 1))
+redis.call("PEXPIRE", KEYS[1], ARGV[3])
+return kept[2]
+`;
+
+/** KEYS: session. ARGV: owner, ttl. Returns 1 when it is another's. */
+const TOUCH_SESSION = `
+local owner = redis.call("HGET", KEYS[1], "owner")
+if not owner then return 0 end
+if owner ~= ARGV[1] then return 1 end
+redis.call("PEXPIRE", KEYS[1], ARGV[2])
+return 0
+`;
+
+/** KEYS: session. ARGV: owner. */
+const DELETE_SESSION = `
+if redis.call("HGET", KEYS[1], "owner") == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0
+`;
+
+/** GCRA for several keys at once. KEYS: one for each rule. ARGV: for each rule the microseconds of one event, and the burst. */
+const TAKE = `
+local t = redis.call("TIME")
+local now = t[1] * 1000000 + t[2]
+local wait = 0
+local ends = {}
+for i, key in ipairs(KEYS) do
+  local each = tonumber(ARGV[i * 2 - 1])
+  local burst = tonumber(ARGV[i * 2])
+  local kept = tonumber(redis.call("GET", key) or now)
+  ends[i] = math.max(kept, now) + each
+  wait = math.max(wait, ends[i] - now - burst * each)
+end
+if wait > 0 then return math.ceil(wait / 1000) end
+for i, key in ipairs(KEYS) do
+  redis.call("SET", key, string.format("%.0f", ends[i]), "PX", math.max(1, math.ceil((ends[i] - now) / 1000)))
+end
+return 0
+`;
+
+/** KEYS: lock. ARGV: the holder's secret. */
+const RELEASE = `
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0
+`;
+
+/**
+ * KEYS: task, index of its principal. ARGV: record, ttl in ms, "1" for one that has ended, task id, most tasks of one
+ * principal. Returns 1 when it was kept, 0 without room, -1 when it has ended already.
+ */
+const PUT_TASK = `
+local kept = redis.call("HGET", KEYS[1], "over")
+if kept == "1" then return -1 end
+if not kept then
+  local t = redis.call("TIME")
+  local now = t[1] * 1000 + math.floor(t[2] / 1000)
+  redis.call("ZREMRANGEBYSCORE", KEYS[2], "-inf", now)
+  if redis.call("ZCARD", KEYS[2]) >= tonumber(ARGV[5]) then return 0 end
+  redis.call("ZADD", KEYS[2], now + tonumber(ARGV[2]), ARGV[4])
+end
+redis.call("HSET", KEYS[1], "v", "1", "text", ARGV[1], "over", ARGV[3])
+redis.call("PEXPIRE", KEYS[1], ARGV[2])
+if redis.call("PTTL", KEYS[2]) < tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
+return 1
+`;

@@ -1,0 +1,121 @@
+// Several members of one server behind a balancer that knows nothing, for tests.
+import { randomBytes } from "node:crypto";
+import { type Agent, createServer, request as httpRequest, type Server as HttpServer } from "node:http";
+import { Agent as HttpAgent } from "node:http";
+import type { AddressInfo } from "node:net";
+import { onTestFinished } from "vitest";
+import { shareOver, type ShareOptions } from "../../src/cluster/member.js";
+import { memoryStores } from "../../src/cluster/memory-stores.js";
+import type { SharedStores } from "../../src/cluster/stores.js";
+import { type HttpServing, serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
+import type { Share } from "../../src/http/server/http-cluster.js";
+import type { Server } from "../../src/server/server.js";
+import { testServer } from "../http/http-fixture.js";
+
+/** A key that all members of a test have. */
+export const KEY: Buffer = randomBytes(32);
+
+export interface Cluster {
+  /** The balancer's address of `/mcp`: each request goes to the next member. */
+  readonly url: string;
+  readonly servers: readonly Server[];
+  readonly members: readonly HttpServing[];
+  /** Members by the order in which they got requests: numbers. */
+  readonly routed: number[];
+  /** Sends the next requests to these members in turn. */
+  to(...members: number[]): void;
+}
+
+export interface ClusterOptions extends ServeHttpOptions {
+  readonly count?: number;
+  /** Makes the server of each member. */
+  readonly server?: (member: number) => Server;
+  /** How each shares. Default: in memory. */
+  readonly shareOf?: (member: number) => Share;
+}
+
+/** Starts members and the balancer in front of them; all end with the test. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const { count = 3, server = () => testServer({ report: () => undefined }), shareOf = inMemory(), ...rest } = options;
+  const servers: Server[] = [];
+  const members: HttpServing[] = [];
+  for (let member = 0; member < count; member++) {
+    const one = server(member);
+    const serving = await serveHttp(one, {
+      sse: true,
+      signals: false,
+      ...rest,
+      limits: { drainMs: 50 },
+      share: shareOf(member),
+    });
+    onTestFinished(() => serving.close());
+    servers.push(one);
+    members.push(serving);
+  }
+  const balancer = await startBalancer(members.map(({ url }) => Number(new URL(url).port)));
+  return { ...balancer, servers, members };
+}
+
+/** Members of this process, which share in memory. */
+export function inMemory(options: Partial<ShareOptions> = {}): (member: number) => Share {
+  const stores = memoryStores();
+  return (member) => shareOver(stores, { key: KEY, node: `m${member}`, ...options });
+}
+
+/** Members that share over stores which each opens for itself. */
+export function over(make: (member: number) => SharedStores): (member: number) => Share {
+  return (member) => shareOver(make(member), { key: KEY, node: `m${member}` });
+}
+
+/** A round robin over ports: every request, also of one connection, goes to the next one. */
+export async function startBalancer(ports: readonly number[]): Promise<Pick<Cluster, "url" | "routed" | "to">> {
+  let next = 0;
+  let plan: readonly number[] = ports.map((_, at) => at);
+  const routed: number[] = [];
+  const agent = new HttpAgent({ keepAlive: true });
+  const server = createServer((request, response) => {
+    const member = plan[next++ % plan.length] as number;
+    routed.push(member);
+    pass(request, response, { port: ports[member] as number, agent });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => end(server, agent));
+  const { port } = server.address() as AddressInfo;
+  const to = (...members: number[]): void => {
+    plan = members;
+    next = 0;
+  };
+  return { url: `http://127.0.0.1:${port}/mcp`, routed, to };
+}
+
+type Incoming = Parameters<Parameters<typeof createServer>[1] & object>[0];
+type Outgoing = Parameters<Parameters<typeof createServer>[1] & object>[1];
+
+function pass(
+  request: Incoming,
+  response: Outgoing,
+  { port, agent }: { readonly port: number; readonly agent: Agent },
+): void {
+  const headers = { ...request.headers, host: `127.0.0.1:${port}` };
+  const { method, url: path } = request;
+  const onward = httpRequest({ host: "127.0.0.1", port, method, path, headers, agent }, (reply) => {
+    response.writeHead(reply.statusCode ?? 502, reply.headers);
+    reply.pipe(response);
+    reply.on("error", () => response.destroy());
+    reply.on("aborted", () => response.destroy());
+  });
+  onward.on("error", () => {
+    if (response.headersSent) response.destroy();
+    else response.writeHead(502).end();
+  });
+  response.on("close", () => onward.destroy());
+  request.pipe(onward);
+}
+
+function end(server: HttpServer, agent: Agent): Promise<void> {
+  agent.destroy();
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}

@@ -1,0 +1,114 @@
+// The contract suite, over the stores in memory and over Redis alone, behind Sentinel and as a Cluster, on both clients.
+import { createClient } from "@redis/client";
+import { Redis } from "ioredis";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { storesContract } from "../../src/cluster/contract.js";
+import { memoryStores } from "../../src/cluster/memory-stores.js";
+import type { SharedStores } from "../../src/cluster/stores.js";
+import { keysOf } from "../../src/cluster/member.js";
+import type { RedisTarget } from "../../src/redis/door.js";
+import { RedisStores } from "../../src/redis/redis-stores.js";
+import { KEY } from "./cluster-fixture.js";
+import { hasRedis, prefix, startRedis, startRedisCluster, startSentinel } from "./redis-fixture.js";
+
+const FLEET = { keys: ["k"] };
+
+async function opened(stores: SharedStores, node: string): Promise<SharedStores> {
+  await stores.open(node, FLEET);
+  onTestFinished(() => stores.close());
+  return stores;
+}
+
+/** Opens stores over what `target` gives, each time anew, under one prefix. */
+function openerOver(target: () => RedisTarget | Promise<RedisTarget>): (node: string) => Promise<SharedStores> {
+  const own = prefix();
+  return async (node) => opened(new RedisStores(await target(), { keys: keysOf(KEY), prefix: own }), node);
+}
+
+describe("the contract of shared stores, in memory", () => {
+  it.each(storesContract().map((each) => [each.name, each] as const))("%s", async (_, { run }) => {
+    const stores = memoryStores();
+    await run((node) => opened(stores, node));
+  });
+});
+
+describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
+  it("holds on ioredis by a URL, on ioredis and on @redis/client", { timeout: 30_000 }, async () => {
+    const { url } = await startRedis();
+    const nodeRedis = async (): Promise<RedisTarget> => {
+      const client = createClient({ url });
+      await client.connect();
+      return client;
+    };
+    for (const target of [() => url, () => new Redis(url), nodeRedis]) {
+      for (const { run } of storesContract()) await run(openerOver(target));
+    }
+  });
+
+  it("holds as a Cluster of three", { timeout: 30_000 }, async () => {
+    const { url } = await startRedisCluster();
+    for (const { run } of storesContract()) await run(openerOver(() => url));
+  });
+
+  it("holds behind Sentinel", { timeout: 30_000 }, async () => {
+    const { url } = await startSentinel();
+    for (const { run } of storesContract()) await run(openerOver(() => url));
+  });
+
+  it("keeps nothing that can be read without the key, and nothing for ever", async () => {
+    const redis = await startRedis();
+    const open = openerOver(() => redis.url);
+    const one = await open("one");
+    await one.beat("one", "tcp://127.0.0.1:1");
+    await one.sessions.put("SECRET-session", { owner: "one", fence: 0, text: "SECRET facts" }, 60_000);
+    await one.marks.once("SECRET mark", 60_000);
+    await one.locks.hold("SECRET lock", 60_000);
+    await one.limits.take({ "SECRET principal": { perSecond: 0.01, burst: 2 } });
+    await one.bus.publish("one", "SECRET news");
+    const now = new Date().toISOString();
+    const task = { taskId: "one.t", status: "working" as const, createdAt: now, lastUpdatedAt: now, ttlMs: 60_000 };
+    await one.tasks.put({ principal: "SECRET principal", task: { ...task, pollIntervalMs: 1 } });
+    const keys = redis.cli("--scan").split("\n");
+    expect(keys.length).toBeGreaterThanOrEqual(8);
+    for (const key of keys) {
+      expect(key).not.toContain("SECRET");
+      expect(Number(redis.cli("pttl", key)), key).toBeGreaterThan(0);
+    }
+    expect(redis.cli("--no-raw", "eval", DUMP, "0")).not.toContain("SECRET");
+  });
+
+  it("takes no record that was moved to another place", async () => {
+    const redis = await startRedis();
+    const one = await openerOver(() => redis.url)("one");
+    await one.sessions.put("mine", { owner: "one", fence: 0, text: "mine" }, 60_000);
+    await one.sessions.put("yours", { owner: "one", fence: 0, text: "yours" }, 60_000);
+    const [first, second] = redis.cli("--scan", "--pattern", "*:s:*").split("\n") as [string, string];
+    redis.cli("copy", first, second, "replace");
+    const found = [await one.sessions.get("mine"), await one.sessions.get("yours")];
+    expect(found.filter((each) => each === undefined)).toHaveLength(1);
+  });
+
+  it("leaves a record of a newer version as it is, and says so", async () => {
+    const redis = await startRedis();
+    const one = await openerOver(() => redis.url)("one");
+    await one.sessions.put("s", { owner: "one", fence: 0, text: "facts" }, 60_000);
+    const key = redis.cli("--scan", "--pattern", "*:s:*");
+    redis.cli("hset", key, "v", "2");
+    await expect(one.sessions.get("s")).rejects.toMatchObject({ code: "NEWER" });
+    expect(await one.sessions.claim("s", "two", 0, 60_000)).toBeUndefined();
+    expect(await one.sessions.put("s", { owner: "one", fence: 0, text: "old" }, 60_000)).toBe(false);
+    expect(redis.cli("hget", key, "v")).toBe("2");
+  });
+});
+
+/** Everything that is kept, as one text. */
+const DUMP = `
+local all = {}
+for _, key in ipairs(redis.call("KEYS", "*")) do
+  local kind = redis.call("TYPE", key).ok
+  if kind == "string" then all[#all + 1] = redis.call("GET", key) end
+  if kind == "hash" then for _, v in ipairs(redis.call("HGETALL", key)) do all[#all + 1] = v end end
+  if kind == "zset" then for _, v in ipairs(redis.call("ZRANGE", key, 0, -1)) do all[#all + 1] = v end end
+  if kind == "stream" then for _, e in ipairs(redis.call("XRANGE", key, "-", "+")) do for _, v in ipairs(e[2]) do all[#all + 1] = v end end end
+end
+return table.concat(all, "\\n")`;
