@@ -167,9 +167,14 @@ export class ServerConversation implements ConnectionHandler {
     if (this.#core.conversations.delete(this) && this.#session !== undefined) this.#end(this.#session);
   }
 
-  /** Goes on with a session that another process began: as if `initialize` had just been answered. */
+  /**
+   * Goes on with a session that another process began: as if `initialize` had just been answered. Without a session, as before it,
+   * where this version reads its `initialize` otherwise.
+   */
   restore({ params, level, uris = [] }: RestoredSession): void {
-    const session = new Session(openSession(params as JsonObject));
+    const opened = openSession({ ...params });
+    if (opened instanceof RpcError) return;
+    const session = new Session(opened);
     session.logLevel = level ?? (this.#core.advertises("logging") ? session.logLevel : NO_LOGS);
     session.subscription = this.#core.subscribers.addSession(session, this.connection, this.#standing as Carrier);
     for (const uri of uris) this.#core.subscribers.subscribe(session.subscription, uri);
