@@ -9,10 +9,9 @@ import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store
 import type { ClusterMember, LocalEnd, Share } from "../http/server/http-cluster.js";
 import type { HttpExchange } from "../http/server/exchange.js";
 import type { Named, SessionFacts } from "../http/server/http-cluster.js";
-import type { RateLimits } from "../http/server/http-limits.js";
 import { MemoryLimits } from "./memory-stores.js";
 import { type ForwardOutcome, NodeRelay } from "./relay.js";
-import { BEAT_MS, LEASE_MS, SESSION_TEXT, type SharedSession, type SharedStores } from "./stores.js";
+import { BEAT_MS, LEASE_MS, type LimitRule, SESSION_TEXT, type SharedSession, type SharedStores } from "./stores.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -251,7 +250,7 @@ class Member implements ClusterMember {
     if (this.#sessions.delete(id)) void this.#stores.sessions.delete(id, this.node).catch(() => undefined);
   }
 
-  async take(sender: string, { perSecond, burst }: RateLimits): Promise<number> {
+  async take(sender: string, { perSecond, burst }: LimitRule): Promise<number> {
     try {
       return Math.ceil((await this.#stores.limits.take({ [sender]: { perSecond, burst } })) / 1_000);
     } catch {

@@ -19,4 +19,5 @@ export {
   type SharedSession,
   type SharedStores,
 } from "../cluster/stores.js";
-export type { ClusterMember, LocalEnd, Share } from "../http/server/http-cluster.js";
+export type { Share } from "../http/server/http-cluster.js";
+export type { TaskRecord, TaskStore } from "./types.js";

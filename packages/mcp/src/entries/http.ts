@@ -12,6 +12,7 @@ export {
   type RateLimits,
   type SessionLimits,
 } from "../http/server/http-limits.js";
+export type { Share } from "../http/server/http-cluster.js";
 export type { Identity } from "./types.js";
 export { anonymous, type Authenticate, type Entrance, type HttpAdmission } from "../http/server/http-site.js";
 export type { RateOptions } from "../http/server/http-site.js";

@@ -3,4 +3,5 @@ export { inspectRedis, redisCluster, type RedisClusterOptions } from "../redis/r
 export type { RedisReport } from "../redis/check-redis.js";
 export type { IoRedisLike, NodeRedisLike, RedisTarget } from "../redis/door.js";
 export type { ShareKey, ShareOptions } from "../cluster/member.js";
-export type { ClusterMember, LocalEnd, Share } from "../http/server/http-cluster.js";
+export type { Share } from "../http/server/http-cluster.js";
+export type { TaskRecord, TaskStore } from "./types.js";

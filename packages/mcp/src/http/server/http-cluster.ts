@@ -4,7 +4,6 @@ import type { Reporter } from "../../server/reporter.js";
 import type { News, ServerCluster, TaskErrand } from "../../server/server-cluster.js";
 import type { TaskRecord } from "../../server/tasks/task-store.js";
 import type { HttpExchange } from "./exchange.js";
-import type { RateLimits } from "./http-limits.js";
 
 /** What a session is made of again in another process. Plain JSON. */
 export interface SessionFacts {
@@ -44,7 +43,7 @@ export interface HttpCluster {
   /** A session has ended. */
   dropSession(id: string): void;
   /** Counts a request of a sender for all processes. Resolves with 0 when it may pass, else with the seconds to wait. */
-  take(sender: string, limits: RateLimits): Promise<number>;
+  take(sender: string, limits: { readonly perSecond: number; readonly burst: number }): Promise<number>;
 }
 
 // The door through which a process joins the others.
