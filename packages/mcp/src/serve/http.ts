@@ -61,7 +61,7 @@ export async function serveHttp(server: Server, options: ServeHttpOptions = {}):
   let endpoint: HttpEndpoint;
   let member: ClusterMember | undefined;
   try {
-    member = await options.share?.join();
+    member = (await options.share?.join()) as ClusterMember | undefined;
     endpoint = httpEndpoint(server, options, { hosts: own, origins }, member);
     await member?.open(endpoint.local);
   } catch (error) {

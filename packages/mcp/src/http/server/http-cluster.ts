@@ -76,6 +76,6 @@ export interface ClusterMember extends HttpCluster, ServerCluster {
 
 /** What many processes of one server share. Made by `redisCluster`, or by `shareOver` for stores of one's own. */
 export interface Share {
-  /** Joins the others. Rejects with a LocalError BAD_SHARE whose one sentence says what to change. */
-  join(): Promise<ClusterMember>;
+  /** Joins the others, for `serveHttp` alone. Rejects with a LocalError BAD_SHARE whose one sentence says what to change. */
+  join(): Promise<unknown>;
 }
