@@ -33,7 +33,7 @@ export interface Attempt {
 }
 
 /**
- * `code` is that of the transport's error (SPAWN_FAILED, EXITED, TIMEOUT, HTTP_STATUS, UNAUTHORIZED …), or
+ * `code` is that of the transport's error (SPAWN_FAILED, EXITED, TIMEOUT, HTTP_STATUS, UNAUTHORIZED, FORBIDDEN …), or
  * - `INCOMPATIBLE`: the two sides have no revision in common,
  * - `NOT_SUPPORTED`: something in `require` is missing,
  * - `REFUSED`: the server answered the handshake with an error,

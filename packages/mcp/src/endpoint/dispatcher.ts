@@ -31,6 +31,8 @@ interface DispatcherOptions {
   advertises(capability: keyof ServerCapabilities): boolean;
   /** The words for the peer of an error that is not an `RpcError` and yet was made to be told; undefined for any other. */
   explain(error: unknown): RpcError | undefined;
+  /** Told of an error whose number the caller's revision does not let through. */
+  onRenumbered(error: RpcError, call: Call, sent: number): void;
   /** Told of every exception that nobody expected, with the id the peer was given instead of its text. */
   onError(error: unknown, call: Call, errorId: string): void;
 }
@@ -152,6 +154,7 @@ export class Dispatcher {
     done(call, false);
     const known = error instanceof RpcError ? error : (this.#options.explain(error) ?? this.#unexpected(call, error));
     const object = call.caller.codec.error(known);
+    if (isKept(known.code) && object.code !== known.code) this.#options.onRenumbered(known, call, object.code);
     void call.carrier.write(failureText(call.id, object), "response", object.code);
   }
 
@@ -160,6 +163,13 @@ export class Dispatcher {
     this.#options.onError(error, call, fault.id);
     return new RpcError(ErrorCode.InternalError, fault.message, { errorId: fault.id });
   }
+}
+
+const OWN: ReadonlySet<number> = new Set(Object.values(McpErrorCode));
+
+/** Whether a number is of the range that JSON-RPC keeps for implementations and MCP, from 2026-07-28 on, for itself. */
+function isKept(code: number): boolean {
+  return code <= -32000 && code >= -32099 && !OWN.has(code);
 }
 
 // Middleware: functions around every request, outermost first.

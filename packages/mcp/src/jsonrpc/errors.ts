@@ -42,7 +42,11 @@ export class LocalError extends Error {
 
 // The family of errors that crosses the wire: a number, a sentence and optional data.
 
-/** Everything in it is shown to the other side: never put a stack, a path or a secret into `message` or `data`. */
+/**
+ * Everything in it is shown to the other side: never put a stack, a path or a secret into `message` or `data`. Take a
+ * `code` of your own outside of -32768 to -32000: 2026-07-28 keeps -32000 to -32099 for itself, and one from there that
+ * it does not define reaches its clients as -32603 with yours in `data.upstream`.
+ */
 export class RpcError extends Error {
   override readonly name: string = "RpcError";
   readonly code: number;

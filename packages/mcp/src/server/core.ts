@@ -99,6 +99,7 @@ export class ServerCore implements AskServices {
   readonly dispatcher: Dispatcher;
   readonly #declared: CapabilityOptions;
   /** Tools that were reported once for a resource in a result. */
+  readonly #renumberedCodes = new Set<number>();
   readonly #embedding = new Set<string>();
   readonly #onSessionEnd: CoreOptions["onSessionEnd"];
   #capabilities: ServerCapabilities | undefined;
@@ -185,6 +186,7 @@ export class ServerCore implements AskServices {
       advertises: (capability) => this.advertises(capability),
       explain,
       onError: this.failed,
+      onRenumbered: this.#renumbered,
     });
   }
 
@@ -217,6 +219,14 @@ export class ServerCore implements AskServices {
     const name = call.params["name"] ?? call.params["uri"];
     const what = `${call.method}${name === undefined ? "" : ` ${JSON.stringify(name)}`} failed (error id ${errorId})`;
     this.report("error", what, { errorId, error });
+  };
+
+  /** A number that clients of 2026-07-28 never see: said once for each, while its author can still take another. */
+  readonly #renumbered = ({ code }: RpcError, call: Call, sent: number): void => {
+    if (this.#renumberedCodes.has(code)) return;
+    this.#renumberedCodes.add(code);
+    const why = "the specification keeps -32000 to -32099 for itself: take a code outside of -32768 to -32000";
+    this.report("warning", `The error ${code} of ${call.method} was sent as ${sent} with it in data.upstream: ${why}`);
   };
 
   sessionEnded(ended: EndedSession): void {

@@ -146,7 +146,7 @@ describe("a URL that says nothing about its revision is reported", () => {
       void response.writeHead(code).end("no");
   it.each([
     [401, "UNAUTHORIZED"],
-    [403, "HTTP_STATUS"],
+    [403, "FORBIDDEN"],
     [500, "HTTP_STATUS"],
     [503, "HTTP_STATUS"],
   ])("with status %i as %s", async (code, expected) => {

@@ -1,6 +1,6 @@
 // What only the operator should know reaches somebody, and nothing about telling it ends the program.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { Server, type ServerOptions } from "@secure-local/mcp/server";
+import { RpcError, Server, type ServerOptions } from "@secure-local/mcp/server";
 import { connect } from "../support/connect.js";
 
 let written: string[] = [];
@@ -99,4 +99,24 @@ describe("a `report` that fails", () => {
     expect(await peer.request("tools/list")).toHaveProperty("tools");
     expect(written.join("\n")).toContain("Error: unheard");
   });
+});
+
+it("hears once of an error number that the caller's revision does not let through, with what to do", async () => {
+  const server = failing();
+  for (const [name, code] of Object.entries({ kept: -32050, own: 4001, defined: -32002 })) {
+    server.tool(name, {
+      run: () => {
+        throw new RpcError(code, "no", { why: 1 });
+      },
+    });
+  }
+  const peer = await connect(server, { revision: "2026-07-28" });
+  const refusal = (name: string): Promise<unknown> => peer.request("tools/call", { name }).catch((error) => error);
+  const upstream = { code: -32050, message: "no", data: { why: 1 } };
+  expect(await refusal("kept")).toMatchObject({ code: -32603, data: { upstream } });
+  expect(await refusal("kept")).toMatchObject({ code: -32603 });
+  expect(await refusal("own")).toMatchObject({ code: 4001, data: { why: 1 } });
+  await refusal("defined");
+  expect(written).toHaveLength(1);
+  expect(written[0]).toMatch(/-32050 of tools\/call was sent as -32603.*take a code outside of -32768 to -32000/);
 });

@@ -193,13 +193,16 @@ export const DEFAULT_HTTP_CLIENT_LIMITS: HttpClientLimits = {
 
 // The errors of HTTP links: what went wrong, at which URL, and what to do; without secrets and control characters.
 
-/** A reply that refuses. `code` is UNAUTHORIZED for 401 and HTTP_STATUS for every other. */
+/** Who asks is not known; or is, and may not. */
+const REFUSED: Readonly<Record<number, string>> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN" };
+
+/** A reply that refuses. `code` is UNAUTHORIZED for 401, FORBIDDEN for 403 and HTTP_STATUS for every other. */
 class HttpStatusError extends LocalError {
   override readonly name: string = "HttpStatusError";
   readonly status: number;
 
   constructor(status: number, message: string) {
-    super(status === 401 ? "UNAUTHORIZED" : "HTTP_STATUS", message);
+    super(REFUSED[status] ?? "HTTP_STATUS", message);
     this.status = status;
   }
 }
