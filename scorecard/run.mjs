@@ -1,6 +1,7 @@
 // `npm run scorecard [-- t05 t13] [--no-write]`: runs every security goal's cases against the product's own parts, one
 // process a goal, prints what came of it and writes SCORECARD.md. Exit code 1 when a goal is missed. `--prove` takes each
-// defence that the goals name out of a copy, and exits with 1 when a goal does not notice. `--quick` runs the goals that
+// defence that the goals name out of a copy, and exits with 1 when a goal does not notice; `--only WORDS` tries those whose
+// names have these words. `--steps a,b` takes these steps of the goals alone. `--quick` runs the goals that
 // take seconds, as CI does.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -32,39 +33,52 @@ const QUICK = [
   "t39",
   "t41",
 ];
-const USAGE = "npm run scorecard -- [goal ...] [--quick | --no-write | --prove]\n";
+const USAGE = "npm run scorecard -- [goal ...] [--quick | --no-write | --steps NAMES | --prove [--only WORDS]]\n";
 
 async function main(argv) {
-  const { values, positionals } = parseArgs({
-    args: argv,
-    options: {
-      "no-write": { type: "boolean", default: false },
-      prove: { type: "boolean", default: false },
-      quick: { type: "boolean", default: false },
-    },
-    allowPositionals: true,
-  });
+  const options = readOptions(argv);
+  if (options === undefined) return 2;
+  const { values, positionals } = options;
+  if (values.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
   const goals = goalsOf(positionals.length === 0 && values.quick ? QUICK : positionals);
   if (goals.length === 0) {
     process.stderr.write(USAGE);
     return 2;
   }
-  if (values.prove) return (await prove(goals)) === 0 ? 0 : 1;
+  if (values.prove) return (await prove(goals, values.only)) === 0 ? 0 : 1;
   const product = await bundleProduct();
   const outcomes = [];
   for (const goal of goals) {
-    const outcome = await runGoal(goal, product);
+    const outcome = await runGoal(goal, product, values.steps);
     outcomes.push(outcome);
     console.log(line(outcome));
   }
   for (const name of absentCorpora()) console.log(`skipped: ../shared/corpora/${name} is absent`);
-  if (positionals.length === 0 && !values["no-write"] && !values.quick)
+  if (positionals.length === 0 && !values["no-write"] && !values.quick && values.steps === undefined)
     writeFileSync(TARGET, scorecard(outcomes, absentCorpora()));
   const missed = outcomes.filter((outcome) => misses(outcome).length > 0);
   const seconds = outcomes.reduce((sum, outcome) => sum + outcome.seconds, 0);
   console.log(kindsLine(outcomes));
   console.log(`${outcomes.length} goals in ${seconds.toFixed(0)} s, ${missed.length} missed`);
   return missed.length === 0 ? 0 : 1;
+}
+
+function readOptions(argv) {
+  const flag = { type: "boolean", default: false };
+  const text = { type: "string" };
+  try {
+    return parseArgs({
+      args: argv,
+      options: { "no-write": flag, prove: flag, quick: flag, help: flag, steps: text, only: text },
+      allowPositionals: true,
+    });
+  } catch (error) {
+    process.stderr.write(`${error.message}\n${USAGE}`);
+    return undefined;
+  }
 }
 
 process.exitCode = await main(process.argv.slice(2));

@@ -19,18 +19,21 @@ const WAYS = ["plain", "base64", "hex", "url", "json", "split", "upper", "basic"
 export const defences = [
   {
     name: "Base64 is looked for at every place of its groups",
+    steps: ["alignments"],
     file: "secure-local/src/audit/secret-shapes.ts",
     find: "...[0, 1, 2].flatMap",
     replace: "...[0].flatMap",
   },
   {
     name: "names of headers are looked through",
+    steps: ["alignments"],
     file: "secure-local/src/capabilities/secret-exchange.ts",
     find: "filtered[this.text(name)] =",
     replace: "filtered[name] =",
   },
   {
     name: "no plugin reaches the file of a secret",
+    steps: ["files"],
     file: "secure-local/src/plugins/plugin.ts",
     find: "[...own, ...secretFiles(policy.secrets)]",
     replace: "[...own, ...secretFiles(new Map())]",
@@ -107,10 +110,14 @@ plugins: { folder: ${base}, load: [{ name: plug, secrets: [granted], filesystem:
   rmSync(base, { recursive: true });
 }
 
+const STEPS = { alignments, files, broughtOut };
+
 export async function run(report, parts) {
-  await alignments(report, parts);
   if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);
-  await files(report, parts);
+  await report.take(STEPS, parts);
+}
+
+async function broughtOut(report, parts) {
   report.kind("a secret brought out by a plugin or its host");
   const secrets = Array.from({ length: SECRETS }, (_, index) => ({ name: `key_${index}`, value: valueOf(index) }));
   for (const { name, value } of secrets) process.env[variable(name)] = value;

@@ -13,34 +13,40 @@ const AGAIN = { again: true, slowMs: 25 };
 export const defences = [
   {
     name: "PostgreSQL's functions are allowed by a list",
-    file: "secure-local/src/capabilities/databases/postgres-statement.ts",
-    find: "if (!isListed)",
-    replace: "if (!isListed && name === '')",
+    steps: ["postgres"],
+    // The list itself: what the statement says and what the server says of it are both held against it.
+    file: "secure-local/src/capabilities/databases/postgres-allowed.ts",
+    find: "export const BUILT_IN_FUNCTIONS: ReadonlySet<string> = words(",
+    replace:
+      "export const BUILT_IN_FUNCTIONS: ReadonlySet<string> = Object.assign(new Set<string>(), { has: () => true });\nvoid words(",
   },
   {
     name: "the server is asked what names stand for",
+    steps: ["postgres"],
     file: "secure-local/src/capabilities/databases/postgres-store.ts",
     find: "await requireListed(",
     replace: "if (sql === '') await requireListed(",
   },
   {
     name: "types of what is read count as those that are named",
+    steps: ["postgres"],
     file: "secure-local/src/capabilities/databases/postgres-catalogue.ts",
     find: "WHERE c.reltype >= 16384",
     replace: "WHERE false",
   },
   {
     name: "relations of the catalogue are allowed by a list",
+    steps: ["postgres"],
     file: "secure-local/src/capabilities/databases/postgres-statement.ts",
-    find: "if (isRefusedRelation(schema, name))",
-    replace: "if (name === '')",
+    find: "export function isRefusedRelation(schema: string, name: string): boolean {",
+    replace:
+      "export function isRefusedRelation(schema: string, name: string): boolean {\n  if (name !== '') return false;",
   },
 ];
 
 export async function run(report, parts) {
   if (existsSync(parts.CANARY)) throw new Error(`${parts.CANARY} is there before anything was tried: remove it`);
-  await sqlite(report, parts);
-  await postgres(report, parts);
+  await report.take({ sqlite, postgres }, parts);
   if (existsSync(parts.CANARY)) report.sideEffect(`${parts.CANARY} was made`);
 }
 

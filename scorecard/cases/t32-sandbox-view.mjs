@@ -40,78 +40,98 @@ export const goal = {
 export const defences = [
   {
     name: "each look-up in a granted folder is judged",
+    steps: ["there"],
     file: "secure-local/src/capabilities/sandbox-reach.ts",
     find: "...(folder ? { judge, passing: isOfGit, ...this.#more } : {}),",
     replace: "",
   },
   {
     name: "a moved folder is judged with all that lies in it",
+    steps: ["absent"],
     file: "secure-local/src/sandbox/start-walled.ts",
     find: 'if (!may(places, from + below, "write")) return EACCES;',
     replace: "",
   },
   {
     name: "no link stands, and no filled folder comes, where protected names begin",
+    steps: ["beginnings"],
     file: "secure-local/src/capabilities/sandbox-reach.ts",
     find: 'if (asked === "bring" && beginsProtected(path)) return false;',
     replace: "",
   },
   {
+    name: "a folder that two programs fill and move is not moved where protected names begin",
+    steps: ["twoHands"],
+    file: "secure-local/src/sandbox/start-walled.ts",
+    find: 'if (there !== undefined && !there.judge(there.path, "bring")) return EXDEV;',
+    replace: "",
+  },
+  {
     name: "what a link leads to where protected names begin is judged by the link's name",
+    steps: ["linkedBefore"],
     file: "secure-local/src/capabilities/files/file-rules.ts",
     find: "if (entry.isSymbolicLink() && (kept !== undefined || beginsProtected(at))) {",
     replace: "if (entry.isSymbolicLink() && kept !== undefined) {",
   },
   {
     name: "what is mounted is what was judged",
+    steps: ["races"],
     file: "secure-local/src/sandbox/start-walled.ts",
     find: "return dev === held?.dev && ino === held.ino;",
     replace: "return dev === held?.dev || ino !== held?.ino;",
   },
   {
     name: "a link of /proc that is not followed is not opened",
+    steps: ["handles"],
     file: "secure-local/src/sandbox/keeper-in-perl.ts",
     find: "    return -$ELOOP if $kind == $LINK;\n    # Of what",
     replace: "    # Of what",
   },
   {
     name: "what was moved out of a granted folder is lost to the sandbox",
+    steps: ["movedOut"],
     file: "secure-local/src/sandbox/keeper-in-perl.ts",
     find: "return $fd if $fd < 0 || judged(where($fd)) || !$judged_mounts{mount_of($fd)};",
     replace: "return $fd;",
   },
   {
     name: "an answer that depends on what lies beside a file is asked for anew",
+    steps: ["becameGit"],
     file: "secure-local/src/sandbox/start-walled.ts",
     find: "return place?.passing?.(inside) ? MAY_NOW : MAY;",
     replace: 'return place?.passing?.("") ? MAY_NOW : MAY;',
   },
   {
     name: "a command gets the path that was found",
+    steps: ["rawTexts"],
     file: "secure-local/src/capabilities/policy-run.ts",
     find: "args[argument] = before + (await pathOf(path, access));",
     replace: "await pathOf(path, access);",
   },
   {
     name: "a command with a network makes no Unix sockets",
+    steps: ["sockets"],
     file: "secure-local/src/sandbox/seccomp-filter.ts",
     find: '["socket", [load(0), { code: IF_EQUAL, value: AF_UNIX, yes: "refuse", no: "allow" }]],',
     replace: '["socket", [{ code: RETURN, value: ALLOW }]],',
   },
   {
     name: "of git's configuration only what runs nothing is taken",
+    steps: ["withGit"],
     file: "secure-local/src/capabilities/git-inside.ts",
     find: 'if (text === undefined || !isHarmless(text, textOf(`${at}/config`) ?? "")) return false;',
     replace: "if (text === undefined) return false;",
   },
   {
     name: "homes are kept apart from what is granted",
+    steps: ["homesGranted"],
     file: "secure-local/src/policy/own-places.ts",
     find: "if (homes === undefined) return;",
     replace: "return;",
   },
   {
     name: "a policy that lets a sandbox write where it lies is refused",
+    steps: ["policies"],
     file: "secure-local/src/policy/parse-policy.ts",
     find: "checkOwnPlaces(root, policy, environment);\n  faults",
     replace: "faults",
@@ -134,28 +154,32 @@ const NAMES = [
 const DEPTHS = ["", "sub/", "one/two/three/"];
 const SECRET = "SECRET-OF-THE-USER";
 
+const STEPS = {
+  there,
+  absent,
+  beginnings,
+  linkedBefore,
+  twoHands,
+  owned,
+  savedAnew,
+  handles,
+  movedOut,
+  becameGit,
+  sockets,
+  races,
+  policies,
+  homesGranted,
+  rawTexts,
+  withGit,
+  siege,
+  honest,
+};
+
 export async function run(report, parts) {
   if (!parts.hasWall()) return report.demand("bubblewrap is there to be tried", false);
   const ground = mkdtempSync(join(homedir(), ".scorecard-view-"));
   try {
-    await there(report, parts, ground);
-    await absent(report, parts, ground);
-    await beginnings(report, parts, ground);
-    await linkedBefore(report, parts, ground);
-    await twoHands(report, parts, ground);
-    await owned(report, parts, ground);
-    await savedAnew(report, parts, ground);
-    await handles(report, parts, ground);
-    await movedOut(report, parts, ground);
-    await becameGit(report, parts, ground);
-    await sockets(report, parts, ground);
-    await races(report, parts, ground);
-    await policies(report, parts, ground);
-    await homesGranted(report, parts, ground);
-    await rawTexts(report, parts, ground);
-    await withGit(report, parts, ground);
-    await siege(report, parts, ground);
-    await honest(report, parts, ground);
+    await report.take(STEPS, parts, ground);
   } finally {
     rmSync(ground, { recursive: true, force: true });
   }

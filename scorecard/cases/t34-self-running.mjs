@@ -14,30 +14,35 @@ const rules = "packages/secure-local/src/capabilities/files/file-rules.ts";
 export const defences = [
   {
     name: "what runs by itself is not written",
+    steps: ["whatAReaderTried"],
     file: rules,
     find: "weaker ??= found;",
     replace: "weaker ??= undefined;",
   },
   {
     name: "git's own files are nobody's",
+    steps: ["everyName"],
     file: rules,
     find: 'if (reader === "git" && protection.class === GIT_STORE && !changes(op)) return undefined;',
     replace: "if (protection.class === GIT_STORE && !changes(op)) return undefined;",
   },
   {
     name: "a file HEAD makes a repository of a folder",
+    steps: ["repositories"],
     file: rules,
     find: "return this.#byName ? undefined : refusalOf(repositoryProtection(path, op), { op, reader });",
     replace: "return undefined;",
   },
   {
     name: "what protected links lead to is protected",
+    steps: ["links"],
     file: rules,
     find: "...underAliases(path, this.#former), ...underAliases(path, this.#links)]) {",
     replace: "...underAliases(path, this.#former)]) {",
   },
   {
     name: "git's objects are known by their names",
+    steps: ["history"],
     file: rules,
     find: "if (isGitObject(folded, index)) yield GIT_OBJECT;",
     replace: "",
@@ -113,13 +118,8 @@ const EVERYDAY = [
 ];
 
 export async function run(report, parts) {
-  await everyName(report, parts);
-  await whatAReaderTried(report, parts);
-  await links(report, parts);
-  await programs(report, parts);
-  await repositories(report, parts);
-  await history(report, parts);
-  await honest(report, parts);
+  const steps = { everyName, whatAReaderTried, links, programs, repositories, history, honest };
+  await report.take(steps, parts);
 }
 
 function policyFor(parts, folder) {

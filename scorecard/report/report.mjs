@@ -14,6 +14,7 @@ const MAX_NAMES = 20;
 
 export class Report {
   #goal;
+  #steps;
   #times = [];
   #attacks = 0;
   #benign = 0;
@@ -24,9 +25,16 @@ export class Report {
   #kinds = new Map();
   #kind;
 
-  /** `goal`: id, title, atLeast (cases without any corpus), refusalMs. */
-  constructor(goal) {
-    this.#goal = goal;
+  /** `goal`: id, title, atLeast (cases without any corpus), refusalMs. `steps`: names of those to take; all without it. */
+  constructor(goal, steps) {
+    this.#goal = steps === undefined ? goal : { ...goal, atLeast: 0 };
+    this.#steps = steps;
+  }
+
+  /** Takes a goal's steps one after the other: functions by name, each called with `args`. */
+  async take(steps, ...args) {
+    for (const [name, step] of Object.entries(steps))
+      if (this.#steps?.includes(name) !== false) await step(this, ...args);
   }
 
   /**

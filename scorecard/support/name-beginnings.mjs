@@ -1,5 +1,5 @@
 // Attacks on protected names of several parts, at the place where they begin: links, folders filled elsewhere, two programs at once.
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { EVIL, folderIn, inside, tried } from "./granted-folder.mjs";
 
@@ -62,12 +62,27 @@ export async function linkedBefore(report, parts, ground) {
       });
 }
 
-/** Makes a name in a folder as fast as it can, wherever that folder is by now. */
-const FILLS = `my ($end, $last) = (time + shift, shift); while (time < $end) { mkdir "x"; open(my $f, ">", "x/$last"); mkdir "x/d" }`;
-/** Renames that folder to what protected names begin with, and away. */
-const RENAMES = `my ($end, $name, $last) = (time + shift, shift, shift); while (time < $end) { rename("x", $name); if (lstat "$name/$last") { print "there"; last } rmdir "$name/d"; rename($name, "x"); rmdir $name }`;
-const TWO_HANDS_SECONDS = 2;
+/** So many folders, with so many names each, are judged in the time that one program needs to make a name in a folder that another moves. */
+const [FOLDERS, NAMES] = [60, 100];
+const ROUNDS = 8;
+/** Renames a folder to what protected names begin with, having said so, and back; until a round brought the protected name about. */
+const MOVES = `my ($name, $last, $rounds) = @ARGV;
+for my $round (1 .. $rounds) {
+  open(my $said, ">", "round$round"); close $said;
+  my $moved = rename("x", $name);
+  if (lstat "$name/$last") { print "there"; last }
+  if ($moved) { rename($name, "x") or last }
+  rename("x", "y"); unlink("y/$last"); rename("y", "x");
+}
+open(my $over, ">", "over");`;
+/** Makes the name in that folder as soon as it is being moved. */
+const FILLS = `my ($last, $rounds) = @ARGV;
+for my $round (1 .. $rounds) {
+  until (-e "round$round") { exit if -e "over" }
+  for (1 .. 20) { open(my $made, ">", "x/$last"); select(undef, undef, undef, 0.002) }
+}`;
 
+/** Where the folder is judged before it is moved, and the name comes to be after it was listed. */
 export async function twoHands(report, parts, ground) {
   report.kind("two sandboxes bring a protected name of two parts about together", { found: "attack" });
   for (const [name, last] of [
@@ -77,8 +92,12 @@ export async function twoHands(report, parts, ground) {
   ])
     await report.attack(`${name}/${last}`, async () => {
       const folder = folderIn(ground);
-      const perl = (text, ...args) => inside(parts, folder, `perl -e '${text}' ${TWO_HANDS_SECONDS} ${args.join(" ")}`);
-      const [said] = await Promise.all([perl(RENAMES, name, last), perl(FILLS, last), perl(FILLS, last)]);
+      for (let at = 0; at < FOLDERS; at += 1) {
+        mkdirSync(join(folder, `x/d${at}`), { recursive: true });
+        for (let each = 0; each < NAMES; each += 1) writeFileSync(join(folder, `x/d${at}/n${each}`), "");
+      }
+      const perl = (text, ...args) => inside(parts, folder, `perl -e '${text}' ${args.join(" ")}`);
+      const [said] = await Promise.all([perl(MOVES, name, last, ROUNDS), perl(FILLS, last, ROUNDS)]);
       return (said.stdout === "" && !existsSync(join(folder, name, last))) || `${name}/${last} was there`;
     });
 }
