@@ -46,10 +46,17 @@ export const defences = [
     replace: "",
   },
   {
-    name: "a moved folder is judged with all that lies in it",
-    steps: ["absent"],
+    name: "a moved folder is judged with all that lies in it, where it is",
+    steps: ["owned"],
     file: "secure-local/src/sandbox/start-walled.ts",
     find: 'if (!may(places, from + below, "write")) return EACCES;',
+    replace: "",
+  },
+  {
+    name: "a moved folder is judged with all that lies in it, where it will be",
+    steps: ["ownLater"],
+    file: "secure-local/src/sandbox/start-walled.ts",
+    find: 'if (placeOf(places, to) !== undefined && !may(places, to + below, "write")) return EACCES;',
     replace: "",
   },
   {
@@ -161,6 +168,7 @@ const STEPS = {
   linkedBefore,
   twoHands,
   owned,
+  ownLater,
   savedAnew,
   handles,
   movedOut,
@@ -276,6 +284,25 @@ async function owned(report, parts, ground) {
       ask: (folder) => isAsItWas(folder, name),
       own: (folder) => [join(folder, place)],
     });
+}
+
+/** The guard's own files that are not there yet: the next start would take them for its own. */
+async function ownLater(report, parts, ground) {
+  report.kind("policy, lock, log and state that come to be in a writable folder", { found: "own" });
+  for (const name of ["conf/policy.yaml", "a/b/c/audit.log", "state/tokens.json"]) {
+    const [above, last, top] = [dirname(name), name.split("/").at(-1), name.split("/")[0]];
+    const ways = {
+      made: `mkdir -p ${above}; echo ${EVIL} > ${name}`,
+      "moved there": `mkdir -p ${above}; echo ${EVIL} > n; mv n ${name}`,
+      "moved with its folder": `mkdir -p $(dirname ${above}) n; echo ${EVIL} > n/${last}; mv -T n ${above}`,
+      "moved with the topmost folder": `mkdir -p n/${above}; echo ${EVIL} > n/${name}; mv -T n/${top} ${top}`,
+      "exchanged with its folder": `mkdir -p n ${above}; echo ${EVIL} > n/${last}; perl -e 'syscall(316,-100,"n",-100,"${above}",2)'`,
+      linked: `mkdir -p ${above}; echo ${EVIL} > n; ln n ${name}; ln -s "$PWD/n" ${name}`,
+    };
+    const ask = (folder) => !existsSync(join(folder, name)) || `${name} is there`;
+    const own = (folder) => [join(folder, name)];
+    await tried(report, parts, ground, { name, ways, prepare: () => undefined, ask, own });
+  }
 }
 
 /** A program that reads what it is told to, until it is ended. */

@@ -15,18 +15,21 @@ export const goal = {
 export const defences = [
   {
     name: "consent before a folder's server",
+    steps: ["listed"],
     file: "secure-local/src/cli/remote/folder-trust.ts",
     find: 'if (!asked.isThere()) throw new LocalError("USAGE"',
-    replace: 'if (false as boolean) throw new LocalError("USAGE"',
+    replace: 'if (!asked.isThere()) return;\n  if (false as boolean) throw new LocalError("USAGE"',
   },
   {
     name: "a person's own entry comes first",
+    steps: ["collisions"],
     file: "secure-local/src/remote/config-locations.ts",
     find: "return [...own, ...beside.filter(({ path }) => !known.has(path))];",
     replace: "return [...beside.filter(({ path }) => !known.has(path)), ...own];",
   },
   {
     name: "the answer is bound to the content",
+    steps: ["answers"],
     file: "secure-local/src/cli/remote/folder-trust.ts",
     find: "const facts = [2, place.path, server.name, format, server.raw, workspace, envFile?.text, grants];",
     replace:
@@ -34,18 +37,21 @@ export const defences = [
   },
   {
     name: "an envFile lies below the folder of its file",
+    steps: ["envFiles"],
     file: "secure-local/src/remote/configured-servers.ts",
     find: "if (!isBelow(real, await realpath(workspace)) || status.dev !== dev || status.ino !== ino) throw outside;",
     replace: "void [real, status, dev, ino];",
   },
   {
     name: "answers that others may have written do not count",
+    steps: ["answers"],
     file: "secure-local/src/cli/remote/folder-trust.ts",
     find: "if (!status.isFile() || others || foreign || status.size > MOST_BYTES) return [];",
     replace: "void [others, foreign];",
   },
   {
     name: "what nobody sees is shown",
+    steps: ["shown"],
     file: "secure-local/src/cli/remote/folder-trust.ts",
     find: 'return escapeUnseen(text).replaceAll("\\n", "\\\\n").replaceAll("\\t", "\\\\t");',
     replace: "void escapeUnseen; return text;",
@@ -97,13 +103,7 @@ function toml(value) {
 export async function run(report, parts) {
   const stage = await setStage(parts);
   try {
-    await everything(report, stage);
-    await sandboxes(report, stage);
-    await collisions(report, stage);
-    await answers(report, stage);
-    await envFiles(report, stage);
-    await oddFiles(report, stage);
-    await shown(report, stage);
+    await report.take({ everything, listed, sandboxes, collisions, answers, envFiles, oddFiles, shown }, stage);
   } finally {
     await stage.remove();
   }
@@ -223,6 +223,10 @@ async function everything(report, stage) {
         stage.clean();
       }
   }
+}
+
+/** Files of folders that are listed, linked to, or used by a command that is told not to ask. */
+async function listed(report, stage) {
   report.kind("a list of all servers starts those of a folder", { found: "own" });
   for (const [file, textOf] of FILES)
     for (const [what, server] of Object.entries(asks(stage))) {
