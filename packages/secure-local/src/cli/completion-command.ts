@@ -1,16 +1,18 @@
 // `mcp-secure-local completion bash|zsh|fish`: the script that completes commands and options, made of the command reference.
 import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES } from "./command-reference.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
-import { ExitCode, print } from "./terminal.js";
+import { ExitCode, tell } from "./terminal.js";
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish };
 
-export async function completionCommand({ words: [shell, ...rest] }: CommandLine): Promise<number> {
+export async function completionCommand(line: CommandLine): Promise<number> {
+  const [shell, ...rest] = line.words;
   if (shell === undefined || !Object.hasOwn(SHELLS, shell) || rest.length > 0) {
     const near = shell === undefined ? "" : nearest(shell, Object.keys(SHELLS));
     throw new UsageError(`completion needs one of bash, zsh, fish${near}`);
   }
-  print(SHELLS[shell]!());
+  const script = SHELLS[shell]!();
+  tell(line, { shell, script }, script);
   return ExitCode.Ok;
 }
 

@@ -8,9 +8,10 @@ import { approvalsFolder } from "./approvals-folder.js";
 import { usualFile } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { consoleCommands } from "./console-commands.js";
+import { tellFailure } from "./failure.js";
 import { ServeError } from "./serve-error.js";
 import { controlFolder } from "./settings.js";
-import { complain, ExitCode, print, styled } from "./terminal.js";
+import { complain, ExitCode, styled, tell } from "./terminal.js";
 
 const MAX_PORT = 65_535;
 
@@ -32,10 +33,13 @@ export interface OpenConsole {
 export async function consoleCommand(line: CommandLine): Promise<number> {
   if (line.words.length > 0) throw new UsageError(`console takes nothing, not "${line.words[0]}"`);
   const open = await openConsole({ line, port: portOf(line.port) });
-  print(open.address());
-  complain(styled("dim", "Open this address in a browser on this machine. It signs in one browser, once.", "stderr"));
-  if (process.stdin.isTTY) complain(styled("dim", "Press Enter for another address, Ctrl-C to end.", "stderr"));
-  process.stdin.on("data", () => print(open.address()));
+  const show = (): void => tell(line, { address: open.address() }, open.address());
+  show();
+  const hint = "Open this address in a browser on this machine. It signs in one browser, once.";
+  if (!line.json) complain(styled("dim", hint, "stderr"));
+  if (process.stdin.isTTY && !line.json)
+    complain(styled("dim", "Press Enter for another address, Ctrl-C to end.", "stderr"));
+  process.stdin.on("data", show);
   await new Promise<void>((resolve) => {
     for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => resolve());
   });
@@ -53,8 +57,7 @@ export async function openConsole({ line, port }: ConsoleSettings): Promise<Open
     api: consoleApi(state, consoleCommands(line)),
     assets: join(import.meta.dirname, "console"),
     port,
-    report: (error) =>
-      complain(`mcp-secure-local: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`),
+    report: (error) => void tellFailure(error, { json: false, debug: line.debug }),
   });
   try {
     await listener.listen();

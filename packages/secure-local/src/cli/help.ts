@@ -10,7 +10,7 @@ import {
   VARIABLES,
 } from "./command-reference.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
-import { ExitCode, outputWidth, print, printJson, styled, wrapped } from "./terminal.js";
+import { ExitCode, outputWidth, print, printJson, styled, tell, wrapped } from "./terminal.js";
 
 const PROGRAM = "mcp-secure-local";
 /** Columns of a text that is not for a terminal. */
@@ -21,7 +21,7 @@ const MOST_WIDTH = 100;
 export async function helpCommand({ words, json }: Pick<CommandLine, "words" | "json">): Promise<number> {
   const [first, second] = words;
   if (first === "man" && second === undefined) {
-    print(manPage());
+    tell({ json }, { page: manPage() }, manPage());
     return ExitCode.Ok;
   }
   if (first === undefined) {

@@ -11,7 +11,17 @@ import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
-import { askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import {
+  askInTerminal,
+  askYesNo,
+  complain,
+  complainJson,
+  ExitCode,
+  print,
+  printJson,
+  styled,
+  tell,
+} from "./terminal.js";
 import { type Language, pluginFiles } from "./plugin-templates.js";
 import type { Change } from "../inspection/drift.js";
 import type { Policy } from "../policy/policy.js";
@@ -30,7 +40,7 @@ type Action = (line: CommandLine) => Promise<number>;
 
 const ACTIONS: Readonly<Record<string, Action>> = {
   list,
-  new: async (line) => newPlugin(line.words),
+  new: async (line) => newPlugin(line),
   lock: async (line) => lockPlugins(line),
   hash,
 };
@@ -100,18 +110,21 @@ function showReview(
   );
 }
 
-async function hash({ words: [path, ...more] }: CommandLine): Promise<number> {
+async function hash({ words: [path, ...more], json }: CommandLine): Promise<number> {
   if (path === undefined || more.length > 0)
     throw new UsageError("plugins hash needs one path, as in plugins hash ./weather");
   if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}`);
   const { hashPlugin } = await import("../plugins/plugin-content.js");
   const { PluginError } = await import("../plugins/plugin-error.js");
   try {
-    print(hashPlugin(realpathSync(path)));
+    const sha256 = hashPlugin(realpathSync(path));
+    tell({ json }, { path, sha256 }, sha256);
     return ExitCode.Ok;
   } catch (error) {
     if (!(error instanceof PluginError)) throw error;
-    complain(cleanLine(error.message));
+    const message = cleanLine(error.message);
+    if (json) complainJson({ error: { code: "PLUGIN", message } });
+    else complain(message);
     return ExitCode.Failed;
   }
 }
@@ -122,7 +135,8 @@ const LANGUAGES: readonly Language[] = ["js", "ts", "python", "sh"];
 const NAME = /^[a-z][a-z0-9_-]{0,47}$/;
 
 /** `NAME [LANGUAGE]`: a folder of that name in the current one. Nothing that exists is touched. */
-export async function newPlugin([name, language = "js", ...more]: readonly string[]): Promise<number> {
+export async function newPlugin(line: Pick<CommandLine, "words" | "json">): Promise<number> {
+  const [name, language = "js", ...more] = line.words;
   if (name === undefined || !NAME.test(name) || more.length > 0) {
     throw new UsageError(
       "plugins new needs a name of lower-case letters, digits, - and _, as in plugins new weather python",
@@ -142,9 +156,12 @@ export async function newPlugin([name, language = "js", ...more]: readonly strin
     writeFileSync(join(folder, file), text, { flag: "wx" });
     if (executable) chmodSync(join(folder, file), 0o755);
   }
-  print(`${Object.keys(files)
-    .map((file) => join(name, file))
-    .join("\n")}
+  const written = Object.keys(files).map((file) => join(name, file));
+  const policy = { tools: { allowed: [`${name}_*`] }, plugins: { load: [{ name, path: folder }] } };
+  tell(
+    line,
+    { written, test, policy },
+    `${written.join("\n")}
 
 Try it:  cd ${name} && ${test}${older(known)}
 Load it, in your policy:
@@ -155,7 +172,8 @@ plugins:
     - name: ${name}
       path: ${folder}
 
-Then call it:  mcp-secure-local call ${name}_greet who=Ada --policy FILE`);
+Then call it:  mcp-secure-local call ${name}_greet who=Ada --policy FILE`,
+  );
   return ExitCode.Ok;
 }
 
@@ -189,18 +207,29 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   const before = lockBefore(lockFileOf(file));
   const compared = await compare(policy, { line, before, wanted });
   const changed = compared.filter(({ changes }) => changes.length > 0);
-  for (const { name, changes } of changed) print(`${styled("bold", name)}\n${changes.map(changeText).join("\n")}`);
-  if (compared.length === 0) return ExitCode.Failed;
-  if (changed.length === 0 && before !== undefined) {
-    print(`${lockFileOf(file)} is up to date.`);
-    return ExitCode.Ok;
+  if (!line.json)
+    for (const { name, changes } of changed) print(`${styled("bold", name)}\n${changes.map(changeText).join("\n")}`);
+  const outcome = (written: boolean): object => ({
+    file: lockFileOf(file),
+    written,
+    changed: changed.map(({ name, changes }) => ({ name, changes })),
+  });
+  const current = changed.length === 0 && before !== undefined;
+  if (compared.length === 0 || current) {
+    tell(line, outcome(false), current ? `${lockFileOf(file)} is up to date.` : "No plugin could be looked at.");
+    return current ? ExitCode.Ok : ExitCode.Failed;
   }
-  if (!(await approved(line))) return ExitCode.Failed;
+  if (!(await approved(line))) {
+    if (line.json) printJson(outcome(false));
+    return ExitCode.Failed;
+  }
   writeLock(
     lockFileOf(file),
     new Map([...(before ?? []), ...compared.map(({ name, locked }) => [name, locked] as const)]),
   );
-  print(
+  tell(
+    line,
+    outcome(true),
     `${lockFileOf(file)} is written: a running server takes it in a moment and offers nothing of its plugins that is not in it.`,
   );
   return ExitCode.Ok;
@@ -255,8 +284,9 @@ export function changeText({ item, kind, lines }: Change): string {
   return [`  ${styled(color, kind)} ${cleanLine(item)}`, ...lines.map((each) => `    ${cleanLine(each)}`)].join("\n");
 }
 
-async function approved({ yes }: CommandLine): Promise<boolean> {
+async function approved({ yes, json }: CommandLine): Promise<boolean> {
   if (yes) return true;
+  if (json) return false;
   if (!process.stdin.isTTY) {
     complain("Nothing is written: read what changed, then approve it with --yes.");
     return false;

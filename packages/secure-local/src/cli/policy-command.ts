@@ -5,7 +5,18 @@ import { homedir } from "node:os";
 import { loadPolicy } from "../policy/load-policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { policyFile, reviewedTools, usualPolicyFile } from "./settings.js";
-import { type Ask, askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import {
+  type Ask,
+  askInTerminal,
+  askYesNo,
+  complain,
+  complainJson,
+  ExitCode,
+  print,
+  printJson,
+  styled,
+  tell,
+} from "./terminal.js";
 import { type Remark, reviewPolicy } from "../policy/review-policy.js";
 import { parsePolicy } from "../policy/parse-policy.js";
 import { policyText, type PolicyChoices } from "../policy/policy-text.js";
@@ -100,9 +111,14 @@ export async function policyInit(line: CommandLine): Promise<number> {
   const policy = await parsePolicy(text, { file });
   const wrong = writeNewFile(file, text);
   if (wrong !== undefined) throw new UsageError(wrong);
-  print(`${styled("green", "written")}  ${file}`);
   const { reachOf } = await import("./policy-map.js");
-  for (const { title, entries } of reachOf(policy)) print(`  ${title}: ${entries.join(", ")}`);
+  const reach = reachOf(policy);
+  if (line.json) {
+    printJson({ written: file, hash: policy.hash, reach });
+    return ExitCode.Ok;
+  }
+  print(`${styled("green", "written")}  ${file}`);
+  for (const { title, entries } of reach) print(`  ${title}: ${entries.join(", ")}`);
   const usual = named === undefined;
   print(
     usual
@@ -213,7 +229,7 @@ export async function policyImport(line: CommandLine): Promise<number> {
   const { stringify } = await import("yaml");
   const text = `${notes.map((note) => `# ${note}\n`).join("")}${stringify(policy, { lineWidth: 120 })}`;
   await parsePolicy(text, { file });
-  print(text.trimEnd());
+  tell(line, { policy, notes }, text.trimEnd());
   return ExitCode.Ok;
 }
 
@@ -224,7 +240,7 @@ export async function policyExport(line: CommandLine): Promise<number> {
     throw new UsageError("policy export needs what for, as in policy export vscode [FILE]");
   const { sandbox, notes } = toVscode(await loadPolicy(file ?? policyFile(line)));
   printJson({ sandboxEnabled: true, sandbox });
-  for (const note of notes) complain(`mcp-secure-local: ${note}`);
+  for (const note of notes) line.json ? complainJson({ note }) : complain(`mcp-secure-local: ${note}`);
   return ExitCode.Ok;
 }
 

@@ -2,7 +2,7 @@
 import { serveStdio } from "@secure-local/mcp/stdio";
 import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
-import { complain, endWithReader, ExitCode, print } from "./terminal.js";
+import { complain, endWithReader, ExitCode, print, tell } from "./terminal.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { telemetry } from "../observe/open-telemetry.js";
@@ -54,7 +54,7 @@ async function run(argv: readonly string[]): Promise<number> {
   if (!wantsText && !process.stdin.isTTY) return await serveCommand(line);
   if (word !== "serve" || line.help || line.version) endWithReader();
   if (line.version) {
-    print(programVersion());
+    tell(line, { version: programVersion() }, programVersion());
     return ExitCode.Ok;
   }
   if (line.help) {

@@ -20,7 +20,7 @@ import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
 import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { storedToken } from "./serve-http-token.js";
-import { complain, ExitCode, print, styled } from "./terminal.js";
+import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { ServeError } from "./serve-error.js";
 import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-config-paths.js";
 import { moreClients } from "./client-snippets.js";
@@ -60,7 +60,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   const { url } = serving;
   const closeControl = openControl({ secure, version, auditFile: audit.file, transport: "http", url }, say);
-  announce(settings, serving, token);
+  announce({ ...settings, json: line.json }, serving, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
@@ -110,8 +110,14 @@ function drain(signal: string): void {
   setTimeout(() => process.exit(ExitCode.Failed), DEADLINE_MS).unref();
 }
 
-function announce(settings: ServeSettings, { url }: HttpServing, token: string | undefined): void {
-  const { socketPath, sse, host, quiet } = settings;
+function announce(
+  settings: ServeSettings & { readonly json: boolean },
+  { url }: HttpServing,
+  token: string | undefined,
+): void {
+  const { socketPath, sse, host, quiet, json } = settings;
+  const asked = token === undefined ? {} : { tokenFile: tokenFile() };
+  if (json) return printJson({ url, ...(socketPath === undefined ? {} : { socket: socketPath }), ...asked });
   if (!quiet) print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse }));
   say(`serving at ${socketPath ?? url}`);
   if (token === undefined) {

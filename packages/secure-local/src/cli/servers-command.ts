@@ -16,7 +16,17 @@ import { approvedServers, reviewServer, serverLockFile } from "../server/server-
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { changeText } from "./plugins-command.js";
 import { controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
-import { askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import {
+  askInTerminal,
+  askYesNo,
+  complain,
+  complainJson,
+  ExitCode,
+  print,
+  printJson,
+  styled,
+  tell,
+} from "./terminal.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -154,9 +164,9 @@ async function reviewServers(line: CommandLine): Promise<number> {
       looked.push(await look(policy, grant, before));
     } catch (error) {
       failed = true;
-      complain(
-        `${grant.name} cannot be looked at: ${cleanLine(error instanceof Error ? error.message : String(error))}`,
-      );
+      const message = `${grant.name} cannot be looked at: ${cleanLine(error instanceof Error ? error.message : String(error))}`;
+      if (line.json) complainJson({ error: { code: "UNREACHABLE", message } });
+      else complain(message);
     }
   }
   const changed = looked.filter(({ changes }) => changes.length > 0);
@@ -227,9 +237,10 @@ async function addServer(line: CommandLine): Promise<number> {
   // What cannot be read again is not written.
   await parsePolicy(text, { file });
   writeFileSync(file, text);
-  print(
-    `${file} names the server ${name} now, and allows ${name}__*. It reaches no file and no host until its entry grants some.`,
-  );
+  if (!line.json)
+    print(
+      `${file} names the server ${name} now, and allows ${name}__*. It reaches no file and no host until its entry grants some.`,
+    );
   return reviewServers({ ...line, words: [name], after: undefined });
 }
 
@@ -252,7 +263,7 @@ async function removeServer(line: CommandLine): Promise<number> {
   writeFileSync(file, withoutServer(readFileSync(file, "utf8"), name));
   const approved = new Map(approvedServers(policy));
   if (approved.delete(name)) writeLock(serverLockFile(file), approved);
-  print(`${file} no longer names the server ${name}.`);
+  tell(line, { removed: name, file }, `${file} no longer names the server ${name}.`);
   return ExitCode.Ok;
 }
 
@@ -290,11 +301,12 @@ async function showLog(line: CommandLine): Promise<number> {
   const { serverLogFile } = await import("../server/server-log.js");
   const log = serverLogFile(pluginFolders().logs, file, name);
   if (!existsSync(log)) {
-    print(`${name} has not run by ${file} yet; what it says on its standard error will stand in ${log}`);
+    const none = `${name} has not run by ${file} yet; what it says on its standard error will stand in ${log}`;
+    tell(line, { file: log, lines: [] }, none);
     return ExitCode.Ok;
   }
-  const lines = readFileSync(log, "utf8").trimEnd().split("\n");
-  for (const each of lines.slice(-LOG_LINES)) print(cleanLine(each));
+  const lines = readFileSync(log, "utf8").trimEnd().split("\n").slice(-LOG_LINES);
+  tell(line, { file: log, lines }, lines.map(cleanLine).join("\n"));
   return ExitCode.Ok;
 }
 

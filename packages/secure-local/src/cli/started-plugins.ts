@@ -1,7 +1,7 @@
 // Starts the plugins of the policy for one command, mounts its servers, and waits until it is known what each offers.
 import { setTimeout as wait } from "node:timers/promises";
 import type { SecureServer } from "../server/secure-server.js";
-import { complain } from "./terminal.js";
+import { clearProgress, complain, showProgress } from "./terminal.js";
 
 /** As long as a plugin may take to say what it is, and a little more. */
 const LONGEST_START_MS = 11_000;
@@ -20,6 +20,15 @@ export function sayBesides(line: string, about?: "plugin"): void {
  */
 export async function startPlugins(secure: SecureServer, thorough = false): Promise<void> {
   const wanted = [...secure.policy.plugins.load.values()].filter(({ enabled }) => enabled).length;
+  showProgress(`starting ${wanted + secure.policy.servers.size} plugins and servers`);
+  try {
+    await settledPlugins(secure, wanted, thorough);
+  } finally {
+    clearProgress();
+  }
+}
+
+async function settledPlugins(secure: SecureServer, wanted: number, thorough: boolean): Promise<void> {
   secure.start();
   await secure.serversReady;
   const settled = (): boolean => {

@@ -33,16 +33,64 @@ export function styled(style: keyof typeof SGR, text: string, stream: Stream = "
 }
 
 export function print(text: string): void {
+  hideProgress();
   process.stdout.write(`${text}\n`);
 }
 
 export function complain(text: string): void {
+  hideProgress();
   process.stderr.write(`${text}\n`);
+}
+
+// One line on standard error that says what is waited for and how long, where a terminal shows it.
+
+const CLEAR_LINE = "\r\u001b[K";
+/** Milliseconds between two looks at the clock: a person wants to see that something moves. */
+const TICK_MS = 1_000;
+/** Of a terminal that does not say how wide it is. */
+const USUAL_COLUMNS = 80;
+
+let waiting: { readonly text: string; readonly since: number; readonly timer: NodeJS.Timeout } | undefined;
+
+/** Says what is done now, in place of what was said before, with the seconds it has taken. */
+export function showProgress(text: string): void {
+  clearProgress();
+  if (!process.stderr.isTTY || process.env["TERM"] === "dumb") return;
+  const since = performance.now();
+  waiting = { text, since, timer: setInterval(drawProgress, TICK_MS).unref() };
+  drawProgress();
+}
+
+/** Takes the line away for good. */
+export function clearProgress(): void {
+  if (waiting === undefined) return;
+  clearInterval(waiting.timer);
+  hideProgress();
+  waiting = undefined;
+}
+
+/** Until the next tick: what is printed has a line of its own. */
+function hideProgress(): void {
+  if (waiting !== undefined) process.stderr.write(CLEAR_LINE);
+}
+
+function drawProgress(): void {
+  if (waiting === undefined) return;
+  const seconds = Math.floor((performance.now() - waiting.since) / 1_000);
+  const taken = ` …${seconds > 0 ? ` ${seconds} s` : ""}`;
+  const text = fitted(waiting.text, (process.stderr.columns || USUAL_COLUMNS) - taken.length - 1);
+  process.stderr.write(`${CLEAR_LINE}${styled("dim", `${text}${taken}`, "stderr")}`);
 }
 
 /** Prints a value as JSON that holds the same and acts on no terminal, whoever wrote what is in it. */
 export function printJson(value: unknown): void {
   print(escapeUnseen(JSON.stringify(value, null, 2)));
+}
+
+/** The outcome of a command: with `--json` the value, else the words. */
+export function tell({ json }: { readonly json: boolean }, value: unknown, words: string): void {
+  if (json) printJson(value);
+  else print(words);
 }
 
 /** The same on stderr, in one line. */

@@ -110,10 +110,8 @@ describe("a server of a folder's file", () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
     chmodSync(file, 0o622);
     await expect(askForTrust(found, person(false))).rejects.toThrow("you did not allow it");
-    expect(await allow(found, undefined, person(false))).toBe(false);
-    await expect(allow(found, undefined, { ...person(true), isThere: () => false })).rejects.toThrow(
-      "nobody can be asked",
-    );
+    expect(await allow(found, {}, person(false))).toBe(false);
+    await expect(allow(found, {}, { ...person(true), isThere: () => false })).rejects.toThrow("nobody can be asked");
     vi.restoreAllMocks();
   });
 

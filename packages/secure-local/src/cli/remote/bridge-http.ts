@@ -7,7 +7,7 @@ import { type CommandLine, UsageError } from "../command-line.js";
 import { bindsToLoopback, serveSettings } from "../serve-http-settings.js";
 import { storedToken } from "../serve-http-token.js";
 import { tokenFile } from "../settings.js";
-import { complain, ExitCode, print } from "../terminal.js";
+import { complain, ExitCode, tell } from "../terminal.js";
 import { limitsOf, person } from "./with-client.js";
 
 /** Resolves when the bridge was told to stop, and every program has ended. */
@@ -28,12 +28,13 @@ export async function bridgeOverHttp(target: CommandTarget, line: CommandLine): 
       `${host} port ${port} cannot be listened on (${(error as Error).message}): choose another with --port`,
     );
   });
-  print(`${url} serves ${cleanLine(targetText(target))}, ${shared ? "one program for all" : "one program a session"}`);
-  print(
+  const serves = `${url} serves ${cleanLine(targetText(target))}, ${shared ? "one program for all" : "one program a session"}`;
+  const who =
     token === undefined
       ? "Every program on this machine may call it."
-      : `Clients send the token in ${tokenFile()} as Authorization: Bearer.`,
-  );
+      : `Clients send the token in ${tokenFile()} as Authorization: Bearer.`;
+  const asked = token === undefined ? {} : { tokenFile: tokenFile() };
+  tell(line, { url, target: targetText(target), shared, ...asked }, `${serves}\n${who}`);
   if (!bindsToLoopback(host))
     complain("mcp-secure-local: WARNING: the token goes there unencrypted: put a TLS proxy in front");
   await told;

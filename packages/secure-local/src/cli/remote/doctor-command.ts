@@ -11,32 +11,30 @@ import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Target, targetText } from "../../remote/target.js";
 import { routeTo } from "../../remote/target-route.js";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
-import { ExitCode, print, printJson, styled } from "../terminal.js";
+import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
 import { inOptions } from "../failure.js";
 import { findTarget, isOwn } from "./find-target.js";
-import { limitsOf, person, timeoutMs, bearerToken } from "./with-client.js";
+import { bearerToken, interruptible, limitsOf, person, timeoutMs } from "./with-client.js";
 
 export async function doctorCommand(line: CommandLine): Promise<number> {
   if (isOwn(line, 0)) return await (await import("../status-command.js")).machineDoctor(line);
   const ignore = ignoredChecks(line);
   const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");
   if (words.length > 0) throw new UsageError(`doctor takes one target, not also "${words[0]}"`);
-  const progress = new Progress();
-  try {
-    progress.show("starting");
+  return interruptible(async (interrupted) => {
+    showProgress(`starting ${cleanLine(targetText(target))}`);
     const diagnosis = await examine({
       ...(await examOptions(target, line)),
       ignore,
-      onCheck: (id, at, all) => progress.show(`${at + 1}/${all} ${id}`),
-      ...(line.json ? {} : { onFinding: (finding) => tell(finding, progress) }),
+      // What a server that was interrupted answers says nothing of it.
+      onCheck: (id, at, all) => (interrupted.throwIfAborted(), showProgress(`check ${at + 1} of ${all}: ${id}`)),
+      ...(line.json ? {} : { onFinding: (finding) => interrupted.aborted || tell(finding) }),
     });
-    progress.clear();
+    interrupted.throwIfAborted();
     if (line.json) printJson({ target: targetText(target), ...diagnosis });
     else print(summary(diagnosis));
     return failed(diagnosis, line) ? ExitCode.Failed : ExitCode.Ok;
-  } finally {
-    progress.clear();
-  }
+  });
 }
 
 /** What breaks clients fails the server; with `--strict` whatever is found does. A limit of ours never does. */
@@ -69,26 +67,11 @@ async function examOptions(target: Target, line: CommandLine): Promise<ExamineOp
   return { ...way, answerMs, url: target.url, headers: { ...target.headers, ...authorization } };
 }
 
-/** One line on standard error that says how far it is, where a terminal shows it. */
-class Progress {
-  readonly #stream = process.stderr;
-  readonly #seen = process.stderr.isTTY && process.env["TERM"] !== "dumb";
-
-  show(text: string): void {
-    if (this.#seen) this.#stream.write(`\r\u001b[K${styled("dim", text, "stderr")}`);
-  }
-
-  clear(): void {
-    if (this.#seen) this.#stream.write("\r\u001b[K");
-  }
-}
-
 const COLOURS = { fail: "red", warn: "yellow", note: "cyan" } as const;
 
 /** Only what needs attention is shown: the rest is counted. */
-function tell({ verdict, id, title, must, detail, page, advice = "" }: Finding, progress: Progress): void {
+function tell({ verdict, id, title, must, detail, page, advice = "" }: Finding): void {
   if (verdict === "ok" || verdict === "skipped") return;
-  progress.clear();
   const rule = must === undefined ? "" : ` (M${String(must).padStart(2, "0")})`;
   const what = `${styled("bold", id)}${rule}  A healthy server ${title}.`;
   if (verdict === "unchecked")

@@ -9,7 +9,7 @@ import { escapeUnseen } from "../../audit/escape-unseen.js";
 import { isSecretKey } from "../../audit/secret-shapes.js";
 import { fromVscode, vscodeSandboxFault } from "../../policy/vscode-sandbox.js";
 import type { ConfiguredServer } from "../../remote/configured-servers.js";
-import { askYesNo, complain } from "../terminal.js";
+import { askYesNo, complain, complainJson } from "../terminal.js";
 import { stateFolder } from "../../policy/own-places.js";
 import { isInteractive, questioner } from "./questioner.js";
 import { makeFolder } from "../../audit/make-folder.js";
@@ -76,9 +76,14 @@ export async function isTrusted(found: ConfiguredServer): Promise<boolean> {
 }
 
 /** For `trust`: `true` once it is allowed. With a digest nobody is asked, and another one is refused. */
-export async function allow(found: ConfiguredServer, digest?: string, asked: TrustPrompt = TERMINAL): Promise<boolean> {
+export async function allow(
+  found: ConfiguredServer,
+  { digest, json = false }: { readonly digest?: string | undefined; readonly json?: boolean },
+  asked: TrustPrompt = TERMINAL,
+): Promise<boolean> {
   const strange = await untrustedServer(found);
-  complain(strange.text);
+  if (json) complainJson({ shown: strange.text });
+  else complain(strange.text);
   if (digest !== undefined && digest !== strange.digest)
     throw new LocalError("USAGE", `that is not what ${digest} was given for: read it again. ${howToAllow(strange)}`);
   if (digest === undefined && !asked.isThere())

@@ -6,11 +6,11 @@ import { openClient } from "../../remote/open-client.js";
 import { targetText } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
-import { ExitCode, print, printJson, styled } from "../terminal.js";
+import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
 import { failureCode, inOptions } from "../failure.js";
 import { inSandbox } from "./find-target.js";
 import { isTrusted, untrustedServer, TRUSTED } from "./folder-trust.js";
-import { limitsOf, timeoutMs } from "./with-client.js";
+import { interruptible, limitsOf, timeoutMs } from "./with-client.js";
 
 /** Programs that are started at once: each may install itself first. */
 const AT_ONCE = 4;
@@ -41,17 +41,22 @@ interface Row {
 export async function listCommand(line: CommandLine): Promise<number> {
   if (line.words.length > 0) throw new UsageError(`list takes no "${line.words[0]}"; for one server: inspect NAME`);
   const all = await everyServer({ file: line.config });
-  const interrupted = new AbortController();
-  const stop = (): void => interrupted.abort();
-  process.once("SIGINT", stop).once("SIGTERM", stop);
   const rows: Row[] = [];
-  const waiting = all.slice(0, MOST_SERVERS).entries();
-  const work = async (): Promise<void> => {
-    // One iterator for all of them: each takes the next.
-    for (const [at, listed] of waiting) rows[at] = await rowOf(listed, line, interrupted.signal);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
+  await interruptible(async (signal) => {
+    const waiting = all.slice(0, MOST_SERVERS).entries();
+    let done = 0;
+    const work = async (): Promise<void> => {
+      // One iterator for all of them: each takes the next.
+      for (const [at, listed] of waiting) {
+        showProgress(`asking ${all.length} servers, ${done} have answered`);
+        rows[at] = await rowOf(listed, line, signal);
+        signal.throwIfAborted();
+        done += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, work));
+    return ExitCode.Ok;
+  });
   if (line.json) printJson(rows);
   else show(rows, all.length - rows.length);
   return rows.some(({ health }) => health === "failed" || health === "broken") ? ExitCode.Failed : ExitCode.Ok;

@@ -9,9 +9,9 @@ import { loadPolicy } from "../../policy/load-policy.js";
 import { openAudit } from "../open-audit.js";
 import { policyFile } from "../settings.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { complain, ExitCode, print, printJson, styled } from "../terminal.js";
+import { complain, ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
 import { findTarget } from "./find-target.js";
-import { person, timeoutMs, bearerToken } from "./with-client.js";
+import { bearerToken, interruptible, person, timeoutMs } from "./with-client.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type Comparison, replayClient, ReplayServer } from "../../recording/replay-client.js";
 
@@ -55,7 +55,14 @@ export async function replayCommand(line: CommandLine): Promise<number> {
   const { target } = await findTarget({ ...line, words }, REPLAY_USAGE);
   const { link } = await routeTo(target, { token: bearerToken(line), person: person() });
   const compared: Comparison[] = [];
-  for (const entries of sessions) compared.push(...(await replayClient(link(), entries, timeoutMs(line) ?? ANSWER_MS)));
+  await interruptible(async (signal) => {
+    for (const [at, entries] of sessions.entries()) {
+      showProgress(`session ${at + 1} of ${sessions.length}, with ${cleanLine(targetText(target))}`);
+      compared.push(...(await replayClient(link(), entries, timeoutMs(line) ?? ANSWER_MS)));
+      signal.throwIfAborted();
+    }
+    return ExitCode.Ok;
+  });
   if (compared.length > 0) return show(compared, line.json);
   throw new LocalError(
     "EMPTY",

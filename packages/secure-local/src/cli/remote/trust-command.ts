@@ -2,7 +2,7 @@
 import { clientEnvironment } from "../../remote/config-locations.js";
 import { findServer } from "../../remote/configured-servers.js";
 import { type CommandLine, UsageError } from "../command-line.js";
-import { ExitCode, print } from "../terminal.js";
+import { ExitCode, tell } from "../terminal.js";
 import { allow } from "./folder-trust.js";
 
 export async function trustCommand(line: CommandLine): Promise<number> {
@@ -12,10 +12,15 @@ export async function trustCommand(line: CommandLine): Promise<number> {
   const found = await findServer(name, { file: line.config, around: clientEnvironment() });
   const { path, owner } = found.place;
   if (owner === "user") {
-    print(`"${name}" stands in ${path}, which is your own: nothing has to be allowed.`);
+    tell(
+      line,
+      { name, file: path, own: true },
+      `"${name}" stands in ${path}, which is your own: nothing has to be allowed.`,
+    );
     return ExitCode.Ok;
   }
-  if (!(await allow(found, digest))) return ExitCode.Failed;
-  print(`Allowed, until ${path} says something else of it.`);
+  const allowed = await allow(found, { digest, json: line.json });
+  if (!allowed) return ExitCode.Failed;
+  tell(line, { name, file: path, allowed }, `Allowed, until ${path} says something else of it.`);
   return ExitCode.Ok;
 }

@@ -11,10 +11,10 @@ import type {
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
 import { openClient } from "../../remote/open-client.js";
 import type { SecureServer } from "../../server/secure-server.js";
-import type { Target } from "../../remote/target.js";
+import { type Target, targetText } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
-import { type Ask, askYesNo, complain, styled } from "../terminal.js";
+import { type Ask, askYesNo, clearProgress, complain, InterruptedError, showProgress, styled } from "../terminal.js";
 import { findTarget } from "./find-target.js";
 import { isInteractive, questioner } from "./questioner.js";
 
@@ -44,7 +44,10 @@ export async function withClient(
   if (words.length < least) throw new UsageError(usage);
   if (words.length > most) throw new UsageError(`there is a word too many, "${words[most]}": ${usage}`);
   return interruptible(async (signal) => {
-    const client = await openClient(target, { ...clientOptions(line), ...connecting(line), signal });
+    showProgress(`connecting to ${cleanLine(targetText(target))}`);
+    const client = await openClient(target, { ...clientOptions(line), ...connecting(line), signal }).finally(
+      clearProgress,
+    );
     try {
       return await work({ client, target, words, signal });
     } finally {
@@ -77,14 +80,21 @@ function ownOptions(line: CommandLine): ClientOptions {
 /** What the own server is called where targets are named. */
 const OWN: Target = { kind: "command", command: "mcp-secure-local", args: [], env: {} };
 
-/** Ctrl-C aborts the signal, and what was begun is ended in order; pressed once more it ends the program. */
-async function interruptible(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
+/**
+ * Ctrl-C aborts the signal, and what was begun is ended in order; pressed once more it ends the program.
+ * @throws InterruptedError in place of what else the work says of its end
+ */
+export async function interruptible(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const interrupted = new AbortController();
   const stop = (): void => interrupted.abort();
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
     return await work(interrupted.signal);
+  } catch (error) {
+    if (interrupted.signal.aborted) throw new InterruptedError("interrupted; what was begun has been ended");
+    throw error;
   } finally {
+    clearProgress();
     process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
   }
 }

@@ -1,0 +1,172 @@
+// What holds for every command there is: --json prints JSON, and no page of a stack trace reaches a person.
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { COMMAND_PAGES } from "../../src/cli/command-reference.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { COMMAND, environmentOf, type Ran, run, start } from "./command.js";
+
+const SMALL = fileURLToPath(new URL("small-program.mjs", import.meta.url));
+
+/** A home with something of everything in it. */
+let home = "";
+const at = (name: string): string => join(home, name);
+
+beforeAll(() => {
+  home = temporaryFolder(afterAll);
+  const sandbox = { servers: { a: { command: "node", args: [], sandbox: { network: { allowedDomains: [] } } } } };
+  writeFileSync(at("vscode.json"), JSON.stringify(sandbox));
+  const configured = { mcpServers: { small: { command: process.execPath, args: [SMALL] } } };
+  writeFileSync(at("mcp.json"), JSON.stringify(configured));
+  writeFileSync(at("cases.yaml"), "cases:\n  - allow: calculate expression=1\n");
+  writeFileSync(at("plugin.mjs"), "export default {};\n");
+  writeFileSync(at("session.jsonl"), "");
+  mkdirSync(at("src"));
+  for (const args of [
+    ["policy", "init", "--yes"],
+    ["call", "calculate", "expression=1"],
+  ])
+    spawnSync(process.execPath, [COMMAND, ...args], { env: environmentOf(home) });
+});
+
+const TARGET = ["--", process.execPath, SMALL];
+
+/** Each command of the reference as it is typed, once at least; those in FOREVER go on until they are ended. */
+const TYPED = (): Readonly<Record<string, readonly string[][]>> => ({
+  tools: [["tools"], ["tools", ...TARGET]],
+  call: [
+    ["call", "calculate", "expression=2"],
+    ["call", "echo", "text=hi", "--yes", ...TARGET],
+  ],
+  read: [["read", "server://info"]],
+  prompt: [["prompt", "code_review", "code=x"]],
+  approve: [["approve"]],
+  status: [["status"]],
+  "policy init": [["policy", "init", at("another.yaml"), "--yes"]],
+  "policy check": [["policy", "check"]],
+  "policy show": [["policy", "show"]],
+  "policy map": [
+    ["policy", "map"],
+    ["policy", "map", "--force", "--output", at("map.svg")],
+  ],
+  "policy explain": [["policy", "explain", "calculate"]],
+  "policy test": [["policy", "test", at("cases.yaml")]],
+  "policy import": [["policy", "import", "vscode", at("vscode.json")]],
+  "policy export": [["policy", "export", "vscode"]],
+  "audit query": [["audit", "query"]],
+  "audit report": [["audit", "report", "--force", "--output", at("report.html")]],
+  "audit verify": [["audit", "verify"]],
+  "servers list": [["servers", "list"]],
+  "servers add": [["servers", "add", "small", "http://127.0.0.1:9/mcp"]],
+  "servers review": [["servers", "review"]],
+  "servers show": [["servers", "show", "small"]],
+  "servers test": [["servers", "test", "nobody"]],
+  "servers import": [["servers", "import", "nobody"]],
+  install: [["install", "nobody"]],
+  uninstall: [["uninstall", "nobody"]],
+  "servers restart": [["servers", "restart", "nobody"]],
+  "servers logs": [["servers", "logs", "small"]],
+  "servers run": [["servers", "run", "nobody"]],
+  "servers remove": [["servers", "remove", "small"]],
+  "plugins list": [["plugins", "list"]],
+  "plugins lock": [["plugins", "lock"]],
+  "plugins new": [["plugins", "new", "weather"]],
+  "plugins hash": [["plugins", "hash", at("plugin.mjs")]],
+  sandbox: [["sandbox", "--env", "A", "--", "true"]],
+  list: [["list", "--config", at("mcp.json")]],
+  inspect: [["inspect", ...TARGET]],
+  doctor: [["doctor"]],
+  record: [["record", at("session.jsonl"), ...TARGET]],
+  replay: [["replay", at("session.jsonl"), ...TARGET]],
+  trust: [["trust", "small", "--config", at("mcp.json")]],
+  migrate: [["migrate", at("src")]],
+  completion: [["completion", "bash"]],
+  help: [["help"], ["help", "man"], ["--version"], ["tools", "--help"], ["polcy"], []],
+});
+const FOREVER = (): Readonly<Record<string, string[]>> => ({
+  serve: ["serve", "--port", "0"],
+  console: ["console"],
+  bridge: ["bridge", "--port", "0", ...TARGET],
+  "audit tail": ["audit", "tail"],
+});
+
+function withJson(args: readonly string[]): string[] {
+  const target = args.indexOf("--");
+  return target < 0 ? [...args, "--json"] : [...args.slice(0, target), "--json", ...args.slice(target)];
+}
+
+/** Whether all of it is one JSON value, or one in each line. */
+function isJson(text: string): boolean {
+  const parses = (part: string): boolean => {
+    try {
+      JSON.parse(part);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  return text === "" || parses(text) || text.trimEnd().split("\n").every(parses);
+}
+
+const names = COMMAND_PAGES.map(({ name }) => name);
+/** What Node writes of an exception nobody caught, and what our last handler says of one it does not know. */
+const TRACE = /\n\s+at .*:\d+|node:internal|UnhandledPromise|something unexpected/;
+
+it("every command is tried here", () => {
+  expect([...Object.keys(TYPED()), ...Object.keys(FOREVER())].toSorted()).toEqual(names.toSorted());
+});
+
+describe("--json", () => {
+  it.each(names.filter((name) => Object.hasOwn(TYPED(), name)))("of %s prints JSON", async (name) => {
+    for (const args of TYPED()[name]!) {
+      const { stdout, stderr } = await run(withJson(args), { home, cwd: home });
+      expect(isJson(stdout), stdout).toBe(true);
+      expect(isJson(stderr), stderr).toBe(true);
+      expect(stdout + stderr === "" && name !== "record", name).toBe(false);
+    }
+  });
+
+  it.each(names.filter((name) => Object.hasOwn(FOREVER(), name)))("of %s begins with JSON", async (name) => {
+    const child = start(withJson(FOREVER()[name]!), { home, cwd: home });
+    let stdout = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr.resume();
+    while (!isJson(stdout) || stdout === "") await once(child.stdout, "data");
+    child.kill("SIGTERM");
+    await once(child, "close");
+    expect(isJson(stdout)).toBe(true);
+  });
+});
+
+describe("surroundings that are broken", () => {
+  const file = (): string => at("plugin.mjs");
+  const folder = (): string => at("src");
+  const broken: Readonly<Record<string, () => Record<string, string>>> = {
+    "every folder of the person is a file": () => ({
+      HOME: file(),
+      XDG_STATE_HOME: file(),
+      XDG_CONFIG_HOME: file(),
+      XDG_DATA_HOME: file(),
+      XDG_CACHE_HOME: file(),
+    }),
+    "policy and log are folders, no program is found and the time zone is none": () => ({
+      MCP_SECURE_LOCAL_POLICY: folder(),
+      MCP_SECURE_LOCAL_AUDIT: folder(),
+      PATH: "",
+      TZ: "Nowhere/None",
+    }),
+  };
+
+  it.each(names.filter((name) => Object.hasOwn(TYPED(), name)))("make %s say so in its own words", async (name) => {
+    for (const about of Object.keys(broken)) {
+      for (const args of TYPED()[name]!) {
+        const ran: Ran = await run(args, { home, cwd: home, env: broken[about]!() });
+        expect(ran.stdout + ran.stderr, `${args.join(" ")}, while ${about}`).not.toMatch(TRACE);
+        expect(ran.code, args.join(" ")).not.toBeNull();
+      }
+    }
+  });
+});
