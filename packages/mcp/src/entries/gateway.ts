@@ -1,7 +1,8 @@
 // The public surface of the gateway: servers mounted into one server, on every runtime.
 export { EVERYTHING_ASKABLE, type MountState, type OpenUpstream, type Sharing } from "../gateway/connections.js";
 export { Gateway, type Mounted, type MountOptions, Mounts } from "../gateway/gateway.js";
-export type { Admit, BeforeCall, RelayedCall } from "../gateway/mount.js";
-export { mountedName } from "../gateway/names.js";
+export type { BeforeCall, RelayedCall } from "../gateway/mount.js";
+export { mountedName, wrapUri } from "../gateway/names.js";
+export type { Admit, RelayedItem } from "../gateway/relay.js";
 export type { RelayedRequest } from "./types.js";
 export { type ListHints, type Offer, readOffer } from "../gateway/offer.js";

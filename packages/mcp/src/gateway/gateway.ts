@@ -6,8 +6,8 @@ import type { Implementation } from "../protocol/capabilities.js";
 import type { ServerCore } from "../server/core.js";
 import { coreOf, Server, type ServerOptions } from "../server/server.js";
 import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
-import { type Admit, type BeforeCall, Mount } from "./mount.js";
-import type { RelayedRequest } from "./relay.js";
+import { type BeforeCall, Mount } from "./mount.js";
+import type { Admit, RelayedRequest } from "./relay.js";
 import { checkMountName, prefixOf } from "./names.js";
 import { type Offer, readOffer } from "./offer.js";
 import { Uris } from "./uris.js";
@@ -26,13 +26,21 @@ export interface MountOptions {
   readonly sharing?: Sharing;
   /** What it offers, where that is known: nothing is opened before the first call then, and nothing is listed. */
   readonly offer?: Offer;
+  /**
+   * All it may be asked for, whether it is offered now or not: what its URIs are called outside, and whose an unlisted one is, depends
+   * on this alone and not on what is shown at the moment. Default: what it offers.
+   */
+  readonly known?: Offer;
   /** Milliseconds after which a connection nobody uses is closed. Default: never. */
   readonly idleMs?: number;
   /** Milliseconds a call may take without progress. Default 600,000. */
   readonly timeoutMs?: number;
   /** Asked about each call of a tool before anything is opened for it; an answer it gives is the call's, and nothing is sent. */
   readonly before?: BeforeCall;
-  /** Asked once the server is connected, right before something is sent to it; a sentence it gives refuses the call. */
+  /**
+   * Asked about everything that goes to the server: before a connection is opened for it, and right before it is sent. A sentence it
+   * gives refuses the request.
+   */
   readonly admit?: Admit;
   /** Told of each request that was sent to the server, and again when it is over: what a record of both hops needs. */
   readonly relayed?: (request: RelayedRequest) => void;
@@ -67,10 +75,12 @@ export class Mounts {
   readonly #server: Server;
   readonly #identity: Implementation;
   readonly #mounts = new Map<string, MountedUpstream>();
-  readonly #uris: Uris<Mount> = new Uris(() => this.#shown());
+  readonly #uris: Uris<Mount>;
 
-  constructor(server: Server) {
+  /** `reserved`: URIs that are the server's own; those of mounted servers are never called so. */
+  constructor(server: Server, reserved: (uri: string) => boolean = () => false) {
     const core = coreOf(server);
+    this.#uris = new Uris(() => this.#shown(), reserved);
     this.#server = server;
     const { name, version } = core.identity;
     this.#identity = { name, version };
@@ -85,10 +95,21 @@ export class Mounts {
     return this.#mounts;
   }
 
-  /** The mount behind something that clients see; undefined for what is the server's own, or nobody's. */
-  ownerOf(kind: "tool" | "prompt" | "resource", name: string): string | undefined {
+  /** The mount behind a tool or prompt that clients see; undefined for what is the server's own, or nobody's. */
+  ownerOf(kind: "tool" | "prompt", name: string): string | undefined {
     for (const { mount } of this.#mounts.values()) if (mount.has(kind, name)) return mount.name;
-    return kind === "resource" ? this.#uris.ownerOf(name)?.mount.name : undefined;
+    return undefined;
+  }
+
+  /** The mount that a URI, or a template, leads to, and its own name for it; undefined for what leads to none. */
+  resourceOf(uri: string): { readonly server: string; readonly own: string } | undefined {
+    const owner = this.#uris.ownerOf(uri);
+    return owner && { server: owner.mount.name, own: owner.own };
+  }
+
+  /** The templates of a mounted server, by their own names, that one of its own URIs fits. */
+  templatesOf(server: string, own: string): readonly string[] {
+    return this.#uris.templatesOf((mount) => mount.name === server, own);
   }
 
   /** See `Gateway.mount`. */
@@ -211,6 +232,7 @@ class MountedUpstream implements Mounted {
       connections: this.#connections,
       uris,
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
+      known: options.known,
       before: options.before,
       admit: options.admit,
       relayed: options.relayed,

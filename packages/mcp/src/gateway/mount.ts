@@ -22,7 +22,7 @@ import { type Offer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import type { Relayed, ToolResult } from "../server/outcome.js";
-import { Relay, type RelayedRequest } from "./relay.js";
+import { type Admit, Relay, type RelayedItem, type RelayedRequest } from "./relay.js";
 import type { Offering, Uris } from "./uris.js";
 
 /** A call of a tool that is about to be relayed. */
@@ -36,9 +36,6 @@ export interface RelayedCall {
 /** Undefined lets the call go on. */
 export type BeforeCall = (call: RelayedCall) => MaybePromise<ToolResult | undefined>;
 
-/** Why something may not be sent; undefined when it may. `name` is the one outside. */
-export type Admit = (kind: "tool" | "prompt" | "resource", name: string) => string | undefined;
-
 /** What a mount is made of. */
 export interface MountParts {
   readonly name: string;
@@ -47,6 +44,7 @@ export interface MountParts {
   readonly connections: Connections;
   readonly uris: Pick<Uris<Offering>, "expose" | "exposeAll" | "own">;
   readonly timeoutMs: number;
+  readonly known?: Offer | undefined;
   readonly before?: BeforeCall | undefined;
   readonly admit?: Admit | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
@@ -71,8 +69,10 @@ export class Mount {
   readonly #shown = new Map<string, Shown>();
   readonly #templates = new Map<string, UriTemplate>();
   #offer: Offer | undefined;
+  #known: Offer | undefined;
 
   constructor(parts: MountParts) {
+    this.#known = parts.known;
     this.name = parts.name;
     this.#parts = parts;
     this.#relay = new Relay({
@@ -89,6 +89,11 @@ export class Mount {
 
   get offer(): Offer | undefined {
     return this.#offer;
+  }
+
+  /** All it may be asked for, shown or not: the names of URIs are worked out from it. */
+  get known(): Offer | undefined {
+    return this.#known ?? this.#offer;
   }
 
   /** Offers this once `refresh` is called: the names of URIs depend on what all mounts offer. */
@@ -140,14 +145,8 @@ export class Mount {
   }
 
   /** Whether something in its lists is called so outside. */
-  has(kind: "tool" | "prompt" | "resource", name: string): boolean {
-    if (kind !== "resource") return this.#shown.has(`${kind}\n${name}`);
-    return this.#shown.has(`resource\n${name}`) || this.#shown.has(`template\n${name}`) || this.#matches(name);
-  }
-
-  #matches(uri: string): boolean {
-    for (const template of this.#templates.values()) if (template.match(uri) !== undefined) return true;
-    return false;
+  has(kind: "tool" | "prompt", name: string): boolean {
+    return this.#shown.has(`${kind}\n${name}`);
   }
 
   /** A resource of this server that is in no list. */
@@ -158,6 +157,7 @@ export class Mount {
   /** Takes everything away again. */
   async remove(): Promise<void> {
     this.#offer = undefined;
+    this.#known = undefined;
     for (const { registration } of this.#shown.values()) registration.remove();
     this.#shown.clear();
     await this.#parts.connections.close();
@@ -215,7 +215,7 @@ export class Mount {
       entry: () => {
         const args: Record<string, ArgumentDefinitions[string]> = {};
         for (const { name } of prompt.arguments ?? []) {
-          const complete = this.#completer({ type: "ref/prompt", name: prompt.name }, name);
+          const complete = this.#completer({ type: "ref/prompt", name: prompt.name }, name, item.name);
           args[name] = completes ? { complete } : {};
         }
         return {
@@ -260,7 +260,9 @@ export class Mount {
           watch: (uri, changed) => this.#watch(uris.own(this, uri), changed),
           ...(capabilities.completions === undefined
             ? {}
-            : { complete: Object.fromEntries(parsed.variables.map((name) => [name, this.#completer(ref, name)])) }),
+            : {
+                complete: Object.fromEntries(parsed.variables.map((name) => [name, this.#completer(ref, name, text)])),
+              }),
         },
       }),
     };
@@ -278,8 +280,13 @@ export class Mount {
       | { readonly type: "ref/prompt"; readonly name: string }
       | { readonly type: "ref/resource"; readonly uri: string },
     name: string,
+    shown: string,
   ): Exclude<Completer, readonly string[]> {
-    return (value, request) => this.#relay.complete(ref, { name, value }, request);
+    const item: RelayedItem =
+      ref.type === "ref/prompt"
+        ? { kind: "prompt", name: ref.name, shown }
+        : { kind: "template", name: ref.uri, shown };
+    return (value, request) => this.#relay.complete({ ref, item }, { name, value }, request);
   }
 
   /** However many watch it outside, the upstream knows of one. */
@@ -292,8 +299,15 @@ export class Mount {
   }
 
   async #watched(own: string, changed: () => void, signal: AbortSignal): Promise<void> {
-    const lease: Lease = await this.#parts.connections.leaseOwn();
+    const { admit, connections, uris } = this.#parts;
+    const refuse = (): void => {
+      const refused = admit?.({ kind: "resource", name: own, shown: uris.expose(this, own) });
+      if (refused !== undefined) throw new LocalError("REFUSED", refused);
+    };
+    refuse();
+    const lease: Lease = await connections.leaseOwn();
     try {
+      refuse();
       await watchOne(lease.client, own, { changed, signal });
     } finally {
       lease.release();

@@ -48,8 +48,14 @@ export function wrapUri(mount: string, uri: string): string {
   return schemeOf(mount) + uri;
 }
 
+/** Whether a URI is written as one that is wrapped, for whatever mount: a server's own of that kind is always wrapped once more. */
+export function looksWrapped(uri: string): boolean {
+  return /^mcp\.[^+:/?#]*\+/i.test(uri);
+}
+
 /** The server's own URI of one wrapped for this mount; undefined for every other. */
 export function unwrapUri(mount: string, uri: string): string | undefined {
   const scheme = schemeOf(mount);
-  return uri.startsWith(scheme) ? uri.slice(scheme.length) : undefined;
+  // A scheme is the same in capitals.
+  return uri.slice(0, scheme.length).toLowerCase() === scheme.toLowerCase() ? uri.slice(scheme.length) : undefined;
 }

@@ -30,11 +30,22 @@ export interface RelayOptions {
   readonly timeoutMs: number;
   /** Whether calls may be made round by round, where neither side has sessions. */
   readonly rounds: boolean;
-  readonly admit?: ((kind: Kind, name: string) => string | undefined) | undefined;
+  readonly admit?: Admit | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
   /** What the URIs of an answer are called outside. */
   expose(answer: JsonObject): JsonObject;
 }
+
+/** Something that a server is about to be asked for, by its own name and by the one outside. */
+export interface RelayedItem {
+  /** `template`: values for a variable of it are asked for; what is read by a template is a `resource`. */
+  readonly kind: "tool" | "prompt" | "resource" | "template";
+  readonly name: string;
+  readonly shown: string;
+}
+
+/** Why it may not be asked for; undefined when it may. */
+export type Admit = (item: RelayedItem) => string | undefined;
 
 /** A request that was relayed to a mounted server: told of when it is sent, and again when it is over. */
 export interface RelayedRequest {
@@ -52,8 +63,6 @@ export interface RelayedRequest {
   /** Milliseconds until it was over; undefined before. */
   readonly tookMs: number | undefined;
 }
-
-type Kind = "tool" | "prompt" | "resource";
 
 /** A prompt or resource as it is called outside, and by its server. */
 interface Names {
@@ -89,7 +98,7 @@ export class Relay {
   async callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
     const { tool, name, arguments: args, context } = call;
     try {
-      return await this.#run(context, ["tool", tool.name], async (client, options) => {
+      return await this.#run(context, { kind: "tool", name, shown: tool.name }, async (client, options) => {
         const result = asTask ? await runTask(client, call, options) : await client.call(name, args, options);
         return result as unknown as JsonObject;
       });
@@ -103,7 +112,7 @@ export class Relay {
   read(context: Context, { shown, own }: Names): Promise<Answered> {
     return this.#run(
       context,
-      ["resource", shown],
+      { kind: "resource", name: own, shown },
       async (client, options) => (await client.read(own, undefined, options)) as unknown as JsonObject,
     );
   }
@@ -111,18 +120,18 @@ export class Relay {
   prompt(args: Readonly<Record<string, string>>, context: Context, { shown, own }: Names): Promise<Answered> {
     return this.#run(
       context,
-      ["prompt", shown],
+      { kind: "prompt", name: own, shown },
       async (client, options) => (await client.prompt(own, args, options)) as unknown as JsonObject,
     );
   }
 
   async complete(
-    ref: CompletionReference,
+    { ref, item }: { readonly ref: CompletionReference; readonly item: RelayedItem },
     argument: { readonly name: string; readonly value: string },
     request: { readonly arguments: Readonly<Record<string, string>>; readonly context: Context },
   ): Promise<CompletionReturn> {
     const { arguments: chosen, context } = request;
-    const answered = await this.#run(context, undefined, async (client, options) => ({
+    const answered = await this.#run(context, item, async (client, options) => ({
       ...(await client.complete(ref, argument, { ...options, context: chosen })),
     }));
     return (answered as Relayed).answer as unknown as CompletionReturn;
@@ -130,7 +139,7 @@ export class Relay {
 
   async #run(
     context: Context,
-    subject: readonly [Kind, string] | undefined,
+    item: RelayedItem,
     ask: (client: Client, options: CallOptions) => Promise<JsonObject>,
   ): Promise<Answered> {
     const { name, connections, timeoutMs, expose } = this.#options;
@@ -138,11 +147,15 @@ export class Relay {
     const answers = new Questioner(name, context);
     const { stop } = answers;
     try {
-      const lease = await connections.lease(call, answers);
+      // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
+      this.#admit(item);
+      const lease = await connections.lease(call, answers).catch((error: unknown) => {
+        this.#admit(item);
+        throw error;
+      });
       try {
         const { client } = lease;
-        const refused = subject && this.#options.admit?.(...subject);
-        if (refused !== undefined) throw new UpstreamError(ErrorCode.InvalidParams, refused);
+        this.#admit(item);
         const noted = this.#noted(client, context);
         const options = { ...callOptions(client, context, timeoutMs), answers, signal: stop.signal, ...noted?.options };
         const round = this.#options.rounds ? roundOf(client, context) : {};
@@ -156,6 +169,11 @@ export class Relay {
     } catch (error) {
       throw toldOf(name, error, stop);
     }
+  }
+
+  #admit(item: RelayedItem): void {
+    const refused = this.#options.admit?.(item);
+    if (refused !== undefined) throw new UpstreamError(ErrorCode.InvalidParams, refused);
   }
 
   /** Tells of a request when it is sent and when it is over; undefined where nobody wants to know. */

@@ -1,22 +1,28 @@
 // What the URIs of mounted servers are called outside: as they are where one server alone has them, else with its name.
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import { unwrapUri, wrapUri } from "./names.js";
+import { UriTemplate } from "../protocol/uri-template.js";
+import { looksWrapped, unwrapUri, wrapUri } from "./names.js";
 import type { Offer } from "./offer.js";
 
 /** One who has URIs of its own. */
 export interface Offering {
   readonly name: string;
-  readonly offer: Offer | undefined;
+  /** All it may be asked for. */
+  readonly known: Offer | undefined;
 }
 
 export class Uris<Mount extends Offering> {
   readonly #mounts: () => Iterable<Mount>;
+  readonly #reserved: (uri: string) => boolean;
   /** Who lists a URI or template; made anew when an offer changes. */
   #owners: Map<string, Set<Mount>> | undefined;
   #several = false;
+  #templates: { readonly mount: Mount; readonly text: string; readonly template: UriTemplate }[] = [];
 
-  constructor(mounts: () => Iterable<Mount>) {
+  /** `reserved`: what no server's URI is called outside. */
+  constructor(mounts: () => Iterable<Mount>, reserved: (uri: string) => boolean) {
     this.#mounts = mounts;
+    this.#reserved = (uri) => looksWrapped(uri) || reserved(uri);
   }
 
   /** What the mounts offer has changed. */
@@ -26,6 +32,7 @@ export class Uris<Mount extends Offering> {
 
   /** The name outside of a URI, or template, of this mount. */
   expose(mount: Mount, uri: string): string {
+    if (this.#reserved(uri)) return wrapUri(mount.name, uri);
     const owners = this.#table().get(uri);
     if (owners !== undefined && owners.has(mount)) return owners.size === 1 ? uri : wrapUri(mount.name, uri);
     // In no list of its own: another server may understand something else by it.
@@ -37,23 +44,40 @@ export class Uris<Mount extends Offering> {
     return unwrapUri(mount.name, uri) ?? uri;
   }
 
-  /** Whose an unlisted URI is: of the mount it names, or of the only one that has resources. */
+  /** Whose a URI or template is: of the mount it names, of the one that has it, or of the only one that has resources. */
   ownerOf(uri: string): { readonly mount: Mount; readonly own: string } | undefined {
-    this.#table();
+    const owners = this.#table().get(uri);
     let only: Mount | undefined;
     for (const mount of this.#mounts()) {
-      if (mount.offer?.capabilities.resources === undefined) continue;
+      if (mount.known?.capabilities.resources === undefined) continue;
       const own = unwrapUri(mount.name, uri);
       if (own !== undefined) return { mount, own };
       only = mount;
     }
-    return only === undefined || this.#several ? undefined : { mount: only, own: uri };
+    if (this.#reserved(uri)) return undefined;
+    const [owner, ...others] = owners ?? [];
+    if (others.length > 0) return undefined;
+    const mount = owner ?? this.#templateOwner(uri) ?? (this.#several ? undefined : only);
+    return mount && { mount, own: uri };
+  }
+
+  /** The templates of such mounts that a URI of their own fits. */
+  templatesOf(which: (mount: Mount) => boolean, own: string): readonly string[] {
+    this.#table();
+    const fitting = this.#templates.filter(({ mount, template }) => which(mount) && template.match(own) !== undefined);
+    return fitting.map(({ text }) => text);
+  }
+
+  /** Templates that could match the same URI are wrapped: of those that are not, one matches at most. */
+  #templateOwner(uri: string): Mount | undefined {
+    for (const { mount, text, template } of this.#templates) {
+      if (this.expose(mount, text) === text && template.match(uri) !== undefined) return mount;
+    }
+    return undefined;
   }
 
   /** An answer in which every URI has its name outside: contents, links, embedded resources. */
   exposeAll(mount: Mount, answer: JsonObject): JsonObject {
-    this.#table();
-    if (!this.#several) return answer;
     const { contents, content, messages } = answer;
     return {
       ...answer,
@@ -85,7 +109,7 @@ export class Uris<Mount extends Offering> {
   /** A URI made from one of the mount's templates is called as the template is. */
   #exposeConcrete(mount: Mount, uri: string): string {
     if (this.#table().has(uri)) return this.expose(mount, uri);
-    for (const { uriTemplate } of mount.offer?.resourceTemplates ?? []) {
+    for (const { uriTemplate } of mount.known?.resourceTemplates ?? []) {
       const literal = uriTemplate.slice(0, Math.max(0, uriTemplate.indexOf("{")));
       if (literal !== "" && uri.startsWith(literal))
         return this.expose(mount, uriTemplate) === uriTemplate ? uri : wrapUri(mount.name, uri);
@@ -98,14 +122,17 @@ export class Uris<Mount extends Offering> {
     const owners = new Map<string, Set<Mount>>();
     const templates: [string, Mount][] = [];
     let having = 0;
+    this.#templates = [];
     for (const mount of this.#mounts()) {
-      const { offer } = mount;
+      const offer = mount.known;
       if (offer === undefined) continue;
       if (offer.capabilities.resources !== undefined) having++;
       for (const { uri } of offer.resources) add(owners, uri, mount);
       for (const { uriTemplate } of offer.resourceTemplates) {
         add(owners, uriTemplate, mount);
         templates.push([uriTemplate, mount]);
+        const template = parsed(uriTemplate);
+        if (template !== undefined) this.#templates.push({ mount, text: uriTemplate, template });
       }
     }
     // Templates of two servers that begin alike could match the same URI.
@@ -122,6 +149,15 @@ function add<Mount>(owners: Map<string, Set<Mount>>, uri: string, mount: Mount):
   const known = owners.get(uri);
   if (known === undefined) owners.set(uri, new Set([mount]));
   else known.add(mount);
+}
+
+/** Undefined for a text that is no template: it is not offered either. */
+function parsed(text: string): UriTemplate | undefined {
+  try {
+    return new UriTemplate(text);
+  } catch {
+    return undefined;
+  }
 }
 
 function beginAlike(a: string, b: string): boolean {

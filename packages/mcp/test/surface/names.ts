@@ -19,8 +19,10 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type Offer",
     "type OpenUpstream",
     "type RelayedCall",
+    "type RelayedItem",
     "type RelayedRequest",
     "type Sharing",
+    "wrapUri",
   ],
   "./cluster": [
     "BEAT_MS",

@@ -105,8 +105,8 @@ const SLOW_SHARE = 0.5;
 /** What exists, allowed or not: a name that is denied is told apart from one that is wrong. */
 type Exists = (subject: Pick<Subject, "kind" | "name">) => boolean;
 
-/** What else stands against something whose name the policy allows: a refusal, or undefined. */
-type Objection = (policy: Policy, subject: Pick<Subject, "kind" | "name">) => Decision | undefined;
+/** What is decided of something beyond its name: `byName` is what the policy says of that, and stands where this is undefined. */
+type Objection = (policy: Policy, subject: Pick<Subject, "kind" | "name">, byName: Decision) => Decision | undefined;
 
 /** Something that is done for a call under way by what serves it, in the way that a tool would do it for its caller. */
 interface Act {
@@ -125,7 +125,7 @@ export interface GuardOptions {
   readonly policy: Policy;
   readonly audit: AuditSink;
   readonly exists: Exists;
-  /** Asked after the policy has allowed the name. Default: nothing stands against it. */
+  /** Asked after the policy was asked about the name. Default: nothing stands against it. */
   readonly objection?: Objection;
   /** Whether the texts of this tool come from strangers. Default: they do not. */
   readonly outside?: (tool: string) => boolean;
@@ -308,7 +308,7 @@ export class Guard {
 
   #decide(terms: CompiledPolicy, subject: Subject): Decision {
     const decision = terms.decide(subject);
-    return (decision.allowed ? this.#objection(terms.policy, subject) : undefined) ?? decision;
+    return this.#objection(terms.policy, subject, decision) ?? decision;
   }
 
   #overRate({ call, subject, terms }: GuardedRequest): Refusal | undefined {

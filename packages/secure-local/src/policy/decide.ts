@@ -161,6 +161,13 @@ function decideResource(names: NamesPolicy, given: string): Decision {
   return decision;
 }
 
+/** The decision about a resource that has several URIs: denied by one is denied, allowed by one is allowed. */
+export function decideAnyName(policy: Policy, uris: readonly string[]): Decision {
+  const decisions = uris.map((uri) => decideResource(policy.resources, uri));
+  const denied = decisions.find(({ allowed, rule }) => !allowed && rule !== DEFAULT_DENY);
+  return denied ?? decisions.find(({ allowed }) => allowed) ?? (decisions[0] as Decision);
+}
+
 /**
  * The refusal of what a URI leads to, when the policy denies that under another name: `others` are the URIs of the same thing.
  * Undefined when none of them is denied.

@@ -72,8 +72,8 @@ export interface CatalogueOptions {
   readonly databases?: Databases;
   /** What plugins offer; nothing of it takes the place of anything built in. */
   readonly plugins?: PluginRegistrations;
-  /** Servers of the policy that are mounted beside all this, and what of them is withheld, by kind and name. */
-  readonly servers?: { readonly mountedOn: MountedOn; readonly withheld: ReadonlyMap<string, string> };
+  /** Servers of the policy that are mounted beside all this. */
+  readonly servers?: { readonly mountedOn: MountedOn };
   /** How commands are run; without it they are only listed. */
   readonly run?: Run;
   /** The tools that are listed, asked when somebody searches them. */
@@ -118,7 +118,7 @@ export function catalogueOf(
       ...schemas.resources,
     ]),
     templates: new Map([...offered.templates, ...gitRegistrations(policy, files), ...schemas.templates]),
-    withheld: new Map([...(plugins?.withheld ?? []), ...(servers?.withheld ?? [])]),
+    withheld: plugins?.withheld ?? new Map<string, string>(),
     mountedOn: servers?.mountedOn ?? (() => undefined),
     owners: plugins?.owners ?? new Map<string, string>(),
   };

@@ -1,17 +1,25 @@
 // The servers of the policy, mounted beside our own tools: as they were approved, started at the first call that needs them.
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
-import type { BeforeCall, Mounted, Mounts, MountState, Offer, RelayedRequest } from "@secure-local/mcp/gateway";
+import type {
+  BeforeCall,
+  Mounted,
+  Mounts,
+  MountState,
+  Offer,
+  RelayedItem,
+  RelayedRequest,
+} from "@secure-local/mcp/gateway";
 import type { Call, Server } from "@secure-local/mcp/server";
 import type { UpstreamHop } from "../audit/audit-event.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
-import { decide, type Decision } from "../policy/decide.js";
+import { decide, decideAnyName, type Decision } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import { watchFile } from "./watch-file.js";
 
-/** Connects to one server, behind the wall or by the guarded fetch. */
-export type OpenServer = (grant: ServerGrant, options: ClientOptions) => Promise<Client>;
+/** Connects to one server, behind the wall or by the guarded fetch, and to no other than `launch` says that was approved. */
+export type OpenServer = (grant: ServerGrant, options: ClientOptions, launch: unknown) => Promise<Client>;
 
 export interface MountedServersOptions {
   readonly server: Server;
@@ -21,6 +29,8 @@ export interface MountedServersOptions {
   /** What is offered, or withheld, is something else now. */
   readonly changed: () => void;
   readonly say: (line: string) => void;
+  /** URIs that are our own: those of servers are never called so. */
+  readonly reserved: (uri: string) => boolean;
 }
 
 /** How a server is: one vocabulary for every place that shows it. */
@@ -45,7 +55,7 @@ async function loadParts() {
   ]);
   const { approvedServers, reviewServer, serverLockFile } = reviews;
   const { approvedOffer, serverLaunch } = items;
-  const { Mounts, mountedName, readOffer } = gateway;
+  const { Mounts, mountedName, readOffer, wrapUri } = gateway;
   const { canonicalJson } = drift;
   return {
     Mounts,
@@ -57,6 +67,7 @@ async function loadParts() {
     readOffer,
     reviewServer,
     serverLockFile,
+    wrapUri,
   };
 }
 
@@ -67,16 +78,20 @@ interface Standing {
   readonly grant: ServerGrant;
   readonly locked: LockedPlugin;
   readonly mounted: Mounted;
-  /** All that was approved: by kind and name outside, and its own. */
-  readonly names: ReadonlyMap<string, string>;
+  /** By kind and name outside, of tools and prompts: what is known of it, approved or withheld, by its own name. */
+  names: ReadonlyMap<string, string>;
   /** By kind and its own name, and why. */
   withheld: ReadonlyMap<string, string>;
+  /** Whether it would be started in another way than was approved. */
+  launchChanged: boolean;
+  /** What each open connection does not list of what was approved. */
+  readonly missing: Map<Client, ReadonlySet<string>>;
 }
 
-/** What an item of a server is called outside, by its kind and name: as the gateway names it. */
-function outside({ mountedName }: Parts, server: string, item: string): string {
-  const [kind = "", ...name] = item.split(" ");
-  return kind === "tool" || kind === "prompt" ? `${kind} ${mountedName(server, name.join(" "))}` : item;
+/** A thing of a server as a client names it. */
+interface Subject {
+  readonly kind: "tool" | "prompt" | "resource";
+  readonly name: string;
 }
 
 export class MountedServers {
@@ -103,9 +118,18 @@ export class MountedServers {
     return this.#applying;
   }
 
-  /** The server behind something that clients see. */
-  ownerOf(kind: "tool" | "prompt" | "resource", name: string): string | undefined {
-    return this.#mounts?.ownerOf(kind, name) ?? this.#approvedBy(`${kind} ${name}`);
+  /** The server behind something that clients name, whether they may have it or not. */
+  ownerOf(kind: Subject["kind"], name: string): string | undefined {
+    return this.#find({ kind, name })?.standing.grant.name;
+  }
+
+  /**
+   * The one decision about a thing of a server, before anything is started or sent for it, and before it is listed. `byName`: what the
+   * policy says of its name outside. Undefined for what is no server's.
+   */
+  decision(policy: Policy, subject: Subject, byName: Decision): Decision | undefined {
+    const found = this.#find(subject);
+    return found && this.#judge(policy, found.standing, { ...found.item, shown: subject.name }, byName);
   }
 
   /** The way a call took to its server; undefined for one that reached none. */
@@ -116,22 +140,76 @@ export class MountedServers {
     return { revision, transport, ids: [...ids], sent: new Date(sentAt).toISOString(), ms };
   }
 
-  /** What was approved and the policy does not let be seen is there all the same, and denied. */
-  #approvedBy(item: string): string | undefined {
-    for (const [server, { names, withheld }] of this.#standing) {
-      const own = names.get(item);
-      if (own !== undefined && !withheld.has(own)) return server;
+  #find({
+    kind,
+    name,
+  }: Subject): { readonly standing: Standing; readonly item: Omit<RelayedItem, "shown"> } | undefined {
+    if (kind === "resource") {
+      const owner = this.#mounts?.resourceOf(name);
+      const standing = owner && this.#standing.get(owner.server);
+      if (owner === undefined || standing === undefined) return undefined;
+      const { own } = owner;
+      const isTemplate = [standing.withheld, standing.locked.approved].some((items) => items.has(`template ${own}`));
+      return { standing, item: { kind: isTemplate ? "template" : "resource", name: own } };
+    }
+    for (const standing of this.#standing.values()) {
+      const own = standing.names.get(`${kind} ${name}`);
+      if (own !== undefined) return { standing, item: { kind, name: own } };
     }
     return undefined;
   }
 
-  /** What is withheld, by kind and name outside, and why. */
-  withheld(): ReadonlyMap<string, string> {
-    const all = new Map<string, string>();
-    for (const [name, { withheld }] of this.#standing) {
-      for (const [item, reason] of withheld) all.set(outside(this.#parts as Parts, name, item), reason);
+  #judge(policy: Policy, standing: Standing, item: RelayedItem, byName: Decision): Decision {
+    const { grant } = standing;
+    const { kind, name: own, shown } = item;
+    const decision = this.#byPolicy(policy, grant.name, item, byName);
+    if (!decision.allowed) return decision;
+    const denied = kind === "tool" ? deniedByEntry(grant, own) : undefined;
+    if (denied !== undefined) return denied;
+    const withheld = this.#withheldReason(standing, item);
+    if (withheld === undefined) return decision;
+    const rule = { text: `approval of the server ${grant.name}` };
+    return { allowed: false, rule, reason: `The ${kind} ${shown} is withheld: ${withheld}.` };
+  }
+
+  /** Denied is what a denial names under any of its names; what another server lists must not change that. */
+  #byPolicy(policy: Policy, server: string, { kind, name: own, shown }: RelayedItem, byName: Decision): Decision {
+    if (kind === "tool" || kind === "prompt") {
+      if (!byName.allowed || shown === `${server}__${own}`) return byName;
+      // A name that is too long is shown shorter: denials hold for the whole of it too.
+      const whole = decide(policy, { kind, name: `${server}__${own}` });
+      return whole.allowed ? byName : whole;
     }
-    return all;
+    return decideAnyName(policy, [shown, own, (this.#parts as Parts).wrapUri(server, own)]);
+  }
+
+  /** Why a server may not be asked for something, as it would be started and as it was approved. */
+  #withheldReason(standing: Standing, { kind, name: own }: Omit<RelayedItem, "shown">): string | undefined {
+    const { grant, withheld, locked } = standing;
+    if (standing.launchChanged) standing.launchChanged = this.#launchChanged(grant, locked);
+    if (standing.launchChanged) return LAUNCH;
+    const reason = withheld.get(`${kind} ${own}`);
+    if (reason !== undefined || kind !== "resource" || locked.approved.has(`resource ${own}`)) return reason;
+    return this.#unlistedReason(standing, own);
+  }
+
+  /** What is in no list: one that is withheld must not be had under another spelling, nor by a template that is. */
+  #unlistedReason({ grant, withheld, locked }: Standing, own: string): string | undefined {
+    const uris = [...withheld.keys()].filter((item) => /^(?:resource|template) /.test(item));
+    if (uris.length === 0) return undefined;
+    const fitting = (this.#mounts as Mounts).templatesOf(grant.name, own).map((each) => `template ${each}`);
+    const plain = plainUri(own);
+    const alike = uris.find(
+      (item) => fitting.includes(item) || (item.startsWith("resource ") && plainUri(item.slice(9)) === plain),
+    );
+    if (alike !== undefined) return withheld.get(alike);
+    if (fitting.some((item) => locked.approved.has(item))) return undefined;
+    return "it is in none of the lists that were approved, and something in them is withheld";
+  }
+
+  #launchChanged(grant: ServerGrant, { approved }: LockedPlugin): boolean {
+    const { canonicalJson, serverLaunch } = this.#parts as Parts;
+    return canonicalJson(serverLaunch(grant)) !== canonicalJson(approved.get("launch"));
   }
 
   health(): readonly ServerHealth[] {
@@ -145,7 +223,8 @@ export class MountedServers {
     if (standing === undefined) {
       return { name, state: "withheld", tools: 0, cause: this.#notes.get(name) ?? "it is not mounted", remedy: review };
     }
-    const { mounted, withheld } = standing;
+    const { mounted, locked, launchChanged } = standing;
+    const withheld = launchChanged ? locked.approved : standing.withheld;
     const tools = mounted.offer?.tools.length ?? 0;
     const { state, cause, code } = mounted.state;
     if (code === "UNAUTHORIZED" || code?.startsWith("AUTH_") === true)
@@ -161,15 +240,6 @@ export class MountedServers {
     const standing = this.#standing.get(name);
     await standing?.mounted.restart();
     return standing !== undefined;
-  }
-
-  /** What the entry of a server denies of its own tools; undefined where it denies nothing. */
-  denial(tool: string): Decision | undefined {
-    for (const { grant, names } of this.#standing.values()) {
-      const own = names.get(`tool ${tool}`);
-      if (own !== undefined) return deniedByEntry(grant, own.slice("tool ".length));
-    }
-    return undefined;
   }
 
   /** The tools that are offered, as their servers describe them. */
@@ -194,7 +264,7 @@ export class MountedServers {
     const parts = (this.#parts ??= await loadParts());
     const { approvedServers, canonicalJson, serverLockFile } = parts;
     if (this.#mounts === undefined) {
-      this.#mounts = new parts.Mounts(this.#options.server);
+      this.#mounts = new parts.Mounts(this.#options.server, this.#options.reserved);
       const { file } = policy;
       const changed = (): void => void (this.#policy === undefined ? undefined : this.apply(this.#policy));
       if (file !== undefined) this.#unwatch = watchFile(serverLockFile(file), { changed, say: this.#options.say });
@@ -221,46 +291,66 @@ export class MountedServers {
       this.#notes.set(name, "nothing of it was approved yet");
       return;
     }
-    const { canonicalJson, serverLaunch } = this.#parts as Parts;
-    const asApproved = canonicalJson(serverLaunch(grant)) === canonicalJson(locked.approved.get("launch"));
-    const withheld = new Map<string, string>(
-      asApproved ? [] : [...locked.approved.keys()].map((item) => [item, LAUNCH]),
-    );
-    const mounted = await (this.#mounts as Mounts).mount(name, (options) => this.#open(name, options), {
-      offer: this.#visible(policy, grant, { locked, withheld }),
+    const { approvedOffer, reviewServer } = this.#parts as Parts;
+    const whole = approvedOffer(locked.approved);
+    const standing: Omit<Standing, "mounted"> & { mounted?: Mounted } = {
+      grant,
+      locked,
+      names: new Map(),
+      // What was approved is judged as it will be when it was started: lists must not show more before that.
+      withheld: reviewServer(grant, whole, { locked, launch: locked.approved.get("launch") }).withheld,
+      launchChanged: this.#launchChanged(grant, locked),
+      missing: new Map(),
+    };
+    this.#rename(standing);
+    standing.mounted = await (this.#mounts as Mounts).mount(name, (options) => this.#open(name, options), {
+      offer: NOTHING_YET,
+      known: whole,
       idleMs: grant.idleMs,
       before: this.#options.before,
-      admit: (kind, item) => this.#objection(kind, item),
+      admit: (item) => this.#refusal(name, item),
       relayed: (request) => void this.#hops.set(request.call, request),
     });
-    const parts = this.#parts as Parts;
-    const names = new Map([...locked.approved.keys()].map((item) => [outside(parts, name, item), item]));
-    this.#standing.set(name, { grant, locked, mounted, names, withheld });
+    this.#standing.set(name, standing as Standing);
+    this.#show(policy, standing as Standing);
   }
 
-  /** What the policy lets be seen of what was approved, its texts cleaned as every answer is. */
-  #visible(
-    policy: Policy,
-    { name, deniedTools }: ServerGrant,
-    { locked, withheld }: Pick<Standing, "locked" | "withheld">,
-  ): Offer {
-    const offer = (this.#parts as Parts).approvedOffer(locked.approved, withheld);
+  /** Names outside of all that is known of a server; of two that are called alike the second has none. */
+  #rename(standing: Pick<Standing, "grant" | "locked" | "withheld"> & { names: Standing["names"] }): void {
     const { mountedName } = this.#parts as Parts;
-    // A name that is too long is shown shorter: rules hold for what is shown, and denials for the whole of it too.
-    const allows = (kind: "tool" | "prompt", own: string): boolean =>
-      [mountedName(name, own), `${name}__${own}`].every((each) => decide(policy, { kind, name: each }).allowed);
-    const readable = (uri: string): boolean => decide(policy, { kind: "resource", uri }).allowed;
+    const names = new Map<string, string>();
+    for (const item of [...standing.locked.approved.keys(), ...standing.withheld.keys()]) {
+      const [, kind = "", own = ""] = /^(tool|prompt) (.*)$/s.exec(item) ?? [];
+      const shown = `${kind} ${mountedName(standing.grant.name, own)}`;
+      if (kind !== "" && !names.has(shown)) names.set(shown, own);
+    }
+    standing.names = names;
+  }
+
+  /** What may be asked for, its texts cleaned as every answer is: lists come from the same decision as answers. */
+  #visible(policy: Policy, standing: Standing): Offer {
+    const { approvedOffer, mountedName } = this.#parts as Parts;
+    const { name: server } = standing.grant;
+    const offer = approvedOffer(standing.locked.approved);
+    const named = (kind: "tool" | "prompt", own: string): boolean => {
+      const shown = mountedName(server, own);
+      const byName = decide(policy, { kind, name: shown });
+      return this.#judge(policy, standing, { kind, name: own, shown }, byName).allowed;
+    };
+    const readable = (kind: "resource" | "template", own: string): boolean =>
+      this.#judge(policy, standing, { kind, name: own, shown: own }, decide(policy, { kind: "resource", uri: own }))
+        .allowed;
     return cleanValue({
       ...offer,
-      tools: offer.tools.filter((tool) => allows("tool", tool.name) && deniedTools.find(tool.name) === undefined),
-      prompts: offer.prompts.filter((prompt) => allows("prompt", prompt.name)),
-      resources: offer.resources.filter(({ uri }) => readable(uri)),
-      resourceTemplates: offer.resourceTemplates.filter(({ uriTemplate }) => readable(uriTemplate)),
+      tools: offer.tools.filter(({ name }) => named("tool", name)),
+      prompts: offer.prompts.filter(({ name }) => named("prompt", name)),
+      resources: offer.resources.filter(({ uri }) => readable("resource", uri)),
+      resourceTemplates: offer.resourceTemplates.filter(({ uriTemplate }) => readable("template", uriTemplate)),
     });
   }
 
   #show(policy: Policy, standing: Standing): void {
-    standing.mounted.show(this.#visible(policy, standing.grant, standing));
+    standing.mounted.show(this.#visible(policy, standing));
   }
 
   /** A server that was started is compared with what was approved of it before anything is sent to it. */
@@ -268,13 +358,22 @@ export class MountedServers {
     const { readOffer, reviewServer } = this.#parts as Parts;
     const standing = this.#standing.get(name);
     if (standing === undefined) throw new Error(`${name} is not mounted`);
-    const client = await this.#options.open(standing.grant, options);
+    const { grant, locked } = standing;
+    if (this.#launchChanged(grant, locked)) {
+      standing.launchChanged = true;
+      this.#changed(standing, [["all of it", LAUNCH]]);
+      throw new Error(`${name} was not started: ${LAUNCH}`);
+    }
+    const client = await this.#options.open(grant, options, locked.approved.get("launch"));
     try {
-      const review = reviewServer(standing.grant, await readOffer(client), { locked: standing.locked });
-      // A list may depend on what its reader can be asked: what is missing here is only not there for this one.
-      const gone = new Set(review.changes.filter(({ kind }) => kind === "removed").map(({ item }) => item));
-      const withheld = new Map([...review.withheld].filter(([item]) => !gone.has(item)));
-      this.#withhold(standing, withheld);
+      const launch = locked.approved.get("launch");
+      const review = reviewServer(grant, await readOffer(client), { locked, launch });
+      standing.missing.set(
+        client,
+        new Set(review.changes.filter(({ kind }) => kind === "removed").map(({ item }) => item)),
+      );
+      void client.closed.then(() => standing.missing.delete(client));
+      this.#withhold(standing, review.withheld);
       return client;
     } catch (error) {
       await client.close();
@@ -282,19 +381,30 @@ export class MountedServers {
     }
   }
 
-  #withhold(standing: Standing, withheld: ReadonlyMap<string, string>): void {
-    const before = JSON.stringify([...standing.withheld]);
-    if (before === JSON.stringify([...withheld])) return;
+  /** A list may depend on what its reader can be asked: gone is what no connection lists. */
+  #withhold(standing: Standing, found: ReadonlyMap<string, string>): void {
+    const lists = [...standing.missing.values()];
+    const withheld = new Map(
+      [...found].filter(([item]) => lists.every((missing) => missing.has(item)) || !lists.at(-1)?.has(item)),
+    );
+    if (JSON.stringify([...standing.withheld]) === JSON.stringify([...withheld])) return;
     standing.withheld = withheld;
+    this.#rename(standing);
+    this.#changed(standing, withheld);
+  }
+
+  #changed(standing: Standing, withheld: Iterable<readonly [string, string]>): void {
     if (this.#policy !== undefined) this.#show(this.#policy, standing);
     for (const [item, reason] of withheld)
       this.#options.say(cleanLine(`server ${standing.grant.name}: ${item} is withheld: ${reason}`));
     this.#options.changed();
   }
 
-  #objection(kind: "tool" | "prompt" | "resource", name: string): string | undefined {
-    const reason = this.withheld().get(`${kind} ${name}`);
-    return reason === undefined ? undefined : `Denied. The ${kind} ${name} is withheld: ${reason}.`;
+  /** For what the policy was asked about already: whether the server, as it is, may be spoken to about it. */
+  #refusal(server: string, item: RelayedItem): string | undefined {
+    const standing = this.#standing.get(server);
+    const reason = standing === undefined ? "its server is not mounted any more" : this.#withheldReason(standing, item);
+    return reason === undefined ? undefined : `Denied. The ${item.kind} ${item.shown} is withheld: ${reason}.`;
   }
 
   #tell(error: unknown): void {
@@ -311,6 +421,28 @@ export function deniedByEntry(grant: ServerGrant, own: string): Decision | undef
 
 const LOGIN = "give its entry a header with a secret that the server takes";
 const LAUNCH = "it is not as it was approved (launch was changed)";
+
+/** Shown while it is being mounted. */
+const NOTHING_YET: Offer = {
+  tools: [],
+  prompts: [],
+  resources: [],
+  resourceTemplates: [],
+  capabilities: {},
+  hints: { ttlMs: 0, cacheScope: "private" },
+};
+
+/** One spelling for all that a server may take for the same. */
+function plainUri(uri: string): string {
+  let plain = uri;
+  try {
+    plain = new URL(uri).href;
+    plain = decodeURIComponent(plain);
+  } catch {
+    // What cannot be read so far is compared as it is.
+  }
+  return plain.toLowerCase().replaceAll(/\/{2,}/g, "/");
+}
 
 /** A changed entry is another server: its connections end. */
 function sameGrant(now: ServerGrant | undefined, before: ServerGrant): boolean {

@@ -13,6 +13,8 @@ export interface OpenServerOptions {
   readonly program: string;
   /** Told of each line of a command's standard error. */
   readonly say?: ((line: string) => void) | undefined;
+  /** How it was approved to be started, as `serverLaunch` says it: nothing else is. Default: as the entry says now. */
+  readonly launch?: unknown;
 }
 
 /** A package that has to be fetched first takes its time. */

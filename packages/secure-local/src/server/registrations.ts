@@ -80,6 +80,12 @@ export class Registrations {
     return has(this.#catalogue, kind, name);
   }
 
+  /** Whether a URI, or a template, is one of ours. */
+  claims(uri: string): boolean {
+    const { resources, templates } = this.#catalogue;
+    return resources.has(uri) || templates.has(uri) || familyOf(this.#catalogue, uri) !== undefined;
+  }
+
   /** What else stands against something whose name the policy allows. */
   objection(policy: Policy, subject: { readonly kind: SubjectKind; readonly name: string }): Decision | undefined {
     return objection(policy, this.#catalogue, subject);

@@ -139,10 +139,11 @@ export class SecureServer {
   #mountedServers(open: OpenServer | undefined): MountedServers {
     return new MountedServers({
       server: this.server,
-      open: open ?? ((grant, given) => this.#openServer(grant, given)),
+      open: open ?? ((grant, given, launch) => this.#openServer(grant, given, launch)),
       before: (call) => this.#beforeRelay(call),
       changed: () => this.#updateOffer(),
       say: (line) => this.#say(line),
+      reserved: (uri) => OWN_SCHEMES.test(uri) || this.#offer.claims(uri),
     });
   }
 
@@ -152,9 +153,9 @@ export class SecureServer {
       serverOf: ({ kind, name }) => this.#servers.ownerOf(kind, name),
       upstreamOf: (call) => this.#servers.upstreamOf(call),
       exists: ({ kind, name }) => this.#offer.exists(kind, name),
-      objection: (under, subject) =>
-        (subject.kind === "tool" ? this.#servers.denial(subject.name) : undefined) ??
-        this.#offer.objection(under, subject),
+      objection: (under, subject, byName) =>
+        this.#servers.decision(under, subject, byName) ??
+        (byName.allowed ? this.#offer.objection(under, subject) : undefined),
       outside: (tool) => this.#offer.speaksForStrangers(tool),
       flow: (under, subject) => this.#offer.flow(under, subject),
     };
@@ -264,20 +265,17 @@ export class SecureServer {
 
   #updateOffer(): void {
     const { policy } = this;
-    const servers = {
-      mountedOn: (kind: SubjectKind, name: string) => this.#servers.ownerOf(kind, name),
-      withheld: this.#servers.withheld(),
-    };
+    const servers = { mountedOn: (kind: SubjectKind, name: string) => this.#servers.ownerOf(kind, name) };
     this.#offer.update(policy, catalogueOf(policy, { ...this.#catalogue, plugins: this.#plugins.offer(), servers }));
   }
 
-  async #openServer(grant: ServerGrant, given: ClientOptions): Promise<Client> {
+  async #openServer(grant: ServerGrant, given: ClientOptions, launch: unknown): Promise<Client> {
     const { openServer } = await import("./open-server.js");
     const { policy } = this;
     const log = await this.#serverLog(grant.name);
     const say = log && ((line: string): void => log.add(line));
     try {
-      const client = await openServer(grant, { policy, program: process.argv[1] ?? "", say }, given);
+      const client = await openServer(grant, { policy, program: process.argv[1] ?? "", say, launch }, given);
       log?.add("started");
       void client.closed.then((reason) => log?.add(reason === undefined ? "stopped" : `ended: ${reason.message}`));
       return client;
@@ -336,6 +334,9 @@ export class SecureServer {
     if (level === "error") this.#say(cleanLine(message));
   }
 }
+
+/** What begins so is ours, whether the policy lets it be seen or not. */
+const OWN_SCHEMES = /^(?:server|git|db):/i;
 
 /** Levels that leave out what is neither a call, a denial nor a fault. */
 const QUIET: ReadonlySet<Policy["audit"]["level"]> = new Set(["WARN", "ERROR"]);

@@ -31,10 +31,10 @@ export function serverItems(offer: Offer, launch: unknown): Items {
 }
 
 /** What was approved, as it is offered: nothing has to be started for it. */
-export function approvedOffer(approved: Items, withheld: ReadonlyMap<string, string>): Offer {
+export function approvedOffer(approved: Items): Offer {
   const { capabilities = {}, instructions } = (approved.get("server") ?? {}) as Partial<Offer>;
   const listed = (kind: string): unknown[] =>
-    [...approved].flatMap(([name, item]) => (name.startsWith(`${kind} `) && !withheld.has(name) ? [item] : []));
+    [...approved].flatMap(([name, item]) => (name.startsWith(`${kind} `) ? [item] : []));
   return {
     tools: listed("tool") as Offer["tools"],
     prompts: listed("prompt") as Offer["prompts"],
@@ -100,8 +100,20 @@ function fileHash(argument: string): [string, string][] {
   }
 }
 
+/** Hashes of files that are as they were: a runtime has a hundred megabytes, and is looked at before each start. */
+const HASHES = new Map<string, { readonly as: string; readonly hash: string }>();
+/** Files of all servers of a policy; more are hashed again. */
+const MOST_HASHES = 1_024;
+
 function hashOf(path: string): string {
   const real = realpathSync(path);
-  if (statSync(real).size > MAX_HASHED_BYTES) return "too long to be hashed";
-  return createHash("sha256").update(readFileSync(real)).digest("hex");
+  const { dev, ino, size, mtimeNs, ctimeNs } = statSync(real, { bigint: true });
+  if (size > MAX_HASHED_BYTES) return "too long to be hashed";
+  const as = [dev, ino, size, mtimeNs, ctimeNs].join(" ");
+  const known = HASHES.get(real);
+  if (known?.as === as) return known.hash;
+  const hash = createHash("sha256").update(readFileSync(real)).digest("hex");
+  if (HASHES.size >= MOST_HASHES) HASHES.clear();
+  HASHES.set(real, { as, hash });
+  return hash;
 }

@@ -2,6 +2,7 @@
 import type { Offer } from "@secure-local/mcp/gateway";
 import type { Change } from "../inspection/drift.js";
 import type { Finding, Peer } from "../inspection/finding.js";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { inspectOffering } from "../inspection/inspect.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
@@ -27,13 +28,21 @@ export interface ServerReview {
   readonly withheld: ReadonlyMap<string, string>;
 }
 
+/** Cleaned, it would be called like something else. */
+const UNCLEAN = "its name is empty or holds characters that nobody sees";
+
 /** Compares what a server offers now with what was approved of it. */
 export function reviewServer(
   grant: ServerGrant,
   offer: Offer,
-  { locked, peers = [] }: { readonly locked: LockedPlugin | undefined; readonly peers?: readonly Peer[] },
+  given: {
+    readonly locked: LockedPlugin | undefined;
+    /** How it was started. Default: as it would be now. */
+    readonly launch?: unknown;
+    readonly peers?: readonly Peer[];
+  },
 ): ServerReview {
-  const launch = serverLaunch(grant);
+  const { locked, peers = [], launch = serverLaunch(grant) } = given;
   const items = serverItems(offer, launch);
   const accepted = new Set(grant.accept);
   const findings = inspectOffering(serverOffering(grant.name, offer), peers).filter(({ id }) => !accepted.has(id));
@@ -43,7 +52,10 @@ export function reviewServer(
   for (const item of items.keys()) {
     const change = changes.find((each) => each.item === item && each.kind !== "removed") ?? whole;
     const found = findings.find(({ tier, kind, item: name }) => tier === "hard" && `${kind} ${name}` === item);
-    if (change !== undefined) withheld.set(item, `it is not as it was approved (${change.item} was ${change.kind})`);
+    const own = item.slice(item.indexOf(" ") + 1);
+    if (item.includes(" ") && (own === "" || cleanLine(own) !== own)) withheld.set(item, UNCLEAN);
+    else if (change !== undefined)
+      withheld.set(item, `it is not as it was approved (${change.item} was ${change.kind})`);
     else if (found !== undefined) withheld.set(item, `its description looks like an attack on the model (${found.id})`);
   }
   for (const { item, kind } of changes)
