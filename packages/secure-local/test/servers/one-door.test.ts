@@ -1,5 +1,6 @@
 // Everything that goes to a server passes one decision before a process is started or a byte is sent, and lists come from it too.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { Server } from "@secure-local/mcp/server";
 import type { ServerGrant } from "../../src/policy/policy.js";
 import { serverItems } from "../../src/server/server-items.js";
@@ -16,7 +17,7 @@ const ALLOWED = `tools: { allowed: ["ev__*", "two__*"], rate_limits: { default: 
 prompts: { allowed: ["*"] }
 resources: { allowed: ["note://*", "memo://*", "other://*", "mcp.ev+mcp.ev+note://*"] }`;
 
-type Request = readonly [method: string, params: object];
+type Request = readonly [method: string, params: JsonObject];
 
 /** Every way to make a server do something. */
 const REQUESTS: readonly Request[] = [

@@ -82,7 +82,6 @@ it("never has a URI answered by another server because its own is withheld", asy
   const policy = await fleet.policy('resources: { allowed: ["note://*", "mcp.ev+note://*", "mcp.two+note://*"] }');
   await fleet.approve(policy);
   await fleet.serve(policy);
-  const uris = ["note://a", "note://1", "mcp.ev+note://1", "mcp.two+note://1"];
   fleet.touch("ev");
   await fleet.serve(policy);
   const [listed, fitting, wrapped, other] = await readAll([
