@@ -57,26 +57,16 @@ export class Bubblewrap implements Wall {
     const feeds: Feed[] = ["gate"];
     const feed = (bytes: Feed): string => String(FIRST_FEED + feeds.push(bytes) - 1);
     const all = feed(this.#filters[egress === undefined ? "walled" : "connected"]);
-    // A keeper is the first process itself, and what bubblewrap would leave there is spared.
-    const judged = reach.filter(({ judge }) => judge !== undefined);
-    const pid = judged.length > 0 ? ["--as-pid-1"] : [];
-    const args = [
-      ...this.#namespaces,
-      ...pid,
-      "--seccomp",
-      all,
-      ...this.#files(command, feed),
-      ...environment(command),
-    ];
+    const args = [...this.#namespaces, "--seccomp", all, ...this.#files(command, feed), ...environment(command)];
     // Values of the environment would stand in the list of processes, for every user of this machine.
     const list = feed(Buffer.from(`${args.join("\0")}\0`));
-    const filter =
-      judged.length > 0 || egress !== undefined
-        ? commandFilter(this.#processor, { keeper: judged.length > 0 })
-        : undefined;
+    const judged = reach.filter(({ judge }) => judge !== undefined);
+    const keeper = judged.length > 0 || command.keeper === true;
+    const filter = keeper || egress !== undefined ? commandFilter(this.#processor, { keeper }) : undefined;
     const first = firstProgram(this.#programs, this.#processor, {
       limits,
       egress,
+      keeper,
       kept: judged.map(({ path, at = path }) => at),
       filter,
       command: [command.executable, ...command.args],
@@ -121,6 +111,8 @@ function namespaces(): string[] {
   return [
     ...["--unshare-user", "--disable-userns", "--unshare-all", "--uid", String(uid), "--gid", String(gid)],
     ...["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--hostname", "sandbox"],
+    // Bubblewrap's own first process would stay outside of the limits and of the keeper's filter, open to be written by the command.
+    "--as-pid-1",
   ];
 }
 
@@ -140,13 +132,14 @@ function who(): Handed[] {
   ];
 }
 
-function environment({ env, egress, reach = [] }: WalledCommand): string[] {
+function environment({ env, egress, keeper, reach = [] }: WalledCommand): string[] {
   const home = reach.some(({ at }) => at === KEPT_HOME) ? homeEnvironment(KEPT_HOME) : {};
   const certificates = egress === undefined ? {} : certificateEnvironment();
   const place = `127.0.0.1:${RELAY_PORT}`;
   const proxy = egress === undefined ? {} : { ...proxyEnvironment(place), ...socksEnvironment(place) };
   // The first program has no use for the language, and takes it out of the command's environment.
-  const plain = egress !== undefined || reach.some(({ judge }) => judge) ? { PERL_SKIP_LOCALE_INIT: "1" } : {};
+  const plain =
+    egress !== undefined || keeper === true || reach.some(({ judge }) => judge) ? { PERL_SKIP_LOCALE_INIT: "1" } : {};
   // Its hooks could not be copied: nobody makes any.
   const git = reach.some(({ takeGitConfig }) => takeGitConfig) ? { GIT_TEMPLATE_DIR: "" } : {};
   return Object.entries({ ...BASE_ENVIRONMENT, ...plain, ...git, ...home, ...certificates, ...env, ...proxy }).flatMap(

@@ -94,6 +94,8 @@ while (1) {
 export const RELAY_PORT = 3_128;
 
 const MIB = 1024 * 1024;
+/** The first program itself, which stays for as long as the command runs. */
+const FIRST = 1;
 /** Open files of one process: enough for a package manager. */
 const OPEN_FILES = 4_096;
 
@@ -101,7 +103,9 @@ interface FirstProgram {
   readonly limits: WallLimits;
   /** Where the socket of the egress proxy is seen; undefined: no way out. */
   readonly egress: string | undefined;
-  /** Where the folders are seen that a keeper stands before. */
+  /** Whether a keeper does the look-ups. */
+  readonly keeper: boolean;
+  /** Where the folders are seen that it asks about. */
   readonly kept: readonly string[];
   /** What the kernel is told to refuse to the command, or to hand to the keeper; undefined: nothing more than to this program. */
   readonly filter: Buffer | undefined;
@@ -115,22 +119,28 @@ export interface FirstPrograms {
 }
 
 /**
- * What the wall's program is to run. It tells that it is there, and begins only when it is told to: by then the kernel knows to
+ * What the wall's program is to run, as process 1 of the sandbox. No process there has more than the command: this one has the same
+ * limits and filter, or (a keeper, a relay) nothing of it can be read, written or stopped from inside. It ends with the command,
+ * and all that is left with it. It tells that it is there, and begins only when it is told to: by then the kernel knows to
  * end the sandbox with the process outside, and what was mounted was looked at.
  */
 export function firstProgram({ sh, perl }: FirstPrograms, processor: Processor, first: FirstProgram): string[] {
-  const { limits, egress, kept, filter, command } = first;
-  if (kept.length === 0 && egress === undefined) return [sh, "-c", shellText(limits), "sh", ...command];
+  const { limits, egress, keeper, kept, filter, command } = first;
+  if (!keeper && egress === undefined) return [sh, "-c", shellText(limits), "sh", ...command];
   const text = [
     opening(processor),
-    ...(egress === undefined ? [] : [WAY_OUT, "unless (fork() // exit 1) { keep_to_myself();", PERL_RELAY, "}"]),
-    kept.length === 0 ? BEGIN : BEHIND,
+    ...(egress === undefined
+      ? []
+      : [WAY_OUT, "unless ($relay) { keep_to_myself(); close($_) for $shown, $shows;", PERL_RELAY, "}", HIDDEN]),
+    keeper ? BEHIND : BEGIN,
   ].join("\n");
   const { processes, memoryMb, cpuSeconds, fileMb } = limits;
-  const values = [processes, memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
+  // This program and the relay count as well, and have no part in what the command was allowed.
+  const own = FIRST + (egress === undefined ? 0 : 1);
+  const values = [processes + own, memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
   const words = [values.join(","), filter?.toString("hex") ?? "", egress ?? "", String(RELAY_PORT)];
-  const keeper = kept.length === 0 ? [] : [PERL_KEEPER, PERL_CHANGES, ...kept];
-  return [perl, "-e", GATE, text, ...words, String(keeper.length), ...keeper, ...command];
+  const more = keeper ? [PERL_KEEPER, PERL_CHANGES, ...kept] : [];
+  return [perl, "-e", GATE, text, ...words, String(more.length), ...more, ...command];
 }
 
 /** Bytes in a block of `ulimit -f`. */
@@ -143,7 +153,7 @@ const KIB = 1024;
  */
 function shellText({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits): string {
   const limits = [
-    `{ ulimit -u ${processes} 2>/dev/null || ulimit -p ${processes}; }`,
+    `{ ulimit -u ${processes + FIRST} 2>/dev/null || ulimit -p ${processes + FIRST}; }`,
     // Not the address space: Node reserves many times what it uses.
     `ulimit -d ${memoryMb * KIB}`,
     `ulimit -f ${(fileMb * MIB) / BLOCK}`,
@@ -152,7 +162,9 @@ function shellText({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits): str
     `ulimit -n ${OPEN_FILES}`,
     "ulimit -c 0",
   ];
-  return `echo >&3; read -r go <&3 || exit 1; exec 3<&-; ${limits.join(" && ")} || exit 1; exec "$@"`;
+  // How the command ended is told by the number alone: a shell would say it in words as well.
+  const command = `exec 4>&2 2>/dev/null; "$@" 2>&4 4>&-; exit $?`;
+  return `echo >&3; read -r go <&3 || exit 1; exec 3<&-; ${limits.join(" && ")} || exit 1; ${command}`;
 }
 
 /** Says that it is there before it reads the rest of its text: one is looked at while the other is read. */
@@ -185,6 +197,8 @@ sub filtered {
 }
 sub over { close($said) if $said; syscall($call{exit_group}, $_[0]) }
 sub complain { print STDERR "$_[0] ($!).\n"; over($_[1] // 1) }
+# How a process ended, as a shell says it.
+sub leave { my ($how) = @_; over($how & 127 ? 128 + ($how & 127) : $how >> 8) }
 sub wait_at_gate { sysread($gate, my $go, 1) or over(1) }
 sub keep_to_myself { syscall($call{prctl}, 4, 0, 0, 0, 0) }
 sub begin {
@@ -200,6 +214,15 @@ socket(my $door, 2, 1, 0) or complain('The way out of the sandbox could not be o
 bind($door, pack('S n C4 x8', 2, $port, 127, 0, 0, 1)) or complain('The way out of the sandbox could not be opened');
 listen($door, 128) or complain('The way out of the sandbox could not be opened');
 fcntl($door, 2, 1);
+pipe(my $shown, my $shows) or exit 1;
+my $relay = fork() // exit 1;
+`;
+
+/** The command is not there before nothing of the relay can be looked into. */
+const HIDDEN = String.raw`
+close($shows);
+sysread($shown, my $nothing, 1);
+close($shown);
 `;
 
 const BEGIN = String.raw`
@@ -207,7 +230,11 @@ wait_at_gate();
 keep_to_myself();
 limited();
 filtered(0) == 0 or complain('The kernel takes no filter');
-begin();
+my $program = fork() // complain('The sandbox cannot start another process');
+begin() unless $program;
+close($_) for $gate, $door, *STDIN, *STDOUT, *STDERR;
+while ((my $ended = wait) > 0) { leave($?) if $ended == $program }
+exit 1;
 `;
 
 /**
@@ -223,6 +250,8 @@ my $program = syscall($call{clone}, 0x400 | 17, 0, 0, 0, 0);
 complain('The sandbox cannot start another process') if $program < 0;
 if ($program == 0) {
   wait_at_gate();
+  # A Unix socket that has an address, one of which nobody knows, is given no other.
+  syscall($call{bind}, $_, my $unix = pack('S', 1), 2) for 0, 1, 2;
   limited();
   # Signals wait until a call was done; kernels before 5.19 do not know that.
   my $fd = filtered(8 | 32);

@@ -17,20 +17,25 @@ export const PERL_KEEPER: string = String.raw`
 my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
 my ($RECEIVE, $SEND, $VALID, $HAND) = (0xc0502100, 0xc0182101, 0x40082102, 0x40182103);
 my ($NO_MAGIC, $CWD) = (2, -100);
-my ($EPERM, $ENOENT, $EBADF, $EACCES, $EEXIST, $ENOTDIR, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 9, 13, 17, 20, 22, 40, 6);
+my ($EPERM, $ENOENT, $EBADF, $EACCES, $EBUSY, $EEXIST, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 9, 13, 16, 17, 22, 40, 6);
+my ($EFAULT, $EMFILE) = (14, 24);
 my $MAY_NOW = 255;
 my ($LONGEST, $MOST_KNOWN, $MOST_LINKS) = (4096, 4000, 40);
 my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (0120000, 0040000, 0100000, 0010000, 0170000);
 my %name = reverse %call;
 my %known;
 my @held;
-my %judged_mounts;
+# By handle, while one call is done: the name of what it stands for; of a file that was handed over open, how it may be opened.
+my (%where, %handed_how);
+# By mount: the handle of a judged folder, where the kernel had it at the start, and its name for the guard; every other mount of this
+# sandbox; where anything is mounted. By file: how stdin, stdout and stderr were opened outside.
+my (%judged_mounts, %own_mounts, @mounted, %handed_over);
 my $listener;
-my ($EMPTY_PATH, $MOUNT_ID) = (0x1000, 0x1000);
+my ($EMPTY_PATH, $MOUNT_ID, $INODE) = (0x1000, 0x1000, 0x100);
 
 sub held { my ($fd) = @_; push @held, $fd if $fd >= 0; return $fd }
 
-sub let_go { syscall($call{close}, $_) for splice @held }
+sub let_go { syscall($call{close}, $_) for splice @held; (%where, %handed_how) = () }
 
 sub look {
   my ($base, $path, $flags) = @_;
@@ -41,22 +46,60 @@ sub look {
 # What a link of /proc leads to.
 sub followed { return seen(syscall($call{openat}, $CWD, $_[0], $O_PATH | $O_CLOEXEC, 0)) }
 
-# What was moved out of its judged folder outside is lost: its path here says nothing of where it is.
+# Of what is not known where it is, nothing: not of a mount that is none of this sandbox's, nor of what was moved out of its judged
+# folder, nor of anything in a folder that was moved as a whole.
 sub seen {
   my $fd = held($_[0]);
-  return $fd if $fd < 0 || judged(where($fd)) || !$judged_mounts{mount_of($fd)};
+  return $fd if $fd < 0;
+  my ($mount, $file) = mount_of($fd);
+  $where{$fd} = name_of($fd, $mount, $file);
+  return $fd if defined $where{$fd};
   $! = $EACCES;
   return -1;
 }
 
+sub name_of {
+  my ($fd, $mount, $file) = @_;
+  my $judged = $judged_mounts{$mount};
+  if (!$judged) {
+    return shown($fd) if $own_mounts{$mount};
+    my $how = $handed_over{"$mount $file"};
+    $handed_how{$fd} = $how if defined $how;
+    return defined $how || inner($mount) ? shown($fd) : undef;
+  }
+  my ($root, $began, $place) = @$judged;
+  # The folder itself is looked up before and after: what lies above it may be moved at any moment.
+  my $still = shown($root) eq $began;
+  my $path = shown($fd);
+  return undef unless $still && shown($root) eq $began;
+  return $path eq $began ? $place : index($path, "$began/") == 0 ? $place . substr($path, length $began) : undef;
+}
+
+# Files that no folder holds, in which the kernel keeps pipes, and memory of the program's own.
+sub inner {
+  my ($mount) = @_;
+  unless (defined $own_mounts{''}) {
+    $own_mounts{''} = 0;
+    my $ends = "\0" x 8;
+    syscall($call{pipe2}, $ends, $O_CLOEXEC) == 0 or return 0;
+    my @made = (unpack('l2', $ends), syscall($call{memfd_create}, my $nothing = '', 1));
+    for (grep { $_ >= 0 } @made) { $own_mounts{(mount_of($_))[0]} = 1; syscall($call{close}, $_) }
+  }
+  return $own_mounts{$mount};
+}
+
+# The mount something is on, and which file of which disk it is.
 sub mount_of {
   my ($fd) = @_;
   my $stat = "\0" x 256;
-  return '' if syscall($call{statx}, $fd, my $itself = '', $EMPTY_PATH, $MOUNT_ID, $stat) != 0;
-  return unpack('x144 Q', $stat);
+  return ('', '') if syscall($call{statx}, $fd, my $itself = '', $EMPTY_PATH, $MOUNT_ID | $INODE, $stat) != 0;
+  my ($inode, $major, $minor, $mount) = unpack('x32 Q x96 L2 Q', $stat);
+  return ($mount, "$major:$minor:$inode");
 }
 
-sub where { return readlink("/proc/self/fd/$_[0]") // '' }
+sub shown { return readlink("/proc/self/fd/$_[0]") // '' }
+
+sub where { return $where{$_[0]} // '' }
 
 sub kind { my @stat = stat("/proc/self/fd/$_[0]"); return @stat ? $stat[2] & $KIND : 0 }
 
@@ -79,7 +122,7 @@ sub ask {
   $said = ord($byte);
   return 0 if $said == $MAY_NOW;
   # What may be changed depends on what lies around it, which changes.
-  return $said if $op =~ /[mwdhcs]/;
+  return $said if $op =~ /[mvwdhcs]/;
   %known = () if keys %known >= $MOST_KNOWN;
   return $known{$asked} = $said;
 }
@@ -112,7 +155,41 @@ sub base {
 }
 
 # A path of the program's own: what the keeper calls "self" is another process.
-sub own { my ($pid, $path) = @_; $path =~ s{^/proc/$$(?=/|$)}{/proc/$pid}; return $path }
+sub own {
+  my ($pid, $path) = @_;
+  $path =~ s{^/proc/$$/task/$$(?=/|$)}{/proc/$pid/task/$pid} or $path =~ s{^/proc/$$(?=/|$)}{/proc/$pid};
+  return $path;
+}
+
+# What is told of the processes that are before the program, which are no part of it.
+my $TOLD = qr{^(?:stat|statm|status|cmdline|comm)$};
+# What may be written of its own processes: nothing that changes what they do, but for the memory of the very one that asks.
+my $WRITTEN = qr{^(?:comm|oom_score_adj|coredump_filter|timerslack_ns)$};
+
+# Whether a file of /proc may be opened so.
+sub of_process {
+  my ($pid, $path, $op, $asked) = @_;
+  my ($of, $file) = $path =~ m{^/proc/(\d+)(?:/task/\d+)?(?:/(.*))?$}s or return 1;
+  my $before = $of == $$ || defined $relay && $of == $relay || $asked =~ m{^/proc/$$(?:/|$)};
+  return 1 unless defined $file || $before;
+  if ($before) { return $op eq 'r' && (!defined $file || $file =~ $TOLD) }
+  return group($pid) == group($of) if $file eq 'mem';
+  return $op eq 'r' || $file =~ $WRITTEN;
+}
+
+sub group {
+  my ($pid) = @_;
+  open(my $status, '<', "/proc/$pid/status") or return 0;
+  while (<$status>) { return $1 if /^Tgid:\s*(\d+)/ }
+  return 0;
+}
+
+# Whether what was open from the start would be opened for no more than it was then.
+sub as_handed {
+  my ($fd, $flags, $op) = @_;
+  my $how = $handed_how{$fd} // return 1;
+  return kind($fd) != $FOLDER && ($how == 2 || ($flags & 3) == $how && ($how == 1 || $op eq 'r'));
+}
 
 # An open file for the program, in place of the call's result.
 sub hand {
@@ -140,6 +217,8 @@ sub opened {
   my ($id, $pid, $base, $path, $flags, $mode, $links) = @_;
   return -$ELOOP if $links > $MOST_LINKS;
   my $op = op_of($flags);
+  # Neither one nor the other: some files take it for both.
+  return -$EINVAL if ($flags & 3) == 3;
   my $found = look($base, $path, $flags & ($O_NOFOLLOW | $O_DIRECTORY));
   my $errno = 0 + $!;
   if ($found >= 0) {
@@ -148,10 +227,12 @@ sub opened {
     return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
     # A link that was not to be followed, one of /proc as well: what it leads to was not judged.
     return -$ELOOP if $kind == $LINK;
+    return -$EACCES unless as_handed($found, $flags, $op);
     # Of what the keeper is, nothing; of what the program is, the same name.
-    if ((my $other = own($pid, $real)) ne $real) {
-      return reopen($id, $other, $flags, 0, $flags);
-    }
+    my $explicit = $path =~ m{^/proc/$$(?:/|$)};
+    my $other = $explicit ? $real : own($pid, $real);
+    return -$EACCES unless of_process($pid, $other, $op, $path);
+    return reopen($id, $other, $flags, 0, $flags) if $other ne $real;
     if (judged($real)) {
       # It was removed or replaced meanwhile: the kernel no longer says where it was.
       return -$ENOENT if $real =~ / \(deleted\)$/;
@@ -182,6 +263,8 @@ sub opening {
   elsif ($call eq 'creat') { @a = ($CWD, $a[0], 01101, $a[1]) }
   my ($path) = texts($id, $pid, $a[1]) or return -$EACCES;
   return -$ENOENT if $path eq '';
+  # Whoever asks, and not the keeper.
+  $path =~ s{^/proc/thread-self(?=/|$)}{/proc/$pid/task/$pid} or $path =~ s{^/proc/self(?=/|$)}{/proc/$pid};
   my $base = base($pid, small($a[0]), $path);
   return -(0 + $!) if $base < 0;
   return opened($id, $pid, $base, $path, $a[2] & 0xffffffff, $a[3], 0);
@@ -193,10 +276,26 @@ sub answer { ioctl($listener, $SEND, pack('Q q l L', @_, 0)) }
 sub read_changes { return if defined &changed; eval $changes; die $@ if $@ }
 
 umask(0);
+open(my $mounts, '<', '/proc/self/mountinfo') or exit 1;
+while (<$mounts>) {
+  my ($mount, $at) = /^(\d+) \S+ \S+ \S+ (\S+)/ or exit 1;
+  $at =~ s/\\([0-7]{3})/chr oct $1/ge;
+  $own_mounts{$mount} = 1;
+  push @mounted, $at;
+}
+close($mounts);
+for my $handle (*STDIN, *STDOUT, *STDERR) {
+  my $how = fcntl($handle, 3, 0) // next;
+  my ($mount, $file) = mount_of(fileno $handle);
+  my $known = $handed_over{"$mount $file"} // $how & 3;
+  $handed_over{"$mount $file"} = $known == ($how & 3) ? $known : 2;
+}
 for my $place (@places) {
   my $fd = syscall($call{openat}, $CWD, "$place", $O_PATH | $O_CLOEXEC, 0);
-  $judged_mounts{mount_of($fd)} = 1 if $fd >= 0;
-  syscall($call{close}, $fd) if $fd >= 0;
+  $fd >= 0 or exit 1;
+  my ($mount) = mount_of($fd);
+  exit 1 unless $own_mounts{$mount};
+  $judged_mounts{$mount} = [$fd, shown($fd), $place];
 }
 keep_to_myself();
 sysread($heard, my $number, 4) == 4 or exit 1;
@@ -227,7 +326,7 @@ while (1) {
   next unless $over;
   syscall($call{read}, $ended, my $which = "\0" x 128, 128);
   while ((my $child = waitpid(-1, 1)) > 0) {
-    syscall($call{exit_group}, $? & 127 ? 128 + ($? & 127) : $? >> 8) if $child == $program;
+    leave($?) if $child == $program;
   }
 }
 `;
@@ -264,7 +363,9 @@ sub opened_by_name {
     my $to = followed($real);
     return -(0 + $!) if $to < 0;
     return -$ELOOP if kind($to) == $LINK;
-    my $no = may(op_of($flags), where($to));
+    my $op = op_of($flags);
+    return -$EACCES unless as_handed($to, $flags, $op);
+    my $no = may($op, where($to));
     return -$no if $no;
     return reopen($id, "/proc/self/fd/$to", $flags, kind($to), $flags);
   }
@@ -278,10 +379,23 @@ sub opened_by_name {
   my $no = may('w', $real);
   return -$no if $no;
   my $made = held(syscall($call{openat}, $folder, "$name", $flags | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC | $O_NOCTTY, masked($pid, $mode)));
-  return hand($id, $made, $flags) if $made >= 0;
   $errno = 0 + $!;
+  if ($made >= 0) {
+    my $elsewhere = stays('w', $made, $folder, $name, $real);
+    return $elsewhere ? -$elsewhere : hand($id, $made, $flags);
+  }
   return -$errno unless $errno == $EEXIST && !($flags & $O_EXCL);
   return opened($id, $pid, $base, $path, $flags, $mode, $links + 1);
+}
+
+# What was made may have come under another name since that was judged, with the folder it lies in: then it is judged anew, and
+# taken away where it may not be. 0, or the number of an error.
+sub stays {
+  my ($op, $made, $folder, $name, $real) = @_;
+  my $now = seen(syscall($call{openat}, $CWD, "/proc/self/fd/$made", $O_PATH | $O_CLOEXEC, 0)) < 0 ? '' : where($held[-1]);
+  return 0 if $now eq $real || $now ne '' && !may($op, $now);
+  syscall($call{unlinkat}, $folder, "$name", kind($made) == $FOLDER ? 0x200 : 0);
+  return $EACCES;
 }
 
 sub result { return $_[0] < 0 ? -(0 + $!) : 0 }
@@ -293,6 +407,8 @@ sub moved {
   my ($two, $second, $is) = place($pid, base($pid, $to, $new), $new);
   return -(0 + $!) if $two < 0;
   return -$EINVAL if $flags & ~3;
+  # What something is mounted in stays where it is: names of what is mounted are made of it.
+  for my $path ($was, $is) { return -$EBUSY if grep { index($_, "$path/") == 0 } @mounted }
   if (judged($was) || judged($is)) {
     # Git's configuration is looked through, and put in place outside.
     return -ask('c', $is) if $is =~ m{^(.*/\.git)/config$}s && $was eq "$1/config.lock" && judged($is);
@@ -308,7 +424,25 @@ sub moved {
       return -$no if $no;
     }
   }
-  return result(syscall($call{renameat2}, $one, "$first", $two, "$second", $flags));
+  my $moves = sub { syscall($call{renameat2}, $_[0], "$_[1]", $_[2], "$_[3]", $flags) };
+  my $done = result($moves->($one, $first, $two, $second));
+  return $done if $done || !judged($was) && !judged($is);
+  # Both folders may have come under other names meanwhile, and what was moved may have been filled.
+  my @there = map { seen(syscall($call{openat}, $CWD, "/proc/self/fd/$_", $O_PATH | $O_CLOEXEC, 0)) } $one, $two;
+  my @now = map { $_ < 0 ? '' : where($_) } @there;
+  return 0 if $now[0] ne '' && $now[1] ne '' && kept($two, $second, $now[1]) && ($flags & 2 ? kept($one, $first, $now[0]) : 1);
+  $moves->($two, $second, $one, $first);
+  return -$EACCES;
+}
+
+# Whether what came to a folder may be there, with all that lies in it.
+sub kept {
+  my ($folder, $name, $in) = @_;
+  my @stat = lstat("/proc/self/fd/$folder/$name") or return 1;
+  my $path = "$in/$name";
+  return 1 unless judged($path);
+  return 0 if ask('w', $path);
+  return ($stat[2] & $KIND) != $FOLDER || !ask('v', $path);
 }
 
 sub linked {
@@ -319,18 +453,25 @@ sub linked {
   my ($two, $second, $is) = place($pid, base($pid, $to, $new), $new);
   return -(0 + $!) if $two < 0;
   for (where($found), $is) { my $no = may('w', $_); return -$no if $no }
-  if (kind($found) == $LINK) { my $no = may('s', $is); return -$no if $no }
-  return result(syscall($call{linkat}, $CWD, "/proc/self/fd/$found", $two, "$second", 0x400));
+  my $op = kind($found) == $LINK ? 's' : 'w';
+  if ($op eq 's') { my $no = may('s', $is); return -$no if $no }
+  my $done = result(syscall($call{linkat}, $CWD, "/proc/self/fd/$found", $two, "$second", 0x400));
+  return $done if $done || !judged($is);
+  my $made = syscall($call{openat}, $two, "$second", $O_PATH | $O_NOFOLLOW | $O_CLOEXEC, 0);
+  return $made < 0 ? 0 : -stays($op, held($made), $two, $second, $is);
 }
 
-# A call with one path: what is done to the name in its folder.
+# A call with one path: what is done to the name in its folder. What is made there is asked for by $op.
 sub named {
   my ($pid, $fd, $path, $do, $op) = @_;
   my ($folder, $name, $real) = place($pid, base($pid, $fd, $path), $path);
   return -(0 + $!) if $folder < 0;
   my $no = may($op // 'w', $real);
   return -$no if $no;
-  return result($do->($folder, "$name", $real));
+  my $done = result($do->($folder, "$name", $real));
+  return $done if $done || !defined $op || !judged($real);
+  my $made = syscall($call{openat}, $folder, "$name", $O_PATH | $O_NOFOLLOW | $O_CLOEXEC, 0);
+  return $made < 0 ? 0 : -stays($op, held($made), $folder, $name, $real);
 }
 
 # A call with one path: what is done to the thing it leads to.
@@ -352,8 +493,24 @@ sub truncated {
   }, 0, 'w');
 }
 
+# Two sockets that have an address each, one that nobody can connect to: so they are given none in a folder.
+sub paired {
+  my ($id, $pid, $type, $protocol, $at) = @_;
+  my $ends = "\0" x 8;
+  return -(0 + $!) if syscall($call{socketpair}, 1, $type | $O_CLOEXEC, $protocol, $ends) != 0;
+  my @ends = map { held($_) } unpack('l2', $ends);
+  for my $end (@ends) { return -(0 + $!) if syscall($call{bind}, $end, my $unix = pack('S', 1), 2) != 0 }
+  sysopen(my $memory, "/proc/$pid/mem", 2 | $O_CLOEXEC) or return -$EACCES;
+  ioctl($listener, $VALID, pack('Q', $id)) or return undef;
+  my @given = map { ioctl($listener, $HAND, pack('Q L4', $id, 0, $_, 0, $type & $O_CLOEXEC)) } @ends;
+  return -$EMFILE if grep { !defined } @given;
+  sysseek($memory, $at, 0);
+  return (syswrite($memory, pack('l2', @given)) // 0) == 8 ? 0 : -$EFAULT;
+}
+
 sub changed {
   my ($id, $pid, $call, @a) = @_;
+  return paired($id, $pid, @a[1 .. 3]) if $call eq 'socketpair';
   # Older calls are the newer ones at the working folder.
   if ($call eq 'mkdir' || $call eq 'mknod' || $call eq 'chmod') { $call .= 'at'; unshift @a, $CWD; $call = 'fchmodat' if $call eq 'chmodat'; $a[3] = 0 if $call eq 'fchmodat' }
   elsif ($call eq 'unlink') { $call = 'unlinkat'; @a = ($CWD, $a[0], 0) }
@@ -369,6 +526,7 @@ sub changed {
     my $open = followed("/proc/$pid/fd/" . ($a[0] & 0x7fffffff));
     return -($! == $ENOENT ? $EBADF : 0 + $!) if $open < 0;
     ioctl($listener, $VALID, pack('Q', $id)) or return undef;
+    return -$EPERM if exists $handed_how{$open};
     my $no = may('h', where($open));
     return -$no if $no;
     return chmod($a[1] & 01777, "/proc/self/fd/$open") ? 0 : -(0 + $!);
@@ -390,7 +548,7 @@ sub changed {
     return named($pid, $fd, $one, sub {
       if ($kind == $PIPE && judged($_[2])) { $! = $EPERM; return -1 }
       return syscall($call{mknodat}, @_[0, 1], $kind | masked($pid, $a[2] & 07777), 0);
-    });
+    }, 'w');
   }
   if ($call eq 'fchmodat') {
     return found($pid, $fd, $one, sub { chmod($a[2] & 01777, $_[0]) ? 0 : -(0 + $!) }, $a[3] & 0x100 ? $O_NOFOLLOW : 0, 'h');

@@ -1,12 +1,13 @@
 // Writes the program by which the Linux kernel judges every system call made behind the wall (seccomp, classic BPF).
 import { Buffer } from "node:buffer";
 
-// Instructions: load a word of the call's description, compare, return.
+// Instructions: load a word of the call's description, compare, return, keep some of its bits.
 const LOAD = 0x20;
 const IF_EQUAL = 0x15;
 const IF_AT_LEAST = 0x35;
 const IF_ANY_BIT = 0x45;
 const RETURN = 0x06;
+const KEEP_BITS = 0x54;
 
 // What the kernel is told to do with a call.
 const ALLOW = 0x7fff_0000;
@@ -16,6 +17,7 @@ const NOTIFY = 0x7fc0_0000;
 const EPERM = 1;
 const NOT_SUPPORTED = 95;
 const ENOSYS = 38;
+const ENOTTY = 25;
 
 // Where the description of a call holds what: its number, the processor's mode, the low words of its arguments.
 const NUMBER = 0;
@@ -32,10 +34,33 @@ const NEW_NAMESPACE = 0x0002_0000 | 0x0200_0000 | 0x0400_0000 | 0x0800_0000 | 0x
 const TIOCSTI = 0x5412;
 const TIOCLINUX = 0x541c;
 const AF_UNIX = 1;
+/** The kind of a socket, beside flags, and the two kinds of which a pair can never be pointed elsewhere: a stream, with or without records. */
+const SOCK_KIND = 0xf;
+const SOCK_STREAM = 1;
+const SOCK_SEQPACKET = 5;
 const AF_INET = 2;
 const AF_INET6 = 10;
 const AF_NETLINK = 16;
 const NETLINK_ROUTE = 0;
+
+/** What kind of thing a request of `ioctl` is for, and the two kinds that act on no file: terminals and pipes, sockets. */
+const REQUEST_KIND = 0xff00;
+const OF_TERMINALS = 0x5400;
+const OF_SOCKETS = 0x8900;
+/**
+ * Requests that only tell of a file, or copy between two that are open: FIGETBSZ, FS_IOC_GETFLAGS, FS_IOC_GETVERSION, FS_IOC_FSGETXATTR,
+ * FS_IOC_FIEMAP, FICLONE, FICLONERANGE, FIDEDUPERANGE, RNDGETENTCNT. Others make names (subvolumes), or change what a file is.
+ */
+const TELLING = [
+  0x2, 0x8008_6601, 0x8008_7601, 0x801c_581f, 0xc020_660b, 0x4004_9409, 0x4020_940d, 0xc018_9436, 0x8004_5200,
+];
+/** Leases and delegations hold up whoever opens the file, or makes a name in the folder: the keeper, or others outside. */
+const HOLDING_UP = [1_024, 1_040];
+/** The first process of a sandbox, which is its keeper where there is one. */
+const KEEPER = 1;
+/** `which` of setpriority and ioprio_set: one process. */
+const PRIO_PROCESS = 0;
+const IOPRIO_WHO_PROCESS = 1;
 
 /** Opens nothing: a handle for what is there. */
 const O_PATH = 0o10000000;
@@ -55,7 +80,14 @@ type Target =
   | "clone"
   | "ioctl"
   | "socket"
-  | "netlink";
+  | "netlink"
+  | "socketpair"
+  | "no request"
+  | "fcntl"
+  | "first"
+  | "second"
+  | "setpriority"
+  | "ioprio_set";
 
 interface Instruction {
   readonly code: number;
@@ -95,14 +127,32 @@ export function commandFilter(processor: Processor, { keeper }: { readonly keepe
     ["open", flagsOf(1)],
     ["openat", flagsOf(2)],
     ["socket", [load(0), { code: IF_EQUAL, value: AF_UNIX, yes: "refuse", no: "allow" }]],
+    [
+      "ioctl",
+      [
+        load(1),
+        ...TELLING.map((request) => is(request, "allow")),
+        { code: KEEP_BITS, value: REQUEST_KIND },
+        is(OF_TERMINALS, "allow"),
+        { code: IF_EQUAL, value: OF_SOCKETS, yes: "allow", no: "no request" },
+      ],
+    ],
+    ["fcntl", [load(1), ...HOLDING_UP.map((command) => is(command, "refuse")), { code: RETURN, value: ALLOW }]],
+    ["setpriority", [load(0), { code: IF_EQUAL, value: PRIO_PROCESS, yes: "second", no: "refuse" }]],
+    ["ioprio_set", [load(0), { code: IF_EQUAL, value: IOPRIO_WHO_PROCESS, yes: "second", no: "refuse" }]],
+    ["second", [load(1), { code: IF_EQUAL, value: KEEPER, yes: "refuse", no: "allow" }]],
+    ["first", [load(0), { code: IF_EQUAL, value: KEEPER, yes: "refuse", no: "allow" }]],
     ...ENDS,
   ]);
 }
 
-function keptCalls({ opening, kept, openat2, firstUnknown }: CallNumbers): Instruction[] {
+function keptCalls({ opening, kept, slowing, unmade, guarded, openat2, firstUnknown }: CallNumbers): Instruction[] {
   return [
     ...[...opening].map(([number, index]) => is(number, index === 1 ? "open" : "openat")),
     ...kept.map((number) => is(number, "notify")),
+    ...slowing.map((number) => is(number, "first")),
+    ...unmade.map((number) => is(number, "unsupported")),
+    ...(["ioctl", "fcntl", "setpriority", "ioprio_set"] as const).map((name) => is(guarded[name], name)),
     // Its flags are in memory, where a filter cannot look; programs fall back to openat.
     is(openat2, "absent"),
     { code: IF_AT_LEAST, value: firstUnknown, yes: "absent" },
@@ -143,6 +193,7 @@ function blocksOf(processor: Processor, calls: CallNumbers, { unixSockets }: Fil
     is(calls.clone3, "absent"),
     is(calls.clone, "clone"),
     is(calls.ioctl, "ioctl"),
+    is(calls.socketpair, "socketpair"),
     { code: IF_EQUAL, value: calls.socket, yes: "socket", no: "allow" },
   ];
   const unix: Instruction[] = unixSockets ? [is(AF_UNIX, "allow")] : [];
@@ -160,6 +211,15 @@ function blocksOf(processor: Processor, calls: CallNumbers, { unixSockets }: Fil
         { code: IF_EQUAL, value: AF_NETLINK, yes: "netlink", no: "refuse" },
       ],
     ],
+    [
+      "socketpair",
+      [
+        load(1),
+        { code: KEEP_BITS, value: SOCK_KIND },
+        is(SOCK_STREAM, "allow"),
+        { code: IF_EQUAL, value: SOCK_SEQPACKET, yes: "allow", no: "refuse" },
+      ],
+    ],
     // Programs list their own interfaces with it; of this sandbox there is only loopback.
     ["netlink", [load(2), { code: IF_EQUAL, value: NETLINK_ROUTE, yes: "allow", no: "refuse" }]],
     ...ENDS,
@@ -170,6 +230,7 @@ const ENDS: [Target, Instruction[]][] = [
   ["allow", [{ code: RETURN, value: ALLOW }]],
   ["refuse", [{ code: RETURN, value: ERRNO | EPERM }]],
   ["absent", [{ code: RETURN, value: ERRNO | ENOSYS }]],
+  ["no request", [{ code: RETURN, value: ERRNO | ENOTTY }]],
   ["unsupported", [{ code: RETURN, value: ERRNO | NOT_SUPPORTED }]],
   ["notify", [{ code: RETURN, value: NOTIFY }]],
   ["kill", [{ code: RETURN, value: KILL_PROCESS }]],
@@ -264,9 +325,10 @@ const JUDGED = {
   clone3: [435, 435],
   ioctl: [16, 29],
   socket: [41, 198],
+  socketpair: [53, 199],
 } as const;
 
-/** Calls that look something up by its path, which the keeper of a sandbox's folders does in the program's place. */
+/** Calls that look something up by its path, or make what could be given a name, which the keeper does in the program's place. */
 const KEPT = {
   open: [2, undefined],
   creat: [85, undefined],
@@ -290,7 +352,39 @@ const KEPT = {
   fchmod: [91, 52],
   fchmodat: [268, 53],
   fchmodat2: [452, 452],
+  socketpair: [53, 199],
 } satisfies Record<string, Numbers>;
+
+/** Calls by which a process slows another down, whose number stands first. */
+const SLOWING: Readonly<Record<string, Numbers>> = {
+  sched_setaffinity: [203, 122],
+  sched_setscheduler: [144, 119],
+  sched_setparam: [142, 118],
+  sched_setattr: [314, 274],
+  prlimit64: [302, 261],
+  pidfd_open: [434, 434],
+};
+
+/** Attributes beside a file: some of them say who may use it, in other words than its mode. */
+const UNMADE: Readonly<Record<string, Numbers>> = {
+  setxattr: [188, 5],
+  lsetxattr: [189, 6],
+  fsetxattr: [190, 7],
+  setxattrat: [463, 463],
+  removexattr: [197, 14],
+  lremovexattr: [198, 15],
+  fremovexattr: [199, 16],
+  removexattrat: [466, 466],
+  file_setattr: [469, 469],
+};
+
+/** Calls that are judged by their arguments where there is a keeper. */
+const GUARDED = {
+  ioctl: [16, 29],
+  fcntl: [72, 25],
+  setpriority: [141, 140],
+  ioprio_set: [251, 30],
+} as const;
 
 /** What the first program of a sandbox needs for itself beyond them. */
 const OWN = {
@@ -302,6 +396,9 @@ const OWN = {
   read: [0, 63],
   pread64: [17, 67],
   ppoll: [271, 73],
+  bind: [49, 200],
+  pipe2: [293, 59],
+  memfd_create: [319, 279],
   rt_sigprocmask: [14, 135],
   signalfd4: [289, 74],
   exit_group: [231, 94],
@@ -337,6 +434,10 @@ interface CallNumbers {
   readonly clone3: number;
   readonly ioctl: number;
   readonly socket: number;
+  readonly socketpair: number;
+  readonly slowing: readonly number[];
+  readonly unmade: readonly number[];
+  readonly guarded: Readonly<Record<keyof typeof GUARDED, number>>;
   /** Where the flags of a call say how a file is opened: the index of that argument, by the number of the call. */
   readonly opening: ReadonlyMap<number, number>;
   /** Every other call for the keeper. */
@@ -348,12 +449,17 @@ interface CallNumbers {
 function callNumbers(processor: Processor): CallNumbers {
   const at = processor === "x64" ? 0 : 1;
   const numbers = numbersOf(KEPT, processor);
+  const all = (calls: Readonly<Record<string, Numbers>>): number[] => Object.values(numbersOf(calls, processor));
   return {
-    refused: Object.values(REFUSED).flatMap((numbers) => numbers[at] ?? []),
+    refused: all(REFUSED),
     clone: JUDGED.clone[at],
     clone3: JUDGED.clone3[at],
     ioctl: JUDGED.ioctl[at],
     socket: JUDGED.socket[at],
+    socketpair: JUDGED.socketpair[at],
+    slowing: all(SLOWING),
+    unmade: all(UNMADE),
+    guarded: numbersOf(GUARDED, processor) as Readonly<Record<keyof typeof GUARDED, number>>,
     opening: new Map(
       [[numbers["open"] ?? -1, 1] as const, [KEPT.openat[at], 2] as const].filter(([number]) => number >= 0),
     ),

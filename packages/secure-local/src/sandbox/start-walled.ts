@@ -1,5 +1,14 @@
 // Starts a program behind a wall, and ends it with everything it started.
-import { closeSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import {
+  closeSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  type Stats,
+} from "node:fs";
 import { Buffer } from "node:buffer";
 import { readdir } from "node:fs/promises";
 import type { Duplex } from "node:stream";
@@ -102,6 +111,7 @@ async function answer(places: readonly Reach[], ask: Buffer): Promise<number> {
     const [from, to] = [ask.subarray(1 + LENGTH, 1 + LENGTH + length), ask.subarray(1 + LENGTH + length)];
     return await mayMove(places, from.toString(), to.toString());
   }
+  if (kind === "v") return await mayLieIn(places, ask.toString("utf8", 1));
   if (kind === "c") return takeConfig(places, ask.toString("utf8", 1));
   const op = OPS[kind];
   const inside = ask.toString("utf8", 1);
@@ -153,19 +163,39 @@ async function mayMove(places: readonly Reach[], from: string, to: string): Prom
   // Others may make names in it at this moment: where protected names begin, it is copied, each name judged where it comes to be.
   const there = placeOf(places, to);
   if (there !== undefined && !there.judge(there.path, "bring")) return EXDEV;
-  let left = MOST_MOVED;
-  const folders = [{ real: root.path, below: "" }];
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
-    for (const entry of await readdir(folder.real, { withFileTypes: true })) {
-      left -= 1;
-      if (left < 0) return EXDEV;
-      const below = `${folder.below}/${entry.name}`;
-      if (!may(places, from + below, "write")) return EACCES;
-      if (placeOf(places, to) !== undefined && !may(places, to + below, "write")) return EACCES;
-      if (entry.isDirectory()) folders.push({ real: `${folder.real}/${entry.name}`, below });
-    }
+  for await (const below of namesIn(root.path)) {
+    if (below === undefined) return EXDEV;
+    if (!may(places, from + below, "write")) return EACCES;
+    if (there !== undefined && !may(places, to + below, "write")) return EACCES;
   }
   return MAY;
+}
+
+/** What a folder was moved with came to lie in it before it was moved, and was perhaps not there when that was judged. */
+async function mayLieIn(places: readonly Reach[], folder: string): Promise<number> {
+  const there = placeOf(places, folder);
+  if (there === undefined) return MAY;
+  for await (const below of namesIn(there.path))
+    if (below === undefined || !may(places, folder + below, "write")) return EACCES;
+  return MAY;
+}
+
+/** All names below a folder, each with a `/` before it; undefined where there are too many. */
+async function* namesIn(folder: string): AsyncGenerator<string | undefined> {
+  let left = MOST_MOVED;
+  const folders = [""];
+  for (let above = folders.pop(); above !== undefined; above = folders.pop()) {
+    for (const entry of await readdir(folder + above, { withFileTypes: true })) {
+      left -= 1;
+      if (left < 0) {
+        yield undefined;
+        return;
+      }
+      const below = `${above}/${entry.name}`;
+      yield below;
+      if (entry.isDirectory()) folders.push(below);
+    }
+  }
 }
 
 /** What becomes of stdin, stdout and stderr. */
@@ -179,7 +209,7 @@ const CLOSED_GATES = new WeakMap<ChildProcess, Duplex>();
 
 /** Listen to `error` and `exit`: a program that cannot be started tells it there. @throws WallError for what the wall cannot do */
 export function startWalled(wall: Wall, command: WalledCommand, streams: Streams): ChildProcess {
-  const launch = wall.launch(command);
+  const launch = wall.launch(handsFile(wall, streams) ? { ...command, keeper: true } : command);
   const { file, args, env, cwd, feeds } = launch;
   const files = feeds.map((feed) => (feed instanceof KeptBytes ? feed.open() : undefined));
   try {
@@ -197,6 +227,46 @@ export function startWalled(wall: Wall, command: WalledCommand, streams: Streams
   } finally {
     for (const fd of files) if (fd !== undefined) closeSync(fd);
   }
+}
+
+/**
+ * Whether the command gets something of this program's own that has a path, and so could be opened anew, for more than it was open for.
+ * @throws WallError for a socket by which it could reach others
+ */
+function handsFile({ name }: Wall, streams: Streams): boolean {
+  if (name !== "bubblewrap") return false;
+  const handed = [0, 1, 2].filter((fd) => streams[fd] === "inherit").map((fd) => ({ fd, stats: statsOf(fd) }));
+  for (const { fd, stats } of handed) {
+    if (stats?.isSocket() === true && !isPrivate(stats.ino))
+      throw new WallError(`${STREAM_NAMES[fd]} is a socket that could be pointed elsewhere; hand over a pipe instead.`);
+  }
+  return handed.some(({ fd, stats }) => stats !== undefined && !stats.isCharacterDevice() && hasPath(fd));
+}
+
+const STREAM_NAMES = ["stdin", "stdout", "stderr"];
+
+function statsOf(fd: number): Stats | undefined {
+  try {
+    return fstatSync(fd);
+  } catch {
+    // Closed, or nothing that can be looked at.
+    return undefined;
+  }
+}
+
+function hasPath(fd: number): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`).startsWith("/");
+  } catch {
+    return true;
+  }
+}
+
+/** A Unix socket of a stream has one peer for good. The list has one line for each socket: number, count, protocol, flags, kind, state, inode. */
+function isPrivate(inode: number): boolean {
+  const lines = readFileSync("/proc/self/net/unix", "latin1").split("\n");
+  const kind = lines.map((line) => line.split(/\s+/)).find((words) => words[6] === String(inode))?.[4];
+  return kind === "0001" || kind === "0005";
 }
 
 function feedTo(child: ChildProcess, stream: Duplex | null | undefined, feed: Feed, launch: Launch): void {

@@ -68,6 +68,8 @@ export interface WalledCommand {
    * even a way to make Unix sockets.
    */
   readonly egress?: string | undefined;
+  /** Whether look-ups are judged though no folder is: what was handed over open is not to be opened anew for more. */
+  readonly keeper?: boolean;
   readonly limits: WallLimits;
 }
 

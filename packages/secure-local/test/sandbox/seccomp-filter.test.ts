@@ -18,13 +18,21 @@ const REFUSED = read(`
 const KEPT = read(`
   creat:85:- mkdir:83:- mkdirat:258:34 mknod:133:- mknodat:259:33 rename:82:- renameat:264:38 renameat2:316:276 link:86:-
   linkat:265:37 symlink:88:- symlinkat:266:36 unlink:87:- unlinkat:263:35 rmdir:84:- truncate:76:45 chmod:90:- fchmod:91:52
-  fchmodat:268:53 fchmodat2:452:452`);
+  fchmodat:268:53 fchmodat2:452:452 socketpair:53:199`);
+/** Towards the first process alone. */
+const SLOWING = read(`
+  sched_setaffinity:203:122 sched_setscheduler:144:119 sched_setparam:142:118 sched_setattr:314:274 prlimit64:302:261
+  pidfd_open:434:434`);
+const UNMADE = read(`
+  setxattr:188:5 lsetxattr:189:6 fsetxattr:190:7 setxattrat:463:463 removexattr:197:14 lremovexattr:198:15 fremovexattr:199:16
+  removexattrat:466:466 file_setattr:469:469`);
 const OTHERS = read(`
-  clone:56:220 clone3:435:435 ioctl:16:29 socket:41:198 open:2:- openat:257:56
+  clone:56:220 clone3:435:435 ioctl:16:29 socket:41:198 open:2:- openat:257:56 fcntl:72:25 setpriority:141:140 ioprio_set:251:30
   read:0:63 write:1:64 execve:59:221 mmap:9:222 futex:202:98 exit_group:231:94 openat2:437:437 statx:332:291`);
 /** What the first program calls by number, from Perl. */
 const OWN = read(`
   openat2:437:437 statx:332:291 close:3:57 ftruncate:77:46 close_range:436:436 read:0:63 pread64:17:67 ppoll:271:73
+  bind:49:200 pipe2:293:59 memfd_create:319:279
   rt_sigprocmask:14:135 signalfd4:289:74 exit_group:231:94 prctl:157:167 setrlimit:160:164
   seccomp:317:277 clone:56:220 dup3:292:24`);
 
@@ -66,6 +74,7 @@ function judged(filter: Buffer, mode: number, call: number, args: readonly numbe
     else if (code === 0x15) jump(word === value);
     else if (code === 0x35) jump(word >= value);
     else if (code === 0x45) jump((word & value) !== 0);
+    else if (code === 0x54) word = (word & value) >>> 0;
     else if (code === 0x06) return verdict(value);
     else throw new Error(`no instruction of these filters: ${code}`);
   }
@@ -87,10 +96,11 @@ const EOPNOTSUPP = "errno 95";
 describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
   const filter = seccompFilter(processor, { unixSockets: false });
   const at = (name: string): number => numbersOf(OTHERS, processor).get(name) ?? -1;
+  const pairs = numbersOf(KEPT, processor).get("socketpair") ?? -1;
 
   it("refuses each call of the list, and no other number", () => {
     const refused = new Set(numbersOf(REFUSED, processor).values());
-    const special = new Set(["clone3", "ioctl", "socket"].map(at));
+    const special = new Set(["clone3", "ioctl", "socket"].map(at).concat(pairs));
     for (let number = 0; number < 600; number += 1)
       if (!special.has(number))
         expect(judged(filter, mode, number), `${number}`).toBe(refused.has(number) ? EPERM : "allow");
@@ -114,6 +124,18 @@ describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
       EPERM,
     ]);
     expect([socket(16, 3, 0), socket(16, 3, 9)]).toEqual(["allow", EPERM]);
+    // A stream, with records or without, whatever flags stand beside; not datagrams, which go to any address, nor raw ones.
+    const pair = (kind: number): Verdict => judged(filter, mode, pairs, [1, kind]);
+    for (const flags of [0, 0o4000, 0o2000000, 0o2004000])
+      expect([1, 2, 3, 4, 5, 6, 10].map((kind) => pair(kind | flags))).toEqual([
+        "allow",
+        EPERM,
+        EPERM,
+        EPERM,
+        "allow",
+        EPERM,
+        EPERM,
+      ]);
     const open = seccompFilter(processor, { unixSockets: true });
     expect([1, 17].map((family) => judged(open, mode, at("socket"), [family]))).toEqual(["allow", EPERM]);
   });
@@ -129,10 +151,13 @@ describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
     const kept = commandFilter(processor, { keeper: true });
     const bare = commandFilter(processor, { keeper: false });
     const paths = new Set(numbersOf(KEPT, processor).values());
-    const special = new Set(["open", "openat", "openat2", "socket"].map(at));
+    const unmade = new Set(numbersOf(UNMADE, processor).values());
+    const guarded = ["open", "openat", "openat2", "socket", "ioctl", "fcntl", "setpriority", "ioprio_set"];
+    const special = new Set(guarded.map(at));
     for (let number = 0; number < 600; number += 1) {
       if (special.has(number)) continue;
-      const wanted = number >= 470 ? ENOSYS : paths.has(number) ? "notify" : "allow";
+      const made = paths.has(number) ? "notify" : unmade.has(number) ? EOPNOTSUPP : "allow";
+      const wanted = number >= 470 ? ENOSYS : made;
       expect(judged(kept, mode, number), `${number}`).toBe(wanted);
       expect(judged(bare, mode, number)).toBe("allow");
     }
@@ -145,6 +170,41 @@ describe.each(PROCESSORS)("the filter of a wall on %s", (processor, mode) => {
     if (processor === "x64") expect(flags.map((flag) => judged(kept, mode, at("open"), [0, flag]))).toEqual(opened);
     expect([1, 2].map((family) => judged(kept, mode, at("socket"), [family]))).toEqual([EPERM, "allow"]);
     expect([1, 2].map((family) => judged(bare, mode, at("socket"), [family]))).toEqual([EPERM, "allow"]);
+  });
+
+  it("lets nobody slow the keeper down, whoever it is named by", () => {
+    const kept = commandFilter(processor, { keeper: true });
+    for (const number of numbersOf(SLOWING, processor).values())
+      expect([0, 1, 2, 100].map((pid) => judged(kept, mode, number, [pid]))).toEqual([
+        "allow",
+        EPERM,
+        "allow",
+        "allow",
+      ]);
+    const priority = (...args: number[]): Verdict => judged(kept, mode, at("setpriority"), args);
+    expect([priority(0, 0), priority(0, 1), priority(0, 2)]).toEqual(["allow", EPERM, "allow"]);
+    expect([priority(1, 0), priority(2, 0), priority(2, 1_000)]).toEqual([EPERM, EPERM, EPERM]);
+    const io = (...args: number[]): Verdict => judged(kept, mode, at("ioprio_set"), args);
+    expect([io(1, 0), io(1, 1), io(1, 2), io(2, 0), io(3, 0)]).toEqual(["allow", EPERM, "allow", EPERM, EPERM]);
+    const fcntl = (command: number): Verdict => judged(kept, mode, at("fcntl"), [3, command]);
+    expect([0, 1, 2, 3, 4, 6, 1_024, 1_030, 1_033, 1_040].map(fcntl)).toEqual(
+      [0, 1, 2, 3, 4, 6, 1_024, 1_030, 1_033, 1_040].map((each) =>
+        each === 1_024 || each === 1_040 ? EPERM : "allow",
+      ),
+    );
+  });
+
+  it("lets ioctl act on terminals, pipes and sockets, and of files only tell", () => {
+    const kept = commandFilter(processor, { keeper: true });
+    const ioctl = (request: number): Verdict => judged(kept, mode, at("ioctl"), [3, request]);
+    for (const request of [0x5401, 0x541b, 0x5421, 0x802c_542a, 0x8912, 0x8008_6601, 0x4004_9409])
+      expect(ioctl(request), request.toString(16)).toBe("allow");
+    // FS_IOC_SETFLAGS, FSSETXATTR, btrfs subvolumes and snapshots, bcachefs subvolumes, namespaces, seccomp, userfaultfd, FUSE.
+    for (const request of [
+      0x4008_6602, 0x401c_5820, 0x5000_940e, 0x5000_9401, 0x5000_9417, 0x5000_9418, 0x4020_bc10, 0xb701, 0xc050_2100,
+      0xaa00, 0xc018_aa3f, 0x8004_e500, 0xff02, 0x1,
+    ])
+      expect(ioctl(request), request.toString(16)).toBe("errno 25");
   });
 
   it("gives the first program the numbers of this processor", () => {
