@@ -7,6 +7,17 @@ import { errorMessage } from "../jsonrpc/visible-text.js";
 /** What a model that takes images is handed beside the text. */
 export type ModelBlock = Extract<ContentBlock, { type: "image" | "audio" }>;
 
+/** One part of an answer: text that is not empty, an image or a sound. */
+export type ModelPart = { readonly type: "text"; readonly text: string } | ModelBlock;
+
+/** An answer as a model takes it, part by part. */
+export interface ModelParts {
+  /** In the server's order; at least one. */
+  readonly parts: readonly ModelPart[];
+  /** Whether the model should know that the call failed, and may try otherwise. */
+  readonly isError: boolean;
+}
+
 /** An answer as a model takes it: text, and what no text can say. */
 export interface ModelText {
   readonly text: string;
@@ -21,13 +32,28 @@ export interface ModelText {
  * about params; what went wrong on the way is told in one sentence without detail.
  */
 export function toModelText(outcome: CallToolResult | Error): ModelText {
-  if (outcome instanceof Error) return { text: errorText(outcome), isError: true, media: [] };
+  const { parts, isError } = toModelParts(outcome);
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return { text: texts.join("\n"), isError, media: parts.filter((part) => part.type !== "text") };
+}
+
+/** The same, with texts, images and sounds in the order in which the server gave them. */
+export function toModelParts(outcome: CallToolResult | Error): ModelParts {
+  if (outcome instanceof Error) return { parts: [textPart(errorText(outcome))], isError: true };
   const { content, structuredContent, isError = false } = outcome;
-  const parts = content.map(blockText).filter((part) => part !== "");
-  if (parts.length === 0 && structuredContent !== undefined) parts.push(JSON.stringify(structuredContent));
-  const media = content.filter((block): block is ModelBlock => block.type === "image" || block.type === "audio");
+  const parts = content.flatMap((block): ModelPart[] => {
+    if (block.type === "image" || block.type === "audio") return [block];
+    const text = blockText(block);
+    return text === "" ? [] : [textPart(text)];
+  });
+  if (!parts.some(({ type }) => type === "text") && structuredContent !== undefined)
+    parts.push(textPart(JSON.stringify(structuredContent)));
   const nothing = isError ? "The tool failed without saying why." : "The tool has finished and said nothing.";
-  return { text: parts.join("\n") || (media.length > 0 ? "" : nothing), isError, media };
+  return { parts: parts.length > 0 ? parts : [textPart(nothing)], isError };
+}
+
+function textPart(text: string): ModelPart {
+  return { type: "text", text };
 }
 
 function blockText(block: ContentBlock): string {

@@ -47,6 +47,7 @@ export interface LimitRule {
   readonly burst: number;
 }
 
+/** Counts for all processes together what a rate allows. */
 export interface LimitStore {
   /**
    * Counts one event under every key, or under none. Resolves with 0 when all of them admit it, else with the milliseconds
@@ -55,6 +56,7 @@ export interface LimitStore {
   take(rules: Readonly<Record<string, LimitRule>>): Promise<number>;
 }
 
+/** Marks that are set once, by whichever process comes first. */
 export interface MarkStore {
   /** True for exactly one caller within `lifeMs`, whatever process it is in. */
   once(name: string, lifeMs: number): Promise<boolean>;
@@ -66,6 +68,7 @@ export interface HeldLock {
   release(): Promise<void>;
 }
 
+/** Locks that one process of the fleet holds at a time. */
 export interface LockStore {
   /** The lock, which ends by itself after `lifeMs`; undefined while another holds it. */
   hold(name: string, lifeMs: number): Promise<HeldLock | undefined>;
@@ -79,6 +82,7 @@ export interface BusListener {
   missed(): void;
 }
 
+/** Carries texts between the processes of a fleet. */
 export interface Bus {
   /** Resolves when every process that listens now will hear it. */
   publish(from: string, text: string): Promise<void>;

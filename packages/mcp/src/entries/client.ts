@@ -7,7 +7,14 @@ export { type Attempt, ConnectError } from "../client/established.js";
 export type { ClientOptions, Dialer, ReconnectOptions } from "../client/options.js";
 export type { Listing } from "../client/lists.js";
 export type { LogMessage } from "../client/log-ring.js";
-export { type ModelBlock, type ModelText, toModelText } from "../client/model-text.js";
+export {
+  type ModelBlock,
+  type ModelPart,
+  type ModelParts,
+  type ModelText,
+  toModelParts,
+  toModelText,
+} from "../client/model-text.js";
 export type { PingOptions } from "../client/pinger.js";
 export type { Elicit, ElicitRequest, QuestionContext, Sample } from "../client/options.js";
 export { type CachedResult, type CacheOptions, MemoryResults, type ResultStore } from "../client/response-cache.js";

@@ -15,6 +15,7 @@ export const ENTRIES: Readonly<Record<string, () => Promise<object>>> = {
   "./client/node": () => import("../../src/entries/client-node.js"),
   "./host": () => import("../../src/entries/host.js"),
   "./host/node": () => import("../../src/entries/host-node.js"),
+  "./adapters": () => import("../../src/entries/adapters.js"),
   "./gateway": () => import("../../src/entries/gateway.js"),
   "./compat": () => import("../../src/entries/compat.js"),
   "./compat/http": () => import("../../src/entries/compat-http.js"),
