@@ -30,6 +30,8 @@ export interface Errand {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly folder: string;
+  /** Copies that are seen in place of files, so that nobody exchanges what was compared. Without a wall they are not used. */
+  readonly copies?: readonly { readonly at: string; readonly copy: string }[];
   readonly policy: Policy;
   /** The policy that says where records go: never a stranger's. */
   readonly auditBy: Policy;
@@ -91,10 +93,14 @@ async function ofServer(line: CommandLine, file: string): Promise<Errand> {
 
 async function run(
   wall: Wall,
-  { executable, args, env, folder, parent }: Errand,
+  { executable, args, env, folder, parent, copies = [] }: Errand,
   { reach, limits, egress, close }: SandboxEnvironment,
 ): Promise<number> {
-  const all = SYSTEM.test(executable) ? reach : [...reach, programReach(executable)];
+  const inPlace = copies.map(({ at, copy }): Reach => ({ path: realpathSync(copy), at, access: "read" }));
+  const shown = SYSTEM.test(executable) || inPlace.some(({ at }) => at === executable);
+  const replaced = new Set(inPlace.map(({ at }) => at));
+  const rest = reach.filter(({ path, at = path, access }) => access === "hidden" || !replaced.has(at));
+  const all = [...rest, ...(shown ? [] : [programReach(executable)]), ...inPlace];
   const workingDirectory = folderInside(folder, all);
   const command: WalledCommand = { executable, args, env, reach: all, limits, egress, workingDirectory };
   try {

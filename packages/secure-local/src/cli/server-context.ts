@@ -5,7 +5,7 @@ import { canonicalJson } from "../inspection/drift.js";
 import type { Decision } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { deniedByEntry } from "../server/mounted-servers.js";
-import { serverLaunch } from "../server/server-items.js";
+import { serverLaunch } from "../server/server-launch.js";
 import { approvedServers } from "../server/server-reviews.js";
 
 /** Undefined for what is no tool of a server. */

@@ -8,10 +8,11 @@ import type { Change, Items } from "../inspection/drift.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { filled, filledArguments, openServer, PARENT } from "../server/open-server.js";
+import { APPROVED, filled, filledArguments, openServer, PARENT } from "../server/open-server.js";
 import type { ServerHealth } from "../server/mounted-servers.js";
 import { type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
-import { serverLaunch, serverItems } from "../server/server-items.js";
+import { serverItems } from "../server/server-items.js";
+import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { changeText } from "./plugins-command.js";
@@ -188,19 +189,23 @@ async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Pro
   const { EVERYTHING_ASKABLE, readOffer } = await import("@secure-local/mcp/gateway");
   const identity = { name: "mcp-secure-local", version: programVersion() };
   const options = { ...EVERYTHING_ASKABLE, clientInfo: identity, validateOutput: "off" as const };
-  const client = await openServer(grant, { policy, program: process.argv[1] ?? "" }, options);
+  // What is looked at is what is approved: another program that takes its place meanwhile is not started.
+  const launch = serverLaunch(grant);
+  const client = await openServer(grant, { policy, program: process.argv[1] ?? "", launch }, options);
   try {
     const offer: Offer = await readOffer(client);
-    const { changes, findings } = reviewServer(grant, offer, { locked: before.get(grant.name) });
-    return { name: grant.name, changes, findings, items: serverItems(offer, serverLaunch(grant)) };
+    const { changes, findings } = reviewServer(grant, offer, { locked: before.get(grant.name), launch });
+    return { name: grant.name, changes, findings, items: serverItems(offer, launch) };
   } finally {
     await client.close();
   }
 }
 
-function showLooked({ name, changes, findings }: Looked): void {
+function showLooked({ name, changes, findings, items }: Looked): void {
   print(`${styled("bold", name)}  ${changes.length === 0 ? styled("green", "as it was approved") : ""}`);
   for (const change of changes) print(changeText(change));
+  for (const what of unpinnedOf(items.get("launch")))
+    print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
     const word = tier === "hard" ? styled("red", "hard") : styled("yellow", "look");
     print(
@@ -317,9 +322,14 @@ async function runServer(line: CommandLine): Promise<number> {
   const { launch, network, filesystem } = grant;
   if (launch.kind === "url") throw new UsageError(`${grant.name} is at ${launch.url}: there is nothing to start`);
   const { executableOf, runErrand } = await import("./sandbox-command.js");
-  const [program = "", ...args] = launch.command;
+  const [program = ""] = launch.command;
+  const { args, copies, launch: taken } = takeLaunch(grant, pluginFolders().programs);
+  const approved = process.env[APPROVED];
+  if (approved !== undefined && launchDigest(taken) !== approved)
+    throw new UsageError(`${grant.name} is not started: it is not as it was approved (launch was changed)`);
   return runErrand(line, {
     executable: executableOf(program),
+    copies,
     args: filledArguments(policy, grant, args),
     env: filled(policy, grant, grant.env),
     folder: grant.workingDirectory ?? "/",

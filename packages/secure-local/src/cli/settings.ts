@@ -58,12 +58,15 @@ export function pluginFolders(environment: Environment = process.env): {
   readonly storage: string;
   readonly copies: string;
   readonly logs: string;
+  /** Copies of the programs that servers are started from. */
+  readonly programs: string;
 } {
   const state = stateFolder(environment);
   return {
     storage: join(dataFolder(environment), "plugins"),
     copies: join(state, "plugins"),
     logs: join(state, "servers"),
+    programs: join(state, "programs"),
   };
 }
 

@@ -47,14 +47,16 @@ export interface ServerHealth {
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
-  const [gateway, items, reviews, drift] = await Promise.all([
+  const [gateway, items, launches, reviews, drift] = await Promise.all([
     import("@secure-local/mcp/gateway"),
     import("./server-items.js"),
+    import("./server-launch.js"),
     import("./server-reviews.js"),
     import("../inspection/drift.js"),
   ]);
   const { approvedServers, reviewServer, serverLockFile } = reviews;
-  const { approvedOffer, serverLaunch } = items;
+  const { approvedOffer } = items;
+  const { serverLaunch } = launches;
   const { Mounts, mountedName, readOffer, wrapUri } = gateway;
   const { canonicalJson } = drift;
   return {

@@ -5,6 +5,7 @@ import type { ClientOptions } from "@secure-local/mcp/client";
 import { type Client, connect, LocalError } from "@secure-local/mcp/client/node";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { withSecrets } from "../policy/read-servers.js";
+import { launchDigest } from "./server-launch.js";
 import { learnSecret } from "./remember-secrets.js";
 
 export interface OpenServerOptions {
@@ -20,13 +21,16 @@ export interface OpenServerOptions {
 /** A package that has to be fetched first takes its time. */
 const CONNECT_MS = 60_000;
 
+/** Names the launch that `servers run` is to start, and no other. */
+export const APPROVED = "MCP_SECURE_LOCAL_LAUNCH";
+
 /** Names the process that `servers run` is not to outlive. */
 export const PARENT = "MCP_SECURE_LOCAL_PARENT";
 
 /** Rejects with a ConnectError, or with NO_SECRET naming what could not be read. */
 export function openServer(
   grant: ServerGrant,
-  { policy, program, say }: OpenServerOptions,
+  { policy, program, say, launch: approved }: OpenServerOptions,
   options: ClientOptions,
 ): Promise<Client> {
   const { name, launch } = grant;
@@ -40,7 +44,10 @@ export function openServer(
   if (file === undefined) throw new LocalError("USAGE", `${name} needs a policy file to be started by`);
   // Our own program: what the server itself gets of it all is decided there.
   const args = [program, "servers", "run", name, "--policy", file];
-  const env = { [PARENT]: String(process.pid) };
+  const env = {
+    [PARENT]: String(process.pid),
+    ...(approved === undefined ? {} : { [APPROVED]: launchDigest(approved) }),
+  };
   return connect({ command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" }, given);
 }
 

@@ -7,7 +7,8 @@ import { inspectOffering } from "../inspection/inspect.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { type LockedPlugin, type PluginLock, readLock } from "./plugin-lock.js";
 import { changesOf } from "./plugin-reviews.js";
-import { serverLaunch, serverItems, serverOffering } from "./server-items.js";
+import { serverItems, serverOffering } from "./server-items.js";
+import { serverLaunch } from "./server-launch.js";
 
 /** Beside the policy, like the lock of its plugins and in the same form. */
 export function serverLockFile(policyFile: string): string {

@@ -1,0 +1,108 @@
+// Whatever a launch names is pinned, or said not to be; and what was compared is what is started.
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import type { ServerGrant } from "../../src/policy/policy.js";
+import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../../src/server/server-launch.js";
+import { Household, said, tool } from "./household.js";
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "launch-"));
+  mkdirSync(join(folder, "pkg"));
+  for (const name of ["h.js", "plain", "pkg/index.js"]) writeFileSync(join(folder, name), "1");
+  symlinkSync(join(folder, "h.js"), join(folder, "link.js"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+async function grantOf(entry: object): Promise<ServerGrant> {
+  const text = JSON.stringify({ version: "1.0", servers: { ev: entry } });
+  return (await parsePolicy(text, { file: "policy.yaml" })).servers.get("ev") as ServerGrant;
+}
+
+/** Ways of naming `F`, a file. */
+const WAYS: Readonly<Record<string, (file: string) => object>> = {
+  "an argument": (file) => ({ command: ["node", file] }),
+  "a relative argument": () => ({ command: ["node", "h.js"], working_directory: "DIR" }),
+  "a relative argument up and down": () => ({ command: ["node", "./pkg/../h.js"], working_directory: "DIR" }),
+  "a name without an extension": () => ({ command: ["node", "plain"], working_directory: "DIR" }),
+  "a link": () => ({ command: ["node", "DIR/link.js"] }),
+  "an option": (file) => ({ command: ["node", `--require=${file}`, "-"] }),
+  "an option of its own": (file) => ({ command: ["node", "--import", file] }),
+  "a short option": (file) => ({ command: ["node", `-r${file}`] }),
+  "a URL": (file) => ({ command: ["node", "--import", `file://${file}`] }),
+  "a script of a shell": (file) => ({ command: ["sh", "-c", `exec node "${file}" && true`] }),
+  "a variable": (file) => ({ command: ["node", "-"], env: { NODE_OPTIONS: `--no-warnings --require=${file}` } }),
+  "a path of several": (file) => ({ command: ["node", "-"], env: { PRELOADS: `/nowhere/x:${file}` } }),
+  "the program": (file) => ({ command: [file] }),
+};
+
+it.each(Object.keys(WAYS))("pins the bytes of a file that is named by %s", async (way) => {
+  const file = join(folder, way.includes("without") ? "plain" : "h.js");
+  if (way === "the program") writeFileSync(file, "#!/bin/sh\n", { mode: 0o755 });
+  if (way === "the program") (await import("node:fs")).chmodSync(file, 0o755);
+  const entry = JSON.parse(
+    JSON.stringify((WAYS[way] as (file: string) => object)(file)).replaceAll("DIR", folder),
+  ) as object;
+  const grant = await grantOf(entry);
+  const before = launchDigest(serverLaunch(grant));
+  expect(launchDigest(serverLaunch(grant))).toBe(before);
+  const copies = join(folder, "copies");
+  const taken = takeLaunch(grant, copies);
+  expect(launchDigest(taken.launch)).toBe(before);
+  const copy = taken.copies.find(({ copy: path }) => readFileSync(path, "utf8") === readFileSync(file, "utf8"));
+  expect(copy).toBeDefined();
+  const was = readFileSync(file, "utf8");
+  appendFileSync(file, "\n// changed");
+  expect(launchDigest(serverLaunch(grant))).not.toBe(before);
+  expect(readFileSync((copy as { copy: string }).copy, "utf8")).toBe(was);
+  expect(launchDigest(takeLaunch(grant, copies).launch)).not.toBe(before);
+});
+
+describe("what is not pinned is said", () => {
+  it.each([
+    [{ command: ["node", "DIR/pkg"] }, /the folder .*pkg/],
+    [{ command: ["node", "h.js"], working_directory: "DIR" }, /working directory/],
+    [{ command: ["npx", "-y", "some-server"] }, /npx fetches/],
+    [{ command: ["sh", "-c", "some-server"] }, /sh starts/],
+    [{ command: ["node", "DIR/plain"], filesystem: { allowed_paths: ["DIR/**"] } }, /plain, which it may write/],
+  ])("%j", async (entry, words) => {
+    const grant = await grantOf(JSON.parse(JSON.stringify(entry).replaceAll("DIR", folder)) as object);
+    expect(unpinnedOf(serverLaunch(grant)).join("\n")).toMatch(words);
+  });
+
+  it("nothing, where there is nothing", async () => {
+    expect(unpinnedOf(serverLaunch(await grantOf({ command: ["node", join(folder, "h.js")] })))).toEqual([]);
+  });
+});
+
+describe("by the built command", () => {
+  const house = new Household();
+  afterAll(() => house.close());
+  afterEach(() => house.closeClients());
+
+  it("shows a server its own bytes as they were approved, and says in the review what is not pinned", async () => {
+    const source = house.program("notes", {
+      tools: [tool("read")],
+      answers: { read: '() => readFileSync(import.meta.filename, "utf8").slice(-20)' },
+    });
+    house.write(`version: "1.0"
+tools: { allowed: ["notes__*"] }
+servers:
+  notes:
+    command: [node, ${source}]
+    working_directory: ${house.folder}/programs
+    ${house.readable}
+`);
+    const review = await house.run(["servers", "review", "notes", "--yes"]);
+    expect(review).toMatchObject({ code: 0, stdout: expect.stringContaining("not pinned") });
+    const client = await house.client();
+    const before = await said(client, "notes__read");
+    appendFileSync(source, "// exchanged while it runs");
+    expect(await said(client, "notes__read")).toBe(before);
+    const next = await house.client();
+    expect(await said(next, "notes__read")).toMatch(/^Denied\..*launch was changed/s);
+  });
+});
