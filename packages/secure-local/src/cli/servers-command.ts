@@ -8,7 +8,7 @@ import type { Change, Items } from "../inspection/drift.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { APPROVED, filled, filledArguments, openServer, PARENT } from "../server/open-server.js";
+import { APPROVED, filled, filledArguments, judgedAddresses, openServer, PARENT } from "../server/open-server.js";
 import type { ServerHealth } from "../server/mounted-servers.js";
 import { type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import { serverItems } from "../server/server-items.js";
@@ -277,7 +277,11 @@ async function testServer(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name, launch } = namedServer(policy, line.words, "test");
   const { doctorCommand } = await import("./remote/doctor-command.js");
-  if (launch.kind === "url") return doctorCommand({ ...line, words: [launch.url] });
+  if (launch.kind === "url") {
+    // What the policy denies is not asked, whoever wants to know.
+    await judgedAddresses(launch.url, policy);
+    return doctorCommand({ ...line, words: [launch.url] });
+  }
   const command = [process.execPath, process.argv[1] ?? "", "servers", "run", name, "--policy", file];
   return doctorCommand({ ...line, policy: undefined, words: command, after: command });
 }

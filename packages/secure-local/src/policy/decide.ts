@@ -181,6 +181,26 @@ export function deniedElsewhere(policy: Policy, uri: string, others: readonly st
   return undefined;
 }
 
+/**
+ * What the section `network` denies of an endpoint that something else allows, as the entry of a server does its URL. Undefined when it
+ * denies nothing. `address` is what the name stands for.
+ */
+export function deniedEndpoint(
+  network: NetworkPolicy,
+  endpoint: { readonly host: string; readonly port: number; readonly address?: string },
+): Decision | undefined {
+  const { port, address } = endpoint;
+  const host = plainHost(endpoint.host);
+  if (host === undefined) return refusal(NOT_A_HOST, `"${endpoint.host}" is not a plain host name or address.`);
+  const denied =
+    network.offline ??
+    network.blockedPorts.get(port) ??
+    deniedAddress(network.deniedEndpoints, host, port) ??
+    (address === undefined ? undefined : deniedAddress(network.deniedEndpoints, address, port)) ??
+    (isIP(host) === 0 ? network.dnsRefused : undefined);
+  return denied && refusal(denied, `The policy denies ${host} port ${port}.`);
+}
+
 function decideNetwork(network: NetworkPolicy, request: PolicyRequest & { kind: "network" }): Decision {
   const { port } = request;
   const host = plainHost(request.host);

@@ -1,8 +1,12 @@
 // Connects to a server of the policy: a command behind its wall, a URL by a fetch that stays off addresses nobody meant.
+import type { LookupAddress } from "node:dns";
+import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
+import { isIP } from "node:net";
 import { guardedFetch } from "@secure-local/mcp/auth/client/node";
 import type { ClientOptions } from "@secure-local/mcp/client";
 import { type Client, connect, LocalError } from "@secure-local/mcp/client/node";
+import { deniedEndpoint } from "../policy/decide.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { withSecrets } from "../policy/read-servers.js";
 import { launchDigest } from "./server-launch.js";
@@ -16,6 +20,8 @@ export interface OpenServerOptions {
   readonly say?: ((line: string) => void) | undefined;
   /** How it was approved to be started, as `serverLaunch` says it: nothing else is. Default: as the entry says now. */
   readonly launch?: unknown;
+  /** The policy in force, by which each request to a URL is judged. Default: `policy`. */
+  readonly current?: () => Policy;
 }
 
 /** A package that has to be fetched first takes its time. */
@@ -30,14 +36,14 @@ export const PARENT = "MCP_SECURE_LOCAL_PARENT";
 /** Rejects with a ConnectError, or with NO_SECRET naming what could not be read. */
 export function openServer(
   grant: ServerGrant,
-  { policy, program, say, launch: approved }: OpenServerOptions,
+  { policy, program, say, launch: approved, current = () => policy }: OpenServerOptions,
   options: ClientOptions,
 ): Promise<Client> {
   const { name, launch } = grant;
   const given = { ...options, reconnect: false as const, verdicts: false as const, connectTimeoutMs: CONNECT_MS };
   if (launch.kind === "url") {
     const headers = filled(policy, grant, grant.headers);
-    const fetch = guardedFetch({ trusted: [launch.url] });
+    const fetch = serverFetch(launch.url, current);
     return connect(launch.url, { ...given, http: { headers, fetch } });
   }
   const { file } = policy;
@@ -49,6 +55,34 @@ export function openServer(
     ...(approved === undefined ? {} : { [APPROVED]: launchDigest(approved) }),
   };
   return connect({ command: process.execPath, args, inheritEnv: true, env, stderr: say ?? "tail" }, given);
+}
+
+/**
+ * A fetch for a server's URL, and for nothing that the section `network` denies: judged by name before it is looked up, and by each address
+ * before it is dialled. It follows no redirects.
+ */
+export function serverFetch(url: string, current: () => Policy): ReturnType<typeof guardedFetch> {
+  return async (target, init) => {
+    const addresses = await judgedAddresses(target, current());
+    return guardedFetch({ trusted: [url], lookup: () => Promise.resolve(addresses) })(target, init);
+  };
+}
+
+/** What the host of a URL stands for. Rejects with REFUSED where the section `network` denies it. */
+export async function judgedAddresses(url: string | URL, { network }: Policy): Promise<readonly LookupAddress[]> {
+  const { hostname: host, port: given, protocol } = new URL(url);
+  const port = given === "" ? (protocol === "https:" ? 443 : 80) : Number(given);
+  const judge = (address?: string): void => {
+    const denied = deniedEndpoint(network, { host, port, ...(address === undefined ? {} : { address }) });
+    if (denied === undefined) return;
+    const place = denied.rule.line === undefined ? "" : ` (line ${denied.rule.line} of the policy)`;
+    throw new LocalError("REFUSED", `Denied. ${denied.reason} Rule: ${denied.rule.text}${place}.`);
+  };
+  judge();
+  if (isIP(host.replace(/^\[|\]$/g, "")) !== 0) return [];
+  const found = await lookup(host, { all: true });
+  for (const { address } of found) judge(address);
+  return found;
 }
 
 /** The values of a server's variables or headers, secrets read now and known from now on to whatever is written down. */

@@ -275,7 +275,11 @@ export class SecureServer {
     const log = await this.#serverLog(grant.name);
     const say = log && ((line: string): void => log.add(line));
     try {
-      const client = await openServer(grant, { policy, program: process.argv[1] ?? "", say, launch }, given);
+      const client = await openServer(
+        grant,
+        { policy, program: process.argv[1] ?? "", say, launch, current: () => this.policy },
+        given,
+      );
       log?.add("started");
       void client.closed.then((reason) => log?.add(reason === undefined ? "stopped" : `ended: ${reason.message}`));
       return client;
