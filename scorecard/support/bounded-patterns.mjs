@@ -14,7 +14,7 @@ export const BOUNDED = [
   ],
   ["packages/secure-local/src/audit/secret-shapes.ts", "^(?:pass", 200, "a password of a URL, bounded by its pattern"],
   [
-    "packages/mcp/src/node/child-link.ts",
+    "packages/mcp/src/node/child-texts.ts",
     "((?:key|token",
     4_096,
     "one argument of a command its user wrote, cut before it is shown",

@@ -5,7 +5,7 @@ import type { CallToolResult, ToolAnnotations } from "../protocol/features/tools
 import type { Icon } from "../protocol/icons.js";
 import type { Context } from "../server/context.js";
 import type { InputRequired } from "../server/interactive.js";
-import { result, type ToolResult } from "../server/outcome.js";
+import { result, type ToolResult } from "../server/content.js";
 import type { Registration } from "../server/registry.js";
 import type { Server as CoreServer } from "../server/server.js";
 import type { TaskSupport } from "../server/tools.js";

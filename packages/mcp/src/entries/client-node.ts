@@ -7,7 +7,7 @@ export { RpcError } from "../jsonrpc/errors.js";
 export type { CloseTimeouts } from "../node/child-tree.js";
 export type { ClientOptions } from "./types.js";
 export type { Environment } from "../node/child-environment.js";
-export { type ChildCommand, childTransport } from "../node/child-link.js";
+export { type ChildCommand, childTransport } from "../node/child-transport.js";
 export { nodeRequester } from "../node/http-requester.js";
 export type { NodeRequesterOptions } from "../node/http-requester.js";
 export {
@@ -16,5 +16,5 @@ export {
   type NodeConnectTarget,
   type NodeHttpConnectOptions,
 } from "../serve/connect-node.js";
-export { sseTransport } from "../http/client/sse-link.js";
-export { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-link.js";
+export { sseTransport } from "../http/client/sse-transport.js";
+export { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-transport.js";

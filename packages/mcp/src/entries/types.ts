@@ -22,8 +22,17 @@ export type { CacheOptions, CachedResult, ResultStore } from "../client/response
 export type { Subscription, Watched } from "../client/subscriptions.js";
 export type { TaskHandle, TaskOptions } from "../client/tasks.js";
 export type { KnownRevision, Verdict, VerdictStore } from "../client/versions.js";
-export type { Answer, Call, Caller, MaybePromise, ReadyResult } from "../endpoint/call.js";
-export type { Middleware, Next } from "../endpoint/dispatcher.js";
+export type {
+  Answer,
+  Call,
+  Caller,
+  CallOf,
+  InteractiveCall,
+  MaybePromise,
+  Middleware,
+  Next,
+  ReadyResult,
+} from "../endpoint/call.js";
 export type { CallDecision, CallRequest, LoggedCall, ResultCheck } from "../host/call-gate.js";
 export type {
   EntryKind,
@@ -145,6 +154,7 @@ export type {
   InputResponses,
   ListRootsResult,
   Root,
+  InputResponseRequestParams,
 } from "../protocol/features/input-required.js";
 export type { LoggingLevel } from "../protocol/features/logging.js";
 export type { GetPromptResult, Prompt, PromptArgument, PromptMessage } from "../protocol/features/prompts.js";
@@ -188,7 +198,7 @@ export type { Block, BlockOptions } from "../server/content.js";
 export type { Context } from "../server/context.js";
 export type { InputRequired } from "../server/interactive.js";
 export type { ServerLimits } from "../server/limits.js";
-export type { Relayed, ResultParts, ToolResult } from "../server/outcome.js";
+export type { Relayed, ResultParts, ToolResult } from "../server/content.js";
 export type { Seal } from "../server/parking.js";
 export type {
   ArgumentDefinition,

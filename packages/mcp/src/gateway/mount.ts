@@ -21,7 +21,7 @@ import { exposedName } from "./names.js";
 import { type Offer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
-import type { Relayed, ToolResult } from "../server/outcome.js";
+import type { Relayed, ToolResult } from "../server/content.js";
 import { type Admit, Relay, type RelayedItem, type RelayedRequest } from "./relay.js";
 import type { Offering, Uris } from "./uris.js";
 

@@ -18,7 +18,7 @@ import { AskError } from "../server/ask.js";
 import { Context } from "../server/context.js";
 import type { CompletionReturn } from "../server/completer.js";
 import { type InputRequired, inputRequired } from "../server/interactive.js";
-import { failure, Relayed, type ToolResult } from "../server/outcome.js";
+import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { Connections } from "./connections.js";
 

@@ -1,7 +1,7 @@
 // Connects a client on Node: what `connect` does, and commands, whose process is the server.
 import { Client } from "../client/client.js";
 import type { Dialer } from "../client/options.js";
-import { type ChildCommand, childTransport, commandKey } from "../node/child-link.js";
+import { type ChildCommand, childTransport, commandKey } from "../node/child-transport.js";
 import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import {
   connect as connectAnywhere,

@@ -10,8 +10,8 @@ import type { Served } from "../server/serving.js";
 import { type FetchLike, fetchRequester } from "../http/client/fetch-requester.js";
 import { type HttpClientLimits, shownUrl } from "../http/client/http-caller.js";
 import type { HttpRequester } from "../http/client/http-requester.js";
-import { sseTransport } from "../http/client/sse-link.js";
-import { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-link.js";
+import { sseTransport } from "../http/client/sse-transport.js";
+import { type HttpTransportOptions, streamableHttpTransport } from "../http/client/streamable-http-transport.js";
 import { memoryTransports } from "../transport/memory.js";
 
 /** How requests over HTTP are made. */

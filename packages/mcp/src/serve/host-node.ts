@@ -5,7 +5,7 @@ import { HostCore } from "../host/host.js";
 import type { AddOptions, HostOptions, LoadOptions, LoadReport } from "../host/options.js";
 import { type HostTarget, isCommand } from "../host/host-target.js";
 import type { ServerStatus } from "../host/managed-server.js";
-import type { ChildCommand } from "../node/child-link.js";
+import type { ChildCommand } from "../node/child-transport.js";
 import { readConfigFile, readEnvFile } from "../node/host-files.js";
 import { nodeRequester, type NodeRequesterOptions } from "../node/http-requester.js";
 import type { Server } from "../server/server.js";

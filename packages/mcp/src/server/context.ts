@@ -23,7 +23,7 @@ import {
   sampleParams,
   WireAsker,
 } from "./ask.js";
-import { failure, type ToolResult } from "./outcome.js";
+import { failure, type ToolResult } from "./content.js";
 import type { ServerLimits } from "./limits.js";
 import { CallLogs, Session } from "./session.js";
 import type { Parking, Seal } from "./parking.js";

@@ -1,6 +1,5 @@
 // One conversation of the server role: a connection's messages, judged one by one and served.
-import { Call, type Caller, NO_LOGS } from "../endpoint/call.js";
-import type { Dispatcher, Done } from "../endpoint/dispatcher.js";
+import { Call, type Caller, NO_LOGS, type Dispatcher, type Done } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
 import { claimsStateless, openSession, type Selection, select, type SessionState } from "../era/select.js";
 import type { Carrier } from "../jsonrpc/transport.js";

@@ -1,6 +1,13 @@
 // What a server is inside: its registries, tables and handlers, shared by every conversation and request.
-import type { Answer, Call, CallOf } from "../endpoint/call.js";
-import { Dispatcher, handling, type Handler, type Middleware } from "../endpoint/dispatcher.js";
+import {
+  type Answer,
+  type Call,
+  type CallOf,
+  Dispatcher,
+  handling,
+  type Handler,
+  type Middleware,
+} from "../endpoint/call.js";
 import type { Carrier } from "../jsonrpc/transport.js";
 import { isJsonObject, isThenable, type JsonObject, type NotificationMessage } from "../jsonrpc/message.js";
 import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";

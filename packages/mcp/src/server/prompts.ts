@@ -10,10 +10,9 @@ import type {
   PromptArgument,
   PromptMessage,
 } from "../protocol/features/prompts.js";
-import { Block } from "./content.js";
+import { Block, Relayed } from "./content.js";
 import type { AskServices, Context } from "./context.js";
 import { InputRequired, runInteractive } from "./interactive.js";
-import { Relayed } from "./outcome.js";
 import type { Registry, Restricted } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import type { Role } from "../protocol/features/resources.js";

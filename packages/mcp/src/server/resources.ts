@@ -10,10 +10,9 @@ import type {
   ResourceContents,
   ResourceTemplate,
 } from "../protocol/features/resources.js";
-import { resourceContents } from "./content.js";
+import { resourceContents, Relayed } from "./content.js";
 import type { AskServices, Context } from "./context.js";
 import { InputRequired, runInteractive } from "./interactive.js";
-import { Relayed } from "./outcome.js";
 import type { Registry, Restricted } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import { type Icon, iconsFault } from "../protocol/icons.js";

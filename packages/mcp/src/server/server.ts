@@ -1,5 +1,5 @@
 // The server an author writes: tools, resources and prompts, registered once and served to every revision.
-import type { Handler, Middleware } from "../endpoint/dispatcher.js";
+import type { Handler, Middleware, Answer } from "../endpoint/call.js";
 import { SERVE } from "../jsonrpc/brand.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
@@ -21,8 +21,7 @@ import type { Seal } from "./parking.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { type AnyInput, type ToolDefinition, toolEntry } from "./tools.js";
-import type { Answer } from "../endpoint/call.js";
-import { type Awaitable, type JsonObject } from "../jsonrpc/message.js";
+import type { Awaitable, JsonObject } from "../jsonrpc/message.js";
 import { type AskServices, Context } from "./context.js";
 import { mirroredParams } from "../era/stateless/headers.js";
 import type { Tool } from "../protocol/features/tools.js";

@@ -24,7 +24,7 @@ import { AskError } from "./ask.js";
 import type { AskServices, Context } from "./context.js";
 import { HandleError } from "./handles.js";
 import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
-import { failure, Relayed, type ToolResult, toToolResult } from "./outcome.js";
+import { failure, Relayed, type ToolResult, toToolResult, type Block } from "./content.js";
 import type { Registry, Restricted } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import { iconsFault } from "../protocol/icons.js";
@@ -32,7 +32,6 @@ import { metaFault } from "../protocol/meta-key.js";
 import type { FromJsonSchema } from "../schema/infer.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
-import type { Block } from "./content.js";
 import { definitionFault, restrictions, schemaFault, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
 import { ToolError } from "./tool-error.js";
 

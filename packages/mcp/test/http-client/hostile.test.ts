@@ -6,7 +6,7 @@ import { fetchRequester } from "../../src/http/client/fetch-requester.js";
 import type { HttpRequester } from "../../src/http/client/http-requester.js";
 import { gate } from "../http/http-fixture.js";
 import { refusingPort } from "../support/refusing-port.js";
-import { answer, byHand, linkTo, notification, replyJson, type Seen, type TestLink } from "./link-fixture.js";
+import { answer, byHand, linkTo, notification, replyJson, type Seen, type TestLink } from "./transport-fixture.js";
 import { rawServer } from "./raw-server.js";
 
 const kinds: readonly (readonly [string, () => HttpRequester])[] = [

@@ -1,7 +1,7 @@
 // The Streamable HTTP link against this library's own server: both eras, streams, cuts, and the end of sessions.
 import { describe, expect, it } from "vitest";
 import { call, modern, modernHeaders, start, testServer } from "../http/http-fixture.js";
-import { linkTo, type Json } from "./link-fixture.js";
+import { linkTo, type Json } from "./transport-fixture.js";
 
 function content({ message }: { readonly message?: Json }): string {
   const result = message?.["result"] as { content: { text: string }[] };

@@ -10,7 +10,7 @@ import { fetchRequester } from "../../src/http/client/fetch-requester.js";
 import type { HttpReply, HttpRequest, HttpRequester } from "../../src/http/client/http-requester.js";
 import { start, testServer } from "../http/http-fixture.js";
 import { selfMadeCertificate } from "../support/self-made-certificate.js";
-import { byHand, linkTo } from "./link-fixture.js";
+import { byHand, linkTo } from "./transport-fixture.js";
 import { refusingPort } from "../support/refusing-port.js";
 import { rawServer } from "./raw-server.js";
 

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { AuthorizedResponse, HttpAuthorizer } from "../../src/jsonrpc/transport.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { nodeRequester } from "../../src/node/http-requester.js";
-import { streamableHttpTransport } from "../../src/http/client/streamable-http-link.js";
+import { streamableHttpTransport } from "../../src/http/client/streamable-http-transport.js";
 import { gate, start } from "../http/http-fixture.js";
-import { byHand, linkTo, notification, replyJson, type Seen } from "./link-fixture.js";
+import { byHand, linkTo, notification, replyJson, type Seen } from "./transport-fixture.js";
 
 /** Opens sessions s1, s2… and serves what `serve` does not. */
 function sessions(serve: (seen: Seen) => boolean): ReturnType<typeof byHand> {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { gate, start, testServer } from "../http/http-fixture.js";
 import { soaking } from "../support/soak.js";
-import { answer, byHand, type ByHand, linkTo, notification, replyJson, type Seen } from "./link-fixture.js";
+import { answer, byHand, type ByHand, linkTo, notification, replyJson, type Seen } from "./transport-fixture.js";
 import { within } from "../support/within.js";
 
 const EVENTS = { "content-type": "text/event-stream" };

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { Server } from "../../src/server/server.js";
-import { linkTo } from "../http-client/link-fixture.js";
+import { linkTo } from "../http-client/transport-fixture.js";
 import { rawServer } from "../http-client/raw-server.js";
 import { publicList } from "../support/public-list.js";
 import { sampled } from "../support/soak.js";

@@ -8,7 +8,7 @@ import { ChildTree } from "../../src/node/child-tree.js";
 import { processEntry } from "../../src/node/process-table.js";
 import { gone, openScript, openShell, type Recorded, runs, treeCounter } from "./child-fixture.js";
 
-const built = resolve(import.meta.dirname, "../../dist/node/child-link.js");
+const built = resolve(import.meta.dirname, "../../dist/node/child-transport.js");
 /** Goes on when its input has ended. */
 const STAY = "exec sleep 1000";
 /** Holds nothing of ours. */

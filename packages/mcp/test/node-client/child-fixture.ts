@@ -4,7 +4,7 @@ import { onTestFinished } from "vitest";
 import type { Excerpt, MessageSink, Outgoing } from "../../src/jsonrpc/transport.js";
 import type { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
-import { type ChildCommand, childTransport } from "../../src/node/child-link.js";
+import { type ChildCommand, childTransport } from "../../src/node/child-transport.js";
 import { TREE_VARIABLE } from "../../src/node/child-environment.js";
 import { initialEnvironment, processEntry } from "../../src/node/process-table.js";
 

@@ -215,7 +215,7 @@ describe("standard error", () => {
 
   it("goes to our own where asked for", async () => {
     const script = `
-      import { childTransport } from ${JSON.stringify(resolve(import.meta.dirname, "../../dist/node/child-link.js"))};
+      import { childTransport } from ${JSON.stringify(resolve(import.meta.dirname, "../../dist/node/child-transport.js"))};
       const sink = { receive() {}, unreadable() {}, lost() {}, noise() {}, closed() {} };
       const args = ["-c", ${JSON.stringify(`exec >&2; ${xs(300_000)}; printf ä`)}];
       await childTransport({ command: "/bin/sh", args, stderr: "forward" }).start(sink);`;

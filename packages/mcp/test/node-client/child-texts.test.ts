@@ -3,8 +3,8 @@ import { describe, expect, it } from "vitest";
 import { restartDelay } from "../../src/jsonrpc/restart-delay.js";
 import { visibleText } from "../../src/jsonrpc/visible-text.js";
 import { childEnvironment, TREE_VARIABLE } from "../../src/node/child-environment.js";
-import { commandKey, commandText, secretHider } from "../../src/node/child-link.js";
-import { StderrTail } from "../../src/node/running-child.js";
+import { commandKey } from "../../src/node/child-transport.js";
+import { commandText, secretHider, StderrTail } from "../../src/node/child-texts.js";
 
 describe("text of a stranger", () => {
   it.each([

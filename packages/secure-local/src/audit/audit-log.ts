@@ -3,10 +3,19 @@ import { dirname, resolve } from "node:path";
 import * as fs from "node:fs";
 import { AuditError, type AuditEvent, type AuditSink, orAuditError, toAuditError } from "./audit-event.js";
 import { eventText, GENESIS, lineBody, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import { archivePath, archivesOf, HEAD_RECORDS, type LogFile, openLogFile, readHead, writeHead } from "./log-file.js";
+import {
+  archivePath,
+  archivesOf,
+  HEAD_RECORDS,
+  type LogFile,
+  openLogFile,
+  readHead,
+  writeHead,
+  journalledAfter,
+  readJournal,
+} from "./log-file.js";
 import { LogSyncer, LogWriter, RecordBatch, logReplaced } from "./log-writer.js";
 import { damageOf, lockLog, type LogLock, repaired } from "./log-lock.js";
-import { journalledAfter, readJournal } from "./log-journal.js";
 import type { FilePresence } from "./file-presence.js";
 import { makeFolder } from "./make-folder.js";
 

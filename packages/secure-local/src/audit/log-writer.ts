@@ -1,9 +1,8 @@
 // Appends to the log file so that all of what is given is safe afterwards, or none of it is there.
 import { AuditError } from "./audit-event.js";
 import { bodyHash, GENESIS, sealText } from "./event-text.js";
-import type { LogFile } from "./log-file.js";
+import type { LogFile, Journal } from "./log-file.js";
 import type { FilePresence } from "./file-presence.js";
-import type { Journal } from "./log-journal.js";
 
 /** The end of a batch that is read again: the last record's hash, which no other record has. */
 const PROOF_BYTES = sealText(GENESIS).length;

@@ -3,8 +3,7 @@ import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
 import { basename } from "node:path";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import { archivesOf, readHead } from "./log-file.js";
-import { journalledAfter, readJournal } from "./log-journal.js";
+import { archivesOf, readHead, journalledAfter, readJournal } from "./log-file.js";
 import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
 
 /** What a check found. */

@@ -9,9 +9,8 @@ import type { Decision, FileOperation } from "../policy/decide.js";
 import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/own-places.js";
 import { didYouMean } from "../policy/section.js";
 import type { KnownTool } from "../policy/review-policy.js";
-import { type Catalogue, catalogueOf } from "../server/catalogue.js";
+import { type Catalogue, catalogueOf, unmetNeed } from "../server/catalogue.js";
 import { SERVER_NAME } from "../server/secure-server.js";
-import { unmetNeed } from "../server/unmet-need.js";
 
 const LOG = "audit.log";
 

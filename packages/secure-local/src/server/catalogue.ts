@@ -7,7 +7,7 @@ import { logTail } from "../capabilities/log-tail.js";
 import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
-import type { Policy, WebSearchPolicy } from "../policy/policy.js";
+import type { FilesystemPolicy, NetworkPolicy, Policy, WebSearchPolicy } from "../policy/policy.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
 import { codeReview } from "../prompts/code-review.js";
 import { FILE_TEMPLATE, type FileResourceOptions, fileTemplate, folderResource } from "../resources/file-resources.js";
@@ -24,7 +24,7 @@ import { runCommand } from "../tools/run-command/run-command.js";
 import { searchFiles } from "../tools/search-files/search-files.js";
 import { type ListedTools, searchTools } from "../tools/search-tools/search-tools.js";
 import { searchText } from "../tools/search-text/search-text.js";
-import type { BuiltinTool } from "../tools/tool.js";
+import type { ToolNeed, BuiltinTool } from "../tools/tool.js";
 import { duckDuckGo } from "../tools/web-search/duckduckgo.js";
 import { searxng } from "../tools/web-search/searxng.js";
 import { webFetch } from "../tools/web-fetch/web-fetch.js";
@@ -38,7 +38,6 @@ import { FileRules } from "../capabilities/files/file-rules.js";
 import { isFileUri, pathOfUri } from "../capabilities/files/file-uri.js";
 import { plainPath } from "../capabilities/files/plain-path.js";
 import type { Decision } from "../policy/decide.js";
-import { unmetNeed } from "./unmet-need.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import { GIT_TEMPLATE, gitTemplate } from "../resources/git-resources.js";
 
@@ -225,4 +224,46 @@ function gitObjection(policy: Policy, uri: string): Decision | undefined {
     if (!(error instanceof FileError)) throw error;
     return { allowed: false, rule: { text: "built-in rule: only plain git URIs" }, reason: error.message };
   }
+}
+
+// Says what the policy lacks for a tool to be of any use.
+
+/** What is lacking and which key of the policy gives it; undefined when nothing is. */
+export function unmetNeed(policy: Policy, needs: readonly ToolNeed[] = []): string | undefined {
+  for (const need of needs) {
+    const lack = LACKS[need](policy);
+    if (lack !== undefined) return lack;
+  }
+  return undefined;
+}
+
+const LACKS: Readonly<Record<ToolNeed, (policy: Policy) => string | undefined>> = {
+  "readable-files": ({ filesystem }) =>
+    mayRead(filesystem) ? undefined : "The policy lets no file be read; add folders to filesystem.allowed_paths.",
+  "writable-files": ({ filesystem }) =>
+    mayWrite(filesystem)
+      ? undefined
+      : "The policy lets no file be written; add folders to filesystem.allowed_paths, without filesystem.read_only.",
+  databases: ({ databases }) =>
+    databases.size > 0 ? undefined : "The policy names no database; add one under databases.",
+  "fillable-databases": ({ databases }) =>
+    [...databases.values()].some(({ store, readOnly }) => store.kind === "sqlite" && !readOnly)
+      ? undefined
+      : "The policy names no database that may be filled; add one under databases, with a file and read_only: false.",
+  commands: ({ commands }) =>
+    commands.allowed.size > 0 ? undefined : "The policy names no command; add some to commands.allowed.",
+  network: ({ network }) =>
+    mayConnect(network) ? undefined : "The policy lets no host be reached; add some to network.allowed_endpoints.",
+};
+
+function mayRead({ allowed, readable }: FilesystemPolicy): boolean {
+  return allowed.rules.length + readable.rules.length > 0;
+}
+
+function mayWrite({ allowed, readOnly }: FilesystemPolicy): boolean {
+  return allowed.rules.length > 0 && readOnly === undefined;
+}
+
+function mayConnect({ offline, allowedEndpoints, allowedRanges }: NetworkPolicy): boolean {
+  return offline === undefined && allowedEndpoints.rules.length + allowedRanges.rules.length > 0;
 }

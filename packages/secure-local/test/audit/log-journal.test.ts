@@ -3,8 +3,14 @@ import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 
 import { join } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 import { AuditLog, readTail } from "../../src/audit/audit-log.js";
-import { headPath, openLogFile } from "../../src/audit/log-file.js";
-import { journalledAfter, journalPath, openJournal, readJournal } from "../../src/audit/log-journal.js";
+import {
+  headPath,
+  openLogFile,
+  journalledAfter,
+  journalPath,
+  openJournal,
+  readJournal,
+} from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { temporaryFolder } from "./temporary-folder.js";

@@ -1,6 +1,6 @@
 // Which way a record gets onto the disk: the journal for a few on a quick disk, the log itself for the rest.
 import { describe, expect, it } from "vitest";
-import type { Journal } from "../../src/audit/log-journal.js";
+import type { Journal } from "../../src/audit/log-file.js";
 import { LogSyncer } from "../../src/audit/log-writer.js";
 import { systemError } from "./failing-file.js";
 

@@ -4,8 +4,7 @@ import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { archivesOf, headPath, openLogFile } from "../../src/audit/log-file.js";
-import { journalPath, readJournal } from "../../src/audit/log-journal.js";
+import { archivesOf, headPath, openLogFile, journalPath, readJournal } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { temporaryFolder } from "./temporary-folder.js";
 

@@ -1,9 +1,18 @@
 // The tasks of one server put together: desk, faces, the middleware that begins them, and who hears of them.
-import { type Answer, type Call, type InteractiveCall, isCallOf, type MaybePromise } from "../../endpoint/call.js";
+import {
+  type Answer,
+  type Call,
+  type InteractiveCall,
+  isCallOf,
+  type MaybePromise,
+  type Handler,
+  handling,
+  type Middleware,
+  runChain,
+} from "../../endpoint/call.js";
 import type { ServerCapabilities } from "../../protocol/capabilities.js";
 import type { AskServices } from "../context.js";
 import type { ToolEntry } from "../tools.js";
-import { type Handler, handling, type Middleware, runChain } from "../../endpoint/dispatcher.js";
 import type { Codec } from "../../era/codec.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { Session } from "../session.js";

@@ -6,7 +6,7 @@ import type { Arrival as FromTransport, MessageSink, Transport } from "../../src
 import type { LocalError, RpcError } from "../../src/jsonrpc/errors.js";
 import type { RequestId } from "../../src/jsonrpc/message.js";
 import { nodeRequester, type NodeRequesterOptions } from "../../src/node/http-requester.js";
-import { type HttpTransportOptions, streamableHttpTransport } from "../../src/http/client/streamable-http-link.js";
+import { type HttpTransportOptions, streamableHttpTransport } from "../../src/http/client/streamable-http-transport.js";
 
 export type Json = Record<string, unknown>;
 

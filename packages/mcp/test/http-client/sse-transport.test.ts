@@ -2,9 +2,9 @@
 import { describe, expect, it } from "vitest";
 import { nodeRequester } from "../../src/node/http-requester.js";
 import { fetchRequester } from "../../src/http/client/fetch-requester.js";
-import { sseTransport } from "../../src/http/client/sse-link.js";
+import { sseTransport } from "../../src/http/client/sse-transport.js";
 import { start } from "../http/http-fixture.js";
-import { answer, byHand, driven, NotingSink, notification, type Seen } from "./link-fixture.js";
+import { answer, byHand, driven, NotingSink, notification, type Seen } from "./transport-fixture.js";
 
 const EVENTS = { "content-type": "text/event-stream" };
 const requester = nodeRequester;

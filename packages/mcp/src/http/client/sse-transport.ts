@@ -18,7 +18,7 @@ import {
 import { answers, asLocal, EventFeed, idText, isRepeatable, isResponse } from "./request-exchange.js";
 import { bodyKind, type HttpReply } from "./http-requester.js";
 import type { SseEvent } from "./sse-reader.js";
-import type { HttpTransportOptions } from "./streamable-http-link.js";
+import type { HttpTransportOptions } from "./streamable-http-transport.js";
 
 /**
  * `url` is that of the stream. `open` rejects when the server does not say within the limit `openMs` where messages go,

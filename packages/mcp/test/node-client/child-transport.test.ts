@@ -4,13 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TREE_VARIABLE } from "../../src/node/child-environment.js";
-import { type ChildCommand, childTransport } from "../../src/node/child-link.js";
+import { type ChildCommand, childTransport } from "../../src/node/child-transport.js";
 import { ECHO, opened, openScript, openShell, Recorded, request } from "./child-fixture.js";
 
 let folder = "";
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "child-link-"));
+  folder = mkdtempSync(join(tmpdir(), "child-transport-"));
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
