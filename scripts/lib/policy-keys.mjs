@@ -9,7 +9,7 @@ const endpoint = {
   description: ["none", "For people; it has no effect."],
 };
 const grammar = {
-  fixed: ["", "This very text."],
+  fixed: ["", "This exact string."],
   enum: ["", "One of these texts."],
   pattern: ["", "A regular expression in RE2's syntax (linear time, no look-around) that the whole text fits."],
   path: ["", "A path that the filesystem section allows to be read, or written."],
@@ -195,7 +195,7 @@ export const SECTIONS = {
       ],
       when: [
         "every call",
-        "Arguments that all have to fit, dots leading into objects. A text that begins with `/`, `~` or `**/` is a pattern of paths; an argument that is no plain absolute path fits it, so that doubt leads to a question. An argument that is absent fits nothing.",
+        "All must match; `a.b` is a nested field. A value that begins with `/`, `~` or `**/` is a path pattern. Ambiguous paths match it, so you are asked. Missing arguments never match.",
         "a mapping of arguments to texts with * and ?, numbers, true or false",
       ],
       timeout: ["120", "Seconds until no answer is a refusal."],
@@ -235,7 +235,7 @@ export const SECTIONS = {
   },
   databases: {
     about:
-      "What `query_database` and `import_csv` may open. An entry is itself the permission: its file needs to stand neither in `filesystem.readable_paths` nor in `allowed_paths` and becomes readable to no other tool, and the hosts of its secret need not stand in `network.allowed_endpoints`; what is denied there, and the built-in protections, stay stronger. The tools must be in `tools.allowed`. Schemas are resources (`db://NAME/schema`, `db://NAME/schema/TABLE`): subscribers hear of a changed schema of an SQLite file at once, and of a server's whenever the policy is loaded anew.",
+      "What `query_database` and `import_csv` may open. Listing a database is enough: its file need not be in `filesystem.readable_paths` or `allowed_paths`, nor the hosts of its secret in `network.allowed_endpoints`. Other tools still cannot read its file. Denials there and the built-in protections still win. The tools must be in `tools.allowed`. Schemas are resources (`db://NAME/schema`, `db://NAME/schema/TABLE`): subscribers hear of a changed schema of an SQLite file at once, and of a server's whenever the policy is loaded anew.",
     example:
       'databases:\n  notes: { file: ~/notes.db, read_only: false, row_limit: 500, timeout: 5 }\n  sales: { secret: sales_url, functions: [format_price, "st_*"], superuser: false }\nsecrets: { sales_url: { from: "env:SALES_URL", hosts: [] } }',
     keys: {},

@@ -8,8 +8,7 @@ const HEAD = `# Policy reference
 
 <!-- Written by scripts/policy-reference.mjs; change scripts/lib/policy-keys.mjs and run it again. -->
 
-A policy is one file that says what an AI client may do through \`mcp-secure-local\`. **What no line allows is denied; a denial is stronger than any
-permission, wherever the two stand.** Adding a denial never allows more. The file must belong to you and be writable by nobody else.
+A policy is one file that says what an AI client may do through \`mcp-secure-local\`. **What no line allows is denied; deny rules always win, in any order.** Adding a denial never allows more. The file must belong to you and be writable by nobody else.
 
 | command | what it does |
 | --- | --- |

@@ -82,6 +82,9 @@ export class Server {
   constructor(options: ServerOptions) {
     const wrong = definitionFault("server", options) ?? definitionFault("capabilities", options.capabilities ?? {});
     if (wrong !== undefined) throw new LocalError("BAD_SERVER", `new Server(...): ${wrong}`);
+    const { name, version }: { readonly name?: unknown; readonly version?: unknown } = options;
+    if (typeof name !== "string" || name === "" || typeof version !== "string")
+      throw new LocalError("BAD_SERVER", 'new Server(...) needs both: { name: "greeter", version: "1.0.0" }');
     const {
       instructions,
       capabilities = {},

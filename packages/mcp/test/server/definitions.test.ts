@@ -135,3 +135,8 @@ describe("what a revision shows of a tool", () => {
     await peer.close();
   });
 });
+
+it("a server without a name or version is refused, for clients are told both", () => {
+  for (const options of [{}, { name: "a" }, { version: "1" }, { name: "", version: "1" }])
+    expect(() => new Server(options as never)).toThrow('needs both: { name: "greeter"');
+});

@@ -23,12 +23,16 @@ export function readArguments(words: readonly string[], schema: Schema | undefin
     if (key === undefined || value === undefined) {
       throw new UsageError(`"${word}" is neither key=value nor one JSON object, as in '{"query": "news"}'`);
     }
-    const isText = Object.hasOwn(properties, key) && properties[key]?.type === "string";
+    const type = Object.hasOwn(properties, key) ? properties[key]?.type : undefined;
     const text = textOf(value);
-    return [key, isText ? text : readValue(text)];
+    if (type === "boolean" && Object.hasOwn(YES_OR_NO, text)) return [key, YES_OR_NO[text]];
+    return [key, type === "string" ? text : readValue(text)];
   });
   return Object.fromEntries(pairs);
 }
+
+/** How people answer what the pages call yes or no; true and false are read as JSON. */
+const YES_OR_NO: Readonly<Record<string, boolean>> = { yes: true, no: false };
 
 /** What a message may hold. */
 const MOST_FILE_BYTES = 16 * 1024 * 1024;

@@ -84,7 +84,8 @@ function show(health: readonly Listed[], line: CommandLine): void {
     const known = version === undefined ? "" : ` ${cleanLine(version)}, ${tools} ${tools === 1 ? "tool" : "tools"}`;
     const walled = wall === undefined ? "" : ` (${wall === "none" ? "no sandbox" : wall})`;
     print(`${styled("bold", name)}  ${styled(state === "ready" ? "green" : "red", state)}${known}${walled}`);
-    if (note !== "") print(`  ${cleanLine(note)}`);
+    // What a server says of itself names no policy; here is the one that was asked for.
+    if (note !== "") print(`  ${cleanLine(note).replace("plugins lock", lockCommand(name, line))}`);
     for (const line of lastLines(output)) print(styled("dim", `  | ${cleanLine(line)}`));
     showReview(name, review, line);
   }
@@ -104,10 +105,13 @@ function showReview(
     );
   }
   if (changes.length === 0) return;
-  const policy = line.policy === undefined ? "" : ` --policy ${line.policy}`;
   print(
-    `  It is not as you approved it. Read what changed, and approve it: mcp-secure-local plugins lock ${plugin}${policy}`,
+    `  It is not as you approved it. Read what changed, and approve it: mcp-secure-local ${lockCommand(plugin, line)}`,
   );
+}
+
+function lockCommand(plugin: string, { policy }: CommandLine): string {
+  return `plugins lock ${plugin}${policy === undefined ? "" : ` --policy ${policy}`}`;
 }
 
 async function hash({ words: [path, ...more], json }: CommandLine): Promise<number> {
