@@ -20,16 +20,20 @@ export function didYouMean(given: string, names: Iterable<string>): string {
   return best === "" ? "" : `; did you mean "${best}"?`;
 }
 
+/** Letters to add, leave out, change or exchange with their neighbour (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   if (a.length > MAX_LENGTH || b.length > MAX_LENGTH) return Infinity;
+  let before: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
       const change = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1));
+      const exchanged = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const exchange = exchanged ? before[j - 2]! + 1 : Infinity;
+      next.push(Math.min(change, row[j]! + 1, next[j - 1]! + 1, exchange));
     }
-    row = next;
+    [before, row] = [row, next];
   }
   return row[b.length]!;
 }
