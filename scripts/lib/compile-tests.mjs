@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
+import { parseAst } from "rolldown/parseAst";
 import { COMPILED } from "./compiled-tests.mjs";
 import { root } from "./run-command.mjs";
 
@@ -21,7 +22,8 @@ const FOR_VITE = /\bvi\.(?:mock|doMock|hoisted)\(|\bimport\((?!")/;
 const PACKAGE = /^(?:node:|@?[a-z])/;
 // Packages of this workspace are sources; what `using` is compiled to is not installed but given by the compiler.
 const OURS = /^(?:@secure-local\/|@oxc-project\/runtime)/;
-const META = /\bimport\.meta\.(url|filename|dirname)\b/g;
+const META = /\bimport\.meta\.(?:url|filename|dirname)\b/;
+const META_NAMES = new Set(["url", "filename", "dirname"]);
 
 function testFiles() {
   return FOLDERS.flatMap((folder) =>
@@ -39,10 +41,24 @@ const placeOfSource = {
     filter: { code: META },
     handler(code, filename) {
       const place = { url: pathToFileURL(filename).href, filename, dirname: dirname(filename) };
-      return { code: code.replace(META, (_, property) => JSON.stringify(place[property])), map: null };
+      let [text, from] = ["", 0];
+      // A program in a text of the test's means itself, so only expressions count.
+      for (const { start, end, property } of metaProperties(parseAst(code, { lang: "ts" }, filename))) {
+        text += code.slice(from, start) + JSON.stringify(place[property.name]);
+        from = end;
+      }
+      return { code: text + code.slice(from), map: null };
     },
   },
 };
+
+/** The expressions `import.meta.url`, `.filename` and `.dirname` of a syntax tree, in their order. */
+function* metaProperties(node) {
+  if (node === null || typeof node !== "object") return;
+  const { object, property } = node;
+  if (node.type === "MemberExpression" && object.type === "MetaProperty" && META_NAMES.has(property.name)) yield node;
+  else for (const child of Object.values(node)) yield* metaProperties(child);
+}
 
 async function compiled() {
   const build = await rolldown({
