@@ -1,0 +1,90 @@
+// A Redis that is not fit, and options that make no sense: one sentence that says what to change.
+import { randomBytes } from "node:crypto";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { IoRedisLike } from "../../src/redis/door.js";
+import { redisCluster, type RedisClusterOptions } from "../../src/redis/redis-cluster.js";
+import { serveHttp } from "../../src/serve/http.js";
+import { testServer } from "../http/http-fixture.js";
+import { KEY } from "./cluster-fixture.js";
+import { hasRedis, prefix, startRedis } from "./redis-fixture.js";
+
+async function refusal(target: string | IoRedisLike, options: Partial<RedisClusterOptions> = {}): Promise<string> {
+  try {
+    const share = redisCluster(target, { key: KEY, ...options });
+    const serving = await serveHttp(testServer(), { share, signals: false, limits: { drainMs: 10 } });
+    onTestFinished(() => serving.close());
+    return "served";
+  } catch (error) {
+    expect(error).toMatchObject({ code: "BAD_SHARE" });
+    const { message } = error as Error;
+    expect(message).not.toContain("\n");
+    return message;
+  }
+}
+
+/** A client that answers INFO with these facts. */
+function client(facts: Readonly<Record<string, string>>, ahead = 0): IoRedisLike {
+  const lines = Object.entries({ redis_version: "7.0.0", role: "master", ...facts }).map(([name, value]) => `${name}:${value}`);
+  const time = [String(Math.floor(Date.now() / 1_000) + ahead), "0"];
+  return {
+    call: async (command) => (command === "INFO" ? lines.join("\r\n") : command === "EVAL" ? time : null),
+    duplicate: () => client(facts),
+    disconnect: () => undefined,
+    on: () => undefined,
+  };
+}
+
+describe("options of redisCluster", () => {
+  it.each([
+    [{ key: "c2hvcnQ=" }, /key must be 32 bytes.*it has 5.*openssl rand/],
+    [{ key: [] }, /key needs 32 random bytes/],
+    [{ node: "Not ok" }, /node "Not ok" must be 1 to 32 small letters and digits/],
+    [{ address: "10.0.0.5:3001" }, /address "10.0.0.5:3001" must be tcp:\/\/host:port/],
+    [{ prefix: "a b" }, /prefix "a b" may have/],
+  ])("%j", async (options, said) => {
+    expect(await refusal("redis://127.0.0.1:1", options)).toMatch(said);
+  });
+
+  it.each([
+    ["http://127.0.0.1:6379", /is no address of Redis: write it as redis:\/\//],
+    ["redis://user:SECRET@127.0.0.1:1", /^share: redis:\/\/127.0.0.1:1 cannot be reached: /],
+  ])("%s", async (target, said) => {
+    const text = await refusal(target);
+    expect(text).toMatch(said);
+    expect(text).not.toContain("SECRET");
+  });
+});
+
+describe("a Redis that says of itself", () => {
+  it.each([
+    [{ redis_version: "5.0.14" }, /is Redis 5.0.14: use version 6.2 or later/],
+    [{ redis_version: "6.0.16" }, /is Redis 6.0.16: use version 6.2 or later/],
+    [{ role: "slave" }, /is a replica, which takes no writes/],
+    [{ cluster_enabled: "1" }, /is one of a Redis Cluster: write redis\+cluster:/],
+    [{ maxmemory: "1000", maxmemory_policy: "allkeys-lru" }, /forgets keys when its memory is full \(allkeys-lru\): set maxmemory-policy noeviction/],
+  ])("%j", async (facts, said) => {
+    expect(await refusal(client(facts))).toMatch(said);
+  });
+
+  it("has a clock far off", async () => {
+    expect(await refusal(client({}, 3_600))).toMatch(/the clock of Redis is 3\d\d\d s off ours: set both by NTP/);
+  });
+});
+
+describe.runIf(hasRedis)("a Redis server", () => {
+  it("that has no rights for us", { timeout: 30_000 }, async () => {
+    const redis = await startRedis();
+    redis.cli("acl", "setuser", "few", "on", ">pw", "~*", "+@connection", "+info", "+get", "+eval", "+time");
+    expect(await refusal(redis.url.replace("//", "//few:pw@"))).toMatch(/refuses SET \(NOPERM.*give this user the right/);
+  });
+
+  it("that another fleet uses under this prefix", { timeout: 30_000 }, async () => {
+    const redis = await startRedis();
+    const own = prefix();
+    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toBe("served");
+    expect(await refusal(redis.url, { prefix: own, key: randomBytes(32) })).toMatch(/have another key/);
+    expect(await refusal(redis.url, { prefix: own, policy: "b" })).toMatch(/have another policy/);
+    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toMatch(/another process is called "one" already/);
+    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "two", key: [randomBytes(32), KEY] })).toBe("served");
+  });
+});

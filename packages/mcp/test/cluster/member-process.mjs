@@ -1,0 +1,58 @@
+// One process of a server that shares over Redis: its address on the first line, what its tools did on the others.
+import { appendFileSync } from "node:fs";
+import { redisCluster } from "@secure-local/mcp/redis";
+import { serveHttp } from "@secure-local/mcp/http";
+import { Server } from "@secure-local/mcp/server";
+
+const [url, prefix, node, key, effects] = process.argv.slice(2);
+const server = new Server({ name: "member", version: "1.0.0", report: false });
+const did = (what) => appendFileSync(effects, `${what}\n`);
+const id = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
+
+server.tool("echo", { input: { type: "object", properties: { text: { type: "string" } } }, run: ({ text }) => text });
+server.tool("node", { run: () => node });
+server.tool("once", {
+  input: id,
+  run: ({ id: which }) => {
+    did(which);
+    return which;
+  },
+});
+server.tool("ask", {
+  input: id,
+  async run({ id: which }, ctx) {
+    const { action } = await ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } });
+    did(which);
+    return action;
+  },
+});
+server.tool("ask-again", {
+  input: id,
+  replay: true,
+  async run({ id: which }, ctx) {
+    const { action } = await ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } });
+    did(which);
+    return action;
+  },
+});
+server.tool("hang", {
+  input: id,
+  run: ({ id: which }) => {
+    did(which);
+    return new Promise(() => undefined);
+  },
+});
+server.tool("job", {
+  task: "optional",
+  run: (_, ctx) =>
+    new Promise((resolve, reject) => ctx.signal.addEventListener("abort", () => reject(new Error("cancelled")))),
+});
+server.resource("test://a", { name: "a", read: () => "A" });
+
+const serving = await serveHttp(server, {
+  sse: true,
+  rate: process.env.RATE ? JSON.parse(process.env.RATE) : undefined,
+  share: redisCluster(url, { key, prefix, node }),
+});
+console.log(new URL(serving.url).port);
+process.on("message", (message) => message === "changed" && server.resourceUpdated("test://a"));

@@ -1,0 +1,165 @@
+// Real processes over Redis, one of them killed: what it had goes on elsewhere, and nothing runs twice.
+import { type ChildProcess, fork } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Client } from "../../src/client/client.js";
+import { connect } from "../../src/serve/connect.js";
+import { KEY, startBalancer } from "./cluster-fixture.js";
+import { hasRedis, prefix, startRedis } from "./redis-fixture.js";
+
+interface Processes {
+  readonly url: string;
+  readonly children: readonly ChildProcess[];
+  readonly redis: Awaited<ReturnType<typeof startRedis>>;
+  to(...members: number[]): void;
+  /** What tools did, one line each, in the order they did it. */
+  effects(): readonly string[];
+  kill(member: number): Promise<void>;
+}
+
+async function startProcesses(count = 3, env: Readonly<Record<string, string>> = {}): Promise<Processes> {
+  const redis = await startRedis();
+  const folder = mkdtempSync(join(tmpdir(), "members-"));
+  const file = join(folder, "effects");
+  writeFileSync(file, "");
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const own = prefix();
+  const children: ChildProcess[] = [];
+  const ports: number[] = [];
+  const script = new URL("member-process.mjs", import.meta.url).pathname;
+  for (let member = 0; member < count; member++) {
+    const args = [redis.url, own, `m${member}`, KEY.toString("base64"), file];
+    const child = fork(script, args, { stdio: ["ignore", "pipe", "inherit", "ipc"], execArgv: [], env: { ...process.env, ...env } });
+    children.push(child);
+    onTestFinished(() => ended(child));
+    ports.push(Number(await firstLine(child)));
+  }
+  const balancer = await startBalancer(ports);
+  const effects = (): readonly string[] => readFileSync(file, "utf8").split("\n").filter(Boolean);
+  return { ...balancer, children, redis, effects, kill: (member) => ended(children[member] as ChildProcess) };
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.stdout?.once("data", (chunk: Buffer) => resolve(chunk.toString().trim()));
+    child.once("exit", (code) => reject(new Error(`The member ended with ${code}`)));
+  });
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once("exit", resolve));
+  child.kill("SIGKILL");
+  await gone;
+}
+
+async function client({ url }: Processes, revision: string, options: object = {}): Promise<Client> {
+  const made = await connect(url, {
+    revision,
+    verdicts: false,
+    elicit: () => ({ action: "accept", content: { sure: true } }),
+    ...options,
+  });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+const LONG = { timeout: 60_000 };
+
+describe.runIf(hasRedis)("processes over Redis", () => {
+  it("lets a burst of three through and no more, however many processes count", LONG, async () => {
+    const rate = { perSecond: 1, burst: 3 };
+    const processes = await startProcesses(3, { RATE: JSON.stringify({ ...rate, address: undefined }) });
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
+    const begun = performance.now();
+    const replies = await Promise.all(
+      Array.from({ length: 15 }, () => fetch(processes.url, { method: "POST", headers, body: JSON.stringify(ping) })),
+    );
+    const passed = replies.filter(({ status }) => status !== 429);
+    // One more for each second that all of it took. Where each process counted for itself, nine would pass at once.
+    const seconds = Math.ceil((performance.now() - begun) / 1_000);
+    expect(passed.length).toBeGreaterThanOrEqual(3);
+    expect(passed.length).toBeLessThanOrEqual(3 + seconds);
+  });
+
+  it("goes on with the session of a process that was killed, and runs nothing twice", LONG, async () => {
+    const processes = await startProcesses();
+    processes.to(0);
+    const calling = await client(processes, "2025-11-25");
+    await calling.setLogLevel("debug");
+    processes.to(1);
+    await calling.call("once", { id: "before" });
+    const hanging = calling.call("hang", { id: "hanging" }).catch((error: unknown) => error);
+    await expect.poll(() => processes.effects()).toEqual(["before", "hanging"]);
+    await processes.kill(0);
+    expect(String(await hanging)).toMatch(/not known/);
+    processes.to(1, 2);
+    for (let n = 0; n < 4; n++) await calling.call("once", { id: `after ${n}` });
+    expect(processes.effects()).toEqual(["before", "hanging", "after 0", "after 1", "after 2", "after 3"]);
+    const answered = await calling.call("ask", { id: "asked" });
+    expect(answered.content).toEqual([{ type: "text", text: "accept" }]);
+  });
+
+  it("runs a parked call again where that is safe, and says that nobody knows where it is not", LONG, async () => {
+    const processes = await startProcesses();
+    for (const tool of ["ask", "ask-again"]) {
+      const reached: string[] = [];
+      processes.to(tool === "ask" ? 0 : 1);
+      const killed = tool === "ask" ? 0 : 1;
+      const calling = await client(processes, "2026-07-28", {
+        elicit: async () => {
+          await processes.kill(killed);
+          processes.to(2);
+          reached.push(tool);
+          return { action: "accept", content: { sure: true } };
+        },
+      });
+      const answer = await calling.call(tool, { id: tool }).then(
+        ({ content }) => content,
+        (error: unknown) => String(error),
+      );
+      expect(reached).toEqual([tool]);
+      if (tool === "ask") expect(answer).toMatch(/whether the call did its work is not known/);
+      else expect(answer).toEqual([{ type: "text", text: "accept" }]);
+    }
+    expect(processes.effects()).toEqual(["ask-again"]);
+  });
+
+  it.each(["2025-11-25", "2026-07-28"])("finds, cancels and fails tasks of other processes in %s", LONG, async (revision) => {
+    const processes = await startProcesses();
+    processes.to(0);
+    const one = await client(processes, revision);
+    processes.to(1);
+    const two = await client(processes, revision);
+    processes.to(0);
+    const first = await one.callTask("job");
+    const second = await one.callTask("job");
+    processes.to(1);
+    expect((await two.task(first.id as string).status()).status).toBe("working");
+    await two.task(first.id as string).cancel();
+    await expect.poll(async () => (await two.task(first.id as string).status()).status).toBe("cancelled");
+    await processes.kill(0);
+    await expect.poll(async () => (await two.task(second.id as string).status()).status, LONG).toBe("failed");
+  });
+
+  it("serves on while Redis is away, and shares again when it is back", LONG, async () => {
+    const processes = await startProcesses();
+    processes.to(0);
+    const calling = await client(processes, "2025-11-25");
+    processes.to(0, 1, 2);
+    for (let n = 0; n < 3; n++) await calling.call("echo", { text: "before" });
+    processes.redis.pause();
+    for (let n = 0; n < 6; n++) {
+      expect((await calling.call("echo", { text: String(n) })).content).toEqual([{ type: "text", text: String(n) }]);
+    }
+    processes.redis.resume();
+    const subscription = calling.subscribe({ resources: ["test://a"] });
+    await subscription.ready;
+    const heard = subscription[Symbol.asyncIterator]();
+    processes.children[2]?.send("changed");
+    expect((await heard.next()).value).toEqual({ kind: "resource", uri: "test://a" });
+  });
+});
