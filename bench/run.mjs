@@ -16,6 +16,7 @@ const BENCHES = {
   decide: () => import("./decide.mjs"),
   cleaning: () => import("./cleaning.mjs"),
   faults: () => import("./faults.mjs"),
+  scale: () => import("./scale.mjs"),
   soak: () => import("./soak.mjs"),
 };
 

@@ -36,6 +36,7 @@ describe("examples", () => {
       "http-node",
       "http-workers",
       "over-tcp",
+      "scale",
     ];
     expect(names).toEqual(expect.arrayContaining(shown));
     // Each says one thing.

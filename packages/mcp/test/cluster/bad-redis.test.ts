@@ -24,7 +24,9 @@ async function refusal(target: string | IoRedisLike, options: Partial<RedisClust
 
 /** A client that answers INFO with these facts. */
 function client(facts: Readonly<Record<string, string>>, ahead = 0): IoRedisLike {
-  const lines = Object.entries({ redis_version: "7.0.0", role: "master", ...facts }).map(([name, value]) => `${name}:${value}`);
+  const lines = Object.entries({ redis_version: "7.0.0", role: "master", ...facts }).map(
+    ([name, value]) => `${name}:${value}`,
+  );
   const time = [String(Math.floor(Date.now() / 1_000) + ahead), "0"];
   return {
     call: async (command) => (command === "INFO" ? lines.join("\r\n") : command === "EVAL" ? time : null),
@@ -61,7 +63,10 @@ describe("a Redis that says of itself", () => {
     [{ redis_version: "6.0.16" }, /is Redis 6.0.16: use version 6.2 or later/],
     [{ role: "slave" }, /is a replica, which takes no writes/],
     [{ cluster_enabled: "1" }, /is one of a Redis Cluster: write redis\+cluster:/],
-    [{ maxmemory: "1000", maxmemory_policy: "allkeys-lru" }, /forgets keys when its memory is full \(allkeys-lru\): set maxmemory-policy noeviction/],
+    [
+      { maxmemory: "1000", maxmemory_policy: "allkeys-lru" },
+      /forgets keys when its memory is full \(allkeys-lru\): set maxmemory-policy noeviction/,
+    ],
   ])("%j", async (facts, said) => {
     expect(await refusal(client(facts))).toMatch(said);
   });
@@ -75,7 +80,9 @@ describe.runIf(hasRedis)("a Redis server", () => {
   it("that has no rights for us", { timeout: 30_000 }, async () => {
     const redis = await startRedis();
     redis.cli("acl", "setuser", "few", "on", ">pw", "~*", "+@connection", "+info", "+get", "+eval", "+time");
-    expect(await refusal(redis.url.replace("//", "//few:pw@"))).toMatch(/refuses SET \(NOPERM.*give this user the right/);
+    expect(await refusal(redis.url.replace("//", "//few:pw@"))).toMatch(
+      /refuses SET \(NOPERM.*give this user the right/,
+    );
   });
 
   it("that another fleet uses under this prefix", { timeout: 30_000 }, async () => {
@@ -84,7 +91,11 @@ describe.runIf(hasRedis)("a Redis server", () => {
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toBe("served");
     expect(await refusal(redis.url, { prefix: own, key: randomBytes(32) })).toMatch(/have another key/);
     expect(await refusal(redis.url, { prefix: own, policy: "b" })).toMatch(/have another policy/);
-    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toMatch(/another process is called "one" already/);
-    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "two", key: [randomBytes(32), KEY] })).toBe("served");
+    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toMatch(
+      /another process is called "one" already/,
+    );
+    expect(await refusal(redis.url, { prefix: own, policy: "a", node: "two", key: [randomBytes(32), KEY] })).toBe(
+      "served",
+    );
   });
 });

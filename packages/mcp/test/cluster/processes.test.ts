@@ -31,7 +31,11 @@ async function startProcesses(count = 3, env: Readonly<Record<string, string>> =
   const script = new URL("member-process.mjs", import.meta.url).pathname;
   for (let member = 0; member < count; member++) {
     const args = [redis.url, own, `m${member}`, KEY.toString("base64"), file];
-    const child = fork(script, args, { stdio: ["ignore", "pipe", "inherit", "ipc"], execArgv: [], env: { ...process.env, ...env } });
+    const child = fork(script, args, {
+      stdio: ["ignore", "pipe", "inherit", "ipc"],
+      execArgv: [],
+      env: { ...process.env, ...env },
+    });
     children.push(child);
     onTestFinished(() => ended(child));
     ports.push(Number(await firstLine(child)));
@@ -128,22 +132,26 @@ describe.runIf(hasRedis)("processes over Redis", () => {
     expect(processes.effects()).toEqual(["ask-again"]);
   });
 
-  it.each(["2025-11-25", "2026-07-28"])("finds, cancels and fails tasks of other processes in %s", LONG, async (revision) => {
-    const processes = await startProcesses();
-    processes.to(0);
-    const one = await client(processes, revision);
-    processes.to(1);
-    const two = await client(processes, revision);
-    processes.to(0);
-    const first = await one.callTask("job");
-    const second = await one.callTask("job");
-    processes.to(1);
-    expect((await two.task(first.id as string).status()).status).toBe("working");
-    await two.task(first.id as string).cancel();
-    await expect.poll(async () => (await two.task(first.id as string).status()).status).toBe("cancelled");
-    await processes.kill(0);
-    await expect.poll(async () => (await two.task(second.id as string).status()).status, LONG).toBe("failed");
-  });
+  it.each(["2025-11-25", "2026-07-28"])(
+    "finds, cancels and fails tasks of other processes in %s",
+    LONG,
+    async (revision) => {
+      const processes = await startProcesses();
+      processes.to(0);
+      const one = await client(processes, revision);
+      processes.to(1);
+      const two = await client(processes, revision);
+      processes.to(0);
+      const first = await one.callTask("job");
+      const second = await one.callTask("job");
+      processes.to(1);
+      expect((await two.task(first.id as string).status()).status).toBe("working");
+      await two.task(first.id as string).cancel();
+      await expect.poll(async () => (await two.task(first.id as string).status()).status).toBe("cancelled");
+      await processes.kill(0);
+      await expect.poll(async () => (await two.task(second.id as string).status()).status, LONG).toBe("failed");
+    },
+  );
 
   it("serves on while Redis is away, and shares again when it is back", LONG, async () => {
     const processes = await startProcesses();

@@ -13,7 +13,10 @@ interface Started {
   readonly strangers: unknown[];
 }
 
-async function start(node: string, options: { key?: Buffer; addresses?: Record<string, string> } = {}): Promise<Started> {
+async function start(
+  node: string,
+  options: { key?: Buffer; addresses?: Record<string, string> } = {},
+): Promise<Started> {
   const served: string[] = [];
   const strangers: unknown[] = [];
   const relay = new NodeRelay({
@@ -43,7 +46,15 @@ async function start(node: string, options: { key?: Buffer; addresses?: Record<s
 function request(): HttpExchange & { readonly replies: unknown[] } {
   const replies: unknown[] = [];
   const exchange = {
-    ...{ method: "POST", path: "/mcp", query: "", over: false, principal: "ada", identity: undefined, extra: undefined },
+    ...{
+      method: "POST",
+      path: "/mcp",
+      query: "",
+      over: false,
+      principal: "ada",
+      identity: undefined,
+      extra: undefined,
+    },
     ...{ address: undefined, connection: undefined, allHeaders: {}, onGone: undefined, onOver: undefined, replies },
     header: () => undefined,
     readBody: () => undefined,
@@ -56,7 +67,10 @@ function request(): HttpExchange & { readonly replies: unknown[] } {
 }
 
 /** Stands between two processes: `change` makes other bytes of what the caller sends; all of it is kept. */
-async function between(address: string, change: (chunk: Buffer, n: number) => Buffer = (chunk) => chunk): Promise<{ address: string; sent: Buffer[]; received: Buffer[] }> {
+async function between(
+  address: string,
+  change: (chunk: Buffer, n: number) => Buffer = (chunk) => chunk,
+): Promise<{ address: string; sent: Buffer[]; received: Buffer[] }> {
   const sent: Buffer[] = [];
   const received: Buffer[] = [];
   const sockets = new Set<Socket>();

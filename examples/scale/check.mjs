@@ -1,0 +1,148 @@
+// Two processes behind a round robin: sessions, questions and news work whichever of them a request meets, and go on when one is
+// killed. Behind nginx where it is installed, else behind a round robin of a few lines.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, request } from "node:http";
+import { connect as dial, createServer as listen } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { connect } from "@secure-local/mcp/client";
+
+const installed = (program) => {
+  try {
+    execFileSync(program, ["-v"], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+if (installed("redis-server")) await check();
+else console.log("scale: skipped, redis-server is not installed here");
+
+async function check() {
+  const folder = mkdtempSync(join(tmpdir(), "scale-"));
+  const children = [];
+  const start = (command, args, env = {}) => {
+    const child = spawn(command, args, {
+      cwd: folder,
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...env },
+    });
+    children.push(child);
+    return child;
+  };
+  try {
+    const redisPort = await freePort();
+    const redis = ["--port", String(redisPort), "--bind", "127.0.0.1", "--save", "", "--dir", folder];
+    start("redis-server", redis).stdout.resume();
+    await reached(redisPort);
+    const env = { REDIS_URL: `redis://127.0.0.1:${redisPort}`, MCP_KEY: randomBytes(32).toString("base64") };
+    const ports = [await freePort(), await freePort()];
+    const front = await freePort();
+    const script = fileURLToPath(new URL("server.mjs", import.meta.url));
+    const hosts = [front, ...ports].map((port) => `127.0.0.1:${port}`).join();
+    const members = ports.map((port) => start(process.execPath, [script, String(port)], { ...env, MCP_HOSTS: hosts }));
+    for (const { stdout } of members) await once(createInterface({ input: stdout }), "line");
+    const behind = installed("nginx") ? behindNginx : behindFewLines;
+    const balancer = await behind({ front, ports, folder, start });
+    await talk(`http://127.0.0.1:${front}/mcp`, members);
+    balancer?.close();
+    balancer?.closeAllConnections();
+    console.log(
+      `scale: two processes behind ${behind === behindNginx ? "nginx" : "a round robin"} served as one, and one went on`,
+    );
+  } finally {
+    await Promise.all(children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null).map(end));
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function end(child) {
+  child.kill("SIGKILL");
+  return once(child, "exit");
+}
+
+async function talk(url, members) {
+  for (const revision of ["2025-11-25", "2026-07-28"]) {
+    const elicit = () => ({ action: "accept", content: { sure: true } });
+    const client = await connect(url, { revision, elicit, verdicts: false });
+    for (let n = 0; n < 3; n++) {
+      const { content } = await client.call("confirm");
+      assert.match(content[0].text, /^accept, says process \d+$/);
+    }
+    await client.close();
+  }
+  const client = await connect(url, { revision: "2025-11-25", verdicts: false });
+  const [{ text }] = (await client.call("where")).content;
+  const owner = members.find(({ pid }) => text === `process ${pid}`);
+  await end(owner);
+  const other = members.find((each) => each !== owner);
+  // The balancer may still send some to the one that is gone; those that arrive are answered by the other.
+  for (let answered = 0; answered < 3;) {
+    const again = await client.call("where").catch(() => undefined);
+    if (again === undefined) continue;
+    assert.equal(again.content[0].text, `process ${other.pid}`);
+    answered++;
+  }
+  await client.close();
+}
+
+async function behindNginx({ front, ports, folder, start }) {
+  const text = readFileSync(new URL("nginx.conf", import.meta.url), "utf8");
+  const own = [
+    ["3000", front],
+    ["3001", ports[0]],
+    ["3002", ports[1]],
+  ];
+  writeFileSync(
+    join(folder, "nginx.conf"),
+    own.reduce((all, [from, to]) => all.replaceAll(`:${from}`, `:${to}`), text),
+  );
+  start("nginx", ["-p", folder, "-c", "nginx.conf"]);
+  await reached(front);
+}
+
+async function behindFewLines({ front, ports }) {
+  let next = 0;
+  const balancer = createServer((asked, answer) => {
+    const { method, url: path } = asked;
+    const headers = { ...asked.headers, host: `127.0.0.1:${front}` };
+    const onward = request({ port: ports[next++ % 2], host: "127.0.0.1", method, path, headers }, (reply) => {
+      answer.writeHead(reply.statusCode, reply.headers);
+      reply.pipe(answer);
+    });
+    onward.on("error", () => answer.writeHead(502).end());
+    answer.on("close", () => onward.destroy());
+    asked.pipe(onward);
+  });
+  balancer.listen(front, "127.0.0.1");
+  await once(balancer, "listening");
+  return balancer;
+}
+
+async function freePort() {
+  const server = listen().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function reached(port) {
+  for (;;) {
+    const socket = dial(port, "127.0.0.1");
+    const there = await new Promise((resolve) =>
+      socket.on("connect", () => resolve(true)).on("error", () => resolve(false)),
+    );
+    socket.destroy();
+    if (there) return;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
