@@ -89,6 +89,8 @@ export async function twoHands(report, parts, ground) {
     [".bundle", "config"],
     [".cargo", "config.toml"],
     [".gradle", "init.gradle"],
+    ["config", "secrets.yml"],
+    ["age", "keys.txt"],
   ])
     await report.attack(`${name}/${last}`, async () => {
       const folder = folderIn(ground);

@@ -41,7 +41,7 @@ export function withGit(judge: Judge): Judge {
     if (!judge(above, reads ? op : "write")) return false;
     if (reads) return true;
     if (rest === undefined) return op === "folder";
-    if (op === "bring") return LINK_TRIED.test(rest);
+    if (op === "bring" || op === "fill") return LINK_TRIED.test(rest);
     return HISTORY.test(rest) || (op === "mode" && rest === "config");
   };
 }

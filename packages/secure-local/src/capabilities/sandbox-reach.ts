@@ -14,6 +14,12 @@ import { procLookup } from "./files/proc-lookup.js";
 import { parentOf } from "./files/root-folders.js";
 import type { RefusalTally } from "./refusal-tally.js";
 
+type Asked = Parameters<Judge>[1];
+
+function bringsMore(asked: Asked): asked is "bring" | "fill" {
+  return asked === "bring" || asked === "fill";
+}
+
 /** More than a project with its packages has; looking for denied names among more would hold up every start. */
 const MAX_ENTRIES = 200_000;
 
@@ -110,7 +116,7 @@ export class SandboxView {
 
   readonly #judgeNames: Judge = (path, asked) => {
     // A link there would lead on to names that nobody has judged as protected ones.
-    if (asked === "bring" && beginsProtected(path)) return false;
+    if (bringsMore(asked) && beginsProtected(path, asked)) return false;
     const op = asked === "read" || asked === "list" ? asked : "write";
     if (this.#rules.judge(path, op) === undefined) return true;
     // Whoever writes a virtual environment's folder writes all that its Python runs: the names alone protect nothing there.
@@ -120,8 +126,8 @@ export class SandboxView {
   };
 
   /** Why something was refused; where no rule of files says so, it may only be read there. */
-  #ruleOf(path: string, asked: Parameters<Judge>[1]): string {
-    if (asked === "bring" && beginsProtected(path)) return "built-in protection of where protected names begin";
+  #ruleOf(path: string, asked: Asked): string {
+    if (bringsMore(asked) && beginsProtected(path, asked)) return "built-in protection of where protected names begin";
     const op = asked === "read" || asked === "list" ? asked : "write";
     return this.#rules.judge(path, op)?.rule ?? "granted to be read";
   }

@@ -162,7 +162,7 @@ async function mayMove(places: readonly Reach[], from: string, to: string): Prom
   if (root === undefined) return EXDEV;
   // Others may make names in it at this moment: where protected names begin, it is copied, each name judged where it comes to be.
   const there = placeOf(places, to);
-  if (there !== undefined && !there.judge(there.path, "bring")) return EXDEV;
+  if (there !== undefined && !there.judge(there.path, "fill")) return EXDEV;
   for await (const below of namesIn(root.path)) {
     if (below === undefined) return EXDEV;
     if (!may(places, from + below, "write")) return EACCES;

@@ -12,9 +12,9 @@ export interface Held {
 
 /**
  * Whether the guard lets this be done to a path, absolute and free of links, in a folder that is seen inside; `folder` makes one, `mode`
- * says who may use it, `bring` puts a link there, or a folder with all that lies in it.
+ * says who may use it, `bring` puts a link there, `fill` a folder with all that lies in it.
  */
-export type Judge = (path: string, op: "read" | "write" | "list" | "folder" | "mode" | "bring") => boolean;
+export type Judge = (path: string, op: "read" | "write" | "list" | "folder" | "mode" | "bring" | "fill") => boolean;
 
 /** One file or folder of this machine that is seen inside. */
 export interface Reach {

@@ -71,8 +71,9 @@ interface Tables {
   readonly byEnd: Map<string, Wild[]>;
   /** Names of folders that others stand below. */
   readonly above: Set<string>;
-  /** All that protected names of several parts begin with. */
+  /** All that protected names of several parts begin with; of them those at which a link leads on to what is more than a secret. */
   readonly beginnings: (readonly string[])[];
+  readonly links: (readonly string[])[];
 }
 
 const CERTAIN = 2;
@@ -84,7 +85,7 @@ let made: Tables | undefined;
 
 function tables(): Tables {
   if (made !== undefined) return made;
-  made = { exact: new Map(), byStart: new Map(), byEnd: new Map(), above: new Set(), beginnings: [] };
+  made = { exact: new Map(), byStart: new Map(), byEnd: new Map(), above: new Set(), beginnings: [], links: [] };
   const home = homedir().split(/[/\\]/).filter(Boolean).map(foldName);
   for (const names of NAME_CLASSES) {
     for (const { name, from, unless } of namesIn(names)) {
@@ -97,7 +98,7 @@ function tables(): Tables {
 }
 
 function add(
-  { exact, byStart, byEnd, above, beginnings }: Tables,
+  { exact, byStart, byEnd, above, beginnings, links }: Tables,
   parts: string[],
   rest: Omit<Sequence, "above">,
 ): void {
@@ -105,9 +106,11 @@ function add(
   const sequence = { above: parts, ...rest };
   for (const [index, part] of parts.entries()) {
     above.add(part);
+    if (part === "") continue;
+    const beginning = parts.slice(0, index + 1);
+    beginnings.push(beginning);
     // Nothing comes of a secret that whoever makes the link put there: `config/secrets.yml`.
-    if (part !== "" && (!SECRETS.has(rest.protection.class) || /^\.|^$/.test(parts[0] as string)))
-      beginnings.push(parts.slice(0, index + 1));
+    if (!SECRETS.has(rest.protection.class) || /^\.|^$/.test(parts[0] as string)) links.push(beginning);
   }
   const [start, end] = last.split("*") as [string, string | undefined];
   if (end === undefined) push(exact, last, sequence);
@@ -147,15 +150,16 @@ export function protectionOf(path: string, reader?: "git"): Protection | undefin
 }
 
 /**
- * Whether protected names of several parts begin with the last names of a path (`.config`, `.local/share`): a link there, or a folder
- * that was filled under another name, would bring them about unjudged.
+ * Whether protected names of several parts begin with the last names of a path (`.config`, `.local/share`): a link there
+ * (`bring`), or a folder that was filled under another name (`fill`), would bring them about unjudged.
  */
-export function beginsProtected(path: string): boolean {
+export function beginsProtected(path: string, by: "bring" | "fill"): boolean {
   const folded = path
     .split("/")
     .filter((name) => name !== "")
     .map(foldName);
-  return tables().beginnings.some((parts) => isBelow(folded, folded.length, parts));
+  const { beginnings, links } = tables();
+  return (by === "fill" ? beginnings : links).some((parts) => isBelow(folded, folded.length, parts));
 }
 
 function* protectionsAt(folded: readonly string[], index: number): Generator<Protection> {
@@ -439,7 +443,7 @@ async function linksIn(folders: readonly string[]): Promise<Alias[]> {
       const at = slashed(join(path, entry.name));
       const kept = protectionOf(at)?.class;
       if (kept === COMMANDS) continue;
-      if (entry.isSymbolicLink() && (kept !== undefined || beginsProtected(at))) {
+      if (entry.isSymbolicLink() && (kept !== undefined || beginsProtected(at, "bring"))) {
         const real = await realpath(at).catch(() => undefined);
         if (real !== undefined) found.push({ written: at, real: slashed(real) });
       } else if (entry.isDirectory() && depth < DEEPEST && (kept !== undefined || leadsOn(entry.name))) {
