@@ -19,7 +19,7 @@ import type { Judge } from "../sandbox/wall.js";
 const REPOSITORY = /^(.*)\/\.git(?:\/(.*))?$/s;
 /** History, what is staged, where branches are. Not `hooks`, `config`, `info`, `modules`, `worktrees`, what a rebase is to run. */
 const HISTORY =
-  /^(?:(?:objects(?!\/info\/(?:http-)?alternates)|refs|logs|branches)(?:\/.*)?|(?:HEAD|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|BISECT)_HEAD|MERGE_MSG|MERGE_MODE|SQUASH_MSG|COMMIT_EDITMSG|AUTO_MERGE|index|packed-refs|shallow|description|gc\.pid|gc\.log)(?:\.lock|\.new)?|config\.lock|info(?:\/(?:refs|rev-cache|exclude)(?:_\w+|\.lock)?)?|t[A-Za-z0-9]{6})$/s;
+  /^(?:(?:objects(?!\/info\/(?:http-)?alternates)|refs|logs|branches)(?:\/.*)?|(?:HEAD|(?:ORIG|FETCH|MERGE|CHERRY_PICK|REVERT|BISECT)_HEAD|MERGE_MSG|MERGE_MODE|SQUASH_MSG|COMMIT_EDITMSG|AUTO_MERGE|BISECT_(?:START|LOG|NAMES|TERMS|RUN|EXPECTED_REV|ANCESTORS_OK|FIRST_PARENT)|head-name|index|index\.stash\.\d+|packed-refs|shallow|description|gc\.pid|gc\.log)(?:\.lock|\.new)?|config\.lock|info(?:\/(?:refs|rev-cache|exclude)(?:_\w+|\.lock)?)?|t[A-Za-z0-9]{6})$/s;
 /** By a link of such a name `git init` finds out whether there are links. */
 const LINK_TRIED = /^t[A-Za-z0-9]{6}$/;
 const NAMES_OF_GIT = /\/\.git(?=\/|$)/gi;
@@ -83,7 +83,7 @@ const HEADER = /^\[([a-z]+)(?: "([^"\\\]]*)")?\]$/i;
 const ENTRY = /^([a-z][a-z0-9-]*) = ([^"\\;#]*)$/i;
 const SWITCH = /^(?:true|false)$/;
 /** A place to fetch from that runs no program of its own choice. */
-const PLACE = /^(?:(?:https?|ssh|git|file):\/\/[^\s-]\S*|\/\S*|[A-Za-z0-9_][\w.-]*@[\w.-]+:[^\s:-]\S*)$/;
+const PLACE = /^(?:(?:https?|ssh|git|file):\/\/[^\s-]\S*|\.{0,2}\/\S*|[A-Za-z0-9_][\w.-]*@[\w.-]+:[^\s:-]\S*)$/;
 const REF = /^[\w./-]+$/;
 
 /** Of each section the keys that make git run nothing, with what they may say. */

@@ -288,9 +288,10 @@ describe.skipIf(!hasWall())("git in a folder that may be written", () => {
 
   test("clones, commits and is configured where it says so", async () => {
     const script = `set -e; git init -q one; cd one; git config user.name A; git config user.email a@b.c; echo x > f; git add f; git commit -qm first
-cd ..; git clone -q one two; cd two; git log --format=%s; git config remote.origin.url; git branch -q topic; git remote add other https://example.com/x.git; git remote`;
+cd ..; git clone -q one two; cd two; git log --format=%s; git config remote.origin.url; git branch -q topic; git remote add other https://example.com/x.git; git remote add near ../one; git remote
+git config user.name A; git config user.email a@b.c; echo y >> f; git stash -q; git stash pop -q; git commit -qam second; git bisect start HEAD HEAD~1 >&2; git bisect reset >&2`;
     const { stdout, exitCode } = await run(script, { more });
-    expect([exitCode, stdout]).toEqual([0, `first\n${data}/one\norigin\nother\n`]);
+    expect([exitCode, stdout]).toEqual([0, `first\n${data}/one\nnear\norigin\nother\n`]);
   });
 
   test.each([
