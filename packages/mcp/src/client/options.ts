@@ -139,7 +139,13 @@ export interface Round {
 }
 
 /** Who answers the questions of one call. */
-export type Answers = Pick<ClientOptions, "elicit" | "sample" | "roots">;
+export type Answers = Pick<ClientOptions, "elicit" | "sample" | "roots"> & {
+  /**
+   * Whether only questions that name the call, by its stream or in its answer, are its. A question that names none is then the client's
+   * own; a server may ask it for a call that is over. Default: it is the call's while that is the only one under way.
+   */
+  readonly named?: boolean;
+};
 
 // Names what changed on a server.
 

@@ -520,6 +520,8 @@ const NEVER = new AbortController().signal;
 /** A call under way. */
 interface OpenCall {
   readonly questions: Questions | undefined;
+  /** Whether questions have to name the call. */
+  readonly named: boolean;
   readonly onLog: ((message: LogMessage) => void) | undefined;
 }
 
@@ -530,7 +532,8 @@ class OpenCalls {
   /** What a call's options ask for; undefined where they leave everything to the connection. */
   static of({ answers, onLog }: CallOptions): OpenCall | undefined {
     if (answers === undefined && onLog === undefined) return undefined;
-    return { questions: answers === undefined ? undefined : new Questions(answers), onLog };
+    const questions = answers === undefined ? undefined : new Questions(answers);
+    return { questions, named: answers?.named === true, onLog };
   }
 
   add(id: RequestId, call: OpenCall): void {
@@ -549,7 +552,7 @@ class OpenCalls {
     if (stream !== undefined) return this.#open.get(stream)?.questions;
     if (this.#open.size !== 1) return undefined;
     const [only] = this.#open.values();
-    return only?.questions;
+    return only?.named === true ? undefined : only?.questions;
   }
 
   /** Hands a log message to the call of its stream; without a stream it may belong to any. */

@@ -29,8 +29,6 @@ export interface ConnectionsOptions {
 
 /** Connections of one upstream: one for each user and set of abilities. The one longest unused makes room. */
 const MOST_CONNECTIONS = 256;
-/** Calls that wait for their turn at a server whose questions name no call. */
-const MOST_WAITING = 256;
 /** Errors after which nothing more can be sent. */
 const GONE: ReadonlySet<string> = new Set(["EXITED", "CLOSED"]);
 
@@ -66,6 +64,8 @@ export class Connections {
   readonly #sessions = new WeakMap<object, number>();
   readonly #breaker = new UpstreamBreaker();
   #numbers = 0;
+  /** Set once a question came of which nothing said whose it was: each session has a connection of its own from then on. */
+  #apart = false;
   #closed = false;
 
   constructor(options: ConnectionsOptions) {
@@ -141,6 +141,9 @@ export class Connections {
       },
       answered: () => this.#breaker.succeeded(),
       failed: (error) => this.#breaker.failed(error),
+      ambiguous: () => {
+        this.#apart = true;
+      },
     });
     connection.shared = call?.carrier.principal === undefined;
     this.#open.set(key, connection);
@@ -169,8 +172,9 @@ export class Connections {
     const { sharing, upstream } = this.#options;
     if (typeof upstream !== "function") return "";
     const principal = call.carrier.principal ?? "";
-    if (sharing === "user") return principal;
-    const whose = sharing === "session" ? sessionOf(call) : call;
+    if (sharing === "user" && !this.#apart) return principal;
+    const whose = sharing === "call" ? call : sharing === "session" ? sessionOf(call) : personOf(call);
+    if (typeof whose === "string") return `${principal}\nits own`;
     const number = this.#sessions.get(whose) ?? ++this.#numbers;
     this.#sessions.set(whose, number);
     return `${principal}\n${number}`;
@@ -296,9 +300,19 @@ function abilitiesOf({ caller, carrier }: Call): ClientCapabilities {
   return abilities;
 }
 
-/** Whose call it is: without sessions every call stands alone. */
+/** A pipe has one client. */
+const PIPES: ReadonlySet<string> = new Set(["stdio", "memory"]);
+
+/** Whose call it is: without sessions every call stands alone, but for those of one pipe. */
 function sessionOf(call: Call): object {
-  return call.caller instanceof Session ? call.caller : call;
+  if (call.caller instanceof Session) return call.caller;
+  return PIPES.has(call.carrier.kind) ? call.connection : call;
+}
+
+/** Who is asked what nothing says more of: the session, or where there is none the principal, of whom one may be unknown. */
+function personOf(call: Call): object | string {
+  const session = sessionOf(call);
+  return session === call ? (call.carrier.principal ?? "") : session;
 }
 
 /** One who uses a connection; without a call it is the gateway itself. */
@@ -315,7 +329,12 @@ interface ConnectionEvents {
   answered(): void;
   /** It ended before it had answered anything. */
   failed(error: unknown): void;
+  /** A question came of which nothing says whose it is. */
+  ambiguous(): void;
 }
+
+/** More than one have called. */
+const SEVERAL: object = {};
 
 /** One connection and the calls on it. */
 class Connection {
@@ -327,13 +346,12 @@ class Connection {
   opened = false;
   readonly #options: ConnectionsOptions;
   readonly #users = new Set<User>();
-  readonly #waiting: { readonly user: User; readonly go: () => void }[] = [];
+  /** Whose calls it has had. */
+  #owner: object | string | undefined;
   readonly #tell: ConnectionEvents;
   /** Whether it has answered anything: one that ends before that has failed. */
   #answered = false;
   #roots: readonly Root[] = [];
-  /** Set once a question came of which nothing said whose it was: from then on one session's calls go at a time. */
-  #inTurn = false;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #level = Number.POSITIVE_INFINITY;
 
@@ -359,8 +377,11 @@ class Connection {
 
   async lease(user: User): Promise<Lease> {
     clearTimeout(this.#idle);
-    if (this.#mustWait(user)) await this.#turn(user);
-    else this.#users.add(user);
+    this.#users.add(user);
+    if (user.call !== undefined) {
+      const person = personOf(user.call);
+      this.#owner = this.#owner === undefined || this.#owner === person ? person : SEVERAL;
+    }
     try {
       const client = await this.client;
       await this.#setLevel(client, user);
@@ -394,11 +415,6 @@ class Connection {
 
   #release(user: User): void {
     this.#users.delete(user);
-    while (this.#waiting.length > 0 && !this.#mustWait((this.#waiting[0] as { user: User }).user)) {
-      const next = this.#waiting.shift() as { user: User; go: () => void };
-      this.#users.add(next.user);
-      next.go();
-    }
     if (this.#users.size > 0) return;
     const { idleMs, sharing } = this.#options;
     const wait = sharing === "call" && user.call !== undefined ? 0 : idleMs;
@@ -409,22 +425,6 @@ class Connection {
     }, wait);
     // What only waits to be closed must not keep a process alive; where timers are numbers there is no process.
     (this.#idle as { unref?(): void }).unref?.();
-  }
-
-  #mustWait({ call }: User): boolean {
-    if (!this.#inTurn || call === undefined) return false;
-    for (const { call: other } of this.#users) {
-      if (other !== undefined && sessionOf(other) !== sessionOf(call)) return true;
-    }
-    return false;
-  }
-
-  #turn(user: User): Promise<void> {
-    if (this.#waiting.length >= MOST_WAITING) {
-      const text = `${MOST_WAITING} calls wait already: the server's questions name no call, so that one session is served at a time`;
-      return Promise.reject(new LocalError("LIMIT", text));
-    }
-    return new Promise((resolve) => this.#waiting.push({ user, go: resolve }));
   }
 
   /** A session has one level: the lowest anybody on it asked for. Who asked for less is sent less. */
@@ -460,21 +460,19 @@ class Connection {
   }
 
   /**
-   * Who answers a question that names no call: the oldest call, if all calls are of one session. Else nobody does, and from now
-   * on one session is served at a time, so that the next such question has an owner.
+   * Who answers a question that names no call: the oldest call, if the connection never had calls of another session. A server may
+   * ask for a call that is over, so that one call under way proves nothing: else nobody answers, and from now on each session has a
+   * connection of its own, so that the next such question has an owner. Callers without session and principal cannot be told apart:
+   * of them one at most is asked at a time.
    */
   #asker(): Answers | undefined {
-    let oldest: User | undefined;
-    for (const user of this.#users) {
-      if (user.call === undefined) continue;
-      oldest ??= user;
-      if (sessionOf(oldest.call as Call) === sessionOf(user.call)) continue;
-      this.#inTurn = true;
-      throw new RpcError(
-        ErrorCode.InternalError,
-        "Calls of several sessions are under way, and nothing says which of them asks: the question was not passed on",
-      );
-    }
-    return oldest?.answers;
+    const calls = [...this.#users].flatMap(({ call }) => (call === undefined ? [] : [call]));
+    const unknown = this.#owner === "" && new Set(calls.map(sessionOf)).size > 1;
+    if (this.#owner !== SEVERAL && !unknown) return [...this.#users].find(({ call }) => call !== undefined)?.answers;
+    if (!unknown) this.#tell.ambiguous();
+    throw new RpcError(
+      ErrorCode.InternalError,
+      "Calls of several sessions came here, and nothing says which of them asks: the question was not passed on",
+    );
   }
 }

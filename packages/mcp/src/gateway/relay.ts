@@ -287,6 +287,8 @@ async function runTask(client: Client, call: ToolCall, options: CallOptions): Pr
 
 /** Answers what the upstream asks within one call by asking its caller. */
 class Questioner implements Answers {
+  /** That no other call is under way says nothing: a question may be for one that is over. */
+  readonly named = true;
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
   readonly stop: AbortController = new AbortController();
   readonly #name: string;

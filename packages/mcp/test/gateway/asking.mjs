@@ -1,0 +1,53 @@
+// A server of 2025-06-18 whose questions name no call: `ask` asks within a call, `later` when another call comes.
+const waiting = new Map();
+let late = [];
+let ids = 0;
+const send = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+const ask = (tag) =>
+  new Promise((resolve) => {
+    const id = `q${++ids}`;
+    waiting.set(id, resolve);
+    const requestedSchema = { type: "object", properties: { whose: { type: "string" } } };
+    send({ id, method: "elicitation/create", params: { message: tag, requestedSchema } });
+  });
+const asked = async (tag) => {
+  const { result, error } = await ask(tag);
+  return error === undefined ? `${tag} -> ${result.content?.whose ?? result.action}` : `${tag} -> refused`;
+};
+const tools = {
+  plain: async () => "done",
+  ask: ({ tag }) => asked(tag),
+  later: async ({ tag }) => {
+    late.push(tag);
+    return "later";
+  },
+  fire: async () => {
+    const tags = late;
+    late = [];
+    return (await Promise.all(tags.map(asked))).join("; ");
+  },
+};
+const answers = {
+  initialize: async () => ({
+    protocolVersion: "2025-06-18",
+    capabilities: { tools: {} },
+    serverInfo: { name: "asking", version: "1" },
+  }),
+  "tools/list": async () => ({ tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: "object" } })) }),
+  "tools/call": async ({ name, arguments: given }) => ({
+    content: [{ type: "text", text: `${process.pid} ${await tools[name](given)}` }],
+  }),
+  ping: async () => ({}),
+};
+let rest = "";
+process.stdin.setEncoding("utf8").on("data", (chunk) => {
+  const lines = (rest + chunk).split("\n");
+  rest = lines.pop();
+  for (const line of lines) {
+    const { id, method, params, ...answer } = JSON.parse(line);
+    if (method === undefined) waiting.get(id)?.(answer);
+    else if (id !== undefined && answers[method] === undefined) send({ id, error: { code: -32601, message: "no" } });
+    else if (id !== undefined) void answers[method](params).then((result) => send({ id, result }));
+  }
+});
+process.stdin.on("end", () => process.exit(0));
