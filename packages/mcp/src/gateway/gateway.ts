@@ -304,8 +304,9 @@ class MountedUpstream implements Mounted {
         resourcesListChanged: resources?.listChanged === true,
       };
       if (!Object.values(watched).includes(true)) return;
+      // It ends with its connection, which is closed with the mount.
       const subscription = client.subscribe(watched);
-      signal.addEventListener("abort", () => void subscription.close(), { once: true });
+      if (signal.aborted) void subscription.close();
       for await (const { kind } of subscription) {
         if (this.#fixed) continue;
         const offer = await readOffer(client).catch((error: unknown) =>
@@ -316,7 +317,7 @@ class MountedUpstream implements Mounted {
         this.show(offer);
         // The server says that its list changed, though it reads the same: its clients may know what that means.
         if (version === this.#core[kind].version) this.#core.subscribers.listChanged(kind);
-        await pause(CHANGES_MS, signal);
+        await pause(CHANGES_MS, undefined);
       }
     } catch (error) {
       if (!signal.aborted && !(error instanceof LocalError && error.code === "CLOSED"))

@@ -286,6 +286,20 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     examples: [["servers test notes", ""]],
   },
   {
+    name: "servers login",
+    usage: "NAME",
+    about: "Log in at a remote server whose entry says login: oauth, in your browser",
+    options: [POLICY],
+    examples: [["servers login tickets", ""]],
+  },
+  {
+    name: "servers logout",
+    usage: "NAME",
+    about: "Delete the tokens of a remote server",
+    options: [POLICY],
+    examples: [["servers logout tickets", ""]],
+  },
+  {
     name: "servers restart",
     usage: "NAME",
     about: "End the processes of a server and forget what failed; the next call starts it",

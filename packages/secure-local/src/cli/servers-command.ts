@@ -1,6 +1,7 @@
 // `mcp-secure-local servers`: other MCP servers behind this policy: added, looked at, approved, tried and taken away.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { HttpAuthorizer } from "@secure-local/mcp/client";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "../inspection/finding.js";
@@ -16,7 +17,7 @@ import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/se
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { changeText } from "./plugins-command.js";
-import { controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
+import { clientTokensFile, controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
 import {
   askInTerminal,
   askYesNo,
@@ -39,6 +40,8 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   review: reviewServers,
   remove: removeServer,
   test: testServer,
+  login: logIn,
+  logout: logOut,
   restart: restartOne,
   logs: showLog,
   run: runServer,
@@ -191,7 +194,8 @@ async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Pro
   const options = { ...EVERYTHING_ASKABLE, clientInfo: identity, validateOutput: "off" as const };
   // What is looked at is what is approved: another program that takes its place meanwhile is not started.
   const launch = serverLaunch(grant);
-  const client = await openServer(grant, { policy, program: process.argv[1] ?? "", launch }, options);
+  const { logins } = pluginFolders();
+  const client = await openServer(grant, { policy, program: process.argv[1] ?? "", launch, logins }, options);
   try {
     const offer: Offer = await readOffer(client);
     const { changes, findings } = reviewServer(grant, offer, { locked: before.get(grant.name), launch });
@@ -284,6 +288,41 @@ async function testServer(line: CommandLine): Promise<number> {
   }
   const command = [process.execPath, process.argv[1] ?? "", "servers", "run", name, "--policy", file];
   return doctorCommand({ ...line, policy: undefined, words: command, after: command });
+}
+
+/** Has a person authorize this program at a remote server; what its tokens are is kept for their owner alone. */
+async function logIn(line: CommandLine): Promise<number> {
+  const { policy } = await policyOf(line);
+  const grant = await loginOf(policy, line, "login");
+  const show = (url: string): void => complain(`Open this page to log in, if your browser has not: ${cleanLine(url)}`);
+  const { personAuthorizer } = await import("../remote/person-authorizer.js");
+  const logins = (url: string): Promise<HttpAuthorizer | undefined> =>
+    Promise.resolve(personAuthorizer(url, { tokensFile: clientTokensFile(), show }));
+  const options = { clientInfo: { name: "mcp-secure-local", version: programVersion() } };
+  const client = await openServer(grant, { policy, program: process.argv[1] ?? "", logins }, options);
+  await client.close();
+  print(
+    `${grant.name} is logged in; look at what it offers, and approve it: mcp-secure-local servers review ${grant.name}`,
+  );
+  return ExitCode.Ok;
+}
+
+async function logOut(line: CommandLine): Promise<number> {
+  const { policy } = await policyOf(line);
+  const { name, launch } = await loginOf(policy, line, "logout");
+  const tokens = clientTokensFile();
+  if (launch.kind === "url" && existsSync(tokens)) {
+    const { tokenFile } = await import("@secure-local/mcp/auth/client/node");
+    await tokenFile(tokens).exclusively(launch.url, (held) => held.write(undefined));
+  }
+  print(`${name} is logged out: its tokens are deleted here. The server itself may know them until they end.`);
+  return ExitCode.Ok;
+}
+
+async function loginOf(policy: Policy, line: CommandLine, action: string): Promise<ServerGrant> {
+  const grant = namedServer(policy, line.words, action);
+  if (grant.login !== undefined) return grant;
+  throw new UsageError(`servers.${grant.name} has no login; write login: oauth beside its url`);
 }
 
 /** In everything that runs by this policy. */

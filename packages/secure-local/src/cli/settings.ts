@@ -1,6 +1,7 @@
 // Says which policy and audit log to use: option first, then environment, then the policy or the default place.
 import { extname, join } from "node:path";
 import { lstatSync, readFileSync } from "node:fs";
+import type { HttpAuthorizer } from "@secure-local/mcp/client";
 import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
 import { FileRules } from "../capabilities/files/file-rules.js";
@@ -59,6 +60,7 @@ export function pluginFolders(environment: Environment = process.env): {
   readonly logs: string;
   /** Copies of the programs that servers are started from. */
   readonly programs: string;
+  readonly logins: (url: string) => Promise<HttpAuthorizer | undefined>;
 } {
   const state = stateFolder(environment);
   return {
@@ -66,6 +68,10 @@ export function pluginFolders(environment: Environment = process.env): {
     copies: join(state, "plugins"),
     logs: join(state, "servers"),
     programs: join(state, "programs"),
+    logins: async (url) => {
+      const { personAuthorizer } = await import("../remote/person-authorizer.js");
+      return personAuthorizer(url, { tokensFile: clientTokensFile(environment), show: undefined });
+    },
   };
 }
 

@@ -209,9 +209,9 @@ export function plugins({ folder, load }: PluginsPolicy): Value {
 }
 
 function server({ launch, ...grant }: ServerGrant): Value {
-  const { enabled, workingDirectory, env, headers, deniedTools, accept, idleMs } = grant;
+  const { enabled, workingDirectory, env, headers, login, deniedTools, accept, idleMs } = grant;
   const some = { enabled, tools: { denied: patterns(deniedTools.rules) }, accept, idle: idleMs / 60_000 };
-  if (launch.kind === "url") return { url: launch.url, headers: Object.fromEntries(headers), ...some };
+  if (launch.kind === "url") return { url: launch.url, headers: Object.fromEntries(headers), login, ...some };
   return {
     command: launch.command,
     working_directory: workingDirectory,

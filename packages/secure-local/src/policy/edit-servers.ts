@@ -11,6 +11,7 @@ export interface ServerEntry {
   readonly url?: string | undefined;
   readonly working_directory?: string | undefined;
   readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly login?: "oauth" | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly filesystem?: { readonly readable_paths: readonly string[] } | undefined;
   readonly network?: { readonly allowed_endpoints: readonly { readonly host: string }[] } | undefined;

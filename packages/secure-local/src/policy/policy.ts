@@ -353,6 +353,8 @@ export interface ServerGrant {
   readonly env: ReadonlyMap<string, string>;
   /** `headers`: sent to a URL; `${secret:NAME}` as in `env`. */
   readonly headers: ReadonlyMap<string, string>;
+  /** `login: oauth`: a URL is reached with the tokens that `servers login` was given for it. */
+  readonly login: "oauth" | undefined;
   /** `network`: the same keys as the section of that name; absent: a command has no network. The section's own denials hold as well. */
   readonly network: NetworkPolicy;
   /** `filesystem`: the same keys as the section of that name; absent: a command sees no files. The section's own denials hold as well. */

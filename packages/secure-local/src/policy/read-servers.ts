@@ -25,6 +25,10 @@ const RULE_ID: Expectation<string> = {
   words: "the id of a finding, as servers review shows it: override.instructions",
   read: (value) => (typeof value === "string" && /^[a-z-]{2,30}\.[a-z-]{2,40}$/.test(value) ? value : undefined),
 };
+const LOGIN: Expectation<"oauth"> = {
+  words: "oauth",
+  read: (value) => (value === "oauth" ? value : undefined),
+};
 /** A text, or several with `${secret:NAME}` in them. */
 const VALUE: Expectation<string> = {
   words: "text; ${secret:NAME} stands for the value of a secret",
@@ -67,6 +71,7 @@ function readServer(item: Section, name: string, environment: Environment): Omit
     workingDirectory: readAnyPath(item, "working_directory", environment),
     env: readValues(item, "env"),
     headers: readValues(item, "headers"),
+    login: item.value("login", LOGIN)?.value,
     network: readNetwork(item.section("network")),
     filesystem: readFilesystem(item.section("filesystem"), environment),
     deniedTools: new NameMatcher(denied),
@@ -80,7 +85,7 @@ function readServer(item: Section, name: string, environment: Environment): Omit
 
 /** What a process has makes no sense for a URL, and the other way round. */
 function checkKind(item: Section, kind: "command" | "url"): void {
-  const foreign = kind === "url" ? ["env", "filesystem", "network", "working_directory"] : ["headers"];
+  const foreign = kind === "url" ? ["env", "filesystem", "network", "working_directory"] : ["headers", "login"];
   for (const key of foreign) {
     const tree = item.tree(key);
     if (tree !== undefined)

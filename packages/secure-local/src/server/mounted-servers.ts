@@ -218,7 +218,7 @@ export class MountedServers {
     return [...(this.#policy?.servers.values() ?? [])].map((grant) => this.#healthOf(grant));
   }
 
-  #healthOf({ name, enabled }: ServerGrant): ServerHealth {
+  #healthOf({ name, enabled, login }: ServerGrant): ServerHealth {
     if (!enabled) return { name, state: "disabled", tools: 0, cause: "the policy says enabled: false", remedy: "" };
     const standing = this.#standing.get(name);
     const review = `mcp-secure-local servers review ${name}`;
@@ -230,7 +230,13 @@ export class MountedServers {
     const tools = mounted.offer?.tools.length ?? 0;
     const { state, cause, code } = mounted.state;
     if (code === "UNAUTHORIZED" || code?.startsWith("AUTH_") === true)
-      return { name, state: "needs login", tools, cause: cause ?? "", remedy: LOGIN };
+      return {
+        name,
+        state: "needs login",
+        tools,
+        cause: cause ?? "",
+        remedy: login === undefined ? LOGIN : `mcp-secure-local servers login ${name}`,
+      };
     if (cause !== undefined) return { name, state, tools, cause, remedy: `mcp-secure-local servers logs ${name}` };
     if (withheld.size === 0) return { name, state, tools, cause: "", remedy: "" };
     const changed = `${withheld.size} withheld, since they are not as they were approved`;
@@ -421,7 +427,7 @@ export function deniedByEntry(grant: ServerGrant, own: string): Decision | undef
   return { allowed: false, rule, reason: `The entry of the server ${grant.name} denies its tool "${own}".` };
 }
 
-const LOGIN = "give its entry a header with a secret that the server takes";
+const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
 const LAUNCH = "it is not as it was approved (launch was changed)";
 
 /** Shown while it is being mounted. */

@@ -4,7 +4,7 @@ import { lookup } from "node:dns/promises";
 import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import { guardedFetch } from "@secure-local/mcp/auth/client/node";
-import type { ClientOptions } from "@secure-local/mcp/client";
+import type { ClientOptions, HttpAuthorizer } from "@secure-local/mcp/client";
 import { type Client, connect, LocalError } from "@secure-local/mcp/client/node";
 import { deniedEndpoint } from "../policy/decide.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
@@ -22,7 +22,12 @@ export interface OpenServerOptions {
   readonly launch?: unknown;
   /** The policy in force, by which each request to a URL is judged. Default: `policy`. */
   readonly current?: () => Policy;
+  /** Authorizes requests to a URL whose entry has a login. Default: nobody does. */
+  readonly logins?: Logins | undefined;
 }
+
+/** Undefined for a URL that tokens must not go to. */
+export type Logins = (url: string) => Promise<HttpAuthorizer | undefined>;
 
 /** A package that has to be fetched first takes its time. */
 const CONNECT_MS = 60_000;
@@ -34,9 +39,9 @@ export const APPROVED = "MCP_SECURE_LOCAL_LAUNCH";
 export const PARENT = "MCP_SECURE_LOCAL_PARENT";
 
 /** Rejects with a ConnectError, or with NO_SECRET naming what could not be read. */
-export function openServer(
+export async function openServer(
   grant: ServerGrant,
-  { policy, program, say, launch: approved, current = () => policy }: OpenServerOptions,
+  { policy, program, say, launch: approved, current = () => policy, logins }: OpenServerOptions,
   options: ClientOptions,
 ): Promise<Client> {
   const { name, launch } = grant;
@@ -44,7 +49,8 @@ export function openServer(
   if (launch.kind === "url") {
     const headers = filled(policy, grant, grant.headers);
     const fetch = serverFetch(launch.url, current);
-    return connect(launch.url, { ...given, http: { headers, fetch } });
+    const authorizer = grant.login === undefined ? undefined : await logins?.(launch.url);
+    return connect(launch.url, { ...given, http: { headers, fetch, ...(authorizer && { authorizer }) } });
   }
   const { file } = policy;
   if (file === undefined) throw new LocalError("USAGE", `${name} needs a policy file to be started by`);

@@ -20,6 +20,7 @@ import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type OpenServer, type ServerHealth } from "./mounted-servers.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
 import type { PluginReview } from "./plugin-reviews.js";
+import type { Logins } from "./open-server.js";
 import type { ServerLog } from "./server-log.js";
 import { rememberSecrets } from "./remember-secrets.js";
 
@@ -42,6 +43,8 @@ export interface SecureServerOptions {
   readonly copies?: string;
   /** Folder for what servers of the policy say on their standard error; without it that is kept nowhere. Best one of `own`. */
   readonly logs?: string;
+  /** Authorizes requests to servers whose entry has a login; without it they are reached without. */
+  readonly logins?: Logins;
   /** Whether plugins that are not as they were approved are started too, to be looked at. Default: they are not. */
   readonly startUnapproved?: boolean;
   /** Stands around the guard: sees every request, and what becomes of it; hears of sessions that are over. */
@@ -69,7 +72,7 @@ export class SecureServer {
   readonly #plugins: LazyPlugins;
   readonly #servers: MountedServers;
   readonly #say: Say;
-  readonly #logs: string | undefined;
+  readonly #kept: Pick<SecureServerOptions, "logs" | "logins">;
   readonly #quarantines = new Quarantines();
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();
@@ -114,7 +117,7 @@ export class SecureServer {
       consent: (call) => this.#guard.consent(call),
       withdraw: (take) => this.#guard.withdraw(take),
     });
-    this.#logs = options.logs;
+    this.#kept = options;
     this.#servers = this.#mountedServers(options.openServer);
     this.#guard = new Guard({ policy, audit, ...this.#offered(), channel: options.channel, leads: leadsTo });
     this.#offer.update(policy, catalogue);
@@ -277,7 +280,7 @@ export class SecureServer {
     try {
       const client = await openServer(
         grant,
-        { policy, program: process.argv[1] ?? "", say, launch, current: () => this.policy },
+        { policy, program: process.argv[1] ?? "", say, launch, current: () => this.policy, logins: this.#kept.logins },
         given,
       );
       log?.add("started");
@@ -291,9 +294,10 @@ export class SecureServer {
 
   async #serverLog(name: string): Promise<ServerLog | undefined> {
     const { file } = this.policy;
-    if (this.#logs === undefined || file === undefined) return undefined;
+    const { logs } = this.#kept;
+    if (logs === undefined || file === undefined) return undefined;
     const { ServerLog, serverLogFile } = await import("./server-log.js");
-    return new ServerLog(this.#logs, serverLogFile(this.#logs, file, name));
+    return new ServerLog(logs, serverLogFile(logs, file, name));
   }
 
   /** The consent of a person, where the policy wants it, as for a tool of our own. */

@@ -2,8 +2,6 @@
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { protectedResource, tokenAuthenticator, wellKnown, type WellKnownPage } from "@secure-local/mcp/auth";
-import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Mock, mockAuthorization } from "../../../mcp/test/auth-client/support/mock-authorization.js";
@@ -14,35 +12,7 @@ import { routeTo } from "../../src/remote/target-route.js";
 import { failureCode } from "../../src/cli/failure.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { RawClient } from "../cli/command.js";
-
-type Authenticator = ReturnType<typeof tokenAuthenticator>;
-
-/** A server behind the mock's tokens; its URL is known only once it listens. */
-async function protectedServer(mock: Mock): Promise<string> {
-  const later: { authenticator?: Authenticator; page?: WellKnownPage } = {};
-  const path = "/.well-known/oauth-protected-resource/mcp";
-  const page: WellKnownPage = { open: true, respond: (request) => (later.page as WellKnownPage).respond(request) };
-  const authenticator = {
-    authenticate: (request: never) => (later.authenticator as Authenticator).authenticate(request),
-  };
-  const server = new Server({ name: "guarded", version: "1.0.0" });
-  server.tool("who", { description: "Says who calls", run: (_, ctx) => ctx.principal ?? "nobody" });
-  const { url, close } = await serveHttp(server, {
-    signals: false,
-    pages: { [path]: page },
-    authorization: { authenticator },
-  });
-  onTestFinished(() => close());
-  const resource = protectedResource({ resource: url, authorizationServers: [mock.issuer], allowLoopbackHttp: true });
-  later.page = wellKnown(resource, { issuerMetadata: "off" }).pages[path] as WellKnownPage;
-  const verify = (token: string) => {
-    const known = mock.tokens.get(token);
-    if (known === undefined) return Promise.resolve({ ok: false, status: 401, message: "Unknown token" } as const);
-    return Promise.resolve({ ok: true, identity: { principal: "ada", scopes: known.scope.split(" ") } } as const);
-  };
-  later.authenticator = tokenAuthenticator({ verify }, { resource });
-  return url;
-}
+import { protectedServer } from "./protected-server.js";
 
 async function who(url: string, person: Person): Promise<unknown> {
   const client = await openClient({ kind: "url", url, headers: {} }, { person, verdicts: false });
