@@ -2,9 +2,8 @@
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { Server } from "@secure-local/mcp/server";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { type Mock, mockAuthorization } from "../../../mcp/test/auth-client/support/mock-authorization.js";
+import { describe, expect, it } from "vitest";
+import { mockAuthorization } from "../../../mcp/test/auth-client/support/mock-authorization.js";
 import { examine } from "../../src/doctor/examine.js";
 import { openClient } from "../../src/remote/open-client.js";
 import type { Person } from "../../src/remote/person-authorizer.js";
