@@ -163,9 +163,9 @@ async function killed({ redis, kills, faults }) {
     const ids = [];
     for (let n = 0; n < 12; n++) ids.push(await openSession(pick(members).port));
     const alive = [...members];
-    let over = false;
+    const load = { over: false };
     const lanes = ids.map(async (session, lane) => {
-      for (let n = 0; !over; n++) {
+      for (let n = 0; !load.over; n++) {
         const headers = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
         const begun = performance.now();
         try {
@@ -183,7 +183,7 @@ async function killed({ redis, kills, faults }) {
     inFlight += ids.length;
     victim.child.kill("SIGKILL");
     await pause(5_000);
-    over = true;
+    load.over = true;
     await Promise.all(lanes);
     for (const id of ids) {
       const headers = { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };

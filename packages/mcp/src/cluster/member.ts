@@ -145,6 +145,9 @@ class LeasedTasks implements TaskStore {
   }
 }
 
+/** What comes next for a request: nothing, it is served here, or it is tried at another process. */
+type Step = "done" | "here" | { readonly at: string };
+
 interface Mine {
   fence: number;
 }
@@ -374,7 +377,7 @@ class Member implements ClusterMember {
       const next = await this.#after(outcome, { exchange, named, owner });
       if (next === "done") return;
       if (next === "here") return here();
-      owner = next;
+      owner = next.at;
     }
     unavailable(exchange, named, "The process that has to serve this cannot be reached now: try again");
   }
@@ -383,14 +386,14 @@ class Member implements ClusterMember {
   async #after(
     outcome: ForwardOutcome,
     { exchange, named, owner }: { readonly exchange: HttpExchange; readonly named: Named; readonly owner: string },
-  ): Promise<string | "done" | "here"> {
+  ): Promise<Step> {
     const isSession = named.kind === "session";
     switch (outcome) {
       case "taken":
         return "done";
       case "absent": {
         const now = await this.#ownerOf(named.id);
-        return now === undefined || now === owner ? "here" : now;
+        return now === undefined || now === owner ? "here" : { at: now };
       }
       case "gone":
         if (!this.#sure) return this.#wait(owner);
@@ -399,16 +402,16 @@ class Member implements ClusterMember {
         return this.#wait(owner);
       case "broken":
         if (exchange.over) return "done";
-        if (repeatable(exchange, named)) return owner;
+        if (repeatable(exchange, named)) return { at: owner };
         lost(exchange, named);
         return "done";
     }
   }
 
-  async #wait(owner: string): Promise<string> {
+  async #wait(owner: string): Promise<Step> {
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     await this.#beat();
-    return owner;
+    return { at: owner };
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {
@@ -419,13 +422,16 @@ class Member implements ClusterMember {
   }
 
   /** Goes on with a session whose process has ended, unless another process does already. */
-  async #takeOver(id: string, gone: string): Promise<string | "here"> {
+  async #takeOver(id: string, gone: string): Promise<Step> {
     const { sessions } = this.#stores;
     const session = await sessions.get(id);
     if (session === undefined) return "here";
     if (session.owner === gone) {
       const claimed = await sessions.claim(id, this.node, session.fence, SESSION_MS);
-      if (claimed === undefined) return (await this.#ownerOf(id)) ?? "here";
+      if (claimed === undefined) {
+        const now = await this.#ownerOf(id);
+        return now === undefined ? "here" : { at: now };
+      }
       const { principal, facts } = JSON.parse(claimed.text) as { principal?: string; facts: SessionFacts };
       this.#moved.delete(id);
       this.#sessions.set(id, { fence: claimed.fence });
@@ -433,7 +439,7 @@ class Member implements ClusterMember {
       return "here";
     }
     this.#remember(id, session.owner);
-    return session.owner;
+    return { at: session.owner };
   }
 
   #remember(id: string, owner: string): void {

@@ -224,6 +224,8 @@ export class NodeRelay {
         return served.get(stream)?.resume();
       case Frame.Ask:
         return void this.#answer(link, stream, text);
+      default:
+      // What only the process that asks is told: there is nobody for it here.
     }
   }
 
@@ -290,6 +292,8 @@ class Forwarded implements Waiting {
       case Frame.Destroy:
         this.#end("taken");
         return this.#open?.destroy();
+      default:
+      // What only the process that serves is told.
     }
   }
 

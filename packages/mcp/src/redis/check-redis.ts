@@ -93,7 +93,7 @@ async function trial(door: Door, command: string, args: readonly string[]): Prom
 }
 
 function reason(error: unknown): string {
-  return String((error as Error).message).split("\n", 1)[0] ?? "";
+  return (error as Error).message.split("\n", 1)[0] ?? "";
 }
 
 function bad(what: string): LocalError {

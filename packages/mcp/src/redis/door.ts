@@ -64,7 +64,8 @@ export async function openDoor(target: RedisTarget): Promise<Door> {
 }
 
 function doorOf({ name, isCluster, send, another, close }: Client): Door {
-  const known = new Set<string>();
+  /** Scripts that Redis has, and their names there. */
+  const known = new Map<string, string>();
   const run: Door["run"] = async (command, args, waitMs = 0) => {
     try {
       return await within(send(command, args), COMMAND_MS + waitMs);
@@ -78,14 +79,14 @@ function doorOf({ name, isCluster, send, another, close }: Client): Door {
     run,
     close,
     async script(text, keys, args) {
-      const sha = createHash("sha1").update(text).digest("hex");
+      const sha = known.get(text);
       const rest = [String(keys.length), ...keys, ...args];
-      if (!known.has(sha)) {
-        known.add(sha);
+      if (sha === undefined) {
+        known.set(text, createHash("sha1").update(text).digest("hex"));
         return run("EVAL", [text, ...rest]);
       }
       return run("EVALSHA", [sha, ...rest]).catch((error: unknown) => {
-        if (/^NOSCRIPT/.test(String((error as Error).message))) return run("EVAL", [text, ...rest]);
+        if ((error as Error).message.startsWith("NOSCRIPT")) return run("EVAL", [text, ...rest]);
         throw error;
       });
     },
@@ -116,7 +117,7 @@ const AWAY: ReadonlySet<string> = new Set([
 ]);
 
 function unreachable(name: string, cause: unknown): LocalError {
-  return new LocalError("UNREACHABLE", `${name} cannot be reached: ${String((cause as Error).message)}`, { cause });
+  return new LocalError("UNREACHABLE", `${name} cannot be reached: ${(cause as Error).message}`, { cause });
 }
 
 function within<T>(promise: Promise<T>, ms: number): Promise<T> {

@@ -6,7 +6,6 @@ import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
 import { shareOver, type ShareOptions } from "../../src/cluster/member.js";
 import { memoryStores } from "../../src/cluster/memory-stores.js";
-import type { SharedStores } from "../../src/cluster/stores.js";
 import { type HttpServing, serveHttp, type ServeHttpOptions } from "../../src/serve/http.js";
 import type { Share } from "../../src/http/server/http-cluster.js";
 import type { Server } from "../../src/server/server.js";
@@ -60,11 +59,6 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 export function inMemory(options: Partial<ShareOptions> = {}): (member: number) => Share {
   const stores = memoryStores();
   return (member) => shareOver(stores, { key: KEY, node: `m${member}`, ...options });
-}
-
-/** Members that share over stores which each opens for itself. */
-export function over(make: (member: number) => SharedStores): (member: number) => Share {
-  return (member) => shareOver(make(member), { key: KEY, node: `m${member}` });
 }
 
 /** A round robin over ports: every request, also of one connection, goes to the next one. */

@@ -1,5 +1,4 @@
 // The other processes of a server, as its HTTP endpoint needs them: who has what a request names, and what all of them count.
-import type { RpcError } from "../../jsonrpc/errors.js";
 import type { Reporter } from "../../server/reporter.js";
 import type { News, ServerCluster, TaskErrand } from "../../server/server-cluster.js";
 import type { TaskRecord } from "../../server/tasks/task-store.js";
@@ -59,7 +58,7 @@ export interface LocalEnd {
   /** Another process goes on with a session of ours. */
   release(id: string): void;
   hear(news: News): void;
-  /** Does what another process asks of the one that runs a task. Rejects with an {@link RpcError}. */
+  /** Does what another process asks of the one that runs a task. Rejects with an RpcError. */
   errand(errand: TaskErrand): Promise<TaskRecord>;
   readonly report: Reporter;
 }
