@@ -2,10 +2,11 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { Count, Totals, Verification } from "../api.js";
+import type { Totals, Verification } from "../api.js";
 import { Bars, Chain } from "../charts.js";
+import { CallFacts, Counts } from "../counts.js";
 import { logs, now } from "../live.js";
-import { Action, Brief, Command, duration, Empty, Facts, Fault, Moment, Shown, State } from "../parts.js";
+import { Action, Command, Empty, Fault, Shown, State } from "../parts.js";
 import { get, post } from "../request.js";
 import { go } from "../router.js";
 
@@ -49,16 +50,7 @@ export function Audit(): JSX.Element {
         )}
         {sums !== undefined && sums.calls > 0 && (
           <>
-            <Facts
-              of={[
-                ["Calls", sums.calls],
-                ["Denied", sums.denied],
-                ["Failed", sums.failed],
-                ["You were asked", sums.asked],
-                ["Half of them took at most", duration(sums.p50)],
-                ["99 of 100 took at most", duration(sums.p99)],
-              ]}
-            />
+            <CallFacts of={sums} />
             <Bars
               buckets={sums.buckets}
               label="calls; choose a bar to see them"
@@ -96,47 +88,6 @@ export function Audit(): JSX.Element {
         ))}
       </section>
     </>
-  );
-}
-
-interface CountsProps {
-  readonly title: string;
-  readonly field: string;
-  readonly of: readonly Count[];
-  readonly since: number | undefined;
-}
-
-function Counts({ title, field, of, since }: CountsProps): JSX.Element {
-  return (
-    <table>
-      <caption>{title}</caption>
-      <thead>
-        <tr>
-          <th scope="col">Name</th>
-          <th scope="col">Calls</th>
-          <th scope="col">Denied</th>
-          <th scope="col">Failed</th>
-          <th scope="col">Last</th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map(({ name, calls, denied, failed, last }) => (
-          <tr key={name}>
-            <th scope="row">
-              <button type="button" class="link" onClick={() => go("calls", { [field]: name, since })}>
-                <Brief text={name === "" ? "(none)" : name} />
-              </button>
-            </th>
-            <td>{calls}</td>
-            <td class={denied > 0 ? "bad" : ""}>{denied}</td>
-            <td class={failed > 0 ? "bad" : ""}>{failed}</td>
-            <td>
-              <Moment at={last} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 

@@ -4,9 +4,9 @@ import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Totals } from "../api.js";
 import { now } from "../live.js";
-import { Brief, Command, Empty, Fault, Moment } from "../parts.js";
+import { Counts } from "../counts.js";
+import { Command, Empty, Fault } from "../parts.js";
 import { get } from "../request.js";
-import { go } from "../router.js";
 
 const WEEK_MS = 604_800_000;
 
@@ -36,34 +36,13 @@ export function Clients(): JSX.Element {
         </Empty>
       )}
       {totals.value !== undefined && totals.value.byClient.length > 0 && (
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Client</th>
-              <th scope="col">Calls</th>
-              <th scope="col">Denied</th>
-              <th scope="col">Failed</th>
-              <th scope="col">Last call</th>
-            </tr>
-          </thead>
-          <tbody>
-            {totals.value.byClient.map(({ name, calls, denied, failed, last }) => (
-              <tr key={name}>
-                <th scope="row">
-                  <button type="button" class="link" onClick={() => go("calls", name === "" ? {} : { client: name })}>
-                    <Brief text={name === "" ? "a client that did not say its name" : name} />
-                  </button>
-                </th>
-                <td>{calls}</td>
-                <td class={denied > 0 ? "bad" : ""}>{denied}</td>
-                <td class={failed > 0 ? "bad" : ""}>{failed}</td>
-                <td>
-                  <Moment at={last} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <Counts
+          title="Client"
+          field="client"
+          of={totals.value.byClient}
+          none="a client that did not say its name"
+          since={undefined}
+        />
       )}
     </section>
   );

@@ -3,7 +3,8 @@ import type { JSX } from "preact";
 import { Bars } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
 import { newest, servers, totals, troubles, waiting } from "../live.js";
-import { Command, duration, Empty, Facts } from "../parts.js";
+import { Command, Empty } from "../parts.js";
+import { CallFacts } from "../counts.js";
 import { go } from "../router.js";
 import { Question } from "./approvals.js";
 
@@ -43,17 +44,7 @@ export function Now(): JSX.Element {
           <NothingYet running={running} />
         ) : (
           <>
-            <Facts
-              of={[
-                ["Servers running", running],
-                ["Calls in the last hour", sums.calls],
-                ["Denied", sums.denied],
-                ["Failed", sums.failed],
-                ["You were asked", sums.asked],
-                ["Half of them took at most", duration(sums.p50)],
-                ["99 of 100 took at most", duration(sums.p99)],
-              ]}
-            />
+            <CallFacts of={sums} before={[["Servers running", running]]} label="Calls in the last hour" />
             <Bars
               buckets={sums.buckets}
               label="calls a minute"

@@ -1,8 +1,9 @@
 // Servers and plugins: how each process is, why, and what to do.
 import type { JSX } from "preact";
-import type { RunningPlugin, RunningServer } from "../api.js";
+import type { PolicyServer, RunningPlugin, RunningServer } from "../api.js";
 import { servers } from "../live.js";
-import { Command, Empty, Facts, megabytes, Moment, Shown, State } from "../parts.js";
+import { Action, Command, Empty, Facts, megabytes, Moment, Shown, State } from "../parts.js";
+import { post } from "../request.js";
 import { go } from "../router.js";
 
 export function Servers(): JSX.Element {
@@ -41,6 +42,7 @@ function Process({ server }: { readonly server: RunningServer }): JSX.Element {
     cpuSeconds,
     tools,
     plugins,
+    servers: mounted = [],
     log,
   } = server;
   return (
@@ -73,6 +75,43 @@ function Process({ server }: { readonly server: RunningServer }): JSX.Element {
       {plugins.map((plugin) => (
         <Plugin key={plugin.name} plugin={plugin} />
       ))}
+      {mounted.map((each) => (
+        <Mounted key={each.name} server={each} policy={state === "running" ? policy.file : undefined} />
+      ))}
+    </article>
+  );
+}
+
+/** Another server, behind the policy of this process. Starting it anew is offered where it may help. */
+function Mounted({
+  server: { name, state, tools, cause, remedy },
+  policy,
+}: {
+  readonly server: PolicyServer;
+  readonly policy: string | undefined;
+}): JSX.Element {
+  const runs = !["disabled", "withheld", "needs login"].includes(state);
+  return (
+    <article class="plugin">
+      <h4>
+        Server <Shown text={name} /> <State of={state} />
+      </h4>
+      {cause !== "" && <Shown text={cause} block />}
+      {remedy !== "" && (
+        <p class="note">
+          <Shown text={remedy} />
+        </p>
+      )}
+      <Facts of={[["Tools", tools]]} />
+      {runs && policy !== undefined && (
+        <Action
+          label={`Start ${name} anew`}
+          act={async () => void (await post("/api/restart", { policy, server: name }))}
+        />
+      )}
+      <button type="button" class="link" onClick={() => go("calls", { text: name })}>
+        Its calls
+      </button>
     </article>
   );
 }

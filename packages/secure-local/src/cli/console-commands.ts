@@ -8,13 +8,13 @@ import { ConsoleFault } from "../console/console-listener.js";
 import { describePolicy } from "../policy/describe-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { PolicyError } from "../policy/policy-error.js";
-import { endpoints, patterns } from "../policy/describe-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { lockFileOf, writeLock } from "../server/plugin-lock.js";
 import { verifyOptions } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { type Judgement, judgeQuestion } from "./judge-question.js";
 import { VERDICTS } from "./policy-explain.js";
+import { reachOf } from "./policy-map.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
 import { compare, type Compared, lockBefore } from "./plugins-command.js";
 import { policyFile, programVersion, policyContext } from "./settings.js";
@@ -34,7 +34,8 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     },
     definitions: async () => (await offered(line)).map(shownPlugin),
     approve: (plugin, digest) => approve(line, plugin, digest),
-    reach: async () => reachOf(await usable(file)),
+    reach: async () =>
+      Object.fromEntries(reachOf(await usable(file)).map(({ title, entries }) => [title, entries] as const)),
   };
 }
 
@@ -212,21 +213,6 @@ async function approve(line: CommandLine, plugin: string, digest: string): Promi
     );
   const lock = lockFileOf(policy.file);
   writeLock(lock, new Map([...(lockBefore(lock) ?? []), [plugin, found.locked]]));
-}
-
-/** What may be reached, by kind, as the policy has it. */
-function reachOf(policy: Policy): Readonly<Record<string, readonly string[]>> {
-  const { filesystem, network, commands, databases, plugins, tools } = policy;
-  return {
-    "files to read": patterns(filesystem.readable.rules),
-    "files to read and write": patterns(filesystem.allowed.rules),
-    "files never": patterns(filesystem.denied.rules),
-    addresses: endpoints(network.allowedEndpoints.rules).map(String),
-    commands: [...commands.allowed.keys()],
-    databases: [...databases.keys()],
-    plugins: [...plugins.load.keys()],
-    tools: patterns(tools.allowed.rules),
-  };
 }
 
 function digestOf(text: string): string {

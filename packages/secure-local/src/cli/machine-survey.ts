@@ -11,7 +11,15 @@ import { findWall } from "../sandbox/find-wall.js";
 import { lockFileOf, readLock } from "../server/plugin-lock.js";
 import type { CommandLine } from "./command-line.js";
 import { kindOfPath } from "./kind-of-path.js";
-import { auditFile, policyFile, programVersion, reviewedTools, tokenFile, usualPolicyFile } from "./settings.js";
+import {
+  auditFile,
+  controlFolder,
+  policyFile,
+  programVersion,
+  reviewedTools,
+  tokenFile,
+  usualPolicyFile,
+} from "./settings.js";
 
 /** One thing that was looked at. */
 export interface SurveyItem {
@@ -37,8 +45,27 @@ export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
     surveyToken(),
     await surveySandbox(policy),
     ...surveyPlugins(policy),
+    ...(await surveyRunning()),
     ...(await surveyClients()),
   ];
+}
+
+/** What the servers that run now say of themselves at their control sockets. */
+async function surveyRunning(): Promise<SurveyItem[]> {
+  const { runningServers } = await import("../control/control-socket.js");
+  return (await runningServers(controlFolder())).map(({ pid, transport, url, policy, tools, plugins, since }) => {
+    const how = transport === "http" ? `at ${url ?? "a socket"}` : "started by its client";
+    const unwell = plugins.filter(({ state }) => state !== "ready" && state !== "starting").map(({ name }) => name);
+    const by = policy.file ?? "the built-in policy";
+    const text = `process ${pid}, ${how}, since ${new Date(since).toLocaleString()}: ${tools.length} tools, by ${by}`;
+    if (unwell.length === 0) return { name: "running", state: "ok", text };
+    return {
+      name: "running",
+      state: "note",
+      text: `${text}; not well: ${unwell.join(", ")}`,
+      mend: "mcp-secure-local plugins list",
+    };
+  });
 }
 
 function surveyProgram(): SurveyItem {

@@ -85,16 +85,15 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     "GET /api/export": async ({ query }) => ({ file: "audit-export.jsonl", lines: exported(state, filterOf(query)) }),
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
     "POST /api/verify": async () => ({ json: await commands.verify(state.logs.map(({ file }) => file)) }),
-    "GET /api/policy": async () => {
-      const policy = await commands.policy();
-      return { json: { ...policy, decided: state.calls.decidedBy(policy.hash) } satisfies PolicyState };
-    },
-    "GET /api/reach": async () => ({ json: await commands.reach() }),
-    "POST /api/explain": async ({ body }) => ({ json: await commands.explain(textIn(body, "question")) }),
-    "POST /api/trial": async ({ body }) => ({ json: await trialOf(state, commands, textIn(body, "text")) }),
-    "POST /api/save": async ({ body }) => {
-      await commands.save(textIn(body, "text"), textIn(body, "digest"));
-      return { json: {} };
+    ...policyRoutes(state, commands),
+    "POST /api/restart": async ({ body }) => {
+      const asked = { policy: textIn(body, "policy"), server: textIn(body, "server") };
+      if ((await state.restart(asked)).length > 0) return { json: {} };
+      throw new ConsoleFault(
+        409,
+        `No process of yours runs ${asked.server} by this policy any more.`,
+        "Start its client again, and look at the page Servers.",
+      );
     },
     "POST /api/definitions": async () => ({ json: await commands.definitions() }),
     "POST /api/approve": async ({ body }) => {
@@ -106,6 +105,23 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     const route = routes[`${request.method} ${request.path}`];
     if (route === undefined) throw new ConsoleFault(404, "There is no such thing to ask.", "Load the page again.");
     return route(request);
+  };
+}
+
+/** What is asked of the policy, and done to it. */
+function policyRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Record<string, Route>> {
+  return {
+    "GET /api/policy": async () => {
+      const policy = await commands.policy();
+      return { json: { ...policy, decided: state.calls.decidedBy(policy.hash) } satisfies PolicyState };
+    },
+    "GET /api/reach": async () => ({ json: await commands.reach() }),
+    "POST /api/explain": async ({ body }) => ({ json: await commands.explain(textIn(body, "question")) }),
+    "POST /api/trial": async ({ body }) => ({ json: await trialOf(state, commands, textIn(body, "text")) }),
+    "POST /api/save": async ({ body }) => {
+      await commands.save(textIn(body, "text"), textIn(body, "digest"));
+      return { json: {} };
+    },
   };
 }
 

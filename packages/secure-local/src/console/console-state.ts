@@ -3,7 +3,7 @@ import { existingLogs } from "../audit/log-lock.js";
 import type { ApprovalsInbox, PendingQuestion } from "../guard/approvals/approvals-inbox.js";
 import { digestOfText } from "../guard/approvals/terminal-message.js";
 import type { CallRow, LogState, RunningServer, WaitingCall } from "@secure-local/console/api";
-import { runningServers } from "../control/control-socket.js";
+import { restartServer, runningServers } from "../control/control-socket.js";
 import { CallIndex } from "./call-index.js";
 import { LogReader } from "./log-reader.js";
 
@@ -77,6 +77,13 @@ export class ConsoleState {
 
   get logs(): LogState[] {
     return [...this.#readers.values()].map(({ file, records, fault }) => ({ file, records, fault }));
+  }
+
+  /** Has the processes of a policy start one of its servers anew. @returns their ids */
+  async restart(asked: { readonly policy: string; readonly server: string }): Promise<readonly number[]> {
+    const restarted = await restartServer(this.#options.controlFolder, asked);
+    await this.#lookAtServers();
+    return restarted;
   }
 
   /** Resolves at the next change of anything, or when `signal` is aborted. */

@@ -256,7 +256,7 @@ export function network(policy: NetworkPolicy): Value {
   };
 }
 
-export function endpoints(rules: readonly EndpointRule[]): Value[] {
+function endpoints(rules: readonly EndpointRule[]): Value[] {
   return rules.map(({ pattern, ports, description }) => ({ host: pattern, ports: ports && [...ports], description }));
 }
 
@@ -270,7 +270,7 @@ export function filesystem(policy: FilesystemPolicy): Value {
   };
 }
 
-export function patterns(rules: readonly PatternRule[]): string[] {
+function patterns(rules: readonly PatternRule[]): string[] {
   // A preset and the file may name the same.
   return [...new Set(rules.map(({ pattern }) => pattern))];
 }
