@@ -79,3 +79,19 @@ it("whatever is opened under the path that was judged, and nothing else", async 
   await lead("free");
   expect((await atPlaces(places, () => files.write(`${place}/link/new`, Buffer.from("x")))).created).toBe(true);
 });
+
+it("a resource of a denied place is not read by a link that is exchanged after it was judged", async () => {
+  const policy = await policyOf(`resources: { allowed: ["file:///*"], denied: ["file://${place}/protected/*"] }`);
+  const secure = new SecureServer({ policy, audit: new MemoryAudit(), version: "1.0.0" });
+  const read = async (to: string): Promise<unknown> => {
+    const peer = await connectInMemory(secure.server, {
+      revision: "2025-11-25",
+      capabilities: { roots: {} },
+      // The client is asked for its folders once the resource was judged, and before anything is opened.
+      answer: { "roots/list": () => lead(to).then(() => ({ roots: [{ uri: `file://${place}` }] })) },
+    });
+    return await peer.request("resources/read", { uri: `file://${place}/link/file` });
+  };
+  expect(JSON.stringify(await read("free"))).toContain('"text":"free"');
+  await expect(read("protected")).rejects.toThrow(/leads elsewhere/);
+});
