@@ -7,6 +7,7 @@ import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { reviewPolicy } from "../policy/review-policy.js";
 import { everyServer, type Listed } from "../remote/configured-servers.js";
+import { hasControlGroups } from "../sandbox/control-group.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { lockFileOf, readLock } from "../server/plugin-lock.js";
 import type { CommandLine } from "./command-line.js";
@@ -159,7 +160,7 @@ async function surveySandbox(policy: Policy | undefined): Promise<SurveyItem> {
   const needed = policy !== undefined && (policy.plugins.load.size > 0 || policy.commands.allowed.size > 0);
   try {
     const wall = await findWall(policy?.sandbox ?? { mode: "required" });
-    if (wall.name !== "none") return { name, state: "ok", text: wall.name };
+    if (wall.name !== "none") return { name, state: "ok", text: [wall.name, ...limitsOf(wall.name)].join("; ") };
     return {
       name,
       state: "note",
@@ -176,6 +177,15 @@ async function surveySandbox(policy: Policy | undefined): Promise<SurveyItem> {
       ...(mend === undefined ? {} : { mend }),
     };
   }
+}
+
+/** Which limits of a sandbox hold for more, or for less, than one may think. */
+function limitsOf(wall: string): string[] {
+  if (wall !== "bubblewrap") return [];
+  if (hasControlGroups()) return ["each sandbox in a control group: memory and processes are limited as a whole"];
+  const root = "this is root, of whose processes the kernel counts none: sandbox.processes limits nothing";
+  const memory = "no control group: sandbox.memory_mb holds for each process, without memory that processes share";
+  return [memory, ...(process.getuid?.() === 0 ? [root] : [])];
 }
 
 function surveyPlugins(policy: Policy | undefined): SurveyItem[] {

@@ -14,6 +14,7 @@ import { readdir } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import { type ChildProcess, spawn, type StdioOptions } from "node:child_process";
 import { type Feed, type Judge, type Launch, type Reach, type Wall, type WalledCommand, WallError } from "./wall.js";
+import { childrenOf, type ControlGroup, controlGroup } from "./control-group.js";
 import { KeptBytes } from "./kept-bytes.js";
 
 // Finds the files this process was started with: whatever it starts would have them open, too.
@@ -209,7 +210,10 @@ const CLOSED_GATES = new WeakMap<ChildProcess, Duplex>();
 
 /** Listen to `error` and `exit`: a program that cannot be started tells it there. @throws WallError for what the wall cannot do */
 export function startWalled(wall: Wall, command: WalledCommand, streams: Streams): ChildProcess {
-  const launch = wall.launch(handsFile(wall, streams) ? { ...command, keeper: true } : command);
+  const launch = {
+    ...wall.launch(handsFile(wall, streams) ? { ...command, keeper: true } : command),
+    limits: command.limits,
+  };
   const { file, args, env, cwd, feeds } = launch;
   const files = feeds.map((feed) => (feed instanceof KeptBytes ? feed.open() : undefined));
   try {
@@ -269,7 +273,12 @@ function isPrivate(inode: number): boolean {
   return kind === "0001" || kind === "0005";
 }
 
-function feedTo(child: ChildProcess, stream: Duplex | null | undefined, feed: Feed, launch: Launch): void {
+/** What is started, and what all of it together may use. */
+interface Limited extends Launch {
+  readonly limits: WalledCommand["limits"];
+}
+
+function feedTo(child: ChildProcess, stream: Duplex | null | undefined, feed: Feed, launch: Limited): void {
   if (feed === "gate") letThrough(child, stream, launch);
   else if (!(feed instanceof KeptBytes)) hand(stream, feed);
 }
@@ -307,24 +316,44 @@ function stdioOf(streams: Streams, files: readonly (number | undefined)[]): Stdi
 function letThrough(
   child: ChildProcess,
   gate: Duplex | null | undefined,
-  { held = [], judged = [] }: Pick<Launch, "held" | "judged">,
+  { held = [], judged = [], limits }: Pick<Limited, "held" | "judged" | "limits">,
 ): void {
   if (!gate) return;
+  const group = controlGroup(limits);
   CLOSED_GATES.set(child, gate);
   gate.on("error", () => undefined);
   gate.once("data", () => {
     CLOSED_GATES.delete(child);
     const other = held.find((reach) => !isSeen(child, reach));
-    if (other !== undefined) {
+    const fault =
+      other === undefined
+        ? notHeld(child, group)
+        : `"${other.at ?? other.path}" was exchanged while its sandbox was built, so nothing was started; try again.`;
+    if (fault !== undefined) {
       gate.destroy();
-      const words = `"${other.at ?? other.path}" was exchanged while its sandbox was built, so nothing was started; try again.`;
-      child.emit("error", new WallError(words));
-    } else if (judged.length > 0) {
+      child.emit("error", new WallError(fault));
+      return;
+    }
+    if (judged.length > 0) {
       gate.write("\n");
       serveKeeper(gate, judged).catch(() => gate.destroy());
     } else gate.end("\n");
   });
-  child.once("exit", () => gate.destroy());
+  child.once("exit", () => {
+    gate.destroy();
+    group?.remove();
+  });
+}
+
+/** Puts what runs inside into its group; says why it could not be. */
+function notHeld(child: ChildProcess, group: ControlGroup | undefined): string | undefined {
+  try {
+    for (const inside of childrenOf(child.pid)) group?.hold(inside);
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return `The sandbox could not be put into its control group (${code ?? message}), so nothing was started; try again.`;
+  }
 }
 
 /** What was mounted is compared with what was judged: bubblewrap looked the path up again. */
@@ -353,15 +382,6 @@ function endStanding(child: ChildProcess): void {
     }
   }
   child.kill("SIGKILL");
-}
-
-/** None where the kernel was built without this list; a process that we have not yet been told the end of keeps its number. */
-function childrenOf(pid: number | undefined): readonly number[] {
-  try {
-    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
 }
 
 /**

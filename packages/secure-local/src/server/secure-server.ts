@@ -12,6 +12,7 @@ import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
+import { hasControlGroups } from "../sandbox/control-group.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
 import type { SharedPowers } from "../tools/tool.js";
 import { unwatchedSchemas } from "./database-family.js";
@@ -354,5 +355,7 @@ const ALWAYS: ReadonlySet<AuditEvent["kind"]> = new Set(["policy.rejected", "loc
 function wallOf({ sandbox, commands, plugins }: Policy): { readonly sandbox?: "none"; readonly unlimited?: string } {
   if (sandbox.mode === "none") return { sandbox: "none" };
   const starts = commands.allowed.size + plugins.load.size > 0;
-  return starts && process.getuid?.() === 0 ? { unlimited: "sandbox.processes: the kernel counts none of root" } : {};
+  return starts && process.getuid?.() === 0 && !hasControlGroups()
+    ? { unlimited: "sandbox.processes: the kernel counts none of root" }
+    : {};
 }

@@ -1,0 +1,180 @@
+// Puts all processes of a sandbox into a control group of the kernel, where one may be made: it counts memory that processes share,
+// and the processes of root, which limits of a process do not.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { WallLimits } from "./wall.js";
+
+const ROOT = "/sys/fs/cgroup";
+const PREFIX = "mcp-secure-local-";
+const MIB = 1024 * 1024;
+/** Of all processes together, for each megabyte that one may use: what builds beside each other need, and files in memory. */
+export const SHARED_SHARE = 4;
+/** The first process of a sandbox, and the one at its way out. */
+const OF_THE_WALL = 2;
+/** What has just ended may stay in its group for a moment. */
+const [REMOVE_TRIES, REMOVE_MS] = [20, 50];
+
+/** A folder in which groups are made, and the file there that a limit is written to. */
+interface Hierarchy {
+  readonly folder: string;
+  readonly limit: "memory.max" | "memory.limit_in_bytes" | "pids.max";
+}
+
+export interface ControlGroup {
+  /** Takes a process with all it has started, and will start. @throws the system's error */
+  hold(pid: number): void;
+  /** Call it when the sandbox has ended. */
+  remove(): void;
+}
+
+let known: readonly Hierarchy[] | undefined;
+let groups = 0;
+
+/** Whether sandboxes are limited as a whole here: both their memory and their processes, or nothing. */
+export function hasControlGroups(): boolean {
+  return hierarchies().length > 0;
+}
+
+/** Undefined where none may be made. */
+export function controlGroup(limits: WallLimits): ControlGroup | undefined {
+  const key = `${limits.processes} ${limits.memoryMb}`;
+  const at = idle.findIndex((each) => each.key === key);
+  const folders = at >= 0 ? idle.splice(at, 1)[0]!.folders : made(limits);
+  if (folders === undefined) return undefined;
+  const hold = (pid: number): void => {
+    for (const folder of folders) putInto(folder, pid);
+    // What it started before is told now, and what it starts from here on is in the group.
+    for (const child of childrenOf(pid)) hold(child);
+  };
+  return {
+    hold,
+    remove: () => {
+      if (idle.length < MOST_IDLE && folders.every(isEmpty)) idle.push({ key, folders });
+      else removeAll(folders, REMOVE_TRIES);
+    },
+  };
+}
+
+/** Making and removing one costs more than all else about it, so some are kept for who comes next. */
+const MOST_IDLE = 8;
+const idle: { readonly key: string; readonly folders: readonly string[] }[] = [];
+
+function isEmpty(folder: string): boolean {
+  try {
+    return readFileSync(join(folder, "cgroup.procs"), "latin1") === "";
+  } catch {
+    return false;
+  }
+}
+
+function made({ processes, memoryMb }: WallLimits): readonly string[] | undefined {
+  const all = hierarchies();
+  if (all.length === 0) return undefined;
+  if (groups === 0) process.once("exit", () => idle.forEach(({ folders }) => removeAll(folders, 1)));
+  const name = `${PREFIX}${process.pid}-${(groups += 1)}`;
+  const folders = [...new Set(all.map(({ folder }) => join(folder, name)))];
+  const memory = String(memoryMb * SHARED_SHARE * MIB);
+  try {
+    for (const folder of folders) mkdirSync(folder);
+    for (const { folder, limit } of all) {
+      writeFileSync(join(folder, name, limit), limit === "pids.max" ? String(processes + OF_THE_WALL) : memory);
+      forbidSwap(join(folder, name), limit, memory);
+    }
+    return folders;
+  } catch {
+    removeAll(folders, REMOVE_TRIES);
+    return undefined;
+  }
+}
+
+/** Memory that is put on a disk would not count, where the kernel does that. */
+function forbidSwap(group: string, limit: Hierarchy["limit"], memory: string): void {
+  const [file, text] = limit === "memory.max" ? ["memory.swap.max", "0"] : ["memory.memsw.limit_in_bytes", memory];
+  const path = join(group, file ?? "");
+  if (limit !== "pids.max" && existsSync(path)) writeFileSync(path, text ?? memory);
+}
+
+function putInto(folder: string, pid: number): void {
+  try {
+    writeFileSync(join(folder, "cgroup.procs"), String(pid));
+  } catch (error) {
+    // What ended already needs no limit.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+/** Found once, by making a group. */
+function hierarchies(): readonly Hierarchy[] {
+  known ??= process.platform === "linux" ? find() : [];
+  return known;
+}
+
+function find(): readonly Hierarchy[] {
+  try {
+    const lines = readFileSync("/proc/self/cgroup", "utf8").trim().split("\n");
+    const paths = new Map(lines.map((line) => line.split(":")).map(([, name = "", path = "/"]) => [name, path]));
+    const second = join(ROOT, dirname(paths.get("") ?? "/"));
+    const first = (name: string): string => join(ROOT, name, paths.get(name) ?? "/");
+    const version2: Hierarchy[] = [
+      { folder: second, limit: "memory.max" },
+      { folder: second, limit: "pids.max" },
+    ];
+    const version1: Hierarchy[] = [
+      { folder: first("memory"), limit: "memory.limit_in_bytes" },
+      { folder: first("pids"), limit: "pids.max" },
+    ];
+    return [version2, version1].find((each) => each.every(isUsable)) ?? [];
+  } catch {
+    return [];
+  }
+}
+
+function isUsable({ folder, limit }: Hierarchy): boolean {
+  sweep(folder);
+  const probe = join(folder, `${PREFIX}${process.pid}-0`);
+  try {
+    mkdirSync(probe);
+    if (!existsSync(join(probe, limit))) return false;
+    // Whoever may make a group may not always put a process of this one into it.
+    execFileSync("/bin/sh", ["-c", 'echo $$ > "$1/cgroup.procs"', "sh", probe], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    removeAll([probe], REMOVE_TRIES);
+  }
+}
+
+/** Groups of processes that are gone. */
+function sweep(folder: string): void {
+  try {
+    for (const name of readdirSync(folder)) {
+      const pid = new RegExp(`^${PREFIX}(\\d+)-\\d+$`).exec(name)?.[1];
+      if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeAll([join(folder, name)], 1);
+    }
+  } catch {
+    // Nobody may look there, or make a group.
+  }
+}
+
+function removeAll(folders: readonly string[], tries: number): void {
+  const left = folders.filter((folder) => {
+    try {
+      rmdirSync(folder);
+      return false;
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === "EBUSY";
+    }
+  });
+  if (left.length > 0 && tries > 1) setTimeout(() => removeAll(left, tries - 1), REMOVE_MS).unref();
+}
+
+/** None where the kernel was built without this list. */
+export function childrenOf(pid: number | undefined): readonly number[] {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number);
+  } catch {
+    return [];
+  }
+}
