@@ -191,7 +191,7 @@ class Member implements ClusterMember {
       keys,
       listen,
       find: (other) => this.#find(other),
-      holds: (session) => !this.lapsed && this.#local?.holds(session) === true,
+      holds: (session) => this.#holds(session),
       serve: (exchange) => this.#local?.serve(exchange),
       answer: (text) => this.#answer(text),
       onStranger: (error) => this.#local?.report("warning", "A connection to the relay was refused", { error }),
@@ -357,6 +357,7 @@ class Member implements ClusterMember {
 
   async #bring(exchange: HttpExchange, named: Named, here: () => void): Promise<void> {
     const { id, kind } = named;
+    if (kind === "session" && (await this.#holds(id))) return here();
     let owner = (kind === "session" ? this.#moved.get(id) : undefined) ?? nodeOf(id);
     const until = performance.now() + PATIENCE_MS;
     for (let step = 0; step < STEPS || performance.now() < until; step++) {
@@ -412,6 +413,18 @@ class Member implements ClusterMember {
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     await this.#beat();
     return { at: owner };
+  }
+
+  /** Whether a session is here, and is not another process's by now where that may be. */
+  #holds(id: string): boolean | Promise<boolean> {
+    if (this.#local?.holds(id) !== true) return false;
+    // The last sign of life was not taken: asking would only be waited for.
+    if (!this.lapsed || this.#since === Number.POSITIVE_INFINITY) return true;
+    // Where nobody can be asked, nobody can have taken it either, unless we alone are cut off: then it goes on in two places.
+    return this.#stores.sessions.get(id).then(
+      (session) => session === undefined || session.owner === this.node,
+      () => true,
+    );
   }
 
   async #ownerOf(id: string): Promise<string | undefined> {

@@ -27,7 +27,7 @@ export interface NodeRelayOptions {
   /** The address of a process; undefined when it is not there. */
   readonly find: (node: string) => Promise<string | undefined>;
   /** Whether this process has the session that a request of another one names. */
-  readonly holds: (session: string) => boolean;
+  readonly holds: (session: string) => boolean | Promise<boolean>;
   readonly serve: (exchange: HttpExchange) => void;
   /** Does what another process asks for. Rejects with an RpcError. */
   readonly answer: (text: string) => Promise<string>;
@@ -232,8 +232,22 @@ export class NodeRelay {
   #request(link: Link, served: Map<number, RelayedExchange>, stream: number, text: string): void {
     const end = text.indexOf("\n");
     const head = JSON.parse(text.slice(0, end)) as RelayedHead;
-    if (head.session !== undefined && !this.#options.holds(head.session)) return link.send(Frame.Absent, stream);
-    const exchange = new RelayedExchange(head, text.slice(end + 1), {
+    const held = head.session === undefined || this.#options.holds(head.session);
+    const begin = (here: boolean): void => {
+      if (here) this.#begun(link, served, stream, { head, body: text.slice(end + 1) });
+      else link.send(Frame.Absent, stream);
+    };
+    if (typeof held === "boolean") begin(held);
+    else void held.then(begin);
+  }
+
+  #begun(
+    link: Link,
+    served: Map<number, RelayedExchange>,
+    stream: number,
+    { head, body }: { readonly head: RelayedHead; readonly body: string },
+  ): void {
+    const exchange = new RelayedExchange(head, body, {
       send: (type, sent) => link.send(type, stream, sent),
       unsent: () => link.unsent,
       over: () => served.delete(stream),
