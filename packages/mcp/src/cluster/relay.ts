@@ -169,7 +169,7 @@ export class NodeRelay {
     });
     this.#begin(link, {
       frame: (type, stream, text) => this.#links.get(link)?.get(stream)?.reply(type, text),
-      closed: () => undefined,
+      closed: () => this.#called.delete(node),
     });
     return link;
   }

@@ -16,6 +16,9 @@ export interface RelayedHead {
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
+/** Characters of a reply that goes in one frame: those of the longest message by default. */
+const WHOLE: number = 4 * 1024 * 1024;
+
 /** The way back. */
 interface Back {
   send(type: FrameType, text?: string): void;
@@ -84,6 +87,7 @@ export class RelayedExchange implements HttpExchange, HttpStream {
   reply(status: number, headers: HeaderList, body: string | MessagePieces = ""): void {
     if (this.#over) return;
     const text = typeof body === "string" ? body : textOf(body);
+    if (text.length > WHOLE) return this.#replyInPieces(status, headers, text);
     this.#back.send(Frame.Reply, `${JSON.stringify({ status, headers: this.#all(headers) })}\n${text}`);
     this.#end();
   }
@@ -132,6 +136,19 @@ export class RelayedExchange implements HttpExchange, HttpStream {
     this.onGone?.gone();
   }
 
+  /** A long one goes on as it is written, so that nothing else on the connection waits for all of it. */
+  #replyInPieces(status: number, headers: HeaderList, text: string): void {
+    this.open(status, headers);
+    for (let at = 0; at < text.length;) {
+      // Half of a character would not survive being encoded alone.
+      const cut = at + WHOLE;
+      const end = isSecondHalf(text.charCodeAt(cut)) ? cut + 1 : cut;
+      this.#back.send(Frame.Chunk, text.slice(at, end));
+      at = end;
+    }
+    this.end();
+  }
+
   #end(): void {
     this.#over = true;
     this.#back.over();
@@ -141,6 +158,10 @@ export class RelayedExchange implements HttpExchange, HttpStream {
   #all(headers: HeaderList): HeaderList {
     return this.extra === undefined ? headers : [...headers, ...this.extra];
   }
+}
+
+function isSecondHalf(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
 function textOf(pieces: MessagePieces): string {

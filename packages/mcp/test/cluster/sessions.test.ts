@@ -24,6 +24,21 @@ export async function client(
   return made;
 }
 
+it("brings replies of any length and any characters from another member", async () => {
+  const long = "🙂é".repeat(1_600_000);
+  const server = () => {
+    const made = testServer({ report: () => undefined });
+    made.tool("long", { run: () => long });
+    return made;
+  };
+  const cluster = await startCluster({ server });
+  cluster.to(0);
+  const asking = await client(cluster, "2025-11-25", { limits: { messageBytes: 64 * 1024 * 1024 } });
+  cluster.to(1);
+  const { content } = await asking.call("long");
+  expect((content[0] as { text: string }).text === long).toBe(true);
+});
+
 describe.each(ALL)("%s behind a round robin of three", (revision) => {
   it("lists, calls and hears progress", async () => {
     const cluster = await startCluster();
