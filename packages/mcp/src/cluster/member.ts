@@ -310,7 +310,8 @@ class Member implements ClusterMember {
       const { nodes, lapsed } = await this.#stores.beat(this.node, this.#address);
       this.#nodes = nodes;
       const first = this.#since === Number.POSITIVE_INFINITY;
-      if (first) this.#since = before;
+      // A process that was held up itself, with its whole machine perhaps, gives the others time to come back too.
+      if (first || lapsed) this.#since = before;
       if (lapsed && this.#beaten > 0) await this.#touchAll();
       else if (before - this.#touched > TOUCH_MS) await this.#touchAll();
       this.#beaten = before;

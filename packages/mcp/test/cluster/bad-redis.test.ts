@@ -77,7 +77,7 @@ describe("a Redis that says of itself", () => {
 });
 
 describe.runIf(hasRedis)("a Redis server", () => {
-  it("that has no rights for us", { timeout: 30_000 }, async () => {
+  it("that has no rights for us", async () => {
     const redis = await startRedis();
     redis.cli("acl", "setuser", "few", "on", ">pw", "~*", "+@connection", "+info", "+get", "+eval", "+time");
     expect(await refusal(redis.url.replace("//", "//few:pw@"))).toMatch(
@@ -85,7 +85,7 @@ describe.runIf(hasRedis)("a Redis server", () => {
     );
   });
 
-  it("that another fleet uses under this prefix", { timeout: 30_000 }, async () => {
+  it("that another fleet uses under this prefix", async () => {
     const redis = await startRedis();
     const own = prefix();
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toBe("served");

@@ -113,7 +113,7 @@ class Cable {
 }
 
 describe("processes that reach what they share and not each other", () => {
-  it("take nothing over, say so, and go on when they can", { timeout: 30_000 }, async () => {
+  it("take nothing over, say so, and go on when they can", async () => {
     const stores = memoryStores();
     const cables = new Map<string, { readonly cable: Cable; readonly address: string }>();
     const behindCable: SharedStores = {
@@ -188,13 +188,13 @@ describe.runIf(hasRedis)("sharing over a Redis of several servers", () => {
     return { cluster, check };
   }
 
-  it("works on a Redis Cluster of three", { timeout: 60_000 }, async () => {
+  it("works on a Redis Cluster of three", async () => {
     const { url } = await startRedisCluster();
     const { check } = await works(url);
     await check();
   });
 
-  it("works again after Sentinel has failed over", { timeout: 60_000 }, async () => {
+  it("works again after Sentinel has failed over", async () => {
     const { url, master, replica } = await startSentinel();
     const { cluster, check } = await works(url);
     // Each of them has met each other.

@@ -97,7 +97,7 @@ describe.runIf(hasRedis)("processes over Redis", () => {
     processes.to(1);
     await calling.call("once", { id: "before" });
     const hanging = calling.call("hang", { id: "hanging" }).catch((error: unknown) => error);
-    await expect.poll(() => processes.effects()).toEqual(["before", "hanging"]);
+    await expect.poll(() => processes.effects(), LONG).toEqual(["before", "hanging"]);
     await processes.kill(0);
     expect(String(await hanging)).toMatch(/not known/);
     processes.to(1, 2);
@@ -147,7 +147,7 @@ describe.runIf(hasRedis)("processes over Redis", () => {
       processes.to(1);
       expect((await two.task(first.id as string).status()).status).toBe("working");
       await two.task(first.id as string).cancel();
-      await expect.poll(async () => (await two.task(first.id as string).status()).status).toBe("cancelled");
+      await expect.poll(async () => (await two.task(first.id as string).status()).status, LONG).toBe("cancelled");
       await processes.kill(0);
       await expect.poll(async () => (await two.task(second.id as string).status()).status, LONG).toBe("failed");
     },

@@ -126,7 +126,7 @@ describe("the relay", () => {
     await say(owner.address, Buffer.from("GET / HTTP/1.1\r\nhost: a\r\n\r\n".padEnd(200, "x")));
     await say(owner.address, Buffer.concat([Buffer.from("mcp-relay-1\n"), randomBytes(200)]));
     expect(owner.served).toEqual([]);
-    await expect.poll(() => owner.strangers.length).toBe(3);
+    await expect.poll(() => owner.strangers.length, { timeout: 30_000 }).toBe(3);
   });
 
   it("does nothing for bytes that were recorded", async () => {
@@ -152,7 +152,7 @@ describe("the relay", () => {
     const twice = what === "sent twice";
     expect(["broken", "taken"]).toContain(outcome);
     expect(owner.served.length).toBeLessThanOrEqual(twice ? 1 : 0);
-    await expect.poll(() => relay.reaches("owner")).toBe(false);
+    await expect.poll(() => relay.reaches("owner"), { timeout: 30_000 }).toBe(false);
   });
 
   it("does nothing for a process that looks for another one", async () => {

@@ -33,7 +33,7 @@ describe("the contract of shared stores, in memory", () => {
 });
 
 describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
-  it("holds on ioredis by a URL, on ioredis and on @redis/client", { timeout: 30_000 }, async () => {
+  it("holds on ioredis by a URL, on ioredis and on @redis/client", async () => {
     const { url } = await startRedis();
     const nodeRedis = async (): Promise<RedisTarget> => {
       const client = createClient({ url });
@@ -45,12 +45,12 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     }
   });
 
-  it("holds as a Cluster of three", { timeout: 30_000 }, async () => {
+  it("holds as a Cluster of three", async () => {
     const { url } = await startRedisCluster();
     for (const { run } of storesContract()) await run(openerOver(() => url));
   });
 
-  it("holds behind Sentinel", { timeout: 30_000 }, async () => {
+  it("holds behind Sentinel", async () => {
     const { url } = await startSentinel();
     for (const { run } of storesContract()) await run(openerOver(() => url));
   });
