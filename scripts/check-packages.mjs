@@ -59,6 +59,8 @@ const FOR_NODE = new Set([
   "./http",
   "./compat/http",
   "./task-files",
+  "./cluster",
+  "./redis",
   "./auth/client/node",
   "./client/node",
   "./host/node",
