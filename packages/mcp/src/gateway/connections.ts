@@ -1,6 +1,7 @@
 // The connections to one upstream: never shared between principals, nor between callers that can be asked different things.
 import type { Client } from "../client/client.js";
 import type { Answers, ClientOptions } from "../client/options.js";
+import { pause } from "../client/wire.js";
 import type { Call } from "../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { restartDelay } from "../jsonrpc/restart-delay.js";
@@ -29,6 +30,9 @@ export interface ConnectionsOptions {
 
 /** Connections of one upstream: one for each user and set of abilities. The one longest unused makes room. */
 const MOST_CONNECTIONS = 256;
+/** Milliseconds that a connection which is given up may take to end what it had started. */
+const CLOSE_PATIENCE_MS = 5_000;
+
 /** Errors after which nothing more can be sent. */
 const GONE: ReadonlySet<string> = new Set(["EXITED", "CLOSED"]);
 
@@ -345,6 +349,8 @@ class Connection {
   /** Whether it is there to be used. */
   opened = false;
   readonly #options: ConnectionsOptions;
+  /** Aborted when it is closed: what is still being connected to is not waited for. */
+  readonly #givenUp = new AbortController();
   readonly #users = new Set<User>();
   /** Whose calls it has had. */
   #owner: object | string | undefined;
@@ -395,7 +401,10 @@ class Connection {
   async close(): Promise<void> {
     clearTimeout(this.#idle);
     if (typeof this.#options.upstream !== "function") return;
-    const client = await this.client.catch(() => undefined);
+    this.#givenUp.abort();
+    const over = new AbortController();
+    const client = await Promise.race([this.client.catch(() => undefined), pause(CLOSE_PATIENCE_MS, over.signal)]);
+    over.abort();
     await client?.close();
   }
 
@@ -440,6 +449,7 @@ class Connection {
     const { elicitation, sampling, roots } = capabilities;
     return {
       clientInfo: this.#options.identity,
+      signal: this.#givenUp.signal,
       capabilities,
       validateOutput: "off",
       cache: false,
