@@ -18,6 +18,7 @@ const BENCHES = {
   faults: () => import("./faults.mjs"),
   scale: () => import("./scale.mjs"),
   soak: () => import("./soak.mjs"),
+  gateway: () => import("./gateway/main.mjs"),
 };
 
 const [name, ...options] = process.argv.slice(2);

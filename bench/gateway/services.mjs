@@ -1,0 +1,219 @@
+// The processes of the gateway's bench, each started with its role: upstreams, floors and our gateway. Each HTTP one writes its URL.
+import { spawn } from "node:child_process";
+import { Agent, createServer, request } from "node:http";
+import { connect } from "@secure-local/mcp/client/node";
+import { Gateway } from "@secure-local/mcp/gateway";
+import { serveHttp } from "@secure-local/mcp/http";
+import { serveStdio } from "@secure-local/mcp/stdio";
+
+const REVISIONS = { stateless: "2026-07-28", session: "2025-11-25" };
+const TEXT = { type: "text", text: "a note of some length, as tools give them" };
+
+/** What a bare server answers, in the form of either era; `bytes` makes its results longer. */
+function answerer({ era, tools = 1, bytes = 0 }) {
+  const content = [bytes === 0 ? TEXT : { type: "text", text: "x".repeat(bytes) }];
+  const result = (more) => (era === "stateless" ? { resultType: "complete", ...more } : more);
+  const kept = era === "stateless" ? { ttlMs: 0, cacheScope: "private" } : {};
+  const listed = Array.from({ length: tools }, (_, at) => ({
+    name: at === 0 ? "read" : `tool_${at}`,
+    description: `Does what tool ${at} does, with some words about it.`,
+    inputSchema: { type: "object", properties: { path: { type: "string" }, count: { type: "number" } } },
+  }));
+  const serverInfo = { name: "bare", version: "1.0.0" };
+  const answers = {
+    "tools/call": () => result({ content }),
+    "tools/list": () => result({ tools: listed, ...kept }),
+    ...(era === "stateless"
+      ? {
+          "server/discover": () =>
+            result({ supportedVersions: [REVISIONS.stateless], capabilities: { tools: {} }, serverInfo, ...kept }),
+        }
+      : {
+          initialize: () => ({ protocolVersion: REVISIONS.session, capabilities: { tools: {} }, serverInfo }),
+        }),
+  };
+  return ({ id, method }) => {
+    const answer = answers[method];
+    const said = answer === undefined ? { error: { code: -32601, message: `no ${method}` } } : { result: answer() };
+    return JSON.stringify({ jsonrpc: "2.0", id, ...said });
+  };
+}
+
+async function bodyOf(incoming) {
+  const chunks = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function listening(server) {
+  server.keepAliveTimeout = 60_000;
+  server.listen(0, "127.0.0.1", () => say(`http://127.0.0.1:${server.address().port}/mcp`));
+}
+
+const say = (url) => process.stdout.write(`${JSON.stringify({ url })}\n`);
+
+/** A bare Node server over HTTP; `sse` answers calls in an event stream, as servers of sessions may. */
+function upstreamHttp(options) {
+  const answer = answerer(options);
+  listening(
+    createServer(async (incoming, response) => {
+      if (incoming.method !== "POST") return void response.writeHead(405).end();
+      const message = JSON.parse((await bodyOf(incoming)).toString());
+      if (message.id === undefined) return void response.writeHead(202).end();
+      const text = answer(message);
+      if (options.sse && message.method === "tools/call") {
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        return void response.end(`event: message\ndata: ${text}\n\n`);
+      }
+      const session = message.method === "initialize" ? { "mcp-session-id": "bench-session" } : {};
+      response.writeHead(200, { "content-type": "application/json", ...session }).end(text);
+    }),
+  );
+}
+
+function upstreamStdio(options) {
+  const answer = answerer(options);
+  eachLine(process.stdin, (message) => {
+    if (message.id !== undefined) process.stdout.write(`${answer(message)}\n`);
+  });
+}
+
+function eachLine(stream, take) {
+  let rest = "";
+  stream.setEncoding("utf8").on("data", (chunk) => {
+    const lines = (rest + chunk).split("\n");
+    rest = lines.pop();
+    for (const line of lines) take(JSON.parse(line));
+  });
+}
+
+/** F2: the body is piped, nothing is read. F3: it is parsed once, its id and the tool's name are changed, and it is written again. */
+function floorHttp({ url, rename }) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  let ids = 0;
+  listening(
+    createServer(async (incoming, response) => {
+      const { host: _, connection: __, "content-length": length, ...headers } = incoming.headers;
+      const send = (sent, take) =>
+        request(url, { agent, method: incoming.method, headers: { ...headers, "content-length": sent } }, take);
+      if (!rename) {
+        const outgoing = send(length, (answer) => {
+          response.writeHead(answer.statusCode, answer.headers);
+          answer.pipe(response);
+        });
+        return void incoming.pipe(outgoing);
+      }
+      const message = JSON.parse((await bodyOf(incoming)).toString());
+      const { id } = message;
+      if (id !== undefined) message.id = ++ids;
+      if (message.params?.name !== undefined) {
+        message.params.name = message.params.name.replace("up__", "");
+        if (headers["mcp-name"] !== undefined) headers["mcp-name"] = message.params.name;
+      }
+      const text = JSON.stringify(message);
+      const outgoing = send(Buffer.byteLength(text), async (answer) => {
+        const body = (await bodyOf(answer)).toString();
+        const told = body === "" ? "" : JSON.stringify({ ...JSON.parse(body), id });
+        const { "transfer-encoding": ___, ...back } = answer.headers;
+        response.writeHead(answer.statusCode, { ...back, "content-length": Buffer.byteLength(told) }).end(told);
+      });
+      outgoing.end(text);
+    }),
+  );
+}
+
+/** F4: HTTP in front, a child's pipes behind, an id map between. */
+function floorStdio({ command }) {
+  const [program, ...args] = command;
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const waiting = new Map();
+  let ids = 0;
+  eachLine(child.stdout, (message) => {
+    const { id, response } = waiting.get(message.id);
+    waiting.delete(message.id);
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ ...message, id }));
+  });
+  listening(
+    createServer(async (incoming, response) => {
+      const message = JSON.parse((await bodyOf(incoming)).toString());
+      if (message.id !== undefined) waiting.set(++ids, { id: message.id, response });
+      else response.writeHead(202).end();
+      child.stdin.write(`${JSON.stringify({ ...message, id: message.id === undefined ? undefined : ids })}\n`);
+    }),
+  );
+}
+
+/** F4 the other way: a pipe in front, HTTP behind. */
+function floorPipe({ url }) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+  let ids = 0;
+  eachLine(process.stdin, (message) => {
+    const { id } = message;
+    const text = JSON.stringify({ ...message, id: ++ids });
+    const headers = {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "content-length": Buffer.byteLength(text),
+      "mcp-protocol-version": REVISIONS.stateless,
+      "mcp-method": message.method,
+      ...(message.params?.name === undefined ? {} : { "mcp-name": message.params.name }),
+    };
+    const outgoing = request(url, { agent, method: "POST", headers }, async (answer) => {
+      const body = JSON.parse((await bodyOf(answer)).toString());
+      process.stdout.write(`${JSON.stringify({ ...body, id })}\n`);
+    });
+    outgoing.end(text);
+  });
+}
+
+/** Merging by hand: each list asked for and parsed, names put before, one text written. */
+function floorMerge({ urls }) {
+  const agent = new Agent({ keepAlive: true });
+  const listOf = (url, text) =>
+    new Promise((resolve) => {
+      const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
+      const outgoing = request(url, { agent, method: "POST", headers }, async (answer) =>
+        resolve(JSON.parse((await bodyOf(answer)).toString()).result.tools),
+      );
+      outgoing.end(text);
+    });
+  listening(
+    createServer(async (incoming, response) => {
+      const text = (await bodyOf(incoming)).toString();
+      const lists = await Promise.all(urls.map((url) => listOf(url, text)));
+      const tools = lists.flatMap((list, at) => list.map((tool) => ({ ...tool, name: `up${at}__${tool.name}` })));
+      const result = { resultType: "complete", tools, ttlMs: 0, cacheScope: "private" };
+      const told = JSON.stringify({ jsonrpc: "2.0", id: JSON.parse(text).id, result });
+      response.writeHead(200, { "content-type": "application/json" }).end(told);
+    }),
+  );
+}
+
+/** Our gateway: what stands behind it, under which prefix, and what it is served over. */
+async function ours({ urls = [], command, prefix, revision, stdio }) {
+  const gateway = new Gateway({ name: "bench", version: "1.0.0", limits: { pageSize: 2_000 } });
+  const pinned = revision === undefined ? {} : { revision };
+  for (const [at, url] of urls.entries()) {
+    const named = prefix === undefined ? {} : { prefix };
+    const name = urls.length === 1 ? "up" : `up${at}`;
+    await gateway.mount(name, (options) => connect(url, { ...options, ...pinned }), named);
+  }
+  if (command !== undefined) {
+    const [program, ...args] = command;
+    await gateway.mount("up", (options) => connect({ command: program, args }, { ...options, ...pinned }), { prefix });
+  }
+  if (stdio) await serveStdio(gateway);
+  else say((await serveHttp(gateway, { port: 0 })).url);
+}
+
+const ROLES = {
+  "upstream-http": upstreamHttp,
+  "upstream-stdio": upstreamStdio,
+  "floor-http": floorHttp,
+  "floor-stdio": floorStdio,
+  "floor-pipe": floorPipe,
+  "floor-merge": floorMerge,
+  ours,
+};
+const [role, options = "{}"] = process.argv.slice(2);
+await ROLES[role](JSON.parse(options));
