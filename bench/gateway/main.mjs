@@ -317,7 +317,8 @@ export async function main(argv) {
         `| ${name} | failed: ${error.message.replaceAll("|", "/")} | - | - | - | - | - | FAILED |\n`,
       );
     } finally {
-      for (const child of children) child.kill();
+      // Nothing of it is to be kept, and what drains would be waited for.
+      for (const child of children) child.kill("SIGKILL");
       await Promise.all([...children].map((child) => new Promise((resolve) => child.once("exit", resolve))));
     }
   }

@@ -72,6 +72,7 @@ function upstreamHttp(options) {
 }
 
 function upstreamStdio(options) {
+  process.stdin.once("end", () => process.exit());
   const answer = answerer(options);
   eachLine(process.stdin, (message) => {
     if (message.id !== undefined) process.stdout.write(`${answer(message)}\n`);
