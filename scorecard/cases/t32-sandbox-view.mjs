@@ -56,8 +56,9 @@ export const defences = [
     name: "a moved folder is judged with all that lies in it, where it will be",
     steps: ["ownLater"],
     file: "secure-local/src/sandbox/start-walled.ts",
-    find: 'if (there !== undefined && !may(places, to + below, "write")) return EACCES;',
-    replace: "",
+    // Before the move and after it.
+    find: 'const folders = [""];',
+    replace: "const folders = [].map(String);",
   },
   {
     name: "no link stands, and no filled folder comes, where protected names begin",
