@@ -18,4 +18,4 @@ export type { RateOptions } from "../http/server/http-site.js";
 export type { HttpRefusal } from "../http/server/reply.js";
 export type { HttpAuthorization, RefusedRequest } from "../http/server/http-endpoint.js";
 export type { HttpOptions } from "../http/server/http-endpoint.js";
-export { type FetchHandler, toFetch } from "../http/server/to-fetch.js";
+export { type FetchContext, type FetchHandler, toFetch } from "../http/server/to-fetch.js";

@@ -119,6 +119,8 @@ export interface Carrier {
    * transport or the revision has no such thing, and nothing happened.
    */
   hangUp?(retryMs: number): boolean;
+  /** Told of work that goes on after the answer, for runtimes that end it with the answer otherwise. */
+  outlive?(work: Promise<unknown>): void;
 }
 
 // What a client's HTTP requests are authorized by, as the transport sees it.

@@ -171,3 +171,30 @@ describe("toFetch", () => {
     expect(files.filter((path) => /from "node:/.test(readFileSync(path, "utf8")))).toEqual([]);
   });
 });
+
+it("lets a task go on after the reply that began it, where the runtime would end it", async () => {
+  const server = new Server({ name: "s", version: "1", limits: { taskGraceMs: 1 } });
+  const work = gate();
+  server.tool("slow", { task: "optional", run: () => work.opened.then(() => "done") });
+  const handler = handlerFor(server, { sessions: false });
+  const kept: Promise<unknown>[] = [];
+  const context = { waitUntil: (promise: Promise<unknown>) => void kept.push(promise) };
+  const able = {
+    "io.modelcontextprotocol/clientCapabilities": { extensions: { "io.modelcontextprotocol/tasks": {} } },
+  };
+  const begin = modern("tools/call", { name: "slow" }, able);
+  const reply = await handler(asked(begin), {}, context);
+  const { result } = (await reply.json()) as { result: { taskId: string } };
+  expect(kept).toHaveLength(1);
+  let over = false;
+  void kept[0]?.then(() => (over = true));
+  expect(over).toBe(false);
+  work.open(undefined);
+  await kept[0];
+  const look = modern("tasks/get", { taskId: result.taskId }, able);
+  const named = { ...modernHeaders(look), "mcp-name": result.taskId };
+  expect(await (await handler(request(look, named), {}, context)).json()).toMatchObject({
+    result: { status: "completed" },
+  });
+  expect(kept).toHaveLength(1);
+});

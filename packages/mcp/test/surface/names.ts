@@ -216,6 +216,7 @@ export const SURFACE: Record<string, readonly string[]> = {
     "type Authenticate",
     "type Entrance",
     "type EventStore",
+    "type FetchContext",
     "type FetchHandler",
     "type HttpAdmission",
     "type HttpAuthorization",

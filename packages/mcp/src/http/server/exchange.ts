@@ -69,6 +69,8 @@ export interface HttpExchange extends HttpRequestHead {
   readBody(limit: number, receiver: BodyReceiver): void;
   /** Sends a whole reply. */
   reply(status: number, headers: HeaderList, body?: string | MessagePieces): void;
+  /** Lets work go on after the reply, where the runtime would end it. */
+  outlive?(work: Promise<unknown>): void;
   /** Begins a reply without end. */
   open(status: number, headers: HeaderList): HttpStream;
 }

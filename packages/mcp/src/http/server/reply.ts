@@ -189,6 +189,10 @@ export class Reply implements IdentifiedCarrier, GoneListener {
     else accepted(this.exchange);
   }
 
+  outlive(work: Promise<unknown>): void {
+    this.exchange.outlive?.(work);
+  }
+
   hangUp(retryMs: number): boolean {
     if (this.answered || this.closed || this.#owner.session?.polling !== true || !this.#streams) return false;
     this.#opened(retryMs).hangUp?.();

@@ -4,9 +4,16 @@ import type { Server } from "../../server/server.js";
 import type { BodyReceiver, GoneListener, HeaderList, HttpExchange, HttpStream } from "./exchange.js";
 import { httpEndpoint, type HttpOptions } from "./http-endpoint.js";
 
+/** What a runtime of workers hands over beside a request. */
+export interface FetchContext {
+  /** Keeps the worker at work until the promise has settled, though the reply is sent. */
+  waitUntil?(work: Promise<unknown>): void;
+}
+
 /** Answers a request; hand it to the runtime. */
 export interface FetchHandler {
-  (request: Request): Promise<Response>;
+  /** `context` is the third argument of a worker's `fetch`: by its `waitUntil` tasks go on after the reply that began them. */
+  (request: Request, environment?: unknown, context?: FetchContext): Promise<Response>;
   /**
    * Refuses new requests, ends listens, lets what runs finish within the limit `drainMs`, then ends the server's tasks.
    * Safe to call again.
@@ -21,8 +28,8 @@ export interface FetchHandler {
 export function toFetch(server: Server, options: HttpOptions = {}): FetchHandler {
   const endpoint = httpEndpoint(server, options, { hosts: undefined, origins: [] });
   let closing: Promise<void> | undefined;
-  const handler = (request: Request): Promise<Response> => {
-    const exchange = new FetchExchange(request);
+  const handler = (request: Request, _environment?: unknown, context?: FetchContext): Promise<Response> => {
+    const exchange = new FetchExchange(request, context);
     endpoint.site.handle(exchange);
     return exchange.response;
   };
@@ -49,13 +56,15 @@ class FetchExchange implements HttpExchange, HttpStream {
   /** Resolves with the reply. */
   readonly response: Promise<Response>;
   readonly #request: Request;
+  readonly #context: FetchContext | undefined;
   readonly #host: string;
   #answer: (response: Response) => void = () => undefined;
   #stream: ReadableStreamDefaultController<Uint8Array> | undefined;
   #over = false;
 
-  constructor(request: Request) {
+  constructor(request: Request, context: FetchContext | undefined) {
     this.#request = request;
+    this.#context = context;
     const { pathname, search, host } = new URL(request.url);
     this.method = request.method;
     this.path = pathname;
@@ -98,6 +107,10 @@ class FetchExchange implements HttpExchange, HttpStream {
     const empty = (status === 204 || status === 202) && body === "";
     const content = typeof body === "string" ? body : new Blob([...body] as BlobPart[]);
     this.#answer(new Response(empty ? null : content, { status, headers: this.#headers(headers) }));
+  }
+
+  outlive(work: Promise<unknown>): void {
+    this.#context?.waitUntil?.(work);
   }
 
   open(status: number, headers: HeaderList): HttpStream {

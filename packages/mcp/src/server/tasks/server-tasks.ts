@@ -248,7 +248,9 @@ async function create({ desk, failed }: TaskOrigin, call: TaskCall, outcome: Pro
   call.announced = true;
   try {
     const task = await desk.open(call);
-    void outcome.then((settled) => desk.conclude(call, conclude(call, settled, failed)));
+    const concluded = outcome.then((settled) => desk.conclude(call, conclude(call, settled, failed)));
+    if (call.carrier.outlive === undefined) void concluded;
+    else call.carrier.outlive(concluded);
     const created: CreateTaskResult = { resultType: "task", ...task };
     return { ...created };
   } catch (error) {
