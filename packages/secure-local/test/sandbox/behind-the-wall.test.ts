@@ -123,8 +123,18 @@ describe.skipIf(!ready())("behind the wall", () => {
     await once(server.listen(join(folder, "outside.sock")), "listening");
     const before = readdirSync(folder);
     const policy = `${grant(folder)}\n${network}`;
-    // Node hands over pairs of sockets for pipes.
-    expect(probed("sockets", ["outside.sock"], { policy, cwd: folder, stdio: ["pipe", "pipe", "pipe"] })).toEqual({});
+    // Node hands over pairs of sockets for pipes; datagrams are listened for outside, too.
+    const outside = `
+import os, socket, subprocess, sys
+listening = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+listening.bind("${folder}/datagrams.sock")
+code = subprocess.run(sys.argv[1:]).returncode
+os.unlink("${folder}/datagrams.sock")
+try: print("heard", listening.recv(10), file=sys.stderr)
+except BlockingIOError: pass
+sys.exit(code)`;
+    for (const name of ["outside.sock", "datagrams.sock"])
+      expect(probed("sockets", [name], { policy, cwd: folder, stdio: ["pipe", "pipe", "pipe"], outside })).toEqual({});
     expect([readdirSync(folder), heard]).toEqual([before, 0]);
     server.close();
   });
