@@ -296,7 +296,7 @@ export const SECTIONS = {
     about:
       "Other MCP servers that are offered behind this policy, by name. Each of their tools is called `NAME__TOOL` and passes the same rules as our own. See [servers](gateway.md).",
     example:
-      'servers:\n  notes:\n    command: [npx, -y, "@modelcontextprotocol/server-filesystem@2026.7.10", /srv/notes]\n    filesystem: { readable_paths: ["/srv/notes/**"] }\n    network: { allowed_endpoints: [{ host: registry.npmjs.org }] }\n    env: { LOG_LEVEL: info }\n    working_directory: /srv/notes\n    tools: { denied: [move_file] }\n    accept: [intent.order]\n    idle: 5\n  tickets:\n    url: https://tickets.example/mcp\n    headers: { Authorization: "Bearer ${secret:tickets}" }\n    enabled: false\nsecrets: { tickets: { from: "env:TICKETS_TOKEN", hosts: [tickets.example] } }',
+      'servers:\n  notes:\n    command: [npx, -y, "@modelcontextprotocol/server-filesystem@2026.7.10", /srv/notes]\n    filesystem: { readable_paths: ["/srv/notes/**"] }\n    network: { allowed_endpoints: [{ host: registry.npmjs.org }] }\n    env: { LOG_LEVEL: info }\n    working_directory: /srv/notes\n    tools: { denied: [move_file] }\n    accept: [intent.order]\n    may_ask: [elicitation, roots]\n    idle: 5\n  tickets:\n    url: https://tickets.example/mcp\n    headers: { Authorization: "Bearer ${secret:tickets}" }\n    enabled: false\nsecrets: { tickets: { from: "env:TICKETS_TOKEN", hosts: [tickets.example] } }',
     keys: {},
   },
   "servers.NAME": {
@@ -323,6 +323,11 @@ export const SECTIONS = {
         "a mapping",
       ],
       accept: ["[]", "Ids of findings that a person has looked at, as `servers review` shows them.", "a list of ids"],
+      may_ask: [
+        "[elicitation]",
+        "What it may ask back in a call: `elicitation` (input of a person), `sampling` (an answer of the client's model), `roots` (the client's folders). Each question says which server asks, and is recorded.",
+        "a list of these words",
+      ],
       idle: ["15", "Minutes after which a server that nobody calls is stopped."],
     },
   },

@@ -3,6 +3,6 @@ export { EVERYTHING_ASKABLE, type MountState, type OpenUpstream, type Sharing } 
 export { Gateway, type Mounted, type MountOptions, Mounts } from "../gateway/gateway.js";
 export type { BeforeCall, RelayedCall } from "../gateway/mount.js";
 export { mountedName, wrapUri } from "../gateway/names.js";
-export type { Admit, RelayedItem } from "../gateway/relay.js";
+export type { Admit, RelayedItem, RelayedQuestion, RelayedWords } from "../gateway/relay.js";
 export type { RelayedRequest } from "./types.js";
 export { type ListHints, type Offer, readOffer } from "../gateway/offer.js";

@@ -7,7 +7,7 @@ import type { ServerCore } from "../server/core.js";
 import { coreOf, Server, type ServerOptions } from "../server/server.js";
 import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
 import { type BeforeCall, Mount } from "./mount.js";
-import type { Admit, RelayedRequest } from "./relay.js";
+import type { Admit, RelayedRequest, RelayedWords } from "./relay.js";
 import { checkMountName, prefixOf } from "./names.js";
 import { type Offer, readOffer } from "./offer.js";
 import { Uris } from "./uris.js";
@@ -42,6 +42,8 @@ export interface MountOptions {
    * gives refuses the request.
    */
   readonly admit?: Admit;
+  /** Stands between what the server says and its caller: questions, answers, errors, its log. Default: all passes as it is. */
+  readonly words?: RelayedWords;
   /** Told of each request that was sent to the server, and again when it is over: what a record of both hops needs. */
   readonly relayed?: (request: RelayedRequest) => void;
 }
@@ -235,6 +237,7 @@ class MountedUpstream implements Mounted {
       known: options.known,
       before: options.before,
       admit: options.admit,
+      words: options.words,
       relayed: options.relayed,
       enableTasks: () => tasks.enable(),
       warn: this.#warn,

@@ -22,7 +22,7 @@ import { type Offer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import type { Relayed, ToolResult } from "../server/content.js";
-import { type Admit, Relay, type RelayedItem, type RelayedRequest } from "./relay.js";
+import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords } from "./relay.js";
 import type { Offering, Uris } from "./uris.js";
 
 /** A call of a tool that is about to be relayed. */
@@ -47,6 +47,7 @@ export interface MountParts {
   readonly known?: Offer | undefined;
   readonly before?: BeforeCall | undefined;
   readonly admit?: Admit | undefined;
+  readonly words?: RelayedWords | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
   /** Called before the first tool that may run as a task is registered. */
   enableTasks(): void;
@@ -82,6 +83,7 @@ export class Mount {
       // What is asked about before a call must hold for that one call: a state that is kept nowhere could come twice.
       rounds: parts.before === undefined,
       admit: parts.admit,
+      words: parts.words,
       relayed: parts.relayed,
       expose: (answer) => parts.uris.exposeAll(this, answer),
     });

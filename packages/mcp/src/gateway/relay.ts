@@ -31,9 +31,34 @@ export interface RelayOptions {
   /** Whether calls may be made round by round, where neither side has sessions. */
   readonly rounds: boolean;
   readonly admit?: Admit | undefined;
+  readonly words?: RelayedWords | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
   /** What the URIs of an answer are called outside. */
   expose(answer: JsonObject): JsonObject;
+}
+
+/** A question of a server to whoever called it. */
+export interface RelayedQuestion {
+  readonly call: Call;
+  readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  readonly params: JsonObject;
+}
+
+/** Stands between what a server says and its caller; what a member is missing for passes as it is. */
+export interface RelayedWords {
+  /** Passes a question on by `pass`, or refuses it by an RpcError, which is what the server is answered with. */
+  question?(
+    question: RelayedQuestion,
+    pass: (params: JsonObject) => Promise<JsonObject | undefined>,
+  ): Promise<JsonObject | undefined>;
+  /** The answer of a request as the caller gets it. */
+  answer?(answer: JsonObject): JsonObject;
+  /** An error the server gave. */
+  error?(error: RpcError): RpcError;
+  /** What a message of its log is called after. */
+  logger?(logger: string | undefined): string;
+  /** What it says of its progress. */
+  progress?(message: string): string;
 }
 
 /** Something that a server is about to be asked for, by its own name and by the one outside. */
@@ -144,7 +169,8 @@ export class Relay {
   ): Promise<Answered> {
     const { name, connections, timeoutMs, expose } = this.#options;
     const call = Context.callOf(context);
-    const answers = new Questioner(name, context);
+    const { words = {} } = this.#options;
+    const answers = new Questioner(name, context, words);
     const { stop } = answers;
     try {
       // Before a process is started or a byte is sent for it, and once more when what was started could be looked at.
@@ -157,17 +183,24 @@ export class Relay {
         const { client } = lease;
         this.#admit(item);
         const noted = this.#noted(client, context);
-        const options = { ...callOptions(client, context, timeoutMs), answers, signal: stop.signal, ...noted?.options };
+        const options = {
+          ...callOptions(client, context, { timeoutMs, words }),
+          answers,
+          signal: stop.signal,
+          ...noted?.options,
+        };
         const round = this.#options.rounds ? roundOf(client, context) : {};
         const result = await ask(client, { ...options, ...round }).finally(noted?.over);
         lease.release();
-        return result["resultType"] === "input_required" ? askedBy(result) : new Relayed(cleaned(expose(result)));
+        return result["resultType"] === "input_required"
+          ? askedBy(result)
+          : new Relayed(spoken(words, cleaned(expose(result))));
       } catch (error) {
         lease.release(error);
         throw error;
       }
     } catch (error) {
-      throw toldOf(name, error, stop);
+      throw toldOf({ name, words }, error, stop);
     }
   }
 
@@ -226,9 +259,14 @@ function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequire
   });
 }
 
-function callOptions(client: Client, context: Context, timeoutMs: number): CallOptions {
+function callOptions(
+  client: Client,
+  context: Context,
+  { timeoutMs, words }: { readonly timeoutMs: number; readonly words: RelayedWords },
+): CallOptions {
   const { meta } = context;
   const passed = passedOn(meta);
+  const said = (message: string): string => words.progress?.(message) ?? message;
   const level = LOGGING_LEVELS[Context.callOf(context).caller.logLevel];
   return {
     timeoutMs,
@@ -236,12 +274,15 @@ function callOptions(client: Client, context: Context, timeoutMs: number): CallO
     ...(passed === undefined ? {} : { meta: passed }),
     ...(meta["progressToken"] === undefined
       ? {}
-      : { onProgress: ({ progress, total, message }) => void context.progress(progress, total, message) }),
+      : {
+          onProgress: ({ progress, total, message }) =>
+            void context.progress(progress, total, message === undefined ? message : said(message)),
+        }),
     ...(level === undefined || client.capabilities.logging === undefined
       ? {}
       : {
           ...(client.era === "stateless" ? { logLevel: level } : {}),
-          onLog: ({ level: its, data, logger }) => void context.log(its, data, logger),
+          onLog: ({ level: its, data, logger }) => void context.log(its, data, words.logger?.(logger) ?? logger),
         }),
   };
 }
@@ -256,6 +297,10 @@ function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefined {
     if (TRACE.has(key) || !isReservedMetaKey(key, NEWEST)) (passed ??= {})[key] = value;
   }
   return passed;
+}
+
+function spoken({ answer }: RelayedWords, result: JsonObject): JsonObject {
+  return answer === undefined ? result : answer(result);
 }
 
 /** An answer without what belongs to the upstream's hop alone. */
@@ -292,10 +337,12 @@ class Questioner implements Answers {
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
   readonly stop: AbortController = new AbortController();
   readonly #name: string;
+  readonly #words: RelayedWords;
   readonly #context: Context;
   #followed: AbortSignal | undefined;
 
-  constructor(name: string, context: Context) {
+  constructor(name: string, context: Context, words: RelayedWords) {
+    this.#words = words;
     this.#name = name;
     this.#context = context;
     this.#follow();
@@ -321,7 +368,9 @@ class Questioner implements Answers {
 
   readonly roots = async (): Promise<Awaited<ReturnType<Context["roots"]>>> => {
     try {
-      return await this.#context.roots();
+      const pass = async (): Promise<JsonObject> => ({ roots: await this.#context.roots() });
+      const answer = await this.#questioned("roots/list", {}, pass);
+      return (answer?.["roots"] ?? []) as unknown as Awaited<ReturnType<Context["roots"]>>;
     } catch (error) {
       this.#refused(error);
       throw new RpcError(ErrorCode.InternalError, "The client did not tell its roots");
@@ -331,15 +380,27 @@ class Questioner implements Answers {
   };
 
   /** The answer; undefined where none came in time. Rejects with the refusal of the client, in its own number. */
-  async #ask(method: string, params: object): Promise<JsonObject | undefined> {
+  async #ask(method: RelayedQuestion["method"], params: object): Promise<JsonObject | undefined> {
     try {
-      return await Context.ask(this.#context, method, params);
+      const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given);
+      return await this.#questioned(method, params as JsonObject, pass);
     } catch (error) {
       this.#refused(error);
       return undefined;
     } finally {
       this.#follow();
     }
+  }
+
+  #questioned(
+    method: RelayedQuestion["method"],
+    params: JsonObject,
+    pass: (params: JsonObject) => Promise<JsonObject | undefined>,
+  ): Promise<JsonObject | undefined> {
+    const { question } = this.#words;
+    return question === undefined
+      ? pass(params)
+      : question({ call: Context.callOf(this.#context), method, params }, pass);
   }
 
   #refused(error: unknown): void {
@@ -362,10 +423,15 @@ export class UpstreamError extends RpcError {
 }
 
 /** The error as the caller is told of it. */
-function toldOf(name: string, error: unknown, stop: AbortController): unknown {
+function toldOf(
+  { name, words }: { readonly name: string; readonly words: RelayedWords },
+  error: unknown,
+  stop: AbortController,
+): unknown {
   if (error instanceof AskError) return error;
   if (error instanceof RpcError) {
-    if (!OWN_HOP.has(error.code)) return withoutOrigin(error);
+    if (error instanceof UpstreamError) return error;
+    if (!OWN_HOP.has(error.code)) return words.error?.(withoutOrigin(error)) ?? withoutOrigin(error);
     return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${error.message}`);
   }
   if (!(error instanceof LocalError)) return error;

@@ -209,8 +209,9 @@ export function plugins({ folder, load }: PluginsPolicy): Value {
 }
 
 function server({ launch, ...grant }: ServerGrant): Value {
-  const { enabled, workingDirectory, env, headers, login, deniedTools, accept, idleMs } = grant;
-  const some = { enabled, tools: { denied: patterns(deniedTools.rules) }, accept, idle: idleMs / 60_000 };
+  const { enabled, workingDirectory, env, headers, login, deniedTools, accept, mayAsk, idleMs } = grant;
+  const denied = patterns(deniedTools.rules);
+  const some = { enabled, tools: { denied }, accept, may_ask: [...mayAsk], idle: idleMs / 60_000 };
   if (launch.kind === "url") return { url: launch.url, headers: Object.fromEntries(headers), login, ...some };
   return {
     command: launch.command,

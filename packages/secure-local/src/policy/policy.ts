@@ -338,6 +338,9 @@ export interface PluginsPolicy {
 // Describes the section `servers`: other MCP servers that are offered behind this policy.
 
 /** One entry of `servers` (ours). */
+/** What a server asks back: input of a person, an answer of the client's model, the client's folders. */
+export type ServerQuestion = "elicitation" | "sampling" | "roots";
+
 export interface ServerGrant {
   readonly name: string;
   readonly rule: Rule;
@@ -363,6 +366,8 @@ export interface ServerGrant {
   readonly deniedTools: NameMatcher;
   /** `accept`: rules of the inspection whose findings in this server a person has looked at; they no longer count. */
   readonly accept: readonly string[];
+  /** `may_ask`: what it may ask of the caller in a call; default `elicitation` alone. */
+  readonly mayAsk: ReadonlySet<ServerQuestion>;
   /** `idle`: minutes after which a server that nobody calls is stopped, default 15. Here in milliseconds. */
   readonly idleMs: number;
 }

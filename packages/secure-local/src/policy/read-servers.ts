@@ -1,6 +1,6 @@
 // Reads the section servers: other MCP servers that are offered behind this policy, and what each may reach.
 import type { Faults } from "./faults.js";
-import type { PluginGrant, SecretPolicy, ServerGrant } from "./policy.js";
+import type { PluginGrant, SecretPolicy, ServerGrant, ServerQuestion } from "./policy.js";
 import { type Environment, readFilesystem, readAnyPath } from "./read-paths.js";
 import { NAME_PATTERN } from "./read-names.js";
 import { readNetwork } from "./read-network.js";
@@ -35,6 +35,12 @@ const VALUE: Expectation<string> = {
   read: (value) => (typeof value === "string" ? value : undefined),
 };
 const SECRET = /\$\{secret:([^}]*)\}/g;
+const QUESTION: Expectation<ServerQuestion> = {
+  words: "elicitation, sampling or roots",
+  read: (value) => (value === "elicitation" || value === "sampling" || value === "roots" ? value : undefined),
+};
+/** Input that a person gives, or does not; a model's answers and the names of folders are given unseen. */
+const DEFAULT_QUESTIONS: readonly { readonly value: ServerQuestion }[] = [{ value: "elicitation" }];
 /** Minutes a child that nobody calls is kept: a day is as good as for ever. */
 const IDLE = wholeNumber(1, 1_440);
 const DEFAULT_IDLE_MIN = 15;
@@ -76,6 +82,7 @@ function readServer(item: Section, name: string, environment: Environment): Omit
     filesystem: readFilesystem(item.section("filesystem"), environment),
     deniedTools: new NameMatcher(denied),
     accept: (item.list("accept", RULE_ID) ?? []).map(({ value }) => value),
+    mayAsk: new Set((item.list("may_ask", QUESTION) ?? DEFAULT_QUESTIONS).map(({ value }) => value)),
     idleMs: (item.value("idle", IDLE)?.value ?? DEFAULT_IDLE_MIN) * 60_000,
   };
   checkKind(item, server.launch.kind);

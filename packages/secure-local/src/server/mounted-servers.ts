@@ -10,11 +10,12 @@ import type {
   RelayedRequest,
 } from "@secure-local/mcp/gateway";
 import type { Call, Server } from "@secure-local/mcp/server";
-import type { UpstreamHop } from "../audit/audit-event.js";
+import type { AuditEvent, UpstreamHop } from "../audit/audit-event.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import type { Finding } from "../inspection/finding.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, decideAnyName, type Decision } from "../policy/decide.js";
-import type { Policy, ServerGrant } from "../policy/policy.js";
+import type { Policy, ServerGrant, ServerQuestion } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import { watchFile } from "./watch-file.js";
 
@@ -29,6 +30,8 @@ export interface MountedServersOptions {
   /** What is offered, or withheld, is something else now. */
   readonly changed: () => void;
   readonly say: (line: string) => void;
+  /** Writes a record; rejects where it cannot be kept. */
+  readonly record: (event: AuditEvent) => Promise<void>;
   /** URIs that are our own: those of servers are never called so. */
   readonly reserved: (uri: string) => boolean;
 }
@@ -47,16 +50,18 @@ export interface ServerHealth {
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
-  const [gateway, items, launches, reviews, drift] = await Promise.all([
+  const [gateway, items, launches, words, reviews, drift] = await Promise.all([
     import("@secure-local/mcp/gateway"),
     import("./server-items.js"),
     import("./server-launch.js"),
+    import("./server-words.js"),
     import("./server-reviews.js"),
     import("../inspection/drift.js"),
   ]);
   const { approvedServers, reviewServer, serverLockFile } = reviews;
   const { approvedOffer } = items;
-  const { serverLaunch } = launches;
+  const { launchDigest, serverLaunch } = launches;
+  const { serverWords } = words;
   const { Mounts, mountedName, readOffer, wrapUri } = gateway;
   const { canonicalJson } = drift;
   return {
@@ -68,7 +73,9 @@ async function loadParts() {
     serverLaunch,
     readOffer,
     reviewServer,
+    launchDigest,
     serverLockFile,
+    serverWords,
     wrapUri,
   };
 }
@@ -301,12 +308,13 @@ export class MountedServers {
     }
     const { approvedOffer, reviewServer } = this.#parts as Parts;
     const whole = approvedOffer(locked.approved);
+    const review = reviewServer(grant, whole, { locked, launch: locked.approved.get("launch") });
     const standing: Omit<Standing, "mounted"> & { mounted?: Mounted } = {
       grant,
       locked,
       names: new Map(),
       // What was approved is judged as it will be when it was started: lists must not show more before that.
-      withheld: reviewServer(grant, whole, { locked, launch: locked.approved.get("launch") }).withheld,
+      withheld: review.withheld,
       launchChanged: this.#launchChanged(grant, locked),
       missing: new Map(),
     };
@@ -317,9 +325,12 @@ export class MountedServers {
       idleMs: grant.idleMs,
       before: this.#options.before,
       admit: (item) => this.#refusal(name, item),
+      words: (this.#parts as Parts).serverWords(grant, this.#options.record),
       relayed: (request) => void this.#hops.set(request.call, request),
     });
     this.#standing.set(name, standing as Standing);
+    const withheld = standing.launchChanged ? [["all of it", LAUNCH] as const] : [...review.withheld];
+    this.#quarantined(name, withheld, review.findings);
     this.#show(policy, standing as Standing);
   }
 
@@ -372,9 +383,12 @@ export class MountedServers {
       this.#changed(standing, [["all of it", LAUNCH]]);
       throw new Error(`${name} was not started: ${LAUNCH}`);
     }
-    const client = await this.#options.open(grant, options, locked.approved.get("launch"));
+    const launch = locked.approved.get("launch");
+    // Nothing is started that is not on record.
+    const detail = { launch: (this.#parts as Parts).launchDigest(launch) };
+    await this.#options.record({ kind: "server.started", server: name, detail });
+    const client = await this.#options.open(grant, declaring(grant, options), launch);
     try {
-      const launch = locked.approved.get("launch");
       const review = reviewServer(grant, await readOffer(client), { locked, launch });
       standing.missing.set(
         client,
@@ -403,9 +417,24 @@ export class MountedServers {
 
   #changed(standing: Standing, withheld: Iterable<readonly [string, string]>): void {
     if (this.#policy !== undefined) this.#show(this.#policy, standing);
+    this.#quarantined(standing.grant.name, [...withheld]);
     for (const [item, reason] of withheld)
       this.#options.say(cleanLine(`server ${standing.grant.name}: ${item} is withheld: ${reason}`));
     this.#options.changed();
+  }
+
+  /** What is withheld, on record: the items, and why. */
+  #quarantined(
+    server: string,
+    withheld: readonly (readonly [string, string])[],
+    findings: readonly Finding[] = [],
+  ): void {
+    if (withheld.length === 0) return;
+    const places = findings.map(({ id, tier, kind, item, at, excerpt }) => ({ id, tier, kind, item, at, excerpt }));
+    const detail = { withheld: Object.fromEntries(withheld), findings: places };
+    this.#options
+      .record({ kind: "server.quarantined", server, outcome: "denied", detail })
+      .catch((error: unknown) => this.#tell(error));
   }
 
   /** For what the policy was asked about already: whether the server, as it is, may be spoken to about it. */
@@ -428,6 +457,14 @@ export function deniedByEntry(grant: ServerGrant, own: string): Decision | undef
 }
 
 const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
+/** What it may not ask is not declared to it. */
+function declaring({ mayAsk }: ServerGrant, options: ClientOptions): ClientOptions {
+  const all = Object.entries(options.capabilities ?? {});
+  const isQuestion = (key: string): key is ServerQuestion =>
+    key === "elicitation" || key === "sampling" || key === "roots";
+  return { ...options, capabilities: Object.fromEntries(all.filter(([key]) => !isQuestion(key) || mayAsk.has(key))) };
+}
+
 const LAUNCH = "it is not as it was approved (launch was changed)";
 
 /** Shown while it is being mounted. */

@@ -147,6 +147,7 @@ export class SecureServer {
       before: (call) => this.#beforeRelay(call),
       changed: () => this.#updateOffer(),
       say: (line) => this.#say(line),
+      record: (event) => this.#audit.record({ ...event, policy: this.policy.hash.slice(0, LABEL_DIGITS) }),
       reserved: (uri) => OWN_SCHEMES.test(uri) || this.#offer.claims(uri),
     });
   }
@@ -343,6 +344,9 @@ export class SecureServer {
     if (level === "error") this.#say(cleanLine(message));
   }
 }
+
+/** As calls name the policy in force. */
+const LABEL_DIGITS = 12;
 
 /** What begins so is ours, whether the policy lets it be seen or not. */
 const OWN_SCHEMES = /^(?:server|git|db):/i;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, type ClientOptions, connect } from "@secure-local/mcp/client";
 import { EVERYTHING_ASKABLE, readOffer } from "@secure-local/mcp/gateway";
+import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { Server } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { MemoryAudit } from "../../src/audit/event-text.js";
@@ -30,6 +31,7 @@ export class Fleet {
   secure!: SecureServer;
   readonly #made = new Map<string, Make>();
   readonly #peers: Peer[] = [];
+  readonly #clients: Client[] = [];
 
   /** The program of a server, whose bytes are its launch. */
   program(name: string): string {
@@ -87,7 +89,23 @@ export class Fleet {
     return peer;
   }
 
+  /** One who can be asked everything; calls a tool by its name. */
+  async person(
+    revision: string,
+    asked: (method: string, params: JsonObject) => JsonObject,
+  ): Promise<(tool: string) => Promise<unknown>> {
+    const client = await connect(this.secure.server, {
+      revision,
+      elicit: (request) => asked("elicitation/create", { ...request }) as never,
+      sample: (request) => asked("sampling/createMessage", { ...request }) as never,
+      roots: () => asked("roots/list", {})["roots"] as never,
+    });
+    this.#clients.push(client);
+    return (tool) => client.call(tool, {}).catch((error: unknown) => error);
+  }
+
   async close(): Promise<void> {
+    for (const client of this.#clients.splice(0)) await client.close();
     for (const peer of this.#peers.splice(0)) await peer.close();
     await (this.secure as SecureServer | undefined)?.stop();
     rmSync(this.folder, { recursive: true, force: true });
