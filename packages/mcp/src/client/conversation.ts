@@ -227,8 +227,15 @@ export class Conversation {
     this.#connection.status = arrival?.status;
     this.stream = arrival?.forRequest;
     if (value instanceof ParseFault) this.#unread(measured(value, text), excerptOf(text), arrival);
-    else this.#connection.deliver(withoutNulls(value), this.#carrier);
+    else if (!this.#saysNothing(value)) this.#connection.deliver(withoutNulls(value), this.#carrier);
     this.#text = "";
+  }
+
+  /** Whether it answers a request with neither a result nor an error: that request ends now, not when its time is up. */
+  #saysNothing(value: unknown): boolean {
+    if (!isJsonObject(value) || "method" in value || "result" in value || "error" in value) return false;
+    const text = "The server's answer has neither a result nor an error.";
+    return this.#connection.giveUp(value["id"] as RequestId, new LocalError("INVALID_RESPONSE", text));
   }
 
   // An answer that cannot be read fails the request it is for now, not when its time is up; a question is refused.

@@ -192,6 +192,8 @@ export class Relay {
         const round = this.#options.rounds ? roundOf(client, context) : {};
         const result = await ask(client, { ...options, ...round }).finally(noted?.over);
         lease.release();
+        const fault = faultOf(item.kind, result);
+        if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault);
         return result["resultType"] === "input_required"
           ? askedBy(result)
           : new Relayed(spoken(words, cleaned(expose(result))));
@@ -297,6 +299,32 @@ function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefined {
     if (TRACE.has(key) || !isReservedMetaKey(key, NEWEST)) (passed ??= {})[key] = value;
   }
   return passed;
+}
+
+const BLOCKS: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource_link", "resource"]);
+/** Deeper than any answer that was parsed. */
+const DEEPEST = 256;
+
+/** What no revision allows in an answer, so that no client could read it; undefined where there is nothing of the kind. */
+function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefined {
+  const { resultType, content, structuredContent, contents, messages } = result;
+  if (resultType === "input_required" || kind === "template") return undefined;
+  if (!isExact(result, 0)) return "its answer has a number that would not arrive as it was written";
+  if (kind === "resource") return Array.isArray(contents) ? undefined : "what was read has no contents";
+  if (kind === "prompt") return messages === undefined || Array.isArray(messages) ? undefined : "it has no messages";
+  if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
+  if (content === undefined && structuredContent !== undefined) return undefined;
+  if (!Array.isArray(content)) return "the result of the call has no content";
+  const odd = content.some((block) => !isJsonObject(block) || !BLOCKS.has(block["type"]));
+  return odd ? "the result of the call has content of an unknown kind" : undefined;
+}
+
+/** Integers beyond what a number holds were rounded when they were read. */
+function isExact(value: unknown, depth: number): boolean {
+  if (typeof value === "number")
+    return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  if (typeof value !== "object" || value === null || depth > DEEPEST) return true;
+  return Object.values(value).every((each) => isExact(each, depth + 1));
 }
 
 function spoken({ answer }: RelayedWords, result: JsonObject): JsonObject {
