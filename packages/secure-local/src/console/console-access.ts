@@ -41,12 +41,15 @@ export class ConsoleAccess {
   readonly #now: () => number;
   /** By the digest of the cookie. */
   readonly #sessions = new Map<string, Session>();
+  readonly #cookie: string;
   #code: { readonly digest: Buffer; readonly ends: number } | undefined;
   #wrong = 0;
 
   /** @param host `127.0.0.1:PORT`, the only `Host` that is answered. */
   constructor(host: string, now: () => number = Date.now) {
     this.#host = host;
+    // Cookies know no ports: without one in its name, two consoles would sign each other's browser out.
+    this.#cookie = `${COOKIE}-${host.slice(host.lastIndexOf(":") + 1)}`;
     this.#now = now;
   }
 
@@ -94,12 +97,12 @@ export class ConsoleAccess {
     if (this.#sessions.size >= MAX_SESSIONS && oldest !== undefined) this.#sessions.delete(oldest);
     this.#sessions.set(digest(cookie).toString("hex"), { key: digest(key), ends: this.#now() + SESSION_MS });
     const seconds = SESSION_MS / 1_000;
-    return { cookie: `${COOKIE}=${cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}`, key };
+    return { cookie: `${this.#cookie}=${cookie}; Path=/; HttpOnly; SameSite=Strict; Max-Age=${seconds}`, key };
   }
 
   /** Why a request may not see or do anything; undefined for a browser that is signed in. */
   refusal({ headers }: IncomingMessage): Refused | undefined {
-    const cookie = cookieOf(headers.cookie ?? "");
+    const cookie = cookieOf(headers.cookie ?? "", this.#cookie);
     const session = cookie === undefined ? undefined : this.#sessions.get(digest(cookie).toString("hex"));
     const key = headers[KEY_HEADER];
     if (session === undefined || session.ends < this.#now() || typeof key !== "string") return SIGN_IN;
@@ -108,9 +111,9 @@ export class ConsoleAccess {
 }
 
 /** Of several cookies of the name none counts: somebody else has set one. */
-function cookieOf(header: string): string | undefined {
-  const found = header.split(/; */).filter((pair) => pair.startsWith(`${COOKIE}=`));
-  return found.length === 1 ? found[0]?.slice(COOKIE.length + 1) : undefined;
+function cookieOf(header: string, name: string): string | undefined {
+  const found = header.split(/; */).filter((pair) => pair.startsWith(`${name}=`));
+  return found.length === 1 ? found[0]?.slice(name.length + 1) : undefined;
 }
 
 function digest(text: string): Buffer {

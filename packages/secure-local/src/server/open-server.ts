@@ -49,6 +49,8 @@ export async function openServer(
   if (launch.kind === "url") {
     const headers = filled(policy, grant, grant.headers);
     const fetch = serverFetch(launch.url, current);
+    // A login may be renewed before anything is sent to the server itself.
+    await judgedAddresses(launch.url, current());
     const authorizer = grant.login === undefined ? undefined : await logins?.(launch.url);
     return connect(launch.url, { ...given, http: { headers, fetch, ...(authorizer && { authorizer }) } });
   }

@@ -62,4 +62,12 @@ describe("access to the console", () => {
     const [a, b] = [1, 2].map(() => access.signIn(access.newCode()));
     expect(access.refusal(requestOf({ cookie: a?.cookie ?? "", key: b?.key ?? "" }))?.status).toBe(401);
   });
+
+  it("has a cookie of its own beside the console of another port", () => {
+    const names = ["127.0.0.1:1", "127.0.0.1:22"].map((host) => {
+      const access = new ConsoleAccess(host);
+      return access.signIn(access.newCode())?.cookie.split("=", 1)[0];
+    });
+    expect(new Set(names).size).toBe(2);
+  });
 });
