@@ -323,6 +323,11 @@ export const SECTIONS = {
         "a mapping",
       ],
       accept: ["[]", "Ids of findings that a person has looked at, as `servers review` shows them.", "a list of ids"],
+      login: [
+        "none",
+        "Of a URL. `oauth`: `servers login NAME` opens a browser once, and tokens are kept and renewed.",
+        "`oauth`",
+      ],
       may_ask: [
         "[elicitation]",
         "What it may ask back in a call: `elicitation` (input of a person), `sampling` (an answer of the client's model), `roots` (the client's folders). Each question says which server asks, and is recorded.",
