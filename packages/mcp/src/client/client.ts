@@ -25,7 +25,7 @@ import { Pinger } from "./pinger.js";
 import { Questions } from "./questions.js";
 import { Requests, type SendOptions, Wire, guarded } from "./wire.js";
 import { ResponseCache } from "./response-cache.js";
-import { ToolBook } from "./tool-book.js";
+import { ToolCache } from "./tool-cache.js";
 import { UriTemplate } from "../protocol/uri-template.js";
 
 /**
@@ -39,7 +39,7 @@ export class Client {
   readonly #requests: Requests;
   readonly #lists: Lists;
   readonly #tasks: Tasks;
-  readonly #book: ToolBook;
+  readonly #toolCache: ToolCache;
   readonly #completions: Completions;
   readonly #subscriptions: Subscriptions;
   readonly #logs: LogRing = new LogRing();
@@ -55,14 +55,14 @@ export class Client {
     this.#questions = new Questions(options);
     this.#asked = new AskedQuestions(this.#questions, warn);
     const wire = new Wire(dialer, { settings, reconnect: options.reconnect, events: this.#events() });
-    const book = new ToolBook({ validateOutput: settings.validateOutput, warn });
+    const toolCache = new ToolCache({ validateOutput: settings.validateOutput, warn });
     const cache = options.cache === false ? undefined : new ResponseCache(options.cache);
     const requests = new Requests(wire, this.#questions, { settings, logs: this.#logs, warn });
     this.#wire = wire;
-    this.#book = book;
+    this.#toolCache = toolCache;
     this.#requests = requests;
-    this.#lists = new Lists({ wire, requests, cache, book });
-    this.#tasks = new Tasks({ wire, requests, book });
+    this.#lists = new Lists({ wire, requests, cache, toolCache });
+    this.#tasks = new Tasks({ wire, requests, toolCache });
     this.#completions = new Completions(requests, wire);
     this.#subscriptions = new Subscriptions(wire, settings);
   }
@@ -141,7 +141,7 @@ export class Client {
   async call(name: string, args?: JsonObject, options?: CallOptions): Promise<CallToolResult> {
     this.#requests.gate("tools", "tools/call");
     // A session that has tasks would refuse a plain call of such a tool.
-    const required = this.#book.get(name)?.tool.execution?.taskSupport === "required";
+    const required = this.#toolCache.get(name)?.tool.execution?.taskSupport === "required";
     if (required && this.#tasks.requested) {
       return (await this.#tasks.start(name, args, options)).result(options);
     }
@@ -150,9 +150,9 @@ export class Client {
     // Asked for round by round: the caller answers.
     if (result["resultType"] === "input_required") return result as unknown as CallToolResult;
     if (result["resultType"] === "task") return this.#tasks.begun(result, name).result(options);
-    const known = this.#book.get(name);
+    const known = this.#toolCache.get(name);
     const outcome = result as unknown as CallToolResult;
-    return known === undefined ? outcome : this.#book.checked(known, outcome);
+    return known === undefined ? outcome : this.#toolCache.checked(known, outcome);
   }
 
   /** Calls a tool as a task where the server can, and comes back when it has begun. */
@@ -269,7 +269,7 @@ export class Client {
   async #sentCall(name: string, params: JsonObject, options: CallOptions | undefined): Promise<JsonObject> {
     const requests = this.#requests;
     try {
-      return await requests.run("tools/call", params, withMirrors(options, this.#book.get(name)?.mirrored));
+      return await requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(name)?.mirrored));
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       // It may not be there any more, or take other arguments.
@@ -280,7 +280,7 @@ export class Client {
       if (error.code !== McpErrorCode.HeaderMismatch) throw error;
       this.#lists.forget({ kind: "tools" });
       await this.#lists.tools().all();
-      return requests.run("tools/call", params, withMirrors(options, this.#book.get(name)?.mirrored));
+      return requests.run("tools/call", params, withMirrors(options, this.#toolCache.get(name)?.mirrored));
     }
   }
 

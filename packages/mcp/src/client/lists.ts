@@ -7,7 +7,7 @@ import type { Tool } from "../protocol/features/tools.js";
 import type { CallOptions, Change } from "./options.js";
 import type { Requests, Wire } from "./wire.js";
 import type { ResponseCache } from "./response-cache.js";
-import type { ToolBook } from "./tool-book.js";
+import type { ToolCache } from "./tool-cache.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { CompleteRequestParams, CompletionReference } from "../protocol/features/completion.js";
 import { invalidResponse } from "../era/read-result.js";
@@ -17,7 +17,7 @@ interface ListsOptions {
   readonly wire: Wire;
   readonly requests: Requests;
   readonly cache: ResponseCache | undefined;
-  readonly book: ToolBook;
+  readonly toolCache: ToolCache;
 }
 
 interface ListKind<T> {
@@ -38,7 +38,7 @@ export class Lists {
   }
 
   tools(options?: CallOptions): Listing<Tool> {
-    const { book, wire } = this.#options;
+    const { toolCache, wire } = this.#options;
     return this.#list<Tool>(
       {
         method: "tools/list",
@@ -46,7 +46,7 @@ export class Lists {
         capability: "tools",
         items: (found, outdated) => {
           const promises = wire.established.revision.rules.structuredContent !== "none";
-          return book.note(found, { mirrors: wire.mirrorsArguments, promises, outdated });
+          return toolCache.note(found, { mirrors: wire.mirrorsArguments, promises, outdated });
         },
       },
       options,
@@ -96,7 +96,7 @@ export class Lists {
     if (change.kind === "resource") return this.#drop("resources/read", change.uri);
     this.#drop(`${change.kind}/list`);
     if (change.kind === "resources") this.#drop("resources/templates/list");
-    if (change.kind === "tools") this.#options.book.clear();
+    if (change.kind === "tools") this.#options.toolCache.clear();
   }
 
   /** Forgets everything. */

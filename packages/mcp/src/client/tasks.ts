@@ -6,7 +6,7 @@ import { type DetailedTask, isFinal, type Task, TASKS_EXTENSION } from "../proto
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { CallOptions } from "./options.js";
 import { type Requests, type SendOptions, type Wire, pause } from "./wire.js";
-import type { ToolBook } from "./tool-book.js";
+import type { ToolCache } from "./tool-cache.js";
 
 /** Options of `callTask`: those of a call, and how many milliseconds the task should be kept. */
 export interface TaskOptions extends CallOptions {
@@ -17,7 +17,7 @@ export interface TaskOptions extends CallOptions {
 interface TasksOptions {
   readonly wire: Wire;
   readonly requests: Requests;
-  readonly book: ToolBook;
+  readonly toolCache: ToolCache;
 }
 
 /** Tasks begun whose end nobody has seen: the oldest are told of no longer. */
@@ -34,10 +34,10 @@ export class Tasks {
   }
 
   async start(name: string, args: JsonObject | undefined, options: TaskOptions = {}): Promise<TaskHandle> {
-    const { requests, book, wire } = this.#options;
+    const { requests, toolCache, wire } = this.#options;
     requests.gate("tools", "tools/call");
     const { ttlMs, ...rest } = options;
-    const known = book.get(name);
+    const known = toolCache.get(name);
     const forbidden = known !== undefined && (known.tool.execution?.taskSupport ?? "forbidden") === "forbidden";
     const asked = this.requested && !forbidden ? { task: ttlMs === undefined ? {} : { ttl: ttlMs } } : {};
     const params = { name, ...(args === undefined ? {} : { arguments: args }), ...asked };
@@ -115,10 +115,10 @@ export class Tasks {
   }
 
   #checked(name: string, result: CallToolResult): Awaitable<CallToolResult> {
-    const { book } = this.#options;
-    const known = book.get(name);
+    const { toolCache } = this.#options;
+    const known = toolCache.get(name);
     const asks = (result as unknown as JsonObject)["resultType"] === "input_required";
-    return known === undefined || asks ? result : book.checked(known, result);
+    return known === undefined || asks ? result : toolCache.checked(known, result);
   }
 }
 

@@ -1,4 +1,4 @@
-// The public surface of the host: many servers under one roof, reached by URL or in this program, on every runtime.
+// The public surface of the host: one program that holds many servers, reached by URL or in this program, on every runtime.
 export type { BreakerOptions } from "./types.js";
 export type { CallDecision, CallRequest, ResultCheck } from "../host/call-gate.js";
 export type { LoggedCall } from "../host/call-gate.js";

@@ -42,7 +42,7 @@ export { Server, type ServerOptions } from "../server/server.js";
 export type { Visibility } from "../server/registry.js";
 export type { EndedSession } from "../server/session.js";
 export { MemoryTaskStore } from "../server/tasks/memory-task-store.js";
-export type { TaskStoreLimits } from "../server/tasks/task-desk.js";
+export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 export type { TaskSupport, ToolDefinition, ToolReturn } from "../server/tools.js";
 export { serve } from "../serve/serve.js";

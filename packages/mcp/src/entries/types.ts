@@ -214,7 +214,7 @@ export type { ReadReturn, ResourceDefinition, ResourceTemplateDefinition, Variab
 export type { CustomHandler, Server, ServerOptions } from "../server/server.js";
 export type { ServeOptions, Serving } from "../server/serving.js";
 export type { EndedSession } from "../server/session.js";
-export type { TaskStoreLimits } from "../server/tasks/task-desk.js";
+export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 export type { ToolErrorOptions } from "../server/tool-error.js";
 export type {

@@ -56,7 +56,7 @@ export interface ClientCodec {
   readonly clientInfo: object;
   /** JSON text of a request's params; undefined when it has none. */
   paramsText(params: object | undefined, extras: RequestExtras | undefined): string | undefined;
-  /** Headers of a message, for links that have headers. */
+  /** Headers of a message, for transports that have headers. */
   headers(
     method: string,
     params: JsonObject | undefined,

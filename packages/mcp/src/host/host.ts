@@ -36,7 +36,7 @@ import { Consent, messageOf } from "./consent.js";
 import { visibleText } from "../jsonrpc/visible-text.js";
 import type { HostEvent } from "./host-event.js";
 import { checkServerName, launchOf } from "./launch.js";
-import { QuestionDesk, RootsDesk, SamplingDesk } from "./questions.js";
+import { QuestionBroker, RootsBroker, SamplingBroker } from "./questions.js";
 
 /** Options of a host's `read`: which server, and the variables of a template. */
 export interface ReadOptions extends CallOptions {
@@ -66,9 +66,9 @@ export class HostCore {
   readonly #consent: Consent;
   readonly #slots: Slots;
   readonly #gate: CallGate;
-  readonly #sampling: SamplingDesk | undefined;
-  readonly #questions: QuestionDesk | undefined;
-  readonly #roots: RootsDesk | undefined;
+  readonly #sampling: SamplingBroker | undefined;
+  readonly #questions: QuestionBroker | undefined;
+  readonly #roots: RootsBroker | undefined;
   readonly #unwatch: () => void;
   /** Which server gave a link, by the link. */
   readonly #givers = new WeakMap<object, string>();
@@ -83,9 +83,9 @@ export class HostCore {
     const { sampling, elicit, roots } = options;
     const tell = (event: HostEvent): void => this.#tell(event);
     const warn = (server: string | undefined, text: string): void => tell({ type: "warning", server, text });
-    this.#sampling = sampling && new SamplingDesk(sampling, tell);
-    this.#questions = elicit && new QuestionDesk({ elicit, timeoutMs, warn });
-    this.#roots = roots && new RootsDesk(roots, { timeoutMs, warn: (text) => warn(undefined, text) });
+    this.#sampling = sampling && new SamplingBroker(sampling, tell);
+    this.#questions = elicit && new QuestionBroker({ elicit, timeoutMs, warn });
+    this.#roots = roots && new RootsBroker(roots, { timeoutMs, warn: (text) => warn(undefined, text) });
     this.#unwatch = this.#roots?.watch(() => this.#rootsChanged()) ?? (() => undefined);
     this.#catalogue = new Catalogue({
       changed: (server, kinds) => tell({ type: "catalogue", server, kinds }),

@@ -32,7 +32,7 @@ export interface HostQuestion {
 /** Answers a question to the person. Nothing is opened or filled in by the host itself. */
 export type HostElicit = (question: HostQuestion) => ElicitResult | Promise<ElicitResult>;
 
-interface QuestionDeskOptions {
+interface QuestionBrokerOptions {
   readonly elicit: HostElicit;
   readonly timeoutMs?: number | undefined;
   readonly warn: (server: string, text: string) => void;
@@ -41,12 +41,12 @@ interface QuestionDeskOptions {
 /** Questions of one server that wait for the person; further ones are cancelled, so that nobody is worn down. */
 const MOST_WAITING = 4;
 
-export class QuestionDesk {
-  readonly #options: QuestionDeskOptions;
+export class QuestionBroker {
+  readonly #options: QuestionBrokerOptions;
   readonly #waiting = new Map<string, number>();
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(options: QuestionDeskOptions) {
+  constructor(options: QuestionBrokerOptions) {
     this.#options = options;
   }
 
@@ -151,7 +151,7 @@ export interface RootsOptions {
 /** More folders than anybody works in. */
 const MOST_ROOTS = 100;
 
-export class RootsDesk {
+export class RootsBroker {
   readonly #options: RootsOptions;
   readonly #timeoutMs: number;
   readonly #warn: (text: string) => void;
@@ -293,7 +293,7 @@ export interface SamplingOptions {
 const PER_MINUTE = 10;
 const MAX_TOKENS = 8_192;
 
-export class SamplingDesk {
+export class SamplingBroker {
   readonly #options: SamplingOptions;
   readonly #rate: RateLimit;
   readonly #onEvent: (event: HostEvent) => void;

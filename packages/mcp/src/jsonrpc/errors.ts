@@ -70,7 +70,7 @@ export class RpcError extends Error {
 
 /** An error the other side answered with, and the HTTP status it came under. */
 export class StatusError extends RpcError {
-  /** HTTP status of the response; undefined where the link has none. */
+  /** HTTP status of the response; undefined where the transport has none. */
   readonly status: number | undefined;
 
   constructor(code: number, message: string, about: { data?: unknown; status?: number | undefined }) {
@@ -79,7 +79,7 @@ export class StatusError extends RpcError {
   }
 }
 
-/** The HTTP status an error came with: an error the server wrote, or a LocalError of the link. */
+/** The HTTP status an error came with: an error the server wrote, or a LocalError of the transport. */
 export function statusOf(error: unknown): number | undefined {
   const { status } = error as { status?: unknown };
   return typeof status === "number" ? status : undefined;

@@ -226,7 +226,7 @@ export interface NodeRequesterOptions {
 
 // The worst of networks needs a few seconds; a firewall that drops packets would need minutes.
 const CONNECT_MS = 10_000;
-// All requests a link may have open, its posts and its standing stream, with room to spare.
+// All requests a transport may have open, its posts and its standing stream, with room to spare.
 const CONNECTIONS = 2_048;
 // A burst leaves this many connections for the next one.
 const IDLE_CONNECTIONS = 64;
@@ -301,7 +301,7 @@ class ConnectionPool {
     }
   }
 
-  /** Those in use, perhaps by another link, end with their request; a later request keeps connections again. */
+  /** Those in use, perhaps by another transport, end with their request; a later request keeps connections again. */
   close(): void {
     this.#keepIdle(0);
     this.dropIdle();
@@ -379,7 +379,7 @@ function tunnelled(agent: HttpAgent, proxy: Proxy, connectMs: number): HttpAgent
   return agent;
 }
 
-// A reply of node:http as links read it.
+// A reply of node:http as transports read it.
 
 class NodeReply implements HttpReply {
   readonly status: number;

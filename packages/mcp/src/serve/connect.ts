@@ -1,4 +1,4 @@
-// Connects a client to a server: over HTTP by URL, in memory, or over a link of one's own. Runs everywhere.
+// Connects a client to a server: over HTTP by URL, in memory, or over a transport of one's own. Runs everywhere.
 import { Client } from "../client/client.js";
 import type { ClientOptions, Dialer } from "../client/options.js";
 import type { HttpAuthorizer, Transport } from "../jsonrpc/transport.js";
@@ -35,7 +35,7 @@ export interface ConnectOptions extends ClientOptions {
   readonly http?: HttpConnectOptions;
 }
 
-/** A URL, a server in this program, a factory of links (a new one for each call), or a dialer with a fallback. */
+/** A URL, a server in this program, a factory of transports (a new one for each call), or a dialer with a fallback. */
 export type ConnectTarget = string | URL | Server | Dialer | (() => Transport);
 
 /**
@@ -72,7 +72,7 @@ export function httpDialer(url: string | URL, options: HttpConnectOptions): Dial
   };
 }
 
-/** A link to a server in this program. */
+/** A transport to a server in this program. */
 export function memoryTransport(server: Server): Transport {
   const [ours, theirs] = memoryTransports();
   (server as unknown as Served)[SERVE](theirs);

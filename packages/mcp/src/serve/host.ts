@@ -1,4 +1,4 @@
-// A host that runs everywhere: its servers are reached by URL, stand in this program, or have links of their own.
+// A host that runs everywhere: its servers are reached by URL, stand in this program, or have transports of their own.
 import type { Dialer } from "../client/options.js";
 import { HostCore } from "../host/host.js";
 import type { AddOptions, HostOptions } from "../host/options.js";

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { processEntry } from "../../src/node/process-table.js";
 import { taskFileStore } from "../../src/node/task-file-store.js";
 import { MemoryTaskStore } from "../../src/server/tasks/memory-task-store.js";
-import type { TaskStoreLimits } from "../../src/server/tasks/task-desk.js";
+import type { TaskStoreLimits } from "../../src/server/tasks/task-manager.js";
 import type { TaskRecord, TaskStore } from "../../src/server/tasks/task-store.js";
 import { connectTasks, DIRECTED, latch, newServer, refusal, REQUESTED, untilStatus } from "./task-peer.js";
 

@@ -126,7 +126,7 @@ export class Deadline extends Canceller {
   }
 }
 
-// The limits of an HTTP link, each with its default and the reason for it.
+// The limits of an HTTP transport, each with its default and the reason for it.
 
 /** Bounds of a client's HTTP connection: bytes of messages, requests at once, attempts. */
 export interface HttpClientLimits {
@@ -191,7 +191,7 @@ export const DEFAULT_HTTP_CLIENT_LIMITS: HttpClientLimits = {
   challenges: 5,
 };
 
-// The errors of HTTP links: what went wrong, at which URL, and what to do; without secrets and control characters.
+// The errors of HTTP transports: what went wrong, at which URL, and what to do; without secrets and control characters.
 
 /** Who asks is not known; or is, and may not. */
 const REFUSED: Readonly<Record<number, string>> = { 401: "UNAUTHORIZED", 403: "FORBIDDEN" };
@@ -252,7 +252,7 @@ export function looksLikeHtml(text: string): boolean {
   return /^\s*(?:<!doctype html|<html)/i.test(text.slice(0, 200));
 }
 
-// What people give an HTTP link, checked before anything is sent.
+// What people give an HTTP transport, checked before anything is sent.
 
 const SCHEMES: ReadonlySet<string> = new Set(["http:", "https:", "unix:", "http+unix:"]);
 
@@ -300,7 +300,7 @@ export function ownHeaders(headers: Readonly<Record<string, string>> = {}): Read
   return checked;
 }
 
-// What the streams of one HTTP link share.
+// What the streams of one HTTP transport share.
 
 export interface PostOptions {
   readonly text: string;

@@ -1,4 +1,4 @@
-// What sends one HTTP request and reads its reply: the small interface links and authorization are written against.
+// What sends one HTTP request and reads its reply: the small interface transports and authorization are written against.
 
 /** One request as a requester sends it: headers by lower-case name, the body as text. */
 export interface HttpRequest {

@@ -22,7 +22,7 @@ import type { HttpTransportOptions } from "./streamable-http-transport.js";
 
 /**
  * `url` is that of the stream. `open` rejects when the server does not say within the limit `openMs` where messages go,
- * or names another origin. The end of the stream is the end of the link. Throws as `streamableHttpTransport` does.
+ * or names another origin. The end of the stream is the end of the connection. Throws as `streamableHttpTransport` does.
  */
 export function sseTransport(options: HttpTransportOptions): Transport {
   return new SseTransport(options);

@@ -41,7 +41,7 @@ export interface HttpTransportOptions {
 }
 
 /**
- * Sends nothing before the first message. Requests are answered, or reported `lost`, exactly once by the link's own
+ * Sends nothing before the first message. Requests are answered, or reported `lost`, exactly once by the transport's own
  * account; a receiver has to overlook a loss of what it has an answer to, because an error without an id may be both.
  * `send` of a notification or response resolves when the server has taken it. Throws a LocalError INVALID_URL for a URL
  * with user and password or of no scheme for HTTP, and a TypeError for headers that cannot be sent.
@@ -245,7 +245,7 @@ class StreamableHttpTransport implements Transport, LinkWire {
   }
 }
 
-// The three requests a Streamable HTTP link makes, with the headers each of them carries.
+// The three requests a Streamable HTTP transport makes, with the headers each of them carries.
 
 interface LinkRequestsOptions {
   readonly url: string;

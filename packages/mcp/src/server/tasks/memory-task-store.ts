@@ -1,5 +1,5 @@
 // Keeps tasks in memory: they die with the process.
-import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "./task-desk.js";
+import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "./task-manager.js";
 import { DEFAULT_SERVER_LIMITS } from "../limits.js";
 import type { TaskPage, TaskRecord, TaskStore } from "./task-store.js";
 

@@ -1,4 +1,4 @@
-// The tasks of one server put together: desk, faces, the middleware that begins them, and who hears of them.
+// The tasks of one server put together: manager, faces, the middleware that begins them, and who hears of them.
 import {
   type Answer,
   type Call,
@@ -18,7 +18,7 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
-import { TaskDesk } from "./task-desk.js";
+import { TaskManager } from "./task-manager.js";
 import { MemoryTaskStore } from "./memory-task-store.js";
 import type { TaskRecord, TaskStore } from "./task-store.js";
 import { peerWords } from "../../jsonrpc/visible-text.js";
@@ -60,7 +60,7 @@ const INTERACTIVE_CALL_TOOL = interactive(CALL_TOOL);
 
 export class ServerTasks {
   readonly #core: TaskServer;
-  readonly #desk: TaskDesk;
+  readonly #manager: TaskManager;
   readonly #requested: RequestedFace;
   readonly #directed: DirectedFace;
   readonly #origin: TaskOrigin;
@@ -78,7 +78,7 @@ export class ServerTasks {
     const { limits, seal, failed } = core;
     const changed = (run: TaskRun, record: TaskRecord, call: TaskCall): void => this.#changed(run, record, call);
     const now = { store: (): TaskStore => this.#store, node: () => this.#cluster?.node };
-    this.#desk = new TaskDesk({
+    this.#manager = new TaskManager({
       limits,
       get store() {
         return now.store();
@@ -90,10 +90,10 @@ export class ServerTasks {
       changed,
       failed,
     });
-    this.#requested = new RequestedFace(this.#desk, core, async (errand) => this.#cluster?.errand(errand));
-    this.#directed = new DirectedFace(this.#desk);
+    this.#requested = new RequestedFace(this.#manager, core, async (errand) => this.#cluster?.errand(errand));
+    this.#directed = new DirectedFace(this.#manager);
     this.#origin = {
-      desk: this.#desk,
+      manager: this.#manager,
       seal,
       graceMs: limits.taskGraceMs,
       get chain() {
@@ -133,7 +133,7 @@ export class ServerTasks {
   async visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]> {
     requireTasks(call);
     const found = await Promise.all(
-      taskIds.map((taskId) => this.#desk.find(taskId, call.carrier.principal).catch(() => undefined)),
+      taskIds.map((taskId) => this.#manager.find(taskId, call.carrier.principal).catch(() => undefined)),
     );
     return found.filter((record) => record !== undefined).map((record) => this.#visible(record));
   }
@@ -154,14 +154,14 @@ export class ServerTasks {
   async errand({ what, taskId, principal }: TaskErrand): Promise<TaskRecord> {
     const ended =
       what === "cancel"
-        ? await this.#desk.cancel(taskId, principal)
-        : await this.#desk.running(taskId, principal)?.run.ended;
-    return ended ?? this.#desk.find(taskId, principal);
+        ? await this.#manager.cancel(taskId, principal)
+        : await this.#manager.running(taskId, principal)?.run.ended;
+    return ended ?? this.#manager.find(taskId, principal);
   }
 
   /** Ends every task that runs: each is kept as failed, so that whoever asks later learns why. */
   close(): Promise<void> {
-    return this.#desk.close();
+    return this.#manager.close();
   }
 
   #visible(record: TaskRecord): VisibleTask {
@@ -169,7 +169,7 @@ export class ServerTasks {
     return {
       taskId,
       detail: (codec) => {
-        const run = this.#desk.running(taskId, record.principal)?.run;
+        const run = this.#manager.running(taskId, record.principal)?.run;
         return taskDetail(codec, run?.record() ?? record, run);
       },
     };
@@ -204,7 +204,7 @@ export class ServerTasks {
 
 /** What beginning a task needs of the server. */
 interface TaskOrigin {
-  readonly desk: TaskDesk;
+  readonly manager: TaskManager;
   readonly seal: Seal;
   /** Milliseconds in which a handler may still answer or ask in line, where the server decides what becomes a task. */
   readonly graceMs: number;
@@ -229,12 +229,12 @@ async function beginTask(
 ): Promise<Answer> {
   const state = await stateOf(origin, call);
   if (state?.park !== undefined) return runChain(origin.chain, 1, call, origin.handler);
-  const run = origin.desk.prepare(call.carrier.principal, face.requestedTtl(call));
+  const run = origin.manager.prepare(call.carrier.principal, face.requestedTtl(call));
   const task = new TaskCall(call, run, call.record.interactive ? handRound(call, state) : undefined);
   call.whenCancelled(() => task.cancel(call.cancellation ?? { reason: "Cancelled", answered: false }));
   const announced = announcement(task, call.record.interactive ? origin.graceMs : 0);
   const outcome = settled(runWhole(origin, task));
-  origin.desk.track(outcome);
+  origin.manager.track(outcome);
   const early = await Promise.race([outcome, announced]);
   const inLine = early && answerInLine(task, early, required);
   if (inLine === undefined) return create(origin, task, outcome);
@@ -243,12 +243,12 @@ async function beginTask(
   return inLine;
 }
 
-async function create({ desk, failed }: TaskOrigin, call: TaskCall, outcome: Promise<Settled>): Promise<Answer> {
+async function create({ manager, failed }: TaskOrigin, call: TaskCall, outcome: Promise<Settled>): Promise<Answer> {
   if (call.cancellation !== undefined) throw new LocalError("CANCELLED", call.cancellation.reason);
   call.announced = true;
   try {
-    const task = await desk.open(call);
-    const concluded = outcome.then((settled) => desk.conclude(call, conclude(call, settled, failed)));
+    const task = await manager.open(call);
+    const concluded = outcome.then((settled) => manager.conclude(call, conclude(call, settled, failed)));
     if (call.carrier.outlive === undefined) void concluded;
     else call.carrier.outlive(concluded);
     const created: CreateTaskResult = { resultType: "task", ...task };

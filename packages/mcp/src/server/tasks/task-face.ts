@@ -18,7 +18,7 @@ import type { TaskRecord } from "./task-store.js";
 import type { PaginatedRequestParams } from "../../protocol/method.js";
 import type { CallToolRequestParams } from "../../protocol/features/tools.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
-import type { TaskDesk } from "./task-desk.js";
+import type { TaskManager } from "./task-manager.js";
 import { META } from "../../protocol/meta.js";
 import type { AskServices } from "../context.js";
 import { cursorAfter, readCursor } from "../lists.js";
@@ -64,10 +64,10 @@ function openQuestions(codec: Codec, { questions }: Questioned): InputRequests {
 const ACKNOWLEDGED: JsonObject = Object.freeze({});
 
 export class DirectedFace implements TaskFace {
-  readonly #desk: TaskDesk;
+  readonly #manager: TaskManager;
 
-  constructor(desk: TaskDesk) {
-    this.#desk = desk;
+  constructor(manager: TaskManager) {
+    this.#manager = manager;
   }
 
   /** A task where the tool can and the request declares it; a tool that must be one is refused to any other request. */
@@ -83,16 +83,16 @@ export class DirectedFace implements TaskFace {
 
   async get(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
-    const run = this.#desk.running(taskId, principal)?.run;
+    const run = this.#manager.running(taskId, principal)?.run;
     if (run !== undefined && !run.concluded) return taskDetail(call.caller.codec, run.record(), run);
-    return taskDetail(call.caller.codec, await this.#desk.find(taskId, principal));
+    return taskDetail(call.caller.codec, await this.#manager.find(taskId, principal));
   }
 
   /** Answers questions. Of a task that has ended there are none, so nothing happens. */
   async update(call: CallOf<UpdateTaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
-    const running = this.#desk.running(taskId, principal);
-    if (running === undefined) await this.#desk.find(taskId, principal);
+    const running = this.#manager.running(taskId, principal);
+    if (running === undefined) await this.#manager.find(taskId, principal);
     else running.run.answer(call.params.inputResponses);
     return ACKNOWLEDGED;
   }
@@ -100,8 +100,8 @@ export class DirectedFace implements TaskFace {
   /** Cancels by asking: the handler's signal is aborted, and the task ends when the handler does. */
   async cancel(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { taskId, principal } = identified(call);
-    const running = this.#desk.running(taskId, principal);
-    if (running === undefined) await this.#desk.find(taskId, principal);
+    const running = this.#manager.running(taskId, principal);
+    if (running === undefined) await this.#manager.find(taskId, principal);
     else running.call.cancelForClient();
     return ACKNOWLEDGED;
   }
@@ -136,17 +136,17 @@ function missingExtension(): RpcError {
 const LIST = "tasks";
 
 export class RequestedFace implements TaskFace {
-  readonly #desk: TaskDesk;
+  readonly #manager: TaskManager;
   readonly #services: AskServices;
   readonly #elsewhere: (errand: TaskErrand) => Promise<TaskRecord | undefined>;
 
   /** `elsewhere` has another process do what only the one that runs a task can; undefined where there is none. */
   constructor(
-    desk: TaskDesk,
+    manager: TaskManager,
     services: AskServices,
     elsewhere: (errand: TaskErrand) => Promise<TaskRecord | undefined>,
   ) {
-    this.#desk = desk;
+    this.#manager = manager;
     this.#services = services;
     this.#elsewhere = elsewhere;
   }
@@ -173,7 +173,7 @@ export class RequestedFace implements TaskFace {
     const { task } = await this.#find(call);
     const { principal } = call.carrier;
     const ended =
-      (await this.#desk.cancel(task.taskId, principal)) ??
+      (await this.#manager.cancel(task.taskId, principal)) ??
       (isFinal(task.status) ? undefined : await this.#elsewhere({ what: "cancel", taskId: task.taskId, principal }));
     if (ended === undefined) throw notCancellable(task.status);
     return taskDetail(call.caller.codec, ended);
@@ -182,7 +182,7 @@ export class RequestedFace implements TaskFace {
   async result(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const taskId = call.params.taskId;
     const { principal } = call.carrier;
-    const running = this.#desk.running(taskId, principal);
+    const running = this.#manager.running(taskId, principal);
     if (running === undefined) {
       const record = await this.#find(call);
       if (isFinal(record.task.status)) return outcomeOf(record);
@@ -197,9 +197,9 @@ export class RequestedFace implements TaskFace {
     if (principal === undefined) throw new RpcError(ErrorCode.MethodNotFound, "Method not found: tasks/list");
     const limit = this.#services.limits.pageSize;
     const after = position(call.params.cursor);
-    const records = await this.#desk.store.list(principal, { after, limit: limit + 1 });
+    const records = await this.#manager.store.list(principal, { after, limit: limit + 1 });
     const shown = records.slice(0, limit);
-    const tasks = shown.map((record) => this.#desk.running(record.task.taskId, principal)?.run.record() ?? record);
+    const tasks = shown.map((record) => this.#manager.running(record.task.taskId, principal)?.run.record() ?? record);
     const result: JsonObject = { tasks: tasks.map((record) => taskDetail(call.caller.codec, record)) };
     const last = shown.at(-1);
     if (last !== undefined && records.length > limit) result["nextCursor"] = cursorAfter(LIST, last.task.taskId);
@@ -207,7 +207,7 @@ export class RequestedFace implements TaskFace {
   }
 
   #find(call: CallOf<TaskRequestParams>): Promise<TaskRecord> {
-    return this.#desk.find(call.params.taskId, call.carrier.principal);
+    return this.#manager.find(call.params.taskId, call.carrier.principal);
   }
 }
 

@@ -35,7 +35,7 @@ const MOST_FAULTS = 5;
 /** Tools remembered: more would be no list a model can read. */
 const MOST_TOOLS = 10_000;
 
-export class ToolBook {
+export class ToolCache {
   readonly #options: ToolBookOptions;
   readonly #tools = new Map<string, KnownTool>();
 

@@ -15,7 +15,7 @@ const ID_BYTES = 32;
 /** The longest time a timer can be set to. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** What the desk needs of its server. */
+/** What the manager needs of its server. */
 interface TaskOffice {
   readonly limits: ServerLimits;
   readonly store: TaskStore;
@@ -34,7 +34,7 @@ interface Running {
 }
 
 /** One for a server. Tasks belong to it and not to a connection. */
-export class TaskDesk {
+export class TaskManager {
   readonly #office: TaskOffice;
   readonly #running = new Map<string, Running>();
   /** Handlers at work, also those of tasks that were cancelled and do not care. */
