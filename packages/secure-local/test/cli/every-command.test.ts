@@ -69,6 +69,8 @@ const TYPED = (): Readonly<Record<string, readonly string[][]>> => ({
   uninstall: [["uninstall", "nobody"]],
   "servers restart": [["servers", "restart", "nobody"]],
   "servers logs": [["servers", "logs", "small"]],
+  "servers login": [["servers", "login", "nobody"]],
+  "servers logout": [["servers", "logout", "nobody"]],
   "servers run": [["servers", "run", "nobody"]],
   "servers remove": [["servers", "remove", "small"]],
   "plugins list": [["plugins", "list"]],
