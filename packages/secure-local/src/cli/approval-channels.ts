@@ -1,6 +1,7 @@
 // Where a running server meets its person: questions go to whoever runs `approve` or `console`, or to this very terminal,
 // and a control socket tells the console how the server is.
 import type { ApprovalChannel, ApprovalReply } from "../guard/approvals/terminal-channel.js";
+import type { PersonsAnswer } from "../guard/approvals/terminal-message.js";
 import type { ControlledServer } from "../control/control-socket.js";
 import { approvalsFolder } from "./approvals-folder.js";
 import { controlFolder } from "./settings.js";
@@ -42,7 +43,10 @@ export function ownTerminalChannel(): ApprovalChannel | undefined {
       // Not on stdout, which has the answer of the tool.
       const lines = createInterface({ input: process.stdin, output: process.stderr });
       let reply: ApprovalReply = { answer: undefined, reason: "the terminal was closed" };
-      const answer = (given: "approve" | "remember" | "deny"): void => void (reply = { answer: given });
+      const answer = (given: PersonsAnswer): boolean => {
+        reply = { answer: given };
+        return true;
+      };
       const left = new Promise<void>((resolve) => lines.on("close", resolve));
       const until = Date.now() + timeoutMs;
       const waiting = { id, text, remember, secondsLeft: timeoutMs / 1_000, until, gone: signal, answer };

@@ -44,7 +44,7 @@ export async function answerOne(waiting: PendingQuestion, ask: AskLine): Promise
   const code = waiting.id.slice(0, CODE);
   const { remember, gone } = waiting;
   // What a server sends is harmless as it is; one that sends anything else gets no consent.
-  if (cleanText(waiting.text) !== waiting.text) return waiting.answer("deny");
+  if (cleanText(waiting.text) !== waiting.text) return void waiting.answer("deny");
   // A sound where the person may look elsewhere.
   complain(`${process.stderr.isTTY ? BELL : ""}\n${waiting.text}`);
   const left = `${Math.ceil(waiting.secondsLeft)} s left. `;

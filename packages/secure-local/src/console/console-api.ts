@@ -13,6 +13,7 @@ import type {
   Verification,
 } from "@secure-local/console/api";
 import { escapeUnseen } from "../audit/escape-unseen.js";
+import { isAnswer } from "../guard/approvals/terminal-message.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
 import type { ConsoleState } from "./console-state.js";
 
@@ -240,14 +241,15 @@ async function answer(
 ): Promise<{ readonly answered: Answer }> {
   const id = textIn(body, "id");
   const given = body["answer"];
-  if (given !== "approve" && given !== "remember" && given !== "deny")
-    throw new ConsoleFault(400, "An answer is approve, remember or deny.", "Send one of them.");
+  if (!isAnswer(given)) throw new ConsoleFault(400, "An answer is approve, remember or deny.", "Send one of them.");
   const open = state.waiting.find((each) => each.id === id);
   const waiting = state.question(id);
   if (open === undefined || waiting === undefined)
     throw new ConsoleFault(409, "This question is over.", "Look at the call: it says what became of it.");
   if (open.digest !== body["digest"])
     throw new ConsoleFault(409, "The question is not the one that was shown.", "Read it again, and answer then.");
+  if (given === "remember" && waiting.remember === undefined)
+    throw new ConsoleFault(400, "The rule of this question remembers no consent.", "Send approve or deny.");
   const heard = new Promise<boolean>((resolve) => {
     const timer = setTimeout(() => resolve(false), HEARD_MS);
     waiting.gone.addEventListener("abort", () => {
@@ -255,9 +257,13 @@ async function answer(
       resolve(true);
     });
   });
-  waiting.answer(given);
-  if (await heard) return { answered: given };
-  throw new ConsoleFault(504, "The server has not said that it heard the answer.", "Look at the call in a moment.");
+  const over = "Look at the call: it says what became of it.";
+  if (!waiting.answer(given)) throw new ConsoleFault(409, "This question was answered a moment ago.", over);
+  if (!(await heard))
+    throw new ConsoleFault(504, "The server has not said that it heard the answer.", "Look at the call in a moment.");
+  if (waiting.gone.reason !== given)
+    throw new ConsoleFault(409, "This question was over before the answer came.", over);
+  return { answered: given };
 }
 
 async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: string): Promise<Trial> {

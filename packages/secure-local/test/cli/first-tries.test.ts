@@ -265,7 +265,7 @@ describe("a person who is asked", () => {
     let asked = "";
     const ask = (prompt: string): Promise<string> => ((asked = prompt), Promise.resolve("y"));
     const answers: string[] = [];
-    const answer = (given: string): void => void answers.push(given);
+    const answer = (given: string): boolean => answers.push(given) > 0;
     vi.spyOn(process.stderr, "write").mockReturnValue(true);
     await answerOne(
       {

@@ -2,7 +2,14 @@
 import { readdirSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { digestOfText, LineReader, readToTerminal, type ToTerminal, terminalLine } from "./terminal-message.js";
+import {
+  digestOfText,
+  LineReader,
+  type PersonsAnswer,
+  readToTerminal,
+  type ToTerminal,
+  terminalLine,
+} from "./terminal-message.js";
 import { SOCKET_SUFFIX } from "./terminal-channel.js";
 
 /** A question that waits for an answer. */
@@ -14,10 +21,10 @@ export interface PendingQuestion {
   readonly secondsLeft: number;
   /** Milliseconds since 1970 at which nobody's answer counts any more. */
   readonly until: number;
-  /** Aborted when the question is settled or its server is gone. */
+  /** Aborted when the question is settled, with the answer that counted as the reason, or its server is gone. */
   readonly gone: AbortSignal;
-  /** The first answer counts. */
-  answer(answer: "approve" | "remember" | "deny"): void;
+  /** Sends the first answer that is given here, and says whether this is the one. */
+  answer(answer: PersonsAnswer): boolean;
 }
 
 /** Servers asked at once, and questions of each that are kept: more than anybody has. */
@@ -85,7 +92,7 @@ export class ApprovalsInbox {
     if (message === undefined) return;
     const { id } = message;
     if (message.kind === "settled") {
-      open.get(id)?.abort();
+      open.get(id)?.abort(message.answer);
       open.delete(id);
       return;
     }
@@ -94,8 +101,12 @@ export class ApprovalsInbox {
     open.set(id, gone);
     const { text, remember, secondsLeft } = message;
     const shown = digestOfText(text);
+    let answered = false;
     const answer: PendingQuestion["answer"] = (given) => {
-      if (!gone.signal.aborted) server.write(terminalLine({ kind: "answer", id, shown, answer: given }));
+      if (answered || gone.signal.aborted) return false;
+      answered = true;
+      server.write(terminalLine({ kind: "answer", id, shown, answer: given }));
+      return true;
     };
     const until = Date.now() + secondsLeft * 1_000;
     this.#waiting.push({ id, text, remember, secondsLeft, until, gone: gone.signal, answer });

@@ -132,7 +132,8 @@ export class TerminalChannel implements ApprovalChannel {
 
   #settle(open: Open, reply: ApprovalReply): void {
     if (!this.#open.delete(open.question.id)) return;
-    for (const terminal of open.shownAt) this.#send(terminal, { kind: "settled", id: open.question.id });
+    const { answer } = reply;
+    for (const terminal of open.shownAt) this.#send(terminal, { kind: "settled", id: open.question.id, answer });
     open.settle(reply);
   }
 

@@ -1,7 +1,7 @@
 // The words between a server with open questions and the terminal where they are answered: JSON lines over a local socket.
 import { createHash } from "node:crypto";
 
-/** From the server. */
+/** From the server. A question is settled by the answer that counted; without one it was withdrawn, or its time was over. */
 export type ToTerminal =
   | {
       readonly kind: "question";
@@ -10,14 +10,17 @@ export type ToTerminal =
       readonly remember?: string | undefined;
       readonly secondsLeft: number;
     }
-  | { readonly kind: "settled"; readonly id: string };
+  | { readonly kind: "settled"; readonly id: string; readonly answer?: PersonsAnswer | undefined };
+
+/** What a person may answer. */
+export type PersonsAnswer = "approve" | "remember" | "deny";
 
 /** From the terminal. `shown` is the digest of the text it showed: a consent to another text is none. */
 export interface FromTerminal {
   readonly kind: "answer";
   readonly id: string;
   readonly shown: string;
-  readonly answer: "approve" | "remember" | "deny";
+  readonly answer: PersonsAnswer;
 }
 
 /** Characters of one line: the longest question with every character escaped. */
@@ -37,16 +40,20 @@ export function readTerminalAnswer(line: string): FromTerminal | undefined {
   const read = parsed(line);
   const { kind, id, shown, answer } = read ?? {};
   if (kind !== "answer" || typeof id !== "string" || typeof shown !== "string") return undefined;
-  return answer === "approve" || answer === "remember" || answer === "deny" ? { kind, id, shown, answer } : undefined;
+  return isAnswer(answer) ? { kind, id, shown, answer } : undefined;
 }
 
 /** Undefined for anything a server does not say. */
 export function readToTerminal(line: string): ToTerminal | undefined {
-  const { kind, id, text, remember, secondsLeft } = parsed(line) ?? {};
+  const { kind, id, text, remember, secondsLeft, answer } = parsed(line) ?? {};
   if (typeof id !== "string") return undefined;
-  if (kind === "settled") return { kind, id };
+  if (kind === "settled") return { kind, id, ...(isAnswer(answer) ? { answer } : {}) };
   if (kind !== "question" || typeof text !== "string" || typeof secondsLeft !== "number") return undefined;
   return { kind, id, text, secondsLeft, ...(typeof remember === "string" ? { remember } : {}) };
+}
+
+export function isAnswer(value: unknown): value is PersonsAnswer {
+  return value === "approve" || value === "remember" || value === "deny";
 }
 
 function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
