@@ -73,6 +73,13 @@ export const defences = [
     file: "secure-local/src/sandbox/start-walled.ts",
     find: 'if (there !== undefined && !there.judge(there.path, "fill")) return EXDEV;',
     replace: "",
+    // What came to lie in it is looked at once more after the move.
+    also: [
+      {
+        find: 'if (kind === "v") return await mayLieIn(',
+        replace: 'if (kind === "v") return MAY; else if (kind === "w") return await mayLieIn(',
+      },
+    ],
   },
   {
     name: "what a link leads to where protected names begin is judged by the link's name",

@@ -27,7 +27,8 @@ const WORKSPACES = new Map([
 
 /**
  * A change: `file` is a path from the root of the repository, `find` stands exactly once in it, `replace` takes its place.
- * @typedef {{ file: string, find: string, replace: string }} Change
+ * `also`: texts of the same file that go with it, where either one would hold alone.
+ * @typedef {{ file: string, find: string, replace: string, also?: { find: string, replace: string }[] }} Change
  */
 export class ChangedCopy {
   #folder = mkdtempSync(join(tmpdir(), "changed-copy-"));
@@ -66,17 +67,19 @@ export class ChangedCopy {
   }
 
   /** Makes the change in the copy, in place of the one before. Throws where `find` does not stand exactly once. */
-  apply({ file, find, replace }) {
+  apply({ file, find, replace, also = [] }) {
     this.restore();
     const path = join(this.root, file);
     const text = readFileSync(path, "utf8");
-    const count = text.split(find).length - 1;
-    if (count !== 1) throw new Error(`${file}: the text to replace stands there ${count} times, not once: ${find}`);
+    let changed = text;
+    for (const part of [{ find, replace }, ...also]) {
+      const count = text.split(part.find).length - 1;
+      if (count !== 1)
+        throw new Error(`${file}: the text to replace stands there ${count} times, not once: ${part.find}`);
+      changed = changed.replace(part.find, () => part.replace);
+    }
     this.#original = { path, text };
-    writeFileSync(
-      path,
-      text.replace(find, () => replace),
-    );
+    writeFileSync(path, changed);
   }
 
   /** Takes the last change back. */
