@@ -54,7 +54,7 @@ function countListeners(): () => number {
       counts.set(this, now);
       most = Math.max(most, now);
       original.apply(this, given);
-    } as never);
+    });
   };
   count(add, 1);
   count(remove, -1);

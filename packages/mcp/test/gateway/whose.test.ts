@@ -52,7 +52,7 @@ function randomOf(seed: number): () => number {
 async function said(client: Client, tool: string, tag: string): Promise<string> {
   try {
     const { content } = await client.call(`up__${tool}`, { tag });
-    return String((content[0] as { text: string }).text);
+    return (content[0] as { text: string }).text;
   } catch (error) {
     return String(error);
   }

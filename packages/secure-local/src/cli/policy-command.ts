@@ -240,7 +240,10 @@ export async function policyExport(line: CommandLine): Promise<number> {
     throw new UsageError("policy export needs what for, as in policy export vscode [FILE]");
   const { sandbox, notes } = toVscode(await loadPolicy(file ?? policyFile(line)));
   printJson({ sandboxEnabled: true, sandbox });
-  for (const note of notes) line.json ? complainJson({ note }) : complain(`mcp-secure-local: ${note}`);
+  for (const note of notes) {
+    if (line.json) complainJson({ note });
+    else complain(`mcp-secure-local: ${note}`);
+  }
   return ExitCode.Ok;
 }
 

@@ -459,7 +459,7 @@ function callNumbers(processor: Processor): CallNumbers {
     socketpair: JUDGED.socketpair[at],
     slowing: all(SLOWING),
     unmade: all(UNMADE),
-    guarded: numbersOf(GUARDED, processor) as Readonly<Record<keyof typeof GUARDED, number>>,
+    guarded: numbersOf(GUARDED, processor),
     opening: new Map(
       [[numbers["open"] ?? -1, 1] as const, [KEPT.openat[at], 2] as const].filter(([number]) => number >= 0),
     ),

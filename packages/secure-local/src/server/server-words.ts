@@ -67,10 +67,12 @@ async function passQuestion(
   });
   try {
     const answer = await pass(named(server, method, asked));
+    const action = answer?.["action"];
+    const settled = answer === undefined ? "none" : "ok";
     await record({
       kind: "server.answered",
       ...about,
-      outcome: String(answer?.["action"] ?? (answer ? "ok" : "none")),
+      outcome: typeof action === "string" ? action : settled,
     });
     return answer;
   } catch (error) {

@@ -134,9 +134,14 @@ describe("--json", () => {
   it.each(names.filter((name) => Object.hasOwn(FOREVER(), name)))("of %s begins with JSON", async (name) => {
     const child = start(withJson(FOREVER()[name]!), { home, cwd: home });
     let stdout = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
     child.stderr.resume();
-    while (!isJson(stdout) || stdout === "") await once(child.stdout, "data");
+    await new Promise<void>((resolve) => {
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        stdout += text;
+        if (isJson(stdout)) resolve();
+      });
+      child.once("close", () => resolve());
+    });
     child.kill("SIGTERM");
     await once(child, "close");
     expect(isJson(stdout)).toBe(true);
