@@ -50,8 +50,10 @@ export function controlGroup(limits: WallLimits): ControlGroup | undefined {
   return {
     hold,
     remove: () => {
-      if (idle.length < MOST_IDLE && folders.every(isEmpty)) idle.push({ key, folders });
-      else removeAll(folders, REMOVE_TRIES);
+      if (!folders.every(isEmpty)) return removeAll(folders, REMOVE_TRIES);
+      idle.push({ key, folders });
+      // Limits that nobody has used for longest go first.
+      if (idle.length > MOST_IDLE) removeAll(idle.shift()!.folders, REMOVE_TRIES);
     },
   };
 }
