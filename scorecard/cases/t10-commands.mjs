@@ -13,6 +13,8 @@ export const goal = { id: "T10", title: "Command and argument injection", atLeas
 const EVERY = 12;
 /** Commands run under the eyes of the kernel. */
 const TRACED = 1_000;
+/** Shells that find out once whether control groups may be made: of memory, and of processes. */
+const GROUPS_ASKED = 2;
 const NAMES = ["git", "tar", "find", "sed", "rg", "man", "sort", "ssh", "curl", "env"];
 /** Further programs that can be made to run others; of these only the arguments that do it are tried. */
 const LAUNCHERS = [
@@ -162,8 +164,9 @@ async function counted(report, mark) {
   if (counts === undefined) return console.warn("skipped: nothing can be traced here (strace)");
   const { ran, refused, begun } = counts;
   const total = [...begun.values()].reduce((sum, count) => sum + count, 0);
-  const each = begun.get("bwrap") - 1 === ran && begun.get("sh") - 1 === ran && begun.get("true") === 1;
-  const held = ran + refused === TRACED && ran > TRACED / 2 && each && total === 3 * (ran + 1);
+  const asked = begun.get("sh") - 1 - ran;
+  const each = begun.get("bwrap") - 1 === ran && asked >= 0 && asked <= GROUPS_ASKED && begun.get("true") === 1;
+  const held = ran + refused === TRACED && ran > TRACED / 2 && each && total === 3 * (ran + 1) + asked;
   report.demand(
     `${TRACED} hostile arguments of ten programs begin no program beside those that were allowed, by the kernel's count`,
     held,

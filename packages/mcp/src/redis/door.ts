@@ -186,7 +186,7 @@ const SCHEMES: Readonly<Record<string, Target["kind"]>> = {
 
 /** Several hosts stand with commas between them, which URLs do not have. Throws BAD_SHARE. */
 function parsed(target: string, name: string): Target {
-  const match = /^([a-z+]+):\/\/(?:([^:@/]*):?([^@/]*)@)?([^/]+)(?:\/([^?]*))?$/.exec(target);
+  const match = /^([a-z+]+):\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^@/]+)(?:\/([^?]*))?$/.exec(target);
   const kind = SCHEMES[match?.[1] ?? ""];
   if (match === null || kind === undefined) {
     const forms =

@@ -63,7 +63,7 @@ async function editedToml({ member, client }: ClientFile, text: string, { put, t
   const names = new Set([...take, ...(put === undefined ? [] : [put.name])]);
   let inside = false;
   const kept = text.split(/(?<=\n)/).filter((line) => {
-    const [, table] = /^\s*\[\s*([^\]]+?)\s*\]/.exec(line) ?? [];
+    const table = /^\s*\[([^\]]+)\]/.exec(line)?.[1]?.trim();
     if (table !== undefined) {
       inside = [...names].some((name) =>
         [name, JSON.stringify(name)].some((each) => isTable(table, `${member}.${each}`)),

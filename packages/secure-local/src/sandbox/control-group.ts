@@ -7,6 +7,7 @@ import type { WallLimits } from "./wall.js";
 
 const ROOT = "/sys/fs/cgroup";
 const PREFIX = "mcp-secure-local-";
+const NAME = /^mcp-secure-local-(\d+)-\d+$/;
 const MIB = 1024 * 1024;
 /** Of all processes together, for each megabyte that one may use: what builds beside each other need, and files in memory. */
 export const SHARED_SHARE = 4;
@@ -152,7 +153,7 @@ function isUsable({ folder, limit }: Hierarchy): boolean {
 function sweep(folder: string): void {
   try {
     for (const name of readdirSync(folder)) {
-      const pid = new RegExp(`^${PREFIX}(\\d+)-\\d+$`).exec(name)?.[1];
+      const pid = NAME.exec(name)?.[1];
       if (pid !== undefined && !existsSync(`/proc/${pid}`)) removeAll([join(folder, name)], 1);
     }
   } catch {

@@ -20,7 +20,7 @@ const QUESTIONS: Readonly<Record<RelayedQuestion["method"], ServerQuestion>> = {
 
 /** What our own refusals begin with, whatever stands before it: nobody else's text may be taken for one. */
 const OURS =
-  /(?:^|[\n\r\u2028\u2029])[^\p{L}\p{N}]*(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy)\b|no consent\b|nobody\b)/iu;
+  /(?:^|[\n\r\u2028\u2029])[^\p{L}\p{N}\n\r\u2028\u2029]*(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy)\b|no consent\b|nobody\b)/iu;
 /** Members of `_meta` that are ours. */
 const OUR_META = /^mcp-secure-local\//;
 
