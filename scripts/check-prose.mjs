@@ -67,8 +67,13 @@ export function firstSuccess(text) {
 }
 
 const faults = [];
-const success = firstSuccess(readFileSync(join(root, "README.md"), "utf8"));
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const success = firstSuccess(readme);
 if (success > SCREEN_LINES) faults.push(`README.md: the first success ends at line ${success}, not on one screen`);
+for (const command of ["npm install && npm run demo", "npm install && npm test"]) {
+  if (!readme.slice(0, readme.indexOf("## ")).includes(command))
+    faults.push(`README.md: "${command}" has to stand before the first section: it does everything on a new machine`);
+}
 for (const page of pages()) {
   const text = readFileSync(join(root, page), "utf8");
   for (const line of longLines(text)) faults.push(`${page}:${line}: longer than ${LONGEST_LINE} characters; break it`);
