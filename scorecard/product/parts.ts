@@ -69,10 +69,10 @@ export { RunError } from "../../packages/secure-local/src/capabilities/run-error
 export { probeEgress } from "../../packages/secure-local/test/sandbox/egress-probing.js";
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";
 export { answerOne } from "../../packages/secure-local/src/cli/approve-command.js";
-export { digestOfText } from "../../packages/secure-local/src/guard/approvals/terminal-message.js";
+export { digestOfText } from "../../packages/secure-local/src/control/control-messages.js";
 export { Grants } from "../../packages/secure-local/src/guard/approvals/approvals.js";
 export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
-export { TerminalChannel } from "../../packages/secure-local/src/guard/approvals/terminal-channel.js";
+export { ControlSocket } from "../../packages/secure-local/src/control/control-socket.js";
 export {
   approvingServer,
   erase,

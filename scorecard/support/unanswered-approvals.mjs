@@ -142,7 +142,7 @@ async function channels(report, parts) {
 export async function terminals(report, parts) {
   if (process.platform === "win32") return;
   const question = { id: "ab12cd34", text: 'Allow "erase"?', remember: undefined, timeoutMs: 5_000 };
-  const good = { kind: "answer", id: question.id, shown: parts.digestOfText(question.text), answer: "approve" };
+  const good = { ask: "answer", id: question.id, shown: parts.digestOfText(question.text), answer: "approve" };
   const lines = {
     "an answer to another text": { ...good, shown: parts.digestOfText("Allow a harmless thing?") },
     "an answer to no text": { ...good, shown: "" },
@@ -151,7 +151,8 @@ export async function terminals(report, parts) {
     "keep, where nothing is kept": { ...good, answer: "remember" },
     "another word": { ...good, answer: "yes" },
     "a truth": { ...good, answer: true },
-    "another kind": { ...good, kind: "question" },
+    "another kind": { ...good, ask: "questions" },
+    "no kind": { ...good, ask: undefined },
     "a list": [good],
     nothing: null,
     noise: "\x00\xff",
@@ -169,26 +170,27 @@ export async function terminals(report, parts) {
   for (const typed of ["", "y", "yes", "ab13", "ab12x", "ab12 keep", "ab12cd34 ", "AB 12", "\u0430b12", "ab12\u200b"])
     await report.attack(`typed at the terminal: ${JSON.stringify(typed)}`, async () => {
       let given;
-      const waiting = { ...question, gone: new AbortController().signal, answer: (answer) => (given = answer) };
+      const answer = async (said) => ({ answer: (given = said), counted: true });
+      const waiting = { ...question, gone: new AbortController().signal, answer };
       await quietly(() => parts.answerOne(waiting, async () => typed));
       return given === "deny" || String(given);
     });
   await outOfReach(report, parts);
 }
 
-/** Puts a question, writes to its socket and leaves; `true` when that was no yes. */
+/** Puts a question, writes to the control socket where it is shown and leaves; `true` when that was no yes. */
 async function written(parts, question, text) {
   const folder = mkdtempSync(join(tmpdir(), "channel-"));
-  const channel = new parts.TerminalChannel(folder, () => undefined);
+  const control = await parts.ControlSocket.open(folder, {}, () => undefined);
   const over = new AbortController();
-  const reply = channel.ask(question, over.signal);
-  await until(() => readdirSync(folder).length === 1);
-  const link = connect(join(folder, readdirSync(folder)[0]));
+  const reply = control.questions.ask(question, over.signal);
+  const link = connect(join(folder, readdirSync(folder)[0]), () => link.write('{"ask":"questions"}\n'));
   link.on("error", () => undefined);
   await new Promise((resolve) => link.once("data", resolve));
   link.end(text);
   const { answer } = await reply;
   over.abort();
+  await control.close();
   rmSync(folder, { recursive: true, force: true });
   return answer === undefined || answer === "deny" || answer;
 }
@@ -203,8 +205,8 @@ tools:
   const { call, close } = await session(parts, { policy, own: [own] });
   const paths = [
     own,
-    join(own, "approvals"),
-    join(own, "approvals/1-a.ask"),
+    join(own, "run"),
+    join(own, "run/1-a.run"),
     join(own, "../", own.slice(own.lastIndexOf("/")), "x"),
   ];
   const tools = { read_file: {}, write_file: { content: "x" }, list_directory: {} };

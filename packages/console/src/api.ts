@@ -62,6 +62,19 @@ export interface WaitingCall {
   readonly until: number;
 }
 
+/** A question that is over. */
+export interface SettledCall {
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** The answer that counted; absent where there was none. */
+  readonly answer?: Answer | undefined;
+  /** Why there was none. */
+  readonly reason?: string | undefined;
+  /** The row of its call; absent where the console did not see it begin. */
+  readonly n?: number | undefined;
+}
+
 export type Answer = "approve" | "remember" | "deny";
 
 /** A process of `mcp-secure-local` that serves now, or did and vanished. */
@@ -168,7 +181,7 @@ export interface CallFilter {
 export type StreamLine =
   | { readonly kind: "hello"; readonly version: string; readonly started: number; readonly logs: readonly LogState[] }
   | { readonly kind: "calls"; readonly cursor: number; readonly rows: readonly CallRow[] }
-  | { readonly kind: "waiting"; readonly calls: readonly WaitingCall[] }
+  | { readonly kind: "waiting"; readonly calls: readonly WaitingCall[]; readonly settled: readonly SettledCall[] }
   | { readonly kind: "servers"; readonly servers: readonly RunningServer[] }
   | { readonly kind: "totals"; readonly totals: Totals }
   | { readonly kind: "beat"; readonly now: number };

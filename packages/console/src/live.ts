@@ -1,6 +1,6 @@
 // What the page knows now, kept current by one stream that goes on where it was interrupted.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { CallRow, LogState, RunningServer, StreamLine, Totals, WaitingCall } from "./api.js";
+import type { CallRow, LogState, RunningServer, SettledCall, StreamLine, Totals, WaitingCall } from "./api.js";
 import { addressOf, ask, RequestFault } from "./request.js";
 
 /** Rows kept in the page; older ones are fetched when they are scrolled to. */
@@ -13,6 +13,8 @@ const LAST_RETRY_MS = 5_000;
 export const link: Signal<"opening" | "live" | "lost" | "out"> = signal("opening");
 export const rows: Signal<ReadonlyMap<number, CallRow>> = signal(new Map());
 export const waiting: Signal<readonly WaitingCall[]> = signal([]);
+/** Questions that are over, the newest first. */
+export const settled: Signal<readonly SettledCall[]> = signal([]);
 export const servers: Signal<readonly RunningServer[]> = signal([]);
 export const totals: Signal<Totals | undefined> = signal(undefined);
 export const logs: Signal<readonly LogState[]> = signal([]);
@@ -119,6 +121,7 @@ function take(line: StreamLine): void {
       return;
     case "waiting":
       waiting.value = line.calls;
+      settled.value = line.settled;
       return;
     case "servers":
       servers.value = line.servers;

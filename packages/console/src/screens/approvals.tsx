@@ -2,8 +2,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { Answer, CallDetail, WaitingCall } from "../api.js";
-import { now, newest, waiting } from "../live.js";
+import type { Answer, CallDetail, SettledCall, WaitingCall } from "../api.js";
+import { now, newest, settled, waiting } from "../live.js";
 import { Action, Empty, Shown, State } from "../parts.js";
 import { get, post } from "../request.js";
 import { CallsTable } from "../calls-table.js";
@@ -23,6 +23,7 @@ export function Approvals(): JSX.Element {
         ) : (
           waiting.value.map((call) => <Question key={call.id} call={call} />)
         )}
+        <JustOver />
       </section>
       {asked.length > 0 && (
         <section aria-labelledby="approvals-past">
@@ -30,6 +31,38 @@ export function Approvals(): JSX.Element {
           <CallsTable rows={asked} choose={(n) => go("calls", { n })} />
         </section>
       )}
+    </>
+  );
+}
+
+/** Milliseconds that a question which is over stays where it stood: whoever looked away sees what became of it. */
+const OVER_MS = 120_000;
+
+/** Whoever had a question before their eyes is told what became of it: also where somebody else answered. */
+export function JustOver(): JSX.Element | null {
+  const recent = settled.value.filter(({ at }) => now.value - at < OVER_MS);
+  return recent.length === 0 ? null : (
+    <ul class="over" aria-live="polite">
+      {recent.map((each) => (
+        <li key={each.id}>
+          Question {each.id.slice(0, 4)} {became(each)}.{" "}
+          {each.n !== undefined && (
+            <button type="button" class="link" onClick={() => go("calls", { n: each.n })}>
+              Its call
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function became({ answer, reason }: SettledCall): JSX.Element {
+  if (answer === "deny") return <State of="denied" word="was refused" />;
+  if (answer !== undefined) return <State of="ok" word="was allowed" />;
+  return (
+    <>
+      <State of="denied" word="was refused" />, since <Shown text={reason ?? "it was withdrawn"} />
     </>
   );
 }

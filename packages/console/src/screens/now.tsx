@@ -6,7 +6,7 @@ import { newest, servers, totals, troubles, waiting } from "../live.js";
 import { Command, Empty } from "../parts.js";
 import { CallFacts } from "../counts.js";
 import { go } from "../router.js";
-import { Question } from "./approvals.js";
+import { JustOver, Question } from "./approvals.js";
 
 const LATEST = 30;
 
@@ -22,6 +22,7 @@ export function Now(): JSX.Element {
         ) : (
           waiting.value.map((call) => <Question key={call.id} call={call} />)
         )}
+        <JustOver />
       </section>
       {troubles.value.length > 0 && (
         <section aria-labelledby="now-wrong">

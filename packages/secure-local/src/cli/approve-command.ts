@@ -1,9 +1,10 @@
 // `mcp-secure-local approve`: shows the calls that wait for a person's consent, one at a time, and takes the answers.
+import { ApprovalsInbox, type PendingQuestion } from "../control/approvals-inbox.js";
+import type { SettledQuestion } from "../control/control-messages.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
-import { approvalsFolder } from "./approvals-folder.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { controlFolder } from "./settings.js";
 import { complain, ExitCode, print, styled } from "./terminal.js";
-import { ApprovalsInbox, type PendingQuestion } from "../guard/approvals/approvals-inbox.js";
 
 /** Milliseconds between two looks for servers that ask: a person does not notice, a machine neither. */
 const LOOK_MS = 500;
@@ -23,7 +24,7 @@ export async function approveCommand(line: CommandLine): Promise<number> {
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const left = new Promise<void>((resolve) => lines.on("close", resolve));
-  const inbox = new ApprovalsInbox(approvalsFolder());
+  const inbox = new ApprovalsInbox(controlFolder());
   inbox.look();
   const looking = setInterval(() => inbox.look(), LOOK_MS);
   print(styled("dim", "Calls that need consent appear here. Leave with Ctrl-C; what is open then is refused."));
@@ -44,7 +45,7 @@ export async function answerOne(waiting: PendingQuestion, ask: AskLine): Promise
   const code = waiting.id.slice(0, CODE);
   const { remember, gone } = waiting;
   // What a server sends is harmless as it is; one that sends anything else gets no consent.
-  if (cleanText(waiting.text) !== waiting.text) return void waiting.answer("deny");
+  if (cleanText(waiting.text) !== waiting.text) return void (await waiting.answer("deny"));
   // A sound where the person may look elsewhere.
   complain(`${process.stderr.isTTY ? BELL : ""}\n${waiting.text}`);
   const left = `${Math.ceil(waiting.secondsLeft)} s left. `;
@@ -57,11 +58,18 @@ export async function answerOne(waiting: PendingQuestion, ask: AskLine): Promise
     const given = typed.trim().toLowerCase().replace(/\s+/g, " ");
     const keeps = remember !== undefined && given === `${code} keep`;
     const answer = keeps ? "remember" : given === code ? "approve" : "deny";
-    if (!gone.aborted)
-      complain(answer === "deny" ? styled("red", "refused", "stderr") : styled("green", "allowed", "stderr"));
-    waiting.answer(answer);
+    complain(outcomeText(await waiting.answer(answer)));
   } catch (error) {
     if (!gone.aborted) throw error;
-    complain(styled("yellow", "\nno longer open"));
+    complain(`\n${outcomeText(gone.reason as SettledQuestion | undefined)}`);
   }
+}
+
+/** What became of a question, for whoever had it before their eyes. */
+function outcomeText(settled: SettledQuestion | undefined): string {
+  const { answer, reason, counted = false } = settled ?? {};
+  if (settled === undefined) return styled("yellow", "its server has not said that it heard the answer", "stderr");
+  if (answer === undefined) return styled("yellow", `no longer open: ${reason ?? "it was withdrawn"}`, "stderr");
+  const word = answer === "deny" ? styled("red", "refused", "stderr") : styled("green", "allowed", "stderr");
+  return counted ? word : `${word} already, in another terminal or in the console`;
 }

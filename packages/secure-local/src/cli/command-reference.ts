@@ -307,6 +307,13 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     examples: [["servers restart notes", ""]],
   },
   {
+    name: "servers stop",
+    usage: "NAME",
+    about: "End the processes of a server, and let no call start it until it is restarted",
+    options: [POLICY, "--json"],
+    examples: [["servers stop notes", ""]],
+  },
+  {
     name: "servers logs",
     usage: "NAME",
     about: "Show what a server said on its standard error, and when it began and ended",

@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { consoleApi } from "../console/console-api.js";
 import { ConsoleListener } from "../console/console-listener.js";
 import { ConsoleState } from "../console/console-state.js";
-import { ApprovalsInbox } from "../guard/approvals/approvals-inbox.js";
-import { approvalsFolder } from "./approvals-folder.js";
+import { ApprovalsInbox } from "../control/approvals-inbox.js";
 import { usualFile } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { consoleCommands } from "./console-commands.js";
@@ -50,7 +49,7 @@ export async function consoleCommand(line: CommandLine): Promise<number> {
 
 /** @throws ServeError when the port cannot be listened on */
 export async function openConsole({ line, port }: ConsoleSettings): Promise<OpenConsole> {
-  const inbox = new ApprovalsInbox(approvalsFolder());
+  const inbox = new ApprovalsInbox(controlFolder());
   const auditFile = await usualFile(line);
   const state = new ConsoleState({ auditFile, controlFolder: controlFolder(), inbox });
   const listener = new ConsoleListener({

@@ -53,7 +53,7 @@ export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
 
 /** What the servers that run now say of themselves at their control sockets. */
 async function surveyRunning(): Promise<SurveyItem[]> {
-  const { runningServers } = await import("../control/control-socket.js");
+  const { runningServers } = await import("../control/control-client.js");
   return (await runningServers(controlFolder())).map(({ pid, transport, url, policy, tools, plugins, since }) => {
     const how = transport === "http" ? `at ${url ?? "a socket"}` : "started by its client";
     const unwell = plugins.filter(({ state }) => state !== "ready" && state !== "starting").map(({ name }) => name);

@@ -10,7 +10,7 @@ import { tuneEngine } from "../server/engine.js";
 import { DeferredStart } from "../server/lazy-parts.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { SecureServer } from "../server/secure-server.js";
-import { approveChannel, openControl } from "./approval-channels.js";
+import { ControlDoor } from "./approval-channels.js";
 import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 
 // Runs one command line of `mcp-secure-local`, and loads only the command that is asked for.
@@ -98,6 +98,7 @@ async function serveCommand(line: CommandLine): Promise<number> {
   const audit = await openAudit(line, policy, say);
   const version = programVersion();
   const late = new DeferredStart(audit);
+  const door = new ControlDoor(say);
   const secure = new SecureServer({
     policy,
     audit: late,
@@ -105,16 +106,16 @@ async function serveCommand(line: CommandLine): Promise<number> {
     say,
     own: [...ownPlaces(line), ...logPlaces(line, policy)],
     ...pluginFolders(),
-    channel: approveChannel(say),
+    channel: door.channel,
     telemetry: await telemetry(version, say),
   });
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   tuneEngine();
   const serving = await serveStdio(secure.server);
   late.after(() => secure.start());
-  const closeControl = openControl({ secure, version, auditFile: audit.file, transport: "stdio" }, say);
+  door.open({ secure, version, auditFile: audit.file, transport: "stdio" });
   await serving.closed;
-  await closeControl();
+  await door.close();
   stopFollowing();
   await secure.stop();
   // A handler that does not listen to its signal must not keep the process from following its client.

@@ -15,7 +15,7 @@ import { LoadShedder, memoryLimit, MemoryMonitor } from "../server/load-shedder.
 import { tuneEngine } from "../server/engine.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
-import { approveChannel, openControl } from "./approval-channels.js";
+import { ControlDoor } from "./approval-channels.js";
 import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
 import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
@@ -44,12 +44,13 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const heard = line.verbose ? new SpokenAudit(audit) : audit;
   const observed = { audit: metrics.listenTo(heard), telemetry: await telemetry(version, say) };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
+  const door = new ControlDoor(say);
   const secure = new SecureServer({
     policy,
     version,
     say,
     ...kept,
-    channel: approveChannel(say),
+    channel: door.channel,
     ...observed,
     admit: gate.middleware,
   });
@@ -59,12 +60,12 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   secure.start();
   const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   const { url } = serving;
-  const closeControl = openControl({ secure, version, auditFile: audit.file, transport: "http", url }, say);
+  door.open({ secure, version, auditFile: audit.file, transport: "http", url });
   announce({ ...settings, json: line.json }, serving, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
-  await closeControl();
+  await door.close();
   stopFollowing();
   metrics.close();
   await secure.stop();

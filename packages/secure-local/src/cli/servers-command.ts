@@ -43,6 +43,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
   login: logIn,
   logout: logOut,
   restart: restartOne,
+  stop: stopOne,
   logs: showLog,
   run: runServer,
 };
@@ -75,7 +76,7 @@ interface Listed {
 
 /** How the servers are in what runs now. */
 async function statesOf(policyFile: string): Promise<{ pid: number; servers: readonly ServerHealth[] }[]> {
-  const { runningServers } = await import("../control/control-socket.js");
+  const { runningServers } = await import("../control/control-client.js");
   const running = await runningServers(controlFolder());
   const ours = running.filter(
     ({ policy }) => policy.file !== undefined && resolve(policy.file) === resolve(policyFile),
@@ -329,13 +330,29 @@ async function loginOf(policy: Policy, line: CommandLine, action: string): Promi
 async function restartOne(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, "restart");
-  const { restartServer } = await import("../control/control-socket.js");
-  const pids = await restartServer(controlFolder(), { policy: file, server: name });
+  const { controlServer } = await import("../control/control-client.js");
+  const pids = await controlServer(controlFolder(), { ask: "restart", policy: file, server: name });
   if (line.json) printJson({ restarted: pids });
   else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to restart.`);
   else
     print(
       `${name} is ended in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; the next call starts it.`,
+    );
+  return ExitCode.Ok;
+}
+
+/** Until it is started again, by `servers restart` or in the console. */
+async function stopOne(line: CommandLine): Promise<number> {
+  const { policy, file } = await policyOf(line);
+  const { name } = namedServer(policy, line.words, "stop");
+  const { controlServer } = await import("../control/control-client.js");
+  const pids = await controlServer(controlFolder(), { ask: "stop", policy: file, server: name });
+  const again = `mcp-secure-local servers restart ${name}`;
+  if (line.json) printJson({ stopped: pids });
+  else if (pids.length === 0) print(`Nothing runs by ${file}, so ${name} has nothing to stop.`);
+  else
+    print(
+      `${name} is stopped in ${pids.length === 1 ? "process" : "processes"} ${pids.join(", ")}; start it again: ${again}`,
     );
   return ExitCode.Ok;
 }

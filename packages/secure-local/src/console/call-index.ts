@@ -42,6 +42,8 @@ interface Entry {
 export const MAX_CALLS = 200_000;
 /** Changes remembered for pages that come back; one that was away for longer begins anew. */
 const MAX_CHANGES = 2 * MAX_CALLS;
+/** Questions whose call is known: more than a person answers in a day. */
+const MAX_ASKED = 1_000;
 /** Records kept of one call: its questions and answers; a call has five at most. */
 const MAX_RECORDS = 32;
 /** Characters of what a call reached for, in a row. */
@@ -57,7 +59,7 @@ export class CallIndex {
   readonly #entries = new Map<number, Entry>();
   /** Calls that have not ended. */
   readonly #open = new Map<string, Entry>();
-  /** Calls by the question that a person was asked about them, while it is open. */
+  /** Calls by the questions that a person was asked about them; the newest are kept. */
   readonly #questions = new Map<string, number>();
   /** Numbers of rows in the order in which they changed; the first one is the change `#firstChange`. */
   #changes: number[] = [];
@@ -90,9 +92,10 @@ export class CallIndex {
     const question = text((record.detail as { question?: unknown } | undefined)?.question);
     if (record.kind === "approval.asked") {
       this.#questions.set(question, entry.row.n);
+      const [oldest] = this.#questions.keys();
+      if (this.#questions.size > MAX_ASKED && oldest !== undefined) this.#questions.delete(oldest);
       this.#change(entry, { outcome: "waiting", asked: true }, place);
     } else if (record.kind === "approval.given" || record.kind === "approval.denied") {
-      this.#questions.delete(question);
       const outcome = record.kind === "approval.given" ? "running" : "denied";
       this.#change(entry, { outcome, asked: true, ...ruleOf(record) }, place);
     }

@@ -13,9 +13,9 @@ import type {
   Verification,
 } from "@secure-local/console/api";
 import { escapeUnseen } from "../audit/escape-unseen.js";
-import { isAnswer } from "../guard/approvals/terminal-message.js";
+import { isAnswer } from "../control/control-messages.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
-import type { ConsoleState } from "./console-state.js";
+import { becameText, type ConsoleState } from "./console-state.js";
 
 /** What the console asks of the policy's commands. */
 export interface ConsoleCommands {
@@ -59,8 +59,6 @@ const HOUR_MS = 3_600_000;
 const BEAT_MS = 5_000;
 /** Milliseconds between two sets of totals. */
 const TOTALS_MS = 1_000;
-/** Milliseconds a server has to say that it has heard an answer. */
-const HEARD_MS = 3_000;
 
 type Route = (request: ApiRequest) => Promise<ApiAnswer>;
 
@@ -87,15 +85,8 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
     "POST /api/verify": async () => ({ json: await commands.verify(state.logs.map(({ file }) => file)) }),
     ...policyRoutes(state, commands),
-    "POST /api/restart": async ({ body }) => {
-      const asked = { policy: textIn(body, "policy"), server: textIn(body, "server") };
-      if ((await state.restart(asked)).length > 0) return { json: {} };
-      throw new ConsoleFault(
-        409,
-        `No process of yours runs ${asked.server} by this policy any more.`,
-        "Start its client again, and look at the page Servers.",
-      );
-    },
+    "POST /api/restart": async ({ body }) => ({ json: await control(state, "restart", body) }),
+    "POST /api/stop": async ({ body }) => ({ json: await control(state, "stop", body) }),
     "POST /api/definitions": async () => ({ json: await commands.definitions() }),
     "POST /api/approve": async ({ body }) => {
       await commands.approve(textIn(body, "plugin"), textIn(body, "digest"));
@@ -126,6 +117,21 @@ function policyRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<
   };
 }
 
+/** @throws ConsoleFault where no process has such a server */
+async function control(
+  state: ConsoleState,
+  ask: "restart" | "stop",
+  body: Readonly<Record<string, unknown>>,
+): Promise<object> {
+  const asked = { ask, policy: textIn(body, "policy"), server: textIn(body, "server") };
+  if ((await state.control(asked)).length > 0) return {};
+  throw new ConsoleFault(
+    409,
+    `No process of yours runs ${asked.server} by this policy any more.`,
+    "Start its client again, and look at the page Servers.",
+  );
+}
+
 interface StreamOptions {
   readonly version: string;
   readonly started: number;
@@ -147,7 +153,7 @@ async function* streamOf(
   while (!signal.aborted) {
     if (seen !== state.version) {
       seen = state.version;
-      yield line({ kind: "waiting", calls: state.waiting });
+      yield line({ kind: "waiting", calls: state.waiting, settled: state.settled });
       yield line({ kind: "servers", servers: state.servers });
     }
     if (cursor !== calls.cursor) {
@@ -244,26 +250,20 @@ async function answer(
   if (!isAnswer(given)) throw new ConsoleFault(400, "An answer is approve, remember or deny.", "Send one of them.");
   const open = state.waiting.find((each) => each.id === id);
   const waiting = state.question(id);
-  if (open === undefined || waiting === undefined)
-    throw new ConsoleFault(409, "This question is over.", "Look at the call: it says what became of it.");
+  if (open === undefined || waiting === undefined) throw overFault(`It ${state.becameOf(id) ?? "is not known here"}.`);
   if (open.digest !== body["digest"])
     throw new ConsoleFault(409, "The question is not the one that was shown.", "Read it again, and answer then.");
   if (given === "remember" && waiting.remember === undefined)
     throw new ConsoleFault(400, "The rule of this question remembers no consent.", "Send approve or deny.");
-  const heard = new Promise<boolean>((resolve) => {
-    const timer = setTimeout(() => resolve(false), HEARD_MS);
-    waiting.gone.addEventListener("abort", () => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
-  const over = "Look at the call: it says what became of it.";
-  if (!waiting.answer(given)) throw new ConsoleFault(409, "This question was answered a moment ago.", over);
-  if (!(await heard))
+  const settled = await waiting.answer(given);
+  if (settled === undefined)
     throw new ConsoleFault(504, "The server has not said that it heard the answer.", "Look at the call in a moment.");
-  if (waiting.gone.reason !== given)
-    throw new ConsoleFault(409, "This question was over before the answer came.", over);
+  if (!settled.counted) throw overFault(`Before your answer came, it ${becameText(settled)}.`);
   return { answered: given };
+}
+
+function overFault(became: string): ConsoleFault {
+  return new ConsoleFault(409, `This question is over. ${became}`, "Nothing was changed by your answer.");
 }
 
 async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: string): Promise<Trial> {

@@ -1,9 +1,9 @@
 // What the console knows of all servers of this person: their calls, the questions that wait, and how each process is.
 import { existingLogs } from "../audit/log-lock.js";
-import type { ApprovalsInbox, PendingQuestion } from "../guard/approvals/approvals-inbox.js";
-import { digestOfText } from "../guard/approvals/terminal-message.js";
-import type { CallRow, LogState, RunningServer, WaitingCall } from "@secure-local/console/api";
-import { restartServer, runningServers } from "../control/control-socket.js";
+import type { CallRow, LogState, RunningServer, SettledCall, WaitingCall } from "@secure-local/console/api";
+import type { ApprovalsInbox, PendingQuestion } from "../control/approvals-inbox.js";
+import { controlServer, runningServers } from "../control/control-client.js";
+import { digestOfText } from "../control/control-messages.js";
 import { CallIndex } from "./call-index.js";
 import { LogReader } from "./log-reader.js";
 
@@ -13,6 +13,8 @@ const LOOK_MS = 100;
 const SERVERS_MS = 1_000;
 /** Logs read at once: of 32 servers that write beside each other, and those of other policies. */
 const MAX_LOGS = 128;
+/** Questions that are over, shown beside those that are open: what a person may have had before their eyes a moment ago. */
+const SETTLED_SHOWN = 8;
 /** Processes that vanished, kept to be shown. */
 const MAX_GONE = 32;
 
@@ -70,6 +72,18 @@ export class ConsoleState {
     return this.#waiting.filter(({ id }) => open.has(id));
   }
 
+  /** Questions that are over, the newest first: what became of each. */
+  get settled(): readonly SettledCall[] {
+    const all = [...this.#options.inbox.settled].slice(-SETTLED_SHOWN).reverse();
+    return all.map(([id, { answer, reason, at }]) => ({ id, at, answer, reason, n: this.calls.callOf(id) }));
+  }
+
+  /** What became of a question; undefined while it is open, and where it is not known. */
+  becameOf(id: string): string | undefined {
+    const settled = this.#options.inbox.settled.get(id);
+    return settled === undefined ? undefined : becameText(settled);
+  }
+
   /** Counts changes of servers and questions. */
   get version(): number {
     return this.#version;
@@ -79,11 +93,11 @@ export class ConsoleState {
     return [...this.#readers.values()].map(({ file, records, fault }) => ({ file, records, fault }));
   }
 
-  /** Has the processes of a policy start one of its servers anew. @returns their ids */
-  async restart(asked: { readonly policy: string; readonly server: string }): Promise<readonly number[]> {
-    const restarted = await restartServer(this.#options.controlFolder, asked);
+  /** Has the processes of a policy start one of its servers anew, or end it. @returns their ids */
+  async control(asked: Parameters<typeof controlServer>[1]): Promise<readonly number[]> {
+    const done = await controlServer(this.#options.controlFolder, asked);
     await this.#lookAtServers();
-    return restarted;
+    return done;
   }
 
   /** Resolves at the next change of anything, or when `signal` is aborted. */
@@ -171,4 +185,10 @@ export class ConsoleState {
   #wake(): void {
     for (const waiter of [...this.#waiters]) waiter();
   }
+}
+
+/** What became of a question, as the rest of a sentence that begins with it. */
+export function becameText({ answer, reason }: Pick<SettledCall, "answer" | "reason">): string {
+  if (answer === undefined) return `was refused, since ${reason ?? "it was withdrawn"}`;
+  return answer === "deny" ? "was refused" : "was allowed";
 }

@@ -1,35 +1,36 @@
-// A running server's door for its owner: a Unix socket in the state folder, at which `console` and others ask how it is.
+// A running server's door for its owner: a Unix socket in the state folder, at which `status`, `approve`, `servers` and `console` ask.
 //
-// One JSON line is asked with, one JSON line answers: `{"ask":"state"}`, `{"ask":"restart","server":NAME}`. The folder and the socket are their owner's only.
-// A server that was killed leaves its socket; whoever is refused there removes it.
+// One JSON line asks, one answers; whoever asks for the questions is told each of them and may answer (`control-messages.ts`).
+// The folder and the socket are their owner's only. A server that was killed leaves its socket; whoever is refused there removes it.
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import { connect, createServer, type Server, type Socket } from "node:net";
-import { join, resolve } from "node:path";
+import { createServer, type Server, type Socket } from "node:net";
+import { join } from "node:path";
 import type { RunningServer } from "@secure-local/console/api";
 import { makeFolder } from "../audit/make-folder.js";
+import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../guard/approvals/approvals.js";
 import type { SecureServer } from "../server/secure-server.js";
+import { SOCKET_SUFFIX } from "./control-client.js";
+import {
+  type ControlAnswers,
+  type ControlRequest,
+  controlLine,
+  digestOfText,
+  LineReader,
+  MAX_REQUEST,
+  type QuestionMessage,
+  readControlRequest,
+} from "./control-messages.js";
 
-/** The end of a socket's name. */
-const SUFFIX = ".run";
 /** Bytes of a path that every system takes for a socket. */
 const MAX_PATH = 103;
 /** Those of one owner who ask at the same time: consoles, terminals, and one to spare each. */
 const MAX_PEERS = 16;
-/** Characters of a question: there is one, and it is short. */
-const MAX_QUESTION = 1_024;
-/** Characters of an answer: the reviews of a hundred plugins. */
-const MAX_ANSWER = 16 * 1024 * 1024;
-/** Milliseconds a server has for its answer: it is on this machine, and may be busy with a call. */
-const PATIENCE_MS = 2_000;
-/** Servers asked at once: more than anybody runs. */
-const MAX_SERVERS = 64;
-
 /** What the socket tells of beside the server itself. */
 export interface ControlledServer {
   readonly secure: Pick<
     SecureServer,
-    "policy" | "tools" | "pluginHealth" | "pluginReviews" | "serverHealth" | "restartServer"
+    "policy" | "tools" | "pluginHealth" | "pluginReviews" | "serverHealth" | "restartServer" | "stopServer"
   >;
   readonly version: string;
   readonly auditFile: string;
@@ -37,14 +38,16 @@ export interface ControlledServer {
   readonly url?: string | undefined;
 }
 
-/** Asked for the state of `server` at a socket in `folder`, until it is closed. */
 export class ControlSocket {
+  /** Those that wait for a person, who answers at this socket. */
+  readonly questions: OpenQuestions;
   readonly #about: ControlledServer;
   readonly #since = Date.now();
   readonly #server: Server;
   readonly #peers = new Set<Socket>();
 
-  private constructor(about: ControlledServer) {
+  private constructor(about: ControlledServer, say: (line: string) => void) {
+    this.questions = new OpenQuestions(say);
     this.#about = about;
     this.#server = createServer((peer) => this.#welcome(peer));
     this.#server.maxConnections = MAX_PEERS;
@@ -52,8 +55,8 @@ export class ControlSocket {
   }
 
   /**
-   * Begins to listen. Nobody needs it to serve: where there can be no socket, `say` is told why, and the server goes on.
-   * Windows has no folder that only its owner's programs can listen in, so there it is silently left out.
+   * Begins to listen. Nobody needs it to serve: where there can be no socket, `say` is told why, the server goes on, and
+   * nobody can be asked. Windows has no folder that only its owner's programs can listen in, so there it is silently left out.
    */
   static async open(
     folder: string,
@@ -61,13 +64,13 @@ export class ControlSocket {
     say: (line: string) => void,
   ): Promise<ControlSocket | undefined> {
     if (process.platform === "win32") return undefined;
-    const socket = new ControlSocket(about);
+    const socket = new ControlSocket(about, say);
     try {
       await socket.#listen(folder);
       return socket;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      say(`the console cannot see this server: ${why}`);
+      say(`neither approve nor the console can find this server: ${why}`);
       return undefined;
     }
   }
@@ -83,7 +86,7 @@ export class ControlSocket {
     const found = fs.lstatSync(folder);
     if (!found.isDirectory() || found.uid !== process.getuid?.()) throw new Error(`${folder} is not a folder of yours`);
     if ((found.mode & 0o077) !== 0) fs.chmodSync(folder, 0o700);
-    const path = join(folder, `${process.pid}-${randomBytes(4).toString("hex")}${SUFFIX}`);
+    const path = join(folder, `${process.pid}-${randomBytes(4).toString("hex")}${SOCKET_SUFFIX}`);
     if (Buffer.byteLength(path) > MAX_PATH) throw new Error(`${path} is too long a path for a socket`);
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
@@ -97,22 +100,35 @@ export class ControlSocket {
     this.#peers.add(peer);
     peer.unref();
     peer.setEncoding("utf8");
-    let text = "";
-    peer.on("data", (piece: string) => {
-      text += piece;
-      if (text.length > MAX_QUESTION) peer.destroy();
-      else if (text.includes("\n")) void this.#answer(text).then((answer) => peer.end(`${answer}\n`));
-    });
+    const watcher: Watcher = { tell: (message) => void (peer.writable && peer.write(controlLine(message))) };
+    const read = (line: string): void => this.#asked(readControlRequest(line), peer, watcher);
+    const lines = new LineReader(MAX_REQUEST, read, () => peer.destroy());
+    peer.on("data", (text: string) => lines.read(text));
     peer.on("error", () => undefined);
-    peer.on("close", () => this.#peers.delete(peer));
+    peer.on("close", () => {
+      this.#peers.delete(peer);
+      this.questions.leave(watcher);
+    });
   }
 
-  async #answer(text: string): Promise<string> {
-    const { ask, server } = parsed(text.slice(0, text.indexOf("\n"))) ?? {};
-    if (ask === "state") return JSON.stringify({ state: this.#state() });
-    if (ask !== "restart" || typeof server !== "string")
-      return JSON.stringify({ error: 'ask {"ask":"state"} or {"ask":"restart","server":"NAME"}' });
-    return JSON.stringify({ restarted: await this.#about.secure.restartServer(server) });
+  #asked(request: ControlRequest | undefined, peer: Socket, watcher: Watcher): void {
+    if (request?.ask === "answer") return this.questions.answer(watcher, request);
+    if (request?.ask === "questions" && this.questions.join(watcher)) return;
+    const end = (reply: object): void => void peer.end(`${JSON.stringify(reply)}\n`);
+    if (request === undefined) return end({ error: "this version knows no such question" });
+    if (request.ask === "questions") return end({ error: "too many terminals and consoles watch already" });
+    this.#answer(request).then(
+      (answer) => end({ answer }),
+      (error: unknown) => end({ error: error instanceof Error ? error.message : String(error) }),
+    );
+  }
+
+  async #answer(
+    request: Extract<ControlRequest, { ask: keyof ControlAnswers }>,
+  ): Promise<ControlAnswers[keyof ControlAnswers]> {
+    const { secure } = this.#about;
+    if (request.ask === "restart") return secure.restartServer(request.server);
+    return request.ask === "stop" ? secure.stopServer(request.server) : this.#state();
   }
 
   #state(): RunningServer {
@@ -142,74 +158,95 @@ export class ControlSocket {
   }
 }
 
-/** The servers of this person that run now, by their sockets; sockets that nobody listens at any more are removed. */
-export async function runningServers(folder: string): Promise<RunningServer[]> {
-  const names = socketsIn(folder).slice(0, MAX_SERVERS);
-  const states = await Promise.all(names.map((name) => stateAt(join(folder, name))));
-  return states.filter((state) => state !== undefined).sort((a, b) => a.since - b.since || a.pid - b.pid);
+// The questions that wait for a person, and those who have them before their eyes: terminals and consoles.
+
+/** Those who may have the questions before their eyes: the terminals and consoles of one person. */
+const MAX_WATCHERS = 8;
+
+/** Is told of each question. */
+interface Watcher {
+  tell(message: QuestionMessage): void;
 }
 
-/** Has every server of this person that runs by a policy start one of its servers anew. @returns the ids of their processes */
-export async function restartServer(
-  folder: string,
-  { policy, server }: { readonly policy: string; readonly server: string },
-): Promise<number[]> {
-  const restarted: number[] = [];
-  for (const name of socketsIn(folder).slice(0, MAX_SERVERS)) {
-    const path = join(folder, name);
-    const state = await stateAt(path);
-    if (state?.policy.file === undefined || resolve(state.policy.file) !== resolve(policy)) continue;
-    const answer = parsed(await asked(path, { ask: "restart", server }));
-    if (answer?.["restarted"] === true) restarted.push(state.pid);
+interface Open {
+  readonly question: ApprovalQuestion;
+  readonly ends: number;
+  readonly shownTo: Set<Watcher>;
+  settle(reply: ApprovalReply): void;
+}
+
+export class OpenQuestions implements ApprovalChannel {
+  readonly #say: (line: string) => void;
+  readonly #open = new Map<string, Open>();
+  readonly #watchers = new Set<Watcher>();
+
+  /** @param say tells the operator to answer, where nobody watches. */
+  constructor(say: (line: string) => void) {
+    this.#say = say;
   }
-  return restarted;
-}
 
-async function stateAt(path: string): Promise<RunningServer | undefined> {
-  return readState(await asked(path, { ask: "state" }));
-}
-
-/** The answer of whoever listens there; empty where nobody does. */
-function asked(path: string, question: object): Promise<string> {
-  return new Promise((done) => {
-    const server = connect(path, () => server.write(`${JSON.stringify(question)}\n`));
-    let text = "";
-    server.setEncoding("utf8");
-    server.setTimeout(PATIENCE_MS, () => server.destroy());
-    server.on("data", (piece: string) => {
-      text += piece;
-      if (text.length > MAX_ANSWER) server.destroy();
-    });
-    server.on("error", (error: NodeJS.ErrnoException) => {
-      // Its server was killed; whoever runs now has another name.
-      if (error.code === "ECONNREFUSED") fs.rmSync(path, { force: true });
-    });
-    server.on("close", () => done(text));
-  });
-}
-
-/** Undefined for what no server of this version says. */
-function readState(text: string): RunningServer | undefined {
-  const state = parsed(text)?.["state"] as Partial<RunningServer> | undefined;
-  if (typeof state !== "object" || typeof state.pid !== "number" || typeof state.auditFile !== "string")
-    return undefined;
-  return Array.isArray(state.plugins) && Array.isArray(state.tools) ? (state as RunningServer) : undefined;
-}
-
-function socketsIn(folder: string): string[] {
-  try {
-    return fs.readdirSync(folder).filter((name) => name.endsWith(SUFFIX));
-  } catch {
-    // Nothing has run yet.
-    return [];
+  async ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalReply> {
+    let settle!: (reply: ApprovalReply) => void;
+    const reply = new Promise<ApprovalReply>((resolve) => (settle = resolve));
+    const ends = performance.now() + question.timeoutMs;
+    const open: Open = { question, ends, shownTo: new Set(), settle };
+    this.#open.set(question.id, open);
+    const withdraw = (): void => {
+      const reason = typeof signal.reason === "string" ? signal.reason : "the question was withdrawn";
+      this.#settle(open, { answer: undefined, reason });
+    };
+    signal.addEventListener("abort", withdraw);
+    if (signal.aborted) withdraw();
+    if (this.#watchers.size === 0) this.#say("a call waits for consent: run mcp-secure-local approve in a terminal");
+    for (const watcher of this.#watchers) this.#show(open, watcher);
+    try {
+      return await reply;
+    } finally {
+      signal.removeEventListener("abort", withdraw);
+    }
   }
-}
 
-function parsed(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
+  /** Shows all that is open, and from now on each question. @returns false when too many watch already */
+  join(watcher: Watcher): boolean {
+    if (this.#watchers.size >= MAX_WATCHERS && !this.#watchers.has(watcher)) return false;
+    this.#watchers.add(watcher);
+    for (const open of this.#open.values()) this.#show(open, watcher);
+    return true;
+  }
+
+  /** Each question takes one answer, from somebody who was shown all of it. */
+  answer(watcher: Watcher, given: Extract<ControlRequest, { ask: "answer" }>): void {
+    const open = this.#open.get(given.id);
+    if (open === undefined || !open.shownTo.has(watcher)) return;
+    if (given.shown !== digestOfText(open.question.text)) {
+      this.#settle(open, { answer: undefined, reason: "the terminal had shown another text" });
+      return;
+    }
+    const notOffered = given.answer === "remember" && open.question.remember === undefined;
+    this.#settle(open, { answer: notOffered ? "deny" : given.answer }, watcher);
+  }
+
+  /** Who had the question before their eyes and goes away has not said yes. */
+  leave(watcher: Watcher): void {
+    this.#watchers.delete(watcher);
+    for (const open of this.#open.values()) {
+      if (open.shownTo.delete(watcher) && open.shownTo.size === 0)
+        this.#settle(open, { answer: undefined, reason: "the terminal was closed" });
+    }
+  }
+
+  #show(open: Open, watcher: Watcher): void {
+    if (open.shownTo.has(watcher)) return;
+    const { id, text, remember } = open.question;
+    const secondsLeft = Math.max(0, (open.ends - performance.now()) / 1_000);
+    open.shownTo.add(watcher);
+    watcher.tell({ kind: "question", id, text, secondsLeft, remember });
+  }
+
+  #settle(open: Open, reply: ApprovalReply, by?: Watcher): void {
+    const { id } = open.question;
+    if (!this.#open.delete(id)) return;
+    for (const watcher of open.shownTo) watcher.tell({ kind: "settled", id, ...reply, counted: watcher === by });
+    open.settle(reply);
   }
 }

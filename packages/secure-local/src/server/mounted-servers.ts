@@ -108,6 +108,8 @@ export class MountedServers {
   readonly #standing = new Map<string, Standing>();
   /** The way of each call that went to a server, until its record is written. */
   readonly #hops = new WeakMap<Call, RelayedRequest>();
+  /** Those that a person stopped, until they are started again. */
+  readonly #stopped = new Set<string>();
   #mounts: Mounts | undefined;
   #parts: Parts | undefined;
   #policy: Policy | undefined;
@@ -195,6 +197,7 @@ export class MountedServers {
   /** Why a server may not be asked for something, as it would be started and as it was approved. */
   #withheldReason(standing: Standing, { kind, name: own }: Omit<RelayedItem, "shown">): string | undefined {
     const { grant, withheld, locked } = standing;
+    if (this.#stopped.has(grant.name)) return STOPPED;
     if (standing.launchChanged) standing.launchChanged = this.#launchChanged(grant, locked);
     if (standing.launchChanged) return LAUNCH;
     const reason = withheld.get(`${kind} ${own}`);
@@ -236,6 +239,8 @@ export class MountedServers {
     const withheld = launchChanged ? locked.approved : standing.withheld;
     const tools = mounted.offer?.tools.length ?? 0;
     const { state, cause, code } = mounted.state;
+    if (this.#stopped.has(name))
+      return { name, state: "stopped", tools, cause: STOPPED, remedy: `mcp-secure-local servers restart ${name}` };
     if (code === "UNAUTHORIZED" || code?.startsWith("AUTH_") === true)
       return {
         name,
@@ -253,8 +258,20 @@ export class MountedServers {
   /** Ends its processes; the next call starts it anew. False: there is no such server. */
   async restart(name: string): Promise<boolean> {
     const standing = this.#standing.get(name);
-    await standing?.mounted.restart();
-    return standing !== undefined;
+    if (standing === undefined) return false;
+    if (this.#stopped.delete(name)) this.#changed(standing, []);
+    await standing.mounted.restart();
+    return true;
+  }
+
+  /** Ends its processes, and refuses its calls until it is started again. False: there is no such server. */
+  async stop(name: string): Promise<boolean> {
+    const standing = this.#standing.get(name);
+    if (standing === undefined) return false;
+    this.#stopped.add(name);
+    this.#changed(standing, []);
+    await standing.mounted.restart();
+    return true;
   }
 
   /** The tools that are offered, as their servers describe them. */
@@ -465,6 +482,7 @@ function declaring({ mayAsk }: ServerGrant, options: ClientOptions): ClientOptio
   return { ...options, capabilities: Object.fromEntries(all.filter(([key]) => !isQuestion(key) || mayAsk.has(key))) };
 }
 
+const STOPPED = "a person stopped its server";
 const LAUNCH = "it is not as it was approved (launch was changed)";
 
 /** Shown while it is being mounted. */

@@ -5,7 +5,7 @@ import { type LoggingLevel, type Middleware, Server, type ToolResult } from "@se
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
-import type { ApprovalChannel } from "../guard/approvals/terminal-channel.js";
+import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Guard, type GuardOptions } from "../guard/guard.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
@@ -234,6 +234,11 @@ export class SecureServer {
   /** Ends the processes of a server of the policy, and forgets what failed; the next call starts it. False: there is none of that name. */
   restartServer(name: string): Promise<boolean> {
     return this.#servers.restart(name);
+  }
+
+  /** Ends the processes of a server of the policy, and lets no call start it until `restartServer`. False: there is none of that name. */
+  stopServer(name: string): Promise<boolean> {
+    return this.#servers.stop(name);
   }
 
   /** The tools of the servers of the policy that are offered. */

@@ -1,7 +1,7 @@
 // The product's server with tools that need consent, a person who answers, a channel, and an audit log in memory.
 import { type MemoryPeer, type MemoryPeerOptions, connectInMemory } from "@secure-local/mcp/testing";
 import { MemoryAudit } from "../../src/audit/event-text.js";
-import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/terminal-channel.js";
+import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/approvals.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { SecureServer } from "../../src/server/secure-server.js";
 import type { AnyTool } from "../../src/server/catalogue.js";

@@ -68,6 +68,7 @@ const TYPED = (): Readonly<Record<string, readonly string[][]>> => ({
   install: [["install", "nobody"]],
   uninstall: [["uninstall", "nobody"]],
   "servers restart": [["servers", "restart", "nobody"]],
+  "servers stop": [["servers", "stop", "nobody"]],
   "servers logs": [["servers", "logs", "small"]],
   "servers login": [["servers", "login", "nobody"]],
   "servers logout": [["servers", "logout", "nobody"]],

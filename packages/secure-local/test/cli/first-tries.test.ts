@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { writeHead } from "../../src/audit/log-file.js";
 import { answerOne } from "../../src/cli/approve-command.js";
+import type { PendingQuestion } from "../../src/control/approvals-inbox.js";
 import { askWishes } from "../../src/cli/policy-command.js";
 import { shownCall } from "../../src/guard/approvals/shown-call.js";
 import { mayDestroy } from "../../src/cli/remote/remote-call.js";
@@ -265,7 +266,10 @@ describe("a person who is asked", () => {
     let asked = "";
     const ask = (prompt: string): Promise<string> => ((asked = prompt), Promise.resolve("y"));
     const answers: string[] = [];
-    const answer = (given: string): boolean => answers.push(given) > 0;
+    const answer: PendingQuestion["answer"] = (given) => {
+      answers.push(given);
+      return Promise.resolve({ answer: given, counted: true });
+    };
     vi.spyOn(process.stderr, "write").mockReturnValue(true);
     await answerOne(
       {

@@ -72,13 +72,14 @@ describe("calls", () => {
     expect(other).toMatchObject({ rule: "default deny", line: undefined });
   });
 
-  it("are found by the question that is open about them, and no longer afterwards", () => {
+  it("are found by the question that was asked about them, also when it is over", () => {
     const asked = { kind: "approval.asked", detail: { question: "q1" } };
     const index = indexOf(intent(1), intent(1, asked));
     expect(index.callOf("q1")).toBe(1);
     expect(index.get(1)?.row).toMatchObject({ outcome: "waiting", asked: true });
     index.add(intent(1, { kind: "approval.given", detail: { question: "q1" } }), PLACE);
-    expect(index.callOf("q1")).toBeUndefined();
+    expect(index.callOf("q1")).toBe(1);
+    expect(index.callOf("q2")).toBeUndefined();
     index.add(result(1, "ok"), PLACE);
     const next = indexOf(
       intent(1),

@@ -267,7 +267,30 @@ describe.skipIf(process.platform === "win32")("the console", () => {
     expect(all.map(({ status }) => status).sort((one, other) => one - other)).toEqual([200, 409, 409]);
     await done;
     expect(readFileSync(file, "utf8")).toBe("x");
-    expect((await watched.post("/api/answer", { id, digest, answer: "deny" })).status).toBe(409);
+    const late = await watched.post("/api/answer", { id, digest, answer: "deny" });
+    expect([late.status, late.text]).toEqual([409, expect.stringContaining("It was allowed.")]);
+    const lines = await watched.stream((seen) => seen.some(({ kind }) => kind === "waiting"));
+    expect(lines.find(({ kind }) => kind === "waiting")).toMatchObject({ settled: [{ id, answer: "approve" }] });
+  });
+
+  it("says of a question whose time is over, and of one whose server is gone, what became of it", async () => {
+    const { question, done } = await asked("write_file", { path: join(watched.notes, "late.md"), content: "late" });
+    const { id, digest } = question;
+    const detail = async (): Promise<CallDetail | null> =>
+      JSON.parse((await watched.get(`/api/asked?question=${id}`)).text) as CallDetail | null;
+    await expect.poll(detail).not.toBeNull();
+    const { id: requestId } = JSON.parse((await detail())?.records[0] ?? "") as { id: number };
+    const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } };
+    watched.client.child.stdin.write(`${JSON.stringify(cancelled)}\n`);
+    const isOver = (line: StreamLine): boolean =>
+      line.kind === "waiting" && line.settled.some((each) => each.id === id);
+    await watched.stream((seen) => seen.some(isOver));
+    const late = await watched.post("/api/answer", { id, digest, answer: "approve" });
+    expect([late.status, late.text]).toEqual([409, expect.stringContaining("the call was cancelled")]);
+    void done;
+    expect((await watched.post("/api/answer", { id: "0", digest, answer: "approve" })).text).toContain(
+      "not known here",
+    );
   });
 
   it("shows what differs from the call that was approved last", async () => {

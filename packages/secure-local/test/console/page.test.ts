@@ -3,7 +3,9 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { answerOne } from "../../src/cli/approve-command.js";
+import { ApprovalsInbox } from "../../src/control/approvals-inbox.js";
 import { Watched } from "./running.js";
 
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -183,9 +185,25 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
       const { page, conduct } = await opened(context, watched);
       const other = await context.newPage();
       await other.goto(`${watched.origin}/#/approvals`);
+      // What `approve` does in a terminal.
+      const terminal = new ApprovalsInbox(join(watched.home, "state/mcp-secure-local/run"));
       const file = join(watched.notes, "k.md");
       const done = client.request("tools/call", { name: "write_file", arguments: { path: file, content: "k" } });
       for (const each of [page, other]) await each.locator(".question").waitFor();
+      terminal.look();
+      let typing!: () => void;
+      const shown = new Promise<void>((resolve) => (typing = resolve));
+      const told: string[] = [];
+      vi.spyOn(process.stderr, "write").mockImplementation((text) => told.push(String(text)) > 0);
+      const left = terminal.next().then((waiting) =>
+        answerOne(waiting, (_prompt, gone) => {
+          typing();
+          return new Promise((_resolve, reject) =>
+            gone.addEventListener("abort", () => reject(new Error("over")), { once: true }),
+          );
+        }),
+      );
+      await shown;
       for (let step = 0; step < 40; step += 1) {
         await page.keyboard.press("Tab");
         if ((await page.evaluate("document.activeElement?.textContent")) === "Allow this one call") break;
@@ -193,7 +211,14 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
       await page.keyboard.press("Enter");
       await done;
       expect(readFileSync(file, "utf8")).toBe("k");
-      for (const each of [page, other]) await each.locator(".question").waitFor({ state: "detached" });
+      for (const each of [page, other]) {
+        await each.locator(".question").waitFor({ state: "detached" });
+        await each.locator(".over").getByText("was allowed").waitFor();
+      }
+      await left;
+      vi.restoreAllMocks();
+      expect(told.join("")).toMatch(/allowed.* already, in another terminal or in the console/);
+      terminal.close();
       expect(conduct.faults).toEqual([]);
       await context.close();
       await watched.end();

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
-import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/terminal-channel.js";
+import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/approvals.js";
 import { STATELESS, yes } from "../approvals/approving-server.js";
 import { pluginFolder } from "../sandbox/plugin-folder.js";
 import { askingPlugin } from "./asking-plugin.js";

@@ -77,6 +77,24 @@ it("ends a server that is to be started anew, and the next call starts it", asyn
   expect(idle).toMatchObject({ code: 0, stdout: expect.stringContaining("nothing to restart") as string });
 });
 
+it("starts a server that a person stopped for no call, until it is started again", async () => {
+  const client = await house.client();
+  await said(client, "notes__read");
+  await stateOf("notes");
+  const before = processesOf(notes);
+  expect((await house.run(["servers", "stop", "notes"])).stdout).toContain(String(client.child.pid));
+  await gone(before);
+  expect(await said(client, "notes__read")).toMatch(/^Denied\..*a person stopped its server/s);
+  expect(processesOf(notes)).toEqual([]);
+  expect(await stateOf("notes")).toMatchObject({
+    state: "stopped",
+    cause: "a person stopped its server",
+    remedy: "mcp-secure-local servers restart notes",
+  });
+  await house.run(["servers", "restart", "notes"]);
+  expect(await said(client, "notes__read")).toBe("did read");
+});
+
 it("leaves a server alone that dies in each first call, says why and what to do, and keeps what it wrote", async () => {
   const client = await house.client();
   for (let count = 0; count < 3; count++) expect(await said(client, "notes__die")).toContain("out of ink");

@@ -8,8 +8,29 @@ import type { Deadline } from "../deadline.js";
 import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
-import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "./terminal-channel.js";
 import { shownCall } from "./shown-call.js";
+
+/** One question. */
+export interface ApprovalQuestion {
+  /** Names it; random, so that nobody answers a question that was never put. */
+  readonly id: string;
+  /** The whole text, safe for a terminal. */
+  readonly text: string;
+  /** How long a remembered consent would last, in words; undefined where consents are not remembered. */
+  readonly remember: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** What became of a question: an answer, or why there is none. */
+export type ApprovalReply =
+  | { readonly answer: "approve" | "remember" | "deny" }
+  | { readonly answer: undefined; readonly reason: string };
+
+/** Where questions are put when the client cannot ask its user. */
+export interface ApprovalChannel {
+  /** Puts a question until it is answered or `signal` is aborted; a text as its reason says why. Never rejects. */
+  ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalReply>;
+}
 
 /** A call whose arguments are known to be sound, just before its handler runs. */
 export interface AskedCall {
@@ -122,7 +143,11 @@ export class Approvals {
     const over = new AbortController();
     let settle!: (reply: ApprovalReply) => void;
     const reply = new Promise<ApprovalReply>((resolve) => (settle = resolve));
-    const end = (reason: string) => (): void => settle({ answer: undefined, reason });
+    let why: string | undefined;
+    const end = (reason: string) => (): void => {
+      why ??= reason;
+      settle({ answer: undefined, reason });
+    };
     const timer = setTimeout(end("nobody answered in time"), need.timeoutMs).unref();
     const gone = end("the call was cancelled, or its client went away");
     const { signal } = asked.call.ctx;
@@ -135,7 +160,7 @@ export class Approvals {
     } finally {
       clearTimeout(timer);
       signal.removeEventListener("abort", gone);
-      over.abort();
+      over.abort(why);
       deadline.release();
       this.#count(caller, -1);
     }

@@ -1,0 +1,82 @@
+// Asks the running servers of this person at their control sockets: how they are, and to start or end a server of theirs.
+import * as fs from "node:fs";
+import { connect } from "node:net";
+import { join, resolve } from "node:path";
+import type { RunningServer } from "@secure-local/console/api";
+import { controlLine, type ControlAnswers, type ControlRequest, readObject } from "./control-messages.js";
+
+/** The end of a socket's name. */
+export const SOCKET_SUFFIX: string = ".run";
+/** Characters of an answer: the reviews of a hundred plugins. */
+const MAX_ANSWER = 16 * 1024 * 1024;
+/** Milliseconds a server has for its answer: it is on this machine, and may be busy with a call. */
+const PATIENCE_MS = 2_000;
+/** Servers asked at once: more than anybody runs. */
+const MAX_SERVERS = 64;
+
+/** The servers of this person that run now, by their sockets; sockets that nobody listens at any more are removed. */
+export async function runningServers(folder: string): Promise<RunningServer[]> {
+  const states = await Promise.all(socketsIn(folder).map((name) => stateAt(join(folder, name))));
+  return states.filter((state) => state !== undefined).sort((a, b) => a.since - b.since || a.pid - b.pid);
+}
+
+/**
+ * Has every server of this person that runs by a policy start one of its servers anew, or end it.
+ * @returns the ids of the processes that did
+ */
+export async function controlServer(
+  folder: string,
+  { ask, policy, server }: { readonly ask: "restart" | "stop"; readonly policy: string; readonly server: string },
+): Promise<number[]> {
+  const done: number[] = [];
+  for (const name of socketsIn(folder)) {
+    const path = join(folder, name);
+    const state = await stateAt(path);
+    if (state?.policy.file === undefined || resolve(state.policy.file) !== resolve(policy)) continue;
+    if ((await asked<typeof ask>(path, { ask, server })) === true) done.push(state.pid);
+  }
+  return done;
+}
+
+/** The names of control sockets, of at most 64 servers. */
+export function socketsIn(folder: string): string[] {
+  try {
+    const names = fs.readdirSync(folder).filter((name) => name.endsWith(SOCKET_SUFFIX));
+    return names.slice(0, MAX_SERVERS);
+  } catch {
+    // Nothing has run yet.
+    return [];
+  }
+}
+
+/** Its server was killed; whoever runs now has another name. */
+export function removeDeadSocket(path: string, { code }: NodeJS.ErrnoException): void {
+  if (code === "ECONNREFUSED") fs.rmSync(path, { force: true });
+}
+
+/** Undefined for what no server of this version says. */
+async function stateAt(path: string): Promise<RunningServer | undefined> {
+  const state = (await asked(path, { ask: "state" })) as Partial<RunningServer> | undefined;
+  if (typeof state !== "object" || state === null) return undefined;
+  if (typeof state.pid !== "number" || typeof state.auditFile !== "string") return undefined;
+  return Array.isArray(state.plugins) && Array.isArray(state.tools) ? (state as RunningServer) : undefined;
+}
+
+/** The answer of whoever listens there; undefined where nobody does, or nobody who understands. */
+function asked<A extends keyof ControlAnswers>(
+  path: string,
+  question: Extract<ControlRequest, { ask: A }>,
+): Promise<ControlAnswers[A] | undefined> {
+  return new Promise((done) => {
+    const server = connect(path, () => server.write(controlLine(question)));
+    let text = "";
+    server.setEncoding("utf8");
+    server.setTimeout(PATIENCE_MS, () => server.destroy());
+    server.on("data", (piece: string) => {
+      text += piece;
+      if (text.length > MAX_ANSWER) server.destroy();
+    });
+    server.on("error", (error) => removeDeadSocket(path, error));
+    server.on("close", () => done(readObject(text)?.["answer"] as ControlAnswers[A] | undefined));
+  });
+}

@@ -1,0 +1,238 @@
+// Questions put at the control socket to those who watch there, and what of the way back is believed.
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { answerOne } from "../../src/cli/approve-command.js";
+import { ApprovalsInbox } from "../../src/control/approvals-inbox.js";
+import { runningServers } from "../../src/control/control-client.js";
+import { ControlSocket } from "../../src/control/control-socket.js";
+import { controlLine, digestOfText, MAX_REQUEST, type SettledQuestion } from "../../src/control/control-messages.js";
+import type { SecureServer } from "../../src/server/secure-server.js";
+import type { ApprovalQuestion, ApprovalReply } from "../../src/guard/approvals/approvals.js";
+
+const QUESTION: ApprovalQuestion = {
+  id: "ab12cd34",
+  text: 'Allow "erase"?\n  "path": "/a"',
+  remember: undefined,
+  timeoutMs: 5_000,
+};
+
+/** A server with nothing in it. */
+const SECURE = {
+  policy: { hash: "" },
+  tools: () => [],
+  pluginHealth: () => [],
+  pluginReviews: () => [],
+  serverHealth: () => [],
+  restartServer: () => Promise.resolve(false),
+  stopServer: () => Promise.resolve(false),
+} as unknown as SecureServer;
+
+describe.skipIf(process.platform === "win32")("questions at the control socket", () => {
+  let folder: string;
+  let control: ControlSocket;
+  let inbox: ApprovalsInbox;
+  let over: AbortController;
+  let said: string[];
+
+  beforeEach(async () => {
+    vi.spyOn(process.stderr, "write").mockImplementation(() => true);
+    const lines: string[] = (said = []);
+    folder = join(mkdtempSync(join(tmpdir(), "channel-")), "run");
+    const about = { secure: SECURE, version: "1", auditFile: "/log", transport: "stdio" } as const;
+    control = (await ControlSocket.open(folder, about, (line) => lines.push(line))) as ControlSocket;
+    inbox = new ApprovalsInbox(folder);
+    over = new AbortController();
+  });
+
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    over.abort();
+    inbox.close();
+    await control.close();
+    rmSync(join(folder, ".."), { recursive: true, force: true });
+  });
+
+  const socketNow = (): string => join(folder, readdirSync(folder)[0] as string);
+
+  /** Asks, and resolves once the operator was told. */
+  async function ask(question = QUESTION): Promise<{ reply: Promise<ApprovalReply>; socket: string }> {
+    const reply = control.questions.ask(question, over.signal);
+    await expect.poll(() => said).toHaveLength(1);
+    return { reply, socket: socketNow() };
+  }
+
+  function raw(socket: string): { link: Socket; shown: Promise<void> } {
+    const link = connect(socket, () => link.write(controlLine({ ask: "questions" })));
+    link.on("error", () => undefined);
+    return { link, shown: new Promise((resolve) => link.once("data", () => resolve())) };
+  }
+
+  it("takes an answer, keeps everybody else out, and is gone with its server", async () => {
+    const { reply, socket } = await ask();
+    expect(statSync(folder).mode & 0o777).toBe(0o700);
+    expect(statSync(socket).mode & 0o777).toBe(0o600);
+    inbox.look();
+    const waiting = await inbox.next();
+    expect(waiting).toMatchObject({ id: QUESTION.id, text: QUESTION.text });
+    expect(waiting.secondsLeft).toBeGreaterThan(0);
+    expect(waiting.secondsLeft).toBeLessThanOrEqual(QUESTION.timeoutMs / 1_000);
+    expect(await waiting.answer("approve")).toEqual({ answer: "approve", reason: undefined, counted: true });
+    expect(await reply).toEqual({ answer: "approve" });
+    await control.close();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  it("takes one answer of all that are given, and tells everybody whose it was", async () => {
+    const others = [1, 2].map(() => new ApprovalsInbox(folder));
+    const { reply } = await ask();
+    const shown = await Promise.all(
+      [inbox, ...others].map((each) => {
+        each.look();
+        return each.next();
+      }),
+    );
+    const told = await Promise.all(shown.map((each, index) => each.answer(index === 0 ? "deny" : "approve")));
+    const { answer } = await reply;
+    expect(told.filter((each) => each?.counted)).toHaveLength(1);
+    expect(new Set(told.map((each) => each?.answer))).toEqual(new Set([answer]));
+    expect(told.find((each) => each?.counted)?.answer).toBe(answer);
+    for (const each of others) {
+      expect(each.settled.get(QUESTION.id)).toMatchObject({ answer });
+      each.close();
+    }
+  });
+
+  it("lets one answer count of two that are given at one inbox, and says to the other what became of it", async () => {
+    const { reply } = await ask();
+    inbox.look();
+    const waiting = await inbox.next();
+    const [first, second] = await Promise.all([waiting.answer("deny"), waiting.answer("approve")]);
+    expect([first?.counted, second?.counted, second?.answer]).toEqual([true, false, "deny"]);
+    expect(await reply).toEqual({ answer: "deny" });
+  });
+
+  it("answers how its server is at the same socket, also while questions are open there", async () => {
+    const { reply } = await ask();
+    expect(await runningServers(folder)).toMatchObject([{ pid: process.pid, auditFile: "/log", state: "running" }]);
+    over.abort();
+    await reply;
+  });
+
+  it("has room for eight who watch, and for those who ask how it is beside them", async () => {
+    const { socket } = await ask();
+    const watching = Array.from({ length: 8 }, () => raw(socket));
+    await Promise.all(watching.map(({ shown }) => shown));
+    const ninth = raw(socket);
+    const heard = await new Promise((resolve) => ninth.link.once("data", (text) => resolve(String(text))));
+    expect(heard).toContain("too many");
+    expect(await runningServers(folder)).toHaveLength(1);
+    for (const { link } of watching) link.destroy();
+  });
+
+  it.each([
+    ["the code", "ab12", "approve"],
+    ["the code in capitals", " AB12 ", "approve"],
+    ["yes", "y", "deny"],
+    ["nothing", "", "deny"],
+    ["another code", "ab13", "deny"],
+    ["keep, where nothing is kept", "ab12 keep", "deny"],
+    ["more than the code", "ab12x", "deny"],
+  ])("reads %s as it was meant", async (_what, typed, answer) => {
+    const { reply } = await ask();
+    inbox.look();
+    await answerOne(await inbox.next(), () => Promise.resolve(typed));
+    expect(await reply).toEqual({ answer });
+  });
+
+  it("remembers where that is offered", async () => {
+    const { reply } = await ask({ ...QUESTION, remember: "for 10 minutes" });
+    inbox.look();
+    await answerOne(await inbox.next(), () => Promise.resolve("ab12 keep"));
+    expect(await reply).toEqual({ answer: "remember" });
+  });
+
+  it("refuses when the terminal that showed the question is closed", async () => {
+    const { reply, socket } = await ask();
+    const { link, shown } = raw(socket);
+    await shown;
+    link.destroy();
+    expect(await reply).toEqual({ answer: undefined, reason: "the terminal was closed" });
+  });
+
+  it("believes no answer to a text it did not show, or to another question", async () => {
+    const { reply, socket } = await ask();
+    const { link, shown } = raw(socket);
+    await shown;
+    const answer = { ask: "answer", id: QUESTION.id, shown: digestOfText(QUESTION.text), answer: "approve" } as const;
+    link.write(controlLine({ ...answer, id: "ffff" }));
+    link.write(controlLine({ ...answer, shown: digestOfText("Allow a harmless thing?") }));
+    link.write(controlLine(answer));
+    expect(await reply).toEqual({ answer: undefined, reason: "the terminal had shown another text" });
+    link.destroy();
+  });
+
+  it.each(["", "{}", "null", "[1]", '{"ask":"answer"}', '{"ask":"erase"}', '{"ask":"restart"}', "\u0000"])(
+    "takes %j for no answer, and whoever says it for no person who was asked",
+    async (line) => {
+      const { reply, socket } = await ask();
+      const { link, shown } = raw(socket);
+      await shown;
+      link.write(`${line}\n`);
+      expect(await reply).toEqual({ answer: undefined, reason: "the terminal was closed" });
+    },
+  );
+
+  it("cuts off who sends without end", async () => {
+    const { reply, socket } = await ask();
+    const { link, shown } = raw(socket);
+    await shown;
+    link.write("x".repeat(MAX_REQUEST + 1));
+    expect(await reply).toMatchObject({ answer: undefined });
+  });
+
+  it("takes a question back from the terminal that shows it", async () => {
+    const { reply } = await ask();
+    inbox.look();
+    const waiting = await inbox.next();
+    over.abort();
+    expect(await reply).toEqual({ answer: undefined, reason: "the question was withdrawn" });
+    await expect.poll(() => waiting.gone.aborted).toBe(true);
+    expect(waiting.gone.reason as SettledQuestion).toMatchObject({ answer: undefined, counted: false });
+    expect(await waiting.answer("approve")).toMatchObject({ reason: "the question was withdrawn", counted: false });
+  });
+
+  it("forgets the question of a server that was killed, and removes its socket", async () => {
+    await control.close();
+    // A socket at which nobody listens any more, as a kill leaves it.
+    const path = join(folder, "1-dead.run");
+    const { spawnSync } = await import("node:child_process");
+    const script = `require("node:net").createServer().listen(process.argv[1], () => process.kill(process.pid, "SIGKILL"))`;
+    spawnSync(process.execPath, ["-e", script, path]);
+    expect(readdirSync(folder)).toEqual(["1-dead.run"]);
+    inbox.look();
+    await expect.poll(() => readdirSync(folder)).toEqual([]);
+  });
+
+  it("hides nothing behind escapes a hostile server might send", async () => {
+    await control.close();
+    let heard = "";
+    const server = createServer((link) => {
+      link.on("data", (text) => {
+        heard += String(text);
+        if (heard.includes("answer"))
+          link.write(controlLine({ kind: "settled", id: "ab12cd34", answer: "deny", counted: true }));
+      });
+      const text = "Allow it?\u001b[2K\u001b[1A";
+      link.write(controlLine({ kind: "question", id: "ab12cd34", text, secondsLeft: 5 }));
+    });
+    await new Promise<void>((resolve) => server.listen(join(folder, "1-a.run"), resolve));
+    inbox.look();
+    await answerOne(await inbox.next(), () => Promise.resolve("ab12"));
+    await expect.poll(() => heard).toContain('"answer":"deny"');
+    inbox.close();
+    server.close();
+  });
+});
