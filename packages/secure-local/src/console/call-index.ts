@@ -33,6 +33,8 @@ export interface RecordPlace {
 /** A call and where its records stand. */
 interface Entry {
   row: CallRow;
+  /** Whether a person agreed to it. */
+  approved: boolean;
   readonly key: string;
   readonly policy: string;
   readonly places: RecordPlace[];
@@ -96,7 +98,8 @@ export class CallIndex {
       if (this.#questions.size > MAX_ASKED && oldest !== undefined) this.#questions.delete(oldest);
       this.#change(entry, { outcome: "waiting", asked: true }, place);
     } else if (record.kind === "approval.given" || record.kind === "approval.denied") {
-      const outcome = record.kind === "approval.given" ? "running" : "denied";
+      entry.approved = record.kind === "approval.given";
+      const outcome = entry.approved ? "running" : "denied";
       this.#change(entry, { outcome, asked: true, ...ruleOf(record) }, place);
     }
   }
@@ -108,9 +111,8 @@ export class CallIndex {
 
   /** The newest call of the same name before this one that a person agreed to. */
   lastApproved({ n, name }: CallRow): number | undefined {
-    for (const row of this.#newestFirst()) {
-      if (row.n < n && row.name === name && row.asked && row.outcome !== "denied" && row.outcome !== "waiting")
-        return row.n;
+    for (const { row, approved } of this.#newestFirst()) {
+      if (approved && row.n < n && row.name === name) return row.n;
     }
     return undefined;
   }
@@ -143,7 +145,7 @@ export class CallIndex {
     { before = Infinity, limit }: { readonly before?: number | undefined; readonly limit: number },
   ): CallRow[] {
     const found: CallRow[] = [];
-    for (const row of this.#newestFirst()) {
+    for (const { row } of this.#newestFirst()) {
       if (row.n >= before || !fits(row, filter)) continue;
       found.push(row);
       if (found.length >= limit) break;
@@ -174,11 +176,11 @@ export class CallIndex {
     return decided;
   }
 
-  *#newestFirst(): Iterable<CallRow> {
+  *#newestFirst(): Iterable<Entry> {
     for (let n = this.#next - 1; n > 0; n -= 1) {
       const entry = this.#entries.get(n);
       if (entry === undefined) return;
-      yield entry.row;
+      yield entry;
     }
   }
 
@@ -198,7 +200,7 @@ export class CallIndex {
       ...ruleOf(record),
     };
     this.#next += 1;
-    const entry: Entry = { row, key, policy: text(record.policy), places: [place] };
+    const entry: Entry = { row, approved: false, key, policy: text(record.policy), places: [place] };
     this.#entries.set(row.n, entry);
     this.#open.set(key, entry);
     this.#noteChange(row.n);

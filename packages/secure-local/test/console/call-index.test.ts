@@ -92,6 +92,23 @@ describe("calls", () => {
     expect(next.lastApproved(next.get(2)!.row)).toBe(1);
   });
 
+  it("count as approved by a person's yes alone, not by how they ended", () => {
+    const detail = { detail: { question: "q1" } };
+    const asked = (id: number, kind: string): AuditRecord[] => [
+      intent(id),
+      intent(id, { kind: "approval.asked", ...detail }),
+      intent(id, { kind, ...detail }),
+    ];
+    const index = indexOf(
+      ...asked(1, "approval.given"),
+      result(1, "error"),
+      ...asked(2, "approval.denied"),
+      result(2, "cancelled"),
+      intent(3),
+    );
+    expect(index.lastApproved(index.get(3)!.row)).toBe(1);
+  });
+
   it("are lost with their process, unless they had ended", () => {
     const index = indexOf(intent(1), result(1, "ok"), intent(2), { kind: "start", time: TIME });
     expect(index.list({}, { limit: 9 }).map(({ outcome }) => outcome)).toEqual(["lost", "ok"]);
