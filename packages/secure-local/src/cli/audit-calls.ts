@@ -1,6 +1,7 @@
 // Makes one line of all the records of a call: who asked for what, what was decided by which rule, and how it ended.
+import { CallJoiner, callerOf, type LogRecord, objectOf, ruleOf, textOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { isDenied, type LogLine, type LogRecord } from "./audit-lines.js";
+import { isDenied, type LogLine } from "./audit-lines.js";
 import { fitted, outputWidth, styled } from "./terminal.js";
 
 /** A call with its outcome, or another event of the log. */
@@ -11,12 +12,10 @@ export interface AuditEntry {
   readonly line: string;
 }
 
-/** Calls whose end has not been read yet: those that are under way, and those that a crash cut off. */
-const MAX_OPEN = 1_000;
-const CALL_KINDS: ReadonlySet<unknown> = new Set(["call.intent", "call.result"]);
-const APPROVALS: ReadonlySet<unknown> = new Set(["approval.asked", "approval.given", "approval.denied"]);
+/** Entries that are held back until the first of them has ended. */
+const MAX_HELD = 1_000;
 
-interface Open {
+interface Held {
   record: LogRecord;
   line: string;
   done: boolean;
@@ -24,15 +23,15 @@ interface Open {
 
 /** In the order in which they began. */
 export async function* callsOf(lines: AsyncIterable<LogLine>): AsyncIterable<AuditEntry> {
-  const calls = new CallJoiner(true);
+  const calls = new EntryJoiner(true);
   for await (const line of lines) yield* calls.take(line);
   yield* calls.rest();
 }
 
 /** Joins records as they come; what it gives out has its outcome, or has waited long enough. */
-export class CallJoiner {
-  readonly #queue = new Set<Open>();
-  readonly #open = new Map<string, Open>();
+export class EntryJoiner {
+  readonly #queue = new Set<Held>();
+  readonly #calls = new CallJoiner<Held>((call) => (call.done = true));
   readonly #ordered: boolean;
 
   /** @param ordered whether calls are given out as they began; otherwise each as soon as it has ended */
@@ -41,26 +40,19 @@ export class CallJoiner {
   }
 
   *take({ record, line, log }: LogLine): Iterable<AuditEntry> {
-    const key = keyOf(record, log);
-    const before = key === undefined ? undefined : this.#open.get(key);
-    if (key !== undefined && record["kind"] === "call.intent") {
-      // Ids begin anew with each server: the one before was cut off.
-      if (before !== undefined) before.done = true;
-      const begun = { record: { ...record, kind: "call" }, line, done: false };
-      this.#open.set(key, begun);
-      this.#queue.add(begun);
-    } else if (key !== undefined && before !== undefined && APPROVALS.has(record["kind"])) {
-      const { detail: _, ...kept } = before.record;
-      before.record = { ...kept, approval: String(record["kind"]).slice("approval.".length) };
-      before.line += `\n${line}`;
-    } else if (key !== undefined && before !== undefined && record["kind"] === "call.result") {
-      const { outcome, duration_ms: duration, error, detail, upstream } = record;
-      before.record = { ...before.record, outcome, duration_ms: duration, upstream, error, detail };
-      before.line += `\n${line}`;
-      before.done = true;
-      this.#open.delete(key);
-    } else {
-      this.#queue.add({ record, line, done: true });
+    let isFirst = false;
+    const hold = (): Held => {
+      isFirst = true;
+      const held: Held = { record, line, done: false };
+      this.#queue.add(held);
+      return held;
+    };
+    const { call, step } = this.#calls.join(record, log, hold) ?? { call: hold(), step: "ended" };
+    if (step === "begun") call.record = { ...record, kind: "call" };
+    if (step === "ended") call.done = true;
+    if (!isFirst) {
+      call.record = step === "ended" ? ended(call.record, record) : asked(call.record, record);
+      call.line += `\n${line}`;
     }
     yield* this.#ready();
   }
@@ -72,7 +64,7 @@ export class CallJoiner {
 
   *#ready(): Iterable<AuditEntry> {
     for (const first of this.#queue) {
-      const waits = !first.done && this.#queue.size <= MAX_OPEN;
+      const waits = !first.done && this.#queue.size <= MAX_HELD;
       if (waits && this.#ordered) return;
       if (waits) continue;
       this.#queue.delete(first);
@@ -81,29 +73,13 @@ export class CallJoiner {
   }
 }
 
-function keyOf({ kind, id, connection }: LogRecord, log: string): string | undefined {
-  if (id === undefined || !(CALL_KINDS.has(kind) || APPROVALS.has(kind))) return undefined;
-  return JSON.stringify([log, connection, id]);
+function asked({ detail: _, ...kept }: LogRecord, { kind }: LogRecord): LogRecord {
+  return { ...kept, approval: textOf(kind).slice("approval.".length) };
 }
 
-/** Arguments by which tools name what they reach for, the most telling first. */
-const OBJECTS = ["path", "file", "url", "uri", "host", "query", "sql", "pattern", "expression", "name"];
-
-/** What a call was about: a path, URL, query, command or URI; its arguments where none of them is known. */
-export function objectOf({ method, tool, arguments: args, detail }: LogRecord): string {
-  if (typeof tool === "string" && typeof method === "string" && method.startsWith("resources/")) return tool;
-  const told = (detail ?? {}) as Readonly<Record<string, unknown>>;
-  const about = ["endpoint", "command"].map((name) => told[name]).find((each) => typeof each === "string");
-  if (typeof about === "string") return about;
-  if (typeof args !== "object" || args === null) return "";
-  const values = args as Readonly<Record<string, unknown>>;
-  if (typeof values["command"] === "string") {
-    const rest = Array.isArray(values["arguments"]) ? values["arguments"] : [];
-    return [values["command"], ...rest.map(asText)].join(" ");
-  }
-  const found = OBJECTS.find((name) => typeof values[name] === "string");
-  if (found !== undefined) return values[found] as string;
-  return Object.keys(values).length === 0 ? "" : JSON.stringify(values);
+function ended(begun: LogRecord, record: LogRecord): LogRecord {
+  const { outcome, duration_ms: duration, error, detail, upstream } = record;
+  return { ...begun, outcome, duration_ms: duration, upstream, error, detail };
 }
 
 /** How it ended, in one word: `ok`, `denied`, `error`, …; `unfinished` for a call whose end is not on record. */
@@ -115,12 +91,9 @@ export function outcomeOf({ kind, outcome, decision, approval }: LogRecord): str
 }
 
 /** The rule that decided with its line, or what else the record gives as the reason. */
-export function ruleOf({ decision, detail }: LogRecord): string {
-  const { rule, line } = (decision ?? {}) as { readonly rule?: unknown; readonly line?: unknown };
-  const told = (detail ?? {}) as { readonly rule?: unknown; readonly reason?: unknown };
-  // What refused an allowed call on its way says more than what allowed it.
-  const why = asText(told.rule ?? rule ?? told.reason);
-  return line === undefined || told.rule !== undefined ? why : `${why} (line ${asText(line)})`;
+export function ruleText(record: LogRecord): string {
+  const { rule, line } = ruleOf(record);
+  return line === undefined ? rule : `${rule} (line ${line})`;
 }
 
 // Writes an entry as one line of a table for a person, harmless to the terminal.
@@ -137,18 +110,18 @@ export function tableHead(): string {
 
 /** Time, client, tool, object, outcome and rule. */
 export function tableRow(record: LogRecord): string {
-  const { time, client, principal, method, tool, kind, duration_ms: duration } = record;
+  const { time, method, tool, kind, duration_ms: duration } = record;
   const took = typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
-  const who = client ?? principal;
   const what = String(method).startsWith("resources/") ? "resource" : (tool ?? kind);
-  const cells = [localTime(time), who, what, objectOf(record), `${outcomeOf(record)}${took}`, ruleOf(record)];
+  const outcome = `${outcomeOf(record)}${took}`;
+  const cells = [localTime(time), callerOf(record), what, objectOf(record), outcome, ruleText(record)];
   return isDenied(record) ? styled("red", row(cells)) : row(cells);
 }
 
 /** `2026-11-23 14:03:05` in the reader's own time; what is no time stays as it is. */
 export function localTime(time: unknown): string {
   const at = new Date(String(time));
-  if (Number.isNaN(at.getTime())) return asText(time);
+  if (Number.isNaN(at.getTime())) return textOf(time);
   const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(twoDigits).join("-");
   return `${day} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(":")}`;
 }
@@ -173,7 +146,7 @@ function row(cells: readonly unknown[]): string {
   const left = columns === undefined ? undefined : Math.max(LEAST * 2, columns - fixed);
   return cells
     .map((cell, at) => {
-      const text = cleanLine(asText(cell));
+      const text = cleanLine(textOf(cell));
       if (at === cells.length - 1) return left === undefined ? text : fitted(text, Math.floor(left / 2));
       if (at === OBJECT) {
         const width = left === undefined ? WIDTHS.object : Math.ceil(left / 2);
@@ -186,7 +159,3 @@ function row(cells: readonly unknown[]): string {
 }
 
 const OBJECT = Object.keys(WIDTHS).indexOf("object");
-
-function asText(value: unknown): string {
-  return value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
-}

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { once } from "node:events";
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { recordOf } from "../audit/call-records.js";
 import { publicKeyPath } from "../audit/checkpoint.js";
 import { existingLogs, rememberedLogs } from "../audit/log-lock.js";
 import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
@@ -12,8 +13,8 @@ import { checkpointKeyFile } from "./open-audit.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { escapeUnseen } from "../audit/escape-unseen.js";
-import { LineCutter, readLogs, recordFilter, type RecordFilter, recordOf } from "./audit-lines.js";
-import { CallJoiner, callsOf, localTime, tableHead, tableRow } from "./audit-calls.js";
+import { LineCutter, readLogs, recordFilter, type RecordFilter } from "./audit-lines.js";
+import { callsOf, EntryJoiner, localTime, tableHead, tableRow } from "./audit-calls.js";
 
 const ACTIONS = ["verify", "query", "tail", "report"];
 
@@ -230,7 +231,7 @@ function showRecords(wanted: RecordFilter): Shown {
 
 /** A call is shown when it has ended, or was refused. */
 function showCalls(log: string, wanted: RecordFilter): Shown {
-  const joiner = new CallJoiner(false);
+  const joiner = new EntryJoiner(false);
   return (lines) =>
     lines.flatMap((line) => {
       const record = recordOf(line);

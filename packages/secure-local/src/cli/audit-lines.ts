@@ -1,11 +1,10 @@
 // Reads audit logs line by line, in the order of time over several, and finds the records that are wanted.
 import { createReadStream, existsSync } from "node:fs";
 import { StringDecoder } from "node:string_decoder";
+import { type LogRecord, recordOf } from "../audit/call-records.js";
 import { MAX_LINE_BYTES } from "../audit/event-text.js";
 import { archivesOf } from "../audit/log-file.js";
 import { UsageError } from "./command-line.js";
-
-export type LogRecord = Readonly<Record<string, unknown>>;
 
 export interface LogLine {
   readonly record: LogRecord;
@@ -61,16 +60,6 @@ export async function* readLogs(logs: readonly string[]): AsyncIterable<LogLine>
 /** Times are written alike, so their texts have their order. */
 function timeOf({ record: { time } }: LogLine): string {
   return typeof time === "string" ? time : "";
-}
-
-/** Undefined for what is no record. */
-export function recordOf(line: string): LogRecord | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as LogRecord) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 // Reads which records are wanted: `tool=NAME since=1h decision=denied` and words that must appear.

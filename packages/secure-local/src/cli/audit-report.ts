@@ -2,9 +2,10 @@
 //
 // Nothing in it is loaded or run: no script, no link to follow, and a content security policy that says so. Every text of the
 // log is written by strangers as far as this file knows, so each passes `text()`.
+import { type LogRecord, objectOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { type AuditEntry, localTime, objectOf, outcomeOf, ruleOf, zone } from "./audit-calls.js";
-import { isDenied, type LogRecord } from "./audit-lines.js";
+import { type AuditEntry, localTime, outcomeOf, ruleText, zone } from "./audit-calls.js";
+import { isDenied } from "./audit-lines.js";
 
 /** What `audit verify` says of one log. */
 export interface VerifiedLog {
@@ -75,7 +76,7 @@ export class AuditReport {
     const who = plain(record["client"] ?? record["principal"]);
     const row: Row = {
       time: record["time"],
-      cells: [localTime(record["time"]), who, tool, plain(object), outcomeOf(record), ruleOf(record)],
+      cells: [localTime(record["time"]), who, tool, plain(object), outcomeOf(record), ruleText(record)],
       verdict,
     };
     keep(this.#newest, row);

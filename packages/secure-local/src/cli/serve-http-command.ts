@@ -5,7 +5,7 @@ import { type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-loca
 import type { Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
-import { CallJoiner, tableRow } from "./audit-calls.js";
+import { EntryJoiner, tableRow } from "./audit-calls.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -133,7 +133,7 @@ function announce(
 /** Says each call that has ended, and each that was refused, in a line on standard error. */
 class SpokenAudit implements AuditSink {
   readonly #log: AuditSink;
-  readonly #joiner = new CallJoiner(false);
+  readonly #joiner = new EntryJoiner(false);
 
   constructor(log: AuditSink) {
     this.#log = log;

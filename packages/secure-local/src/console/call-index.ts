@@ -1,26 +1,6 @@
 // Joins the records of all audit logs into calls, and counts them: every list and every number of the console is of these.
 import type { Bucket, CallFilter, CallRow, Count, Outcome, Totals } from "@secure-local/console/api";
-
-/** A record of the audit log, as far as the console reads it. */
-export interface AuditRecord {
-  readonly seq?: unknown;
-  readonly time?: unknown;
-  readonly kind?: unknown;
-  readonly id?: unknown;
-  readonly connection?: unknown;
-  readonly principal?: unknown;
-  readonly client?: unknown;
-  readonly server?: unknown;
-  readonly method?: unknown;
-  readonly tool?: unknown;
-  readonly object?: unknown;
-  readonly arguments?: unknown;
-  readonly decision?: unknown;
-  readonly duration_ms?: unknown;
-  readonly outcome?: unknown;
-  readonly policy?: unknown;
-  readonly detail?: unknown;
-}
+import { CallJoiner, callerOf, type LogRecord, membersOf, objectOf, ruleOf, textOf } from "../audit/call-records.js";
 
 /** Where a record stands. The file is named by its inode: a full one is given another name. */
 export interface RecordPlace {
@@ -35,7 +15,6 @@ interface Entry {
   row: CallRow;
   /** Whether a person agreed to it. */
   approved: boolean;
-  readonly key: string;
   readonly policy: string;
   readonly places: RecordPlace[];
 }
@@ -53,14 +32,10 @@ const MAX_OBJECT = 200;
 /** Names counted one by one: more than a page shows. */
 const MAX_COUNTED = 50;
 
-/** The arguments that say best what a call reaches for, the most telling first. */
-const TELLING = ["path", "file", "url", "uri", "query", "sql", "command", "expression", "name", "text"];
-
 export class CallIndex {
   /** By their number, the oldest first. */
   readonly #entries = new Map<number, Entry>();
-  /** Calls that have not ended. */
-  readonly #open = new Map<string, Entry>();
+  readonly #joiner = new CallJoiner<Entry>((entry) => this.#lost(entry));
   /** Calls by the questions that a person was asked about them; the newest are kept. */
   readonly #questions = new Map<string, number>();
   /** Numbers of rows in the order in which they changed; the first one is the change `#firstChange`. */
@@ -78,30 +53,25 @@ export class CallIndex {
   }
 
   /** Takes in the next record of a log. */
-  add(record: AuditRecord, place: RecordPlace): void {
-    const { kind } = record;
-    if (kind === "start" || kind === "stop") return this.lose(place.log);
-    if (typeof record.method !== "string") return;
-    const key = `${place.log} ${text(record.connection)} ${text(record.id)}`;
-    const known = this.#open.get(key);
-    if (kind === "call.intent") this.#begin(record, { key, place });
-    else if (kind === "call.result") this.#end(known ?? this.#begin(record, { key, place }), record, place);
-    else if (kind === "denied") this.#end(known ?? this.#begin(record, { key, place }), record, place);
-    else if (known !== undefined) this.#askedAbout(known, record, place);
+  add(record: LogRecord, place: RecordPlace): void {
+    const log = String(place.log);
+    const joined = this.#joiner.join(record, log, () => this.#begin(record, place));
+    if (record["kind"] === "stop") this.#joiner.lose(log);
+    if (joined === undefined) return;
+    const { call: entry, step } = joined;
+    if (step === "begun") return;
+    if (step === "ended") return this.#end(entry, record, place);
+    const question = textOf(membersOf(record["detail"])["question"]);
+    entry.approved ||= step === "agreed";
+    if (step === "asked") this.#askedAbout(entry, question);
+    const outcome = ({ asked: "waiting", agreed: "running", refused: "denied" } as const)[step];
+    this.#change(entry, { outcome, asked: true, ...(step === "asked" ? {} : ruleOf(record)) }, place);
   }
 
-  #askedAbout(entry: Entry, record: AuditRecord, place: RecordPlace): void {
-    const question = text((record.detail as { question?: unknown } | undefined)?.question);
-    if (record.kind === "approval.asked") {
-      this.#questions.set(question, entry.row.n);
-      const [oldest] = this.#questions.keys();
-      if (this.#questions.size > MAX_ASKED && oldest !== undefined) this.#questions.delete(oldest);
-      this.#change(entry, { outcome: "waiting", asked: true }, place);
-    } else if (record.kind === "approval.given" || record.kind === "approval.denied") {
-      entry.approved = record.kind === "approval.given";
-      const outcome = entry.approved ? "running" : "denied";
-      this.#change(entry, { outcome, asked: true, ...ruleOf(record) }, place);
-    }
+  #askedAbout({ row }: Entry, question: string): void {
+    this.#questions.set(question, row.n);
+    const [oldest] = this.#questions.keys();
+    if (this.#questions.size > MAX_ASKED && oldest !== undefined) this.#questions.delete(oldest);
   }
 
   /** The call that a question is about; undefined while its record has not been read. */
@@ -119,11 +89,11 @@ export class CallIndex {
 
   /** The process that wrote a log has ended: what it had not finished never will be. */
   lose(log: number): void {
-    for (const entry of this.#open.values()) {
-      if (entry.row.log !== log) continue;
-      this.#open.delete(entry.key);
-      this.#change(entry, { outcome: entry.row.outcome === "denied" ? "denied" : "lost" });
-    }
+    this.#joiner.lose(String(log));
+  }
+
+  #lost(entry: Entry): void {
+    if (entry.row.outcome !== "denied") this.#change(entry, { outcome: "lost" });
   }
 
   /** Rows that changed after a cursor, each once, as they are now; undefined when the cursor is too old or not one of ours. */
@@ -184,36 +154,35 @@ export class CallIndex {
     }
   }
 
-  #begin(record: AuditRecord, { key, place }: { readonly key: string; readonly place: RecordPlace }): Entry {
-    const name = text(record.tool);
+  #begin(record: LogRecord, place: RecordPlace): Entry {
     const row: CallRow = {
       n: this.#next,
-      at: Date.parse(text(record.time)) || 0,
-      method: text(record.method),
-      name,
-      server: text(record.server),
-      object: objectOf(record),
-      client: clientOf(record),
+      at: Date.parse(textOf(record["time"])) || 0,
+      method: textOf(record["method"]),
+      name: textOf(record["tool"]),
+      server: textOf(record["server"]),
+      object: objectOf(record).slice(0, MAX_OBJECT),
+      client: callerOf(record),
       outcome: "running",
       asked: false,
       log: place.log,
       ...ruleOf(record),
     };
     this.#next += 1;
-    const entry: Entry = { row, approved: false, key, policy: text(record.policy), places: [place] };
+    const entry: Entry = { row, approved: false, policy: textOf(record["policy"]), places: [place] };
     this.#entries.set(row.n, entry);
-    this.#open.set(key, entry);
     this.#noteChange(row.n);
     this.#forget();
     return entry;
   }
 
-  #end(entry: Entry, record: AuditRecord, place: RecordPlace): void {
-    this.#open.delete(entry.key);
-    const ms = typeof record.duration_ms === "number" ? { ms: record.duration_ms } : {};
-    const atOnce = record.kind === "denied";
-    const outcome = atOnce ? deniedAs(record.outcome) : outcomeOf(record.outcome);
-    this.#change(entry, { outcome, ...ms, ...(atOnce ? ruleOf(record) : laterRuleOf(record)) }, place);
+  #end(entry: Entry, record: LogRecord, place: RecordPlace): void {
+    const { kind, duration_ms: duration, detail } = record;
+    const ms = typeof duration === "number" ? { ms: duration } : {};
+    const outcome = kind === "denied" ? deniedAs(record["outcome"]) : outcomeOf(record["outcome"]);
+    // A tool that was allowed may reach for what is not: the rule against that is the one that counts.
+    const against = kind === "denied" || (outcome === "denied" && typeof membersOf(detail)["rule"] === "string");
+    this.#change(entry, { outcome, ...ms, ...(against ? ruleOf(record) : {}) }, place);
   }
 
   #change(entry: Entry, change: Partial<CallRow>, place?: RecordPlace): void {
@@ -232,9 +201,8 @@ export class CallIndex {
 
   #forget(): void {
     if (this.#entries.size <= MAX_CALLS) return;
-    const [n, entry] = this.#entries.entries().next().value as [number, Entry];
-    this.#entries.delete(n);
-    if (this.#open.get(entry.key) === entry) this.#open.delete(entry.key);
+    const [oldest = 0] = this.#entries.keys();
+    this.#entries.delete(oldest);
   }
 }
 
@@ -343,43 +311,10 @@ const OUTCOMES: ReadonlySet<string> = new Set(["ok", "error", "denied", "timeout
 
 function outcomeOf(outcome: unknown): Outcome {
   if (outcome === "input_required") return "waiting";
-  return OUTCOMES.has(text(outcome)) ? (outcome as Outcome) : "error";
+  return OUTCOMES.has(textOf(outcome)) ? (outcome as Outcome) : "error";
 }
 
 /** A request for something that does not exist was refused by no rule. */
 function deniedAs(outcome: unknown): Outcome {
   return outcome === "unknown" ? "error" : "denied";
-}
-
-function ruleOf({ decision }: AuditRecord): Pick<CallRow, "rule" | "line"> {
-  const { rule, line } = (decision ?? {}) as { rule?: unknown; line?: unknown };
-  return { rule: text(rule), ...(typeof line === "number" ? { line } : {}) };
-}
-
-/** A tool that was allowed may reach for what is not: the rule against that is the one that counts. */
-function laterRuleOf({ outcome, detail }: AuditRecord): Partial<CallRow> {
-  const { rule, line } = (detail ?? {}) as { rule?: unknown; line?: unknown };
-  if (outcome !== "denied" || typeof rule !== "string") return {};
-  return { rule, line: typeof line === "number" ? line : undefined };
-}
-
-function clientOf({ client, principal }: AuditRecord): string {
-  if (typeof client === "string") return client;
-  const { name, version } = (client ?? {}) as { name?: unknown; version?: unknown };
-  if (typeof name === "string") return typeof version === "string" ? `${name} ${version}` : name;
-  return text(principal);
-}
-
-function objectOf({ object, arguments: given, method, tool }: AuditRecord): string {
-  if (typeof object === "string") return object.slice(0, MAX_OBJECT);
-  if (method === "resources/read") return text(tool).slice(0, MAX_OBJECT);
-  if (typeof given !== "object" || given === null) return "";
-  const members = given as Readonly<Record<string, unknown>>;
-  const telling = TELLING.find((name) => typeof members[name] === "string");
-  const shown = telling === undefined ? JSON.stringify(given) : String(members[telling]);
-  return shown === "{}" ? "" : shown.slice(0, MAX_OBJECT);
-}
-
-function text(value: unknown): string {
-  return typeof value === "string" || typeof value === "number" ? `${value}` : "";
 }

@@ -12,6 +12,7 @@ import type {
   Trial,
   Verification,
 } from "@secure-local/console/api";
+import { membersOf, recordOf } from "../audit/call-records.js";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { isAnswer } from "../control/control-messages.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
@@ -194,7 +195,7 @@ async function detailOf(state: ConsoleState, commands: ConsoleCommands, n: numbe
       "Look for it with mcp-secure-local audit query.",
     );
   const { row, file, texts, policy: under } = found;
-  const records = texts.map((text) => parsed(text));
+  const records = texts.map((text) => recordOf(text) ?? {});
   const first = Date.parse(String(records[0]?.["time"]));
   const policy = row.line === undefined ? undefined : await commands.policy();
   const policyLine =
@@ -209,7 +210,8 @@ async function detailOf(state: ConsoleState, commands: ConsoleCommands, n: numbe
     records: texts.map(escapeUnseen),
     steps: records.map((record) => ({ label: stepLabel(record), ms: Date.parse(String(record["time"])) - first })),
     policyLine,
-    difference: before === undefined ? undefined : differences(parsed(before)["arguments"], records[0]?.["arguments"]),
+    difference:
+      before === undefined ? undefined : differences(recordOf(before)?.["arguments"], records[0]?.["arguments"]),
   };
 }
 
@@ -227,13 +229,10 @@ function stepLabel({ kind }: Readonly<Record<string, unknown>>): string {
 }
 
 function differences(before: unknown, now: unknown): DifferentArgument[] {
-  const [old, fresh] = [before, now].map((each) => (typeof each === "object" && each !== null ? each : {})) as Record<
-    string,
-    unknown
-  >[];
-  const names = [...new Set([...Object.keys(old ?? {}), ...Object.keys(fresh ?? {})])].sort();
+  const [old, fresh] = [membersOf(before), membersOf(now)];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(fresh)])].sort();
   return names.flatMap((name) => {
-    const [was, is] = [old?.[name], fresh?.[name]].map((value) =>
+    const [was, is] = [old[name], fresh[name]].map((value) =>
       value === undefined ? undefined : JSON.stringify(value),
     );
     return was === is ? [] : [{ name, before: was, now: is }];
@@ -272,7 +271,7 @@ async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: str
   const rows = state.calls.list({}, { limit: TRIED });
   const changed: Trial["changed"][number][] = [];
   for (const row of rows) {
-    const record = parsed((await state.records(row.n))?.texts[0] ?? "");
+    const record = recordOf((await state.records(row.n))?.texts[0] ?? "") ?? {};
     const { verdict, rule } = judge({ method: row.method, name: row.name, arguments: record["arguments"] });
     // What a person refused, the policy had let be asked.
     const wasDenied = row.outcome === "denied" && !row.asked;
@@ -314,13 +313,4 @@ function textIn(body: Readonly<Record<string, unknown>>, name: string): string {
   const value = body[name];
   if (typeof value === "string") return value;
   throw new ConsoleFault(400, `The request has no text "${name}".`, "Load the page again.");
-}
-
-function parsed(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
-  } catch {
-    return {};
-  }
 }

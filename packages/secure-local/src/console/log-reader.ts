@@ -1,15 +1,16 @@
 // Reads audit logs from their first record on and follows them, over the moments when a full file is put away.
 import { open, type FileHandle } from "node:fs/promises";
 import { statSync } from "node:fs";
+import { type LogRecord, recordOf } from "../audit/call-records.js";
 import { archivesOf } from "../audit/log-file.js";
 import { MAX_LINE_BYTES } from "../audit/event-text.js";
-import type { AuditRecord, RecordPlace } from "./call-index.js";
+import type { RecordPlace } from "./call-index.js";
 
 const CHUNK = 1024 * 1024;
 const NEWLINE = 10;
 
 /** Told of each record in the order of its log. */
-export type OnRecord = (record: AuditRecord, place: RecordPlace) => void;
+export type OnRecord = (record: LogRecord, place: RecordPlace) => void;
 
 /** One log, with its full files. Lines that are no records are passed over: a verification names them. */
 export class LogReader {
@@ -120,13 +121,8 @@ export class LogReader {
   }
 
   #take(line: Buffer, offset: number): void {
-    let record: unknown;
-    try {
-      record = JSON.parse(line.toString("utf8"));
-    } catch {
-      return;
-    }
-    if (typeof record !== "object" || record === null) return;
+    const record = recordOf(line.toString("utf8"));
+    if (record === undefined) return;
     this.#records += 1;
     this.#onRecord(record, { log: this.#log, ino: this.#ino, offset, length: line.length });
   }

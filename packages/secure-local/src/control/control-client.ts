@@ -3,7 +3,8 @@ import * as fs from "node:fs";
 import { connect } from "node:net";
 import { join, resolve } from "node:path";
 import type { RunningServer } from "@secure-local/console/api";
-import { controlLine, type ControlAnswers, type ControlRequest, readObject } from "./control-messages.js";
+import { recordOf } from "../audit/call-records.js";
+import { controlLine, type ControlAnswers, type ControlRequest } from "./control-messages.js";
 
 /** The end of a socket's name. */
 export const SOCKET_SUFFIX: string = ".run";
@@ -77,6 +78,6 @@ function asked<A extends keyof ControlAnswers>(
       if (text.length > MAX_ANSWER) server.destroy();
     });
     server.on("error", (error) => removeDeadSocket(path, error));
-    server.on("close", () => done(readObject(text)?.["answer"] as ControlAnswers[A] | undefined));
+    server.on("close", () => done(recordOf(text)?.["answer"] as ControlAnswers[A] | undefined));
   });
 }

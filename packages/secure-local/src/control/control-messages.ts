@@ -1,6 +1,7 @@
 // The words at the control socket of a running server: JSON lines, each read as if anybody had written it.
 import { createHash } from "node:crypto";
 import type { RunningServer } from "@secure-local/console/api";
+import { recordOf } from "../audit/call-records.js";
 
 /** What may be asked. All but `questions` and `answer` are answered by one line, which ends the connection. */
 export type ControlRequest =
@@ -58,7 +59,7 @@ export function controlLine(message: ControlRequest | QuestionMessage): string {
 
 /** Undefined for anything that cannot be asked. */
 export function readControlRequest(line: string): ControlRequest | undefined {
-  const { ask, server, id, shown, answer } = readObject(line) ?? {};
+  const { ask, server, id, shown, answer } = recordOf(line) ?? {};
   if (ask === "state" || ask === "questions") return { ask };
   if ((ask === "restart" || ask === "stop") && typeof server === "string") return { ask, server };
   if (ask !== "answer" || typeof id !== "string" || typeof shown !== "string") return undefined;
@@ -67,7 +68,7 @@ export function readControlRequest(line: string): ControlRequest | undefined {
 
 /** Undefined for anything a server does not say of its questions. */
 export function readQuestionMessage(line: string): QuestionMessage | undefined {
-  const { kind, id, text, remember, secondsLeft, answer, reason, counted } = readObject(line) ?? {};
+  const { kind, id, text, remember, secondsLeft, answer, reason, counted } = recordOf(line) ?? {};
   if (typeof id !== "string") return undefined;
   if (kind === "settled") {
     const given = { ...(isAnswer(answer) ? { answer } : {}), ...(typeof reason === "string" ? { reason } : {}) };
@@ -79,16 +80,6 @@ export function readQuestionMessage(line: string): QuestionMessage | undefined {
 
 export function isAnswer(value: unknown): value is PersonsAnswer {
   return value === "approve" || value === "remember" || value === "deny";
-}
-
-/** The members of a line that is one JSON object; undefined for any other. */
-export function readObject(line: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Cuts what arrives into lines; a line that is too long ends it all. */

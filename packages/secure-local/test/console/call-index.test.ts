@@ -1,12 +1,13 @@
 // Records joined into calls, and the changes that pages are told of.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AuditRecord, CallIndex, MAX_CALLS } from "../../src/console/call-index.js";
+import type { LogRecord } from "../../src/audit/call-records.js";
+import { CallIndex, MAX_CALLS } from "../../src/console/call-index.js";
 
 const PLACE = { log: 0, ino: 1, offset: 0, length: 10 };
 const TIME = "2026-11-23T01:00:00.000Z";
 
-function intent(id: number, more: Partial<AuditRecord> = {}): AuditRecord {
+function intent(id: number, more: LogRecord = {}): LogRecord {
   const decision = { allowed: true, rule: "tools.allowed: read_file", line: 4 };
   return {
     kind: "call.intent",
@@ -21,7 +22,7 @@ function intent(id: number, more: Partial<AuditRecord> = {}): AuditRecord {
   };
 }
 
-function result(id: number, outcome: string, more: Partial<AuditRecord> = {}): AuditRecord {
+function result(id: number, outcome: string, more: LogRecord = {}): LogRecord {
   return {
     kind: "call.result",
     time: TIME,
@@ -36,7 +37,7 @@ function result(id: number, outcome: string, more: Partial<AuditRecord> = {}): A
 }
 
 /** An index with these records, each at a place of its own. */
-function indexOf(...records: readonly AuditRecord[]): CallIndex {
+function indexOf(...records: readonly LogRecord[]): CallIndex {
   const index = new CallIndex();
   records.forEach((record, offset) => index.add(record, { ...PLACE, offset }));
   return index;
@@ -94,7 +95,7 @@ describe("calls", () => {
 
   it("count as approved by a person's yes alone, not by how they ended", () => {
     const detail = { detail: { question: "q1" } };
-    const asked = (id: number, kind: string): AuditRecord[] => [
+    const asked = (id: number, kind: string): LogRecord[] => [
       intent(id),
       intent(id, { kind: "approval.asked", ...detail }),
       intent(id, { kind, ...detail }),

@@ -1,0 +1,131 @@
+// What the records of one call say together: which of them belong to one call, and what it was about. The command line
+// and the console make their lists of calls with this alone, so that both show the same ones.
+
+/** A record of the log as it was read: nothing in it is certain. */
+export type LogRecord = Readonly<Record<string, unknown>>;
+
+/** What a record says of its call. */
+export type CallStep = "begun" | "asked" | "agreed" | "refused" | "ended";
+
+/** A record and the call it is of. */
+export interface JoinedRecord<Call> {
+  readonly call: Call;
+  readonly step: CallStep;
+}
+
+/** Calls under way at once whose end is waited for; of more the oldest are given up. */
+const MAX_OPEN = 10_000;
+
+const STEPS: ReadonlyMap<unknown, CallStep> = new Map<unknown, CallStep>([
+  ["call.intent", "begun"],
+  ["approval.asked", "asked"],
+  ["approval.given", "agreed"],
+  ["approval.denied", "refused"],
+  ["call.result", "ended"],
+  ["denied", "ended"],
+]);
+
+/** Finds the call of each record, over any number of logs whose records come in the order of each. */
+export class CallJoiner<Call> {
+  readonly #lost: (call: Call) => void;
+  readonly #open = new Map<string, { readonly log: string; readonly call: Call }>();
+
+  /** @param lost told of a call whose end will never be on record: its server began anew, or was given up. */
+  constructor(lost: (call: Call) => void) {
+    this.#lost = lost;
+  }
+
+  /**
+   * Undefined for a record of no call. A question, an answer to one or a record without a method belongs to none that
+   * has not begun; an end without a beginning is a call of its own.
+   *
+   * @param log names the log the record stands in
+   * @param begin makes the call of its first record
+   */
+  join(record: LogRecord, log: string, begin: () => Call): JoinedRecord<Call> | undefined {
+    const { kind, id, connection, method } = record;
+    // Ids begin anew with each server: what the one before had not ended was cut off.
+    if (kind === "start") this.lose(log);
+    const step = STEPS.get(kind);
+    if (step === undefined || typeof method !== "string") return undefined;
+    const key = JSON.stringify([log, connection, id]);
+    const known = id === undefined ? undefined : this.#open.get(key);
+    if (step === "begun") return { call: this.#begin(key, log, begin), step };
+    if (step !== "ended") return known && { call: known.call, step };
+    this.#open.delete(key);
+    return { call: known === undefined ? begin() : known.call, step };
+  }
+
+  /** Gives up what is open in a log: whoever wrote it has ended. */
+  lose(log: string): void {
+    for (const [key, open] of this.#open) if (open.log === log) this.#giveUp(key);
+  }
+
+  #begin(key: string, log: string, begin: () => Call): Call {
+    this.#giveUp(key);
+    const [oldest] = this.#open.keys();
+    if (this.#open.size >= MAX_OPEN && oldest !== undefined) this.#giveUp(oldest);
+    const call = begin();
+    this.#open.set(key, { log, call });
+    return call;
+  }
+
+  #giveUp(key: string): void {
+    const open = this.#open.get(key);
+    this.#open.delete(key);
+    if (open !== undefined) this.#lost(open.call);
+  }
+}
+
+/** Arguments by which tools name what they reach for, the most telling first. */
+const TELLING = ["path", "file", "url", "uri", "host", "query", "sql", "pattern", "expression", "name", "text"];
+
+/** What a call was about: a path, URL, query, command or URI; its arguments where none of them is known. */
+export function objectOf({ method, tool, arguments: args, detail }: LogRecord): string {
+  if (typeof tool === "string" && typeof method === "string" && method.startsWith("resources/")) return tool;
+  const told = membersOf(detail);
+  const about = ["endpoint", "command"].map((name) => told[name]).find((each) => typeof each === "string");
+  if (typeof about === "string") return about;
+  if (typeof args !== "object" || args === null) return "";
+  const values = args as Readonly<Record<string, unknown>>;
+  if (typeof values["command"] === "string") {
+    const rest = Array.isArray(values["arguments"]) ? values["arguments"] : [];
+    return [values["command"], ...rest.map(textOf)].join(" ");
+  }
+  const found = TELLING.find((name) => typeof values[name] === "string");
+  if (found !== undefined) return values[found] as string;
+  return Object.keys(values).length === 0 ? "" : JSON.stringify(values);
+}
+
+/** The rule that decided, and its line where it is the policy's own; what else the record gives as the reason where there is none. */
+export function ruleOf({ decision, detail }: LogRecord): { readonly rule: string; readonly line: number | undefined } {
+  const [own, told] = [membersOf(decision), membersOf(detail)];
+  // What refused an allowed call on its way says more than what allowed it.
+  const { rule, line } = told["rule"] === undefined ? own : told;
+  return { rule: textOf(rule ?? told["reason"]), line: typeof line === "number" ? line : undefined };
+}
+
+/** Who asked: by the name the client gives itself, or as the transport knows it. */
+export function callerOf({ client, principal }: LogRecord): string {
+  return textOf(client ?? principal);
+}
+
+/** A text as it is, anything else as JSON; nothing for what is absent. */
+export function textOf(value: unknown): string {
+  return value === undefined || value === null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** The members of an object; none of anything else. */
+export function membersOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** The record on a line; undefined for what is none. */
+export function recordOf(line: string): LogRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null ? (value as LogRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}
