@@ -1,6 +1,7 @@
 // A connection to one server: everything a client can ask of it, typed.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { exactJson } from "../jsonrpc/exact-numbers.js";
 import { failureText, isJsonObject, type JsonObject, type RequestMessage, successText } from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { GetPromptResult, Prompt } from "../protocol/features/prompts.js";
@@ -456,7 +457,7 @@ class AskedQuestions {
   ): Promise<string> {
     const declared = codec.capabilities;
     const answer = await questions.answer(method, params, { signal, server, declared });
-    return JSON.stringify(codec.answer(method, answer));
+    return exactJson(codec.answer(method, answer));
   }
 
   // What the handler threw stays here: only an RpcError was made to be read by the server.

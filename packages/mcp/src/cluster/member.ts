@@ -2,6 +2,7 @@
 import { createHash, hkdfSync, randomBytes } from "node:crypto";
 import { failureText, type RequestId } from "../jsonrpc/message.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { aesSeal, type Seal } from "../server/parking.js";
 import { type News, nodeOf, type TaskErrand } from "../server/server-cluster.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
@@ -278,7 +279,7 @@ class Member implements ClusterMember {
     const owner = nodeOf(errand.taskId);
     if (owner === undefined || owner === this.node) return undefined;
     try {
-      return JSON.parse(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
+      return exactValue(await this.#relay.ask(owner, JSON.stringify(errand))) as TaskRecord;
     } catch (error) {
       if (!(error instanceof LocalError)) throw error;
       if (error.code === "GONE") return undefined;
@@ -288,7 +289,7 @@ class Member implements ClusterMember {
 
   async #answer(text: string): Promise<string> {
     const record = await this.#local?.errand(JSON.parse(text) as TaskErrand);
-    return JSON.stringify(record);
+    return exactJson(record);
   }
 
   #hear(from: string, text: string): void {

@@ -2,6 +2,7 @@
 import type { Client } from "../client/client.js";
 import { pause } from "../client/wire.js";
 import { LocalError } from "../jsonrpc/errors.js";
+import { watchNumbers } from "../jsonrpc/exact-numbers.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { ServerCore } from "../server/core.js";
 import { coreOf, Server, type ServerOptions } from "../server/server.js";
@@ -82,6 +83,7 @@ export class Mounts {
   /** `reserved`: URIs that are the server's own; those of mounted servers are never called so. */
   constructor(server: Server, reserved: (uri: string) => boolean = () => false) {
     const core = coreOf(server);
+    watchNumbers();
     this.#uris = new Uris(() => this.#shown(), reserved);
     this.#server = server;
     const { name, version } = core.identity;

@@ -3,6 +3,7 @@ import type { Client } from "../client/client.js";
 import type { Answers, CallOptions } from "../client/options.js";
 import { pause } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
 import { McpErrorCode } from "../protocol/error-codes.js";
@@ -121,10 +122,13 @@ export class Relay {
 
   /** `asTask`: the upstream takes the call as a task, and decides itself whether it makes one. */
   async callTool(call: ToolCall, asTask: boolean): Promise<Answered | ToolResult> {
-    const { tool, name, arguments: args, context } = call;
+    const { tool, name, context } = call;
+    const args = exactly(call.arguments);
     try {
       return await this.#run(context, { kind: "tool", name, shown: tool.name }, async (client, options) => {
-        const result = asTask ? await runTask(client, call, options) : await client.call(name, args, options);
+        const result = asTask
+          ? await runTask(client, { ...call, arguments: args }, options)
+          : await client.call(name, args, options);
         return result as unknown as JsonObject;
       });
     } catch (error) {
@@ -196,7 +200,7 @@ export class Relay {
         if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault);
         return result["resultType"] === "input_required"
           ? askedBy(result)
-          : new Relayed(spoken(words, cleaned(expose(result))));
+          : new Relayed(spoken(words, cleaned(expose(exactly(result)))));
       } catch (error) {
         lease.release(error);
         throw error;
@@ -248,7 +252,7 @@ function roundOf(client: Client, context: Context): Pick<CallOptions, "round"> {
   const { upstream } = (state ?? {}) as { readonly upstream?: string };
   return {
     round: {
-      ...(inputResponses === undefined ? {} : { inputResponses }),
+      ...(inputResponses === undefined ? {} : { inputResponses: exactly(inputResponses) }),
       ...(upstream === undefined ? {} : { requestState: upstream }),
     },
   };
@@ -256,7 +260,7 @@ function roundOf(client: Client, context: Context): Pick<CallOptions, "round"> {
 
 function askedBy({ inputRequests = {}, requestState }: JsonObject): InputRequired {
   return inputRequired({
-    requests: inputRequests as InputRequests,
+    requests: exactly(inputRequests) as InputRequests,
     state: requestState === undefined ? {} : { upstream: requestState },
   });
 }
@@ -284,7 +288,8 @@ function callOptions(
       ? {}
       : {
           ...(client.era === "stateless" ? { logLevel: level } : {}),
-          onLog: ({ level: its, data, logger }) => void context.log(its, data, words.logger?.(logger) ?? logger),
+          onLog: ({ level: its, data, logger }) =>
+            void context.log(its, exactly(data), words.logger?.(logger) ?? logger),
         }),
   };
 }
@@ -296,20 +301,17 @@ const LONGEST_CALL_MS = 3_600_000;
 function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefined {
   let passed: Record<string, unknown> | undefined;
   for (const [key, value] of Object.entries(meta)) {
-    if (TRACE.has(key) || !isReservedMetaKey(key, NEWEST)) (passed ??= {})[key] = value;
+    if (TRACE.has(key) || !isReservedMetaKey(key, NEWEST)) (passed ??= {})[key] = exactly(value);
   }
   return passed;
 }
 
 const BLOCKS: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource_link", "resource"]);
-/** Deeper than any answer that was parsed. */
-const DEEPEST = 256;
 
 /** What no revision allows in an answer, so that no client could read it; undefined where there is nothing of the kind. */
 function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefined {
   const { resultType, content, structuredContent, contents, messages } = result;
   if (resultType === "input_required" || kind === "template") return undefined;
-  if (!isExact(result, 0)) return "its answer has a number that would not arrive as it was written";
   if (kind === "resource") return Array.isArray(contents) ? undefined : "what was read has no contents";
   if (kind === "prompt") return messages === undefined || Array.isArray(messages) ? undefined : "it has no messages";
   if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
@@ -317,14 +319,6 @@ function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefi
   if (!Array.isArray(content)) return "the result of the call has no content";
   const odd = content.some((block) => !isJsonObject(block) || !BLOCKS.has(block["type"]));
   return odd ? "the result of the call has content of an unknown kind" : undefined;
-}
-
-/** Integers beyond what a number holds were rounded when they were read. */
-function isExact(value: unknown, depth: number): boolean {
-  if (typeof value === "number")
-    return Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
-  if (typeof value !== "object" || value === null || depth > DEEPEST) return true;
-  return Object.values(value).every((each) => isExact(each, depth + 1));
 }
 
 function spoken({ answer }: RelayedWords, result: JsonObject): JsonObject {
@@ -410,8 +404,9 @@ class Questioner implements Answers {
   /** The answer; undefined where none came in time. Rejects with the refusal of the client, in its own number. */
   async #ask(method: RelayedQuestion["method"], params: object): Promise<JsonObject | undefined> {
     try {
-      const pass = (given: JsonObject): Promise<JsonObject> => Context.ask(this.#context, method, given);
-      return await this.#questioned(method, params as JsonObject, pass);
+      const pass = async (given: JsonObject): Promise<JsonObject> =>
+        exactly(await Context.ask(this.#context, method, given));
+      return await this.#questioned(method, exactly(params) as JsonObject, pass);
     } catch (error) {
       this.#refused(error);
       return undefined;
@@ -479,8 +474,10 @@ function toldOf(
 
 /** Which number the upstream gave is our client's business: the codecs give each caller its own. */
 function withoutOrigin(error: RpcError): RpcError {
-  const { code, message, data } = error;
-  if (!isJsonObject(data) || !("originalCode" in data)) return error;
+  const { code, message } = error;
+  const data = exactly(error.data);
+  if (!isJsonObject(data) || !("originalCode" in data))
+    return data === error.data ? error : new RpcError(code, message, data);
   const { originalCode: _, ...rest } = data;
   return new RpcError(code, message, Object.keys(rest).length === 0 ? undefined : rest);
 }

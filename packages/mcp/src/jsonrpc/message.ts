@@ -1,4 +1,5 @@
 // The four shapes of a JSON-RPC 2.0 message, as they stand on the wire.
+import { exactJson } from "./exact-numbers.js";
 import { errorMessage } from "./visible-text.js";
 
 /** A string or an integer within ±(2^53 − 1); never null. */
@@ -73,7 +74,7 @@ export function failureText(id: RequestId | null | undefined, error: ErrorObject
   const member = id === undefined ? "" : `"id":${id === null ? "null" : idText(id)},`;
   const message = errorMessage(error.message);
   const told = message === error.message ? error : { ...error, message };
-  return `{"jsonrpc":"2.0",${member}"error":${JSON.stringify(told)}}`;
+  return `{"jsonrpc":"2.0",${member}"error":${exactJson(told)}}`;
 }
 
 export function notificationText(method: string, params?: object): string {
@@ -89,7 +90,7 @@ function idText(id: RequestId): string {
 }
 
 function paramsMember(params: object | undefined): string {
-  return params === undefined ? "" : `,"params":${JSON.stringify(params)}`;
+  return params === undefined ? "" : `,"params":${exactJson(params)}`;
 }
 
 // What functions of an author may return: a value, or anything that gives one later.

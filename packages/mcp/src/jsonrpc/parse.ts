@@ -1,5 +1,6 @@
 // Parses one JSON text strictly: bounded in size, depth and count, without duplicate keys or `__proto__`.
 import { ErrorCode } from "./errors.js";
+import { noteNumbers } from "./exact-numbers.js";
 import { type BrokenLimit, type JsonRpcLimits, limitText } from "./limits.js";
 import type { Excerpt } from "./transport.js";
 import { isJsonObject, isRequestId, type JsonObject, type RequestId } from "./message.js";
@@ -18,7 +19,7 @@ export function parseJson(text: string, limits: JsonRpcLimits): unknown {
   if (text.length > limits.messageBytes) return overLimit(text, "messageBytes", limits);
   const short = text.length <= Math.min(SHORT, limits.members, limits.values);
   const early = short ? parsed(text) : undefined;
-  if (short && isSound(text, early, limits.depth)) return early;
+  if (short && isSound(text, early, limits.depth)) return noted(text, early);
   const members = countMembers(text, limits);
   if (typeof members === "string") return overLimit(text, members, limits);
   const value = short ? early : parsed(text);
@@ -26,12 +27,17 @@ export function parseJson(text: string, limits: JsonRpcLimits): unknown {
     return new ParseFault(ErrorCode.ParseError, `Parse error: the message is not JSON${place(value)}`);
   }
   const keys = keysOf(value, limits.depth);
-  if (keys === members) return value;
+  if (keys === members) return noted(text, value);
   const whole: Excerpt = { head: text, tail: undefined };
   return refused(
     whole,
     keys < 0 ? 'Message refused: it has the key "__proto__"' : "Message refused: it has a duplicate key",
   );
+}
+
+function noted(text: string, value: unknown): unknown {
+  noteNumbers(text, value);
+  return value;
 }
 
 /** The value, or the error where the text is not JSON: once, for whoever floods us with such texts pays for one only. */

@@ -2,6 +2,7 @@
 import { open, readdir, readFile, realpath, rename, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { ErrorCode, LocalError } from "../jsonrpc/errors.js";
+import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import { entryOf, type TaskEntry, TaskIndex, type TaskStoreLimits } from "../server/tasks/task-manager.js";
@@ -82,7 +83,7 @@ class TaskFileStore implements TaskStore {
 
   /** Takes in a file of an earlier run. */
   async load(file: string): Promise<void> {
-    const record = JSON.parse(await readFile(file, "utf8")) as TaskRecord;
+    const record = exactValue(await readFile(file, "utf8")) as TaskRecord;
     if (this.#file(record.task.taskId) !== file) throw new LocalError("BAD_FILE", "The file belongs to another task");
     const entry = entryOf(record, 0);
     if (entry.expiresAt <= Date.now()) await unlink(file);
@@ -92,7 +93,7 @@ class TaskFileStore implements TaskStore {
 
   async put(record: TaskRecord): Promise<void> {
     const { taskId } = record.task;
-    const text = JSON.stringify(record);
+    const text = exactJson(record);
     const file = this.#file(taskId);
     this.#index.set(entryOf(record, text.length));
     await this.#inTurn(taskId, async () => {
@@ -118,7 +119,7 @@ class TaskFileStore implements TaskStore {
   async #read(taskId: string): Promise<TaskRecord | undefined> {
     await this.#writing.get(taskId);
     try {
-      return JSON.parse(await readFile(this.#file(taskId), "utf8")) as TaskRecord;
+      return exactValue(await readFile(this.#file(taskId), "utf8")) as TaskRecord;
     } catch (error) {
       if ((error as { code?: unknown }).code !== "ENOENT") throw error;
       this.#index.delete(taskId);

@@ -1,4 +1,5 @@
 // Checks the form a server wants filled in, and writes the short way of asking out in full.
+import { ExactNumber } from "../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { ElicitValue, PrimitiveSchemaDefinition, RequestedSchema } from "./features/elicitation.js";
@@ -174,7 +175,7 @@ function valueFault(field: PrimitiveSchemaDefinition, value: unknown): string | 
       return typeof value === "boolean" ? undefined : "true or false";
     case "number":
     case "integer":
-      return numberFault(field, value);
+      return numberFault(field, value instanceof ExactNumber ? Number(value) : value);
     case "array":
       return choiceListFault(field, value);
     case "string":

@@ -1,6 +1,7 @@
 // The shared stores in Redis 6.2 or later. What is kept can be read by nobody without the key, and every key ends by itself.
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
+import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
@@ -155,7 +156,7 @@ class RedisTasks implements TaskStore {
     const key = this.#key(task.taskId);
     const ttl = Math.max(1, task.ttlMs ?? DEFAULT_SERVER_LIMITS.taskMaxTtlMs);
     const over = isFinal(task.status) ? "1" : "0";
-    const args = [vault.seal(key, JSON.stringify(record)), String(ttl), over, task.taskId];
+    const args = [vault.seal(key, exactJson(record)), String(ttl), over, task.taskId];
     const most = String(DEFAULT_SERVER_LIMITS.tasksPerPrincipal);
     const kept = await door.script(PUT_TASK, [key, this.#index(principal)], [...args, most]);
     if (kept === 0)
@@ -189,7 +190,7 @@ class RedisTasks implements TaskStore {
     const key = this.#key(taskId);
     const sealed = (await door.run("HGET", [key, "text"])) as string | null;
     const text = sealed === null ? undefined : vault.open(key, sealed);
-    return text === undefined ? undefined : (JSON.parse(text) as TaskRecord);
+    return text === undefined ? undefined : (exactValue(text) as TaskRecord);
   }
 
   #key(taskId: string): string {

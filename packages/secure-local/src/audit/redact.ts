@@ -33,11 +33,25 @@ function copy(value: unknown, depth: number, budget: Budget): unknown {
     case "object":
       if (value === null) return null;
       if (depth >= MAX_DEPTH) return "[too deep]";
+      if (saysItself(value)) return copy(itself(value), depth + 1, budget);
       return Array.isArray(value) ? copyArray(value, depth, budget) : copyObject(value, depth, budget);
     case "undefined":
       return undefined;
     default:
       return `[${typeof value}]`;
+  }
+}
+
+/** Numbers kept by their digits, dates and the like, which have no members to copy. */
+function saysItself(value: object): value is { toJSON(): unknown } {
+  return "toJSON" in value && typeof value.toJSON === "function";
+}
+
+function itself(value: { toJSON(): unknown }): unknown {
+  try {
+    return value.toJSON();
+  } catch {
+    return "[unreadable]";
   }
 }
 

@@ -1,6 +1,6 @@
 // Writes the audit records of guarded requests: what was meant, how it ended, what was refused.
 import { type Answer, type Call, errorIdOf, RpcError } from "@secure-local/mcp/server";
-import { ErrorCode } from "@secure-local/mcp/jsonrpc";
+import { ErrorCode, exactly } from "@secure-local/mcp/jsonrpc";
 import type { AuditSink, UpstreamHop } from "../audit/audit-event.js";
 import type { Rule } from "../policy/rule.js";
 import type { Refusal } from "./refusal.js";
@@ -157,7 +157,7 @@ export function clientOf({ caller: { client } }: Call): string | undefined {
 
 /** What was asked with: arguments of tools and prompts, the argument being completed. */
 function argumentsOf({ params }: Call): unknown {
-  return params["arguments"] ?? params["argument"];
+  return exactly(params["arguments"] ?? params["argument"]);
 }
 
 // Numbers those who ask, so that equal request ids of two clients can be told apart in the record.

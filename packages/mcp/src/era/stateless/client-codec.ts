@@ -1,4 +1,5 @@
 // How a client speaks without a session: an envelope in every request, headers that repeat the body, typed results.
+import { ExactNumber, exactJson } from "../../jsonrpc/exact-numbers.js";
 import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
@@ -37,11 +38,11 @@ export class StatelessClientCodec implements ClientCodec {
     if (extras?.logLevel !== undefined) meta += `,${JSON.stringify(META.logLevel)}:"${extras.logLevel}"`;
     if (given === undefined) return `{"_meta":{${meta}}}`;
     if (own === undefined) {
-      const text = JSON.stringify(given);
+      const text = exactJson(given);
       return text === "{}" ? `{"_meta":{${meta}}}` : `${text.slice(0, -1)},"_meta":{${meta}}}`;
     }
     // What the caller put into the envelope's own keys would be there twice.
-    return JSON.stringify({ ...given, _meta: { ...(own as object), ...(JSON.parse(`{${meta}}`) as object) } });
+    return exactJson({ ...given, _meta: { ...(own as object), ...(JSON.parse(`{${meta}}`) as object) } });
   }
 
   headers(
@@ -113,7 +114,8 @@ function requestHeaders({ version, method, params, mirrored }: HeaderSource): Re
   for (const { header, path } of mirrored) {
     const value = valueAt(params?.["arguments"], path);
     if (typeof value === "string") headers[header] = encodeHeader(value);
-    else if (typeof value === "number" || typeof value === "boolean") headers[header] = String(value);
+    else if (typeof value === "number" || typeof value === "boolean" || value instanceof ExactNumber)
+      headers[header] = String(value);
   }
   return headers;
 }

@@ -1,5 +1,6 @@
 // Asks a person before a call that the policy wants asked about, and lets nothing but that very call pass.
 import { createHash, randomBytes } from "node:crypto";
+import { exactly, ExactNumber } from "@secure-local/mcp/jsonrpc";
 import { AskError, type Caller, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { type ApprovalNeed, approvalNeed, type LeadsTo, ledElsewhere } from "../../policy/decide-command.js";
 import type { Policy, Remember } from "../../policy/policy.js";
@@ -230,7 +231,7 @@ class Case {
     this.digest = digestOf(call, guarded, led);
     const shown = {
       tool: call.tool,
-      arguments: call.arguments,
+      arguments: exactly(call.arguments),
       led,
       principal,
       client: clientOf(guarded.call),
@@ -250,7 +251,7 @@ class Case {
   /** What the record says beside what every record of a call says. */
   detail(more: Readonly<Record<string, unknown>>): { readonly rule: Rule; readonly detail: Record<string, unknown> } {
     const { taint, actor, tool, arguments: args } = this.call;
-    const does = actor === undefined ? {} : { actor, does: { tool, arguments: args } };
+    const does = actor === undefined ? {} : { actor, does: { tool, arguments: exactly(args) } };
     const tainted = taint === undefined ? {} : { tainted: taint };
     return {
       rule: this.#rule,
@@ -346,13 +347,14 @@ interface BoundCall {
 
 /** SHA-256 in hexadecimal. The order of keys makes no difference. */
 function callDigest({ tool, arguments: args, led, policy, principal }: BoundCall): string {
-  const text = JSON.stringify([tool, sorted(args), led, policy, principal ?? null]);
+  const text = JSON.stringify([tool, sorted(exactly(args)), led, policy, principal ?? null]);
   return createHash("sha256").update(text).digest("hex");
 }
 
 /** Lists of pairs instead of objects: keys such as `__proto__` count like any other. */
 function sorted(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
+  if (value instanceof ExactNumber) return ["number", String(value)];
   if (Array.isArray(value)) return ["list", ...value.map(sorted)];
   const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return ["object", ...pairs.map(([key, member]) => [key, sorted(member)])];
