@@ -1,8 +1,15 @@
 // A connection to one server: everything a client can ask of it, typed.
 /// <reference lib="esnext.disposable" preserve="true" />
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
-import { exactJson } from "../jsonrpc/exact-numbers.js";
-import { failureText, isJsonObject, type JsonObject, type RequestMessage, successText } from "../jsonrpc/message.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
+import {
+  jsonText,
+  failureText,
+  isJsonObject,
+  type JsonObject,
+  type RequestMessage,
+  successText,
+} from "../jsonrpc/message.js";
 import type { ClientCapabilities, Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import type { GetPromptResult, Prompt } from "../protocol/features/prompts.js";
 import type { ReadResourceResult, Resource, ResourceTemplate } from "../protocol/features/resources.js";
@@ -369,7 +376,7 @@ export class Client {
   #missing(names: readonly (keyof ServerCapabilities)[]): ConnectError {
     const { capabilities, server } = this;
     const declared = Object.keys(capabilities).join(", ") || "nothing";
-    const text = `${server.name} lacks what is required: ${names.join(", ")}. It declared ${declared}.`;
+    const text = `${peerWords(server.name)} lacks what is required: ${names.join(", ")}. It declared ${declared}.`;
     return new ConnectError("NOT_SUPPORTED", text, { attempts: [] });
   }
 }
@@ -457,7 +464,7 @@ class AskedQuestions {
   ): Promise<string> {
     const declared = codec.capabilities;
     const answer = await questions.answer(method, params, { signal, server, declared });
-    return exactJson(codec.answer(method, answer));
+    return jsonText(codec.answer(method, answer));
   }
 
   // What the handler threw stays here: only an RpcError was made to be read by the server.

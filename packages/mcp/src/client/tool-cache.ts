@@ -92,19 +92,26 @@ function nameFault({ name, inputSchema }: Tool): string | undefined {
   return typeof inputSchema === "object" && inputSchema !== null ? undefined : "it has no inputSchema";
 }
 
-async function outputFault(known: KnownTool, { structuredContent }: CallToolResult): Promise<LocalError | undefined> {
-  const { name } = known.tool;
-  if (structuredContent === undefined) {
-    return invalid(name, "it has no structuredContent, though the tool promises some in its outputSchema");
-  }
+async function outputFault(known: KnownTool, result: CallToolResult): Promise<LocalError | undefined> {
+  const fault = await promiseFault(known, result);
+  if (fault !== undefined) return invalid(known.tool.name, fault);
+  return known.validator instanceof LocalError ? known.validator : undefined;
+}
+
+/** Why structured content is not what the tool promises; undefined where it is, or the promise cannot be read. */
+export async function promiseFault(
+  known: KnownTool,
+  { structuredContent }: Pick<CallToolResult, "structuredContent">,
+): Promise<string | undefined> {
+  if (structuredContent === undefined)
+    return "it has no structuredContent, though the tool promises some in its outputSchema";
   known.validator ??= await compiled(known);
-  if (known.validator instanceof LocalError) return known.validator;
-  if (known.validator.check(structuredContent)) return undefined;
+  if (known.validator instanceof LocalError || known.validator.check(structuredContent)) return undefined;
   const outcome = known.validator.validate(structuredContent);
   // Defaults are not filled in here: what only they make valid is taken as it is.
   if (outcome.ok) return undefined;
   const faults = outcome.faults.slice(0, MOST_FAULTS).map(({ message }) => message);
-  return invalid(name, faults.join("; "));
+  return faults.join("; ");
 }
 
 // Loaded for the first result that has to be checked: a quarter of what a page in a browser would load otherwise.

@@ -372,7 +372,7 @@ export class Requests {
     const { capabilities, server } = this.#wire.established;
     if (capabilities[capability] !== undefined) return;
     const declared = Object.keys(capabilities).join(", ") || "none";
-    const text = `${what} was not sent: ${server.name} did not declare the capability "${capability}" (it declared ${declared}).`;
+    const text = `${what} was not sent: ${peerWords(server.name)} did not declare the capability "${capability}" (it declared ${declared}).`;
     throw new LocalError("NOT_SUPPORTED", text);
   }
 

@@ -30,8 +30,7 @@ import {
   projectTemplate,
   projectTool,
 } from "./project-items.js";
-import { exactJson } from "../jsonrpc/exact-numbers.js";
-import { type JsonObject, isJsonObject } from "../jsonrpc/message.js";
+import { jsonText, type JsonObject, isJsonObject } from "../jsonrpc/message.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type {
@@ -111,7 +110,7 @@ function isTask(result: CallToolResult | CreateTaskResult): result is CreateTask
 
 /** Results that come from elsewhere sometimes lack `content`, which every revision demands. */
 function missingContent({ structuredContent }: CallToolResult): ContentBlock[] {
-  return structuredContent === undefined ? [] : withJson([], exactJson(structuredContent));
+  return structuredContent === undefined ? [] : withJson([], jsonText(structuredContent));
 }
 
 function unchanged(_revision: Revision, result: object): object {
@@ -301,7 +300,7 @@ function projectStructured(revision: Revision, result: CallToolResult): CallTool
       return isJsonObject(value) ? result : { ...result, structuredContent: { result: value } };
     case "none": {
       const { structuredContent: _, ...rest } = result;
-      return { ...rest, content: withJson(result.content, exactJson(value)) };
+      return { ...rest, content: withJson(result.content, jsonText(value)) };
     }
   }
 }

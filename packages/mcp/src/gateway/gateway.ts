@@ -43,6 +43,11 @@ export interface MountOptions {
    * gives refuses the request.
    */
   readonly admit?: Admit;
+  /**
+   * Whether structured content is held against the output schema of its tool, and a call refused whose result is something else. Default:
+   * no, its reader may do so: no schema of a stranger is compiled then. A schema that cannot be read is held against nothing.
+   */
+  readonly checkOutput?: boolean;
   /** Stands between what the server says and its caller: questions, answers, errors, its log. Default: all passes as it is. */
   readonly words?: RelayedWords;
   /** Told of each request that was sent to the server, and again when it is over: what a record of both hops needs. */
@@ -237,6 +242,7 @@ class MountedUpstream implements Mounted {
       uris,
       timeoutMs: options.timeoutMs ?? TIMEOUT_MS,
       known: options.known,
+      checkOutput: options.checkOutput,
       before: options.before,
       admit: options.admit,
       words: options.words,

@@ -1,5 +1,6 @@
 // One mounted server: what it offers, under the names it has outside, and the way its calls take.
 import type { Client } from "../client/client.js";
+import type { KnownTool } from "../client/tool-cache.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { Prompt } from "../protocol/features/prompts.js";
@@ -45,6 +46,8 @@ export interface MountParts {
   readonly uris: Pick<Uris<Offering>, "expose" | "exposeAll" | "own">;
   readonly timeoutMs: number;
   readonly known?: Offer | undefined;
+  /** Whether structured content is held against the output schema of its tool. */
+  readonly checkOutput?: boolean | undefined;
   readonly before?: BeforeCall | undefined;
   readonly admit?: Admit | undefined;
   readonly words?: RelayedWords | undefined;
@@ -186,6 +189,8 @@ export class Mount {
     const asTask = tasks === "directed" || (tasks === "requested" && supportsTasks(tool));
     if (asTask) this.#parts.enableTasks();
     const item = shownTool(tool, { name, directed: tasks === "directed" });
+    const { outputSchema } = tool;
+    const promise = this.#parts.checkOutput === true ? { tool, mirrored: undefined, outputSchema } : undefined;
     const mustBe = tasks === "requested" && tool.execution?.taskSupport === "required";
     return {
       kind: "tool",
@@ -196,16 +201,23 @@ export class Mount {
         output: undefined,
         replaySafe: false,
         task: asTask ? "optional" : undefined,
-        run: (args, context) => this.#call({ tool: item, arguments: args as JsonObject, context }, tool.name, mustBe),
+        run: (args, context) => {
+          const call = { tool: item, arguments: args as JsonObject, context };
+          return this.#call(call, { name: tool.name, promise }, mustBe);
+        },
       }),
     };
   }
 
-  async #call(call: RelayedCall, own: string, mustBeTask: boolean): Promise<Relayed | InputRequired | ToolResult> {
+  async #call(
+    call: RelayedCall,
+    own: { readonly name: string; readonly promise: KnownTool | undefined },
+    mustBeTask: boolean,
+  ): Promise<Relayed | InputRequired | ToolResult> {
     const answer = await this.#parts.before?.(call);
     if (answer !== undefined) return answer;
     const asTask = mustBeTask || Context.callOf(call.context) instanceof TaskCall;
-    return this.#relay.callTool({ ...call, name: own }, asTask);
+    return this.#relay.callTool({ ...call, ...own }, asTask);
   }
 
   #prompt(prompt: Prompt, { capabilities }: Offer): Made<PromptEntry> & { readonly item: Prompt } {

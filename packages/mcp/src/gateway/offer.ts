@@ -7,6 +7,7 @@ import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
 import type { Tool } from "../protocol/features/tools.js";
+import { peerWords } from "../jsonrpc/visible-text.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
 
 /** How long, and by whom, a list may be kept. */
@@ -137,7 +138,7 @@ async function readList(client: Client, member: Member): Promise<ReadList> {
   }
   throw new LocalError(
     "LIMIT",
-    `${method} of ${client.server.name} does not end: it was given up after ${items.length} items`,
+    `${method} of ${peerWords(client.server.name)} does not end: it was given up after ${items.length} items`,
   );
 }
 

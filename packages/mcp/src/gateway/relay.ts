@@ -1,6 +1,7 @@
 // Takes one call to an upstream and its answer back: what it says on the way, what it asks, and how it ends.
 import type { Client } from "../client/client.js";
 import type { Answers, CallOptions } from "../client/options.js";
+import { type KnownTool, promiseFault } from "../client/tool-cache.js";
 import { pause } from "../client/wire.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
@@ -14,7 +15,7 @@ import { LOGGING_LEVELS } from "../protocol/features/logging.js";
 import type { CreateMessageResult } from "../protocol/features/sampling.js";
 import { isReservedMetaKey } from "../protocol/meta-key.js";
 import type { Meta } from "../protocol/meta.js";
-import { NEWEST } from "../protocol/revisions/all.js";
+import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import { AskError } from "../server/ask.js";
 import { Context } from "../server/context.js";
 import type { CompletionReturn } from "../server/completer.js";
@@ -100,6 +101,8 @@ interface Names {
 interface ToolCall {
   readonly tool: { readonly name: string };
   readonly name: string;
+  /** What its structured content is held against; undefined: nothing is. */
+  readonly promise: KnownTool | undefined;
   readonly arguments: JsonObject;
   readonly context: Context;
 }
@@ -129,6 +132,7 @@ export class Relay {
         const result = asTask
           ? await runTask(client, { ...call, arguments: args }, options)
           : await client.call(name, args, options);
+        await keepsPromise(client, call.promise, result as unknown as JsonObject);
         return result as unknown as JsonObject;
       });
     } catch (error) {
@@ -331,6 +335,19 @@ function cleaned(answer: JsonObject): JsonObject {
   if (resultType === undefined && meta === undefined) return answer;
   const passed = isJsonObject(meta) ? passedOn(meta) : undefined;
   return passed === undefined ? rest : { ...rest, _meta: passed };
+}
+
+/** Rejects with INVALID_RESPONSE where structured content is not what the definition promises. */
+async function keepsPromise(client: Client, known: KnownTool | undefined, result: JsonObject): Promise<void> {
+  const { resultType, isError } = result;
+  if (known?.outputSchema === undefined || isError === true || resultType === "input_required") return;
+  if (revisionOf(client.revision)?.rules.structuredContent === "none") return;
+  // What is wrong with it would repeat what it says.
+  if ((await promiseFault(known, result)) !== undefined)
+    throw new LocalError(
+      "INVALID_RESPONSE",
+      "the result of the call is not what its tool promises in its outputSchema",
+    );
 }
 
 /** Runs a call as a task of the upstream to its end; cancelled with the call. */

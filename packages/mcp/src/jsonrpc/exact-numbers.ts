@@ -1,5 +1,8 @@
 // Keeps the digits of numbers that JavaScript would write in another way than they were sent: 12345678901234567890, 1.0, 1e400.
 
+import { writeBy } from "./message.js";
+import { lookAtParsed } from "./parse.js";
+
 /** A number by its own digits. It stands in values that are passed on, and in no others. */
 export class ExactNumber {
   readonly #text: string;
@@ -40,14 +43,14 @@ function unmarked(text: string, marked: string): string {
   return text.replaceAll(new RegExp(`"${marked}(-?[\\d.eE+-]+)"`, "g"), "$1");
 }
 
-let watching = false;
 /** By the object or list they stand in: numbers as they were sent, by key. Whatever holds such an object is in it too. */
 const sent = new WeakMap<object, Map<string, string>>();
 let anySent = false;
 
-/** From now on the numbers of what is parsed are looked at: only who passes values on needs that. */
+/** From now on numbers of messages are kept where they would be lost, and written so: only who passes values on needs that. */
 export function watchNumbers(): void {
-  watching = true;
+  lookAtParsed(noteNumbers);
+  writeBy(exactJson);
 }
 
 /** What nearly no text has: a number with a fraction, an exponent or many digits, or minus nought. Words may look like it. */
@@ -55,8 +58,8 @@ const SUSPECT = /[:,[\s]-?(?:\d+[.eE]|\d{16})|[:,[\s]-0/;
 const NUMBER = /[-+.\deE]+/y;
 
 /** Keeps what would be lost of the numbers in a message that was parsed: its text is valid JSON without duplicate keys. */
-export function noteNumbers(text: string, message: unknown): void {
-  if (!watching || !isContainer(message)) return;
+function noteNumbers(text: string, message: unknown): void {
+  if (!isContainer(message)) return;
   // Most texts need not be looked at: the only number of a message is its id.
   if (Object.values(message).some((member) => isContainer(member) && hasNumber(member))) note(text, message);
 }

@@ -1,5 +1,4 @@
 // The four shapes of a JSON-RPC 2.0 message, as they stand on the wire.
-import { exactJson } from "./exact-numbers.js";
 import { errorMessage } from "./visible-text.js";
 
 /** A string or an integer within ±(2^53 − 1); never null. */
@@ -74,7 +73,7 @@ export function failureText(id: RequestId | null | undefined, error: ErrorObject
   const member = id === undefined ? "" : `"id":${id === null ? "null" : idText(id)},`;
   const message = errorMessage(error.message);
   const told = message === error.message ? error : { ...error, message };
-  return `{"jsonrpc":"2.0",${member}"error":${exactJson(told)}}`;
+  return `{"jsonrpc":"2.0",${member}"error":${jsonText(told)}}`;
 }
 
 export function notificationText(method: string, params?: object): string {
@@ -85,12 +84,24 @@ export function requestText(id: RequestId, method: string, params?: object): str
   return `{"jsonrpc":"2.0","id":${idText(id)},"method":${JSON.stringify(method)}${paramsMember(params)}}`;
 }
 
+let write: (value: unknown) => string = JSON.stringify;
+
+/** The text of what a message holds: as `JSON.stringify` writes it, unless somebody writes numbers by their own digits. */
+export function jsonText(value: unknown): string {
+  return write(value);
+}
+
+/** From now on `jsonText` writes so. */
+export function writeBy(writer: (value: unknown) => string): void {
+  write = writer;
+}
+
 function idText(id: RequestId): string {
   return typeof id === "number" ? String(id) : JSON.stringify(id);
 }
 
 function paramsMember(params: object | undefined): string {
-  return params === undefined ? "" : `,"params":${exactJson(params)}`;
+  return params === undefined ? "" : `,"params":${jsonText(params)}`;
 }
 
 // What functions of an author may return: a value, or anything that gives one later.

@@ -1,6 +1,5 @@
 // Parses one JSON text strictly: bounded in size, depth and count, without duplicate keys or `__proto__`.
 import { ErrorCode } from "./errors.js";
-import { noteNumbers } from "./exact-numbers.js";
 import { type BrokenLimit, type JsonRpcLimits, limitText } from "./limits.js";
 import type { Excerpt } from "./transport.js";
 import { isJsonObject, isRequestId, type JsonObject, type RequestId } from "./message.js";
@@ -10,6 +9,8 @@ const FORBIDDEN_KEY = -Number.MAX_SAFE_INTEGER;
 const TOO_DEEP = FORBIDDEN_KEY;
 // Texts up to this length, which nearly all calls are, are parsed at once: they can do no harm before they are judged.
 const SHORT = 4096;
+// Encoders put it before a text; JSON must not have it (RFC 8259 §8.1).
+const BOM = "\ufeff";
 
 /**
  * The parsed value, or a `ParseFault` when `text` is not JSON (-32700) or is JSON that a rule refuses (-32600).
@@ -24,7 +25,8 @@ export function parseJson(text: string, limits: JsonRpcLimits): unknown {
   if (typeof members === "string") return overLimit(text, members, limits);
   const value = short ? early : parsed(text);
   if (value instanceof Error) {
-    return new ParseFault(ErrorCode.ParseError, `Parse error: the message is not JSON${place(value)}`);
+    const what = text.startsWith(BOM) ? "begins with a byte order mark" : `is not JSON${place(value)}`;
+    return new ParseFault(ErrorCode.ParseError, `Parse error: the message ${what}`);
   }
   const keys = keysOf(value, limits.depth);
   if (keys === members) return noted(text, value);
@@ -35,8 +37,15 @@ export function parseJson(text: string, limits: JsonRpcLimits): unknown {
   );
 }
 
+let look: ((text: string, value: unknown) => void) | undefined;
+
+/** From now on this is given each text that was parsed, and its value: a text that breaks no rule. */
+export function lookAtParsed(looking: (text: string, value: unknown) => void): void {
+  look = looking;
+}
+
 function noted(text: string, value: unknown): unknown {
-  noteNumbers(text, value);
+  look?.(text, value);
   return value;
 }
 
@@ -175,7 +184,7 @@ export function isAnswerWithoutId(head: string): boolean {
 // Tolerant: reads members until the text ends or stops looking like an object.
 function topLevelMembers(text: string): Members | undefined {
   const found: Members = { ids: 0, id: undefined, method: false, response: false };
-  let at = skipSpace(text, 0);
+  let at = skipSpace(text, text.startsWith(BOM) ? 1 : 0);
   if (text[at] !== "{") return undefined;
   do {
     const keyStart = skipSpace(text, at + 1);

@@ -147,8 +147,11 @@ const FLOOD_MS = 10_000;
 const LINE_COST = 100;
 const UNREADABLE_COST = 2_000;
 
-/** A message is an object, or an array of objects; whether it is JSON all the way, its reader finds out. */
-const MESSAGE = /^[ \t]*(?:\{[ \t]*["}]|\[[ \t]*[{\]])/;
+/**
+ * A message is an object, or an array of objects, perhaps behind a byte order mark, which its reader refuses; whether it is JSON all
+ * the way, its reader finds out.
+ */
+const MESSAGE = /^\ufeff?[ \t]*(?:\{[ \t]*["}]|\[[ \t]*[{\]])/;
 const BRACE = 123;
 const QUOTE = 34;
 

@@ -12,7 +12,7 @@ let client: Client;
 beforeAll(async () => {
   const open = (options: object): Promise<Client> =>
     connectNode({ command: process.execPath, args: [PROGRAM] }, { ...options, reconnect: false });
-  await gateway.mount("up", open);
+  await gateway.mount("up", open, { checkOutput: true });
   client = await connect(gateway, { revision: "2025-11-25", validateOutput: "off" });
 });
 afterAll(async () => {
@@ -21,6 +21,10 @@ afterAll(async () => {
 });
 
 const EVIL = "EVIL";
+/** What the tool `shaped` does not promise. */
+const SHAPES = [`{"n":"${EVIL}"}`, `{"n":1,"${EVIL}":1}`, "{}", `["${EVIL}"]`].map(
+  (shape) => `{"content":[],"structuredContent":${shape}}`,
+);
 const text = `[{"type":"text","text":"${EVIL}"}]`;
 const answer = (result: string): string => `{"jsonrpc":"2.0","id":ID,"result":${result}}`;
 
@@ -37,8 +41,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   "a task nobody asked for": answer(
     '{"task":{"taskId":"evil","status":"working","ttl":1,"createdAt":"2026-01-01T00:00:00Z"}}',
   ),
-  "a number that is none": answer('{"content":[],"structuredContent":{"n":1e400}}'),
-  "a number without its digits": answer('{"content":[],"structuredContent":{"n":9007199254740993}}'),
+  "a byte order mark before it": `\ufeff${answer(`{"content":${text}}`)}`,
   "an error that is a text": `{"jsonrpc":"2.0","id":ID,"error":"${EVIL}"}`,
   "an error with half a code": `{"jsonrpc":"2.0","id":ID,"error":{"code":1.5,"message":"${EVIL}"}}`,
 };
@@ -51,4 +54,21 @@ it.each(Object.keys(BROKEN))("%s", async (what) => {
   expect(ended).toMatchObject({ isError: true });
   expect(ended.said).not.toContain(EVIL);
   expect(ended.said).toContain("violated the protocol");
+});
+
+it.each([...SHAPES, `{"content":${text}}`])("structured content that its tool does not promise: %s", async (result) => {
+  const ended = await client.call("up__shaped", { line: answer(result) }, { timeoutMs: 3_000 });
+  expect(ended.isError).toBe(true);
+  expect(JSON.stringify(ended)).toMatch(/violated the protocol.*not what its tool promises/);
+  expect(JSON.stringify(ended.content)).not.toContain(EVIL);
+});
+
+it.each([
+  '{"content":[],"structuredContent":{"n":1}}',
+  `{"content":[],"isError":true}`,
+  // Checked is what came, forwarded are its digits.
+  '{"content":[],"structuredContent":{"n":1.0}}',
+])("passes what a tool promises, or an error instead of it: %s", async (result) => {
+  const ended = await client.call("up__shaped", { line: answer(result) });
+  expect(JSON.stringify(ended)).not.toContain("violated");
 });

@@ -54,7 +54,7 @@ export class AuditRecorder {
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       server: records.tool ? server : undefined,
-      arguments: records.arguments ? argumentsOf(call) : undefined,
+      arguments: records.arguments ? argumentsOf(call, server) : undefined,
       decision: records.decision ? { allowed: true, rule: text, line } : undefined,
       policy: terms.label,
     });
@@ -100,7 +100,7 @@ export class AuditRecorder {
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       server: records.tool ? server : undefined,
-      arguments: records.arguments && kind === "approval.asked" ? argumentsOf(call) : undefined,
+      arguments: records.arguments && kind === "approval.asked" ? argumentsOf(call, server) : undefined,
       decision: records.decision && kind !== "approval.asked" ? { allowed, rule: text, line } : undefined,
       policy: terms.label,
       detail,
@@ -122,7 +122,7 @@ export class AuditRecorder {
       method: call.method,
       tool: records.tool ? subject.name : undefined,
       server: records.tool ? server : undefined,
-      arguments: records.arguments ? argumentsOf(call) : undefined,
+      arguments: records.arguments ? argumentsOf(call, server) : undefined,
       decision: records.decision ? { allowed: false, rule, line } : undefined,
       outcome: records.outcome ? outcome : undefined,
       policy: terms.label,
@@ -155,9 +155,10 @@ export function clientOf({ caller: { client } }: Call): string | undefined {
   return name.slice(0, MAX_CLIENT) + words;
 }
 
-/** What was asked with: arguments of tools and prompts, the argument being completed. */
-function argumentsOf({ params }: Call): unknown {
-  return exactly(params["arguments"] ?? params["argument"]);
+/** What was asked with: arguments of tools and prompts, the argument being completed; a server gets the very digits. */
+function argumentsOf({ params }: Call, server: string | undefined): unknown {
+  const given = params["arguments"] ?? params["argument"];
+  return server === undefined ? given : exactly(given);
 }
 
 // Numbers those who ask, so that equal request ids of two clients can be told apart in the record.

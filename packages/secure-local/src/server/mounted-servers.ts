@@ -340,6 +340,7 @@ export class MountedServers {
       offer: NOTHING_YET,
       known: whole,
       idleMs: grant.idleMs,
+      checkOutput: true,
       before: this.#options.before,
       admit: (item) => this.#refusal(name, item),
       words: (this.#parts as Parts).serverWords(grant, this.#options.record),

@@ -1,6 +1,5 @@
 // How a client speaks in a session: params as they are, one header, results without a type.
-import { exactJson } from "../../jsonrpc/exact-numbers.js";
-import type { JsonObject } from "../../jsonrpc/message.js";
+import { jsonText, type JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import type { Revision } from "../../protocol/revisions/revision.js";
 import type { ClientCodec, ClientDescription, RequestExtras } from "../codec.js";
@@ -23,9 +22,9 @@ export class HandshakeClientCodec implements ClientCodec {
 
   paramsText(params: object | undefined, extras: RequestExtras | undefined): string | undefined {
     const token = extras?.progressToken;
-    if (token === undefined) return params === undefined ? undefined : exactJson(params);
+    if (token === undefined) return params === undefined ? undefined : jsonText(params);
     const meta = (params as JsonObject | undefined)?.["_meta"];
-    return exactJson({ ...params, _meta: { ...(meta as object | undefined), progressToken: token } });
+    return jsonText({ ...params, _meta: { ...(meta as object | undefined), progressToken: token } });
   }
 
   headers(): Readonly<Record<string, string>> {

@@ -1,7 +1,6 @@
 // Writes for the revisions that begin with `initialize`: no result types, no cache hints, their own error numbers.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
-import { exactJson } from "../../jsonrpc/exact-numbers.js";
-import { type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import { jsonText, type ErrorObject, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
 import type { ElicitRequestURLParams } from "../../protocol/features/elicitation.js";
 import { META } from "../../protocol/meta.js";
@@ -37,7 +36,7 @@ export class HandshakeCodec implements Codec {
         `${record.name} answered input_required to a ${this.revision.date} client, which cannot read it`,
       );
     }
-    return exactJson(withoutStateless(projectResult(this.revision, record.result, result)));
+    return jsonText(withoutStateless(projectResult(this.revision, record.result, result)));
   }
 
   error(error: RpcError): ErrorObject {

@@ -1,6 +1,6 @@
 // How a client speaks without a session: an envelope in every request, headers that repeat the body, typed results.
-import { ExactNumber, exactJson } from "../../jsonrpc/exact-numbers.js";
-import { isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
+import { ExactNumber } from "../../jsonrpc/exact-numbers.js";
+import { jsonText, isJsonObject, type JsonObject } from "../../jsonrpc/message.js";
 import type { ClientCapabilities } from "../../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../../protocol/extensions/tasks.js";
 import { META } from "../../protocol/meta.js";
@@ -38,11 +38,11 @@ export class StatelessClientCodec implements ClientCodec {
     if (extras?.logLevel !== undefined) meta += `,${JSON.stringify(META.logLevel)}:"${extras.logLevel}"`;
     if (given === undefined) return `{"_meta":{${meta}}}`;
     if (own === undefined) {
-      const text = exactJson(given);
+      const text = jsonText(given);
       return text === "{}" ? `{"_meta":{${meta}}}` : `${text.slice(0, -1)},"_meta":{${meta}}}`;
     }
     // What the caller put into the envelope's own keys would be there twice.
-    return exactJson({ ...given, _meta: { ...(own as object), ...(JSON.parse(`{${meta}}`) as object) } });
+    return jsonText({ ...given, _meta: { ...(own as object), ...(JSON.parse(`{${meta}}`) as object) } });
   }
 
   headers(

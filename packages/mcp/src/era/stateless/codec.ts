@@ -1,7 +1,6 @@
 // Writes for the stateless era: every result says its type, its server and, where it may be kept, for how long.
 import { ErrorCode, type RpcError } from "../../jsonrpc/errors.js";
-import { exactJson } from "../../jsonrpc/exact-numbers.js";
-import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
+import { jsonText, type ErrorObject, type JsonObject } from "../../jsonrpc/message.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
 import type { InputRequests, InputRequiredResult } from "../../protocol/features/input-required.js";
 import type { Implementation } from "../../protocol/capabilities.js";
@@ -37,13 +36,13 @@ export class StatelessCodec implements Codec {
     const plain = record.result === "callTool" ? plainToolText(result) : undefined;
     if (plain !== undefined) return withHead(COMPLETE + this.#metaText(identity), plain);
     const { resultType, ttlMs, cacheScope, _meta } = result as JsonObject;
-    if (resultType === "input_required") return exactJson(this.#signed(this.#questions(result), identity));
+    if (resultType === "input_required") return jsonText(this.#signed(this.#questions(result), identity));
     let head = resultType === undefined ? COMPLETE : "";
     if (record.cacheable && ttlMs === undefined) head += NO_TTL;
     if (record.cacheable && cacheScope === undefined) head += PRIVATE;
     const projected = projectResult(this.revision, record.result, result);
-    if (_meta === undefined) return withHead(head + this.#metaText(identity), exactJson(projected));
-    return withHead(head, exactJson(this.#signed(projected, identity)));
+    if (_meta === undefined) return withHead(head + this.#metaText(identity), jsonText(projected));
+    return withHead(head, jsonText(this.#signed(projected, identity)));
   }
 
   error(error: RpcError): ErrorObject {

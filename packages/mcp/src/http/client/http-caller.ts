@@ -3,7 +3,7 @@ import type { HttpAuthorizer, MessageSink } from "../../jsonrpc/transport.js";
 import { LocalError } from "../../jsonrpc/errors.js";
 import type { HttpReply, HttpRequest, HttpRequester } from "./http-requester.js";
 import { CLIENT_LIMITS } from "../../jsonrpc/limits.js";
-import { visibleText } from "../../jsonrpc/visible-text.js";
+import { quotedWords, visibleText } from "../../jsonrpc/visible-text.js";
 
 interface CallerOptions {
   readonly requester: HttpRequester;
@@ -73,7 +73,8 @@ function target(request: HttpRequest, reply: HttpReply, more: boolean): string {
   }
   const status = `${from} answered with the redirect HTTP ${reply.status}`;
   if (to === undefined) throw new LocalError("INVALID_RESPONSE", `${status} without a usable Location: check the URL.`);
-  const shown = shownUrl(to.href);
+  // No more of it than a person needs to know it again: the rest is a stranger's text.
+  const shown = quotedWords(shownUrl(to.href));
   if (to.origin !== new URL(request.url).origin || to.origin === "null") {
     throw new LocalError(
       "REDIRECTED",
@@ -232,8 +233,9 @@ export function shownUrl(url: string): string {
 
 /** Says what a refusing status usually means here, and what to do about it. `shown` is a URL fit to be shown. */
 export function statusError(status: number, shown: string, body: string): HttpStatusError {
-  const said = quote(looksLikeHtml(body) ? "an HTML page" : body);
-  const answer = said === "" ? "" : `: ${said}`;
+  const said = body.trim();
+  // Between quotation marks: what a stranger wrote must not read as if we had.
+  const answer = said === "" ? "" : looksLikeHtml(body) ? ": an HTML page" : `: ${quotedWords(said)}`;
   return new HttpStatusError(status, `${shown} answered with HTTP ${status}${answer}. ${advice(status)}`);
 }
 
