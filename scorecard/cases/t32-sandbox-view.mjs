@@ -77,7 +77,7 @@ export const defences = [
     also: [
       {
         find: 'if (kind === "v") return await mayLieIn(',
-        replace: 'if (kind === "v") return MAY; else if (kind === "w") return await mayLieIn(',
+        replace: 'if (kind === "v") return MAY; else if (kind === "nothing") return await mayLieIn(',
       },
     ],
   },
@@ -99,8 +99,8 @@ export const defences = [
     name: "a link of /proc that is not followed is not opened",
     steps: ["handles"],
     file: "secure-local/src/sandbox/keeper-in-perl.ts",
-    find: "    return -$ELOOP if $kind == $LINK;\n    return -$EACCES unless",
-    replace: "    return -$EACCES unless",
+    find: "  return -${ELOOP} if $kind == ${LINK};\n",
+    replace: "",
   },
   {
     name: "what was moved out of a granted folder is lost to the sandbox",

@@ -1,7 +1,7 @@
 // The wall on Linux: bubblewrap, with a system call filter of our own and limits set from inside.
 import { Buffer } from "node:buffer";
 import { existsSync, lstatSync, readlinkSync } from "node:fs";
-import { firstProgram, type FirstPrograms, RELAY_PORT } from "./first-program.js";
+import { FirstPrograms, RELAY_PORT, type WallShells } from "./first-program.js";
 import { KeptBytes } from "./kept-bytes.js";
 import {
   BASE_ENVIRONMENT,
@@ -17,10 +17,10 @@ import {
   type Wall,
   type WalledCommand,
 } from "./wall.js";
-import { commandFilter, type Processor, seccompFilter } from "./seccomp-filter.js";
+import { type Processor, seccompFilter } from "./seccomp-filter.js";
 
 /** Where the programs are that make the wall. */
-export interface WallPrograms extends FirstPrograms {
+export interface WallPrograms extends WallShells {
   readonly bwrap: string;
 }
 
@@ -35,8 +35,8 @@ const PLAIN_ID = 1_000;
 
 export class Bubblewrap implements Wall {
   readonly name = "bubblewrap";
-  readonly #programs: WallPrograms;
-  readonly #processor: Processor;
+  readonly #bwrap: string;
+  readonly #first: FirstPrograms;
   readonly #root: LinuxRoot = linuxRoot();
   /** What is the same for every command; by whether it may use the network. */
   readonly #filters: Readonly<Record<"walled" | "connected", KeptBytes>>;
@@ -44,8 +44,8 @@ export class Bubblewrap implements Wall {
   readonly #namespaces: readonly string[] = namespaces();
 
   constructor(programs: WallPrograms, processor: Processor) {
-    this.#programs = programs;
-    this.#processor = processor;
+    this.#bwrap = programs.bwrap;
+    this.#first = new FirstPrograms(programs, processor);
     this.#filters = {
       walled: KeptBytes.of(seccompFilter(processor, { unixSockets: false })),
       connected: KeptBytes.of(seccompFilter(processor, { unixSockets: true })),
@@ -62,17 +62,15 @@ export class Bubblewrap implements Wall {
     const list = feed(Buffer.from(`${args.join("\0")}\0`));
     const judged = reach.filter(({ judge }) => judge !== undefined);
     const keeper = judged.length > 0 || command.keeper === true;
-    const filter = keeper || egress !== undefined ? commandFilter(this.#processor, { keeper }) : undefined;
-    const first = firstProgram(this.#programs, this.#processor, {
+    const first = this.#first.words({
       limits,
       egress,
       keeper,
       kept: judged.map(({ path, at = path }) => at),
-      filter,
       command: [command.executable, ...command.args],
     });
     return {
-      file: this.#programs.bwrap,
+      file: this.#bwrap,
       args: ["--args", list, "--", ...first],
       env: {},
       feeds,

@@ -1,9 +1,7 @@
 // The first program in a sandbox, in Perl: waits at the gate, opens the way out, sets the limits, and starts the command, with a
 // keeper before the folders it sees.
-import type { Buffer } from "node:buffer";
-import { constants } from "node:fs";
-import { PERL_CHANGES, PERL_KEEPER } from "./keeper-in-perl.js";
-import { type Processor, servedCalls } from "./seccomp-filter.js";
+import { PERL_KEEPER, PERL_KEEPING, PERL_REST } from "./keeper-in-perl.js";
+import { commandFilter, keptCallNames, type Processor, servedCalls } from "./seccomp-filter.js";
 import type { WallLimits } from "./wall.js";
 
 // The relay of a sandbox that may use the network, in Perl: offers the proxy outside, which is a Unix socket, on loopback.
@@ -107,15 +105,20 @@ interface FirstProgram {
   readonly keeper: boolean;
   /** Where the folders are seen that it asks about. */
   readonly kept: readonly string[];
-  /** What the kernel is told to refuse to the command, or to hand to the keeper; undefined: nothing more than to this program. */
-  readonly filter: Buffer | undefined;
   readonly command: readonly string[];
 }
 
 /** A shell for what needs no more than limits, which is there sooner; both lie in /usr or /bin, where they are seen inside. */
-export interface FirstPrograms {
+export interface WallShells {
   readonly sh: string;
   readonly perl: string;
+}
+
+/** What is the same for every command in Perl: texts with the processor's numbers, and the command's own filter. */
+interface PerlTexts {
+  readonly first: string;
+  readonly rest: string;
+  readonly filter: string;
 }
 
 /**
@@ -124,23 +127,64 @@ export interface FirstPrograms {
  * and all that is left with it. It tells that it is there, and begins only when it is told to: by then the kernel knows to
  * end the sandbox with the process outside, and what was mounted was looked at.
  */
-export function firstProgram({ sh, perl }: FirstPrograms, processor: Processor, first: FirstProgram): string[] {
-  const { limits, egress, keeper, kept, filter, command } = first;
-  if (!keeper && egress === undefined) return [sh, "-c", shellText(limits), "sh", ...command];
-  const text = [
-    opening(processor),
-    ...(egress === undefined
-      ? []
-      : [WAY_OUT, "unless ($relay) { keep_to_myself(); close($_) for $shown, $shows;", PERL_RELAY, "}", HIDDEN]),
-    keeper ? BEHIND : BEGIN,
-  ].join("\n");
-  const { processes, memoryMb, cpuSeconds, fileMb } = limits;
+export class FirstPrograms {
+  readonly #shells: WallShells;
+  readonly #processor: Processor;
+  /** By whether there is a keeper and a way out. */
+  readonly #texts = new Map<string, PerlTexts>();
+
+  constructor(shells: WallShells, processor: Processor) {
+    this.#shells = shells;
+    this.#processor = processor;
+  }
+
+  /** The words of the program with the command. */
+  words({ limits, egress, keeper, kept, command }: FirstProgram): string[] {
+    const { sh, perl } = this.#shells;
+    if (!keeper && egress === undefined) return [sh, "-c", shellText(limits), "sh", ...command];
+    const connected = egress !== undefined;
+    const { first, rest, filter } = this.#textsFor(keeper, connected);
+    const words = [limitsText(limits, connected), filter, egress ?? "", String(RELAY_PORT)];
+    const more = keeper ? [rest, ...kept] : [];
+    return [perl, "-e", GATE, first, ...words, String(more.length), ...more, ...command];
+  }
+
+  #textsFor(keeper: boolean, connected: boolean): PerlTexts {
+    const key = `${keeper} ${connected}`;
+    const known = this.#texts.get(key);
+    if (known !== undefined) return known;
+    const calls = servedCalls(this.#processor);
+    const numbered = (text: string): string =>
+      text.replace(/\$call\{(\w+)\}/g, (_, name: string) => String(calls[name]));
+    const names = Object.entries(keptCallNames(this.#processor)).map(([name, number]) => `${number},'${name}'`);
+    const way = connected
+      ? [WAY_OUT, "unless ($relay) { keep_to_myself(); close($_) for $shown, $shows;", PERL_RELAY, "}", HIDDEN]
+      : [];
+    const begin = keeper ? [`my %name = (${names.join(",")});`, PERL_KEEPER, BEHIND, PERL_KEEPING] : [BEGIN];
+    const texts = {
+      first: numbered([OPENING, ...way, ...begin].join("\n")),
+      rest: numbered(PERL_REST),
+      filter: commandFilter(this.#processor, { keeper }).toString("hex"),
+    };
+    this.#texts.set(key, texts);
+    return texts;
+  }
+}
+
+/** CPU time, longest file, data, core, processes, open files: the kernel's numbers, with the softer and the harder limit. */
+function limitsText({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits, connected: boolean): string {
   // This program and the relay count as well, and have no part in what the command was allowed.
-  const own = FIRST + (egress === undefined ? 0 : 1);
-  const values = [processes + own, memoryMb * MIB, fileMb * MIB, cpuSeconds, OPEN_FILES];
-  const words = [values.join(","), filter?.toString("hex") ?? "", egress ?? "", String(RELAY_PORT)];
-  const more = keeper ? [PERL_KEEPER, PERL_CHANGES, ...kept] : [];
-  return [perl, "-e", GATE, text, ...words, String(more.length), ...more, ...command];
+  const own = FIRST + (connected ? 1 : 0);
+  const both = (kind: number, value: number): string => `${kind},${value},${value}`;
+  return [
+    // A second between: the first tells the program by a signal of its own.
+    `0,${cpuSeconds},${cpuSeconds + 1}`,
+    both(1, fileMb * MIB),
+    both(2, memoryMb * MIB),
+    both(4, 0),
+    both(6, processes + own),
+    both(7, OPEN_FILES),
+  ].join(" ");
 }
 
 /** Bytes in a block of `ulimit -f`. */
@@ -171,23 +215,15 @@ function shellText({ processes, memoryMb, cpuSeconds, fileMb }: WallLimits): str
 const GATE = "open(my $gate, '+<&=', 3) or exit 1; syswrite($gate, qq(\n)); eval shift; print STDERR $@; exit 1;";
 
 /** Nothing of this process can be looked into from inside, and none of its files are the command's. */
-function opening(processor: Processor): string {
-  const calls = Object.entries(servedCalls(processor)).map(([name, number]) => `${name} => ${number}`);
-  return String.raw`
-my %call = (${calls.join(", ")});
-my ($O_DIRECTORY, $O_NOFOLLOW) = (${constants.O_DIRECTORY}, ${constants.O_NOFOLLOW});
-my @limits = split /,/, shift;
-my ($filter, $path, $port, $count) = (pack('H*', shift), shift, shift, shift);
-my ($keeper, $changes, @places) = splice(@ARGV, 0, $count);
-my $said;
+const OPENING = String.raw`
+my ($limits, $filter, $path, $port, $count) = (shift, pack('H*', shift), shift, shift, shift);
+my ($rest, @places) = splice(@ARGV, 0, $count);
+my $says;
 fcntl($gate, 2, 1);
 sub limited {
-  # CPU time, longest file, data, core, processes, open files: by the kernel's numbers.
-  my ($processes, $data, $file, $seconds, $files) = map { 0 + $_ } @limits;
-  for ([0, $seconds], [1, $file], [2, $data], [4, 0], [6, $processes], [7, $files]) {
-    # A second of CPU time between: the first tells the program by a signal of its own.
-    my $both = pack('Q2', $$_[1], $$_[1] + ($$_[0] == 0));
-    syscall($call{setrlimit}, $$_[0], $both) == 0 or complain('The limits of the sandbox cannot be set');
+  for (split / /, $limits) {
+    my ($kind, @both) = split /,/;
+    syscall($call{setrlimit}, 0 + $kind, pack('Q2', @both)) == 0 or complain('The limits of the sandbox cannot be set');
   }
 }
 sub filtered {
@@ -195,7 +231,7 @@ sub filtered {
   return 0 if $filter eq '';
   return syscall($call{seccomp}, 1, $flags, pack('S x6 P', length($filter) / 8, $filter));
 }
-sub over { close($said) if $said; syscall($call{exit_group}, $_[0]) }
+sub over { syscall($call{close}, $says) if defined $says; syscall($call{exit_group}, $_[0]) }
 sub complain { print STDERR "$_[0] ($!).\n"; over($_[1] // 1) }
 # How a process ended, as a shell says it.
 sub leave { my ($how) = @_; over($how & 127 ? 128 + ($how & 127) : $how >> 8) }
@@ -207,7 +243,6 @@ sub begin {
   complain($ARGV[0], $! == 2 ? 127 : 126);
 }
 `;
-}
 
 const WAY_OUT = String.raw`
 socket(my $door, 2, 1, 0) or complain('The way out of the sandbox could not be opened');
@@ -238,18 +273,20 @@ exit 1;
 `;
 
 /**
- * The command is a child that shares its open files until it is another program: so the keeper comes by the listener. It is there
- * before the keeper has read its own text, and both go on at once.
+ * The command is a child that shares its open files until it is another program: so the keeper comes by the listener. It begins when
+ * the keeper has read its text, which it does while the sandbox is looked at outside.
  */
 const BEHIND = String.raw`
 # What tells of children that ended waits to be read.
 my $ends = pack('Q', 1 << 16);
 syscall($call{rt_sigprocmask}, 0, $ends, 0, 8);
-pipe(my $heard, $said) or exit 1;
-my $program = syscall($call{clone}, 0x400 | 17, 0, 0, 0, 0);
+my $pipe = "\0" x 8;
+syscall($call{pipe2}, $pipe, 02000000) == 0 or exit 1;
+(my $heard, $says) = unpack('l2', $pipe);
+wait_at_gate();
+$program = syscall($call{clone}, 0x400 | 17, 0, 0, 0, 0);
 complain('The sandbox cannot start another process') if $program < 0;
 if ($program == 0) {
-  wait_at_gate();
   # A Unix socket that has an address, one of which nobody knows, is given no other.
   syscall($call{bind}, $_, my $unix = pack('S', 1), 2) for 0, 1, 2;
   limited();
@@ -257,9 +294,13 @@ if ($program == 0) {
   my $fd = filtered(8 | 32);
   $fd = filtered(8) if $fd < 0;
   complain('The kernel lets nobody stand before the folders of a sandbox (seccomp user notification, Linux 5.14 or later)') if $fd < 0;
-  syswrite($said, pack('N', $fd));
+  syscall($call{write}, $says, pack('L', $fd), 4);
   syscall($call{rt_sigprocmask}, 1, $ends, 0, 8);
   begin();
 }
-eval $keeper;
+keep_to_myself();
+my $number = "\0" x 4;
+syscall($call{read}, $heard, $number, 4) == 4 or exit 1;
+syscall($call{close}, $_) for $heard, $says;
+$listener = unpack('L', $number);
 `;

@@ -4,65 +4,247 @@
 // notification). The keeper finds what the path leads to by handle, asks the guard outside whether that may be done, and does it
 // on the very handle it asked about; the program gets an open file or an error. No call is let go on by itself: its path lies in the
 // program's memory, where another thread can change it after it was judged.
+import { constants } from "node:fs";
+
+// Numbers of Linux that stand in the texts, the same on both processors but for the two that Node knows.
+const { O_DIRECTORY, O_NOFOLLOW } = constants;
+const [O_WRONLY, O_CREAT, O_EXCL, O_NOCTTY, O_TRUNC] = [0o1, 0o100, 0o200, 0o400, 0o1000];
+const [O_NONBLOCK, O_CLOEXEC, O_PATH] = [0o4000, 0o2000000, 0o10000000];
+/** What is there is opened: nothing is made of it. */
+const NOT_ANEW = O_CREAT | O_EXCL | O_NOFOLLOW;
+const [KIND, LINK, PIPE] = [0o170000, 0o120000, 0o010000];
+/** Of openat2: no link of /proc is followed. */
+const NO_MAGIC = 2;
+/** Of statx: what the handle itself stands for; its kind, mode, number and mount. */
+const [EMPTY_PATH, STATX_WANTED] = [0x1000, 0x1103];
+/** Requests to the listener: the next call, an answer, whether one still waits, an open file for it. */
+const [RECEIVE, SEND, VALID, HAND] = [0xc050_2100, 0xc018_2101, 0x4008_2102, 0x4018_2103];
+const [EACCES, EEXIST, EINVAL, ELOOP] = [13, 17, 22, 40];
+const LONGEST_PATH = 4_096;
 
 /**
- * The first process of the sandbox, which the kernel lets nobody in it end, and to which all fall whose parent is gone.
+ * The first process of the sandbox, which the kernel lets nobody in it end, and to which all fall whose parent is gone. Each start
+ * reads this text, so it holds no more than it takes to open what is there and in no judged folder; the other one has the rest.
  *
- * It goes by what stands before this text: `%call` numbers of system calls, `$O_DIRECTORY`, `$O_NOFOLLOW`, `@places` (where the
- * judged folders are seen), `$gate` (the socket of the guard), `$program` (its process), `$heard` and `$said` (a pipe by which the
- * number of the listener comes from it, as its files are shared), `$ends` (the signals that tell of children that ended, which
- * wait) and `$changes` (the other text).
+ * It goes by what stands before it: numbers of system calls (`$call{…}`), `%name` (of those that are handed over, by number),
+ * `@places` (where the judged folders are seen), `$gate` (the socket of the guard) and `$rest` (the other text). What stands after it
+ * makes `$program` (its process), and `$listener`.
  */
 export const PERL_KEEPER: string = String.raw`
-my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
-my ($RECEIVE, $SEND, $VALID, $HAND) = (0xc0502100, 0xc0182101, 0x40082102, 0x40182103);
-my ($NO_MAGIC, $CWD) = (2, -100);
-my ($EPERM, $ENOENT, $EBADF, $EACCES, $EBUSY, $EEXIST, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 9, 13, 16, 17, 22, 40, 6);
-my ($EFAULT, $EMFILE) = (14, 24);
-my $MAY_NOW = 255;
-my ($LONGEST, $MOST_KNOWN, $MOST_LINKS) = (4096, 4000, 40);
-my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (0120000, 0040000, 0100000, 0010000, 0170000);
-my %name = reverse %call;
-my %known;
-my @held;
-# By handle, while one call is done: the name of what it stands for; of a file that was handed over open, how it may be opened.
-my (%where, %handed_how);
+my ($listener, $program, $mounts, @held);
+# By handle, while one call is done: the name of what it stands for, and its kind; of a file that was handed over open, how it may be
+# opened.
+my (%where, %kind, %handed_how);
 # By mount: the handle of a judged folder, where the kernel had it at the start, and its name for the guard; every other mount of this
-# sandbox; where anything is mounted. By file: how stdin, stdout and stderr were opened outside.
-my (%judged_mounts, %own_mounts, @mounted, %handed_over);
-my $listener;
-my ($EMPTY_PATH, $MOUNT_ID, $INODE) = (0x1000, 0x1000, 0x100);
+# sandbox. By file: how stdin, stdout and stderr were opened outside.
+my (%judged_mounts, %own_mounts, %handed_over);
+my $top = '/';
+$top = syscall($call{openat}, -100, $top, ${O_PATH | O_CLOEXEC}, 0);
 
-sub held { my ($fd) = @_; push @held, $fd if $fd >= 0; return $fd }
+# What is needed for the first time is read then: many programs open what is there, and change no names.
+sub AUTOLOAD {
+  my $text = $rest // die "There is no $AUTOLOAD.\n";
+  undef $rest;
+  eval $text;
+  die $@ if $@;
+  goto &$AUTOLOAD;
+}
 
-sub let_go { syscall($call{close}, $_) for splice @held; (%where, %handed_how) = () }
+# Of what is not known where it is, nothing: not of a mount that is none of this sandbox's, nor of what was moved out of its judged
+# folder, nor of anything in a folder that was moved as a whole.
+sub seen {
+  my ($fd) = @_;
+  return $fd if $fd < 0;
+  push @held, $fd;
+  my ($mount, $file, $mode) = mount_of($fd);
+  $where{$fd} = $own_mounts{$mount} && !$judged_mounts{$mount} ? shown($fd) : name_of($fd, $mount, $file);
+  $kind{$fd} = $mode & ${KIND};
+  return $fd if defined $where{$fd};
+  $! = ${EACCES};
+  return -1;
+}
+
+# The mount something is on, which file of which disk it is, and its kind and mode.
+sub mount_of {
+  my $stat = "\0" x 256;
+  return ('', '', 0) if syscall($call{statx}, $_[0], my $itself = '', ${EMPTY_PATH}, ${STATX_WANTED}, $stat) != 0;
+  my ($mode, $inode, $major, $minor, $mount) = unpack('x28 S x2 Q x96 L2 Q', $stat);
+  return ($mount, "$major:$minor:$inode", $mode);
+}
+
+sub shown { return readlink("/proc/self/fd/$_[0]") // '' }
+
+# Opens what a handle stands for, and hands it to the program in place of the call's result; or what went wrong.
+sub reopen {
+  my ($id, $path, $flags) = @_;
+  my $fd = syscall($call{openat}, -100, $path, $flags & ~${NOT_ANEW} | ${O_NOCTTY | O_CLOEXEC}, 0);
+  return -(0 + $!) if $fd < 0;
+  push @held, $fd;
+  syscall($call{ioctl}, $listener, ${HAND}, pack('Q L4', $id, 2, $fd, 0, $flags & ${O_CLOEXEC}));
+  return undef;
+}
+
+sub opened {
+  my ($id, $pid, $base, $path, $flags, $mode, $links) = @_;
+  # Neither one nor the other: some files take it for both.
+  return -${EINVAL} if ($flags & 3) == 3;
+  my $how = pack('Q3', $flags & ${O_NOFOLLOW | O_DIRECTORY} | ${O_PATH | O_CLOEXEC}, 0, ${NO_MAGIC});
+  my $found = seen(syscall($call{openat2}, $base, $path, $how, 24));
+  return opened_by_name(0 + $!, @_) if $found < 0;
+  my ($real, $kind) = ($where{$found}, $kind{$found});
+  return -${EEXIST} if ($flags & ${O_CREAT | O_EXCL}) == ${O_CREAT | O_EXCL};
+  # A link that was not to be followed, one of /proc as well: what it leads to was not judged.
+  return -${ELOOP} if $kind == ${LINK};
+  return -${EACCES} if exists $handed_how{$found} && !as_handed($found, $flags);
+  return opened_of_process($id, $pid, $found, $path, $flags) if $real =~ m{^/proc/\d};
+  for (@places) {
+    next unless $real eq $_ || index($real, "$_/") == 0;
+    my $no = judged_for($real, $kind, $flags);
+    return -$no if $no;
+  }
+  # What waits for another process is opened by a process of its own.
+  return opened_apart($id, $found, $flags) if $kind == ${PIPE};
+  return reopen($id, "/proc/self/fd/$found", $flags);
+}
+
+# Older calls are the newer ones at the working folder.
+sub opening {
+  my ($id, $pid, $call, @a) = @_;
+  unshift @a, -100 if $call ne 'openat';
+  @a[2, 3] = (${O_CREAT | O_WRONLY | O_TRUNC}, $a[2]) if $call eq 'creat';
+  my ($path) = texts($id, $pid, $a[1]) or return -${EACCES};
+  my $base = $path =~ m{^/(?!proc/)} ? $top : base_of($pid, $a[0], $path);
+  return $base < 0 ? -(0 + $!) : opened($id, $pid, $base, $path, $a[2] & 0xffffffff, $a[3], 0);
+}
+
+# The texts at some places in the memory of the process that waits, which is still the one it was.
+sub texts {
+  my ($id, $pid, @places) = @_;
+  my $memory = syscall($call{openat}, -100, my $path = "/proc/$pid/mem", ${O_CLOEXEC}, 0);
+  return if $memory < 0;
+  push @held, $memory;
+  for (@places) {
+    my ($at, $text) = ($_, '');
+    while (($_ = index($text, "\0")) < 0) {
+      # Up to the end of a page: the next one may not be there.
+      my $bytes = "\0" x (4096 - ($at & 4095));
+      my $got = syscall($call{pread64}, $memory, $bytes, length $bytes, $at);
+      return if $got <= 0 || length $text > ${LONGEST_PATH};
+      $text .= substr($bytes, 0, $got);
+      $at += $got;
+    }
+    $_ = substr($text, 0, $_);
+  }
+  return syscall($call{ioctl}, $listener, ${VALID}, pack('Q', $id)) == 0 ? @places : ();
+}
+
+open(my $list, '<', '/proc/self/mountinfo') or exit 1;
+$mounts .= $_ while <$list>;
+close($list);
+$own_mounts{$1} = 1 while $mounts =~ /^(\d+)/mg;
+for my $handle (*STDIN, *STDOUT, *STDERR) {
+  my $how = fcntl($handle, 3, 0) // next;
+  my $file = join ' ', (mount_of(fileno $handle))[0, 1];
+  $handed_over{$file} = ($handed_over{$file} // $how & 3) == ($how & 3) ? $how & 3 : 2;
+}
+for my $place (@places) {
+  my $fd = syscall($call{openat}, -100, "$place", ${O_PATH | O_CLOEXEC}, 0);
+  my ($mount) = mount_of($fd);
+  exit 1 unless $own_mounts{$mount};
+  $judged_mounts{$mount} = [$fd, shown($fd), $place];
+}
+`;
+
+/** When the program is there. Its files are the keeper's own from here on: who reads what the program writes is to see its end. */
+export const PERL_KEEPING: string = String.raw`
+umask(0);
+syscall($call{close_range}, 0, 2, 2) == 0 or exit 1;
+my $ended = syscall($call{signalfd4}, -1, $ends, 8, ${O_CLOEXEC | O_NONBLOCK});
+my $polled = pack('l s s l s s', $listener, 1, 0, $ended, 1, 0);
+while (1) {
+  next if syscall($call{ppoll}, $polled, 2, 0, 0, 0) < 0;
+  my (undef, undef, $asked, undef, undef, $over) = unpack('l s s l s s', $polled);
+  if ($asked & 1) {
+    my $notice = "\0" x 80;
+    if (syscall($call{ioctl}, $listener, ${RECEIVE}, $notice) == 0) {
+      my ($id, $pid, undef, $number, undef, undef, @arguments) = unpack('Q L L l L Q Q6', $notice);
+      my $call = $name{$number} // '';
+      my $result = $call =~ /^(?:open(?:at)?|creat)$/ ? opening($id, $pid, $call, @arguments) : changed($id, $pid, $call, @arguments);
+      syscall($call{ioctl}, $listener, ${SEND}, pack('Q q l L', $id, 0, $result, 0)) if defined $result;
+      syscall($call{close}, $_) for splice @held;
+      %where = %kind = %handed_how = ();
+    }
+  }
+  # Nobody is left who could ask; it would be told at every turn.
+  elsif ($asked) { substr($polled, 0, 4) = pack('l', -1) }
+  next unless $over;
+  syscall($call{read}, $ended, my $which = "\0" x 128, 128);
+  while ((my $child = waitpid(-1, 1)) > 0) {
+    leave($?) if $child == $program;
+  }
+}
+`;
+
+/** Everything but opening what is there, in no judged folder. */
+export const PERL_REST: string = String.raw`
+my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
+my ($O_DIRECTORY, $O_NOFOLLOW) = (${O_DIRECTORY}, ${O_NOFOLLOW});
+my ($EPERM, $ENOENT, $EBADF, $EACCES, $EBUSY, $EEXIST, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 9, 13, 16, 17, 22, 40, 6);
+my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (${LINK}, 0040000, 0100000, ${PIPE}, ${KIND});
+my ($CWD, $EFAULT, $EMFILE) = (-100, 14, 24);
+my ($MAY_NOW, $MOST_KNOWN, $MOST_LINKS) = (255, 4000, 40);
+my %known;
+# Where anything is mounted.
+my @mounted = map { s/\\([0-7]{3})/chr oct $1/ger } $mounts =~ /^\d+ \S+ \S+ \S+ (\S+)/mg;
+
+sub held { push @held, $_[0] if $_[0] >= 0; return $_[0] }
 
 sub look {
   my ($base, $path, $flags) = @_;
-  my $how = pack('Q3', $flags | $O_PATH | $O_CLOEXEC, 0, $NO_MAGIC);
+  my $how = pack('Q3', $flags | $O_PATH | $O_CLOEXEC, 0, ${NO_MAGIC});
   return seen(syscall($call{openat2}, $base, "$path", $how, 24));
+}
+
+sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
+
+# Whether it still waits that asked: what was read of its memory was its own.
+sub waits { return syscall($call{ioctl}, $listener, ${VALID}, pack('Q', $_[0])) == 0 }
+
+sub base {
+  my ($pid, $fd, $path) = @_;
+  my $at = $path =~ m{^/} ? '/' : $fd == $CWD ? "/proc/$pid/cwd" : "/proc/$pid/fd/$fd";
+  return held(syscall($call{openat}, $CWD, $at, $O_PATH | $O_CLOEXEC, 0));
+}
+
+# An open file for the program, in place of the call's result.
+sub hand {
+  my ($id, $fd, $flags) = @_;
+  syscall($call{ioctl}, $listener, ${HAND}, pack('Q L4', $id, 2, $fd, 0, $flags & $O_CLOEXEC));
+  return undef;
+}
+
+# Where a path begins that is to be opened, which may be changed: "self" is whoever asks, and not the keeper.
+sub base_of {
+  my ($pid, $fd, $path) = @_;
+  if ($path eq '') { $! = $ENOENT; return -1 }
+  $_[2] =~ s{^/proc/thread-self(?=/|$)}{/proc/$pid/task/$pid} or $_[2] =~ s{^/proc/self(?=/|$)}{/proc/$pid};
+  return base($pid, small($fd), $path);
+}
+
+# Whether a path lies in a judged folder.
+sub judged {
+  my ($path) = @_;
+  for (@places) { return 1 if $path eq $_ || index($path, "$_/") == 0 }
+  return 0;
 }
 
 # What a link of /proc leads to.
 sub followed { return seen(syscall($call{openat}, $CWD, $_[0], $O_PATH | $O_CLOEXEC, 0)) }
 
-# Of what is not known where it is, nothing: not of a mount that is none of this sandbox's, nor of what was moved out of its judged
-# folder, nor of anything in a folder that was moved as a whole.
-sub seen {
-  my $fd = held($_[0]);
-  return $fd if $fd < 0;
-  my ($mount, $file) = mount_of($fd);
-  $where{$fd} = name_of($fd, $mount, $file);
-  return $fd if defined $where{$fd};
-  $! = $EACCES;
-  return -1;
-}
-
 sub name_of {
   my ($fd, $mount, $file) = @_;
   my $judged = $judged_mounts{$mount};
   if (!$judged) {
-    return shown($fd) if $own_mounts{$mount};
     my $how = $handed_over{"$mount $file"};
     $handed_how{$fd} = $how if defined $how;
     return defined $how || inner($mount) ? shown($fd) : undef;
@@ -88,27 +270,9 @@ sub inner {
   return $own_mounts{$mount};
 }
 
-# The mount something is on, and which file of which disk it is.
-sub mount_of {
-  my ($fd) = @_;
-  my $stat = "\0" x 256;
-  return ('', '') if syscall($call{statx}, $fd, my $itself = '', $EMPTY_PATH, $MOUNT_ID | $INODE, $stat) != 0;
-  my ($inode, $major, $minor, $mount) = unpack('x32 Q x96 L2 Q', $stat);
-  return ($mount, "$major:$minor:$inode");
-}
-
-sub shown { return readlink("/proc/self/fd/$_[0]") // '' }
-
 sub where { return $where{$_[0]} // '' }
 
 sub kind { my @stat = stat("/proc/self/fd/$_[0]"); return @stat ? $stat[2] & $KIND : 0 }
-
-# Whether a path lies in a judged folder.
-sub judged {
-  my ($path) = @_;
-  for (@places) { return 1 if $path eq $_ || index($path, "$_/") == 0 }
-  return 0;
-}
 
 # What the guard outside says: 0, or the number of an error.
 sub ask {
@@ -128,31 +292,6 @@ sub ask {
 }
 
 sub may { my ($op, $path) = @_; return judged($path) ? ask($op, $path) : 0 }
-
-# The text at a place in the memory of a process.
-sub text {
-  my ($pid, $at) = @_;
-  my $memory = held(syscall($call{openat}, $CWD, "/proc/$pid/mem", $O_CLOEXEC, 0));
-  return undef if $memory < 0;
-  my $text = '';
-  while (length $text < $LONGEST) {
-    # Up to the end of a page: the next one may not be there.
-    my $want = 4096 - (($at + length $text) & 4095);
-    my $bytes = "\0" x $want;
-    my $got = syscall($call{pread64}, $memory, $bytes, $want, $at + length $text);
-    return undef if $got <= 0;
-    $text .= substr($bytes, 0, $got);
-    my $end = index($text, "\0");
-    return substr($text, 0, $end) if $end >= 0;
-  }
-  return undef;
-}
-
-sub base {
-  my ($pid, $fd, $path) = @_;
-  my $at = $path =~ m{^/} ? '/' : $fd == $CWD ? "/proc/$pid/cwd" : "/proc/$pid/fd/$fd";
-  return held(syscall($call{openat}, $CWD, $at, $O_PATH | $O_CLOEXEC, 0));
-}
 
 # A path of the program's own: what the keeper calls "self" is another process.
 sub own {
@@ -186,153 +325,42 @@ sub group {
 
 # Whether what was open from the start would be opened for no more than it was then.
 sub as_handed {
-  my ($fd, $flags, $op) = @_;
+  my ($fd, $flags) = @_;
   my $how = $handed_how{$fd} // return 1;
-  return kind($fd) != $FOLDER && ($how == 2 || ($flags & 3) == $how && ($how == 1 || $op eq 'r'));
-}
-
-# An open file for the program, in place of the call's result.
-sub hand {
-  my ($id, $fd, $flags) = @_;
-  ioctl($listener, $HAND, pack('Q L4', $id, 2, $fd, 0, $flags & $O_CLOEXEC));
-  return undef;
-}
-
-# Opens what a handle stands for. What waits for another process is opened by a process of its own.
-sub reopen {
-  my ($id, $path, $flags, $kind) = @_;
-  $flags = ($flags & ~($O_CREAT | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC)) | $O_NOCTTY;
-  my $apart = $kind == $PIPE && !($flags & $O_NONBLOCK);
-  if ($apart) { my $pid = fork(); return -12 unless defined $pid; return undef if $pid }
-  my $fd = held(syscall($call{openat}, $CWD, $path, $flags | $O_CLOEXEC, 0));
-  my $errno = 0 + $!;
-  if ($apart) { $fd < 0 ? answer($id, 0, -$errno) : hand($id, $fd, $_[4]); syscall($call{exit_group}, 0) }
-  return -$errno if $fd < 0;
-  return hand($id, $fd, $_[4]);
+  return kind($fd) != $FOLDER && ($how == 2 || ($flags & 3) == $how && ($how == 1 || op_of($flags) eq 'r'));
 }
 
 sub op_of { return ($_[0] & 3) || ($_[0] & 01000) ? 'w' : 'r' }
 
-sub opened {
-  my ($id, $pid, $base, $path, $flags, $mode, $links) = @_;
-  return -$ELOOP if $links > $MOST_LINKS;
+# 0, or the number of an error.
+sub judged_for {
+  my ($real, $kind, $flags) = @_;
+  # It was removed or replaced meanwhile: the kernel no longer says where it was.
+  return $ENOENT if $real =~ / \(deleted\)$/;
+  return $ENXIO unless $kind == $FILE || $kind == $FOLDER;
   my $op = op_of($flags);
-  # Neither one nor the other: some files take it for both.
-  return -$EINVAL if ($flags & 3) == 3;
-  my $found = look($base, $path, $flags & ($O_NOFOLLOW | $O_DIRECTORY));
-  my $errno = 0 + $!;
-  if ($found >= 0) {
-    my $real = where($found);
-    my $kind = kind($found);
-    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
-    # A link that was not to be followed, one of /proc as well: what it leads to was not judged.
-    return -$ELOOP if $kind == $LINK;
-    return -$EACCES unless as_handed($found, $flags, $op);
-    # Of what the keeper is, nothing; of what the program is, the same name.
-    my $explicit = $path =~ m{^/proc/$$(?:/|$)};
-    my $other = $explicit ? $real : own($pid, $real);
-    return -$EACCES unless of_process($pid, $other, $op, $path);
-    return reopen($id, $other, $flags, 0, $flags) if $other ne $real;
-    if (judged($real)) {
-      # It was removed or replaced meanwhile: the kernel no longer says where it was.
-      return -$ENOENT if $real =~ / \(deleted\)$/;
-      return -$ENXIO unless $kind == $FILE || $kind == $FOLDER;
-      my $no = ask($kind == $FOLDER && $op eq 'r' ? 'l' : $op, $real);
-      return -$no if $no;
-    }
-    return reopen($id, "/proc/self/fd/$found", $flags, $kind, $flags);
-  }
-  return -$errno unless $errno == $ENOENT || $errno == $ELOOP;
-  read_changes();
-  return opened_by_name($errno, @_);
+  return ask($kind == $FOLDER && $op eq 'r' ? 'l' : $op, $real);
 }
 
-sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
-
-# The texts at some places in the memory of the process that waits, which is still the one it was.
-sub texts {
-  my ($id, $pid, @places) = @_;
-  my @texts = map { text($pid, $_) // return } @places;
-  return ioctl($listener, $VALID, pack('Q', $id)) ? @texts : ();
+# Of what the keeper is, nothing; of what the program is, the same name.
+sub opened_of_process {
+  my ($id, $pid, $found, $path, $flags) = @_;
+  my $real = $where{$found};
+  my $other = $path =~ m{^/proc/$$(?:/|$)} ? $real : own($pid, $real);
+  return -$EACCES unless of_process($pid, $other, op_of($flags), $path);
+  return reopen($id, $other eq $real ? "/proc/self/fd/$found" : $other, $flags);
 }
 
-# Older calls are the newer ones at the working folder.
-sub opening {
-  my ($id, $pid, $call, @a) = @_;
-  if ($call eq 'open') { unshift @a, $CWD }
-  elsif ($call eq 'creat') { @a = ($CWD, $a[0], 01101, $a[1]) }
-  my ($path) = texts($id, $pid, $a[1]) or return -$EACCES;
-  return -$ENOENT if $path eq '';
-  # Whoever asks, and not the keeper.
-  $path =~ s{^/proc/thread-self(?=/|$)}{/proc/$pid/task/$pid} or $path =~ s{^/proc/self(?=/|$)}{/proc/$pid};
-  my $base = base($pid, small($a[0]), $path);
-  return -(0 + $!) if $base < 0;
-  return opened($id, $pid, $base, $path, $a[2] & 0xffffffff, $a[3], 0);
+sub opened_apart {
+  my ($id, $found, $flags) = @_;
+  return reopen($id, "/proc/self/fd/$found", $flags) if $flags & $O_NONBLOCK;
+  my $pid = fork() // return -12;
+  return undef if $pid;
+  my $result = reopen($id, "/proc/self/fd/$found", $flags);
+  syscall($call{ioctl}, $listener, ${SEND}, pack('Q q l L', $id, 0, $result, 0)) if defined $result;
+  syscall($call{exit_group}, 0);
 }
 
-sub answer { ioctl($listener, $SEND, pack('Q q l L', @_, 0)) }
-
-# Read when it is needed first: many programs open what is there, and change no names.
-sub read_changes { return if defined &changed; eval $changes; die $@ if $@ }
-
-umask(0);
-open(my $mounts, '<', '/proc/self/mountinfo') or exit 1;
-while (<$mounts>) {
-  my ($mount, $at) = /^(\d+) \S+ \S+ \S+ (\S+)/ or exit 1;
-  $at =~ s/\\([0-7]{3})/chr oct $1/ge;
-  $own_mounts{$mount} = 1;
-  push @mounted, $at;
-}
-close($mounts);
-for my $handle (*STDIN, *STDOUT, *STDERR) {
-  my $how = fcntl($handle, 3, 0) // next;
-  my ($mount, $file) = mount_of(fileno $handle);
-  my $known = $handed_over{"$mount $file"} // $how & 3;
-  $handed_over{"$mount $file"} = $known == ($how & 3) ? $known : 2;
-}
-for my $place (@places) {
-  my $fd = syscall($call{openat}, $CWD, "$place", $O_PATH | $O_CLOEXEC, 0);
-  $fd >= 0 or exit 1;
-  my ($mount) = mount_of($fd);
-  exit 1 unless $own_mounts{$mount};
-  $judged_mounts{$mount} = [$fd, shown($fd), $place];
-}
-keep_to_myself();
-sysread($heard, my $number, 4) == 4 or exit 1;
-close($_) for $heard, $said;
-my $waiting = unpack('N', $number);
-open($listener, '+<&=', $waiting) or exit 1;
-# Who reads what the program writes is to see its end. From here on its files are its own.
-syscall($call{close_range}, 0, 2, 2) == 0 or exit 1;
-my $ended = syscall($call{signalfd4}, -1, $ends, 8, $O_CLOEXEC | $O_NONBLOCK);
-my $polled = pack('l s s l s s', $waiting, 1, 0, $ended, 1, 0);
-while (1) {
-  next if syscall($call{ppoll}, $polled, 2, 0, 0, 0) < 0;
-  my (undef, undef, $asked, undef, undef, $over) = unpack('l s s l s s', $polled);
-  if ($asked & 1) {
-    my $notice = "\0" x 80;
-    if (ioctl($listener, $RECEIVE, $notice)) {
-      my ($id, $pid, undef, $number, undef, undef, @arguments) = unpack('Q L L l L Q Q6', $notice);
-      my $call = $name{$number} // '';
-      my $opens = $call =~ /^(?:open|openat|creat)$/;
-      read_changes() unless $opens;
-      my $result = $opens ? opening($id, $pid, $call, @arguments) : changed($id, $pid, $call, @arguments);
-      answer($id, 0, $result) if defined $result;
-      let_go();
-    }
-  }
-  # Nobody is left who could ask; it would be told at every turn.
-  elsif ($asked) { substr($polled, 0, 4) = pack('l', -1) }
-  next unless $over;
-  syscall($call{read}, $ended, my $which = "\0" x 128, 128);
-  while ((my $child = waitpid(-1, 1)) > 0) {
-    leave($?) if $child == $program;
-  }
-}
-`;
-
-/** Everything but opening what is there. */
-export const PERL_CHANGES: string = String.raw`
 # The folder a path stands in, and the last name: (handle, name, where that is), or (-1).
 sub place {
   my ($pid, $base, $path) = @_;
@@ -354,6 +382,8 @@ sub masked {
 # What is not there yet, or cannot be reached by a look alone: a link of /proc.
 sub opened_by_name {
   my ($errno, $id, $pid, $base, $path, $flags, $mode, $links) = @_;
+  return -$ELOOP if $links > $MOST_LINKS;
+  return -$errno unless $errno == $ENOENT || $errno == $ELOOP;
   my ($folder, $name, $real) = place($pid, $base, $path);
   return -(0 + $!) if $folder < 0;
   my ($in) = $real =~ m{^(.*)/[^/]*$}s;
@@ -363,11 +393,11 @@ sub opened_by_name {
     my $to = followed($real);
     return -(0 + $!) if $to < 0;
     return -$ELOOP if kind($to) == $LINK;
-    my $op = op_of($flags);
-    return -$EACCES unless as_handed($to, $flags, $op);
-    my $no = may($op, where($to));
+    return -$EACCES unless as_handed($to, $flags);
+    my $no = may(op_of($flags), where($to));
     return -$no if $no;
-    return reopen($id, "/proc/self/fd/$to", $flags, kind($to), $flags);
+    return opened_apart($id, $to, $flags) if kind($to) == $PIPE;
+    return reopen($id, "/proc/self/fd/$to", $flags);
   }
   my $to = readlink("/proc/self/fd/$folder/$name");
   if (defined $to) {
@@ -501,9 +531,9 @@ sub paired {
   my @ends = map { held($_) } unpack('l2', $ends);
   for my $end (@ends) { return -(0 + $!) if syscall($call{bind}, $end, my $unix = pack('S', 1), 2) != 0 }
   sysopen(my $memory, "/proc/$pid/mem", 2 | $O_CLOEXEC) or return -$EACCES;
-  ioctl($listener, $VALID, pack('Q', $id)) or return undef;
-  my @given = map { ioctl($listener, $HAND, pack('Q L4', $id, 0, $_, 0, $type & $O_CLOEXEC)) } @ends;
-  return -$EMFILE if grep { !defined } @given;
+  waits($id) or return undef;
+  my @given = map { syscall($call{ioctl}, $listener, ${HAND}, pack('Q L4', $id, 0, $_, 0, $type & $O_CLOEXEC)) } @ends;
+  return -$EMFILE if grep { $_ < 0 } @given;
   sysseek($memory, $at, 0);
   return (syswrite($memory, pack('l2', @given)) // 0) == 8 ? 0 : -$EFAULT;
 }
@@ -525,7 +555,7 @@ sub changed {
   if ($call eq 'fchmod') {
     my $open = followed("/proc/$pid/fd/" . ($a[0] & 0x7fffffff));
     return -($! == $ENOENT ? $EBADF : 0 + $!) if $open < 0;
-    ioctl($listener, $VALID, pack('Q', $id)) or return undef;
+    waits($id) or return undef;
     return -$EPERM if exists $handed_how{$open};
     my $no = may('h', where($open));
     return -$no if $no;

@@ -391,6 +391,8 @@ const OWN = {
   openat2: [437, 437],
   statx: [332, 291],
   close: [3, 57],
+  write: [1, 64],
+  ioctl: [16, 29],
   ftruncate: [77, 46],
   close_range: [436, 436],
   read: [0, 63],
@@ -417,6 +419,11 @@ const FIRST_UNKNOWN = 470;
 /** By name, for the texts in Perl. */
 export function servedCalls(processor: Processor): Readonly<Record<string, number>> {
   return numbersOf({ ...KEPT, ...OWN }, processor);
+}
+
+/** Those that the keeper is handed. */
+export function keptCallNames(processor: Processor): Readonly<Record<string, number>> {
+  return numbersOf(KEPT, processor);
 }
 
 function numbersOf(calls: Readonly<Record<string, Numbers>>, processor: Processor): Readonly<Record<string, number>> {
