@@ -72,6 +72,11 @@ export const SECTIONS = {
       databases: ["none", "See below.", "a mapping of names to mappings"],
       plugins: ["none", "See below."],
       servers: ["none", "See below.", "a mapping of names to mappings"],
+      profiles: ["none", "See below.", "a mapping of names to mappings"],
+      menu: [
+        "full",
+        "`full`: lists show every tool. `search`: they show `search_tools` and `call_tool`, which find and call the others under their own names and rules. `auto`: as `search` where all tools together take more than 12,000 tokens. The two need no line of their own in `tools.allowed`; what denies them makes lists full again.",
+      ],
       sandbox: ["required", "See below; a single word is its mode.", "required, none or a mapping"],
       output: ["cleaned", "See below."],
     },
@@ -334,6 +339,24 @@ export const SECTIONS = {
         "a list of these words",
       ],
       idle: ["15", "Minutes after which a server that nobody calls is stopped."],
+    },
+  },
+  profiles: {
+    about:
+      "Parts of this policy for some clients, by name: `serve` has each at a path of its own (`/mcp/work`), and `--profile work` takes it everywhere else. A profile never allows what the policy does not.",
+    example:
+      'servers: { notes: { command: [notes-server] }, tickets: { url: https://tickets.example/mcp } }\nprofiles:\n  work:\n    servers: [tickets]\n    tools: { allowed: ["tickets__*", calculate], denied: [tickets__delete] }\n  home: { servers: [notes] }',
+    keys: {},
+  },
+  "profiles.NAME": {
+    about: "What it leaves out is as if the policy did not have it.",
+    keys: {
+      servers: ["all of them", "Names from `servers`."],
+      tools: [
+        "all that the policy allows",
+        "`allowed` and `denied`: as in the section `tools`, of that which it allows.",
+        "a mapping",
+      ],
     },
   },
   sandbox: {

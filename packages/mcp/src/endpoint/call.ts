@@ -54,7 +54,7 @@ export interface OngoingProgress {
 export class Call implements InService {
   readonly id: RequestId;
   readonly method: string;
-  readonly params: JsonObject;
+  params: JsonObject;
   readonly caller: Caller;
   readonly carrier: Carrier;
   /** The connection it came over, on which the other side can be asked. */
@@ -86,6 +86,15 @@ export class Call implements InService {
     this.caller = caller;
     this.carrier = carrier;
     this.connection = connection;
+  }
+
+  /**
+   * Goes on as a request with other params, for middleware that stands before whatever judges the call. They are checked as those
+   * that came were: throws -32602. Scopes were asked of those that came.
+   */
+  redirect(params: JsonObject): void {
+    requireSound(this.record, params);
+    this.params = params;
   }
 
   /** Aborted when the request is cancelled. Made at first use: most handlers never look at it. */
@@ -313,11 +322,7 @@ export class Dispatcher {
 
   #start(call: Call): Awaitable<Answer> {
     const handler = this.#handlerOf(call);
-    const fault = call.record.check(call.params);
-    if (fault !== undefined) {
-      const { path, constraint, message } = fault;
-      throw new RpcError(ErrorCode.InvalidParams, message, { path, constraint });
-    }
+    requireSound(call.record, call.params);
     const { middleware } = this.#options;
     return middleware.length === 0 ? handler(call) : runChain(middleware, 0, call, handler);
   }
@@ -407,6 +412,14 @@ export class Dispatcher {
     this.#options.onError(error, call, fault.id);
     return new RpcError(ErrorCode.InternalError, fault.message, { errorId: fault.id });
   }
+}
+
+/** Throws -32602 for params that are not what the method takes. */
+function requireSound(record: MethodRecord, params: JsonObject): void {
+  const fault = record.check(params);
+  if (fault === undefined) return;
+  const { path, constraint, message } = fault;
+  throw new RpcError(ErrorCode.InvalidParams, message, { path, constraint });
 }
 
 const OWN: ReadonlySet<number> = new Set(Object.values(McpErrorCode));

@@ -39,7 +39,7 @@ export type { ReadReturn, ResourceDefinition, ResourceTemplateDefinition, Variab
 export { aesSeal, type Seal } from "../server/parking.js";
 export { ToolError } from "../server/tool-error.js";
 export { Server, type ServerOptions } from "../server/server.js";
-export type { Visibility } from "../server/registry.js";
+export type { Unlisted, Visibility } from "../server/registry.js";
 export type { EndedSession } from "../server/session.js";
 export { MemoryTaskStore } from "../server/tasks/memory-task-store.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";

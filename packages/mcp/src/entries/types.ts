@@ -208,7 +208,7 @@ export type {
   PromptDefinition,
   PromptReturn,
 } from "../server/prompts.js";
-export type { Registration, Restricted, Visibility } from "../server/registry.js";
+export type { Registration, Restricted, Unlisted, Visibility } from "../server/registry.js";
 export type { Reporter } from "../server/reporter.js";
 export type { ReadReturn, ResourceDefinition, ResourceTemplateDefinition, Variables } from "../server/resources.js";
 export type { CustomHandler, Server, ServerOptions } from "../server/server.js";

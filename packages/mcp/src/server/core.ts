@@ -18,7 +18,7 @@ import { type EndedSession, type LogMessage, Session } from "./session.js";
 import { ClusterSeal, Parking, type Seal } from "./parking.js";
 import type { News, ServerCluster } from "./server-cluster.js";
 import { type PromptEntry, PromptFiller } from "./prompts.js";
-import { Registry, type Visibility } from "./registry.js";
+import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
 import { type ResourceEntry, ResourceReader, type TemplateEntry } from "./resources.js";
 import { type ListKind, Subscription } from "./subscription.js";
@@ -72,6 +72,7 @@ interface CoreOptions {
   readonly report: Reporter;
   readonly onSessionEnd: ((ended: EndedSession) => void) | undefined;
   readonly visible?: Visibility | undefined;
+  readonly unlisted?: Unlisted | undefined;
   /** Where tasks are kept. Default: in memory. */
   readonly store?: TaskStore | undefined;
   readonly replays?: boolean;
@@ -123,9 +124,11 @@ export class ServerCore implements AskServices {
     this.#onSessionEnd = options.onSessionEnd;
     this.parking = new Parking(options.limits, this.seal, options.replays);
     this.subscribers = new Subscribers((uri) => this.#watch(uri));
-    const { visible } = options;
-    const seen = (kind: Parameters<Visibility>[0]): ((key: string, call: Call) => boolean) | undefined =>
-      visible && ((key, call) => visible(kind, key, call));
+    const { visible, unlisted } = options;
+    const seen = (kind: Parameters<Visibility>[0]): ConstructorParameters<typeof Registry>[2] => ({
+      visible: visible && ((key, call) => visible(kind, key, call)),
+      unlisted: unlisted && ((key) => unlisted(kind, key)),
+    });
     this.tools = new Registry("tool", () => this.#changed("tools"), seen("tool"));
     this.prompts = new Registry("prompt", () => this.#changed("prompts"), seen("prompt"));
     this.resources = new Registry("resource", () => this.#changed("resources"), seen("resource"));

@@ -77,7 +77,7 @@ const FORMS: Readonly<Record<Kind, Form>> = {
   server: {
     members: [
       ...["name", "version", "title", "description", "websiteUrl", "icons", "instructions", "capabilities", "limits"],
-      ...["seal", "listTtlMs", "visible", "report", "onSessionEnd", "tasks", "questions"],
+      ...["seal", "listTtlMs", "visible", "unlisted", "report", "onSessionEnd", "tasks", "questions"],
     ],
     runs: undefined,
     renamed: { ...renamedTo("report", ["logger", "onError", "onerror"]), ...renamedTo("icons", ["icon"]) },

@@ -46,7 +46,7 @@ class List<Entry extends Restricted> {
     }
     const after = this.#position(call.params.cursor);
     const { restricted } = registry;
-    const names = restricted ? this.#visibleNames(call) : registry.keys();
+    const names = restricted ? this.#visibleNames(call) : registry.listed();
     const start = after === undefined ? 0 : this.#firstAfter(names, after);
     // As JSON, since what names hold is up to others, and one class must never see the page of another.
     const key = restricted ? JSON.stringify([start, names]) : String(start);
@@ -59,7 +59,7 @@ class List<Entry extends Restricted> {
 
   #visibleNames(call: Call): readonly string[] {
     const { registry } = this.#options;
-    return registry.keys().filter((key) => registry.sees(key, registry.get(key) as Entry, call));
+    return registry.listed().filter((key) => registry.sees(key, registry.get(key) as Entry, call));
   }
 
   /** The place in the order that a page ended at: that of the item now, or what it was when the item has gone. */

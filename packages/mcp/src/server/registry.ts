@@ -13,6 +13,9 @@ export interface Restricted {
 /** Whether a caller may see an item, and use it: to others it is as if it were not registered. */
 export type Visibility = (kind: "tool" | "resource" | "template" | "prompt", name: string, call: Call) => boolean;
 
+/** Whether lists leave a thing out that can be used all the same: the same for every caller. */
+export type Unlisted = (kind: "tool" | "resource" | "template" | "prompt", name: string) => boolean;
+
 /** What a registration gives back: ways to change it and to take it away again. Each announces the change to clients. */
 export interface Registration<Definition = never> {
   /** Removes what was registered. Does nothing the second time. */
@@ -38,17 +41,27 @@ export class Registry<Entry extends Restricted> {
   readonly #what: string;
   readonly #changed: () => void;
   readonly #visible: ((key: string, call: Call) => boolean) | undefined;
+  readonly #unlisted: ((key: string) => boolean) | undefined;
   #keys: readonly string[] | undefined;
+  #listed: readonly string[] | undefined;
   #restricted = false;
   #serials = 0;
   /** Grows with every change. */
   version = 0;
 
-  /** `visible` hides keys from callers, besides what entries say themselves. */
-  constructor(what: string, changed: () => void, visible?: (key: string, call: Call) => boolean) {
+  /** `visible` hides keys from callers, besides what entries say themselves; `unlisted` leaves keys out of `listed`. */
+  constructor(
+    what: string,
+    changed: () => void,
+    hides: {
+      readonly visible?: ((key: string, call: Call) => boolean) | undefined;
+      readonly unlisted?: ((key: string) => boolean) | undefined;
+    } = {},
+  ) {
     this.#what = what;
     this.#changed = changed;
-    this.#visible = visible;
+    this.#visible = hides.visible;
+    this.#unlisted = hides.unlisted;
   }
 
   get size(): number {
@@ -132,6 +145,12 @@ export class Registry<Entry extends Restricted> {
     return this.#keys;
   }
 
+  /** Those of the keys that lists show. */
+  listed(): readonly string[] {
+    if (this.#unlisted === undefined) return this.keys();
+    return (this.#listed ??= this.keys().filter((key) => this.#unlisted?.(key) !== true));
+  }
+
   /** The place of a key in the order; undefined when it is not there. */
   serial(key: string): number | undefined {
     return this.#kept.get(key)?.serial;
@@ -145,6 +164,7 @@ export class Registry<Entry extends Restricted> {
   #touch(): void {
     this.version++;
     this.#keys = undefined;
+    this.#listed = undefined;
     this.#changed();
   }
 }

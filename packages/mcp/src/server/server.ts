@@ -12,7 +12,7 @@ import { resolveServerLimits, type ServerLimits } from "./limits.js";
 import { isReservedMetaKey } from "../protocol/meta-key.js";
 import type { Meta } from "../protocol/meta.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
-import type { Registration, Visibility } from "./registry.js";
+import type { Registration, Unlisted, Visibility } from "./registry.js";
 import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
@@ -46,6 +46,11 @@ export interface ServerOptions {
   readonly listTtlMs?: number;
   /** Hides things from some callers: from the lists, and from use. What one thing needs is better said where it is registered. */
   readonly visible?: Visibility;
+  /**
+   * Leaves things out of the lists that can be used all the same: where a list would be longer than models read, and a tool finds what
+   * is not in it. Asked again whenever something of that kind comes, goes or changes.
+   */
+  readonly unlisted?: Unlisted;
   /**
    * Told what only the operator should know: exceptions with their error ids, cancellations, stray messages. Default: warnings
    * and errors go to standard error, exceptions with their stacks. False: nobody is told.
@@ -92,6 +97,7 @@ export class Server {
       seal,
       listTtlMs = 0,
       visible,
+      unlisted,
       report,
       onSessionEnd,
       tasks,
@@ -110,6 +116,7 @@ export class Server {
       report: reporterOf(identity.name, report),
       onSessionEnd,
       visible,
+      unlisted,
       store: tasks?.store,
       replays: questions === "replay",
     });

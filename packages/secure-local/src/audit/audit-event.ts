@@ -67,6 +67,8 @@ export interface AuditEvent {
   readonly client?: string | undefined;
   /** Date of the revision the client speaks; only where `server` is. */
   readonly revision?: string | undefined;
+  /** The profile the call was made under; absent for the whole policy. */
+  readonly profile?: string | undefined;
   /** The MCP method, for example `tools/call`. */
   readonly method?: string | undefined;
   /** Name of the tool or prompt, or URI of the resource. */

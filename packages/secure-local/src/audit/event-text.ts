@@ -14,6 +14,7 @@ export function eventText(event: AuditEvent): string {
   if (event.principal !== undefined) text += `,"principal":${usualText(event.principal)}`;
   if (event.client !== undefined) text += `,"client":${usualText(event.client)}`;
   if (event.revision !== undefined) text += `,"revision":${usualText(event.revision)}`;
+  if (event.profile !== undefined) text += `,"profile":${usualText(event.profile)}`;
   if (event.method !== undefined) text += `,"method":${usualText(event.method)}`;
   if (event.tool !== undefined) text += `,"tool":${usualText(event.tool)}`;
   if (event.server !== undefined) text += `,"server":${usualText(event.server)}`;

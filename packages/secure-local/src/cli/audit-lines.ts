@@ -68,7 +68,19 @@ function timeOf({ record: { time } }: LogLine): string {
 export type RecordFilter = (record: LogRecord, line: string) => boolean;
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-const FIELDS = ["tool", "server", "client", "principal", "kind", "outcome", "method", "policy", "connection", "id"];
+const FIELDS = [
+  "tool",
+  "server",
+  "client",
+  "principal",
+  "profile",
+  "kind",
+  "outcome",
+  "method",
+  "policy",
+  "connection",
+  "id",
+];
 const KEYS = [...FIELDS, "since", "until", "decision"];
 
 /** @throws UsageError for a key there is not, or a value that cannot be */

@@ -11,6 +11,8 @@ export interface CommandLine {
   readonly after: readonly string[] | undefined;
   readonly policy: string | undefined;
   readonly audit: string | undefined;
+  /** The part of the policy that is meant: a name of its section profiles. */
+  readonly profile: string | undefined;
   /** For `serve`: where it listens, as written. */
   readonly host: string | undefined;
   readonly port: string | undefined;
@@ -60,6 +62,8 @@ export interface CommandLine {
   readonly print: boolean;
   /** For `install`: brings the servers that the client has under the policy. */
   readonly move: boolean;
+  /** For `install`: clients reach the server that `serve` runs. */
+  readonly attach: boolean;
   /** For `bridge -- COMMAND`: one program for all sessions. */
   readonly shared: boolean;
   readonly json: boolean;
@@ -85,9 +89,11 @@ type Switch =
   | "force"
   | "shared"
   | "print"
+  | "attach"
   | "move";
 type Value =
   | "policy"
+  | "profile"
   | "preset"
   | "since"
   | "output"
@@ -127,10 +133,12 @@ const SWITCHES: ReadonlyMap<string, Switch> = new Map([
   ["--force", "force"],
   ["--shared", "shared"],
   ["--print", "print"],
+  ["--attach", "attach"],
   ["--move", "move"],
 ]);
 const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--policy", "policy"],
+  ["--profile", "profile"],
   ["--preset", "preset"],
   ["--since", "since"],
   ["--output", "output"],
@@ -158,6 +166,7 @@ const LISTS: ReadonlyMap<string, List> = new Map([
 ]);
 /** What stands after an option, where it is not the name of a file. */
 const WANTED: ReadonlyMap<string, string> = new Map([
+  ["--profile", "a name of the policy's profiles, as in --profile work"],
   ["--preset", "a name, as in --preset read-only"],
   ["--since", "how long ago or a date, as in --since 7d"],
   ["--host", "an address, as in --host 127.0.0.1"],
@@ -219,7 +228,10 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["since", ["audit"]],
   ["print", ["install"]],
   ["move", ["install"]],
+  ["attach", ["install"]],
   ["output", ["audit", "policy"]],
+  // Without a command, too: that is how clients start this program.
+  ["profile", ["", "serve", "attach", "tools", "call", "policy", "install"]],
 ];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];
@@ -283,7 +295,7 @@ export function refuseForeign(line: CommandLine, command: string | undefined): v
     throw new UsageError(`${targeted} belongs to commands that talk to a server: ${TARGET_COMMANDS.join(", ")}`);
   for (const [key, owners] of OWNERS) {
     const own = owners.includes(command ?? "") ? undefined : optionOf(line, [key]);
-    if (own !== undefined) throw new UsageError(`${own} belongs to ${owners.join(" and ")}`);
+    if (own !== undefined) throw new UsageError(`${own} belongs to ${owners.filter(Boolean).join(" and ")}`);
   }
 }
 

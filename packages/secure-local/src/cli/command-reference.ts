@@ -48,18 +48,42 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     about: "Serve AI clients over HTTP on this machine, and print how to connect them",
     details:
       "Listens on 127.0.0.1:3333 and asks for a bearer token, which is made once and kept in a file only you can read.",
-    options: [POLICY, "--audit", ...LISTEN, "--socket", "--rate", "--sse", "--quiet", "--verbose", "--console"],
+    options: [
+      POLICY,
+      "--profile",
+      "--audit",
+      ...LISTEN,
+      "--socket",
+      "--rate",
+      "--sse",
+      "--quiet",
+      "--verbose",
+      "--console",
+    ],
     examples: [
       ["serve", "serve on port 3333"],
       ["serve --port 8080 --policy team.yaml", "another port, another policy"],
       ["serve --socket /run/user/1000/mcp.sock", "a Unix socket for you alone"],
+      ["serve --profile work", "that part of the policy alone; without it each profile has its path, as /mcp/work"],
+    ],
+  },
+  {
+    name: "attach",
+    usage: "",
+    about: "Be, on stdin and stdout, the server that serve runs: what a client starts, so that all share its servers",
+    details:
+      "Finds the running serve of the same policy by a Unix socket that only you can open. When serve is started anew, a session goes on with the next request.",
+    options: [POLICY, "--profile"],
+    examples: [
+      ["attach", "in a client's configuration, while serve runs"],
+      ["attach --profile work", "the profile work of that server"],
     ],
   },
   {
     name: "tools",
     usage: "[TARGET]",
     about: "List the tools the policy allows, with their limits, or the tools of another server",
-    options: [POLICY, ...TARGET, ...LIMITS],
+    options: [POLICY, "--profile", ...TARGET, ...LIMITS],
     examples: [
       ["tools", "what your client would see"],
       ["tools github", "the tools of a server from your client's configuration"],
@@ -71,7 +95,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     about: "Call a tool; ARGUMENTS is one JSON object or key=value pairs",
     details:
       "key=@FILE takes the value from a file. Of another server, a tool that may destroy something is called after you agree.",
-    options: [POLICY, "--audit", "--yes", "--save-images", ...TARGET, ...LIMITS],
+    options: [POLICY, "--profile", "--audit", "--yes", "--save-images", ...TARGET, ...LIMITS],
     examples: [
       ["call calculate 'expression=2 + 3 * 4'", "a tool of this program"],
       ["call read_file path=~/notes/plan.txt", "as your client would, under the same policy"],
@@ -156,7 +180,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     about: "Say which rule decides about a call, a URL, a path or a command",
     details:
       "QUESTION is NAME [ARGUMENTS], call NAME [ARGUMENTS], fetch URL, read PATH, write PATH, run [--] COMMAND…, prompt NAME or resource URI.",
-    options: [POLICY],
+    options: [POLICY, "--profile"],
     examples: [
       ["policy explain read ~/notes/plan.txt", "may this file be read?"],
       ["policy explain run -- git log --oneline", "may this command run?"],
@@ -249,8 +273,9 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     about: "Tell a client of this program: shows the change, keeps a dated copy of its file and the comments in it",
     details:
       "CLIENT is claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini, zed, cline, roo, kilo, copilot, opencode or continue.",
-    options: [POLICY, "--move", "--print", "--yes"],
+    options: [POLICY, "--profile", "--attach", "--move", "--print", "--yes"],
     examples: [
+      ["install cursor --attach --profile work", "the profile work of the server that serve runs"],
       ["install claude-desktop --move", "with the servers it has brought under the policy"],
       ["install --print", "what belongs into the file of each client"],
     ],
@@ -457,6 +482,8 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
     value: "FILE",
     about: "the policy; else MCP_SECURE_LOCAL_POLICY, else the one policy init writes, else the built-in one",
   },
+  "--profile": { value: "NAME", about: "the part of the policy that its section profiles gives this name" },
+  "--attach": { about: "let the client reach the server that serve runs, which all such clients share" },
   "--audit": {
     value: "FILE",
     about: "the audit log; else MCP_SECURE_LOCAL_AUDIT, else the policy's, else one in your state folder",

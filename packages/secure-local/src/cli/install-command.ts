@@ -29,6 +29,9 @@ interface Installed {
 }
 
 export async function installCommand(line: CommandLine): Promise<number> {
+  // A profile that is misspelt would be found out by the client, which says nothing.
+  if (line.profile !== undefined)
+    await (await import("../policy/load-policy.js")).loadPolicy(policyFile(line), line.profile);
   if (line.print && line.words.length === 0) {
     for (const file of CLIENT_FILES) await printEntry(file, launchOf(line));
     return ExitCode.Ok;
@@ -110,10 +113,12 @@ function clientOf({ words }: CommandLine, command: string): ClientFile {
   return found;
 }
 
-/** Both paths in full; the policy is named where it is not the usual one. */
+/** Paths in full; the policy is named where it is not the usual one. */
 function launchOf(line: CommandLine): ClientLaunch {
   const { command, args } = launch(process.argv[1] ?? "");
-  return { command, args: [...args, ...(line.policy === undefined ? [] : ["--policy", resolve(line.policy)])] };
+  const named = line.policy === undefined ? [] : ["--policy", resolve(line.policy)];
+  const profile = line.profile === undefined ? [] : ["--profile", line.profile];
+  return { command, args: [...args, ...(line.attach ? ["attach"] : []), ...named, ...profile] };
 }
 
 async function moveServers(line: CommandLine, file: string): Promise<readonly string[] | undefined> {

@@ -1,6 +1,7 @@
 // Connects a command to the server this program is itself: through the same guard, log and policy that a client's calls pass.
 import { type Client, connect, type NodeConnectOptions } from "@secure-local/mcp/client/node";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
+import { DEFAULT_MENU } from "../policy/policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
@@ -24,7 +25,8 @@ export async function withOwnServer(
   }: { readonly client: NodeConnectOptions; readonly needsPlugins: (secure: SecureServer) => boolean },
   work: (client: Client) => Promise<number>,
 ): Promise<number> {
-  const policy = await loadPolicy(policyFile(line));
+  // A person names the tool: all of them stand in the list, with what they take.
+  const policy = { ...(await loadPolicy(policyFile(line), line.profile)), menu: DEFAULT_MENU };
   const audit = new SettledAudit(await openAudit(line, policy, complain));
   const kept = { own: ownPlaces(line), ...pluginFolders(), channel: ownTerminalChannel() };
   const secure = new SecureServer({ policy, audit, version: programVersion(), say: complain, ...kept });

@@ -21,7 +21,7 @@ export async function policyExplain(line: CommandLine): Promise<number> {
   const [first = "", ...rest] = line.words;
   // All of it in one pair of quotes, as it stands in a file of cases.
   const question = rest.length === 0 && /\s/.test(first.trim()) ? readQuestionText(first) : readQuestion(line.words);
-  const policy = await loadPolicy(policyFile(line));
+  const policy = await loadPolicy(policyFile(line), line.profile);
   const judgement = judgeQuestion(policy, question, await policyContext(policy, line));
   if (line.json) printJson(jsonOf(policy, judgement));
   else print(textOf(policy, judgement));

@@ -19,6 +19,7 @@ type Command = (line: CommandLine) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./serve-http-command.js")).serveHttpCommand,
+  attach: async () => (await import("./attach-command.js")).attachCommand,
   tools: async () => (await import("./tools-command.js")).toolsCommand,
   call: async () => (await import("./call-command.js")).callCommand,
   approve: async () => (await import("./approve-command.js")).approveCommand,
@@ -94,7 +95,7 @@ export async function tellAnyFailure(error: unknown, argv: readonly string[]): P
 /** Resolves when the client has gone. @throws PolicyError, AuditError before anything is served */
 async function serveCommand(line: CommandLine): Promise<number> {
   const file = policyFile(line);
-  const policy = await loadPolicy(file);
+  const policy = await loadPolicy(file, line.profile);
   const audit = await openAudit(line, policy, say);
   const version = programVersion();
   const late = new DeferredStart(audit);
@@ -109,7 +110,10 @@ async function serveCommand(line: CommandLine): Promise<number> {
     channel: door.channel,
     telemetry: await telemetry(version, say),
   });
-  const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
+  const stopFollowing = followPolicyFile(secure, file, {
+    say,
+    adopt: auditKeeper(audit, line, { policy, say }),
+  });
   tuneEngine();
   const serving = await serveStdio(secure.server);
   late.after(() => secure.start());

@@ -1,7 +1,7 @@
 // `mcp-secure-local serve`: serves AI clients over HTTP until it is told to stop.
 import { lstatSync, rmSync } from "node:fs";
 import { connect } from "node:net";
-import { type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-local/mcp/http";
+import { type Entrance, type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-local/mcp/http";
 import type { Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
@@ -9,9 +9,9 @@ import { EntryJoiner, tableRow } from "./audit-calls.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { httpOptions } from "../server/http-options.js";
+import { httpOptions, OWNER } from "../server/http-options.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
-import { LoadShedder, memoryLimit, MemoryMonitor } from "../server/load-shedder.js";
+import { httpRoom, LoadShedder, memoryLimit, MemoryMonitor } from "../server/load-shedder.js";
 import { tuneEngine } from "../server/engine.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
@@ -21,6 +21,7 @@ import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from 
 import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { storedToken } from "./serve-http-token.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import { attachSocket, openAttach, ProfileServers } from "./serve-profiles.js";
 import { ServeError } from "./serve-error.js";
 import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-config-paths.js";
 import { moreClients } from "./client-snippets.js";
@@ -33,7 +34,7 @@ const DEADLINE_MS = 30_000;
 export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const settings = serveSettings(line);
   const file = policyFile(line);
-  const policy = await loadPolicy(file);
+  const policy = await loadPolicy(file, line.profile);
   const token = settings.auth ? storedToken(tokenFile()) : undefined;
   const version = programVersion();
   const metrics = new Metrics(version);
@@ -45,30 +46,27 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const observed = { audit: metrics.listenTo(heard), telemetry: await telemetry(version, say) };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
   const door = new ControlDoor(say);
-  const secure = new SecureServer({
-    policy,
-    version,
-    say,
-    ...kept,
-    channel: door.channel,
-    ...observed,
-    admit: gate.middleware,
-  });
+  const given = { version, say, ...kept, channel: door.channel, ...observed, admit: gate.middleware };
+  const secure = new SecureServer({ policy, ...given });
+  const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();
   tuneEngine();
-  const serving = await begin({ settings, token, audit, secure, metrics, gate });
+  const parts = { settings, token, audit, secure, profiles, metrics, gate };
+  const serving = await begin(parts);
+  const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();
-  const stopFollowing = followPolicyFile(secure, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
+  const stopFollowing = followPolicyFile(profiles, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
   const { url } = serving;
   door.open({ secure, version, auditFile: audit.file, transport: "http", url });
-  announce({ ...settings, json: line.json }, serving, token);
+  announce({ ...settings, json: line.json }, { serving, profiles: profiles.names }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
+  await attached?.close();
   await door.close();
   stopFollowing();
   metrics.close();
-  await secure.stop();
+  await Promise.all([secure.stop(), profiles.stop()]);
   await audit.close();
   // A handler that does not listen to its signal must not keep the process from ending.
   process.exit(ExitCode.Ok);
@@ -87,14 +85,18 @@ interface Parts {
   readonly token: string | undefined;
   readonly audit: AuditLog;
   readonly secure: SecureServer;
+  readonly profiles: ProfileServers;
   readonly metrics: Metrics;
   readonly gate: LoadShedder;
 }
 
-async function begin({ settings, token, audit, secure, metrics, gate }: Parts): Promise<HttpServing> {
+async function begin({ settings, token, audit, secure, profiles, metrics, gate }: Parts): Promise<HttpServing> {
   let serving: HttpServing | undefined;
   const { sse, perSecond, origins } = settings;
-  const options = httpOptions({ sse, perSecond, origins, token, audit, metrics, gate, serving: () => serving! });
+  const options = {
+    ...httpOptions({ sse, perSecond, origins, token, audit, metrics, gate, serving: () => serving! }),
+    servers: profiles.servers,
+  };
   try {
     serving = await listen(secure.server, settings, options);
   } catch (error) {
@@ -105,6 +107,15 @@ async function begin({ settings, token, audit, secure, metrics, gate }: Parts): 
   return serving;
 }
 
+/** The same servers at a socket of the owner's, who needs no token there; the rate of one caller is not limited there. */
+function beginAttached({ secure, profiles, gate }: Parts, socket: string): Promise<HttpServing | undefined> {
+  const authenticate = (head: Parameters<NonNullable<ServeHttpOptions["authenticate"]>>[0]): Entrance =>
+    gate.refusal(head) ?? OWNER;
+  const options = { authenticate, servers: profiles.servers, limits: httpRoom(), pings: true } as const;
+  const place = { host: "", port: 0, socketPath: socket };
+  return openAttach(() => listen(secure.server, place, options), say);
+}
+
 /** The library has begun to drain at the same signal, and ends at once at a second one. */
 function drain(signal: string): void {
   say(`${signal}: no new requests are taken, what runs may finish; once more ends at once`);
@@ -113,14 +124,17 @@ function drain(signal: string): void {
 
 function announce(
   settings: ServeSettings & { readonly json: boolean },
-  { url }: HttpServing,
+  { serving: { url }, profiles }: { readonly serving: HttpServing; readonly profiles: readonly string[] },
   token: string | undefined,
 ): void {
   const { socketPath, sse, host, quiet, json } = settings;
   const asked = token === undefined ? {} : { tokenFile: tokenFile() };
-  if (json) return printJson({ url, ...(socketPath === undefined ? {} : { socket: socketPath }), ...asked });
+  const parts = Object.fromEntries(profiles.map((name) => [name, `${url}/${name}`]));
+  const paths = profiles.length === 0 ? {} : { profiles: parts };
+  if (json) return printJson({ url, ...paths, ...(socketPath === undefined ? {} : { socket: socketPath }), ...asked });
   if (!quiet) print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse }));
   say(`serving at ${socketPath ?? url}`);
+  for (const [name, place] of Object.entries(parts)) say(`the profile ${name} at ${place}`);
   if (token === undefined) {
     const who = socketPath === undefined ? "every program on this machine" : "every program of yours";
     warn(`--no-auth: ${who} may call this server without a token`);

@@ -20,7 +20,7 @@ export async function toolsCommand(line: CommandLine): Promise<number> {
   if (namesTarget(line, 0)) return (await import("./remote/inspect-command.js")).remoteTools(line);
   if (line.words.length > 0)
     throw new UsageError(`tools takes no "${line.words[0]}"; to call a tool: mcp-secure-local call NAME`);
-  const policy = await loadPolicy(policyFile(line));
+  const policy = await loadPolicy(policyFile(line), line.profile);
   const kept = { own: ownPlaces(line), ...pluginFolders() };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: complain });
   if (policy.plugins.load.size + policy.servers.size > 0) await startPlugins(secure);

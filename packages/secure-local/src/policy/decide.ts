@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { deniedAddress } from "./address-forms.js";
 import { plainHost } from "./host-matcher.js";
-import type { FilesystemPolicy, NamesPolicy, NetworkPolicy, Policy } from "./policy.js";
+import { type FilesystemPolicy, MENU_TOOLS, type NamesPolicy, type NetworkPolicy, type Policy } from "./policy.js";
 import { segments } from "./path-matcher.js";
 import type { Rule } from "./rule.js";
 
@@ -117,7 +117,7 @@ const DOT_SEGMENT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\?#]|%2f|%5c)/i;
 export function decide(policy: Policy, request: PolicyRequest): Decision {
   switch (request.kind) {
     case "tool":
-      return decideName(policy.tools, request.name, "tool");
+      return decideTool(policy, request.name);
     case "prompt":
       return decideName(policy.prompts, request.name, "prompt");
     case "resource":
@@ -131,6 +131,18 @@ export function decide(policy: Policy, request: PolicyRequest): Decision {
     case "file":
       return decideFile(policy.filesystem, request.path, request.op);
   }
+}
+
+/** What the policy allows and its profile leaves out is refused by the profile's own line. */
+function decideTool({ tools, profile, menu }: Policy, name: string): Decision {
+  const decision = decideName(tools, name, "tool");
+  if (profile === undefined || !decision.allowed) return decision;
+  const denied = profile.deniedTools.find(name);
+  if (denied) return refusal(denied, `The profile ${profile.name} denies the tool "${name}".`);
+  const isMenu = menu.mode !== "full" && MENU_TOOLS.includes(name);
+  if (isMenu || (profile.allowedTools?.find(name) ?? !profile.allowedTools)) return decision;
+  const advice = `add it to profiles.${profile.name}.tools.allowed to allow it`;
+  return refusal(profile.rule, `The profile ${profile.name} does not name the tool "${name}"; ${advice}.`);
 }
 
 function decideName(names: NamesPolicy, name: string, what: "tool" | "prompt" | "resource"): Decision {

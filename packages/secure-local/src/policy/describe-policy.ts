@@ -12,6 +12,7 @@ import type {
   PerTool,
   PluginsPolicy,
   Policy,
+  ProfilePolicy,
   SandboxPolicy,
   SecretPolicy,
   ServerGrant,
@@ -40,6 +41,8 @@ export function describePolicy(policy: Policy): string {
     databases: databases(policy.databases),
     plugins: plugins(policy.plugins),
     servers: mapped(policy.servers, server),
+    profiles: mapped(policy.profiles, profile),
+    menu: policy.menu.mode,
     sandbox: sandbox(policy.sandbox),
     output: {
       max_bytes: policy.output.maxBytes,
@@ -220,6 +223,13 @@ function server({ launch, ...grant }: ServerGrant): Value {
     network: network(grant.network),
     filesystem: filesystem(grant.filesystem),
     ...some,
+  };
+}
+
+function profile({ servers, allowedTools, deniedTools }: ProfilePolicy): Value {
+  return {
+    servers,
+    tools: { allowed: allowedTools && patterns(allowedTools.rules), denied: patterns(deniedTools.rules) },
   };
 }
 

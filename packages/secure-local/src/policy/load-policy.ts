@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import {
   AUDIT_FIELDS,
   type AuditPolicy,
+  DEFAULT_MENU,
   DEFAULT_OUTPUT_BYTES,
   DEFAULT_RATE,
   DEFAULT_ROTATE_MB,
@@ -27,12 +28,17 @@ import { patternRule } from "./rule.js";
 const WRITABLE_BY_OTHERS = 0o022;
 
 /**
- * The policy of a file, or the built-in one when no file is named.
+ * The policy of a file, or the built-in one when no file is named; with a profile the part of it that this has.
  *
  * @throws PolicyError when the file is missing, unreadable, not a regular file, writable by others than its owner, owned
- *   by somebody else than this user or root, too long, not UTF-8, or not a policy.
+ *   by somebody else than this user or root, too long, not UTF-8, or not a policy, and when it has no such profile.
  */
-export async function loadPolicy(file?: string): Promise<Policy> {
+export async function loadPolicy(file?: string, profile?: string): Promise<Policy> {
+  const policy = await wholePolicy(file);
+  return profile === undefined ? policy : (await import("./read-profiles.js")).profiledPolicy(policy, profile);
+}
+
+async function wholePolicy(file: string | undefined): Promise<Policy> {
   if (file === undefined) return builtInPolicy();
   const { parsePolicy } = await import("./parse-policy.js"); // the readers of every section: most starts need none
   return await parsePolicy(readPolicyText(file), { file });
@@ -126,6 +132,9 @@ export function builtInPolicy(): Policy {
     databases: new Map(),
     plugins: { folder: undefined, load: new Map() },
     servers: new Map(),
+    profiles: new Map(),
+    profile: undefined,
+    menu: DEFAULT_MENU,
     sandbox: DEFAULT_SANDBOX,
     output: { maxBytes: DEFAULT_OUTPUT_BYTES, markUntrusted: false, redactSecrets: true, hiddenUnicode: "strip" },
   };

@@ -42,6 +42,7 @@ import {
   type SecretPolicy,
   type ToolsPolicy,
 } from "./policy.js";
+import { checkProfiles, readMenu, readProfiles, withMenuTools } from "./read-profiles.js";
 import { checkServers, readServers } from "./read-servers.js";
 import { type MapTree, readTree, type Tree } from "./policy-tree.js";
 import { ENTRY_NAME, readCommands, SHA256 } from "./read-commands.js";
@@ -84,6 +85,7 @@ export async function parsePolicy(text: string, options: ParseOptions): Promise<
   checkSearchEndpoint(root, policy);
   checkReferences(root, policy);
   checkServers(faults, policy);
+  checkProfiles(faults, policy);
   checkOwnPlaces(root, policy, environment);
   faults.throwIfAny();
   return policy;
@@ -106,6 +108,7 @@ async function readPolicy(root: Section, from: Source): Promise<Policy> {
   const tools = readTools(root.section("tools"));
   const bothLimits = root.section("tools").tree("max_output_bytes") !== undefined;
   const output = readOutput(root.section("output"), tools, bothLimits);
+  const menu = readMenu(root);
   const policy: Policy = {
     version: "1.0",
     file: from.file,
@@ -116,7 +119,7 @@ async function readPolicy(root: Section, from: Source): Promise<Policy> {
     filesystem: readFilesystem(root.section("filesystem"), environment),
     commands: await readCommands(root.section("commands"), environment),
     // Both names of the limit have the same value.
-    tools: { ...tools, maxOutputBytes: output.maxBytes },
+    tools: { ...tools, allowed: withMenuTools(tools.allowed, menu), maxOutputBytes: output.maxBytes },
     resources: readResources(root.section("resources")),
     prompts: readPrompts(root.section("prompts"), environment),
     audit: readAudit(root.section("audit"), environment),
@@ -125,6 +128,9 @@ async function readPolicy(root: Section, from: Source): Promise<Policy> {
     databases: readDatabases(root.section("databases"), environment),
     plugins: readPlugins(root.section("plugins"), environment),
     servers: readServers(root.section("servers"), environment),
+    profiles: readProfiles(root.section("profiles")),
+    profile: undefined,
+    menu,
     sandbox: readSandbox(root, environment),
     output,
   };

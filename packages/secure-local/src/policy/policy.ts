@@ -112,6 +112,12 @@ export interface Policy {
   readonly plugins: PluginsPolicy;
   /** Section `servers` (ours), by name. */
   readonly servers: ReadonlyMap<string, ServerGrant>;
+  /** Section `profiles` (ours), by name. */
+  readonly profiles: ReadonlyMap<string, ProfilePolicy>;
+  /** The profile that this policy was narrowed to; undefined for the whole policy. */
+  readonly profile: ProfilePolicy | undefined;
+  /** `menu` (ours). */
+  readonly menu: MenuPolicy;
   readonly sandbox: SandboxPolicy;
   readonly output: OutputPolicy;
 }
@@ -372,7 +378,33 @@ export interface ServerGrant {
   readonly idleMs: number;
 }
 
+// Describes the sections `profiles` and `menu`: what of it all some clients get, and how long their list of tools may be.
+
+/** One entry of `profiles` (ours): a part of the policy, for clients that ask for it by path or option. */
+export interface ProfilePolicy {
+  readonly name: string;
+  readonly rule: Rule;
+  /** `servers`: those it has; undefined: all of them. */
+  readonly servers: readonly string[] | undefined;
+  /** `tools.allowed`: those it has of the tools that the policy allows; undefined: all of them. */
+  readonly allowedTools: NameMatcher | undefined;
+  /** `tools.denied`: stronger than `tools.allowed`. */
+  readonly deniedTools: NameMatcher;
+}
+
+/** `menu` (ours): every tool in the list, or two that find and call the others. */
+export interface MenuPolicy {
+  readonly mode: "full" | "search" | "auto";
+  /** Absent where the file says nothing. */
+  readonly rule: Rule | undefined;
+}
+
 // The values that hold where a policy says nothing.
+
+/** The two tools of a menu that stand for all others. */
+export const MENU_TOOLS: readonly string[] = ["search_tools", "call_tool"];
+/** Nobody is surprised: what the policy allows is listed. */
+export const DEFAULT_MENU: MenuPolicy = Object.freeze({ mode: "full", rule: undefined });
 
 /** Longest policy: a thousand rules with a comment each. What is longer is not a policy a person can judge. */
 export const MAX_POLICY_BYTES: number = 256 * 1024;

@@ -16,7 +16,7 @@ interface Observer {
 }
 
 /** Longest message of a client: what the servers of our own library take, several times over. */
-const LONGEST_LINE = 32 * 1024 * 1024;
+export const LONGEST_LINE: number = 32 * 1024 * 1024;
 const TOO_LONG = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"A message is longer than ${LONGEST_LINE} characters"}}`;
 
 /** A client that has said all it wanted may still be waiting for answers. */
@@ -60,7 +60,7 @@ export async function recordLink(
 }
 
 /** Each line that is not empty; undefined for one that is too long, of which nothing more is kept. Ends when the input does. */
-async function* linesOf(input: Readable): AsyncGenerator<string | undefined> {
+export async function* linesOf(input: Readable): AsyncGenerator<string | undefined> {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   let skipping = false;

@@ -1,5 +1,5 @@
 // Speaks over a link in plain texts, as one does over stdio: finds out itself what the link has to be told.
-import type { Transport } from "@secure-local/mcp/client";
+import type { LocalError, Transport } from "@secure-local/mcp/client";
 
 /** One JSON-RPC message as parsed, before anybody has judged it. */
 export type Message = Readonly<Record<string, unknown>>;
@@ -8,6 +8,8 @@ interface TextEvents {
   /** One text of the server's, or an error in its place where no answer will come. */
   receive(text: string): void | Promise<void>;
   noise?(line: string): void;
+  /** No answer will come to a request. Default: an error is received in its place. */
+  lost?(id: unknown, error: LocalError): void;
   /** The server is gone. */
   ended(error: Error | undefined): void;
 }
@@ -33,7 +35,10 @@ export class TextLink {
         if (info?.forRequest !== undefined) this.#fail(info.forRequest, message);
         else this.#events.noise?.(`a message of the server could not be read: ${message}`);
       },
-      lost: (id, { message }) => this.#fail(id, message),
+      lost: (id, error) => {
+        if (this.#events.lost === undefined) this.#fail(id, error.message);
+        else this.#events.lost(id, error);
+      },
       noise: (line) => this.#events.noise?.(line),
       closed: (error) => this.#events.ended(error),
     });

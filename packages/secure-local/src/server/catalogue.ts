@@ -1,5 +1,5 @@
 // Everything this product can offer under one policy, allowed or not.
-import type { PromptDefinition, ResourceDefinition } from "@secure-local/mcp/server";
+import type { Call, Middleware, PromptDefinition, ResourceDefinition, Unlisted } from "@secure-local/mcp/server";
 import { systemClock } from "../capabilities/clock.js";
 import { commandUsages } from "../capabilities/command-usage.js";
 import type { Databases } from "../capabilities/databases/databases.js";
@@ -7,11 +7,18 @@ import { logTail } from "../capabilities/log-tail.js";
 import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
-import type { FilesystemPolicy, NetworkPolicy, Policy, WebSearchPolicy } from "../policy/policy.js";
+import {
+  type FilesystemPolicy,
+  MENU_TOOLS,
+  type NetworkPolicy,
+  type Policy,
+  type WebSearchPolicy,
+} from "../policy/policy.js";
 import { analyzeLogs } from "../prompts/analyze-logs.js";
 import { codeReview } from "../prompts/code-review.js";
 import { FILE_TEMPLATE, type FileResourceOptions, fileTemplate, folderResource } from "../resources/file-resources.js";
 import { SERVER_INFO_URI, serverInfo } from "../resources/server-info.js";
+import { CALL_TOOL, callTool, meantCall } from "../tools/call-tool/call-tool.js";
 import { calculate } from "../tools/calculate/calculate.js";
 import { listCategories } from "../tools/list-categories/list-categories.js";
 import { editFile } from "../tools/edit-file/edit-file.js";
@@ -37,7 +44,7 @@ import { FileError } from "../capabilities/files/files.js";
 import { FileRules } from "../capabilities/files/file-rules.js";
 import { isFileUri, pathOfUri } from "../capabilities/files/file-uri.js";
 import { plainPath } from "../capabilities/files/plain-path.js";
-import type { Decision } from "../policy/decide.js";
+import { decide, type Decision } from "../policy/decide.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import { GIT_TEMPLATE, gitTemplate } from "../resources/git-resources.js";
 
@@ -77,16 +84,17 @@ export interface CatalogueOptions {
   readonly run?: Run;
   /** The tools that are listed, asked when somebody searches them. */
   readonly listed?: ListedTools;
+  /** Whether the others are called by `call_tool`. Default: where the menu of the policy may want it. */
+  readonly shortMenu?: boolean;
 }
 
 const notRun: Run = () => Promise.reject(new RunError("no-wall", "No commands are run here."));
 
 const FILE_TOOLS: readonly AnyTool[] = [readFile, writeFile, editFile, listDirectory, searchFiles, searchText];
 
-export function catalogueOf(
-  policy: Policy,
-  { identity, tools, files, databases, plugins, servers, run = notRun, listed = () => [] }: CatalogueOptions,
-): Catalogue {
+export function catalogueOf(policy: Policy, options: CatalogueOptions): Catalogue {
+  const { identity, tools, files, databases, plugins, servers, run = notRun, listed = () => [] } = options;
+  const { shortMenu = policy.menu.mode !== "full" } = options;
   const { analyzeLogsFile } = policy.prompts;
   const readLog = analyzeLogsFile === undefined ? undefined : logTail(analyzeLogsFile);
   const offered = fileRegistrations(policy, files);
@@ -102,6 +110,7 @@ export function catalogueOf(
     importCsv,
     searchTools(listed),
     listCategories(listed),
+    ...(shortMenu ? [callTool] : []),
   ];
   return {
     tools: new Map([...(plugins?.tools ?? []), ...builtIn, ...tools].map((tool) => [tool.name, tool])),
@@ -266,4 +275,68 @@ function mayWrite({ allowed, readOnly }: FilesystemPolicy): boolean {
 
 function mayConnect({ offline, allowedEndpoints, allowedRanges }: NetworkPolicy): boolean {
   return offline === undefined && allowedEndpoints.rules.length + allowedRanges.rules.length > 0;
+}
+
+// The menu: every tool in the list, or two that find and call the others. Decided by the policy and what was approved alone,
+// so that no list changes because of what somebody did.
+
+/** What models are said to bear before they choose worse; a token is about four bytes. */
+const MOST_TOKENS = 12_000;
+const TOKEN_BYTES = 4;
+
+export class Menu {
+  readonly #say: (line: string) => void;
+  #short = false;
+  #told = "";
+
+  constructor(say: (line: string) => void) {
+    this.#say = say;
+  }
+
+  /** Whether lists show the two alone. */
+  get short(): boolean {
+    return this.#short;
+  }
+
+  /** To be asked before what is offered changes: `tools` are all that may be called under this policy, as lists show them. */
+  adopt(policy: Policy, tools: () => readonly object[]): void {
+    const { mode } = policy.menu;
+    if (mode === "full") {
+      this.#short = false;
+      this.#told = "";
+      return;
+    }
+    const denied = MENU_TOOLS.find((name) => !decide(policy, { kind: "tool", name }).allowed);
+    const all = tools();
+    const bytes = all.reduce<number>((sum, tool) => sum + Buffer.byteLength(JSON.stringify(tool)), 0);
+    const tokens = Math.ceil(bytes / TOKEN_BYTES);
+    this.#short = denied === undefined && (mode === "search" || tokens > MOST_TOKENS);
+    if (denied !== undefined) this.#tell(`menu: ${mode}: the policy denies ${denied}, so lists show every tool`);
+    else if (this.#short && mode === "auto")
+      this.#tell(
+        `menu: auto: ${all.length} tools take about ${tokens} tokens, more than ${MOST_TOKENS}, so lists show ${MENU_TOOLS.join(" and ")} alone`,
+      );
+    else this.#told = "";
+  }
+
+  /** What lists leave out. */
+  readonly unlisted: Unlisted = (kind, name) => kind === "tool" && this.#short && !MENU_TOOLS.includes(name);
+
+  /** Makes a call through `call_tool` the call that is meant, before anything judges, counts or records it. */
+  readonly middleware: Middleware = (call, next) => {
+    if (this.#short && isCallTool(call)) {
+      const meant = meantCall(call.params);
+      if (meant !== undefined) call.redirect(meant);
+    }
+    return next();
+  };
+
+  #tell(line: string): void {
+    if (line !== this.#told) this.#say(line);
+    this.#told = line;
+  }
+}
+
+function isCallTool({ method, params }: Call): boolean {
+  return method === "tools/call" && params["name"] === CALL_TOOL;
 }

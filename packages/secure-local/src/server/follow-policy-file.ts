@@ -1,7 +1,6 @@
 // Reads the policy file again when it changes or the process gets SIGHUP.
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
-import type { SecureServer } from "./secure-server.js";
 import { watchFile } from "./watch-file.js";
 
 type Cause = "SIGHUP" | "changed";
@@ -12,11 +11,18 @@ export interface FollowOptions {
   readonly adopt?: (policy: Policy) => Promise<void>;
 }
 
+/** What obeys a policy. */
+export interface FollowsPolicy {
+  readonly policy: Pick<Policy, "hash" | "profile">;
+  reload(policy: Policy): void;
+  reloadFailed(reason: string): void;
+}
+
 /**
  * A file that cannot be used is told with `say`, recorded, and changes nothing. Causes that come while the file is read lead to one
  * more reading. Returns the function that stops it all.
  */
-export function followPolicyFile(secure: SecureServer, file: string | undefined, options: FollowOptions): () => void {
+export function followPolicyFile(secure: FollowsPolicy, file: string | undefined, options: FollowOptions): () => void {
   const { say } = options;
   const reader = new PolicyReader(secure, file, options);
   const stopWatching =
@@ -32,7 +38,7 @@ export function followPolicyFile(secure: SecureServer, file: string | undefined,
 }
 
 class PolicyReader {
-  readonly #secure: SecureServer;
+  readonly #secure: FollowsPolicy;
   readonly #file: string | undefined;
   readonly #say: FollowOptions["say"];
   readonly #adopt: FollowOptions["adopt"];
@@ -41,7 +47,7 @@ class PolicyReader {
   /** What was last said to be wrong, so that one faulty file is not told at every touch. */
   #refused = "";
 
-  constructor(secure: SecureServer, file: string | undefined, { say, adopt }: FollowOptions) {
+  constructor(secure: FollowsPolicy, file: string | undefined, { say, adopt }: FollowOptions) {
     this.#secure = secure;
     this.#file = file;
     this.#say = say;
@@ -69,7 +75,7 @@ class PolicyReader {
 
   async #readOnce(file: string, cause: Cause): Promise<void> {
     try {
-      const policy = await loadPolicy(file);
+      const policy = await loadPolicy(file, this.#secure.policy.profile?.name);
       const same = policy.hash === this.#secure.policy.hash;
       // Touched, not changed: nobody has to hear of it. A signal is always answered.
       if (same && cause === "changed" && this.#refused === "") return;

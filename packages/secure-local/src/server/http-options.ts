@@ -69,7 +69,7 @@ export function httpOptions({
 // Lets in over HTTP whoever has the one token of this server, and records who had not.
 
 /** Who has the token: the person who started the server. Handlers and the audit log know callers by this name. */
-const OWNER = "owner";
+export const OWNER = "owner";
 
 /** Refusals recorded a minute: enough to see an attack, too few to fill a disk with. */
 const RECORDS = 60;

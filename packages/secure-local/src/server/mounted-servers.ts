@@ -15,6 +15,7 @@ import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "../inspection/finding.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, decideAnyName, type Decision } from "../policy/decide.js";
+import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
 import type { Policy, ServerGrant, ServerQuestion } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
 import { watchFile } from "./watch-file.js";
@@ -35,6 +36,9 @@ export interface MountedServersOptions {
   /** URIs that are our own: those of servers are never called so. */
   readonly reserved: (uri: string) => boolean;
 }
+
+/** A tool of a server, as those of our own are described. */
+export type MountedTool = Omit<BuiltinTool<never>, "run">;
 
 /** How a server is: one vocabulary for every place that shows it. */
 export interface ServerHealth {
@@ -275,14 +279,37 @@ export class MountedServers {
   }
 
   /** The tools that are offered, as their servers describe them. */
-  tools(): readonly { readonly name: string; readonly description: string; readonly input: object }[] {
+  tools(): readonly MountedTool[] {
     return [...this.#standing].flatMap(([server, { mounted }]) =>
-      (mounted.offer?.tools ?? []).map(({ name, description = "", inputSchema }) => ({
-        name: (this.#parts as Parts).mountedName(server, name),
-        description,
-        input: inputSchema,
-      })),
+      (mounted.offer?.tools ?? []).map((tool) => this.#mountedTool(server, tool)),
     );
+  }
+
+  /** The tools that were approved and are allowed, whether their servers still offer them so or not. */
+  approvedTools(policy: Policy): readonly MountedTool[] {
+    return [...this.#standing].flatMap(([server, { grant, locked }]) =>
+      (this.#parts as Parts)
+        .approvedOffer(locked.approved)
+        .tools.filter(({ name }) => deniedByEntry(grant, name) === undefined)
+        .map((tool) => this.#mountedTool(server, tool))
+        .filter(({ name }) => decide(policy, { kind: "tool", name }).allowed),
+    );
+  }
+
+  #mountedTool(server: string, tool: Offer["tools"][number]): MountedTool {
+    const { name: own, title, description = "", inputSchema: input, outputSchema: output, annotations = {} } = tool;
+    const { readOnlyHint = false, idempotentHint = false, openWorldHint = true } = annotations;
+    const name = (this.#parts as Parts).mountedName(server, own);
+    const destructiveHint = !readOnlyHint && annotations.destructiveHint !== false;
+    return {
+      name,
+      title: title ?? annotations.title ?? own,
+      description,
+      category: server,
+      input,
+      ...(output?.["type"] === "object" ? { output: output as ToolSchema } : {}),
+      annotations: { readOnlyHint, destructiveHint, idempotentHint, openWorldHint },
+    };
   }
 
   /** Resolves when every process of theirs is gone. */

@@ -11,14 +11,15 @@ import { Guard, type GuardOptions } from "../guard/guard.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
+import { decide } from "../policy/decide.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { hasControlGroups } from "../sandbox/control-group.js";
-import { type AnyTool, catalogueOf, type CatalogueOptions } from "./catalogue.js";
+import { type AnyTool, catalogueOf, type CatalogueOptions, Menu, unmetNeed } from "./catalogue.js";
 import type { SharedPowers } from "../tools/tool.js";
 import { unwatchedSchemas } from "./database-family.js";
 import { lazyDatabases, lazyFetch, lazyFileSystem, lazyRun } from "./lazy-parts.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
-import { MountedServers, type OpenServer, type ServerHealth } from "./mounted-servers.js";
+import { MountedServers, type MountedTool, type OpenServer, type ServerHealth } from "./mounted-servers.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { Logins } from "./open-server.js";
@@ -75,22 +76,26 @@ export class SecureServer {
   readonly #say: Say;
   readonly #kept: Pick<SecureServerOptions, "logs" | "logins">;
   readonly #quarantines = new Quarantines();
+  readonly #menu: Menu;
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();
 
   constructor(options: SecureServerOptions) {
-    const { policy, audit, version, tools = [], telemetry, own = [], say = () => undefined } = options;
+    const { policy, version, tools = [], telemetry, own = [], say = () => undefined } = options;
+    const audit = policy.profile === undefined ? options.audit : new ProfileAudit(options.audit, policy.profile.name);
     this.#audit = audit;
     this.#say = say;
+    this.#menu = new Menu(say);
     const current = (): Policy => this.#guard.policy;
     const files = lazyFileSystem(current, own);
     const databases = lazyDatabases(current, own);
     const run = lazyRun(current, own, (command, files, rule) =>
       this.#refusedInside(`command ${command}`, { kind: "sandbox.refused", detail: { files } }, rule),
     );
-    const listed = (): AnyTool[] => this.#offer.tools();
+    const listed = (): readonly MountedTool[] => [...this.#offer.tools(), ...this.#servers.tools()];
     this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, listed };
-    const catalogue = catalogueOf(policy, this.#catalogue);
+    // What servers offer is not known yet: nobody is answered before it is.
+    const catalogue = catalogueOf(policy, { ...this.#catalogue, shortMenu: false });
     const builtIn = { tools: [...catalogue.tools.keys()], prompts: [...catalogue.prompts.keys()] };
     this.#plugins = this.#lazyPlugins({
       own,
@@ -106,6 +111,7 @@ export class SecureServer {
       instructions: INSTRUCTIONS,
       // A reload can fill a list that is empty now, and says so.
       capabilities: { expect: ["tools", "resources", "prompts"] },
+      unlisted: this.#menu.unlisted,
       report: (level, message, details) => this.#reported(level, message, details),
       ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
     });
@@ -121,12 +127,13 @@ export class SecureServer {
     this.#kept = options;
     this.#servers = this.#mountedServers(options.openServer);
     this.#guard = new Guard({ policy, audit, ...this.#offered(), channel: options.channel, leads: leadsTo });
-    this.#offer.update(policy, catalogue);
+    this.#updateOffer();
     this.#useMiddleware(options);
   }
 
   /** What every request passes: the servers of the policy, telemetry, load shedding, the guard. */
   #useMiddleware({ policy, telemetry, admit }: SecureServerOptions): void {
+    this.server.use(this.#menu.middleware);
     if (policy.servers.size > 0) {
       // Nothing is started for that; whoever asks before it is done waits the moment.
       this.#serversReady = this.#servers.apply(policy);
@@ -275,8 +282,18 @@ export class SecureServer {
 
   #updateOffer(): void {
     const { policy } = this;
+    this.#menu.adopt(policy, () => this.#menuTools(policy));
     const servers = { mountedOn: (kind: SubjectKind, name: string) => this.#servers.ownerOf(kind, name) };
-    this.#offer.update(policy, catalogueOf(policy, { ...this.#catalogue, plugins: this.#plugins.offer(), servers }));
+    const given = { ...this.#catalogue, plugins: this.#plugins.offer(), servers, shortMenu: this.#menu.short };
+    this.#offer.update(policy, catalogueOf(policy, given));
+  }
+
+  /** What could be called under a policy, whatever runs now: the menu must not change as servers and plugins come and go. */
+  #menuTools(policy: Policy): readonly object[] {
+    const own = [...catalogueOf(policy, { ...this.#catalogue, shortMenu: false }).tools.values()].filter(
+      ({ name, needs }) => decide(policy, { kind: "tool", name }).allowed && unmetNeed(policy, needs) === undefined,
+    );
+    return [...own, ...this.#servers.approvedTools(policy)];
   }
 
   async #openServer(grant: ServerGrant, given: ClientOptions, launch: unknown): Promise<Client> {
@@ -347,6 +364,29 @@ export class SecureServer {
     const errorId = details?.["errorId"];
     if (typeof errorId === "string") this.#guard.noteFault(errorId, details?.["error"]);
     if (level === "error") this.#say(cleanLine(message));
+  }
+}
+
+/** Puts the profile into every record of the server that serves it. */
+class ProfileAudit implements AuditSink {
+  readonly #log: AuditSink;
+  readonly #profile: string;
+
+  constructor(log: AuditSink, profile: string) {
+    this.#log = log;
+    this.#profile = profile;
+  }
+
+  get failure(): Error | undefined {
+    return this.#log.failure;
+  }
+
+  record(event: AuditEvent): Promise<void> {
+    return this.#log.record({ ...event, profile: this.#profile });
+  }
+
+  close(): Promise<void> {
+    return this.#log.close();
   }
 }
 

@@ -41,6 +41,7 @@ const TYPED = (): Readonly<Record<string, readonly string[][]>> => ({
     ["call", "calculate", "expression=2"],
     ["call", "echo", "text=hi", "--yes", ...TARGET],
   ],
+  attach: [["attach"]],
   read: [["read", "server://info"]],
   prompt: [["prompt", "code_review", "code=x"]],
   approve: [["approve"]],

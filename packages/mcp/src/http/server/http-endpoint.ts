@@ -76,6 +76,11 @@ export interface HttpOptions {
   readonly authorization?: HttpAuthorization;
   /** Where sent events are kept for resumption. Default: in memory, bounded by the session limits. */
   readonly eventStore?: EventStore;
+  /**
+   * Further servers on the same listener by path, such as `/mcp/work`: behind the same door, with sessions of their own. Not for
+   * servers that share with other processes.
+   */
+  readonly servers?: Readonly<Record<string, Server>>;
   /** Documents on the same listener by path, such as `/healthz`. */
   readonly pages?: Readonly<Record<string, HttpPage>>;
 }
@@ -123,10 +128,11 @@ export function httpEndpoint(
   const sessionless = new SessionlessRequests({ core, limits, keeper, answers });
   const common = { core, door, permits, pinger: pingerOf(options, core), cluster };
   const streamable = new StreamableHttp({ ...common, sessionless, sessions });
+  const others = furtherServers(options, { door, sessions, cluster, sessionless: { limits, keeper, answers } });
   const sse = sseOf(options, { ...common, keeper, limits: sessionLimits });
   const site = new HttpSite({
     door,
-    routes: routes(options, streamable, sse),
+    routes: routes(options, streamable, { sse, others }),
     cors: options.cors === true,
     authenticate,
     rate: options.rate && new RateGate(options.rate, cluster),
@@ -137,11 +143,46 @@ export function httpEndpoint(
     site.closing = true;
     const { drainMs } = limits;
     await Promise.all([streamable.close(drainMs), sse?.close(drainMs), sessionless.close(drainMs)]);
+    await Promise.all(others.map((other) => other.close(drainMs)));
     await core.tasks.close();
     await keeper.flush(FLUSH_MS);
   };
-  const load = (): HttpLoad => ({ sessions: streamable.sessions + (sse?.sessions ?? 0), streams: keeper.size });
+  const load = (): HttpLoad => {
+    const further = others.reduce((sum, other) => sum + other.streamable.sessions, 0);
+    return { sessions: streamable.sessions + further + (sse?.sessions ?? 0), streams: keeper.size };
+  };
   return { site, limits, local: localEnd(core, site, streamable), load, close };
+}
+
+/** A server beside the one of the endpoint. */
+interface FurtherServer {
+  readonly path: string;
+  readonly streamable: StreamableHttp;
+  close(drainMs: number): Promise<void>;
+}
+
+function furtherServers(
+  options: HttpOptions,
+  given: Pick<ConstructorParameters<typeof StreamableHttp>[0], "door" | "sessions" | "cluster"> & {
+    readonly sessionless: Omit<ConstructorParameters<typeof SessionlessRequests>[0], "core">;
+  },
+): readonly FurtherServer[] {
+  const entries = Object.entries(options.servers ?? {});
+  const { door, sessions, cluster } = given;
+  if (entries.length > 0 && cluster !== undefined)
+    throw new LocalError("BAD_OPTIONS", "A server that shares with other processes has its listener for itself");
+  return entries.map(([path, server]) => {
+    const core = coreOf(server);
+    const sessionless = new SessionlessRequests({ ...given.sessionless, core });
+    const { permits } = hooks(options, core);
+    const pinger = pingerOf(options, core);
+    const streamable = new StreamableHttp({ core, door, permits, pinger, cluster, sessionless, sessions });
+    const close = async (drainMs: number): Promise<void> => {
+      await Promise.all([streamable.close(drainMs), sessionless.close(drainMs)]);
+      await core.tasks.close();
+    };
+    return { path, streamable, close };
+  });
 }
 
 function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp): LocalEnd {
@@ -181,9 +222,10 @@ function sseOf({ sse }: HttpOptions, common: Omit<SseOptions, "path" | "messages
 function routes(
   { path = "/mcp", pages = {} }: HttpOptions,
   streamable: HttpRoute,
-  sse: SseEndpoint | undefined,
+  { sse, others }: { readonly sse: SseEndpoint | undefined; readonly others: readonly FurtherServer[] },
 ): ReadonlyMap<string, HttpRoute> {
   const all: [string, HttpRoute][] = [[path, streamable]];
+  for (const other of others) all.push([other.path, other.streamable]);
   for (const [each, page] of Object.entries(pages)) all.push([each, new PageRoute(page)]);
   if (sse !== undefined) all.push([sse.path, sse.stream], [sse.messages, sse.post]);
   for (const [each] of all) {
@@ -192,7 +234,7 @@ function routes(
     }
   }
   if (new Set(all.map(([each]) => each)).size < all.length) {
-    throw new LocalError("BAD_PATH", "Streamable HTTP, HTTP+SSE and pages need paths of their own");
+    throw new LocalError("BAD_PATH", "Servers, HTTP+SSE and pages need paths of their own");
   }
   return new Map(all);
 }

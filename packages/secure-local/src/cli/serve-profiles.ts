@@ -1,0 +1,120 @@
+// What `serve` has beside the whole policy: each profile at a path of its own, and a socket in the state folder for `attach`.
+import { createHash } from "node:crypto";
+import { join, resolve } from "node:path";
+import type { HttpServing } from "@secure-local/mcp/http";
+import type { Server } from "@secure-local/mcp/server";
+import { makeFolder } from "../audit/make-folder.js";
+import { NameMatcher } from "../policy/host-matcher.js";
+import type { Policy } from "../policy/policy.js";
+import { profiledPolicy } from "../policy/read-profiles.js";
+import type { FollowsPolicy } from "../server/follow-policy-file.js";
+import type { SecureServer } from "../server/secure-server.js";
+import { controlFolder } from "./settings.js";
+
+/** The server of the whole policy and those of its profiles, all of them following one file. */
+export class ProfileServers implements FollowsPolicy {
+  readonly #whole: SecureServer;
+  readonly #profiles = new Map<string, SecureServer>();
+  readonly #started = new Set<SecureServer>();
+  readonly #say: (line: string) => void;
+
+  /** `make`: a server for a part of the policy; nothing of it is started before somebody asks it something. */
+  constructor(whole: SecureServer, make: (policy: Policy) => SecureServer, say: (line: string) => void) {
+    this.#whole = whole;
+    this.#say = say;
+    const { policy } = whole;
+    // One that is narrowed already has no further parts.
+    if (policy.profile !== undefined) return;
+    for (const name of policy.profiles.keys()) {
+      const secure = make(profiledPolicy(policy, name));
+      secure.server.use((_call, next) => {
+        if (!this.#started.has(secure)) secure.start();
+        this.#started.add(secure);
+        return next();
+      });
+      this.#profiles.set(name, secure);
+    }
+  }
+
+  /** Their names. */
+  get names(): readonly string[] {
+    return [...this.#profiles.keys()];
+  }
+
+  /** By path. */
+  get servers(): Readonly<Record<string, Server>> {
+    return Object.fromEntries([...this.#profiles].map(([name, { server }]) => [`/mcp/${name}`, server]));
+  }
+
+  get policy(): Policy {
+    return this.#whole.policy;
+  }
+
+  reload(policy: Policy): void {
+    this.#whole.reload(policy);
+    if (policy.profile !== undefined) return;
+    for (const [name, secure] of this.#profiles)
+      secure.reload(policy.profiles.has(name) ? profiledPolicy(policy, name) : nothingOf(policy, secure.policy));
+    const fresh = [...policy.profiles.keys()].filter((name) => !this.#profiles.has(name));
+    if (fresh.length > 0) this.#say(`profiles.${fresh.join(", profiles.")}: served after the next start of serve`);
+  }
+
+  reloadFailed(reason: string): void {
+    this.#whole.reloadFailed(reason);
+    for (const secure of this.#started) secure.reloadFailed(reason);
+  }
+
+  /** Resolves when every process that was started for a profile is gone. */
+  async stop(): Promise<void> {
+    await Promise.all([...this.#started].map((secure) => secure.stop()));
+  }
+}
+
+/** What a profile that the policy has no more still allows. */
+function nothingOf(policy: Policy, { profile }: Policy): Policy {
+  const none = new NameMatcher([]);
+  return {
+    ...policy,
+    profile: profile && { ...profile, servers: [], allowedTools: none },
+    servers: new Map(),
+    tools: { ...policy.tools, allowed: none },
+    prompts: { ...policy.prompts, allowed: none },
+    resources: { ...policy.resources, allowed: none },
+  };
+}
+
+// The socket at which `attach` finds the server that runs with a policy: its owner's alone, so that it asks for no token.
+
+/** Digits of the name: nobody has so many policies that two of them are named alike. */
+const NAME_DIGITS = 16;
+
+/** The socket of the server that serves this policy, or one profile of it, whether it runs or not. */
+export function attachSocket(policy: string | undefined, profile?: string): string {
+  const named = JSON.stringify([policy === undefined ? "built-in" : resolve(policy), profile ?? ""]);
+  const name = createHash("sha256").update(named).digest("hex").slice(0, NAME_DIGITS);
+  return join(controlFolder(), `${name}.attach`);
+}
+
+/** The URL of a server behind a socket. */
+export function socketUrl(socket: string, path = "/mcp"): string {
+  return `http+unix://${encodeURIComponent(socket)}${path}`;
+}
+
+/**
+ * Listens for `attach`. Nobody needs it to serve: where there can be no socket, `say` is told why, and undefined is returned.
+ * Windows has no folder that only its owner's programs can listen in, so there it is silently left out.
+ */
+export async function openAttach(
+  listen: () => Promise<HttpServing>,
+  say: (line: string) => void,
+): Promise<HttpServing | undefined> {
+  if (process.platform === "win32") return undefined;
+  try {
+    makeFolder(controlFolder());
+    return await listen();
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    say(`attach does not reach this server: ${why}`);
+    return undefined;
+  }
+}

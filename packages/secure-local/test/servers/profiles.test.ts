@@ -1,0 +1,157 @@
+// Profiles of a running `serve`, by path and by option, and `attach`: many clients, one set of servers.
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { once } from "node:events";
+import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
+import { RawClient } from "../cli/command.js";
+import { send, Served, toolCall } from "../serve/served.js";
+import { Household, said, tool, toolNames } from "./household.js";
+
+const house = new Household();
+const notes = house.program("notes", {
+  tools: [tool("born"), tool("other"), tool("slow")],
+  answers: { born: "() => (globalThis.born ??= process.hrtime.bigint())", slow: "() => new Promise(() => {})" },
+});
+const more = house.program("more", { tools: [tool("read")] });
+const clients: RawClient[] = [];
+
+const POLICY = `version: "1.0"
+tools: { allowed: ["notes__*", "more__*", calculate] }
+servers:
+  notes: { command: [node, ${notes}], ${house.readable} }
+  more: { command: [node, ${more}], ${house.readable} }
+profiles:
+  work: { servers: [notes], tools: { allowed: ["notes__*"], denied: [notes__other] } }
+  home: { servers: [more] }
+`;
+beforeEach(async () => {
+  house.write(POLICY);
+  expect(await house.run(["servers", "review", "--yes"])).toMatchObject({ code: 0 });
+});
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  await house.closeClients();
+});
+afterAll(() => house.close());
+
+function serve(...words: string[]): Served {
+  return new Served(["--quiet", "--policy", house.policy, ...words], house.folder);
+}
+
+async function attached(...words: string[]): Promise<RawClient> {
+  const client = new RawClient(["attach", "--policy", house.policy, ...words], { home: house.folder });
+  clients.push(client);
+  await client.open();
+  return client;
+}
+
+const records = (): Record<string, unknown>[] =>
+  readFileSync(join(house.folder, "state/mcp-secure-local/audit.log"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+it("serves each profile at its own path behind the same token", async () => {
+  const served = serve();
+  const url = await served.ready();
+  await served.complained("the profile home at ");
+  const ask = async (path: string, name: string): Promise<string> =>
+    (await send(`${url}${path}`, toolCall(name, { expression: "6*7" }, served.bearer))).text;
+  expect(await ask("", "calculate")).toContain("42");
+  expect(await ask("/work", "calculate")).toContain("profiles.work.tools.allowed");
+  expect(await ask("/work", "notes__born")).toContain('"text"');
+  expect(await ask("/work", "notes__other")).toContain("The profile work denies");
+  expect(await ask("/work", "more__read")).toContain("more__read");
+  expect(await ask("/work", "more__read")).not.toContain("did read");
+  expect(await ask("/home", "more__read")).toContain("did read");
+  expect((await send(`${url}/work`, toolCall("notes__born", {}))).status).toBe(401);
+  expect((await send(`${url}/nobody`, toolCall("notes__born", {}, served.bearer))).status).toBe(404);
+  const calls = records().filter(({ kind }) => kind === "call.result");
+  expect(calls.map(({ tool: name, profile }) => [name, profile])).toEqual([
+    ["calculate", undefined],
+    ["notes__born", "work"],
+    ["more__read", "home"],
+  ]);
+  const { stdout } = await house.run(["audit", "query", "profile=work", "--json"]);
+  expect(stdout).toContain("notes__born");
+  expect(stdout).not.toMatch(/"profile":"home"|did read/);
+});
+
+it("takes from a profile what the policy takes from it while it runs, and all of it with the profile itself", async () => {
+  const served = serve();
+  const url = await served.ready();
+  const ask = async (name: string): Promise<string> =>
+    (await send(`${url}/work`, toolCall(name, {}, served.bearer))).text;
+  expect(await ask("notes__born")).toContain('"text"');
+  house.write(POLICY.replace("denied: [notes__other]", "denied: [notes__born]"));
+  served.child.kill("SIGHUP");
+  await served.complained("is in force");
+  expect(await ask("notes__born")).toContain("The profile work denies");
+  served.stderr = "";
+  house.write(POLICY.replace(/profiles:[^]*/, ""));
+  served.child.kill("SIGHUP");
+  await served.complained("is in force");
+  for (const name of ["notes__born", "notes__other", "calculate"]) expect(await ask(name)).not.toContain("did");
+});
+
+it("knows --profile in each command that asks the policy, and names those there are for one that is misspelt", async () => {
+  expect((await house.run(["tools", "--profile", "work"])).stdout).toMatch(/notes__born/);
+  expect((await house.run(["tools", "--profile", "work"])).stdout).not.toMatch(/calculate|more__|notes__other/);
+  const called = await house.run(["call", "calculate", "expression=1+1", "--profile", "work"]);
+  expect(called.code).not.toBe(0);
+  expect(`${called.stdout}${called.stderr}`).toContain("profiles.work.tools.allowed");
+  const explained = await house.run(["policy", "explain", "notes__other", "--profile", "work"]);
+  expect(explained.stdout).toMatch(/denied[^]*profiles\.work\.tools\.denied: notes__other \(.*policy\.yaml:7:/);
+  const printed = await house.run(["install", "cursor", "--print", "--attach", "--profile", "work"]);
+  expect(printed.stdout).toMatch(/"attach",\s+"--policy",\s+".*policy\.yaml",\s+"--profile",\s+"work"/);
+  const wrong = await house.run(["tools", "--profile", "wrok"]);
+  expect(wrong).toMatchObject({ code: 2 });
+  expect(wrong.stderr).toContain('there is no profile "wrok"; did you mean "work"?');
+  const client = new RawClient(["--policy", house.policy, "--profile", "work"], { home: house.folder });
+  clients.push(client);
+  await client.open();
+  expect(await toolNames(client)).toEqual(["notes__born", "notes__slow"]);
+});
+
+it("joins many clients to one set of servers, over a socket that nobody else can open", async () => {
+  const served = serve();
+  await served.ready();
+  const folder = join(house.folder, "state/mcp-secure-local/run");
+  const [first, ...others] = await Promise.all(Array.from({ length: 10 }, () => attached()));
+  const born = await said(first as RawClient, "notes__born");
+  expect(Number(born)).toBeGreaterThan(0);
+  expect(await Promise.all(others.map((client) => said(client, "notes__born")))).toEqual(others.map(() => born));
+  const sockets = readdirSync(folder).filter((name) => name.endsWith(".attach"));
+  expect(sockets).toHaveLength(1);
+  expect(statSync(folder).mode & 0o077).toBe(0);
+  expect(statSync(join(folder, sockets[0] as string)).mode & 0o077).toBe(0);
+  const work = await attached("--profile", "work");
+  expect(await toolNames(work)).toEqual(["notes__born", "notes__slow"]);
+  served.child.kill("SIGTERM");
+  await once(served.child, "close");
+  expect(existsSync(join(folder, sockets[0] as string))).toBe(false);
+});
+
+it("goes on when the server is started anew, and says what to do while there is none", async () => {
+  const before = serve();
+  await before.ready();
+  const client = await attached();
+  const born = await said(client, "notes__born");
+  const open = said(client, "notes__slow");
+  before.child.kill("SIGKILL");
+  await once(before.child, "close");
+  expect(await open).toMatch(/it may have served the request.*mcp-secure-local serve --policy/s);
+  expect(await said(client, "notes__born")).toMatch(/did not answer.*Start it, and leave it running/s);
+  const after = serve();
+  await after.ready();
+  const again = await said(client, "notes__born");
+  expect(Number(again)).toBeGreaterThan(0);
+  expect(again).not.toBe(born);
+  expect(await client.close()).toBe(0);
+});
+
+it("does not begin where nothing runs to attach to", async () => {
+  const ran = await house.run(["attach"]);
+  expect(ran).toMatchObject({ code: 4, stdout: "" });
+  expect(ran.stderr).toContain(`Start it, and leave it running: mcp-secure-local serve --policy ${house.policy}`);
+});
