@@ -3,6 +3,7 @@
 // last whole run, whose rows are kept in last.json. Exit code 1 where something works with the official SDK and not with us.
 //
 // --quick N      N servers and N clients, chosen by --seed (printed; else by the clock); without doctor, times and the host
+// --gateway      the servers behind the product instead, all of them under one policy, asked by the official clients
 // --newest       the newest versions in place of the pinned ones
 // --only TEXT    rows whose name contains it
 // --without-doctor, which takes most of the time of a whole run
@@ -13,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { askClients } from "./ask-client.mjs";
+import { askGateway } from "./ask-gateway.mjs";
 import { askHost } from "./ask-host.mjs";
 import { askServer, medians, misses } from "./ask-server.mjs";
 import { installed, NotInstalled, programOf, versionOf } from "./install.mjs";
@@ -30,13 +32,14 @@ const { values: options } = parseArgs({
     only: { type: "string" },
     servers: { type: "boolean", default: false },
     clients: { type: "boolean", default: false },
+    gateway: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
     "without-doctor": { type: "boolean", default: false },
   },
 });
 const seed = Number(options.seed ?? Date.now() % 1_000_000);
 const quick = options.quick !== undefined;
-const whole = !quick && options.only === undefined && !options.servers && !options.clients;
+const whole = !quick && options.only === undefined && !options.servers && !options.clients && !options.gateway;
 const servers = read("servers.json");
 
 /** As many as asked for, another choice for each seed; all of them without `--quick`. */
@@ -90,6 +93,9 @@ async function startIn(entry, scratch) {
     version: versionOf(folder, entry.package),
     policy,
     scratch,
+    folder,
+    work,
+    accept: entry.accept,
   };
 }
 
@@ -214,7 +220,35 @@ function lastRun() {
   }
 }
 
+/** Servers behind the product; exit code 1 where one of them answers otherwise than by itself, or none was asked. */
+async function behindGateway() {
+  const base = mkdtempSync(join(tmpdir(), "world-"));
+  try {
+    const started = [];
+    const behindWall = servers.filter(({ needs, allowed }) => needs === undefined && allowed?.sandbox === undefined);
+    for (const entry of chosen(behindWall.filter(({ allowed }) => allowed?.start === undefined))) {
+      const name = nameOf(entry);
+      const scratch = join(base, String(started.length));
+      mkdirSync(scratch);
+      try {
+        started.push({ name, start: await startIn(entry, scratch), allowed: entry.allowed });
+      } catch (error) {
+        console.log(line(notHad(name, entry.version, error)));
+      }
+    }
+    const rows = await askGateway(started, base);
+    for (const row of rows) console.log(line(row));
+    const missed = rows.filter(({ misses, nobody }) => nobody === undefined && misses.length > 0).length;
+    const asked = rows.filter(({ nobody }) => nobody === undefined).length;
+    console.log(`\n${asked - missed} of ${asked} servers answer the same through the gateway`);
+    return missed > 0 || asked === 0 ? 1 : 0;
+  } finally {
+    rmSync(base, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
 console.log(`seed ${seed}`);
+if (options.gateway) process.exit(await behindGateway());
 const served = options.clients ? [] : await each(chosen(servers), serverRow);
 const clients = options.servers ? [] : chosen(read("clients.json"));
 const asked = await askClients(clients, { each, versionWanted, notHad });
