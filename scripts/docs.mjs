@@ -18,6 +18,7 @@ const ORDER = [
     "tasks",
     "progress-and-cancellation",
     "errors",
+    "mistakes",
     "middleware",
     "authorization",
     "sessions",

@@ -210,7 +210,13 @@ export type {
 } from "../server/prompts.js";
 export type { Registration, Restricted, Unlisted, Visibility } from "../server/registry.js";
 export type { Reporter } from "../server/reporter.js";
-export type { ReadReturn, ResourceDefinition, ResourceTemplateDefinition, Variables } from "../server/resources.js";
+export type {
+  ReadReturn,
+  ResourceDefinition,
+  ResourceTemplateDefinition,
+  Variables,
+  VariablesOf,
+} from "../server/resources.js";
 export type { CustomHandler, Server, ServerOptions } from "../server/server.js";
 export type { ServeOptions, Serving } from "../server/serving.js";
 export type { EndedSession } from "../server/session.js";

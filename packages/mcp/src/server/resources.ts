@@ -134,6 +134,18 @@ function notFound(uri: string): RpcError {
 /** Values of a template's variables, decoded. */
 export type Variables = Readonly<Record<string, string | readonly string[]>>;
 
+type NameOf<Word> = Word extends `${infer Name}*` | `${infer Name}:${string}` ? Name : Word;
+type NamesOf<List> = List extends `${infer First},${infer Rest}` ? NameOf<First> | NamesOf<Rest> : NameOf<List>;
+type WithoutOperator<Text> = Text extends `${"+" | "#" | "." | "/" | ";" | "?" | "&"}${infer Rest}` ? Rest : Text;
+type NamesIn<Template> = Template extends `${string}{${infer Expression}}${infer Rest}`
+  ? NamesOf<WithoutOperator<Expression>> | NamesIn<Rest>
+  : never;
+
+/** The variables of a template that is written in place, so that the compiler knows their names; of any other text any names. */
+export type VariablesOf<Template extends string> = string extends Template
+  ? Variables
+  : { readonly [Name in NamesIn<Template> & string]: string | readonly string[] };
+
 /**
  * What `read` may return: text, bytes, contents in wire form (one or several), or undefined when there is no such resource.
  */
@@ -175,12 +187,12 @@ export interface ResourceDefinition extends Described {
 }
 
 /** A resource template as its author writes it. */
-export interface ResourceTemplateDefinition extends Described {
+export interface ResourceTemplateDefinition<V extends Variables = Variables> extends Described {
   /** Default: the template. */
   readonly name?: string;
   /** Completers of the template's variables. */
-  readonly complete?: Readonly<Record<string, Completer>>;
-  read(uri: string, variables: Variables, ctx: Context): Awaitable<ReadReturn>;
+  readonly complete?: { readonly [Name in keyof V]?: Completer };
+  read(uri: string, variables: V, ctx: Context): Awaitable<ReadReturn>;
 }
 
 export interface ResourceEntry extends Restricted {

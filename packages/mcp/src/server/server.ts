@@ -1,5 +1,8 @@
 // The server an author writes: tools, resources and prompts, registered once and served to every revision.
 import type { Handler, Middleware, Answer } from "../endpoint/call.js";
+import { schemaAdvice } from "../schema/json-schema/advice.js";
+import type { JsonSchema } from "../schema/schema.js";
+import { isStandardSchema } from "../schema/standard-schema.js";
 import { SERVE } from "../jsonrpc/brand.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Transport } from "../jsonrpc/transport.js";
@@ -13,7 +16,13 @@ import { isReservedMetaKey } from "../protocol/meta-key.js";
 import type { Meta } from "../protocol/meta.js";
 import { type ArgumentDefinitions, type PromptDefinition, promptEntry } from "./prompts.js";
 import type { Registration, Unlisted, Visibility } from "./registry.js";
-import { type ResourceDefinition, resourceEntry, type ResourceTemplateDefinition, templateEntry } from "./resources.js";
+import {
+  type ResourceDefinition,
+  resourceEntry,
+  type ResourceTemplateDefinition,
+  templateEntry,
+  type VariablesOf,
+} from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
 import { serveCore, type ServeOptions, type Serving } from "./serving.js";
@@ -133,6 +142,7 @@ export class Server {
     return this.#core.tools.add<ToolDefinition<I, O>>(name, definition, (now) => {
       const entry = toolEntry(name, now);
       this.#warn(mirrorWarning(entry.tool) ?? reservedWarning(`The tool ${name}`, now._meta));
+      this.#warn(adviceOn(name, "input", now.input) ?? adviceOn(name, "output", now.output));
       if (entry.task !== undefined) this.#core.tasks.enable();
       return entry;
     });
@@ -148,11 +158,11 @@ export class Server {
   }
 
   /** Registers a family of resources under an RFC 6570 template. Throws BAD_RESOURCE, DUPLICATE or the template's error. */
-  resourceTemplate(
-    uriTemplate: string,
-    definition: ResourceTemplateDefinition,
-  ): Registration<ResourceTemplateDefinition> {
-    return this.#core.templates.add<ResourceTemplateDefinition>(uriTemplate, definition, (now) => {
+  resourceTemplate<const U extends string>(
+    uriTemplate: U,
+    definition: ResourceTemplateDefinition<VariablesOf<U>>,
+  ): Registration<ResourceTemplateDefinition<VariablesOf<U>>> {
+    return this.#core.templates.add<ResourceTemplateDefinition<VariablesOf<U>>>(uriTemplate, definition, (now) => {
       const entry = templateEntry(uriTemplate, now);
       const what = `The template ${uriTemplate}`;
       this.#warn(reservedWarning(what, now._meta) ?? webWarning(what, uriTemplate));
@@ -232,6 +242,13 @@ function reservedWarning(what: string, meta: Meta | undefined): string | undefin
   const key = Object.keys(meta ?? {}).find((each) => isReservedMetaKey(each, NEWEST));
   if (key === undefined) return undefined;
   return `${what}: the specification keeps the _meta key ${JSON.stringify(key)} for itself: use a prefix of a domain of yours`;
+}
+
+/** A sentence for the operator about a schema that is valid and hardly what its author meant. */
+function adviceOn(name: string, side: string, schema: AnyInput | undefined): string | undefined {
+  if (schema === undefined || isStandardSchema(schema)) return undefined;
+  const advice = schemaAdvice(schema as JsonSchema);
+  return advice === undefined ? undefined : `Tool ${JSON.stringify(name)}, "${side}": ${advice}`;
 }
 
 /** `https:` says that a client can load it from the web by itself (server/resources, "Common URI Schemes"). */

@@ -132,7 +132,8 @@ describe("resources are refused with", () => {
       expect(() => make().resource("test://x", { size, read })).toThrow(coded("BAD_RESOURCE", "size"));
     for (const template of ["test://{", "test://{a", "test://{a}{", "test://{!a}"])
       expect(() => make().resourceTemplate(template, { read })).toThrow(/URI template/);
-    expect(() => make().resourceTemplate("test://{a}", { complete: { b: [] }, read })).toThrow(
+    const unknown = { complete: { b: [] }, read };
+    expect(() => make().resourceTemplate("test://{a}", unknown as { read: typeof read })).toThrow(
       coded("BAD_RESOURCE", 'no variable "b"'),
     );
   });

@@ -258,6 +258,7 @@ export const TYPES_SURFACE: Record<string, readonly string[]> = {
     "type UntitledSingleSelectEnumSchema",
     "type UrlTarget",
     "type Variables",
+    "type VariablesOf",
     "type Verdict",
     "type VerdictStore",
     "type Visibility",
