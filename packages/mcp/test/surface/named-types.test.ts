@@ -20,6 +20,7 @@ const INSIDE = [
   ...["OngoingProgress"],
   // Steps on the way to a type that the compiler has worked out before it is written down.
   ...["Alternatives", "ArrayOf", "Described", "LOGGING_LEVELS", "Members", "Named", "ObjectOf", "Known"],
+  ...["NameOf", "NamesIn", "NamesOf", "WithoutOperator"],
   // Of the classes that stand in for those of other SDKs.
   ...["Enter", "MethodOf", "Owner"],
 ];
@@ -56,6 +57,7 @@ export const again = () => inputRequired({ state: 1 });
 export const hello = () => result({ content: [text("hello")] });
 export const parts = (ctx: Context) => ({ roots: ctx.roots(), who: ctx.identity, given: ctx.inputResponses });
 export const server = new Server({ name: "a", version: "1" });
+export const template = server.resourceTemplate("note://{id}", { read: (_, { id }) => String(id) });
 export const tool = server.tool("t", { input: { type: "object", properties: { a: { type: "number" } } }, run: () => "" });
 export const prompt = server.prompt("p", { arguments: { who: { required: true } }, run: ({ who }) => who });
 export const client = connect("http://127.0.0.1/mcp");
