@@ -254,6 +254,7 @@ export const TYPES_SURFACE: Record<string, readonly string[]> = {
     "type ToolReturn",
     "type ToolUseContent",
     "type Transport",
+    "type Unlisted",
     "type UntitledMultiSelectEnumSchema",
     "type UntitledSingleSelectEnumSchema",
     "type UrlTarget",
