@@ -143,6 +143,21 @@ describe("an authorizer", () => {
     expect(seen).toHaveLength(7);
   });
 
+  it("that fails leaves no reply behind, whose connection would keep the process", async () => {
+    const closed = gate();
+    const { url } = await byHand(({ response }) => {
+      response.socket?.on("close", () => closed.open());
+      // Never ended: only who lets go of the reply ends the connection.
+      response.writeHead(401).write("{");
+    });
+    const error = new LocalError("UNAUTHORIZED", "Nobody is there to log in");
+    const { ask } = await linkTo(url, {
+      authorizer: { headers: () => Promise.resolve({}), challenged: () => Promise.reject(error) },
+    });
+    expect((await ask("ping")).error).toBe(error);
+    await closed.opened;
+  });
+
   it("may fail with words of its own", async () => {
     const { url } = await byHand((one) => replyJson(one));
     const error = new LocalError("UNAUTHORIZED", "Nobody logged in");

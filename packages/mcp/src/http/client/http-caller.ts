@@ -54,7 +54,15 @@ export class HttpCaller {
         authorizer.answered?.(response);
         return reply;
       }
-      if (challenges >= limits.challenges || !(await authorizer.challenged(response))) return reply;
+      let again: boolean;
+      try {
+        again = challenges < limits.challenges && (await authorizer.challenged(response));
+      } catch (error) {
+        // Nobody reads it any more: unread it would hold its connection, and the connection the process.
+        reply.cancel();
+        throw error;
+      }
+      if (!again) return reply;
       // Read, so that the connection can be used again.
       await reply.text(limits.errorBytes).catch(() => undefined);
     }
