@@ -154,7 +154,7 @@ function rootEntry() {
   ];
 }
 
-/** The pages for people who have the package and not the repository. What a link leads to outside of it keeps its words alone. */
+/** The pages and units for people who have the package and not the repository. What a link leads to outside of it keeps its words alone. */
 function documents() {
   const names = readdirSync(join(root, "docs"), { recursive: true }).filter((name) => name.endsWith(".md"));
   const packed = names
@@ -163,7 +163,11 @@ function documents() {
     .map((name) => [`docs/${name}`, join(root, "docs", name)]);
   const beside = ["CHANGELOG.md", "SECURITY.md"].map((name) => [name, join(root, name)]);
   const there = new Set([...packed, ...beside].map(([name]) => name));
-  return [...packed, ...beside].map(([name, file]) => {
+  const units = ["mcp-secure-local.service", "local.mcp-secure-local.plist"].map((name) => [
+    `deploy/${name}`,
+    readFileSync(join(root, "deploy", name), "utf8"),
+  ]);
+  const pages = [...packed, ...beside].map(([name, file]) => {
     const text = readFileSync(file, "utf8").replace(/!?\[([^\]]*)\]\(([^)]*)\)/g, (link, words, target) => {
       if (/^(?:[a-z]+:|#)/.test(target)) return link;
       const path = posix.normalize(posix.join(posix.dirname(name), target.replace(/#.*$/, "")));
@@ -171,6 +175,7 @@ function documents() {
     });
     return [name, text];
   });
+  return [...pages, ...units];
 }
 
 /** Written by the command itself, with a home of its own for what it keeps. */

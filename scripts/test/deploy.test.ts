@@ -81,6 +81,13 @@ describe("the container", () => {
   });
 });
 
+describe("the policy of the container", () => {
+  it("is the one that the page mounts", () => {
+    const [, inside] = /--volume "\$PWD\/policy\.yaml:([^:"]+):ro"/.exec(read("docs/deployment.md")) ?? [];
+    expect(read("deploy/Dockerfile")).toContain(`MCP_SECURE_LOCAL_POLICY=${inside} `);
+  });
+});
+
 describe("the units", () => {
   it.runIf(has("systemd-analyze"))("are what systemd takes", () => {
     // Whether the program is there is asked, too.

@@ -1,4 +1,6 @@
 // What every command and option is for, in one place: the help texts, the completion scripts and the man page are made of it.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 
 /** One command, or one action of a command such as `policy check`. */
 export interface CommandPage {
@@ -22,8 +24,11 @@ export interface OptionPage {
   readonly about: string;
 }
 
-/** Where the pages of the documentation are. */
-export const DOCUMENTATION = "the docs folder of the package (docs/README.md)";
+/** Where the pages of the documentation are: beside the program that was installed, or in the repository. */
+export const DOCUMENTATION: string =
+  ["docs", "../../../../docs"]
+    .map((folder) => join(import.meta.dirname, folder, "README.md"))
+    .find((page) => existsSync(page)) ?? "the folder dist/docs of the package";
 
 const POLICY = "--policy";
 const TARGET: readonly string[] = [
