@@ -81,12 +81,13 @@ export class CallJoiner<Call> {
 const TELLING = ["path", "file", "url", "uri", "host", "query", "sql", "pattern", "expression", "name", "text"];
 
 /** What a call was about: a path, URL, query, command or URI; its arguments where none of them is known. */
-export function objectOf({ method, tool, arguments: args, detail }: LogRecord): string {
+export function objectOf(record: LogRecord): string {
+  const { method, tool, arguments: args, detail } = record;
   if (typeof tool === "string" && typeof method === "string" && method.startsWith("resources/")) return tool;
   const told = membersOf(detail);
-  const about = ["endpoint", "command"].map((name) => told[name]).find((each) => typeof each === "string");
+  const about = ["endpoint", "files", "command"].map((name) => told[name]).find((each) => typeof each === "string");
   if (typeof about === "string") return about;
-  if (typeof args !== "object" || args === null) return "";
+  if (typeof args !== "object" || args === null) return typeof method === "string" ? "" : subjectOf(record);
   const values = args as Readonly<Record<string, unknown>>;
   if (typeof values["command"] === "string") {
     const rest = Array.isArray(values["arguments"]) ? values["arguments"] : [];
@@ -95,6 +96,29 @@ export function objectOf({ method, tool, arguments: args, detail }: LogRecord): 
   const found = TELLING.find((name) => typeof values[name] === "string");
   if (found !== undefined) return values[found] as string;
   return Object.keys(values).length === 0 ? "" : JSON.stringify(values);
+}
+
+/** What an event that is no call was about: a server, plugins with their states, the file of a policy, a path. */
+function subjectOf({ server, detail }: LogRecord): string {
+  const { plugins, path } = membersOf(detail);
+  if (Array.isArray(plugins))
+    return plugins.map((each) => `${textOf(membersOf(each)["name"])} ${textOf(membersOf(each)["state"])}`).join(", ");
+  return textOf(server ?? policyLoaded(detail)?.file ?? path);
+}
+
+/** A policy that was in force somewhere. */
+export interface PolicyLoaded {
+  /** Absent for the built-in one. */
+  readonly file?: string | undefined;
+  readonly hash: string;
+}
+
+/** Which policy a start or a reload took up, by its `detail`. */
+export function policyLoaded(detail: unknown): PolicyLoaded | undefined {
+  const told = membersOf(detail);
+  const { file, hash } = membersOf(told["policy"] ?? told);
+  if (typeof hash !== "string") return undefined;
+  return typeof file === "string" ? { file, hash } : { hash };
 }
 
 /** The rule that decided, and its line where it is the policy's own; what else the record gives as the reason where there is none. */

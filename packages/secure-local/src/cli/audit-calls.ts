@@ -1,7 +1,7 @@
 // Makes one line of all the records of a call: who asked for what, what was decided by which rule, and how it ended.
 import { CallJoiner, callerOf, type LogRecord, objectOf, ruleOf, textOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { isDenied, type LogLine } from "./audit-lines.js";
+import { isDenied, type LogLine, POLICY_NAME } from "./audit-lines.js";
 import { fitted, outputWidth, styled } from "./terminal.js";
 
 /** A call with its outcome, or another event of the log. */
@@ -98,24 +98,31 @@ export function ruleText(record: LogRecord): string {
 
 // Writes an entry as one line of a table for a person, harmless to the terminal.
 
-const WIDTHS = { time: 19, client: 18, tool: 16, object: 40, outcome: 18 } as const;
+const WIDTHS = { time: 19, client: 18, policy: 10, tool: 16, object: 40, outcome: 18 } as const;
 const GAP = 2;
 /** Characters of an object, and of a rule, below which nobody recognises it. */
 const LEAST = 16;
 
 /** The head of the table; the time is that of whoever reads it. */
 export function tableHead(): string {
-  return row([`time (${zone(new Date())})`, "client", "tool", "object", "outcome", "rule"]);
+  return row([`time (${zone(new Date())})`, "client", "policy", "tool", "object", "outcome", "rule"]);
 }
 
-/** Time, client, tool, object, outcome and rule. */
+/** Time, client, policy, tool, object, outcome and rule. */
 export function tableRow(record: LogRecord): string {
   const { time, method, tool, kind, duration_ms: duration } = record;
   const took = typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
   const what = String(method).startsWith("resources/") ? "resource" : (tool ?? kind);
   const outcome = `${outcomeOf(record)}${took}`;
-  const cells = [localTime(time), callerOf(record), what, objectOf(record), outcome, ruleText(record)];
+  const who = callerOf(record);
+  const cells = [localTime(time), who, policyNameOf(record), what, objectOf(record), outcome, ruleText(record)];
   return isDenied(record) ? styled("red", row(cells)) : row(cells);
+}
+
+/** The policy in force as a person calls it, and the profile of it; eight digits of its hash where nobody said which file it is. */
+export function policyNameOf({ policy, profile, [POLICY_NAME]: name }: LogRecord): string {
+  const called = typeof name === "string" ? name : typeof policy === "string" ? policy.slice(0, 8) : "";
+  return typeof profile === "string" ? `${called}/${profile}` : called;
 }
 
 /** `2026-11-23 14:03:05` in the reader's own time; what is no time stays as it is. */
@@ -142,7 +149,8 @@ function twoDigits(value: number): string {
 function row(cells: readonly unknown[]): string {
   const widths = Object.values(WIDTHS);
   const columns = outputWidth();
-  const fixed = WIDTHS.time + WIDTHS.client + WIDTHS.tool + WIDTHS.outcome + (cells.length - 1) * GAP;
+  const { time, client, policy, tool, outcome } = WIDTHS;
+  const fixed = time + client + policy + tool + outcome + (cells.length - 1) * GAP;
   const left = columns === undefined ? undefined : Math.max(LEAST * 2, columns - fixed);
   return cells
     .map((cell, at) => {

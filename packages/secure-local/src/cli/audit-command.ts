@@ -13,7 +13,7 @@ import { checkpointKeyFile } from "./open-audit.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { escapeUnseen } from "../audit/escape-unseen.js";
-import { LineCutter, readLogs, recordFilter, type RecordFilter } from "./audit-lines.js";
+import { LineCutter, PolicyNames, readLogs, recordFilter, type RecordFilter } from "./audit-lines.js";
 import { callsOf, EntryJoiner, localTime, tableHead, tableRow } from "./audit-calls.js";
 
 const ACTIONS = ["verify", "query", "tail", "report"];
@@ -141,7 +141,8 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   const { AuditReport } = await import("./audit-report.js");
   const logs = await verifiedLogs(line, files);
   const report = new AuditReport({ logs, wanted, now: now.getTime(), version: programVersion() });
-  for await (const entry of callsOf(readLogs(files))) if (fits(entry.record, entry.line)) report.add(entry);
+  const lines = readLogs(files, await policyNames(line));
+  for await (const entry of callsOf(lines)) if (fits(entry.record, entry.line)) report.add(entry);
   const { writeNewFile } = await import("./write-new-file.js");
   const wrong = writeNewFile(file, report.html(), line.force);
   if (wrong !== undefined) throw new UsageError(wrong);
@@ -158,19 +159,33 @@ export async function auditQuery(
   words: readonly string[],
 ): Promise<number> {
   const wanted = recordFilter(sinceFirst(line, words));
+  const lines = readLogs(files, await policyNames(line));
   let found = 0;
   if (line.json) {
-    for await (const { record, line: text } of readLogs(files)) if (wanted(record, text)) await written(jsonLine(text));
+    for await (const { record, line: text } of lines) if (wanted(record, text)) await written(jsonLine(text));
     return ExitCode.Ok;
   }
   await written(styled("dim", tableHead()));
-  for await (const { record, line: text } of callsOf(readLogs(files))) {
+  for await (const { record, line: text } of callsOf(lines)) {
     if (!wanted(record, text)) continue;
     found += 1;
     await written(tableRow(record));
   }
   complain(`${found} line${found === 1 ? "" : "s"}`);
   return ExitCode.Ok;
+}
+
+/** Names of policies; those that hold here are known without a record of their start. A broken one keeps no log from being read. */
+async function policyNames(line: CommandLine): Promise<PolicyNames> {
+  const file = policyFile(line);
+  const own =
+    file === undefined
+      ? []
+      : await loadPolicy(file).then(
+          (policy) => [policy],
+          () => [],
+        );
+  return new PolicyNames([await loadPolicy(), ...own]);
 }
 
 /** `--since 7d` is the word `since=7d`. */
@@ -205,7 +220,9 @@ export async function auditTail(
 ): Promise<number> {
   const wanted = recordFilter(sinceFirst(line, words));
   if (!line.json) print(styled("dim", tableHead()));
-  const followers = files.map((file) => new Follower(file, line.json ? showRecords(wanted) : showCalls(file, wanted)));
+  const names = await policyNames(line);
+  const show = { wanted, names };
+  const followers = files.map((file) => new Follower(file, line.json ? showRecords(show) : showCalls(file, show)));
   for (const follower of followers) await follower.begin();
   for (;;) {
     for (const follower of followers) await follower.look();
@@ -219,23 +236,29 @@ export async function auditTail(
 /** Gives out the lines to print for the lines of a log that have come. */
 type Shown = (lines: readonly string[]) => string[];
 
-function showRecords(wanted: RecordFilter): Shown {
+/** Which records are wanted, and the names of policies that all the logs have told. */
+interface Show {
+  readonly wanted: RecordFilter;
+  readonly names: PolicyNames;
+}
+
+function showRecords({ wanted, names }: Show): Shown {
   return (lines) =>
     lines
       .filter((text) => {
         const record = recordOf(text);
-        return record !== undefined && wanted(record, text);
+        return record !== undefined && wanted(names.named(record), text);
       })
       .map(jsonLine);
 }
 
 /** A call is shown when it has ended, or was refused. */
-function showCalls(log: string, wanted: RecordFilter): Shown {
+function showCalls(log: string, { wanted, names }: Show): Shown {
   const joiner = new EntryJoiner(false);
   return (lines) =>
     lines.flatMap((line) => {
       const record = recordOf(line);
-      const entries = record === undefined ? [] : [...joiner.take({ record, line, log })];
+      const entries = record === undefined ? [] : [...joiner.take({ record: names.named(record), line, log })];
       return entries.filter((entry) => wanted(entry.record, entry.line)).map((entry) => tableRow(entry.record));
     });
 }

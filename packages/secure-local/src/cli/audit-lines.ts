@@ -1,7 +1,8 @@
 // Reads audit logs line by line, in the order of time over several, and finds the records that are wanted.
 import { createReadStream, existsSync } from "node:fs";
+import { basename } from "node:path";
 import { StringDecoder } from "node:string_decoder";
-import { type LogRecord, recordOf } from "../audit/call-records.js";
+import { type LogRecord, policyLoaded, type PolicyLoaded, recordOf } from "../audit/call-records.js";
 import { MAX_LINE_BYTES } from "../audit/event-text.js";
 import { archivesOf } from "../audit/log-file.js";
 import { UsageError } from "./command-line.js";
@@ -11,6 +12,40 @@ export interface LogLine {
   readonly line: string;
   /** The log it stands in, whichever of its files. */
   readonly log: string;
+}
+
+/** Beside the record's own fields, for people alone: what its policy is called. No line of a log has it. */
+export const POLICY_NAME = "policy name";
+
+/** Policies that are kept by name: what is older is shown by its hash. */
+const MAX_POLICIES = 1_000;
+/** Digits by which records name the policy in force. */
+const LABEL_DIGITS = 12;
+
+/** Tells which policy was in force at a record: the logs say of each, when it is taken up, which file it is. */
+export class PolicyNames {
+  readonly #names = new Map<string, string>();
+
+  /** `known`: policies of this machine, which no record may have told of. */
+  constructor(known: readonly PolicyLoaded[] = []) {
+    for (const each of known) this.#learn(each);
+  }
+
+  /** The record with the name of its policy, where that is known. */
+  named(record: LogRecord): LogRecord {
+    const loaded = policyLoaded(record["detail"]);
+    if (loaded !== undefined) this.#learn(loaded);
+    const label = record["policy"] ?? loaded?.hash.slice(0, LABEL_DIGITS);
+    const name = typeof label === "string" ? this.#names.get(label) : undefined;
+    return name === undefined ? record : { ...record, [POLICY_NAME]: name };
+  }
+
+  #learn({ file, hash }: PolicyLoaded): void {
+    const [oldest] = this.#names.size < MAX_POLICIES ? [] : this.#names.keys();
+    if (oldest !== undefined) this.#names.delete(oldest);
+    const name = file === undefined ? "built in" : basename(file).replace(/\.(?:ya?ml|json)$/i, "");
+    this.#names.set(hash.slice(0, LABEL_DIGITS), name);
+  }
 }
 
 /** Cuts text into lines; of one that is longer than any record the rest is dropped. */
@@ -42,7 +77,10 @@ export async function* readLog(log: string): AsyncIterable<LogLine> {
 }
 
 /** Several logs as one: servers that run at the same time write one each. Each keeps its own order, whatever its clock did. */
-export async function* readLogs(logs: readonly string[]): AsyncIterable<LogLine> {
+export async function* readLogs(
+  logs: readonly string[],
+  names: PolicyNames = new PolicyNames(),
+): AsyncIterable<LogLine> {
   const readers = logs.map((log) => readLog(log)[Symbol.asyncIterator]());
   const heads = await Promise.all(readers.map((reader) => reader.next()));
   for (;;) {
@@ -52,7 +90,8 @@ export async function* readLogs(logs: readonly string[]): AsyncIterable<LogLine>
       if (first === undefined || timeOf(head.value) < timeOf(heads[first]?.value as LogLine)) first = at;
     }
     if (first === undefined) return;
-    yield heads[first]?.value as LogLine;
+    const line = heads[first]?.value as LogLine;
+    yield { ...line, record: names.named(line.record) };
     heads[first] = (await readers[first]?.next()) as IteratorResult<LogLine>;
   }
 }
@@ -95,7 +134,11 @@ export function recordFilter(words: readonly string[], now: number = Date.now())
 function testOf(key: string, value: string, now: number): RecordFilter {
   if (FIELDS.includes(key)) {
     const pattern = new RegExp(`^${value.split("*").map(escaped).join(".*")}$`, "s");
-    return ({ [key]: field }) => (typeof field === "string" || typeof field === "number") && pattern.test(`${field}`);
+    const fits = (field: unknown): boolean =>
+      (typeof field === "string" || typeof field === "number") && pattern.test(`${field}`);
+    // A policy is asked for by its hash, or as the table calls it.
+    if (key === "policy") return ({ policy, [POLICY_NAME]: name }) => fits(policy) || fits(name);
+    return ({ [key]: field }) => fits(field);
   }
   switch (key) {
     case "since":

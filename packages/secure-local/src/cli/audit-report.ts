@@ -4,7 +4,7 @@
 // log is written by strangers as far as this file knows, so each passes `text()`.
 import { type LogRecord, objectOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { type AuditEntry, localTime, outcomeOf, ruleText, zone } from "./audit-calls.js";
+import { type AuditEntry, localTime, outcomeOf, policyNameOf, ruleText, zone } from "./audit-calls.js";
 import { isDenied } from "./audit-lines.js";
 
 /** What `audit verify` says of one log. */
@@ -76,7 +76,15 @@ export class AuditReport {
     const who = plain(record["client"] ?? record["principal"]);
     const row: Row = {
       time: record["time"],
-      cells: [localTime(record["time"]), who, tool, plain(object), outcomeOf(record), ruleText(record)],
+      cells: [
+        localTime(record["time"]),
+        who,
+        plain(policyNameOf(record)),
+        tool,
+        plain(object),
+        outcomeOf(record),
+        ruleText(record),
+      ],
       verdict,
     };
     keep(this.#newest, row);
@@ -232,7 +240,9 @@ function table(title: string, tally: Tally): string {
 
 function listed(rows: readonly Row[], count: number): string {
   if (rows.length === 0) return "<p class='dim'>Nothing.</p>";
-  const heads = ["time", "client", "tool", "object", "outcome", "rule"].map((name) => `<th>${name}</th>`).join("");
+  const heads = ["time", "client", "policy", "tool", "object", "outcome", "rule"]
+    .map((name) => `<th>${name}</th>`)
+    .join("");
   const body = [...rows]
     .reverse()
     .map(

@@ -37,6 +37,8 @@ export interface Errand {
   readonly auditBy: Policy;
   /** The process without which nobody speaks to the command: both end with it. */
   readonly parent?: number | undefined;
+  /** The server of the policy that it is, and the rule that has it started; absent: a person gave the command. */
+  readonly server?: { readonly name: string; readonly rule: string; readonly line?: number | undefined };
 }
 
 /** Resolves to the exit code of the command; what it reads and writes passes as it is. @throws UsageError, PolicyError, WallError */
@@ -56,9 +58,10 @@ export async function runErrand(line: Pick<CommandLine, "audit">, errand: Errand
   try {
     const refused = (endpoint: string, rule: string): void => {
       complain(`mcp-secure-local: refused a connection to ${endpoint} (${rule})`);
-      recordRefusal(audit, { endpoint }, rule);
+      recordRefusal(audit, { rule, server: errand.server?.name, detail: { endpoint } });
     };
-    const refusedFiles = (files: string, rule: string): void => recordRefusal(audit, { files }, rule);
+    const refusedFiles = (files: string, rule: string): void =>
+      recordRefusal(audit, { rule, server: errand.server?.name, detail: { files } });
     const surroundings = await sandboxEnvironment(policy, { own, wall, owner, refused, refusedFiles });
     return await onRecord(audit, errand, () => run(wall, errand, surroundings));
   } finally {
@@ -160,22 +163,29 @@ function isExecutable(path: string): boolean {
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-function recordRefusal(audit: AuditSink, detail: Readonly<Record<string, string>>, rule: string): void {
+interface Refusal {
+  readonly rule: string;
+  readonly server: string | undefined;
+  readonly detail: Readonly<Record<string, string>>;
+}
+
+function recordRefusal(audit: AuditSink, { rule, server, detail }: Refusal): void {
   const decision = { allowed: false, rule };
   // Nothing was done: a log that fails says so itself.
-  audit.record({ kind: "sandbox.refused", tool: "sandbox", decision, detail }).catch(() => undefined);
+  audit.record({ kind: "sandbox.refused", tool: "sandbox", server, decision, detail }).catch(() => undefined);
 }
 
 /** Nothing is started that is not on record; how it ended is written when it has. */
 async function onRecord(
   audit: AuditSink,
-  { executable, args, policy }: Errand,
+  { executable, args, policy, server }: Errand,
   work: () => Promise<number>,
 ): Promise<number> {
   const detail = { command: [executable, ...args].join(" ") };
-  const about = { tool: "sandbox", policy: policy.hash.slice(0, LABEL_DIGITS) };
-  const decision = { allowed: true, rule: "a person started it" };
-  await audit.record({ kind: "sandbox.begun", ...about, decision, detail });
+  const about = { tool: "sandbox", server: server?.name, policy: policy.hash.slice(0, LABEL_DIGITS) };
+  const decision = { allowed: true, rule: server?.rule ?? "a person started it", line: server?.line };
+  const { file, hash } = policy;
+  await audit.record({ kind: "sandbox.begun", ...about, decision, detail: { ...detail, policy: { file, hash } } });
   const started = performance.now();
   const code = await work();
   const outcome = code === 0 ? "ok" : "error";

@@ -6,6 +6,7 @@ import type { Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { EntryJoiner, tableRow } from "./audit-calls.js";
+import { PolicyNames } from "./audit-lines.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -148,6 +149,7 @@ function announce(
 class SpokenAudit implements AuditSink {
   readonly #log: AuditSink;
   readonly #joiner = new EntryJoiner(false);
+  readonly #names = new PolicyNames();
 
   constructor(log: AuditSink) {
     this.#log = log;
@@ -159,7 +161,7 @@ class SpokenAudit implements AuditSink {
 
   async record(event: AuditEvent): Promise<void> {
     await this.#log.record(event);
-    const record = { ...event, time: new Date().toISOString() };
+    const record = this.#names.named({ ...event, time: new Date().toISOString() });
     for (const entry of this.#joiner.take({ record, line: "", log: "" })) complain(tableRow(entry.record));
   }
 
