@@ -87,6 +87,15 @@ const OPTIONS: readonly (readonly [RegExp, string])[] = [
   [/\b(?:maxTimeoutMs|timeoutMs|connectTimeoutMs)\b/g, "--timeout"],
   [/\b(?:the limit |limits\.)messageBytes\b/g, "--max-message-mb"],
   [/\b(?:the limit |limits\.)(?:members|values)\b/g, "--max-members"],
+  [/Give its authority in the option ca\b/g, "Name the file of its authority in the variable NODE_EXTRA_CA_CERTS"],
+  [/give a token in `headers`, or an authorizer\./g, "give --token-file FILE, or --header 'NAME: VALUE'."],
+  [/; if you trust it, name it in allowHosts/g, "; if you trust it, get a token there and give --token-file FILE"],
+  [/and give it as preRegistered/g, "get a token for it, and give --token-file FILE"],
+  [/, or set validateOutput to "warn"/g, ""],
+  [
+    /: show the user the address \(option show\), or have them paste the answer \(pastedRedirect\)/g,
+    ": open it yourself",
+  ],
 ];
 
 /** An error's words with the options of our command line in them, each attempt on a line of its own. */

@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
 import { redactString } from "../audit/redact.js";
-import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { stateFolder } from "../policy/own-places.js";
 import { clientEnvironment } from "../remote/config-locations.js";
 import { section, SERVER } from "./client-config-paths.js";
@@ -12,7 +12,7 @@ import { editedText } from "./client-edits.js";
 import { CLIENT_FILES, type ClientFile, fileOf, type ClientLaunch } from "./client-files.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { policyFile } from "./settings.js";
-import { askInTerminal, askYesNo, complain, ExitCode, print, styled } from "./terminal.js";
+import { askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled, tell } from "./terminal.js";
 import { launch } from "./welcome.js";
 
 /** What was done to a client's file, so that it can be undone. */
@@ -32,37 +32,64 @@ export async function installCommand(line: CommandLine): Promise<number> {
   // A profile that is misspelt would be found out by the client, which says nothing.
   if (line.profile !== undefined)
     await (await import("../policy/load-policy.js")).loadPolicy(policyFile(line), line.profile);
-  if (line.print && line.words.length === 0) {
-    for (const file of CLIENT_FILES) await printEntry(file, launchOf(line));
+  if (line.print) {
+    const wanted = line.words.length === 0 ? CLIENT_FILES : [clientOf(line, "install")];
+    const entries = await Promise.all(wanted.map((each) => entryOf(each, launchOf(line))));
+    if (line.json) printJson(entries);
+    else for (const { client, file, entry } of entries) print(`${section(client, file)}\n${entry}\n`);
     return ExitCode.Ok;
   }
   const client = clientOf(line, "install");
-  if (line.print) {
-    await printEntry(client, launchOf(line));
-    return ExitCode.Ok;
-  }
+  const undo = `mcp-secure-local uninstall ${client.id}`;
   const file = realFile(fileOf(client, clientEnvironment()));
+  const about = { client: client.id, file, undo };
   if (recordOf(client) !== undefined && readIfThere(file)?.includes(SERVER) === true) {
-    print(`${client.client} has ${SERVER} already; to undo it: mcp-secure-local uninstall ${client.id}`);
+    const move = line.move ? `. To bring its other servers under the policy, do that first, then repeat this` : "";
+    tell(line, { ...about, written: false }, `${client.client} has ${SERVER} already; to undo it: ${undo}${move}`);
     return ExitCode.Ok;
   }
   const moved = line.move ? await moveServers(line, file) : [];
-  if (moved === undefined) return ExitCode.Failed;
+  if (moved === undefined) return notWritten(line, about);
   const before = readIfThere(file);
   const after = await editedText(client, before ?? "", {
     put: { name: SERVER, entry: client.entry(launchOf(line)) },
     take: moved,
   });
-  print(section(client.client, file));
-  await printDifference(before ?? "", after);
-  if (!(await agreed(line, `Write this into ${file}?`))) return ExitCode.Failed;
+  if (!line.json) {
+    print(section(client.client, file));
+    await printDifference(before ?? "", after);
+  }
+  if (!(await agreed(line, `Write this into ${file}?`))) return notWritten(line, about);
   const folder = firstMissing(dirname(file));
   const copy = before === undefined ? undefined : keepCopy(client, file);
   keepRecord(client, { file, copy, sha256: digest(after), moved, folder });
   writeInPlace(file, after);
-  if (copy !== undefined) print(`The file as it was: ${copy}`);
-  print(`${file} is written; start ${client.client} anew. To undo it: mcp-secure-local uninstall ${client.id}`);
+  const rest = await unguarded(file);
+  const said = [
+    ...(copy === undefined ? [] : [`The file as it was: ${copy}`]),
+    `${file} is written; start ${client.client} anew. To undo it: ${undo}`,
+    ...(rest.length === 0
+      ? []
+      : [
+          `Not under the policy: ${rest.join(", ")}. ${client.client} still starts them itself. ` +
+            `To bring them: ${undo}, then mcp-secure-local install ${client.id} --move`,
+        ]),
+  ];
+  tell(line, { ...about, written: true, copy, moved, unguarded: rest }, cleanText(said.join("\n")));
   return ExitCode.Ok;
+}
+
+/** With --json nobody is asked: without --yes it says what it has not done. */
+function notWritten(line: CommandLine, about: object): number {
+  if (line.json) printJson({ ...about, written: false });
+  return ExitCode.Failed;
+}
+
+/** Servers that the client goes on starting by itself, past the policy. */
+async function unguarded(file: string): Promise<string[]> {
+  const { everyServer } = await import("../remote/configured-servers.js");
+  const all = await everyServer({ file, around: clientEnvironment() }).catch(() => []);
+  return all.filter(({ name, found }) => name !== SERVER && found?.server.disabled !== true).map(({ name }) => name);
 }
 
 export async function uninstallCommand(line: CommandLine): Promise<number> {
@@ -70,28 +97,36 @@ export async function uninstallCommand(line: CommandLine): Promise<number> {
   const record = recordOf(client);
   const file = record?.file ?? realFile(fileOf(client, clientEnvironment()));
   const now = readIfThere(file);
-  if (record !== undefined && now !== undefined && digest(now) === record.sha256) restore(file, record);
-  else if (now === undefined || !now.includes(SERVER)) print(`${file} has no ${SERVER}: nothing is changed.`);
+  const about = { client: client.id, file };
+  if (record !== undefined && now !== undefined && digest(now) === record.sha256) {
+    const left = restore(file, record);
+    const how = left === "restored" ? "is as it was" : "is gone, as it was not there before";
+    tell(line, { ...about, state: left }, `${file} ${how}.`);
+  } else if (now === undefined || !now.includes(SERVER))
+    tell(line, { ...about, state: "unchanged" }, `${file} has no ${SERVER}: nothing is changed.`);
   else {
     writeInPlace(file, await editedText(client, now, { take: [SERVER] }));
-    print(`${file} was changed since: ${SERVER} is taken out of it, and the rest stays.`);
-    if (record?.moved.length)
-      print(`Servers that were moved under the policy stand in ${record.copy}: ${record.moved.join(", ")}`);
+    const moved = record?.moved ?? [];
+    const where =
+      moved.length === 0
+        ? ""
+        : `\nServers that were moved under the policy stand in ${record?.copy}: ${moved.join(", ")}`;
+    const words = `${file} was changed since: ${SERVER} is taken out of it, and the rest stays.${where}`;
+    tell(line, { ...about, state: "edited", copy: record?.copy, moved }, words);
   }
   fs.rmSync(recordFile(client), { force: true });
   return ExitCode.Ok;
 }
 
 /** The very bytes there were before; a file that was not there is gone again, with the folders made for it. */
-function restore(file: string, { copy, folder }: Installed): void {
+function restore(file: string, { copy, folder }: Installed): "restored" | "removed" {
   if (copy !== undefined) {
     writeInPlace(file, fs.readFileSync(copy));
-    print(`${file} is as it was.`);
-    return;
+    return "restored";
   }
   fs.rmSync(file);
   if (folder !== undefined) removeEmpty(dirname(file), folder);
-  print(`${file} is gone, as it was not there before.`);
+  return "removed";
 }
 
 /** Folders that nobody put anything else into, up to and with the outer one. */
@@ -132,23 +167,33 @@ async function moveServers(line: CommandLine, file: string): Promise<readonly st
     import("../policy/load-policy.js"),
     import("./servers-import.js"),
   ]);
-  const names = await importFrom(file, { policy: await loadPolicy(policy), file: policy, yes: line.yes });
-  if (names !== undefined && names.length > 0)
+  const { json, yes } = line;
+  const imported = await importFrom(file, { policy: await loadPolicy(policy), file: policy, yes, json });
+  if (imported === undefined) return undefined;
+  if (imported.names.length > 0 && !json)
     print("Nothing of them is offered until you have approved it: mcp-secure-local servers review");
-  return names;
+  return imported.names;
 }
 
-async function agreed({ yes }: CommandLine, question: string): Promise<boolean> {
+async function agreed({ yes, json }: CommandLine, question: string): Promise<boolean> {
   if (yes) return true;
+  if (json) return false;
   if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, question, true));
   complain("Nothing is written: read what stands above, then run it again with --yes.");
   return false;
 }
 
-async function printEntry(client: ClientFile, started: ClientLaunch): Promise<void> {
-  print(section(client.client, fileOf(client, clientEnvironment())));
-  print((await editedText(client, "", { put: { name: SERVER, entry: client.entry(started) }, take: [] })).trim());
-  print("");
+interface Entry {
+  readonly id: string;
+  readonly client: string;
+  readonly file: string;
+  /** What belongs into the file. */
+  readonly entry: string;
+}
+
+async function entryOf(client: ClientFile, started: ClientLaunch): Promise<Entry> {
+  const entry = await editedText(client, "", { put: { name: SERVER, entry: client.entry(started) }, take: [] });
+  return { id: client.id, client: client.client, file: fileOf(client, clientEnvironment()), entry: entry.trim() };
 }
 
 /** Lines that come and go, without the secrets that are known by then. */

@@ -10,6 +10,7 @@ import { everyServer, type Listed } from "../remote/configured-servers.js";
 import { hasControlGroups } from "../sandbox/control-group.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { lockFileOf, readLock } from "../server/plugin-lock.js";
+import { localTime } from "./audit-calls.js";
 import type { CommandLine } from "./command-line.js";
 import { kindOfPath } from "./kind-of-path.js";
 import {
@@ -46,6 +47,7 @@ export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
     surveyToken(),
     await surveySandbox(policy),
     ...surveyPlugins(policy),
+    ...(await surveyServers(policy)),
     ...(await surveyRunning()),
     ...(await surveyClients()),
   ];
@@ -58,7 +60,7 @@ async function surveyRunning(): Promise<SurveyItem[]> {
     const how = transport === "http" ? `at ${url ?? "a socket"}` : "started by its client";
     const unwell = plugins.filter(({ state }) => state !== "ready" && state !== "starting").map(({ name }) => name);
     const by = policy.file ?? "the built-in policy";
-    const text = `process ${pid}, ${how}, since ${new Date(since).toLocaleString()}: ${tools.length} tools, by ${by}`;
+    const text = `process ${pid}, ${how}, since ${localTime(since)}: ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}, by ${by}`;
     if (unwell.length === 0) return { name: "running", state: "ok", text };
     return {
       name: "running",
@@ -98,14 +100,14 @@ async function surveyPolicy(
         name: "policy",
         state: "note",
         text: `${notes} probably not meant`,
-        mend: "mcp-secure-local policy check",
+        mend: `mcp-secure-local policy check ${quoted(file)}`,
       });
     return { policy, items };
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     return {
       policy: undefined,
-      items: [{ name: "policy", state: "fault", text, mend: "mcp-secure-local policy check" }],
+      items: [{ name: "policy", state: "fault", text, mend: `mcp-secure-local policy check ${quoted(file ?? "")}` }],
     };
   }
 }
@@ -124,7 +126,17 @@ function surveyAudit(line: CommandLine, policy: Policy | undefined): SurveyItem 
     const mend = `Make ${path} writable, or name another log with --audit FILE: no call is run that cannot be recorded.`;
     return { name, state: "fault", text: `${path} cannot be written`, mend };
   }
-  return { name, state: "ok", text, mend: "mcp-secure-local audit verify" };
+  const named = line.audit === undefined ? inUse(line) : ` --audit ${quoted(line.audit)}`;
+  return { name, state: "ok", text, mend: `mcp-secure-local audit verify${named}` };
+}
+
+/** The policy as the command line named it, so that advice is about the same one. */
+function inUse({ policy }: CommandLine): string {
+  return policy === undefined ? "" : ` --policy ${quoted(policy)}`;
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./\\-]*$/.test(word) ? word : JSON.stringify(word);
 }
 
 function sizeOf(file: string): string {
@@ -203,8 +215,25 @@ function surveyPlugins(policy: Policy | undefined): SurveyItem[] {
   const text = load.map((plugin) => plugin.name).join(", ");
   const locked = isLocked(policy.file);
   if (locked) return [{ name, state: "ok", text: `${text} (locked)` }];
-  const mend = `mcp-secure-local plugins lock --policy ${policy.file}`;
+  const mend = `mcp-secure-local plugins lock --policy ${quoted(policy.file)}`;
   return [{ name, state: "note", text: `${text} (not locked: whatever they offer is offered)`, mend }];
+}
+
+/** The servers behind the policy; what is not as it was approved is not offered. */
+async function surveyServers(policy: Policy | undefined): Promise<SurveyItem[]> {
+  if (policy?.file === undefined || policy.servers.size === 0) return [];
+  const [{ serverState }, { approvedServers }] = await Promise.all([
+    import("./server-state.js"),
+    import("../server/server-reviews.js"),
+  ]);
+  const approved = approvedServers(policy);
+  const listed = [...policy.servers.values()].map((grant) => serverState(grant, approved));
+  const text = listed.map(({ name, state }) => `${name} ${state}`).join(", ");
+  const waiting = listed.filter(({ state }) => state === "not approved" || state === "launch changed");
+  if (waiting.length === 0) return [{ name: "servers", state: "ok", text }];
+  const which = waiting.length === 1 ? ` ${waiting[0]?.name}` : "";
+  const mend = `mcp-secure-local servers review${which} --policy ${quoted(policy.file)}`;
+  return [{ name: "servers", state: "note", text: `${text}; what is not approved is not offered`, mend }];
 }
 
 function isLocked(policy: string): boolean {

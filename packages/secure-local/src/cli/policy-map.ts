@@ -1,8 +1,9 @@
 // `mcp-secure-local policy map`: draws what a client may reach under a policy, in the terminal or as an SVG picture.
+import { redactString } from "../audit/redact.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { decide } from "../policy/decide.js";
-import type { FilesystemPolicy, NetworkPolicy, Policy } from "../policy/policy.js";
+import type { FilesystemPolicy, NetworkPolicy, Policy, ServerGrant } from "../policy/policy.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { policyFile, reviewedTools } from "./settings.js";
 import { ExitCode, print, printJson, styled } from "./terminal.js";
@@ -36,7 +37,7 @@ export function reachOf(policy: Policy): ReachGroup[] {
   const tools = reviewedTools(policy).filter(
     ({ name, lack }) => lack === undefined && decide(policy, { kind: "tool", name }).allowed,
   );
-  const { commands, databases, plugins, resources } = policy;
+  const { commands, databases, plugins, resources, servers } = policy;
   const groups: ReachGroup[] = [
     { title: "Tools", entries: tools.map(({ name }) => name), changes: false },
     ...fileGroups(policy.filesystem),
@@ -55,21 +56,37 @@ export function reachOf(policy: Policy): ReachGroup[] {
     ...[...plugins.load.values()]
       .filter(({ enabled }) => enabled)
       .map((plugin): ReachGroup => {
-        const { filesystem, network } = plugin;
-        const files = fileGroups(filesystem).flatMap(({ title, entries }) =>
-          entries.map((each) => `${title}: ${each}`),
-        );
-        const hosts = hostsOf(network).map((each) => `Hosts: ${each}`);
         const runs = plugin.commands.map((each) => `Commands: ${each}`);
-        const all = [...files, ...hosts, ...runs, ...plugin.secrets.map((each) => `Secrets: ${each}`)];
+        const all = [...grantOf(plugin), ...runs, ...plugin.secrets.map((each) => `Secrets: ${each}`)];
         return {
           title: `Plugin ${plugin.name}`,
           entries: all.length === 0 ? ["nothing but its own tools"] : all,
           changes: false,
         };
       }),
+    ...[...servers.values()].filter(({ enabled }) => enabled).map((server) => serverGroup(policy, server)),
   ];
   return groups.filter(({ entries }) => entries.length > 0);
+}
+
+/** Another server: how it is started or where it is, and what it may reach. Its tools are its own; the policy may deny some. */
+function serverGroup(policy: Policy, grant: ServerGrant): ReachGroup {
+  const { name, launch, deniedTools, env, headers } = grant;
+  const tool = `${name}__*`;
+  const offered = policy.tools.allowed.rules.some(({ pattern }) => pattern === "*" || pattern.startsWith(name));
+  const how = launch.kind === "url" ? `At ${launch.url}` : `Runs ${launch.command.join(" ")}`;
+  const secrets = [...env.values(), ...headers.values()].flatMap((value) =>
+    [...value.matchAll(/\$\{secret:([^}]+)\}/g)].map(([, secret]) => `Secrets: ${secret}`),
+  );
+  const denied = deniedTools.rules.map(({ pattern }) => `Denied: ${name}__${pattern}`);
+  const tools = offered ? `Tools: ${tool}` : `No tools: tools.allowed does not name ${tool}`;
+  const entries = [redactString(how), tools, ...denied, ...grantOf(grant), ...secrets];
+  return { title: `Server ${name}`, entries, changes: offered };
+}
+
+function grantOf({ filesystem, network }: Pick<ServerGrant, "filesystem" | "network">): string[] {
+  const files = fileGroups(filesystem).flatMap(({ title, entries }) => entries.map((each) => `${title}: ${each}`));
+  return [...files, ...hostsOf(network).map((each) => `Hosts: ${each}`)];
 }
 
 function fileGroups({ allowed, readable, readOnly }: FilesystemPolicy): ReachGroup[] {

@@ -68,7 +68,10 @@ async function run(argv: readonly string[]): Promise<number> {
   }
   if (!Object.hasOwn(COMMANDS, word)) {
     const near = nearest(word, Object.keys(COMMANDS));
-    throw new UsageError(`there is no command "${word}"${near || "; see mcp-secure-local --help"}`);
+    const tool = /^[a-z]+(?:_+[a-z]+)+$|^calculate$/.test(word)
+      ? `; to call a tool: mcp-secure-local call ${word}`
+      : "";
+    throw new UsageError(`there is no command "${word}"${near || tool || "; see mcp-secure-local help"}`);
   }
   const command = await COMMANDS[word]!();
   return await command({ ...line, words });

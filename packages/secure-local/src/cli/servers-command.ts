@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { HttpAuthorizer } from "@secure-local/mcp/client";
 import type { Offer } from "@secure-local/mcp/gateway";
-import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "../inspection/finding.js";
 import type { Change, Items } from "../inspection/drift.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
@@ -16,16 +16,20 @@ import { serverItems } from "../server/server-items.js";
 import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { inOptions } from "./failure.js";
 import { changeText } from "./plugins-command.js";
+import { serverState, type ServerState } from "./server-state.js";
 import { clientTokensFile, controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
 import {
   askInTerminal,
   askYesNo,
+  clearProgress,
   complain,
   complainJson,
   ExitCode,
   print,
   printJson,
+  showProgress,
   styled,
   tell,
 } from "./terminal.js";
@@ -57,23 +61,6 @@ export async function serversCommand(line: CommandLine): Promise<number> {
   return await ACTIONS[action]!({ ...line, words });
 }
 
-/** What of a server is known without starting it. */
-interface Listed {
-  readonly name: string;
-  readonly state: "approved" | "not approved" | "launch changed" | "disabled";
-  readonly tools: number;
-  /** What its approved definitions cost a model that is shown them all: a token is about four bytes. */
-  readonly tokens: number;
-  readonly launch: readonly string[] | string;
-  /** How it is in each of our processes that runs by this policy. */
-  readonly running?: readonly {
-    readonly pid: number;
-    readonly state: string;
-    readonly cause: string;
-    readonly remedy: string;
-  }[];
-}
-
 /** How the servers are in what runs now. */
 async function statesOf(policyFile: string): Promise<{ pid: number; servers: readonly ServerHealth[] }[]> {
   const { runningServers } = await import("../control/control-client.js");
@@ -89,7 +76,7 @@ async function listServers(line: CommandLine): Promise<number> {
   const approved = approvedServers(policy);
   const running = await statesOf(file);
   const listed = [...policy.servers.values()].map((grant) => ({
-    ...listedOf(grant, approved),
+    ...serverState(grant, approved),
     running: running.flatMap(({ pid, servers }) =>
       servers
         .filter(({ name }) => name === grant.name)
@@ -103,23 +90,7 @@ async function listServers(line: CommandLine): Promise<number> {
   return listed.every(({ state }) => state === "approved" || state === "disabled") ? ExitCode.Ok : ExitCode.Failed;
 }
 
-function listedOf(grant: ServerGrant, approved: PluginLock): Listed {
-  const { name, enabled, launch } = grant;
-  const items = approved.get(name)?.approved;
-  const shown = launch.kind === "url" ? launch.url : launch.command;
-  const tools = toolsOf(items);
-  const known = { name, tools: tools.length, tokens: Math.ceil(JSON.stringify(tools).length / 4), launch: shown };
-  if (!enabled) return { ...known, state: "disabled" };
-  if (items === undefined) return { ...known, state: "not approved" };
-  const same = JSON.stringify(items.get("launch")) === JSON.stringify(JSON.parse(JSON.stringify(serverLaunch(grant))));
-  return { ...known, state: same ? "approved" : "launch changed" };
-}
-
-function toolsOf(items: Items | undefined): readonly unknown[] {
-  return [...(items ?? [])].flatMap(([name, item]) => (name.startsWith("tool ") ? [item] : []));
-}
-
-function printListed({ name, state, tools, tokens, launch, running = [] }: Listed): void {
+function printListed({ name, state, tools, tokens, launch, running = [] }: ServerState): void {
   const color = state === "approved" ? "green" : state === "disabled" ? "dim" : "yellow";
   const counted = state === "approved" ? `  ${tools} ${tools === 1 ? "tool" : "tools"}, about ${tokens} tokens` : "";
   print(`${styled("bold", name)}  ${styled(color, state)}${counted}`);
@@ -140,7 +111,7 @@ async function showServer(line: CommandLine): Promise<number> {
     printJson(Object.fromEntries(approved));
     return ExitCode.Ok;
   }
-  printListed(listedOf(grant, approvedServers(policy)));
+  printListed(serverState(grant, approvedServers(policy)));
   for (const [item, content] of approved) {
     if (item === "launch" || item === "server") continue;
     const { description = "" } = content as { readonly description?: string };
@@ -159,26 +130,13 @@ interface Looked {
 
 /** Starts each once, shows what is not as it was approved, and writes down what a person approves. */
 async function reviewServers(line: CommandLine): Promise<number> {
-  const { policy, file } = await policyOf(line);
-  const wanted = line.words.length === 0 ? [...policy.servers.values()] : [namedServer(policy, line.words, "review")];
-  const before = approvedServers(policy);
-  const looked: Looked[] = [];
-  let failed = false;
-  for (const grant of wanted.filter(({ enabled }) => enabled)) {
-    try {
-      looked.push(await look(policy, grant, before));
-    } catch (error) {
-      failed = true;
-      const message = `${grant.name} cannot be looked at: ${cleanLine(error instanceof Error ? error.message : String(error))}`;
-      if (line.json) complainJson({ error: { code: "UNREACHABLE", message } });
-      else complain(message);
-    }
-  }
-  const changed = looked.filter(({ changes }) => changes.length > 0);
+  const review = await lookAtAll(line);
+  const changed = review.looked.filter(({ changes }) => changes.length > 0);
   if (line.json) {
-    printJson(looked.map(({ name, changes, findings }) => ({ name, changes, findings })));
-    return changed.length > 0 || failed ? ExitCode.Failed : ExitCode.Ok;
+    printJson(review.looked.map(shownLooked));
+    return changed.length > 0 || review.failed ? ExitCode.Failed : ExitCode.Ok;
   }
+  const { looked, failed, before, file } = review;
   for (const each of looked) showLooked(each);
   if (changed.length === 0) return failed ? ExitCode.Failed : ExitCode.Ok;
   if (!(await approves(line))) return ExitCode.Failed;
@@ -187,6 +145,50 @@ async function reviewServers(line: CommandLine): Promise<number> {
   writeLock(serverLockFile(file), after);
   print(`${serverLockFile(file)} is written: a running server takes it in a moment.`);
   return failed ? ExitCode.Failed : ExitCode.Ok;
+}
+
+interface Review {
+  readonly looked: readonly Looked[];
+  readonly failed: boolean;
+  readonly before: PluginLock;
+  /** The policy's. */
+  readonly file: string;
+}
+
+/** Says of each that cannot be started why. */
+async function lookAtAll(line: CommandLine): Promise<Review> {
+  const { policy, file } = await policyOf(line);
+  const wanted = line.words.length === 0 ? [...policy.servers.values()] : [namedServer(policy, line.words, "review")];
+  const before = approvedServers(policy);
+  const looked: Looked[] = [];
+  let failed = false;
+  for (const grant of wanted.filter(({ enabled }) => enabled)) {
+    showProgress(`starting ${grant.name}`);
+    try {
+      looked.push(await look(policy, grant, before));
+    } catch (error) {
+      failed = true;
+      clearProgress();
+      const message = `${grant.name} cannot be looked at: ${whyNot(error)}`;
+      if (line.json) complainJson({ error: { code: "UNREACHABLE", message } });
+      else complain(message);
+    }
+    clearProgress();
+  }
+  return { looked, failed, before, file };
+}
+
+function shownLooked({ name, changes, findings }: Looked): object {
+  return { name, changes, findings };
+}
+
+/** A server runs by way of this very program: of its command line a person knows nothing, and of the first question even less. */
+const BY_WAY_OF_US =
+  /^Could not connect to [^]*?: (?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
+
+function whyNot(error: unknown): string {
+  const text = inOptions(error instanceof Error ? error.message : String(error));
+  return cleanText(text.replace(/\nBefore that: [^]*$/, "").replace(BY_WAY_OF_US, "it "));
 }
 
 async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Promise<Looked> {
@@ -207,7 +209,7 @@ async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Pro
 }
 
 function showLooked({ name, changes, findings, items }: Looked): void {
-  print(`${styled("bold", name)}  ${changes.length === 0 ? styled("green", "as it was approved") : ""}`);
+  print(`${styled("bold", name)}${changes.length === 0 ? `  ${styled("green", "as it was approved")}` : ""}`);
   for (const change of changes) print(changeText(change));
   for (const what of unpinnedOf(items.get("launch")))
     print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
@@ -260,10 +262,27 @@ async function importServers(line: CommandLine): Promise<number> {
   const { importFrom } = await import("./servers-import.js");
   const [from, ...more] = line.words;
   if (more.length > 0) throw new UsageError("servers import takes one client or file, as in servers import cursor");
-  const names = await importFrom(from, { policy, file, yes: line.yes });
-  if (names === undefined) return ExitCode.Failed;
-  if (names.length === 0) return ExitCode.Ok;
-  return reviewServers({ ...line, words: [], after: undefined });
+  const { yes, json } = line;
+  const brought = await importFrom(from, { policy, file, yes, json });
+  if (json && (brought === undefined || brought.names.length === 0)) {
+    printJson({
+      policy: file,
+      written: brought !== undefined,
+      servers: [],
+      leftOut: brought?.leftOut ?? [],
+      review: [],
+    });
+    return brought === undefined ? ExitCode.Failed : ExitCode.Ok;
+  }
+  if (brought === undefined) return ExitCode.Failed;
+  if (brought.names.length === 0) return ExitCode.Ok;
+  const all = { ...line, words: [], after: undefined };
+  if (!json) return reviewServers(all);
+  const { looked, failed } = await lookAtAll(all);
+  const { servers, leftOut } = brought;
+  printJson({ policy: file, written: true, servers, leftOut, review: looked.map(shownLooked) });
+  // As `servers review --json`: nothing is approved by it.
+  return failed || looked.some(({ changes }) => changes.length > 0) ? ExitCode.Failed : ExitCode.Ok;
 }
 
 async function removeServer(line: CommandLine): Promise<number> {
@@ -273,8 +292,23 @@ async function removeServer(line: CommandLine): Promise<number> {
   writeFileSync(file, withoutServer(readFileSync(file, "utf8"), name));
   const approved = new Map(approvedServers(policy));
   if (approved.delete(name)) writeLock(serverLockFile(file), approved);
-  tell(line, { removed: name, file }, `${file} no longer names the server ${name}.`);
+  const secrets = secretsOf(policy, name);
+  const kept =
+    secrets.length === 0 ? "" : `\nIts secrets stay until you delete them: ${secrets.join(", ")} (section secrets)`;
+  tell(line, { removed: name, file, secrets }, `${file} no longer names the server ${name}.${kept}`);
   return ExitCode.Ok;
+}
+
+/** Secrets that no other server of the policy uses, each with the file it is in. */
+function secretsOf({ servers, secrets }: Policy, name: string): string[] {
+  const used = ({ launch, env, headers }: ServerGrant): string =>
+    [...(launch.kind === "url" ? [] : launch.command), ...env.values(), ...headers.values()].join("\n");
+  const mine = [...servers.values()].filter((each) => each.name === name).map(used);
+  const others = [...servers.values()].filter((each) => each.name !== name).map(used);
+  const names = (texts: readonly string[]): string[] =>
+    texts.flatMap((text) => [...text.matchAll(/\$\{secret:([^}]+)\}/g)].map(([, secret]) => secret ?? ""));
+  const elsewhere = new Set(names(others));
+  return names(mine).filter((secret) => !elsewhere.has(secret) && secrets.has(secret));
 }
 
 /** The doctor, through the wall. */
@@ -396,6 +430,10 @@ async function runServer(line: CommandLine): Promise<number> {
     policy: grantedPolicy(policy, { network, filesystem }),
     auditBy: policy,
     parent: Number(process.env[PARENT] ?? process.ppid),
+    // With a parent of ours it serves a call or a review, and no person has typed it.
+    ...(process.env[PARENT] === undefined
+      ? {}
+      : { server: { name: grant.name, rule: grant.rule.text, line: grant.rule.line } }),
   });
 }
 

@@ -36,27 +36,47 @@ interface Into {
   readonly policy: Policy;
   readonly file: string;
   readonly yes: boolean;
+  /** Nothing is printed and nobody is asked: without `yes` nothing is written. */
+  readonly json: boolean;
+}
+
+/** What came under the policy. */
+interface Brought {
+  /** The names that all of them have in the client's file, those that the policy had among them. */
+  readonly names: readonly string[];
+  /** Those that are new, as `--json` shows them. */
+  readonly servers: readonly {
+    readonly name: string;
+    readonly client: string;
+    readonly launch: string;
+    readonly reads: readonly string[];
+    readonly secrets: readonly string[];
+  }[];
+  /** What stays where it is, each with the reason. */
+  readonly leftOut: readonly string[];
 }
 
 /**
- * Writes the servers of a client, a file or everything on this machine into the policy. @returns the names they have in the client's
- * file; undefined where a person did not agree. @throws UsageError for a client nobody knows, PolicyError
+ * Writes the servers of a client, a file or everything on this machine into the policy. @returns undefined where a person did not
+ * agree. @throws UsageError for a client nobody knows, PolicyError
  */
-export async function importFrom(from: string | undefined, into: Into): Promise<string[] | undefined> {
-  const all = await serversToImport(from, into.policy);
+export async function importFrom(from: string | undefined, into: Into): Promise<Brought | undefined> {
+  const leftOut: string[] = [];
+  const all = await serversToImport(from, into.policy, leftOut);
+  if (!into.json) for (const each of leftOut) complain(each);
   const found = all.filter(({ already }) => !already);
   const names = all.map(({ was }) => was);
   if (found.length === 0) {
-    print("There is no server to bring under the policy that it does not have.");
-    return names;
+    if (!into.json) print("There is no server to bring under the policy that it does not have.");
+    return { names, servers: [], leftOut };
   }
   for (const each of found) {
     for (const [path, value] of each.values) learnSecret(basename(path), value);
-    printImported(each);
+    if (!into.json) printImported(each);
   }
   if (
     !(await agreed(
-      into.yes,
+      into,
       `Write ${found.length === 1 ? "this server" : `these ${found.length} servers`} into ${into.file}?`,
     ))
   )
@@ -67,18 +87,26 @@ export async function importFrom(from: string | undefined, into: Into): Promise<
   await parsePolicy(text, { file: into.file });
   for (const { values } of found) for (const [path, value] of values) keepSecret(path, value);
   writeFileSync(into.file, text);
-  print(`${into.file} names ${found.map(({ name }) => name).join(", ")} now.`);
-  return names;
+  if (!into.json) print(`${into.file} names ${found.map(({ name }) => name).join(", ")} now.`);
+  const servers = found.map(({ name, place, entry, secrets }) => ({
+    name,
+    client: place.client,
+    launch: launchText(entry),
+    reads: entry.filesystem?.readable_paths ?? [],
+    secrets: Object.keys(secrets),
+  }));
+  return { names, servers, leftOut };
 }
 
-async function agreed(yes: boolean, question: string): Promise<boolean> {
+async function agreed({ yes, json }: Into, question: string): Promise<boolean> {
   if (yes) return true;
+  if (json) return false;
   if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, question, false));
   complain("Nothing is written: read what stands above, then run it again with --yes.");
   return false;
 }
 
-async function serversToImport(from: string | undefined, policy: Policy): Promise<Imported[]> {
+async function serversToImport(from: string | undefined, policy: Policy, leftOut: string[]): Promise<Imported[]> {
   const around = clientEnvironment();
   const client = from === undefined ? undefined : clientNamed(from);
   if (from !== undefined && client === undefined && !existsSync(from))
@@ -89,9 +117,11 @@ async function serversToImport(from: string | undefined, policy: Policy): Promis
   for (const { name, place, found, problem } of listed) {
     // What a folder's file names comes from anybody: whoever means it names the file.
     if (client !== undefined ? place.client !== client : from === undefined && place.owner !== "user") continue;
-    if (found === undefined) complain(`${place.path}: "${cleanLine(name)}" is left out: ${cleanLine(problem ?? "")}`);
+    if (found === undefined)
+      leftOut.push(`${place.path}: "${cleanLine(name)}" is left out: ${cleanLine(problem ?? "")}`);
     else if (isOurs(found)) continue;
-    else if (found.server.disabled) print(`"${cleanLine(name)}" of ${place.client} is left out: it is disabled there`);
+    else if (found.server.disabled)
+      leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: it is disabled there`);
     else imported.push(await importedServer(found, { taken, policy, imported }));
   }
   return imported;
@@ -287,8 +317,15 @@ function keepSecret(path: string, value: string): void {
 
 function printImported({ name, place, entry, secrets }: Imported): void {
   print(`${styled("bold", name)}  ${styled("dim", `from ${place.client}`)}`);
-  print(`  ${cleanLine(redactString(entry.url ?? (entry.command ?? []).join(" ")))}`);
+  print(`  ${launchText(entry)}`);
   for (const path of entry.filesystem?.readable_paths ?? []) print(`  may read ${cleanLine(path)}`);
+  if (entry.command !== undefined)
+    print(`  may change no file; allow folders in the policy: servers.${name}.filesystem.allowed_paths`);
   for (const { host } of entry.network?.allowed_endpoints ?? []) print(`  may reach ${host}, to fetch itself`);
   for (const [secret, { from }] of Object.entries(secrets)) print(`  secret ${secret}, from ${cleanLine(from)}`);
+}
+
+/** Fit to be shown: the values of secrets that were learned are not in it. */
+function launchText({ url, command = [] }: ServerEntry): string {
+  return cleanLine(redactString(url ?? command.join(" ")));
 }

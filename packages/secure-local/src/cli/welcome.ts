@@ -23,11 +23,18 @@ export function welcome(
   // A client starts it in a folder of its own.
   if (policy !== undefined) start.args.push("--policy", resolve(policy));
   const command = [start.command, ...start.args].map(quoted).join(" ");
+  const short = `${PACKAGE}${policy === undefined ? "" : ` --policy ${quoted(resolve(policy))}`}`;
   const mcpServers = JSON.stringify({ mcpServers: { [SERVER]: start } }, null, 2);
   const servers = JSON.stringify({ servers: { [SERVER]: { type: "stdio", ...start } } }, null, 2);
   return [
     `${styled("bold", PACKAGE)} gives an AI client safe tools on this machine, under one policy that denies what it does not name.`,
     "It speaks MCP over stdin and stdout: your client starts it.",
+    "",
+    section("To tell a client of it", "shows the change first, and can be undone"),
+    `${short} install cursor          # or claude-desktop, claude-code, vscode, …`,
+    `${short} install cursor --move   # and bring the servers it has under the policy`,
+    "",
+    "Or paste it yourself:",
     "",
     section("Claude Desktop", desktop),
     mcpServers,
@@ -45,7 +52,7 @@ export function welcome(
     section("Try it", "without a client"),
     `${command} tools`,
     `${command} call calculate "expression=2 + 3 * 4"`,
-    ...(policy === undefined ? [`${command} policy init policy.yaml`] : []),
+    ...(policy === undefined ? [`${command} policy init`] : []),
     "",
     `If the file has other servers already, add "${SERVER}" to them.${policy === undefined ? OWN_POLICY : ""}`,
     `All commands: ${command} --help`,

@@ -177,7 +177,9 @@ export function readPluginAnswer(line: Json): PluginReply {
   const answer = "answer" in line ? line["answer"] : line;
   if (typeof answer === "string") return { text: answer, blocks: [], structured: undefined, isError: false };
   if (typeof answer !== "object" || answer === null)
-    throw new PluginError("The plugin answered nothing that can be shown.");
+    throw new PluginError(
+      "The plugin answered nothing that can be shown: a tool returns a string, or { content, structuredContent, isError }.",
+    );
   const { content, structuredContent: structured, isError } = answer as Json;
   const blocks = blocksOf(content);
   const texts = blocks.filter(({ type }) => type === "text").map(({ text }) => String(text));

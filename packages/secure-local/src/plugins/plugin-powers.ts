@@ -71,11 +71,19 @@ export class PluginPowers {
       if ("run" in asked) return await this.#ran(readRunAsk(asked["run"]), call);
       if ("storage" in asked) return await this.#kept(readStorageAsk(asked["storage"]));
     } catch (error) {
-      if (error instanceof FetchError || error instanceof RunError || error instanceof StorageError)
-        throw new PluginError(error.message);
+      if (error instanceof FetchError) throw new PluginError(this.#ofGrant(error.message));
+      if (error instanceof RunError || error instanceof StorageError) throw new PluginError(error.message);
       throw error;
     }
     throw new PluginError("A plugin may ask for fetch, run or storage.");
+  }
+
+  /** Advice names the plugin's own grant: what the whole policy opens is not open to it. */
+  #ofGrant(advice: string): string {
+    return advice.replace(
+      "to network.allowed_endpoints",
+      `to network.allowed_endpoints of ${this.#options.grant.name} in plugins.load`,
+    );
   }
 
   async #fetched({ url, ...request }: FetchRequest & { readonly url: string }, call: CallReference): Promise<Json> {

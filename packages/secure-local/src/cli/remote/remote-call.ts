@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { CallToolResult, Client, Progress, Tool } from "@secure-local/mcp/client";
 import { RpcError } from "@secure-local/mcp/client/node";
+import type { Policy } from "../../policy/policy.js";
 import type { SecureServer } from "../../server/secure-server.js";
 import { escapeUnseen } from "../../audit/escape-unseen.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
@@ -28,7 +29,11 @@ const USAGE = {
 export function ownCall(line: CommandLine): Promise<number> {
   const [name = "", ...given] = line.words;
   // What is built in needs no plugin, and is answered sooner without.
-  const needsPlugins = (secure: SecureServer): boolean => !secure.tools().some((tool) => tool.name === name);
+  let policy: Policy | undefined;
+  const needsPlugins = (secure: SecureServer): boolean => {
+    ({ policy } = secure);
+    return !secure.tools().some((tool) => tool.name === name);
+  };
   return withOwnClient(line, needsPlugins, async (connected) => {
     const tools = await connected.client.tools().all();
     const tool = tools.find((each) => each.name === name);
@@ -38,17 +43,24 @@ export function ownCall(line: CommandLine): Promise<number> {
       return conclude(await answerTo(called, line), name, line);
     } catch (error) {
       // Asked all the same, so that the log has it and the policy's rule is told.
-      const near =
-        tool === undefined
-          ? nearest(
-              name,
-              tools.map((each) => each.name),
-            )
-          : "";
+      const names = tools.map((each) => each.name);
+      const near = tool === undefined ? ownerOf(name, policy, line) || nearest(name, names) : "";
       if (near === "" || !(error instanceof RpcError)) throw error;
       throw new RpcError(error.code, `${error.message}${near}`, error.data);
     }
   });
+}
+
+/** Whose tool it would be, where a server or plugin of the policy offers none of that name: it may wait to be approved. */
+function ownerOf(name: string, policy: Policy | undefined, line: CommandLine): string {
+  const named = line.policy === undefined ? "" : ` --policy ${line.policy}`;
+  for (const server of policy?.servers.keys() ?? [])
+    if (name.startsWith(`${server}__`))
+      return `; the server ${server} offers what you approved of it: mcp-secure-local servers review ${server}${named}`;
+  for (const plugin of policy?.plugins.load.keys() ?? [])
+    if (name.startsWith(`${plugin}_`))
+      return `; what the plugin ${plugin} offers, and what is withheld: mcp-secure-local plugins list${named}`;
+  return "";
 }
 
 export function remoteCall(line: CommandLine): Promise<number> {
