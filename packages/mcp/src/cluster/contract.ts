@@ -80,6 +80,42 @@ const COUNTS: readonly ContractCase[] = [
     },
   },
   {
+    name: "a window takes its most in any stretch of its length, for all processes together",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const rule = { most: 3, windowMs: 60_000 };
+      const waits: number[] = [];
+      for (const stores of [one, two, one]) waits.push(await stores.limits.take({ w: rule }));
+      same(waits.join(), "0,0,0", "the first three of at most three");
+      const wait = await two.limits.take({ w: rule, free: { perSecond: 1, burst: 9 } });
+      same(wait > 0 && wait <= 61_000, true, `whether the fourth waits a minute: ${wait}`);
+      const short = { most: 1, windowMs: 1_000 };
+      same(await one.limits.take({ s: short }), 0, "the first of a short window");
+      const rest = await two.limits.take({ s: short });
+      await new Promise((resolve) => setTimeout(resolve, rest));
+      same(await two.limits.take({ s: short }), 0, "the second after the time that was said");
+    },
+  },
+  {
+    name: "a record is read by every process until it ends or is deleted",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      await one.records.put("g", "a", "first", LONG_MS);
+      await one.records.put("g", "a", "second", LONG_MS);
+      await two.records.put("g", "b", "other", LONG_MS);
+      await two.records.put("h", "a", "elsewhere", LONG_MS);
+      await two.records.put("g", "c", "short", 1);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      same(await two.records.get("g", "a"), "second", "what the other process reads");
+      same(await two.records.get("g", "c"), undefined, "a record that has ended");
+      const listed = [...(await one.records.list("g"))].map((pair) => pair.join()).sort();
+      same(listed.join(" "), "a,second b,other", "the records of the group");
+      await two.records.delete("g", "a");
+      same(await one.records.get("g", "a"), undefined, "a record that was deleted");
+      same((await one.records.list("g")).size, 1, "records of the group after one was deleted");
+    },
+  },
+  {
     name: "a mark is given once",
     async run(open) {
       const [one, two] = [await open("one"), await open("two")];
@@ -129,6 +165,8 @@ const NEWS: readonly ContractCase[] = [
       const heard: string[] = [];
       let all = (): void => undefined;
       const ten = new Promise<void>((resolve) => (all = resolve));
+      const others: string[] = [];
+      const stopOther = await two.bus.listen({ hear: (_, text) => others.push(text), missed: () => undefined }, "t");
       const stop = await two.bus.listen({
         hear: (from, text) => {
           heard.push(`${from} ${text}`);
@@ -137,8 +175,12 @@ const NEWS: readonly ContractCase[] = [
         missed: () => heard.push("missed"),
       });
       for (let n = 0; n < 10; n++) await one.bus.publish("one", String(n));
+      await one.bus.publish("one", "of a topic", "t");
       await ten;
+      for (let n = 0; others.length === 0 && n < 500; n++) await new Promise((resolve) => setTimeout(resolve, 10));
       stop();
+      stopOther();
+      same(others.join(), "of a topic", "what was heard of another topic");
       same(heard.join(), [..."0123456789"].map((n) => `one ${n}`).join(), "what was heard");
     },
   },

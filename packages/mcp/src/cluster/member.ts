@@ -10,9 +10,9 @@ import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store
 import type { ClusterMember, LocalEnd, Share } from "../http/server/http-cluster.js";
 import type { HttpExchange } from "../http/server/exchange.js";
 import type { Named, SessionFacts } from "../http/server/http-cluster.js";
-import { MemoryLimits } from "./memory-stores.js";
+import { FairLimits } from "./memory-stores.js";
 import { type ForwardOutcome, NodeRelay } from "./relay.js";
-import { BEAT_MS, LEASE_MS, type LimitRule, SESSION_TEXT, type SharedSession, type SharedStores } from "./stores.js";
+import { BEAT_MS, type Fleet, LEASE_MS, type LimitRule, SESSION_TEXT, type SharedSession, type SharedStores } from "./stores.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -29,8 +29,11 @@ export interface ShareOptions {
   readonly address?: string;
   /** The name of this process in ids, for balancers that read it: 1 to 32 small letters and digits. Default: a random one. */
   readonly node?: string;
-  /** A fingerprint of what has to be the same in all processes, such as a policy: others are refused. */
-  readonly policy?: string;
+  /**
+   * A fingerprint of what has to be the same in all processes, such as a policy: others are refused. A function where it may
+   * change while the process runs.
+   */
+  readonly policy?: string | (() => string);
 }
 
 /** 32 bytes, or their base64. */
@@ -59,7 +62,13 @@ export function shareOver(stores: SharedStores, options: ShareOptions): Share {
   const listen = addressOf(address);
   return {
     async join() {
-      await stores.open(node, { keys: keys.map(fingerprintOf), policy });
+      const fleet: Fleet = {
+        keys: keys.map(fingerprintOf),
+        get policy() {
+          return typeof policy === "function" ? policy() : policy;
+        },
+      };
+      await stores.open(node, fleet);
       return new Member(stores, { node, keys, listen });
     },
   };
@@ -175,7 +184,7 @@ class Member implements ClusterMember {
   #stopListening: () => void = () => undefined;
   readonly #sessions = new Map<string, Mine>();
   readonly #moved = new Map<string, string>();
-  readonly #share = new MemoryLimits();
+  readonly #limits: FairLimits;
 
   constructor(
     stores: SharedStores,
@@ -184,6 +193,7 @@ class Member implements ClusterMember {
     const { node, keys, listen } = about;
     this.node = node;
     this.#stores = stores;
+    this.#limits = new FairLimits(stores.limits, () => this.#nodes.size);
     this.tasks = new LeasedTasks(stores.tasks, (owner) => this.#isGone(owner));
     const derived = keys.map((key) => new Uint8Array(hkdfSync("sha256", key, "", "states", 32)));
     this.seal = aesSeal(...derived);
@@ -255,14 +265,7 @@ class Member implements ClusterMember {
   }
 
   async take(sender: string, { perSecond, burst }: LimitRule): Promise<number> {
-    try {
-      return Math.ceil((await this.#stores.limits.take({ [sender]: { perSecond, burst } })) / 1_000);
-    } catch {
-      // Nobody counts for all: each process keeps to its share.
-      const share = Math.max(1, this.#nodes.size);
-      const rule = { perSecond: perSecond / share, burst: Math.max(1, Math.floor(burst / share)) };
-      return Math.ceil((await this.#share.take({ [sender]: rule })) / 1_000);
-    }
+    return Math.ceil((await this.#limits.take({ [sender]: { perSecond, burst } })) / 1_000);
   }
 
   tell(news: News): void {

@@ -14,9 +14,13 @@ import {
   type LimitStore,
   type LockStore,
   type MarkStore,
+  RECORD_TEXT,
+  RECORDS,
+  type RecordStore,
   type SessionStore,
   type SharedSession,
   type SharedStores,
+  type WindowRule,
 } from "./stores.js";
 
 /** Keys remembered of each kind: the oldest go first, as where memory is short elsewhere. */
@@ -25,30 +29,106 @@ const MOST = 100_000;
 /** Counts by GCRA: of each key one time is kept, at which all that was counted so far has run out. */
 export class MemoryLimits implements LimitStore {
   readonly #ends = new Map<string, number>();
+  /** Of each window the slots that still count, the oldest first. */
+  readonly #windows = new Map<string, readonly Slot[]>();
 
-  async take(rules: Readonly<Record<string, LimitRule>>): Promise<number> {
+  async take(rules: Readonly<Record<string, LimitRule | WindowRule>>): Promise<number> {
     const now = performance.now();
-    const next = new Map<string, number>();
+    const ends = new Map<string, number>();
+    const windows = new Map<string, readonly Slot[]>();
     let wait = 0;
-    for (const [key, { perSecond, burst }] of Object.entries(rules)) {
-      const each = 1_000 / perSecond;
+    for (const [key, rule] of Object.entries(rules)) {
+      if ("most" in rule) {
+        const { slots, waitMs } = counted(this.#windows.get(key) ?? [], rule, now);
+        wait = Math.max(wait, waitMs);
+        windows.set(key, slots);
+        continue;
+      }
+      const each = 1_000 / rule.perSecond;
       const end = Math.max(this.#ends.get(key) ?? now, now) + each;
-      wait = Math.max(wait, end - now - burst * each);
-      next.set(key, end);
+      wait = Math.max(wait, end - now - rule.burst * each);
+      ends.set(key, end);
     }
     if (wait > 0) return wait;
-    for (const [key, end] of next) {
-      this.#ends.delete(key);
-      this.#ends.set(key, end);
-    }
-    while (this.#ends.size > MOST) this.#ends.delete(this.#ends.keys().next().value as string);
+    for (const [key, end] of ends) keep(this.#ends, key, end);
+    for (const [key, slots] of windows) keep(this.#windows, key, slots);
     return 0;
   }
+}
+
+/** Events of a sixtieth of a window. */
+interface Slot {
+  readonly number: number;
+  readonly count: number;
+}
+
+/** Slots in a window. */
+const SLOTS = 60;
+
+/** A window with one event more, or how long that one has to wait. */
+function counted(
+  before: readonly Slot[],
+  { most, windowMs }: WindowRule,
+  now: number,
+): { readonly slots: readonly Slot[]; readonly waitMs: number } {
+  const slotMs = windowMs / SLOTS;
+  const number = Math.floor(now / slotMs);
+  const kept = before.filter((slot) => slot.number >= number - SLOTS);
+  let surplus = kept.reduce((sum, { count }) => sum + count, 0) - most;
+  if (surplus >= 0) {
+    // Places are free once as many as there are too many have left the window, oldest first.
+    const last = kept.find(({ count }) => (surplus -= count) < 0);
+    return { slots: kept, waitMs: Math.max(1, ((last?.number ?? number) + SLOTS + 1) * slotMs - now) };
+  }
+  const newest = kept.at(-1);
+  const count = newest?.number === number ? newest.count + 1 : 1;
+  const rest = newest?.number === number ? kept.slice(0, -1) : kept;
+  return { slots: [...rest, { number, count }], waitMs: 0 };
+}
+
+function keep<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > MOST) map.delete(map.keys().next().value as string);
+}
+
+/** Counts for all processes where that is possible; where it is not, each process keeps to its share. Never rejects. */
+export class FairLimits implements LimitStore {
+  readonly #shared: LimitStore;
+  readonly #alone = new MemoryLimits();
+  readonly #processes: () => number;
+
+  /** `processes`: how many there were when somebody last knew. */
+  constructor(shared: LimitStore, processes: () => number) {
+    this.#shared = shared;
+    this.#processes = processes;
+  }
+
+  async take(rules: Readonly<Record<string, LimitRule | WindowRule>>): Promise<number> {
+    try {
+      return await this.#shared.take(rules);
+    } catch {
+      const parts = Math.max(1, this.#processes());
+      return this.#alone.take(
+        Object.fromEntries(Object.entries(rules).map(([key, rule]) => [key, partOf(rule, parts)])),
+      );
+    }
+  }
+}
+
+function partOf(rule: LimitRule | WindowRule, parts: number): LimitRule | WindowRule {
+  if ("most" in rule) return { ...rule, most: Math.max(1, Math.floor(rule.most / parts)) };
+  return { perSecond: rule.perSecond / parts, burst: Math.max(1, Math.floor(rule.burst / parts)) };
 }
 
 /** What ends by itself. */
 class Expiring<T> {
   readonly #kept = new Map<string, { readonly value: T; readonly ends: number }>();
+  readonly #most: number;
+
+  constructor(most: number = MOST) {
+    this.#most = most;
+  }
 
   get(key: string): T | undefined {
     const found = this.#kept.get(key);
@@ -60,7 +140,7 @@ class Expiring<T> {
   set(key: string, value: T, lifeMs: number): void {
     this.#kept.delete(key);
     this.#kept.set(key, { value, ends: performance.now() + lifeMs });
-    if (this.#kept.size > MOST) this.#kept.delete(this.#kept.keys().next().value as string);
+    if (this.#kept.size > this.#most) this.#kept.delete(this.#kept.keys().next().value as string);
   }
 
   delete(key: string): void {
@@ -137,15 +217,45 @@ class SharedTasks extends MemoryTaskStore {
   }
 }
 
-class MemoryBus implements Bus {
-  readonly #listeners = new Set<BusListener>();
+class MemoryRecords implements RecordStore {
+  readonly #groups = new Map<string, Expiring<string>>();
 
-  async publish(from: string, text: string): Promise<void> {
-    for (const listener of this.#listeners) listener.hear(from, text);
+  async put(group: string, name: string, text: string, lifeMs: number): Promise<void> {
+    checkRecord(text);
+    const records = this.#groups.get(group) ?? new Expiring<string>(RECORDS);
+    this.#groups.set(group, records);
+    records.set(name, text, lifeMs);
   }
 
-  async listen(listener: BusListener): Promise<() => void> {
-    this.#listeners.add(listener);
+  async get(group: string, name: string): Promise<string | undefined> {
+    return this.#groups.get(group)?.get(name);
+  }
+
+  async list(group: string): Promise<ReadonlyMap<string, string>> {
+    const records = this.#groups.get(group);
+    return new Map(records?.keys().map((name) => [name, records.get(name) as string]));
+  }
+
+  async delete(group: string, name: string): Promise<void> {
+    this.#groups.get(group)?.delete(name);
+  }
+}
+
+/** Throws TOO_LONG for a text that no record may have. */
+export function checkRecord(text: string): void {
+  if (text.length <= RECORD_TEXT) return;
+  throw new LocalError("TOO_LONG", `A record that processes share has at most ${RECORD_TEXT} characters: keep less`);
+}
+
+class MemoryBus implements Bus {
+  readonly #listeners = new Map<BusListener, string>();
+
+  async publish(from: string, text: string, topic = ""): Promise<void> {
+    for (const [listener, heard] of this.#listeners) if (heard === topic) listener.hear(from, text);
+  }
+
+  async listen(listener: BusListener, topic = ""): Promise<() => void> {
+    this.#listeners.set(listener, topic);
     return () => this.#listeners.delete(listener);
   }
 }
@@ -162,19 +272,21 @@ class MemoryStores implements SharedStores {
   readonly limits: LimitStore = new MemoryLimits();
   readonly marks: MarkStore = new MemoryLocks();
   readonly locks: LockStore = new MemoryLocks();
+  readonly records: RecordStore = new MemoryRecords();
   readonly bus: Bus = new MemoryBus();
   readonly #nodes = new Expiring<string>();
-  #fleet: Fleet | undefined;
+  readonly #fleets = new Map<string, Fleet>();
 
   async open(node: string, fleet: Fleet): Promise<void> {
-    checkFleet(this.#fleet, fleet, this.name);
+    const there = [...this.#fleets].filter(([each]) => this.#nodes.get(each) !== undefined);
+    checkFleet(new Map(there), fleet, this.name);
     if (this.#nodes.get(node) !== undefined) {
       throw new LocalError(
         "BAD_SHARE",
         `share: another process is called "${node}" already: give each a name of its own`,
       );
     }
-    this.#fleet = fleet;
+    this.#fleets.set(node, fleet);
   }
 
   async beat(node: string, address: string): Promise<Directory> {
@@ -185,6 +297,7 @@ class MemoryStores implements SharedStores {
 
   async leave(node: string): Promise<void> {
     this.#nodes.delete(node);
+    this.#fleets.delete(node);
   }
 
   async close(): Promise<void> {
@@ -192,15 +305,18 @@ class MemoryStores implements SharedStores {
   }
 }
 
-/** Throws BAD_SHARE when the processes that are there have no key in common with this one, or another policy. */
-export function checkFleet(there: Fleet | undefined, own: Fleet, name: string): void {
-  if (there === undefined) return;
-  if (!there.keys.some((key) => own.keys.includes(key))) {
-    const what = `the processes at ${name} have another key: give this one theirs, or another prefix`;
+/** Throws BAD_SHARE when a process that is there has no key in common with this one, or all have another policy. */
+export function checkFleet(there: ReadonlyMap<string, Fleet>, own: Fleet, name: string): void {
+  const stranger = [...there].find(([, { keys }]) => !keys.some((key) => own.keys.includes(key)));
+  if (stranger !== undefined) {
+    const what = `the process ${stranger[0]} at ${name} has another key: give this one the same, or another prefix`;
     throw new LocalError("BAD_SHARE", `share: ${what}`);
   }
-  if (there.policy !== undefined && own.policy !== undefined && there.policy !== own.policy) {
-    const what = `the processes at ${name} have another policy: give all of them the same, or this one another prefix`;
+  if (own.policy === undefined) return;
+  const policies = [...there].filter(([, { policy }]) => policy !== undefined);
+  // While a policy is changed, the first process that has the new one opens the door for the others.
+  if (policies.length > 0 && policies.every(([, { policy }]) => policy !== own.policy)) {
+    const what = `the process ${policies[0]?.[0]} at ${name} has another policy: give all of them the same, or this one another prefix`;
     throw new LocalError("BAD_SHARE", `share: ${what}`);
   }
 }

@@ -47,13 +47,36 @@ export interface LimitRule {
   readonly burst: number;
 }
 
+/** How many events in any stretch of time of this length. */
+export interface WindowRule {
+  /** A positive integer. */
+  readonly most: number;
+  /** A whole number of seconds, at most an hour. An event may count a sixtieth of it longer. */
+  readonly windowMs: number;
+}
+
 /** Counts for all processes together what a rate allows. */
 export interface LimitStore {
   /**
    * Counts one event under every key, or under none. Resolves with 0 when all of them admit it, else with the milliseconds
    * after which the strictest would.
    */
-  take(rules: Readonly<Record<string, LimitRule>>): Promise<number>;
+  take(rules: Readonly<Record<string, LimitRule | WindowRule>>): Promise<number>;
+}
+
+/** Characters of a record's text. */
+export const RECORD_TEXT = 65_536;
+/** Records of a group: the one that ends first makes room. */
+export const RECORDS = 10_000;
+
+/** Small texts that every process may write and read: under a group and a name, each ending by itself. */
+export interface RecordStore {
+  /** Keeps a text of at most `RECORD_TEXT` characters in place of the one before it. Rejects with TOO_LONG for a longer one. */
+  put(group: string, name: string, text: string, lifeMs: number): Promise<void>;
+  get(group: string, name: string): Promise<string | undefined>;
+  /** All of a group that have not ended, by name. */
+  list(group: string): Promise<ReadonlyMap<string, string>>;
+  delete(group: string, name: string): Promise<void>;
 }
 
 /** Marks that are set once, by whichever process comes first. */
@@ -84,10 +107,10 @@ export interface BusListener {
 
 /** Carries texts between the processes of a fleet. */
 export interface Bus {
-  /** Resolves when every process that listens now will hear it. */
-  publish(from: string, text: string): Promise<void>;
-  /** Hears everything from now on. Resolves when nothing published later can be missed, with what ends it. */
-  listen(listener: BusListener): Promise<() => void>;
+  /** Resolves when every process that listens to this topic now will hear it. Default: the topic of the library itself. */
+  publish(from: string, text: string, topic?: string): Promise<void>;
+  /** Hears everything of a topic from now on. Resolves when nothing published later can be missed, with what ends it. */
+  listen(listener: BusListener, topic?: string): Promise<() => void>;
 }
 
 /** Which processes may share: those with the same keys and, where they say so, the same policy. */
@@ -102,7 +125,10 @@ export interface Fleet {
 export interface SharedStores {
   /** Which stores, for people: a URL without its password. */
   readonly name: string;
-  /** Rejects with BAD_SHARE where the store is not fit for this, or another fleet uses it. Called once, first. */
+  /**
+   * Rejects with BAD_SHARE where the store is not fit for this, or another fleet uses it: a process that is there has no key in
+   * common with this one, or all that are there have another policy. Called once, first. `fleet` is read at each sign of life.
+   */
   open(node: string, fleet: Fleet): Promise<void>;
   /** Says that a process is there and at which address, for `LEASE_MS` from now. */
   beat(node: string, address: string): Promise<Directory>;
@@ -113,6 +139,7 @@ export interface SharedStores {
   readonly limits: LimitStore;
   readonly marks: MarkStore;
   readonly locks: LockStore;
+  readonly records: RecordStore;
   readonly bus: Bus;
   /** Ends the connections. */
   close(): Promise<void>;

@@ -1,6 +1,6 @@
 // The public surface for many processes over stores of one's own.
 export { type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
-export { memoryStores } from "../cluster/memory-stores.js";
+export { FairLimits, memoryStores } from "../cluster/memory-stores.js";
 export { type ContractCase, storesContract } from "../cluster/contract.js";
 export {
   BEAT_MS,
@@ -14,10 +14,14 @@ export {
   type LimitStore,
   type LockStore,
   type MarkStore,
+  RECORD_TEXT,
+  RECORDS,
+  type RecordStore,
   SESSION_TEXT,
   type SessionStore,
   type SharedSession,
   type SharedStores,
+  type WindowRule,
 } from "../cluster/stores.js";
 export type { Share } from "../http/server/http-cluster.js";
 export type { TaskRecord, TaskStore } from "./types.js";

@@ -1,5 +1,6 @@
 // Many processes, one server, on Redis: the value of `share`.
 import { keysOf, shareOver, type ShareOptions } from "../cluster/member.js";
+import type { SharedStores } from "../cluster/stores.js";
 import type { Share } from "../http/server/http-cluster.js";
 import { checkRedis, type RedisReport } from "./check-redis.js";
 import { openDoor, type RedisTarget } from "./door.js";
@@ -18,6 +19,17 @@ export interface RedisClusterOptions extends ShareOptions {
  */
 export function redisCluster(target: RedisTarget, { prefix, ...options }: RedisClusterOptions): Share {
   return shareOver(new RedisStores(target, { keys: keysOf(options.key), prefix }), options);
+}
+
+/**
+ * What processes share in Redis, for `shareOver` and for uses of your own: limits, marks, locks, records, a bus. Throws BAD_SHARE
+ * for options that make no sense; `open` rejects with it when Redis is not fit.
+ */
+export function redisStores(
+  target: RedisTarget,
+  { key, prefix }: Pick<RedisClusterOptions, "key" | "prefix">,
+): SharedStores {
+  return new RedisStores(target, { keys: keysOf(key), prefix });
 }
 
 /** Looks whether a Redis is fit to be shared, and what it is. Rejects with BAD_SHARE, in one sentence that says what to change. */

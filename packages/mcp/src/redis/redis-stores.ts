@@ -5,7 +5,7 @@ import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
 import type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
-import { checkFleet } from "../cluster/memory-stores.js";
+import { checkFleet, checkRecord } from "../cluster/memory-stores.js";
 import {
   type Bus,
   type BusListener,
@@ -15,6 +15,8 @@ import {
   type LimitStore,
   type LockStore,
   type MarkStore,
+  RECORDS,
+  type RecordStore,
   type SessionStore,
   type SharedSession,
   type SharedStores,
@@ -210,18 +212,19 @@ class RedisBus implements Bus {
     this.#place = place;
   }
 
-  async publish(from: string, text: string): Promise<void> {
+  async publish(from: string, text: string, topic = ""): Promise<void> {
     const { door, vault } = this.#place();
-    const key = this.#key;
+    const key = this.#key(topic);
     await door.run("XADD", [key, "MAXLEN", "~", String(BUS_LENGTH), "*", "f", from, "d", vault.seal(key, text)]);
     await door.run("PEXPIRE", [key, String(BUS_LIFE_MS)]);
   }
 
-  async listen(listener: BusListener): Promise<() => void> {
+  async listen(listener: BusListener, topic = ""): Promise<() => void> {
     const { door } = this.#place();
     const reader = await door.another();
-    const last = (await door.run("XREVRANGE", [this.#key, "+", "-", "COUNT", "1"])) as [string, string[]][];
-    const loop = { ended: false };
+    const key = this.#key(topic);
+    const last = (await door.run("XREVRANGE", [key, "+", "-", "COUNT", "1"])) as [string, string[]][];
+    const loop = { ended: false, key };
     void this.#read(reader, last[0]?.[0] ?? "0-0", listener, loop);
     return () => {
       loop.ended = true;
@@ -230,21 +233,22 @@ class RedisBus implements Bus {
   }
 
   /** Reads until it is ended. After a failure it looks whether what it read last is still there: if not, some may be missed. */
-  async #read(reader: Door, from: string, listener: BusListener, loop: { readonly ended: boolean }): Promise<void> {
+  async #read(reader: Door, from: string, listener: BusListener, loop: BusLoop): Promise<void> {
+    const { key } = loop;
     let last = from;
     let failed = false;
     while (!loop.ended) {
       try {
         if (failed && last !== "0-0") {
-          const kept = (await reader.run("XRANGE", [this.#key, last, last])) as unknown[];
+          const kept = (await reader.run("XRANGE", [key, last, last])) as unknown[];
           if (kept.length === 0) listener.missed();
         }
         failed = false;
         const wait = ["COUNT", String(BUS_PIECE), "BLOCK", String(BUS_WAIT_MS)];
-        const found = await reader.run("XREAD", [...wait, "STREAMS", this.#key, last], BUS_WAIT_MS);
+        const found = await reader.run("XREAD", [...wait, "STREAMS", key, last], BUS_WAIT_MS);
         for (const [id, fields] of entriesOf(found)) {
           last = id;
-          const text = this.#place().vault.open(this.#key, fields[3] ?? "");
+          const text = this.#place().vault.open(key, fields[3] ?? "");
           if (text !== undefined && !loop.ended) listener.hear(fields[1] ?? "", text);
         }
       } catch {
@@ -254,8 +258,61 @@ class RedisBus implements Bus {
     }
   }
 
-  get #key(): string {
-    return `${this.#place().prefix}:bus`;
+  #key(topic: string): string {
+    return `${this.#place().prefix}:bus${topic && `:${topic}`}`;
+  }
+}
+
+interface BusLoop {
+  readonly ended: boolean;
+  readonly key: string;
+}
+
+/** Each record is a key of its own; an index of its group, in the same slot, says until when each lives. */
+class RedisRecords implements RecordStore {
+  readonly #place: () => Place;
+
+  constructor(place: () => Place) {
+    this.#place = place;
+  }
+
+  async put(group: string, name: string, text: string, lifeMs: number): Promise<void> {
+    checkRecord(text);
+    const { door, vault } = this.#place();
+    const [index, key] = this.#keys(group, name);
+    const sealed = vault.seal(key, JSON.stringify([name, text]));
+    await door.script(PUT_RECORD, [index, key], [sealed, String(Math.ceil(lifeMs)), String(RECORDS)]);
+  }
+
+  async get(group: string, name: string): Promise<string | undefined> {
+    const [, key] = this.#keys(group, name);
+    const sealed = (await this.#place().door.run("GET", [key])) as string | null;
+    return sealed === null ? undefined : this.#open(key, sealed)?.[1];
+  }
+
+  async list(group: string): Promise<ReadonlyMap<string, string>> {
+    const flat = (await this.#place().door.script(LIST_RECORDS, [this.#keys(group, "")[0]], [])) as string[];
+    const found = new Map<string, string>();
+    for (let at = 0; at < flat.length; at += 2) {
+      const record = this.#open(flat[at] as string, flat[at + 1] as string);
+      if (record !== undefined) found.set(...record);
+    }
+    return found;
+  }
+
+  async delete(group: string, name: string): Promise<void> {
+    await this.#place().door.script(DELETE_RECORD, [...this.#keys(group, name)], []);
+  }
+
+  #open(key: string, sealed: string): readonly [string, string] | undefined {
+    const text = this.#place().vault.open(key, sealed);
+    return text === undefined ? undefined : (JSON.parse(text) as [string, string]);
+  }
+
+  #keys(group: string, name: string): readonly [index: string, key: string] {
+    const { prefix, vault } = this.#place();
+    const tag = `{${prefix}:r:${vault.hidden(`group ${group}`)}}`;
+    return [`${tag}:all`, `${tag}:${vault.hidden(name)}`];
   }
 }
 
@@ -283,6 +340,7 @@ export class RedisStores implements SharedStores {
   readonly name: string;
   readonly sessions: SessionStore = new RedisSessions(() => this.#here);
   readonly tasks: TaskStore = new RedisTasks(() => this.#here);
+  readonly records: RecordStore = new RedisRecords(() => this.#here);
   readonly bus: Bus = new RedisBus(() => this.#here);
   readonly limits: LimitStore;
   readonly marks: MarkStore;
@@ -291,7 +349,7 @@ export class RedisStores implements SharedStores {
   readonly #vault: Vault;
   readonly #prefix: string;
   #door: Door | undefined;
-  #fleet = "";
+  #fleet: Fleet = { keys: [] };
 
   constructor(target: RedisTarget, { keys, prefix = "mcp" }: RedisStoresOptions) {
     if (!/^[\w.:-]{1,64}$/.test(prefix)) {
@@ -314,12 +372,10 @@ export class RedisStores implements SharedStores {
     try {
       await checkRedis(door, this.#prefix);
       this.#door = door;
-      this.#fleet = JSON.stringify({ v: 1, ...fleet });
-      const there = (await door.run("GET", [this.#fleetKey])) as string | null;
-      if (there !== null)
-        checkFleet(JSON.parse(there) as Fleet, fleet, `${this.name} under the prefix "${this.#prefix}"`);
-      const taken = await door.run("HGET", [this.#directory, node]);
-      if (taken !== null && (await this.#alive(node))) {
+      this.#fleet = fleet;
+      const there = await this.#fleets();
+      checkFleet(there, fleet, `${this.name} under the prefix "${this.#prefix}"`);
+      if (there.has(node)) {
         throw new LocalError(
           "BAD_SHARE",
           `share: another process is called "${node}" already: give each a name of its own`,
@@ -337,7 +393,7 @@ export class RedisStores implements SharedStores {
       node,
       address,
       String(LEASE_MS),
-      this.#fleet,
+      JSON.stringify({ v: 1, keys: this.#fleet.keys, policy: this.#fleet.policy }),
     ])) as [number, string[]];
     const nodes = new Map<string, string>();
     for (let at = 0; at < flat.length; at += 2) nodes.set(flat[at] as string, flat[at + 1] as string);
@@ -345,7 +401,7 @@ export class RedisStores implements SharedStores {
   }
 
   async leave(node: string): Promise<void> {
-    await this.#here.door.script(LEAVE, [this.#directory, this.#leases], [node]);
+    await this.#here.door.script(LEAVE, [this.#directory, this.#leases, this.#fleetKey], [node]);
   }
 
   async close(): Promise<void> {
@@ -353,18 +409,23 @@ export class RedisStores implements SharedStores {
     this.#door = undefined;
   }
 
-  async #alive(node: string): Promise<boolean> {
-    const [score, [seconds]] = await Promise.all([
-      this.#here.door.run("ZSCORE", [this.#leases, node]) as Promise<string | null>,
-      this.#here.door.run("TIME", []) as Promise<[string, string]>,
-    ]);
-    return Number(score ?? 0) > Number(seconds) * 1_000;
+  /** What the processes that are there have to have in common. */
+  async #fleets(): Promise<ReadonlyMap<string, Fleet>> {
+    const flat = (await this.#here.door.script(FLEETS, [this.#leases, this.#fleetKey], [])) as string[];
+    const fleets = new Map<string, Fleet>();
+    for (let at = 0; at < flat.length; at += 2)
+      fleets.set(flat[at] as string, JSON.parse(flat[at + 1] as string) as Fleet);
+    return fleets;
   }
 
   async #take(rules: Parameters<LimitStore["take"]>[0]): Promise<number> {
     const all = Object.entries(rules);
     const keys = all.map(([key]) => `{${this.#prefix}:l}:${this.#vault.hidden(key)}`);
-    const args = all.flatMap(([, { perSecond, burst }]) => [String(1_000_000 / perSecond), String(burst)]);
+    const args = all.flatMap(([, rule]) =>
+      "most" in rule
+        ? ["w", String(rule.windowMs * 1_000), String(rule.most)]
+        : ["r", String(1_000_000 / rule.perSecond), String(rule.burst)],
+    );
     return (await this.#here.door.script(TAKE, keys, args)) as number;
   }
 
@@ -400,7 +461,7 @@ export class RedisStores implements SharedStores {
 
 // What has to happen in Redis in one step, in Lua. Times are Redis's own: the clocks of the processes do not matter.
 
-/** KEYS: directory (hash of addresses), leases (sorted set), fleet. ARGV: node, address, lease in ms, fleet. */
+/** KEYS: directory (hash of addresses), leases (sorted set), fleets (hash). ARGV: node, address, lease in ms, fleet. */
 const BEAT = `
 local t = redis.call("TIME")
 local now = t[1] * 1000 + math.floor(t[2] / 1000)
@@ -408,19 +469,76 @@ local gone = redis.call("ZRANGEBYSCORE", KEYS[2], "-inf", now)
 for _, node in ipairs(gone) do
   redis.call("ZREM", KEYS[2], node)
   redis.call("HDEL", KEYS[1], node)
+  redis.call("HDEL", KEYS[3], node)
 end
 local lapsed = redis.call("ZSCORE", KEYS[2], ARGV[1]) and 0 or 1
 redis.call("ZADD", KEYS[2], now + tonumber(ARGV[3]), ARGV[1])
 redis.call("HSET", KEYS[1], ARGV[1], ARGV[2])
 redis.call("PEXPIRE", KEYS[1], 60000)
 redis.call("PEXPIRE", KEYS[2], 60000)
-redis.call("SET", KEYS[3], ARGV[4], "PX", 60000)
+redis.call("HSET", KEYS[3], ARGV[1], ARGV[4])
+redis.call("PEXPIRE", KEYS[3], 60000)
 return { lapsed, redis.call("HGETALL", KEYS[1]) }
 `;
 
-/** KEYS: directory, leases. ARGV: node. */
+/** KEYS: leases, fleets. Returns name and fleet of each process that is there. */
+const FLEETS = `
+local t = redis.call("TIME")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local found = {}
+for _, node in ipairs(redis.call("ZRANGEBYSCORE", KEYS[1], now, "+inf")) do
+  local fleet = redis.call("HGET", KEYS[2], node)
+  if fleet then
+    found[#found + 1] = node
+    found[#found + 1] = fleet
+  end
+end
+return found
+`;
+
+/** KEYS: index, record. ARGV: sealed text, life in ms, most records of a group. */
+const PUT_RECORD = `
+local t = redis.call("TIME")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+for _, key in ipairs(redis.call("ZRANGEBYSCORE", KEYS[1], "-inf", now)) do redis.call("ZREM", KEYS[1], key) end
+redis.call("SET", KEYS[2], ARGV[1], "PX", ARGV[2])
+redis.call("ZADD", KEYS[1], now + tonumber(ARGV[2]), KEYS[2])
+local over = redis.call("ZCARD", KEYS[1]) - tonumber(ARGV[3])
+if over > 0 then
+  for _, key in ipairs(redis.call("ZRANGE", KEYS[1], 0, over - 1)) do
+    redis.call("DEL", key)
+    redis.call("ZREM", KEYS[1], key)
+  end
+end
+if redis.call("PTTL", KEYS[1]) < tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[1], ARGV[2]) end
+return 1
+`;
+
+/** KEYS: index. Returns the key and the text of each record. */
+const LIST_RECORDS = `
+local t = redis.call("TIME")
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local found = {}
+for _, key in ipairs(redis.call("ZRANGEBYSCORE", KEYS[1], now, "+inf")) do
+  local text = redis.call("GET", key)
+  if text then
+    found[#found + 1] = key
+    found[#found + 1] = text
+  end
+end
+return found
+`;
+
+/** KEYS: index, record. */
+const DELETE_RECORD = `
+redis.call("ZREM", KEYS[1], KEYS[2])
+return redis.call("DEL", KEYS[2])
+`;
+
+/** KEYS: directory, leases, fleets. ARGV: node. */
 const LEAVE = `
 redis.call("ZREM", KEYS[2], ARGV[1])
+redis.call("HDEL", KEYS[3], ARGV[1])
 return redis.call("HDEL", KEYS[1], ARGV[1])
 `;
 
@@ -458,22 +576,63 @@ if redis.call("HGET", KEYS[1], "owner") == ARGV[1] then return redis.call("DEL",
 return 0
 `;
 
-/** GCRA for several keys at once. KEYS: one for each rule. ARGV: for each rule the microseconds of one event, and the burst. */
+/**
+ * Counts under several keys at once. KEYS: one for each rule. ARGV: three for each rule: "r", the microseconds of one event and
+ * the burst (GCRA: of each key one time is kept); or "w", the microseconds of a window and the most in it (of each key a count
+ * for each sixtieth of the window, their sum `n`, and the oldest of them, `o`).
+ */
 const TAKE = `
 local t = redis.call("TIME")
 local now = t[1] * 1000000 + t[2]
 local wait = 0
-local ends = {}
+local next = {}
 for i, key in ipairs(KEYS) do
-  local each = tonumber(ARGV[i * 2 - 1])
-  local burst = tonumber(ARGV[i * 2])
-  local kept = tonumber(redis.call("GET", key) or now)
-  ends[i] = math.max(kept, now) + each
-  wait = math.max(wait, ends[i] - now - burst * each)
+  local kind, a, b = ARGV[i * 3 - 2], tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
+  if kind == "r" then
+    local kept = tonumber(redis.call("GET", key) or now)
+    next[i] = math.max(kept, now) + a
+    wait = math.max(wait, next[i] - now - b * a)
+  else
+    local width = a / 60
+    local slot = math.floor(now / width)
+    local head = redis.call("HMGET", key, "n", "o")
+    local n, oldest = tonumber(head[1] or 0), tonumber(head[2] or slot)
+    local from = oldest
+    while oldest < slot - 60 and n > 0 do
+      local count = redis.call("HGET", key, oldest)
+      if count then
+        n = n - count
+        redis.call("HDEL", key, oldest)
+      end
+      oldest = oldest + 1
+    end
+    if n == 0 then
+      redis.call("DEL", key)
+      oldest = slot
+    elseif oldest ~= from then
+      redis.call("HSET", key, "n", n, "o", oldest)
+    end
+    next[i] = { n, oldest, slot }
+    if n >= b then
+      local surplus, at = n - b, oldest
+      while at < slot do
+        surplus = surplus - (redis.call("HGET", key, at) or 0)
+        if surplus < 0 then break end
+        at = at + 1
+      end
+      wait = math.max(wait, (at + 61) * width - now, 1000)
+    end
+  end
 end
 if wait > 0 then return math.ceil(wait / 1000) end
 for i, key in ipairs(KEYS) do
-  redis.call("SET", key, string.format("%.0f", ends[i]), "PX", math.max(1, math.ceil((ends[i] - now) / 1000)))
+  if ARGV[i * 3 - 2] == "r" then
+    redis.call("SET", key, string.format("%.0f", next[i]), "PX", math.max(1, math.ceil((next[i] - now) / 1000)))
+  else
+    redis.call("HSET", key, "n", next[i][1] + 1, "o", next[i][2])
+    redis.call("HINCRBY", key, next[i][3], 1)
+    redis.call("PEXPIRE", key, math.ceil(tonumber(ARGV[i * 3 - 1]) * 61 / 60000))
+  end
 end
 return 0
 `;

@@ -89,8 +89,8 @@ describe.runIf(hasRedis)("a Redis server", () => {
     const redis = await startRedis();
     const own = prefix();
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toBe("served");
-    expect(await refusal(redis.url, { prefix: own, key: randomBytes(32) })).toMatch(/have another key/);
-    expect(await refusal(redis.url, { prefix: own, policy: "b" })).toMatch(/have another policy/);
+    expect(await refusal(redis.url, { prefix: own, key: randomBytes(32) })).toMatch(/has another key/);
+    expect(await refusal(redis.url, { prefix: own, policy: "b" })).toMatch(/has another policy/);
     expect(await refusal(redis.url, { prefix: own, policy: "a", node: "one" })).toMatch(
       /another process is called "one" already/,
     );

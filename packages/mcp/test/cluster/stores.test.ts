@@ -64,12 +64,15 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     await one.marks.once("SECRET mark", 60_000);
     await one.locks.hold("SECRET lock", 60_000);
     await one.limits.take({ "SECRET principal": { perSecond: 0.01, burst: 2 } });
+    await one.limits.take({ "SECRET caller": { most: 2, windowMs: 60_000 } });
+    await one.records.put("SECRET group", "SECRET name", "SECRET text", 60_000);
     await one.bus.publish("one", "SECRET news");
+    await one.bus.publish("one", "SECRET question", "asks");
     const now = new Date().toISOString();
     const task = { taskId: "one.t", status: "working" as const, createdAt: now, lastUpdatedAt: now, ttlMs: 60_000 };
     await one.tasks.put({ principal: "SECRET principal", task: { ...task, pollIntervalMs: 1 } });
     const keys = redis.cli("--scan").split("\n");
-    expect(keys.length).toBeGreaterThanOrEqual(8);
+    expect(keys.length).toBeGreaterThanOrEqual(12);
     for (const key of keys) {
       expect(key).not.toContain("SECRET");
       // -1 is for ever; -2 is over since it was listed.
