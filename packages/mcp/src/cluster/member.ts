@@ -12,7 +12,15 @@ import type { HttpExchange } from "../http/server/exchange.js";
 import type { Named, SessionFacts } from "../http/server/http-cluster.js";
 import { FairLimits } from "./memory-stores.js";
 import { type ForwardOutcome, NodeRelay } from "./relay.js";
-import { BEAT_MS, type Fleet, LEASE_MS, type LimitRule, SESSION_TEXT, type SharedSession, type SharedStores } from "./stores.js";
+import {
+  BEAT_MS,
+  type Fleet,
+  LEASE_MS,
+  type LimitRule,
+  SESSION_TEXT,
+  type SharedSession,
+  type SharedStores,
+} from "./stores.js";
 
 /** How a process shares with others. */
 export interface ShareOptions {
@@ -62,14 +70,18 @@ export function shareOver(stores: SharedStores, options: ShareOptions): Share {
   const listen = addressOf(address);
   return {
     async join() {
-      const fleet: Fleet = {
-        keys: keys.map(fingerprintOf),
-        get policy() {
-          return typeof policy === "function" ? policy() : policy;
-        },
-      };
-      await stores.open(node, fleet);
+      await stores.open(node, fleetOf(options.key, policy));
       return new Member(stores, { node, keys, listen });
+    },
+  };
+}
+
+/** What processes have to have in common, as `SharedStores.open` takes it. Throws BAD_SHARE for a key that is none. */
+export function fleetOf(key: ShareOptions["key"], policy?: ShareOptions["policy"]): Fleet {
+  return {
+    keys: keysOf(key).map(fingerprintOf),
+    get policy() {
+      return typeof policy === "function" ? policy() : policy;
     },
   };
 }

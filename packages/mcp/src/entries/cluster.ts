@@ -1,5 +1,5 @@
 // The public surface for many processes over stores of one's own.
-export { type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
+export { fleetOf, type ShareKey, shareOver, type ShareOptions } from "../cluster/member.js";
 export { FairLimits, memoryStores } from "../cluster/memory-stores.js";
 export { type ContractCase, storesContract } from "../cluster/contract.js";
 export {

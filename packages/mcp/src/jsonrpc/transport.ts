@@ -91,6 +91,8 @@ export interface Carrier {
   readonly kind: string;
   /** Who is asking, when the transport knows. */
   readonly principal: string | undefined;
+  /** The id of the session over HTTP that the message belongs to; undefined where there is none. Nobody may see it. */
+  readonly sessionId?: string | undefined;
   /** True once nothing written here can reach the other side. */
   readonly closed: boolean;
   /** A header of the message by its lower-case name; undefined where there are no headers. */

@@ -22,8 +22,8 @@ export interface RedisReport {
   /** What its memory policy and bound are. */
   readonly policy: string;
   readonly maxmemory: number;
-  /** Whether what is kept outlives a restart of it: "aof", "rdb" or "none". */
-  readonly persistence: string;
+  /** By what it keeps data over a restart; "unknown" where it does not tell us. */
+  readonly persistence: "aof" | "rdb" | "none" | "unknown";
   /** Milliseconds its clock is ahead of ours. */
   readonly clockMs: number;
 }
@@ -53,9 +53,19 @@ export async function checkRedis(door: Door, prefix: string): Promise<RedisRepor
     throw bad(`the clock of ${name} is ${Math.round(Math.abs(clockMs) / 1_000)} s off ours: set both by NTP`);
   }
   await tryCommands(door, prefix);
-  const persistence =
-    info.get("aof_enabled") === "1" ? "aof" : (info.get("rdb_last_save_time") ?? "") === "" ? "none" : "rdb";
+  const persistence = info.get("aof_enabled") === "1" ? "aof" : await snapshots(door);
   return { version, cluster: door.isCluster, policy, maxmemory, persistence, clockMs };
+}
+
+/** Whether it writes snapshots. Many that are run for others do not tell. */
+async function snapshots(door: Door): Promise<"rdb" | "none" | "unknown"> {
+  try {
+    const found = (await door.run("CONFIG", ["GET", "save"])) as readonly unknown[] | object;
+    const save = Array.isArray(found) ? (found as readonly unknown[])[1] : (found as { readonly save?: unknown }).save;
+    return typeof save !== "string" ? "unknown" : save.trim() === "" ? "none" : "rdb";
+  } catch {
+    return "unknown";
+  }
 }
 
 async function facts(door: Door): Promise<ReadonlyMap<string, string>> {

@@ -122,7 +122,7 @@ describe("processes that reach what they share and not each other", () => {
       leave: (node) => stores.leave(node),
       close: () => stores.close(),
       ...{ sessions: stores.sessions, tasks: stores.tasks, limits: stores.limits },
-      ...{ marks: stores.marks, locks: stores.locks, bus: stores.bus },
+      ...{ marks: stores.marks, locks: stores.locks, records: stores.records, bus: stores.bus },
       async beat(node, address) {
         if (!cables.has(node)) {
           const cable = new Cable(Number(new URL(address).port));

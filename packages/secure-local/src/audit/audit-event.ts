@@ -26,6 +26,8 @@ type AuditKind =
   | "sandbox.ended"
   | "recording.begun"
   | "recording.ended"
+  | "cluster.joined"
+  | "cluster.heads"
   | "log.repaired"
   | "log.truncated";
 

@@ -30,9 +30,12 @@ interface AuditReport {
 export interface VerifyOptions {
   /** The file with the checkpoints of this log, and the public key they are signed with, in PEM. */
   readonly checkpoints?: { readonly file: string; readonly publicKey: string } | undefined;
+  /** Hashes of records by their numbers, as other processes remember them. */
+  readonly witnesses?: ReadonlyMap<number, string>;
 }
 
 const NEWLINE = 10;
+const NONE: ReadonlyMap<number, string> = new Map();
 const TRUNCATED = '"kind":"log.truncated"';
 
 /**
@@ -44,13 +47,14 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   const checkpoints = options.checkpoints && readCheckpoints(file, options.checkpoints);
   if (typeof checkpoints === "string") return { ok: false, records: 0, reason: checkpoints };
   const head = readHead(file);
-  const walk = new Walk(file, head, checkpoints);
+  const { witnesses = NONE } = options;
+  const walk = new Walk(file, head, { checkpoints, witnesses });
   // Before the log, which a server may be writing: whatever is in its journal is in the log already.
   const journal = readJournal(file);
   const archives = archivesOf(file);
   // A server that was killed while it put a file away has not begun the next one; and a log that its head file, or a
   // checkpoint, remembers was taken away.
-  const remembered = archives.length > 0 || (head?.seq ?? 0) > 0 || (checkpoints?.last ?? 0) > 0;
+  const remembered = archives.length > 0 || (head?.seq ?? 0) > 0 || (checkpoints?.last ?? 0) > 0 || witnesses.size > 0;
   const files = remembered && !existsSync(file) ? archives : [...archives, file];
   for (const each of files) {
     const report = await walk.read(each, each === files.at(-1));
@@ -64,6 +68,7 @@ class Walk {
   readonly #log: string;
   readonly #head: RecordLink | undefined;
   readonly #checkpoints: Checkpoints | undefined;
+  readonly #witnesses: ReadonlyMap<number, string>;
   #last: RecordLink = { seq: 0, hash: GENESIS };
   #file = "";
   #line = 0;
@@ -71,10 +76,18 @@ class Walk {
   #agreed = 0;
   #torn = 0;
 
-  constructor(log: string, head: RecordLink | undefined, checkpoints: Checkpoints | undefined) {
+  constructor(
+    log: string,
+    head: RecordLink | undefined,
+    others: {
+      readonly checkpoints: Checkpoints | undefined;
+      readonly witnesses: ReadonlyMap<number, string>;
+    },
+  ) {
     this.#log = log;
     this.#head = head;
-    this.#checkpoints = checkpoints;
+    this.#checkpoints = others.checkpoints;
+    this.#witnesses = others.witnesses;
   }
 
   /** Undefined when the file is in order. */
@@ -101,7 +114,8 @@ class Walk {
 
   conclude(journal: Buffer): AuditReport {
     const last = this.#last;
-    const known = Math.max(this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0);
+    let known = Math.max(this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0);
+    for (const seq of this.#witnesses.keys()) known = Math.max(known, seq);
     const { records: inJournal, link } = journalledAfter(journal, last);
     // What the journal still has is not lost.
     if (known > link.seq) return this.#bad(`records ${link.seq + 1} to ${known} were cut off at the end`);
@@ -121,6 +135,9 @@ class Walk {
     const signed = this.#checkpoints?.hashes.get(next.seq);
     if (signed !== undefined && signed !== next.hash)
       return "the log was rewritten: a signed checkpoint remembers another record";
+    const seen = this.#witnesses.get(next.seq);
+    if (seen !== undefined && seen !== next.hash)
+      return "the log was rewritten: another process remembers another record";
     if (signed !== undefined) this.#agreed += 1;
     this.#last = next;
     this.#line += 1;

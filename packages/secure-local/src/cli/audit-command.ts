@@ -1,5 +1,5 @@
 // `mcp-secure-local audit verify | query | tail | report`: checks the audit log, looks into it, follows it, and writes it out as a page.
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { once } from "node:events";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { recordOf } from "../audit/call-records.js";
@@ -9,6 +9,7 @@ import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import { checkpointKeyFile } from "./open-audit.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
@@ -33,7 +34,11 @@ export async function auditCommand(line: CommandLine): Promise<number> {
 }
 
 async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[]): Promise<number> {
-  if (rest.length > 0) throw new UsageError(`audit verify takes one file, not also "${rest[0]}"`);
+  if (rest.length > 0) throw new UsageError(`audit verify takes one file or folder, not also "${rest[0]}"`);
+  if (named !== undefined && statSync(named, { throwIfNoEntry: false })?.isDirectory())
+    return verifyFolder(line, named);
+  if (line.redis !== undefined)
+    throw new UsageError("--redis belongs to a folder, as in audit verify FOLDER --redis URL");
   // Servers that run at the same time write logs of their own beside the first one.
   const files = named === undefined ? rememberedLogs(await usualFile(line)) : [named];
   if (files.length === 0) return noLog(line);
@@ -45,6 +50,25 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
       if (log.ok) print(`${styled("green", "ok")}  ${log.file}: ${log.said}`);
       else complain(`${log.at ?? log.file}: ${log.said}`);
     }
+  }
+  return ok ? ExitCode.Ok : ExitCode.Failed;
+}
+
+/** The logs of all processes of a server, and what they say of each other. What Redis has is read before the logs are. */
+async function verifyFolder(line: CommandLine, folder: string): Promise<number> {
+  const settings = line.redis === undefined ? undefined : clusterSettings(line);
+  const heads = settings && (await (await import("../cluster/open-cluster.js")).headsIn(clusterPlace(settings)));
+  const { verifyChains } = await import("../audit/verify-chains.js");
+  const chains = await verifyChains(folder, heads);
+  const ok = chains.length > 0 && chains.every((chain) => chain.ok);
+  if (line.json) printJson({ ok, chains });
+  else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
+  for (const { file, ok: fine, records, witnesses, reason, at } of line.json ? [] : chains) {
+    if (!fine) complain(`${at ?? file}: ${reason}`);
+    else
+      print(
+        `${styled("green", "ok")}  ${file}: ${records} records, none changed, missing or added; ${witnesses} witnesses agree`,
+      );
   }
   return ok ? ExitCode.Ok : ExitCode.Failed;
 }

@@ -19,6 +19,11 @@ export interface CommandLine {
   readonly socket: string | undefined;
   /** For `serve`: requests a second of one caller, as written. */
   readonly rate: string | undefined;
+  /** Where processes share, by which key, how the others reach this one, and how keys in Redis begin. */
+  readonly redis: string | undefined;
+  readonly shareKey: string | undefined;
+  readonly address: string | undefined;
+  readonly prefix: string | undefined;
   readonly noAuth: boolean;
   readonly sse: boolean;
   readonly quiet: boolean;
@@ -102,6 +107,10 @@ type Value =
   | "port"
   | "socket"
   | "rate"
+  | "redis"
+  | "shareKey"
+  | "address"
+  | "prefix"
   | "config"
   | "url"
   | "revision"
@@ -147,6 +156,10 @@ const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--port", "port"],
   ["--socket", "socket"],
   ["--rate", "rate"],
+  ["--redis", "redis"],
+  ["--share-key", "shareKey"],
+  ["--address", "address"],
+  ["--prefix", "prefix"],
   ["--config", "config"],
   ["--url", "url"],
   ["--revision", "revision"],
@@ -172,6 +185,9 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--host", "an address, as in --host 127.0.0.1"],
   ["--port", "a number, as in --port 3333"],
   ["--rate", "a number of requests a second, as in --rate 100"],
+  ["--redis", "an address of Redis, as in --redis redis://127.0.0.1:6379"],
+  ["--address", "where other processes reach this one, as in --address tcp://10.0.0.5:3101"],
+  ["--prefix", "what keys in Redis begin with, as in --prefix team"],
   ["--url", "a URL, as in --url http://127.0.0.1:3000/mcp"],
   ["--revision", "a date, as in --revision 2025-11-25"],
   ["--timeout", "a number of seconds, as in --timeout 30"],
@@ -220,6 +236,8 @@ const TARGET_ONLY: readonly Key[] = [
   "saveImages",
   "ignore",
 ];
+/** Commands that look into what processes share. */
+const SHARING: readonly string[] = ["serve", "doctor", "audit"];
 /** Options of few of those commands. */
 const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["strict", ["replay", "doctor", "policy"]],
@@ -232,6 +250,10 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["output", ["audit", "policy"]],
   // Without a command, too: that is how clients start this program.
   ["profile", ["", "serve", "attach", "tools", "call", "policy", "install"]],
+  ["redis", SHARING],
+  ["shareKey", SHARING],
+  ["prefix", SHARING],
+  ["address", ["serve"]],
 ];
 /** Those of them that `sandbox` has, too. */
 const SANDBOX_OPTIONS: readonly Key[] = ["config", "env"];

@@ -43,6 +43,8 @@ const TARGET: readonly string[] = [
 const LIMITS: readonly string[] = ["--max-message-mb", "--max-members"];
 const LISTEN: readonly string[] = ["--port", "--host", "--origin", "--no-auth"];
 
+const SHARE: readonly string[] = ["--redis", "--share-key", "--prefix"];
+
 export const TARGET_TEXT =
   "TARGET is a URL, the name of a server in a configuration file (.mcp.json, VS Code, Claude, Cursor, Codex), or a command after -- at the end.";
 
@@ -64,11 +66,14 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
       "--quiet",
       "--verbose",
       "--console",
+      ...SHARE,
+      "--address",
     ],
     examples: [
       ["serve", "serve on port 3333"],
       ["serve --port 8080 --policy team.yaml", "another port, another policy"],
       ["serve --socket /run/user/1000/mcp.sock", "a Unix socket for you alone"],
+      ["serve --redis redis://10.0.0.2 --address tcp://10.0.0.5:3101", "one of many processes behind a balancer"],
       ["serve --profile work", "that part of the policy alone; without it each profile has its path, as /mcp/work"],
     ],
   },
@@ -239,10 +244,15 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   },
   {
     name: "audit verify",
-    usage: "[FILE]",
+    usage: "[FILE | FOLDER]",
     about: "Check that no record was changed, removed or added since it was written",
-    options: [POLICY, "--audit"],
-    examples: [["audit verify", "the log in use, with its older files and checkpoints"]],
+    details:
+      "Of a FOLDER with the logs of all processes of a server, that none is missing or cut either: by what they say of each other, and with --redis by what they have signed there.",
+    options: [POLICY, "--audit", ...SHARE],
+    examples: [
+      ["audit verify", "the log in use, with its older files and checkpoints"],
+      ["audit verify logs/ --redis redis://10.0.0.2", "the logs of all processes that share there"],
+    ],
   },
   {
     name: "servers list",
@@ -417,8 +427,9 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "doctor",
     usage: "[TARGET]",
     about: "Say what is wrong with a server and what to do; without TARGET, what this machine lacks",
-    options: [POLICY, "--audit", "--strict", "--ignore", ...TARGET, ...LIMITS],
+    options: [POLICY, "--audit", "--strict", "--ignore", "--redis", "--prefix", ...TARGET, ...LIMITS],
     examples: [
+      ["doctor --redis redis://10.0.0.2", "whether a Redis is fit for what processes share"],
       ["doctor", "what this machine lacks, and the command that mends it"],
       ["doctor -- node server.js", "a server of yours"],
     ],
@@ -497,6 +508,19 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--host": { value: "ADDRESS", about: "the address; else MCP_SECURE_LOCAL_HOST, else 127.0.0.1 (this machine only)" },
   "--socket": { value: "PATH", about: "listen on a Unix socket for its owner only" },
   "--rate": { value: "N", about: "requests a second one caller may send (default 100; ten times that at once)" },
+  "--redis": {
+    value: "URL",
+    about: "share with other processes over Redis; else MCP_SECURE_LOCAL_REDIS, which no list of processes shows",
+  },
+  "--share-key": {
+    value: "FILE",
+    about: "the key that all processes have; made where there is none (default share-key beside the token)",
+  },
+  "--address": {
+    value: "URL",
+    about: "where the other processes reach this one, as tcp://HOST:PORT (default a free port of this machine)",
+  },
+  "--prefix": { value: "TEXT", about: "what the names of keys in Redis begin with (default mcp)" },
   "--sse": { about: "serve the older HTTP+SSE transport as well, at /sse" },
   "--no-auth": { about: "let every program on this machine in without the token" },
   "--origin": { value: "URL", about: "let web pages of this origin call (may be repeated)" },

@@ -9,7 +9,7 @@ import { complain, complainJson, ExitCode, InterruptedError } from "./terminal.j
 const UNAUTHORIZED = /^(?:UNAUTHORIZED|FORBIDDEN|AUTH_\w+)$/;
 const UNREACHABLE = new Set(["SPAWN_FAILED", "EXITED", "UNREACHABLE", "HTTP_STATUS", "INCOMPATIBLE", "INVALID_URL"]);
 /** Errors of the client that come of what was written on the command line. */
-const USAGE = new Set(["USAGE", "UNKNOWN_REVISION"]);
+const USAGE = new Set(["USAGE", "UNKNOWN_REVISION", "BAD_SHARE"]);
 /** Errors of our own whose words are made for people, by their names: what they belong to is not loaded for that. */
 const WORDED: ReadonlyMap<string, string> = new Map([
   ["AuditError", "AUDIT"],

@@ -12,8 +12,9 @@ export async function openAudit(
   line: Pick<CommandLine, "audit">,
   policy: Policy,
   say: (line: string) => void,
+  heads?: Heads,
 ): Promise<AuditLog> {
-  const { keeping, begin } = await keepingOf(policy, say);
+  const { keeping, begin } = await keepingOf(policy, say, heads);
   const log = await AuditLog.open(auditFile(line, policy), { ...keeping, say });
   begin(log);
   return log;
@@ -28,14 +29,18 @@ export async function openAudit(
 export function auditKeeper(
   log: AuditLog,
   line: Pick<CommandLine, "audit">,
-  { policy: first, say }: { readonly policy: Policy; readonly say: (line: string) => void },
+  {
+    policy: first,
+    say,
+    heads,
+  }: { readonly policy: Policy; readonly say: (line: string) => void; readonly heads?: Heads | undefined },
 ): (policy: Policy) => Promise<void> {
   let current = first;
   return async (policy) => {
     const [before, after] = [auditFile(line, current), auditFile(line, policy)];
     if (before !== after) say(`audit.log_file: ${log.file} is written until the next start, and ${after} from then on`);
     if (!sameKeeping(current, policy)) {
-      const { keeping, begin } = await keepingOf(policy, say);
+      const { keeping, begin } = await keepingOf(policy, say, heads);
       begin(log);
       await log.keep(keeping);
     }
@@ -52,9 +57,26 @@ function sameKeeping(a: Policy, b: Policy): boolean {
 async function keepingOf(
   { audit: { rotateBytes, checkpoints } }: Policy,
   say: (line: string) => void,
+  heads: Heads | undefined,
 ): Promise<{ readonly keeping: LogKeeping; readonly begin: (log: AuditLog) => void }> {
   const writer = checkpoints && (await checkpointWriter(checkpoints, say));
-  return { keeping: { rotateBytes, checkpoints: writer }, begin: (log) => writer?.begin(log.file) };
+  return { keeping: { rotateBytes, checkpoints: together(writer, heads) }, begin: (log) => writer?.begin(log.file) };
+}
+
+/** What is told of the last record, too: where the processes of a server sign their heads. */
+type Heads = NonNullable<LogKeeping["checkpoints"]>;
+
+function together(writer: CheckpointWriter | undefined, heads: Heads | undefined): Heads | undefined {
+  if (writer === undefined || heads === undefined) return writer ?? heads;
+  return {
+    reached(link) {
+      writer.reached(link);
+      heads.reached(link);
+    },
+    async close() {
+      await Promise.all([writer.close(), heads.close()]);
+    },
+  };
 }
 
 /** Where the log of this start lies: it stays out of reach though a later policy names another. */

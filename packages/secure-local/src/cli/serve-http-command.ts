@@ -1,5 +1,5 @@
 // `mcp-secure-local serve`: serves AI clients over HTTP until it is told to stop.
-import { lstatSync, rmSync } from "node:fs";
+import { lstatSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { type Entrance, type HttpServing, serveHttp, type ServeHttpOptions } from "@secure-local/mcp/http";
 import type { Server } from "@secure-local/mcp/server";
@@ -11,16 +11,20 @@ import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { httpOptions, OWNER } from "../server/http-options.js";
+import type { Policy } from "../policy/policy.js";
+import { lockFileOf } from "../server/plugin-lock.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { httpRoom, LoadShedder, memoryLimit, MemoryMonitor } from "../server/load-shedder.js";
 import { tuneEngine } from "../server/engine.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
 import { ControlDoor } from "./approval-channels.js";
-import { auditKeeper, logPlaces, openAudit } from "./open-audit.js";
+import { auditKeeper, checkpointKeyFile, logPlaces, openAudit } from "./open-audit.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
 import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
-import { storedToken } from "./serve-http-token.js";
+import { storedToken } from "./stored-secret.js";
+import { clusterPlace, clusterSettings } from "./cluster-settings.js";
+import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { attachSocket, openAttach, ProfileServers } from "./serve-profiles.js";
 import { ServeError } from "./serve-error.js";
@@ -42,24 +46,29 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const onRefused = (): void => void (metrics.shed += 1);
   const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   outliveReaders();
-  const audit = await openAudit(line, policy, say);
+  const door = new ControlDoor(say);
+  const common = (): readonly string[] => [...commonOf(secure.policy), line.profile ?? "", token ?? ""];
+  const cluster = await joined(line, { common, local: door.channel });
+  const { channel, memory } = cluster ?? { channel: door.channel };
+  const audit = await openAudit(line, policy, say, cluster?.heads);
   const heard = line.verbose ? new SpokenAudit(audit) : audit;
   const observed = { audit: metrics.listenTo(heard), telemetry: await telemetry(version, say) };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
-  const door = new ControlDoor(say);
-  const given = { version, say, ...kept, channel: door.channel, ...observed, admit: gate.middleware };
+  const given = { version, say, ...kept, channel, memory, ...observed, admit: gate.middleware };
   const secure = new SecureServer({ policy, ...given });
   const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();
   tuneEngine();
-  const parts = { settings, token, audit, secure, profiles, metrics, gate };
+  const parts = { settings, token, audit, secure, profiles, metrics, gate, cluster };
   const serving = await begin(parts);
   const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();
-  const stopFollowing = followPolicyFile(profiles, file, { say, adopt: auditKeeper(audit, line, { policy, say }) });
+  await cluster?.start(audit, () => metrics.text(serving.stats(), audit));
+  const adopt = auditKeeper(audit, line, { policy, say, heads: cluster?.heads });
+  const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
   const { url } = serving;
   door.open({ secure, version, auditFile: audit.file, transport: "http", url });
-  announce({ ...settings, json: line.json }, { serving, profiles: profiles.names }, token);
+  announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts) }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
@@ -69,6 +78,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   metrics.close();
   await Promise.all([secure.stop(), profiles.stop()]);
   await audit.close();
+  await cluster?.close();
   // A handler that does not listen to its signal must not keep the process from ending.
   process.exit(ExitCode.Ok);
 }
@@ -81,7 +91,33 @@ async function watch(line: CommandLine): Promise<{ close(): Promise<void> }> {
   return open;
 }
 
+/** Loaded where processes share, and nowhere else. */
+async function joined(
+  line: CommandLine,
+  given: Pick<ClusterOptions, "common" | "local">,
+): Promise<OpenCluster | undefined> {
+  const settings = clusterSettings(line);
+  if (settings === undefined) return undefined;
+  const { openCluster } = await import("../cluster/open-cluster.js");
+  const { address } = settings;
+  return openCluster({ ...clusterPlace(settings), ...given, address, auditKey: checkpointKeyFile() });
+}
+
+/** What of a policy all processes have to have alike: the file, and what was approved of plugins and servers. */
+function commonOf({ hash, file }: Policy): readonly string[] {
+  return [hash, file === undefined ? "" : lockOf(file)];
+}
+
+function lockOf(policyFile: string): string {
+  try {
+    return readFileSync(lockFileOf(policyFile), "utf8");
+  } catch {
+    return "";
+  }
+}
+
 interface Parts {
+  readonly cluster: OpenCluster | undefined;
   readonly settings: ServeSettings;
   readonly token: string | undefined;
   readonly audit: AuditLog;
@@ -91,13 +127,17 @@ interface Parts {
   readonly gate: LoadShedder;
 }
 
-async function begin({ settings, token, audit, secure, profiles, metrics, gate }: Parts): Promise<HttpServing> {
+async function begin(given: Parts): Promise<HttpServing> {
+  const { settings, token, audit, secure, profiles, metrics, gate, cluster } = given;
   let serving: HttpServing | undefined;
   const { sse, perSecond, origins } = settings;
+  const parts = { sse, perSecond, origins, token, audit, metrics, gate, serving: () => serving! };
   const options = {
-    ...httpOptions({ sse, perSecond, origins, token, audit, metrics, gate, serving: () => serving! }),
-    servers: profiles.servers,
+    ...httpOptions({ ...parts, allMetrics: cluster?.metrics }),
+    ...(cluster === undefined ? { servers: profiles.servers } : { share: cluster.share }),
   };
+  if (cluster !== undefined && profiles.names.length > 0)
+    say("profiles have no paths with --redis: serve each by --profile NAME, with a --prefix of its own");
   try {
     serving = await listen(secure.server, settings, options);
   } catch (error) {
@@ -106,6 +146,11 @@ async function begin({ settings, token, audit, secure, profiles, metrics, gate }
   }
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => drain(signal));
   return serving;
+}
+
+/** The profiles that have a path of their own. */
+function pathsOf({ cluster, profiles }: Parts): readonly string[] {
+  return cluster === undefined ? profiles.names : [];
 }
 
 /** The same servers at a socket of the owner's, who needs no token there; the rate of one caller is not limited there. */
@@ -233,6 +278,8 @@ function answers(path: string): Promise<boolean> {
 }
 
 function reasonOf({ code, message }: NodeJS.ErrnoException, { host, port, socketPath }: Place): string | undefined {
+  // What processes share is at fault, and says what to change.
+  if (code === "BAD_SHARE") return undefined;
   if (socketPath !== undefined) {
     if (code === "EADDRINUSE")
       return `${socketPath} is taken: stop the server that listens there, or name another --socket`;

@@ -36,8 +36,16 @@ const MAX_SETTLED = 256;
 /** Milliseconds a server has to say that it has heard an answer: it is on this machine, and may be busy. */
 const HEARD_MS = 3_000;
 
+/** A question that is open here. Servers that share with others show those of the others too, so it may come from several. */
+interface Heard {
+  readonly over: AbortController;
+  readonly text: string;
+  readonly servers: Set<Socket>;
+}
+
 export class ApprovalsInbox {
   readonly #folder: string;
+  readonly #open = new Map<string, Heard>();
   readonly #servers = new Map<string, Socket>();
   /** Of a version that tells no questions: not asked again. */
   readonly #deaf = new Set<string>();
@@ -85,52 +93,58 @@ export class ApprovalsInbox {
   }
 
   #connect(name: string, path: string): void {
-    const open = new Map<string, AbortController>();
     const server = connect(path, () => server.write(controlLine({ ask: "questions" })));
     this.#servers.set(name, server);
     server.setEncoding("utf8");
     const heard = (line: string): void => {
       const message = readQuestionMessage(line);
       if (message === undefined) this.#deaf.add(name);
-      else if (message.kind === "settled") this.#over(open, message);
-      else this.#asked(message, server, open);
+      else if (message.kind === "settled") this.#over(server, message);
+      else this.#asked(message, server);
     };
     const lines = new LineReader(MAX_LINE, heard, () => server.destroy());
     server.on("data", (text: string) => lines.read(text));
     server.on("error", (error) => removeDeadSocket(path, error));
     server.on("close", () => {
       this.#servers.delete(name);
-      for (const id of open.keys()) this.#over(open, { id, reason: "its server is gone", counted: false });
+      for (const [id, { servers }] of this.#open) {
+        if (servers.size > 1) servers.delete(server);
+        else this.#over(server, { id, reason: "its server is gone", counted: false });
+      }
     });
   }
 
-  #over(open: Map<string, AbortController>, message: SettledQuestion & { readonly id: string }): void {
+  #over(server: Socket, message: SettledQuestion & { readonly id: string }): void {
     const { id, answer, reason, counted } = message;
-    const gone = open.get(id);
-    if (gone === undefined) return;
-    open.delete(id);
+    const heard = this.#open.get(id);
+    if (heard?.servers.has(server) !== true) return;
+    this.#open.delete(id);
     const settled = { answer, reason, counted };
     this.#settled.set(id, { ...settled, at: Date.now() });
     const [oldest] = this.#settled.keys();
     if (this.#settled.size > MAX_SETTLED && oldest !== undefined) this.#settled.delete(oldest);
-    gone.abort(settled);
+    heard.over.abort(settled);
   }
 
-  #asked(
-    { id, text, remember, secondsLeft }: Extract<QuestionMessage, { kind: "question" }>,
-    server: Socket,
-    open: Map<string, AbortController>,
-  ): void {
-    if (open.size >= MAX_QUESTIONS) return;
+  #asked({ id, text, remember, secondsLeft }: Extract<QuestionMessage, { kind: "question" }>, server: Socket): void {
+    const heard = this.#open.get(id);
+    if (heard !== undefined) {
+      // The one that asks and those that show it say the same; whoever says another thing asks nothing here.
+      if (heard.text === text) heard.servers.add(server);
+      return;
+    }
+    if ([...this.#open.values()].filter(({ servers }) => servers.has(server)).length >= MAX_QUESTIONS) return;
     const over = new AbortController();
     const gone = over.signal;
-    open.set(id, over);
+    const servers = new Set([server]);
+    this.#open.set(id, { over, text, servers });
     const shown = digestOfText(text);
     let answered = false;
     const answer: PendingQuestion["answer"] = async (given) => {
       const first = !answered;
       answered = true;
-      if (first && !gone.aborted) server.write(controlLine({ ask: "answer", id, shown, answer: given }));
+      const said = controlLine({ ask: "answer", id, shown, answer: given });
+      if (first && !gone.aborted) for (const each of servers) each.write(said);
       const settled = await becameOf(gone);
       return settled && { ...settled, counted: first && settled.counted };
     };

@@ -43,6 +43,8 @@ export type QuestionMessage =
     }
   | ({ readonly kind: "settled"; readonly id: string } & SettledQuestion);
 
+/** Why there is no answer when whoever had the question before their eyes has left. */
+export const TERMINAL_CLOSED = "the terminal was closed";
 /** Characters of a request: the longest is an answer, with its digest. */
 export const MAX_REQUEST: number = 1_024;
 /** Characters of a question's line: the longest question with every character escaped. */

@@ -20,6 +20,7 @@ import {
   MAX_REQUEST,
   type QuestionMessage,
   readControlRequest,
+  TERMINAL_CLOSED,
 } from "./control-messages.js";
 
 /** Bytes of a path that every system takes for a socket. */
@@ -231,7 +232,7 @@ export class OpenQuestions implements ApprovalChannel {
     this.#watchers.delete(watcher);
     for (const open of this.#open.values()) {
       if (open.shownTo.delete(watcher) && open.shownTo.size === 0)
-        this.#settle(open, { answer: undefined, reason: "the terminal was closed" });
+        this.#settle(open, { answer: undefined, reason: TERMINAL_CLOSED });
     }
   }
 

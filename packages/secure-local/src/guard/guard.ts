@@ -23,8 +23,9 @@ import {
   type NotApproved,
   type Underway,
 } from "./approvals/approvals.js";
+import type { CallerMemory } from "./caller-memory.js";
 import { Deadline, type Ending, timeLimitsOf } from "./deadline.js";
-import { PendingExceptions, type GuardedRequest, AuditRecorder } from "./audit-recorder.js";
+import { PendingExceptions, type GuardedRequest, AuditRecorder, type RequestEnd } from "./audit-recorder.js";
 import {
   denied,
   giveUp,
@@ -139,8 +140,21 @@ export interface GuardOptions {
   readonly channel?: ApprovalsOptions["channel"] | undefined;
   /** Where a path leads, for rules about arguments. Default: to itself. */
   readonly leads?: ApprovalsOptions["leads"];
+  /** What other processes of this server know of callers. Default: this one is alone. */
+  readonly memory?: CallerMemory | undefined;
   /** Monotonic milliseconds; `performance.now` when absent. */
   readonly now?: () => number;
+}
+
+/** Why a request is over its rate, if it is: known at once by a process alone. */
+type Over = Refusal | undefined | Promise<Refusal | undefined>;
+
+/** What counts a request in a process alone, and what is told when there are too many. */
+interface RateOf {
+  readonly own: RateLimits;
+  readonly name: string;
+  readonly limit: number;
+  readonly refusal: (waitMs: number) => Refusal;
 }
 
 export class Guard {
@@ -151,6 +165,7 @@ export class Guard {
   readonly #serverOf: NonNullable<GuardOptions["serverOf"]>;
   readonly #upstreamOf: GuardOptions["upstreamOf"];
   readonly #taints: Taints;
+  readonly #memory: CallerMemory | undefined;
   readonly #requests: RateLimits;
   readonly #tools: RateLimits;
   readonly #trail: AuditRecorder;
@@ -171,7 +186,8 @@ export class Guard {
     this.#outside = options.outside ?? (() => false);
     this.#serverOf = options.serverOf ?? (() => undefined);
     this.#upstreamOf = options.upstreamOf;
-    this.#taints = new Taints(this.#now, options.flow);
+    this.#memory = options.memory;
+    this.#taints = new Taints(this.#now, options.flow, options.memory);
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
     this.#trail = new AuditRecorder(options.audit);
@@ -182,6 +198,7 @@ export class Guard {
       now: this.#now,
       current: () => this.#terms.policy,
       leads: options.leads,
+      memory: options.memory,
     });
     this.#terms = this.#adopt(options.policy);
   }
@@ -217,6 +234,15 @@ export class Guard {
     // Admitted before there were approvals, or not at all: nobody knows by which policy it should be judged.
     if (underway === undefined) return Promise.resolve(UNKNOWN_CALL);
     const taint = this.#taints.before(call, underway.guarded);
+    if (taint instanceof Promise) return taint.then((known) => this.#consent(call, underway, known));
+    return this.#consent(call, underway, taint);
+  }
+
+  #consent(
+    call: AskedCall,
+    underway: Underway,
+    taint: Taint | undefined,
+  ): Promise<NotApproved | undefined> | undefined {
     underway.tainted = taint !== undefined;
     return this.#approvals.consent({ ...call, taint }, underway);
   }
@@ -231,14 +257,13 @@ export class Guard {
     const { call, terms, connection } = underway.guarded;
     if (tool !== undefined) {
       const limit = terms.rates.tool(tool);
-      const wait = this.#tools.take(call.carrier.principal, tool, limit);
-      if (wait > 0) return limited(`calls of ${tool}`, limit, { waitMs: wait, key: `tools.rate_limits.${tool}` });
+      const over = await this.#overTool(call, tool, { [`tool ${tool}`]: limit });
+      if (over !== undefined) return over;
     }
     const asked = { ctx, tool: tool ?? actor, actor, isPart: tool === undefined, arguments: args };
-    const taint =
-      tool === undefined
-        ? this.#taintSince(underway)
-        : this.#taints.before({ tool, arguments: args }, underway.guarded);
+    const taint = await (tool === undefined
+      ? this.#taintSince(underway)
+      : this.#taints.before({ tool, arguments: args }, underway.guarded));
     const refused = await this.#approvals.consent({ ...asked, destructive: true, taint }, underway);
     if (refused !== undefined) return refused;
     if (ctx.signal.aborted) return NO_CALL;
@@ -248,7 +273,7 @@ export class Guard {
   }
 
   /** What the session has read since a call was asked about; before that, the person knew. */
-  #taintSince({ guarded, tainted }: Underway): Taint | undefined {
+  #taintSince({ guarded, tainted }: Underway): ReturnType<Taints["of"]> {
     return tainted === true ? undefined : this.#taints.of(guarded.call);
   }
 
@@ -264,8 +289,15 @@ export class Guard {
     if (wait > 0) throw limited("requests", terms.rates.requests, { waitMs: wait }).error;
     const subject = subjectOf(call);
     if (subject !== undefined) return this.#guard(this.#begin(call, subject, terms), next);
-    return call.method === "subscriptions/listen" ? this.#listen(call, terms, next) : next();
+    const go = call.method === "subscriptions/listen" ? () => this.#listen(call, terms, next) : next;
+    return this.#memory === undefined ? go() : this.#countForAll(this.#memory, call, terms).then(go);
   };
+
+  /** A request that reaches for nothing, such as a list. @throws RpcError */
+  async #countForAll(memory: CallerMemory, { carrier }: Call, { rates: { requests } }: CompiledPolicy): Promise<void> {
+    const waitMs = await memory.take(carrier.principal, { requests });
+    if (waitMs > 0) throw limited("requests", requests, { waitMs }).error;
+  }
 
   #begin(call: Call, subject: Subject, terms: CompiledPolicy): GuardedRequest {
     return this.#trail.begin(call, subject, { terms, server: this.#serverOf(subject) });
@@ -275,7 +307,8 @@ export class Guard {
     const { call, subject, terms } = guarded;
     if (!this.#exists(subject)) return this.#refuse(guarded, unknown(subject));
     const decision = this.#decide(terms, subject);
-    const refused = decision.allowed ? this.#overRate(guarded) : denied(subject, decision);
+    const over = decision.allowed ? this.#overRate(guarded) : denied(subject, decision);
+    const refused = over instanceof Promise ? await over : over;
     if (refused !== undefined) return this.#refuse(guarded, refused);
     const admission = this.#admissions.enter();
     try {
@@ -296,7 +329,10 @@ export class Guard {
     // Nothing more is done for it.
     if (this.#acting) this.#underway.delete(call.signal);
     const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
-    this.#taints.noteRead(guarded, result);
+    const noted = this.#taints.noteRead(guarded, result);
+    // What nobody else knows of could be sent out by a call that another process gets.
+    if (noted !== undefined && !(await noted) && terms.policy.approvals.some(({ approve }) => approve === "tainted"))
+      return this.#withhold(guarded, result);
     try {
       const upstream = guarded.server === undefined ? undefined : this.#upstreamOf?.(call);
       await this.#trail.result(guarded, upstream === undefined ? result : { ...result, upstream });
@@ -306,24 +342,46 @@ export class Guard {
     return answerOf(told);
   }
 
+  async #withhold(guarded: GuardedRequest, result: RequestEnd): Promise<Answer> {
+    const detail = { ...result.detail, withheld: UNTOLD };
+    await this.#trail.result(guarded, { ...result, detail }).catch(() => undefined);
+    return answerOf(giveUp(guarded.subject, UNTOLD));
+  }
+
   #decide(terms: CompiledPolicy, subject: Subject): Decision {
     const decision = terms.decide(subject);
     return this.#objection(terms.policy, subject, decision) ?? decision;
   }
 
-  #overRate({ call, subject, terms }: GuardedRequest): Refusal | undefined {
-    const { principal } = call.carrier;
-    const { rates } = terms;
-    if (subject.kind === "tool") {
-      const limit = rates.tool(subject.name);
-      const wait = this.#tools.take(principal, subject.name, limit);
-      return wait > 0
-        ? limited(`calls of ${subject.name}`, limit, { waitMs: wait, key: `tools.rate_limits.${subject.name}` })
-        : undefined;
+  /** Where there are several processes, a request is counted under all its names with one question to what they share. */
+  #overRate({ call, subject, terms: { rates } }: GuardedRequest): Over {
+    const { requests } = rates;
+    if (subject.kind === "tool")
+      return this.#overTool(call, subject.name, { requests, [`tool ${subject.name}`]: rates.tool(subject.name) });
+    if (call.method === "completion/complete") {
+      const refusal = (waitMs: number): Refusal => limited("completions", rates.completions, { waitMs });
+      const names = { requests, completions: rates.completions };
+      return this.#over(call, names, { own: this.#requests, name: "completions", limit: rates.completions, refusal });
     }
-    if (call.method !== "completion/complete") return undefined;
-    const wait = this.#requests.take(principal, "completions", rates.completions);
-    return wait > 0 ? limited("completions", rates.completions, { waitMs: wait }) : undefined;
+    const refusal = (waitMs: number): Refusal => limited("requests", requests, { waitMs });
+    return this.#memory && this.#over(call, { requests }, { own: this.#requests, name: "", limit: requests, refusal });
+  }
+
+  #overTool(call: Call, tool: string, names: Readonly<Record<string, number>>): Over {
+    const limit = names[`tool ${tool}`] as number;
+    const refusal = (waitMs: number): Refusal =>
+      limited(`calls of ${tool}`, limit, { waitMs, key: `tools.rate_limits.${tool}` });
+    return this.#over(call, names, { own: this.#tools, name: tool, limit, refusal });
+  }
+
+  #over(
+    { carrier: { principal } }: Call,
+    names: Readonly<Record<string, number>>,
+    { own, name, limit, refusal }: RateOf,
+  ): Over {
+    const judged = (waitMs: number): Refusal | undefined => (waitMs > 0 ? refusal(waitMs) : undefined);
+    if (this.#memory !== undefined) return this.#memory.take(principal, names).then(judged);
+    return judged(own.take(principal, name, limit));
   }
 
   async #refuse(guarded: GuardedRequest, refused: Refusal): Promise<Answer> {
@@ -367,6 +425,9 @@ const UNKNOWN_CALL: NotApproved = Object.freeze({
   text: "Denied. The policy was changed while this call began. Make it again.",
   rule: "approvals",
 });
+
+const UNTOLD =
+  "The call ended, but what the processes of this server share cannot be reached (UNREACHABLE), so its result is withheld: the others have to know what was read.";
 
 const NO_CALL: NotApproved = Object.freeze({
   text: "Denied. Nothing is done outside of a call that is under way.",

@@ -35,6 +35,8 @@ export interface HttpSettings {
   readonly metrics: Metrics;
   readonly gate: Pick<LoadShedder, "refusal" | "short">;
   readonly serving: () => Pick<HttpServing, "stats">;
+  /** The metrics of all processes of this server; undefined where it is alone. */
+  readonly allMetrics?: (() => Promise<string>) | undefined;
 }
 
 export function httpOptions({
@@ -46,6 +48,7 @@ export function httpOptions({
   metrics,
   gate,
   serving,
+  allMetrics,
 }: HttpSettings): ServeHttpOptions {
   const onRefused = (): void => void (metrics.unauthorized += 1);
   const load = (): HttpStats => serving().stats();
@@ -55,7 +58,7 @@ export function httpOptions({
     originOption: "the option --origin of serve, as in --origin https://app.example",
     // A page that may call has to ask first, and to read the answer.
     cors: origins.length > 0,
-    pages: httpPages({ audit, metrics, load, gate }),
+    pages: httpPages({ audit, metrics, load, gate, allMetrics }),
     rate: { perSecond, burst: perSecond * BURST_SECONDS },
     limits: httpRoom(),
     // The library's defaults: who left without a word does not keep its session for half an hour.
@@ -130,10 +133,11 @@ interface HttpPagesOptions {
   readonly metrics: Metrics;
   readonly load: () => Load;
   readonly gate: { readonly short: boolean };
+  readonly allMetrics: HttpSettings["allMetrics"];
 }
 
 /** `/healthz` tells everybody, and no more than that; `/metrics` only whoever may call. */
-function httpPages({ audit, metrics, load, gate }: HttpPagesOptions): Readonly<Record<string, HttpPage>> {
+function httpPages({ audit, metrics, load, gate, allMetrics }: HttpPagesOptions): Readonly<Record<string, HttpPage>> {
   const measured = { "content-type": PROMETHEUS_TYPE, "cache-control": "no-store" };
   return {
     "/healthz": {
@@ -141,7 +145,18 @@ function httpPages({ audit, metrics, load, gate }: HttpPagesOptions): Readonly<R
       respond: () => (audit.failure !== undefined ? NO_LOG : gate.short ? NO_MEMORY : HEALTHY),
     },
     "/metrics": { respond: () => ({ status: 200, headers: measured, body: metrics.text(load(), audit) }) },
+    ...(allMetrics === undefined
+      ? {}
+      : {
+          "/metrics/all": {
+            respond: () => allMetrics().then((body) => ({ status: 200, headers: measured, body }), noMetrics),
+          },
+        }),
   };
+}
+
+function noMetrics(): HttpPageReply {
+  return health(503, { status: "degraded", reason: "what the processes of this server share cannot be reached" });
 }
 
 const HEALTHY = health(200, { status: "ok" });

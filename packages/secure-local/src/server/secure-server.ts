@@ -7,6 +7,7 @@ import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import type { CallerMemory } from "../guard/caller-memory.js";
 import { Guard, type GuardOptions } from "../guard/guard.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
@@ -55,6 +56,8 @@ export interface SecureServerOptions {
   readonly admit?: Middleware;
   /** Where people are asked for consent whose client cannot ask them; without it such calls are refused. */
   readonly channel?: ApprovalChannel | undefined;
+  /** What other processes of this server know of callers; without it this one is alone. */
+  readonly memory?: CallerMemory | undefined;
   /** Told, one line at a time, what only the operator should know. */
   readonly say?: Say;
   /** Connects to servers of the policy. Default: behind the wall, or by the guarded fetch. */
@@ -126,7 +129,8 @@ export class SecureServer {
     });
     this.#kept = options;
     this.#servers = this.#mountedServers(options.openServer);
-    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel: options.channel, leads: leadsTo });
+    const { channel, memory } = options;
+    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel, memory, leads: leadsTo });
     this.#updateOffer();
     this.#useMiddleware(options);
   }

@@ -132,6 +132,26 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     for (const { link } of watching) link.destroy();
   });
 
+  it("is shown once where several servers show it, and is answered at each", async () => {
+    const about = { secure: SECURE, version: "1", auditFile: "/log", transport: "stdio" } as const;
+    const other = (await ControlSocket.open(folder, about, () => undefined)) as ControlSocket;
+    const replies = [control, other].map(({ questions }) => questions.ask(QUESTION, over.signal));
+    const another = other.questions.ask({ ...QUESTION, id: "ffff0000" }, over.signal);
+    inbox.look();
+    await expect.poll(() => inbox.open()).toHaveLength(2);
+    // Both have told the inbox what they have once both answer it.
+    await expect.poll(async () => (await runningServers(folder)).length).toBe(2);
+    void inbox
+      .open()
+      .find(({ id }) => id === QUESTION.id)
+      ?.answer("approve");
+    expect(await Promise.all(replies)).toEqual([{ answer: "approve" }, { answer: "approve" }]);
+    await expect.poll(() => inbox.open().map(({ id }) => id)).toEqual(["ffff0000"]);
+    over.abort();
+    await another;
+    await other.close();
+  });
+
   it.each([
     ["the code", "ab12", "approve"],
     ["the code in capitals", " AB12 ", "approve"],

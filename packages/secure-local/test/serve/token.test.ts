@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { storedToken } from "../../src/cli/serve-http-token.js";
+import { storedShareKeys, storedToken } from "../../src/cli/stored-secret.js";
 import { tokenFile } from "../../src/cli/settings.js";
 import { configFolder } from "../../src/policy/own-places.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
@@ -56,5 +56,20 @@ describe("the token", () => {
     expect(configFolder({ XDG_CONFIG_HOME: "not/absolute" }, "linux")).not.toContain("not/absolute");
     expect(configFolder({}, "darwin")).toMatch(/Library[\\/]Preferences[\\/]mcp-secure-local$/);
     expect(configFolder({ APPDATA: "/roaming" }, "win32")).toMatch(/roaming[\\/]mcp-secure-local[\\/]Config$/);
+  });
+});
+
+describe("the key that processes share", () => {
+  it("is made once, for its owner only; two lines are two keys, while they are changed", () => {
+    const file = join(temporaryFolder(), "share-key");
+    const [key = ""] = storedShareKeys(file);
+    expect(Buffer.from(key, "base64")).toHaveLength(32);
+    expect(storedShareKeys(file)).toEqual([key]);
+    if (POSIX) expect(statSync(file).mode & MODE).toBe(0o600);
+    const newer = Buffer.alloc(32, 7).toString("base64");
+    writeFileSync(file, `${newer}\n${key}\n`);
+    expect(storedShareKeys(file)).toEqual([newer, key]);
+    writeFileSync(file, `${key.slice(1)}\n`);
+    expect(() => storedShareKeys(file)).toThrow(`${file} holds no key: remove it, and the next start makes a new one`);
   });
 });

@@ -104,6 +104,8 @@ export interface ReplyOwner {
 
 /** What a reply needs of its session. */
 export interface ReplySession {
+  /** Undefined where it ends with its process. */
+  readonly id?: string;
   readonly closed: boolean;
   /** The revision lets streams be closed before the answer. */
   readonly polling: boolean;
@@ -136,6 +138,10 @@ export class Reply implements IdentifiedCarrier, GoneListener {
 
   get principal(): string | undefined {
     return this.exchange.principal;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#owner.session?.id;
   }
 
   /** Of this very request: the session's next one may come with another token. */

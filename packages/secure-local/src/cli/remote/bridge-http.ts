@@ -5,7 +5,7 @@ import { routeTo } from "../../remote/target-route.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { bindsToLoopback, serveSettings } from "../serve-http-settings.js";
-import { storedToken } from "../serve-http-token.js";
+import { storedToken } from "../stored-secret.js";
 import { tokenFile } from "../settings.js";
 import { complain, ExitCode, tell } from "../terminal.js";
 import { limitsOf, person } from "./with-client.js";

@@ -17,6 +17,7 @@ import { findTarget, isOwn } from "./find-target.js";
 import { bearerToken, interruptible, limitsOf, person, timeoutMs } from "./with-client.js";
 
 export async function doctorCommand(line: CommandLine): Promise<number> {
+  if (line.redis !== undefined) return (await import("../redis-doctor.js")).redisDoctor(line);
   if (isOwn(line, 0)) return await (await import("../status-command.js")).machineDoctor(line);
   const ignore = ignoredChecks(line);
   const { target, words } = await findTarget(line, "doctor needs a target, as in doctor TARGET");

@@ -8,6 +8,7 @@ import type { Rule } from "../../policy/rule.js";
 import type { Deadline } from "../deadline.js";
 import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
+import type { CallerMemory } from "../caller-memory.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
 import { shownCall } from "./shown-call.js";
 
@@ -71,6 +72,8 @@ export interface ApprovalsOptions {
   readonly current: () => Policy;
   /** Where a path leads at this moment; when absent, to itself. */
   readonly leads?: LeadsTo | undefined;
+  /** Where consents are remembered for the other processes of this server; absent where it is alone. */
+  readonly memory?: CallerMemory | undefined;
 }
 
 /** Questions a minute for one caller: more than a person reads, and who is asked too often stops reading. */
@@ -79,6 +82,10 @@ const QUESTIONS = 20;
 const OPEN_EACH = 8;
 const OPEN = 64;
 
+/** No session lives longer. */
+const SESSION_MS: number = 24 * 60 * 60_000;
+const NO_MEMORY =
+  "what the processes of this server share cannot be reached: without it nobody knows what people have said (UNREACHABLE)";
 const NO_RECORD = "the audit log is unavailable, and consents that cannot be recorded do not count";
 
 /** The one place where consents are made and used up. */
@@ -106,7 +113,12 @@ export class Approvals {
   async #decide(asked: Case, deadline: Deadline): Promise<NotApproved | undefined> {
     const { trail } = this.#options;
     const { guarded, need, digest } = asked;
-    if (this.#grants.has(digest, guarded.call.caller, need.remember)) {
+    const remembered = await this.#remembers(asked);
+    if (remembered === "unknown") {
+      await recorded(trail.approval(guarded, "approval.denied", asked.detail({ reason: NO_MEMORY })));
+      return asked.refused(NO_MEMORY);
+    }
+    if (remembered) {
       const given = await recorded(trail.approval(guarded, "approval.given", asked.detail({ remembered: true })));
       return given ? undefined : asked.refused(NO_RECORD);
     }
@@ -118,12 +130,39 @@ export class Approvals {
       // Writing takes time too: what was true a moment ago is asked once more.
       const late = this.#doubt(asked);
       if (late !== undefined) return asked.refused(late);
-      if (reply.answer === "remember") this.#grants.add(digest, guarded.call.caller, need.remember);
+      if (reply.answer === "remember") {
+        this.#grants.add(digest, guarded.call.caller, need.remember);
+        await this.#tell(asked);
+      }
       return undefined;
     }
     const reason = doubt ?? "the person who was asked said no";
     await recorded(trail.approval(guarded, "approval.denied", asked.detail({ by: asked.by, reason })));
     return asked.refused(reason);
+  }
+
+  /**
+   * Whether a person has said yes to this very call before, here or at another process. Where the others cannot be asked nobody
+   * knows: a policy or a person may have said no there.
+   */
+  async #remembers({ digest, guarded, need, sharedKey }: Case): Promise<boolean | "unknown"> {
+    const { memory } = this.#options;
+    const here = this.#grants.has(digest, guarded.call.caller, need.remember);
+    if (memory === undefined) return here;
+    try {
+      const there = await memory.find("consent", sharedKey ?? digest);
+      return here || (sharedKey !== undefined && there !== undefined);
+    } catch {
+      return "unknown";
+    }
+  }
+
+  /** Has the other processes remember it too. Where that fails they ask again. */
+  async #tell({ need: { remember }, sharedKey }: Case): Promise<void> {
+    const { memory } = this.#options;
+    if (memory === undefined || sharedKey === undefined) return;
+    const lifeMs = remember.kind === "minutes" ? remember.minutes * 60_000 : SESSION_MS;
+    await memory.keep("consent", sharedKey, "yes", lifeMs).catch(() => undefined);
   }
 
   /** What has changed since the question was put. */
@@ -240,6 +279,14 @@ class Case {
     };
     this.shown = shownCall({ ...shown, rules: rules.map((rule) => withTaint(rule, call.taint)) });
     this.question = { id, text: this.shown ?? "", remember: inWords(need.remember), timeoutMs };
+  }
+
+  /** Under what other processes remember a consent to it; undefined where none is remembered beyond this process. */
+  get sharedKey(): string | undefined {
+    const { kind } = this.need.remember;
+    if (kind === "minutes") return `minutes ${this.digest}`;
+    const { sessionId } = this.guarded.call.carrier;
+    return kind === "session" && sessionId !== undefined ? `session ${sessionId} ${this.digest}` : undefined;
   }
 
   /** Whether it is still the call that was asked about, and its paths lead to the same places. */

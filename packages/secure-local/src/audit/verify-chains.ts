@@ -1,0 +1,129 @@
+// Checks the chains of all processes of a server: each is there, whole, and as long as any other process remembers it.
+import * as fs from "node:fs";
+import { createInterface } from "node:readline";
+import { join } from "node:path";
+import { type ChainHead, chainOf, type SignedHead } from "./chain-heads.js";
+import { archivesOf, readHead } from "./log-file.js";
+import { verifyAudit } from "./verify-audit.js";
+
+/** What a check found of one chain. */
+export interface CheckedChain {
+  /** Its file; for one that is missing, the name its process gave it. */
+  readonly file: string;
+  readonly ok: boolean;
+  readonly records: number;
+  /** How many words of other processes, and of what they share, agree with it. */
+  readonly witnesses: number;
+  readonly reason?: string;
+  /** The first bad line, as FILE:LINE. */
+  readonly at?: string;
+}
+
+/** Heads that are compared with one chain, the furthest ones. */
+const MAX_WITNESSES = 10_000;
+/** Words that say so of themselves, in a line of a log. */
+const HEADS = '"kind":"cluster.heads"';
+const JOINED = '"kind":"cluster.joined"';
+
+/**
+ * Checks every log in a folder and in its folders, one for each process or machine. `heads`: what the processes have signed where
+ * all of them keep it; read before this is called. Throws the system's error when a file cannot be read.
+ */
+export async function verifyChains(
+  folder: string,
+  heads: readonly SignedHead[] = [],
+): Promise<readonly CheckedChain[]> {
+  const logs = new Map<string, string | undefined>();
+  for (const file of logsIn(folder)) logs.set(file, await chainOf(file));
+  const memory = new Witnesses();
+  const keys = new Map<string, Set<string>>();
+  for (const [file, chain] of logs) {
+    for (const each of [...archivesOf(file), file]) await memory.readAll(each, (key) => noteKey(keys, chain, key));
+  }
+  for (const head of heads) {
+    // A key that the chain does not name is another one's, whatever it says.
+    if (keys.get(head.chain)?.has(head.publicKey) !== false) memory.add(head);
+  }
+  const checked: CheckedChain[] = [];
+  for (const [file, chain] of logs) checked.push(await checkedLog(file, memory.of(chain)));
+  const there = new Set(logs.values());
+  for (const head of memory.latest()) {
+    if (there.has(head.chain)) continue;
+    const reason = `the chain of the process ${head.node} is missing: others remember it up to record ${head.seq}`;
+    checked.push({ file: head.file, ok: false, records: 0, witnesses: 0, reason });
+  }
+  return checked;
+}
+
+function noteKey(keys: Map<string, Set<string>>, chain: string | undefined, key: string): void {
+  if (chain === undefined) return;
+  const known = keys.get(chain) ?? new Set<string>();
+  keys.set(chain, known.add(key));
+}
+
+async function checkedLog(file: string, witnesses: ReadonlyMap<number, string>): Promise<CheckedChain> {
+  const report = await verifyAudit(file, { witnesses });
+  const { ok, records, firstBadLine, badFile = file, reason } = report;
+  if (ok) return { file, ok, records, witnesses: witnesses.size };
+  const at = firstBadLine === undefined ? {} : { at: `${badFile}:${firstBadLine}` };
+  return { file, ok, records, witnesses: 0, ...(reason === undefined ? {} : { reason }), ...at };
+}
+
+/** What processes remember of each other's chains. */
+class Witnesses {
+  readonly #chains = new Map<string, { latest: ChainHead; readonly hashes: Map<number, string> }>();
+
+  add(head: ChainHead): void {
+    const { chain, seq, hash } = head;
+    const known = this.#chains.get(chain) ?? { latest: head, hashes: new Map<number, string>() };
+    this.#chains.set(chain, known);
+    if (seq >= known.latest.seq) known.latest = head;
+    const other = known.hashes.get(seq);
+    // Two that contradict each other cannot both be right: no record fits that.
+    known.hashes.set(seq, other === undefined || other === hash ? hash : "contradiction");
+    if (known.hashes.size > MAX_WITNESSES) known.hashes.delete(known.hashes.keys().next().value as number);
+  }
+
+  of(chain: string | undefined): ReadonlyMap<number, string> {
+    return this.#chains.get(chain ?? "")?.hashes ?? new Map();
+  }
+
+  latest(): readonly ChainHead[] {
+    return [...this.#chains.values()].map(({ latest }) => latest);
+  }
+
+  /** Takes what a file says of others. `onKey` is told of the keys that its own process has signed with. */
+  async readAll(file: string, onKey: (publicKey: string) => void): Promise<void> {
+    if (!fs.existsSync(file)) return;
+    const lines = createInterface({ input: fs.createReadStream(file), crlfDelay: Infinity });
+    for await (const line of lines) {
+      if (line.includes(JOINED)) onKey(String(detailOf(line)["publicKey"]));
+      else if (line.includes(HEADS)) for (const head of (detailOf(line)["heads"] ?? []) as ChainHead[]) this.add(head);
+    }
+  }
+}
+
+/** A line that is no record is found when its log is checked. */
+function detailOf(line: string): Readonly<Record<string, unknown>> {
+  try {
+    return (JSON.parse(line) as { detail?: Record<string, unknown> }).detail ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** The logs in a folder and in the folders in it, those included of which only the head file is left. */
+function logsIn(folder: string): readonly string[] {
+  const found = new Set<string>();
+  const look = (place: string, deeper: boolean): void => {
+    for (const entry of fs.readdirSync(place, { withFileTypes: true })) {
+      const path = join(place, entry.name);
+      if (entry.isDirectory() && deeper) look(path, false);
+      else if (entry.isFile() && entry.name.endsWith(".log")) found.add(path);
+      else if (entry.isFile() && entry.name.endsWith(".log.head") && (readHead(path.slice(0, -5))?.seq ?? 0) > 0)
+        found.add(path.slice(0, -5));
+    }
+  };
+  look(folder, true);
+  return [...found].sort();
+}

@@ -1,0 +1,76 @@
+// A process that shares nothing loads nothing of what sharing needs; and what is said of a Redis before anything is shared.
+import { cpSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { hasRedis, startRedis } from "../../../mcp/test/cluster/redis-fixture.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { COMMAND, environmentOf, run } from "../cli/command.js";
+
+/** The files of the built program that only sharing needs. */
+const SHARING = /^(?:open-cluster|redis|ioredis|cluster|redis-doctor)\.cjs$/;
+/** What only a program that speaks with Redis says. */
+const REDIS = /PEXPIRE|redis\.call/;
+/** The sandbox of plugins, which this does not need, is half of it all. */
+const LARGE = "strip-types.cjs";
+
+describe("the program without --redis", () => {
+  it("serves where the files are missing that sharing needs", () => {
+    const dist = dirname(COMMAND);
+    const names = readdirSync(dist).filter((name) => name.endsWith(".cjs"));
+    const others = names.filter((name) => !SHARING.test(name) && name !== LARGE);
+    expect(names.filter((name) => SHARING.test(name))).toEqual(
+      expect.arrayContaining(["ioredis.cjs", "open-cluster.cjs", "redis.cjs"]),
+    );
+    for (const name of others) expect(readFileSync(join(dist, name), "utf8"), name).not.toMatch(REDIS);
+    const home = temporaryFolder();
+    const copy = join(home, "program/dist");
+    mkdirSync(copy, { recursive: true });
+    for (const name of others) cpSync(join(dist, name), join(copy, name));
+    cpSync(join(dist, "../package.json"), join(copy, "../package.json"));
+    const call = ["call", "calculate", "expression=6 * 7"];
+    const env = environmentOf(home);
+    expect(
+      execFileSync(process.execPath, [join(copy, "mcp-secure-local.cjs"), ...call], { env, encoding: "utf8" }),
+    ).toBe("42\n");
+  });
+
+  it.each([
+    [["serve", "--share-key", "key"], "--share-key belongs to --redis"],
+    [["serve", "--redis", "nonsense"], "is no address of Redis: write it as redis://host:port"],
+    [["serve", "--redis", "redis://:SECRET@127.0.0.1:1"], "redis://127.0.0.1:1 cannot be reached"],
+    [["tools", "--redis", "redis://127.0.0.1"], "--redis belongs to serve and doctor and audit"],
+    [["doctor", "--redis", "redis://127.0.0.1:1"], "cannot be reached"],
+  ])("says in one line what is wrong with %j", { timeout: 30_000 }, async (args, said) => {
+    const { code, stderr } = await run(args, { home: temporaryFolder() });
+    expect(stderr).toContain(said);
+    expect(stderr).not.toContain("SECRET");
+    expect([code, stderr.trimEnd().split("\n").length]).toEqual([2, 1]);
+  });
+});
+
+describe.runIf(hasRedis)("doctor --redis", () => {
+  it("names each thing that is wrong and what to change, with code 2, and is content with a sound one", async () => {
+    const redis = await startRedis();
+    const home = temporaryFolder();
+    const look = (): ReturnType<typeof run> => run(["doctor", "--redis", redis.url], { home });
+    redis.cli("config", "set", "maxmemory-policy", "allkeys-lru");
+    const two = await look();
+    expect([two.code, two.stderr]).toEqual([
+      2,
+      "mcp-secure-local: Redis keeps nothing over a restart, and sessions and tasks end with it: set appendonly yes\n" +
+        "mcp-secure-local: Redis would forget keys once it has a maxmemory (allkeys-lru): set maxmemory-policy noeviction\n",
+    ]);
+    redis.cli("config", "set", "maxmemory", "100mb");
+    expect(await look()).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/forgets keys when its memory is full/) as string,
+    });
+    redis.cli("config", "set", "maxmemory-policy", "noeviction");
+    redis.cli("config", "set", "appendonly", "yes");
+    expect(await look()).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/noeviction, keeps data by aof/) as string,
+    });
+  });
+});

@@ -1,0 +1,152 @@
+// Two processes of `serve` as one server: what one counts, is told and records, the other knows.
+import { copyFileSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { hasRedis, until } from "../../../mcp/test/cluster/redis-fixture.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { run } from "../cli/command.js";
+import { send, Served } from "../serve/served.js";
+import { answerAt, machine, recordsOf, SECRETS, startFleet, told } from "./fleet.js";
+
+const LONG = { timeout: 60_000 };
+const CALCULATE = 'version: "1.0"\ntools: { allowed: [calculate], rate_limits: { calculate: 5 } }\n';
+const ASKED = (remember: string): string => `version: "1.0"
+tools: { allowed: [calculate, get_timestamp] }
+approvals:
+  - { approve: [calculate], answer_by: [terminal], remember: ${remember}, timeout: 60 }
+`;
+
+describe.runIf(hasRedis)("a limit of the policy", () => {
+  it("holds for all processes together, in a burst too", LONG, async () => {
+    const fleet = await startFleet(CALCULATE);
+    const calls = Array.from({ length: 12 }, (_, n) => fleet.call(n % 2, "calculate", { expression: "6 * 7" }));
+    const answers = (await Promise.all(calls)).map(told);
+    expect(answers.filter(({ text }) => text === "42")).toHaveLength(5);
+    expect(answers.filter(({ text }) => text.includes("at most 5 a minute"))).toHaveLength(7);
+  });
+});
+
+describe.runIf(hasRedis)("a question", () => {
+  it("of one process is answered at the other, once, and what was remembered holds at both", LONG, async () => {
+    const fleet = await startFleet(ASKED("5"));
+    const [one, two] = [0, 1].map((at) => fleet.members[at]?.home ?? "");
+    const first = fleet.call(0, "calculate", { expression: "6 * 7" });
+    expect(await answerAt(two ?? "", "remember")).toContain("calculate");
+    expect(told(await first)).toEqual({ text: "42", failed: false });
+    // The very same call is known at both from now on; another one is asked about.
+    for (const member of [0, 1])
+      expect(told(await fleet.call(member, "calculate", { expression: "6 * 7" })).text).toBe("42");
+    const other = fleet.call(1, "calculate", { expression: "1 + 1" });
+    await answerAt(one ?? "", "deny");
+    expect(told(await other).text).toContain("the person who was asked said no");
+    const kinds = fleet.members.map((member) =>
+      recordsOf(member)
+        .map(({ kind }) => kind)
+        .filter((kind) => String(kind).startsWith("approval.")),
+    );
+    expect(kinds).toEqual([
+      ["approval.asked", "approval.given", "approval.given"],
+      ["approval.given", "approval.asked", "approval.denied"],
+    ]);
+  });
+
+  it("is not asked while nobody knows what people have said elsewhere, and everything else goes on", LONG, async () => {
+    const fleet = await startFleet(ASKED("none"));
+    await fleet.redis.kill();
+    expect(told(await fleet.call(0, "calculate", { expression: "6 * 7" })).text).toContain("UNREACHABLE");
+    expect(told(await fleet.call(1, "get_timestamp", {})).failed).toBe(false);
+  });
+});
+
+describe.runIf(hasRedis)("the logs of all processes", () => {
+  it("are whole by what they say of each other: a missing, cut or rewritten one is found", LONG, async () => {
+    const fleet = await startFleet(CALCULATE);
+    for (const at of [0, 1]) await fleet.call(at, "calculate", { expression: "6 * 7" });
+    // One leaves after the other has joined, so the one that stays knows of it by Redis alone.
+    expect(await fleet.members[0]?.served.end()).toBe(0);
+    await fleet.join();
+    for (const at of [1, 2]) expect(await fleet.members[at]?.served.end()).toBe(0);
+    const [first, second, third] = fleet.members;
+    const all = temporaryFolder();
+    for (const [at, { audit }] of fleet.members.entries()) collect(audit, join(all, `machine-${at}`));
+    const place = ["--redis", fleet.redis.url, "--prefix", fleet.prefix];
+    const check = async (): Promise<{ code: number | null; said: string; withRedis: string }> => {
+      const alone = await run(["audit", "verify", all], { home: third?.home ?? "" });
+      const both = await run(["audit", "verify", all, ...place], { home: third?.home ?? "" });
+      return { code: alone.code, said: alone.stdout + alone.stderr, withRedis: both.stdout + both.stderr };
+    };
+    const sound = await check();
+    expect(sound.said.match(/^ok /gm), sound.said).toHaveLength(3);
+    expect(sound.withRedis.match(/^ok /gm), sound.withRedis).toHaveLength(3);
+    // The first one's log, with its head file, ends two records earlier: the third has recorded its head when it joined.
+    const cut = join(all, "machine-0", "audit.log");
+    const whole = readFileSync(cut, "utf8");
+    truncateSync(cut, whole.trimEnd().split("\n").slice(0, -2).join("\n").length + 1);
+    rmSync(`${cut}.head`);
+    expect((await check()).said).toContain("were cut off at the end");
+    rmSync(cut);
+    expect((await check()).said).toContain("the chain of the process");
+    writeFileSync(cut, whole);
+    // The last one's log is known by Redis alone from its last minute on.
+    rmSync(join(all, "machine-2"), { recursive: true });
+    const missing = await check();
+    expect(missing.withRedis).toContain("is missing: others remember it up to record");
+    expect([first, second].every((member) => member !== undefined)).toBe(true);
+  });
+});
+
+function collect(audit: string, folder: string): void {
+  mkdirSync(folder);
+  for (const name of ["audit.log", "audit.log.head"]) copyFileSync(join(dirname(audit), name), join(folder, name));
+}
+
+describe.runIf(hasRedis)("a process that does not belong", () => {
+  it(
+    "is refused with one sentence and code 2, and one with a newer policy is let in by the first that has it",
+    LONG,
+    async () => {
+      const fleet = await startFleet(CALCULATE);
+      const args = (policy: string): string[] => [
+        "--policy",
+        policy,
+        ...["--redis", fleet.redis.url, "--prefix", fleet.prefix],
+      ];
+      const [first] = fleet.members;
+      const newer = CALCULATE.replace("5", "6");
+      const other = machine(newer, first);
+      const stranger = new Served(args(other.policy), other.home);
+      expect(await stranger.exited()).toBe(2);
+      expect(stranger.stderr).toMatch(/^mcp-secure-local: share: the process \w+ at .* has another policy: .*\n$/);
+      const keyless = machine(CALCULATE, first);
+      rmSync(join(keyless.home, ".config", "mcp-secure-local", SECRETS[1] as string));
+      const unknown = new Served(args(keyless.policy), keyless.home);
+      expect(await unknown.exited()).toBe(2);
+      expect(unknown.stderr).toMatch(/has another key: give this one the same, or another prefix\n$/);
+      // Whoever changes the policy does so at one machine after the other.
+      writeFileSync(first?.policy ?? "", newer);
+      await first?.served.complained("is in force");
+      await until(async () => {
+        const again = machine(newer, first);
+        const served = new Served(args(again.policy), again.home);
+        const ended = await Promise.race([served.exited(), served.ready().then(() => "serving")]);
+        return ended === "serving";
+      });
+    },
+  );
+});
+
+describe.runIf(hasRedis)("metrics", () => {
+  it("are told of each process, and of all by any", LONG, async () => {
+    const fleet = await startFleet(CALCULATE);
+    await fleet.call(1, "calculate", { expression: "6 * 7" });
+    const [first] = fleet.members;
+    const ask = async (): Promise<string> =>
+      (await send((first?.url ?? "").replace("/mcp", "/metrics/all"), { headers: first?.served.bearer ?? {} })).text;
+    await until(async () => /calls_total\{.*name="calculate".*\} 1$/m.test(await ask()));
+    const text = await ask();
+    expect(new Set([...text.matchAll(/mcp_secure_local_info\{.*node="(\w+)"\} 1/g)].map(([, node]) => node)).size).toBe(
+      2,
+    );
+    expect(text.match(/^# TYPE mcp_secure_local_calls_total counter$/gm)).toHaveLength(1);
+  });
+});

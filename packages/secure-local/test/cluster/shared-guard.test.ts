@@ -1,0 +1,77 @@
+// What one guard knows of a caller another one knows: what was read, and what nobody can be asked about.
+import { describe, expect, it } from "vitest";
+import { memoryStores, type SharedStores } from "@secure-local/mcp/cluster";
+import { Server } from "@secure-local/mcp/server";
+import { connectInMemory } from "@secure-local/mcp/testing";
+import { MemoryAudit } from "../../src/audit/event-text.js";
+import { SharedMemory } from "../../src/cluster/shared-memory.js";
+import type { ApprovalQuestion } from "../../src/guard/approvals/approvals.js";
+import { Guard } from "../../src/guard/guard.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+
+const TAINTED =
+  'version: "1.0"\ntools: { allowed: ["*"] }\napprovals:\n  - { approve: tainted, answer_by: [terminal] }\n';
+
+interface Guarded {
+  readonly questions: ApprovalQuestion[];
+  call(name: string): Promise<string>;
+}
+
+/** A process with tools that read what is private or strange, and one that sends something out. */
+async function guarded(stores: SharedStores): Promise<Guarded> {
+  const questions: ApprovalQuestion[] = [];
+  const server = new Server({ name: "guarded", version: "1", report: false });
+  const guard = new Guard({
+    policy: await parsePolicy(TAINTED, { file: "policy.yaml" }),
+    audit: new MemoryAudit(),
+    exists: () => true,
+    flow: (_, { name }) => ({ private: name === "own", untrusted: name === "strange", sends: name === "send" }),
+    channel: {
+      async ask(question) {
+        questions.push(question);
+        return { answer: "deny" };
+      },
+    },
+    memory: new SharedMemory(stores, () => 2),
+  });
+  server.use(guard.middleware);
+  for (const name of ["own", "strange"]) server.tool(name, { run: () => name });
+  server.tool("send", {
+    run: async (_, ctx) =>
+      (await guard.consent({ ctx, tool: "send", destructive: false, arguments: {} }))?.text ?? "sent",
+  });
+  const peer = await connectInMemory(server);
+  return {
+    questions,
+    async call(name) {
+      const result = (await peer.request("tools/call", { name, arguments: {} })) as { content: { text: string }[] };
+      return result.content[0]?.text ?? "";
+    },
+  };
+}
+
+describe("what was read at one process and at another", () => {
+  it("is known to both, so that sending it out is asked about wherever that is", async () => {
+    const stores = memoryStores();
+    const [one, two, three] = [await guarded(stores), await guarded(stores), await guarded(stores)];
+    expect(await one.call("own")).toBe("own");
+    expect(await three.call("send")).toBe("sent");
+    expect(await two.call("strange")).toBe("strange");
+    expect(await three.call("send")).toContain("the person who was asked said no");
+    expect(three.questions).toHaveLength(1);
+    expect(three.questions[0]?.text).toContain("own");
+  });
+
+  it("may be anything while nobody can be asked: nothing is sent, and nothing that was read is shown", async () => {
+    const stores = memoryStores();
+    const away = (): Promise<never> => Promise.reject(new Error("away"));
+    const one = await guarded({ ...viewOf(stores), records: { put: away, get: away, list: away, delete: away } });
+    expect(await one.call("own")).toContain("so its result is withheld");
+    expect(await one.call("send")).toContain("UNREACHABLE");
+    expect(one.questions).toHaveLength(0);
+  });
+});
+
+function viewOf({ limits, marks, locks, bus }: SharedStores): SharedStores {
+  return { limits, marks, locks, bus } as SharedStores;
+}
