@@ -324,6 +324,15 @@ function forward(
   const sent = request({ createConnection: () => outside, method: asked.method, path, headers });
   sent.on("error", () => answer.destroy());
   answer.on("close", () => outside.destroy());
+  // Nobody asked for it: `upgrade` is not passed on. Unheard, the client would wait for an answer that never comes.
+  sent.on("upgrade", (got, stream: Duplex) => {
+    stream.destroy();
+    answer
+      .writeHead(502, { "content-type": "text/plain", connection: "close" })
+      .end(
+        `The server answered by changing to another protocol (HTTP ${got.statusCode}), which this proxy passes on for no plain request: make a tunnel (CONNECT) to a server that does so over TLS.\n`,
+      );
+  });
   sent.on("response", (got) => {
     got.on("error", () => answer.destroy());
     if (secrets === undefined) {

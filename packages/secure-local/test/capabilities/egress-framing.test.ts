@@ -9,13 +9,17 @@ const CHUNKED = `${SECOND.length.toString(16)}\r\n${SECOND}\r\n0\r\n\r\n`;
 let proxy: EgressProxy;
 let port = 0;
 let received = "";
+let closed = 0;
+let reply = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
 const server = createServer((socket) => {
   socket.on("error", () => undefined);
   socket.on("data", (bytes) => {
     received += bytes.toString("latin1");
     if (!isWhole(received)) return;
-    socket.end("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok");
+    socket.write(reply);
+    socket.once("close", () => (closed += 1));
+    if (!reply.startsWith("HTTP/1.1 101")) socket.end();
   });
 });
 
@@ -82,4 +86,20 @@ describe("a request that leaves", () => {
         expect(refused).toBe((bodiless && headers.includes("Transfer")) || answer.startsWith("HTTP/1.1 400"));
         if (!refused && body !== "") expect(received).toContain(SECOND);
       });
+});
+
+describe("an answer that changes the protocol", () => {
+  it.each(["websocket", "h2c"])(
+    "to %s, which nobody asked for, is refused, and both connections end",
+    async (protocol) => {
+      const before = { reply, closed };
+      reply = `HTTP/1.1 101 Switching Protocols\r\nupgrade: ${protocol}\r\nconnection: upgrade\r\n\r\nEVIL`;
+      const answer = await sent("GET", `Upgrade: ${protocol}\r\nConnection: upgrade\r\n`, "");
+      expect(answer).toMatch(/^HTTP\/1\.1 502 .*HTTP 101.*CONNECT/s);
+      expect(answer).not.toContain("EVIL");
+      await expect.poll(() => closed).toBe(before.closed + 1);
+      expect(received).not.toMatch(/^upgrade:/im);
+      reply = before.reply;
+    },
+  );
 });
