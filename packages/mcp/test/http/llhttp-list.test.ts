@@ -14,7 +14,7 @@ interface Case {
   readonly bytes: Buffer;
 }
 
-const folder = publicList("llhttp", "nodejs/llhttp");
+const folder = publicList("llhttp");
 
 function casesOf(kind: "request" | "response"): Case[] {
   if (folder === undefined) return [];

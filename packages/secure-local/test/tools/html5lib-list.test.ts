@@ -17,7 +17,7 @@ interface Case {
   readonly doubleEscaped?: boolean;
 }
 
-const folder = publicList("html5lib-tests", "html5lib/html5lib-tests");
+const folder = publicList("html5lib-tests");
 const inputs = (folder === undefined ? [] : readdirSync(join(folder, "tokenizer")))
   .filter((name) => name.endsWith(".test"))
   .flatMap((name) => {
