@@ -1,15 +1,23 @@
 #!/usr/bin/env node
 // Plants faults in the sources, one at a time, and tells which of them no test notices. Verdicts are kept in
-// node_modules/.mutants and count as long as the source stays as it is: a run that was stopped goes on where it was.
+// node_modules/.mutants and count as long as the source and the tests that were asked stay as they are: a run that was
+// stopped goes on where it was, and what nobody noticed meets the tests that are new.
 //
-// --quick N    N mutants, chosen by a seed that is printed, before the nearest tests alone; without it 480 that stay the
-//              same as far as the sources do, before all tests that come by them
-// --all        every mutant there is: hours
-// --seed S     the seed of an earlier run
-// --only PATH  only files whose path contains this; may be repeated
-// --lanes N    processes that run tests side by side (default 2)
-// --fresh      forget what earlier runs found out
+// --quick N     N mutants, chosen by a seed that is printed, before the nearest tests alone; without it 480 that stay the
+//               same as far as the sources do, before the tests that come by them
+// --all         every mutant there is: hours
+// --seed S      the seed of an earlier run
+// --only PATH   only files whose path contains this; may be repeated
+// --patience S  seconds of processors that the tests asked about one mutant may cost in all (default 40, 0: all tests)
+// --lanes N     processes that run tests side by side (default 2)
+// --launcher W  a command that starts these processes, as `nice`
+// --turn W      a command that waits for its turn on a shared machine and then runs what follows it; the turn is given back
+//               after each batch
+// --batch N     mutants a turn (default 40)
+// --fresh       forget what earlier runs found out
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
@@ -32,7 +40,7 @@ const PLACES = [
   "packages/mcp/src/auth",
   "packages/mcp/src/http/server",
 ];
-/** A whole run: two hours on two quiet cores. */
+/** A whole run: about half an hour. */
 const WHOLE = { count: 480, seed: 1 };
 /** Share of mutants that have to be noticed in a whole run. */
 const LEAST_KILLED = 0.95;
@@ -52,6 +60,10 @@ const { values } = parseArgs({
     seed: { type: "string" },
     only: { type: "string", multiple: true },
     lanes: { type: "string", default: "2" },
+    patience: { type: "string", default: "40" },
+    batch: { type: "string", default: "40" },
+    turn: { type: "string" },
+    launcher: { type: "string" },
     fresh: { type: "boolean" },
   },
 });
@@ -86,24 +98,47 @@ async function judgeAll(mutants, { judge, results, lanes, told }) {
   const queue = mutants.values();
   const work = async (lane) => {
     for (const mutant of queue) {
-      const before = results.verdict(mutant);
-      const verdict = before?.noticed ? before : await judge.judge(mutant, lane);
-      if (!quick && verdict !== before) results.keep(mutant, verdict);
+      const verdict = await judge.judge(mutant, lane);
+      if (!quick) results.keep(mutant, verdict);
       told(mutant, verdict);
     }
   };
   await Promise.all(lanes.map(work));
 }
 
+/** Does `work` when the command `words` lets `cat` run, and has it end afterwards. Without words at once. */
+async function inTurn(words, work) {
+  if (words === undefined) return await work();
+  const [command, ...args] = [...words.split(" "), "cat"];
+  const turn = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const ended = once(turn, "close");
+  turn.stdin.write("mine?\n");
+  const begun = await Promise.race([once(turn.stdout, "data"), ended.then(() => undefined)]);
+  if (begun === undefined) throw new Error(`${words} ended before it ran anything`);
+  try {
+    return await work();
+  } finally {
+    turn.stdin.end();
+    await ended;
+  }
+}
+
+/** Those of the first places first. */
+function inOrder(mutants) {
+  const place = ({ file }) => PLACES.findIndex((each) => file.startsWith(each));
+  return mutants.toSorted((a, b) => place(a) - place(b) || (a.file < b.file ? -1 : 1));
+}
+
 const files = sources().filter((file) => values.only?.some((part) => file.includes(part)) ?? true);
 const all = files.flatMap((file) => mutantsOf(file, readFileSync(join(root, file), "utf8")));
 const quick = values.quick !== undefined;
 const seed = Number(values.seed ?? (quick ? Math.floor(Math.random() * 2 ** 31) : WHOLE.seed));
-const mutants = values.all ? all : chosen(all, Number(values.quick ?? WHOLE.count), seed);
+const mutants = inOrder(values.all ? all : chosen(all, Number(values.quick ?? WHOLE.count), seed));
 console.log(`${mutants.length} of ${all.length} mutants in ${files.length} files, seed ${seed}`);
 
 const copy = new SwitchedCopy();
-const lanes = Array.from({ length: Number(values.lanes) }, () => new Lane(copy.root));
+const launcher = values.launcher?.split(" ") ?? [];
+const lanes = Array.from({ length: Number(values.lanes) }, () => new Lane(copy.root, { launcher }));
 function close() {
   for (const lane of lanes) lane.close();
   copy.remove();
@@ -131,11 +166,21 @@ function told(mutant, { noticed, by, file }) {
 
 try {
   await copy.make(mutants);
-  const results = new KeptResults({ fresh: quick || values.fresh });
+  const results = new KeptResults(copy.root, { fresh: quick || values.fresh });
   const unknown = quick ? [] : mutants.filter((mutant) => results.reached(mutant) === undefined);
-  if (unknown.length > MOST_UNKNOWN * mutants.length) await findReached(copy, mutants, results);
-  const judge = new Judge(copy, results, { most: quick ? QUICK.mostTests : Infinity });
-  await judgeAll(mutants, { judge, results, lanes, told });
+  if (unknown.length > MOST_UNKNOWN * mutants.length)
+    await inTurn(values.turn, () => findReached(copy, mutants, results, { launcher }));
+  const patience = Number(values.patience) || Infinity;
+  const judge = new Judge(copy, results, { most: quick ? QUICK.mostTests : Infinity, patience });
+  const open = mutants.filter((mutant) => {
+    const verdict = results.noticed(mutant);
+    if (verdict !== undefined) told(mutant, verdict);
+    return verdict === undefined;
+  });
+  for (let at = 0; at < open.length; at += Number(values.batch)) {
+    const batch = open.slice(at, at + Number(values.batch));
+    await inTurn(values.turn, () => judgeAll(batch, { judge, results, lanes, told }));
+  }
 } finally {
   close();
 }

@@ -15,9 +15,14 @@ let counted;
 
 export default class CompiledTestRunner extends TestRunner {
   onBeforeCollect(paths) {
-    if (hitsFolder) countHitsOf(relative(root, paths[0]), hitsFolder);
+    if (hitsFolder) countHitsOf(relative(root, paths[0]), hitsFolder, { loading: true });
     if (log) counted = countCosts(log);
     return super.onBeforeCollect?.(paths);
+  }
+
+  onCollected(files) {
+    if (hitsFolder) countHitsOf(files[0].name, hitsFolder);
+    return super.onCollected?.(files);
   }
 
   onAfterRunFiles(files) {
@@ -27,6 +32,8 @@ export default class CompiledTestRunner extends TestRunner {
 
   importFile(path, source) {
     const compiled = source === "collect" ? compiledForm(path) : undefined;
-    return compiled === undefined ? super.importFile(path, source) : import(compiled);
+    if (compiled === undefined) return super.importFile(path, source);
+    // A worker that runs a file more than once counts its runs: Node would load it once and find no test the next time.
+    return import(globalThis.__run === undefined ? compiled : `${compiled}?${globalThis.__run}`);
   }
 }

@@ -1,116 +1,168 @@
-// Tells whether a test notices a mutant: the tests that come by it are run, the nearest first.
+// Tells whether a test notices a mutant: the test files that come by it are run one after another, the nearest and the
+// cheapest first, till one fails with the mutant and not without.
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "../lib/run-command.mjs";
-import { changedSince } from "./kept-results.mjs";
-import { HITS, hitsFile } from "./switch-mutants.mjs";
+import { AT_LOAD, HITS, hitsFile } from "./switch-mutants.mjs";
 
-/** Tests run at once: the nearest, then more; each further round is as long as the one before and half as long again. */
-const FIRST_ROUNDS = [3, 12, 40];
-const HUNG = /timed? ?out/i;
+/** A mutant that needs more than so many times what a file took without it, and so many seconds, never comes to an end. */
+const MOST_TIMES = 10;
+const MOST_SECONDS = 5;
+/** What a file that nobody has seen yet is taken to cost, and what each run costs by itself, in seconds of processors. */
+const UNKNOWN_COST = 1;
+const RUN_COST = 0.2;
+/** How much dearer a file may be that noticed another mutant of the same source, or runs through this one, to be asked as early. */
+const NOTICED_BEFORE = 5;
+/** Nearest files asked once more in a process of their own: what modules remember may hide a mutant. */
+const ASKED_ALONE = 2;
+const LATE = /timed? ?out/i;
 
-/** Runs all tests once, without a mutant, and keeps which of them come by which mutant. */
-export async function findReached(copy, mutants, results) {
-  const began = Date.now();
+/** Runs all tests once, without a mutant, and keeps which of them come by which mutant, and what each costs. */
+export async function findReached(copy, mutants, results, { launcher = [] } = {}) {
   const folder = mkdtempSync(join(tmpdir(), "mutant-hits-"));
-  const report = join(folder, "report.json");
-  const hits = join(folder, "hits");
+  const [report, log, hits] = ["report.json", "costs", "hits"].map((name) => join(folder, name));
   mkdirSync(hits);
-  const args = ["node_modules/vitest/vitest.mjs", "run", "--reporter=json", `--outputFile.json=${report}`];
+  const vitest = ["node_modules/vitest/vitest.mjs", "run", "--reporter=json", `--outputFile.json=${report}`];
+  const [command, ...args] = [...launcher, process.execPath, ...vitest];
   const env = {
     COMPILED_TESTS: "1",
     NODE_EXTRA_CA_CERTS: undefined,
     MUTANT_HITS_FOLDER: hits,
+    TEST_COSTS: log,
     [HITS]: hitsFile("nobody", hits),
   };
-  const { output } = await run(process.execPath, args, { cwd: copy.root, env });
-  const reached = Object.fromEntries(mutants.map(({ number }) => [number, []]));
-  for (const name of readdirSync(hits))
-    for (const number of readFileSync(join(hits, name), "utf8").split("\n"))
-      if (name !== "nobody") reached[number]?.push(decodeURIComponent(name));
-  let told;
   try {
-    told = JSON.parse(readFileSync(report, "utf8")).testResults;
-  } catch {
-    throw new Error(`the tests left no report: ${output.slice(-2_000)}`);
+    const { output } = await run(command, args, { cwd: copy.root, env });
+    const told = reported(report, output);
+    const name = (path) => path.slice(copy.root.length + 1);
+    const tests = told.map((each) => name(each.name));
+    const failing = told.filter(({ status }) => status !== "passed").map((each) => name(each.name));
+    const lines = readFileSync(log, "utf8").trim().split("\n").map(JSON.parse);
+    const costs = Object.fromEntries(lines.map(({ file, own, children }) => [file, own + children]));
+    results.keepReached({ ...readHits(hits, mutants), tests, failing, costs });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
-  const failing = told.filter(({ status }) => status !== "passed").map(({ name }) => name.slice(copy.root.length + 1));
-  results.keepReached(reached, failing, began);
+}
+
+function reported(report, output) {
+  try {
+    return JSON.parse(readFileSync(report, "utf8")).testResults;
+  } catch {
+    throw new Error(`the tests left no report: ${output.slice(-2_000)}`);
+  }
+}
+
+function readHits(folder, mutants) {
+  const reached = Object.fromEntries(mutants.map(({ number }) => [number, []]));
+  const atLoad = [];
+  for (const name of readdirSync(folder))
+    for (const line of readFileSync(join(folder, name), "utf8").split("\n").filter(Boolean)) {
+      const number = Number(line.replace(AT_LOAD, ""));
+      if (line.startsWith(AT_LOAD)) atLoad.push(number);
+      else if (name !== "nobody") reached[number]?.push(decodeURIComponent(name));
+    }
+  return { reached, atLoad: atLoad.filter((number) => number in reached) };
 }
 
 export class Judge {
   #copy;
   #results;
   #most;
+  #patience;
   /** Test files that fail without any mutant too, and those known not to. */
   #failing;
   #sound = new Set();
 
-  /** `most` test files are asked about a mutant at most. */
-  constructor(copy, results, { most = Infinity } = {}) {
+  /** `most` test files are asked about a mutant at most, and no more than cost `patience` seconds of processors in all. */
+  constructor(copy, results, { most = Infinity, patience = Infinity } = {}) {
     this.#copy = copy;
     this.#results = results;
     this.#most = most;
+    this.#patience = patience;
     this.#failing = results.failing;
   }
 
-  /** `{ noticed, by, file, began }` */
+  /** `{ noticed, by, file, tests }`; `tests` are those that were asked. */
   async judge(mutant, lane) {
-    const began = Date.now();
-    const tests = this.#testsOf(mutant).slice(0, this.#most);
-    let from = 0;
-    for (const size of rounds()) {
-      if (from >= tests.length) break;
-      const wanted = tests.slice(from, from + size).filter((test) => !this.#failing.has(test));
-      from += size;
-      const answer = await this.#asked(wanted, mutant, lane);
-      if (answer.noticed) return { ...answer, began };
+    const { loaded, tests: wanted } = this.#testsOf(mutant);
+    const tests = this.#within(wanted);
+    const asked = [];
+    for (const file of tests) {
+      const answer = await this.#asked(file, mutant, lane, { alone: loaded, along: asked.length > 0 });
+      if (answer.noticed) return { ...answer, file };
+      asked.push(file);
     }
-    return { noticed: false, began };
+    if (!loaded)
+      for (const [place, file] of tests.slice(0, ASKED_ALONE).entries()) {
+        const answer = await this.#asked(file, mutant, lane, { alone: true, along: place > 0 });
+        if (answer.noticed) return { ...answer, file };
+      }
+    return { noticed: false, tests: asked };
   }
 
-  /** Runs tests till one of them notices the mutant and not the load of the machine or its own weakness. */
-  async #asked(tests, { number }, lane) {
-    let left = tests;
-    for (;;) {
-      const answer = await lane.run(left, number);
-      if (!answer.noticed || answer.file === undefined) return answer;
-      const late = HUNG.test(answer.why ?? "");
-      const again = !late || (await lane.run([answer.file], number)).noticed;
-      if (late) this.#sound.delete(answer.file);
-      if (again && (await this.#isSound(answer.file, lane))) return answer;
-      left = left.filter((test) => test !== answer.file);
+  /** Whether a test file fails with the mutant, and neither by the load of the machine, nor by what was left behind, nor anyway. */
+  async #asked(file, { number }, lane, how) {
+    const most = Math.max(MOST_SECONDS, MOST_TIMES * (this.#results.cost(file) ?? UNKNOWN_COST));
+    const fails = async (on, way) => await lane.run(file, on, { most, ...way });
+    const answer = await fails(number, how);
+    if (!answer.noticed) return answer;
+    const again = LATE.test(answer.why ?? "") ? await fails(number, { alone: true }) : answer;
+    if (!again.noticed) return again;
+    if (!how.alone && again === answer) {
+      if (!(await fails(0, { only: answer.test })).noticed) return answer;
+      // Something was left behind by this mutant or the ones before: what the file says by itself counts.
+      const alone = await fails(number, { alone: true });
+      if (!alone.noticed) return alone;
     }
+    return (await this.#isSound(file, fails)) ? answer : { noticed: false };
   }
 
-  async #isSound(file, lane) {
+  async #isSound(file, fails) {
     if (this.#sound.has(file)) return true;
-    const { noticed, why } = await lane.run([file], 0);
+    const { noticed, why } = await fails(0, { alone: true });
     (noticed ? this.#failing : this.#sound).add(file);
     if (noticed) console.log(`left out: ${file} fails without any mutant: ${why}`);
     return !noticed;
   }
 
-  /** The tests to ask, the nearest first; of what was asked earlier in vain only those that are newer. */
+  /** The first of `tests` that may be asked. */
+  #within(tests) {
+    let left = this.#patience;
+    const sound = tests.filter((test) => !this.#failing.has(test)).slice(0, this.#most);
+    return sound.filter((test, place) => {
+      left -= this.#costOf(test);
+      return place === 0 || left >= 0;
+    });
+  }
+
+  #costOf(test) {
+    return RUN_COST + (this.#results.cost(test) ?? UNKNOWN_COST);
+  }
+
+  /** The tests to ask, in order, without those that were asked in vain; `loaded` says that modules must be loaded with it. */
   #testsOf(mutant) {
     const near = this.#copy.near(mutant.file);
-    const before = this.#results.verdict(mutant);
-    if (before?.noticed === false) return near.filter((test) => changedSince(test, before.at));
+    const loaded = this.#results.isLoaded(mutant);
     const reached = this.#results.reached(mutant);
-    // What runs when its module is loaded is said of the first file alone that a worker runs.
-    if (reached === undefined || mutant.once) return near;
     const known = new Set(reached);
-    const fresh = near.filter((test) => known.has(test) || changedSince(test, this.#results.reachedAt));
     const within = new Set(near);
+    const all =
+      reached === undefined || loaded
+        ? near
+        : near.filter((test) => known.has(test) || !this.#results.wasLookedAt(test));
     // Those that come by it in a process that they start.
-    return [...fresh, ...reached.filter((test) => !within.has(test))];
+    const far = [...known].filter((test) => !within.has(test));
+    const noticers = this.#results.noticers(mutant);
+    const likely = (test) => noticers.has(test) || (loaded && known.has(test));
+    const rank = new Map(
+      [...all, ...far].map((test, place) => [
+        test,
+        (this.#costOf(test) * (place + 1)) / (likely(test) ? NOTICED_BEFORE : 1),
+      ]),
+    );
+    const ordered = [...rank.keys()].toSorted((a, b) => rank.get(a) - rank.get(b));
+    return { loaded, tests: ordered.filter((test) => !this.#results.askedInVain(mutant, test)) };
   }
-}
-
-function* rounds() {
-  yield* FIRST_ROUNDS;
-  for (let size = FIRST_ROUNDS.at(-1); ;) yield (size = Math.ceil(size * 1.5));
 }

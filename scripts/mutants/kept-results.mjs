@@ -1,21 +1,32 @@
-// What earlier runs found out, in one file: verdicts by mutant, and which tests come by which of them.
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+// What earlier runs found out, in one file: verdicts by mutant, which tests come by which of them, and what each test costs.
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "../lib/run-command.mjs";
 
 const FILE = join(root, "node_modules/.mutants/results.json");
+/** Raised when an older file cannot be read any more. */
+const VERSION = 2;
 
 /**
- * `verdicts`: by a mutant's number `{ source, noticed, by, file, at }`, true as long as the mutant's file is that `source`.
- * `reached`: by a mutant's number the test files that come by it, as they were at `reachedAt`; `failing` fail without any mutant.
+ * `verdicts`: by a mutant's number `{ source, noticed, by, file, tests }`; `source` is that of the mutant's file, `tests` what
+ * the tests said of were then: the one that noticed, or all that were asked.
+ * `reached`: by a mutant's number the test files that come by it, and whether any does so when it loads its modules, as they
+ * were in `looked`; `failing` fail without any mutant, `costs` are seconds of processors.
  */
 export class KeptResults {
-  #kept = { verdicts: {}, reached: {}, reachedAt: 0, failing: [] };
+  #kept = { version: VERSION, verdicts: {}, reached: {}, atLoad: [], looked: {}, failing: [], costs: {} };
+  #texts = new Map();
 
-  constructor({ fresh = false } = {}) {
+  #tests;
+
+  /** `tests`: the root of the repository whose tests are run, as they are now. */
+  constructor(tests, { fresh = false } = {}) {
+    this.#tests = tests;
     if (fresh) return;
     try {
-      this.#kept = JSON.parse(readFileSync(FILE, "utf8"));
+      const kept = JSON.parse(readFileSync(FILE, "utf8"));
+      if (kept.version === VERSION) this.#kept = kept;
     } catch (error) {
       if (error.code !== "ENOENT")
         throw new Error(`${FILE} cannot be read: delete it, or say --fresh`, { cause: error });
@@ -26,14 +37,32 @@ export class KeptResults {
     return new Set(this.#kept.failing);
   }
 
-  /** A verdict that still counts. What nobody noticed comes back with the time from which on tests are new to it. */
-  verdict({ number, source }) {
+  /** The verdict, if the source and the test that noticed are as they were. */
+  noticed({ number, source }) {
     const verdict = this.#kept.verdicts[number];
-    return verdict?.source === source ? verdict : undefined;
+    const counts = verdict?.noticed && verdict.source === source;
+    return counts && this.#isAsItWas(verdict.file, verdict.tests) ? verdict : undefined;
   }
 
-  keep({ number, source }, { noticed, by, file, began }) {
-    this.#kept.verdicts[number] = { source, noticed, by, file, at: began };
+  /** Whether a test, as it is, was asked about the mutant, as it is, and did not notice. */
+  askedInVain({ number, source }, test) {
+    const verdict = this.#kept.verdicts[number];
+    return verdict?.noticed === false && verdict.source === source && this.#isAsItWas(test, verdict.tests);
+  }
+
+  /** Test files that noticed a mutant of this source file, or this mutant when its file was another one. */
+  noticers({ file, number }) {
+    const all = Object.entries(this.#kept.verdicts);
+    const alike = all.filter(([each, verdict]) => verdict.noticed && (each === `${number}` || verdict.of === file));
+    return new Set(alike.map(([, verdict]) => verdict.file));
+  }
+
+  /** `tests`: those asked this time. What was asked in vain before still counts for a mutant that nobody noticed. */
+  keep({ number, source, file: of }, { noticed, by, file, tests }) {
+    const before = this.#kept.verdicts[number];
+    const still = !noticed && before?.noticed === false && before.source === source ? before.tests : {};
+    const asked = (noticed ? [file] : tests).map((test) => [test, this.#textOf(test)]);
+    this.#kept.verdicts[number] = { source, of, noticed, by, file, tests: { ...still, ...Object.fromEntries(asked) } };
     this.#write();
   }
 
@@ -42,13 +71,53 @@ export class KeptResults {
     return this.#kept.reached[number];
   }
 
-  keepReached(reached, failing, began) {
-    Object.assign(this.#kept, { reached: { ...this.#kept.reached, ...reached }, failing, reachedAt: began });
+  /** Whether it takes effect when modules are loaded too, and not in tests alone. */
+  isLoaded({ number, once }) {
+    return once || this.#kept.atLoad.includes(number);
+  }
+
+  /** Whether a test is as it was when somebody looked what it comes by. */
+  wasLookedAt(test) {
+    return this.#isAsItWas(test, this.#kept.looked);
+  }
+
+  /** Seconds of processors that a test file took; undefined when it was not seen. */
+  cost(test) {
+    return this.#kept.costs[test];
+  }
+
+  keepReached({ reached, atLoad, tests, failing, costs }) {
+    const kept = this.#kept;
+    const looked = Object.fromEntries(tests.map((test) => [test, this.#textOf(test)]));
+    Object.assign(kept, {
+      reached: { ...kept.reached, ...reached },
+      failing,
+      looked,
+      costs: { ...kept.costs, ...costs },
+    });
+    kept.atLoad = [...new Set([...kept.atLoad, ...atLoad])];
     this.#write();
   }
 
-  get reachedAt() {
-    return this.#kept.reachedAt;
+  #isAsItWas(test, texts) {
+    return texts[test] !== undefined && texts[test] === this.#textOf(test);
+  }
+
+  /** Short for the text of a test file; "" when it is gone. */
+  #textOf(test) {
+    let text = this.#texts.get(test);
+    if (text === undefined) {
+      try {
+        text = createHash("sha256")
+          .update(readFileSync(join(this.#tests, test)))
+          .digest("base64url")
+          .slice(0, 10);
+      } catch {
+        text = "";
+      }
+      this.#texts.set(test, text);
+    }
+    return text;
   }
 
   #write() {
@@ -56,9 +125,4 @@ export class KeptResults {
     writeFileSync(`${FILE}.new`, JSON.stringify(this.#kept));
     renameSync(`${FILE}.new`, FILE);
   }
-}
-
-/** Whether a file of the repository was written after a time, or has gone meanwhile. */
-export function changedSince(file, time) {
-  return (statSync(join(root, file), { throwIfNoEntry: false })?.mtimeMs ?? Infinity) > time;
 }

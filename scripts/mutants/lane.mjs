@@ -1,37 +1,36 @@
 // One of the processes that run tests side by side; it is started anew when a mutant hangs or ends it.
-import { fork } from "node:child_process";
+import { spawn } from "node:child_process";
 import { join } from "node:path";
-
-/** Longest for one file of tests, and at least for a run: whoever takes longer has been hung up by the mutant. */
-const FILE_MS = 20_000;
-const LEAST_MS = 90_000;
 
 export class Lane {
   #root;
+  #launcher;
   #child;
+  /** Whether a mutant may have left something behind in the modules of the worker. */
+  #stained = false;
 
-  /** `root` is that of the copy. */
-  constructor(root) {
+  /** `root` is that of the copy. `launcher`: words before the command that starts the process. */
+  constructor(root, { launcher = [] } = {}) {
     this.#root = root;
+    this.#launcher = launcher;
   }
 
-  /** Runs test files with a mutant on (0: none), till the first fails: `{ noticed, file, by, why }`. */
-  async run(files, number) {
-    if (files.length === 0) return { noticed: false };
+  /**
+   * Runs a test file with a mutant on (0: none), or the test `only` of it, for at most `most` seconds of processors:
+   * `{ noticed, by, why, test, hung }`.
+   * With `alone` no module is left of a run before, nor of this one for the next but one that is `along` with it.
+   */
+  async run(file, number, { most, only, alone = false, along = false }) {
     if (this.#child === undefined) await this.#start();
+    const fresh = this.#stained ? !along : alone;
+    this.#stained = alone;
     const child = this.#child;
-    let timer;
     const answer = await new Promise((resolve) => {
       child
         .once("message", resolve)
         .once("exit", () => resolve({ noticed: true, by: "the tests' process ended", gone: true }));
-      timer = setTimeout(
-        () => resolve({ noticed: true, by: "the time limit", gone: true }),
-        Math.max(LEAST_MS, FILE_MS * files.length),
-      );
-      child.send({ files, number });
+      child.send({ file, number, only, fresh, most });
     });
-    clearTimeout(timer);
     child.removeAllListeners("exit").removeAllListeners("message");
     if (answer.gone || answer.broken !== undefined) this.close();
     if (answer.broken !== undefined) throw new Error(`vitest: ${answer.broken}`);
@@ -41,6 +40,7 @@ export class Lane {
   close() {
     const child = this.#child;
     this.#child = undefined;
+    this.#stained = false;
     try {
       if (child !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
@@ -49,12 +49,25 @@ export class Lane {
   }
 
   async #start() {
-    this.#child = fork(join(this.#root, "scripts/mutants/test-runner.mjs"), {
+    const [command, ...args] = [
+      ...this.#launcher,
+      process.execPath,
+      join(this.#root, "scripts/mutants/test-runner.mjs"),
+    ];
+    this.#child = spawn(command, args, {
       cwd: this.#root,
       env: { ...process.env, COMPILED_TESTS: "1", NODE_EXTRA_CA_CERTS: undefined },
       detached: true,
       stdio: ["ignore", "ignore", process.env.MUTANTS_VERBOSE ? "inherit" : "ignore", "ipc"],
     });
-    await new Promise((resolve) => this.#child.once("message", resolve));
+    const child = this.#child;
+    await new Promise((resolve, reject) => {
+      child.once("message", resolve).once("error", reject);
+      child.once("exit", (code) => reject(new Error(`${command} ended with code ${code} before it ran a test`)));
+    });
+    child
+      .removeAllListeners("exit")
+      .removeAllListeners("error")
+      .on("error", () => undefined);
   }
 }

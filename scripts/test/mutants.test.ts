@@ -1,11 +1,15 @@
 // Plants faults in made-up sources: each number turns on its own fault and no other, whatever stands within what.
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { ChildProcess, execFile } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { runInNewContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
 import { mutantsOf } from "../mutants/make-mutants.mjs";
-import { HITS, ON, switched } from "../mutants/switch-mutants.mjs";
+import { HITS, ON, switched, turnOn } from "../mutants/switch-mutants.mjs";
+import { watchPrograms } from "../mutants/watch-programs.mjs";
 
 const SOURCE = `const PLACES = ["/proc", "/sys"];
 const log = [];
@@ -56,4 +60,37 @@ it("writes down whose places a program comes by", () => {
   expect(said(switched(SOURCE, mutants), { [HITS]: path })).toBe(said(SOURCE));
   const hits = readFileSync(path, "utf8").trim().split("\n").map(Number);
   expect(new Set(hits)).toEqual(new Set(mutants.map(({ number }) => number)));
+});
+
+it("turns one on in a built program too, whatever environment a test gives it, and in no other", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "mutants-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  mkdirSync(join(folder, "dist"));
+  for (const name of ["dist/built.mjs", "other.mjs"])
+    writeFileSync(join(folder, name), `console.log(process.env.${ON} ?? "none");`);
+  const told = async (name: string, env: Record<string, string>): Promise<string> =>
+    (await promisify(execFile)(process.execPath, [join(folder, name)], { env })).stdout.trim();
+  const { prototype } = ChildProcess as unknown as { prototype: { spawn: unknown } };
+  const { spawn } = prototype;
+  onTestFinished(() => {
+    turnOn(0);
+    delete process.env[ON];
+    prototype.spawn = spawn;
+  });
+  for (const number of [7, 8]) {
+    turnOn(number);
+    expect(await told("dist/built.mjs", { A: "1" })).toBe(String(number));
+    expect(await told("other.mjs", { A: "1" })).toBe("none");
+  }
+});
+
+it.runIf(process.platform === "linux").each([
+  ["waits", "process.stdin.resume()", 1_000],
+  ["spins", "for (;;);", 0.3],
+])("tells of programs of which one %s, and that by no clock of the machine's", async (verdict, program, most) => {
+  const child = execFile(process.execPath, ["-e", program]);
+  const told = new Promise((resolve) => void watchPrograms(child.pid, most, resolve, 50));
+  expect(await told).toBe(verdict);
+  child.kill("SIGKILL");
+  await once(child, "close");
 });
