@@ -136,7 +136,7 @@ describe.runIf(hasRedis)("processes over Redis", () => {
     "finds, cancels and fails tasks of other processes in %s",
     LONG,
     async (revision) => {
-      const processes = await startProcesses();
+      const processes = await startProcesses(2);
       processes.to(0);
       const one = await client(processes, revision);
       processes.to(1);

@@ -1,4 +1,6 @@
 // Runs a command line of the sources in the thread of the test: what it prints and how it exits, without a process.
+import { syncBuiltinESMExports } from "node:module";
+import os from "node:os";
 import { vi } from "vitest";
 import { runCommandLine } from "../../src/cli/run-command-line.js";
 import { soaking } from "../../../mcp/test/support/soak.js";
@@ -14,6 +16,9 @@ export async function runQuickly(args: readonly string[], options: Omit<RunOptio
 
 /** The same with SOAK=1 too: for what depends on the stdout of this very process. */
 export async function runInThread(args: readonly string[], { home, env, cwd }: RunOptions): Promise<Ran> {
+  if (running)
+    throw new Error(`${args.join(" ")}: another command line is running in this thread; await that one first`);
+  running = true;
   const before = { env: process.env, argv: process.argv };
   const folder = process.cwd();
   const output = { stdout: "", stderr: "" };
@@ -28,7 +33,7 @@ export async function runInThread(args: readonly string[], { home, env, cwd }: R
     };
   });
   process.argv = [process.execPath, COMMAND, ...args];
-  // The system's own idea of a home cannot be changed for a thread, so every folder is named.
+  const leaveHome = moveTo(env?.["HOME"] ?? home);
   const folders = { XDG_CONFIG_HOME: `${home}/.config`, XDG_DATA_HOME: `${home}/.local/share` };
   process.env = { ...folders, ...environmentOf(home), ...env };
   // No thread but a process of its own may do this, and the files of a worker come one after another.
@@ -39,6 +44,22 @@ export async function runInThread(args: readonly string[], { home, env, cwd }: R
   } finally {
     if (cwd !== undefined) process.chdir(folder);
     Object.assign(process, before);
+    leaveHome();
     for (const restore of spies) restore();
+    running = false;
   }
+}
+
+/** Its output, folder and environment are those of the whole process, so there is one at a time. */
+let running = false;
+
+/** The system asks the process for its home, whatever `process.env` says: what Node answers is exchanged for every module. */
+function moveTo(home: string): () => void {
+  const own = os.homedir;
+  const answer = (homedir: () => string): void => {
+    os.homedir = homedir;
+    syncBuiltinESMExports();
+  };
+  answer(() => home);
+  return () => answer(own);
 }

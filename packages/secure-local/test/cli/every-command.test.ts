@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { COMMAND_PAGES } from "../../src/cli/command-reference.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { COMMAND, environmentOf, type Ran, run, start } from "./command.js";
+import { runQuickly } from "./command-in-thread.js";
 
 const SMALL = fileURLToPath(new URL("small-program.mjs", import.meta.url));
 
@@ -112,6 +113,9 @@ const FOREVER = (): Readonly<Record<string, string[]>> => ({
   "audit tail": ["audit", "tail"],
 });
 
+/** What reads its input to the end, or ends the process by itself, is a process always. */
+const OF_ITS_OWN = new Set(["approve", "record", "replay", "sandbox", "servers run", "trust"]);
+
 function withJson(args: readonly string[]): string[] {
   const target = args.indexOf("--");
   return target < 0 ? [...args, "--json"] : [...args.slice(0, target), "--json", ...args.slice(target)];
@@ -140,8 +144,9 @@ it("every command is tried here", () => {
 
 describe("--json", () => {
   it.each(names.filter((name) => Object.hasOwn(TYPED(), name)))("of %s prints JSON", async (name) => {
-    for (const args of TYPED()[name]!) {
-      const { stdout, stderr } = await run(withJson(args), { home, cwd: home });
+    for (const [time, args] of TYPED()[name]!.entries()) {
+      const how = time === 0 || OF_ITS_OWN.has(name) ? run : runQuickly;
+      const { stdout, stderr } = await how(withJson(args), { home, cwd: home });
       expect(isJson(stdout), stdout).toBe(true);
       expect(isJson(stderr), stderr).toBe(true);
       expect(stdout + stderr === "" && name !== "record", name).toBe(false);
@@ -187,7 +192,8 @@ describe("surroundings that are broken", () => {
   it.each(names.filter((name) => Object.hasOwn(TYPED(), name)))("make %s say so in its own words", async (name) => {
     for (const about of Object.keys(broken)) {
       for (const args of TYPED()[name]!) {
-        const ran: Ran = await run(args, { home, cwd: home, env: broken[about]!() });
+        const how = OF_ITS_OWN.has(name) ? run : runQuickly;
+        const ran: Ran = await how(args, { home, cwd: home, env: broken[about]!() });
         expect(ran.stdout + ran.stderr, `${args.join(" ")}, while ${about}`).not.toMatch(TRACE);
         expect(ran.code, args.join(" ")).not.toBeNull();
       }

@@ -6,6 +6,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { answerOne } from "../../src/cli/approve-command.js";
 import { ApprovalsInbox } from "../../src/control/approvals-inbox.js";
+import { repeated, sampled } from "../../../mcp/test/support/soak.js";
 import { Watched } from "./running.js";
 
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
@@ -16,6 +17,8 @@ if (!HAS_BROWSER)
   );
 
 const SCREENS = ["now", "calls", "approvals", "servers", "definitions", "audit", "policy", "clients"] as const;
+/** Those whose colours are looked at once more in the dark: the same rules of style make all of them. */
+const DARK: readonly string[] = sampled(SCREENS, 3);
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 /** Texts that would do something, were they anything but text. */
@@ -158,14 +161,14 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
           await show(page, screen);
           expect(await page.locator("img, iframe, object, main a[href]").count()).toBe(0);
           // Colours differ by the scheme, not by the width.
-          if (width > 390) expect(await axe(page)).toEqual([]);
+          if (width === 1440 || (width > 390 && DARK.includes(screen))) expect(await axe(page)).toEqual([]);
           expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")).toBe(true);
         }
         await show(page, "calls");
         for (const text of ["<img src=x", "gpj.exe"]) {
           await page.locator(".call", { hasText: text }).first().locator("button").click();
           await page.locator(".panel .steps").waitFor();
-          expect(await axe(page)).toEqual([]);
+          if (width > 390) expect(await axe(page)).toEqual([]);
           expect(await page.locator(".panel").innerText()).not.toMatch(/[\u202e\u200b\u0000\u001b]/);
         }
         expect(conduct.faults).toEqual([]);
@@ -245,17 +248,21 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
     },
   );
 
-  it("keeps a list of 100,000 calls in view by its window, and opens no slower for it", { timeout: LONG }, async () => {
-    const watched = await Watched.start({ signedIn: false, records: 100_000 });
-    const context = await browser.newContext();
-    const { page, conduct } = await opened(context, watched);
-    await show(page, "calls");
-    await page.locator(".call").first().waitFor();
-    expect(await page.locator(".call").count()).toBeLessThan(80);
-    await page.locator(".calls").evaluate((list) => (list.scrollTop = list.scrollHeight));
-    await expect.poll(() => page.locator(".call").count()).toBeGreaterThan(5);
-    expect(conduct.faults).toEqual([]);
-    await context.close();
-    await watched.end();
-  });
+  it(
+    "keeps a list of very many calls in view by its window, and opens no slower for it",
+    { timeout: LONG },
+    async () => {
+      const watched = await Watched.start({ signedIn: false, records: repeated(20_000, 100_000) });
+      const context = await browser.newContext();
+      const { page, conduct } = await opened(context, watched);
+      await show(page, "calls");
+      await page.locator(".call").first().waitFor();
+      expect(await page.locator(".call").count()).toBeLessThan(80);
+      await page.locator(".calls").evaluate((list) => (list.scrollTop = list.scrollHeight));
+      await expect.poll(() => page.locator(".call").count()).toBeGreaterThan(5);
+      expect(conduct.faults).toEqual([]);
+      await context.close();
+      await watched.end();
+    },
+  );
 });

@@ -2,7 +2,8 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RawClient, type Ran, run, type RunOptions } from "../cli/command.js";
+import { RawClient, type Ran, type RunOptions } from "../cli/command.js";
+import { runQuickly } from "../cli/command-in-thread.js";
 
 /** What a server of the tests offers: its tools, and what the program says in their calls (a function as text). */
 export interface Program {
@@ -70,8 +71,8 @@ export class Household {
     writeFileSync(this.policy, text);
   }
 
-  run(words: readonly string[], options: Partial<RunOptions> = {}): Promise<Ran> {
-    return run([...words, "--policy", this.policy], { home: this.folder, env: this.env, ...options });
+  run(words: readonly string[], options: Partial<Omit<RunOptions, "input">> = {}): Promise<Ran> {
+    return runQuickly([...words, "--policy", this.policy], { home: this.folder, env: this.env, ...options });
   }
 
   /** A client of the served policy, its session open. */

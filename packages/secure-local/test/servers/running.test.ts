@@ -1,7 +1,7 @@
 // Servers while they run: their state with its cause, their log, started anew, and nothing left of them however the guard ends.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
-import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import { once } from "node:events";
 import { Household, said, tool } from "./household.js";
 
@@ -21,7 +21,7 @@ const stubborn = house.program("stubborn", {
   },
 });
 
-beforeEach(async () => {
+beforeAll(async () => {
   house.write(`version: "1.0"
 tools: { allowed: ["notes__*", "stubborn__*"] }
 servers:
