@@ -36,6 +36,21 @@ describe("terminal sequences", () => {
     expect(cleanText(text)).toBe(cleaned);
   });
 
+  it("are taken away whole, whichever character ends them, in seven bits and in eight", () => {
+    const all = (from: number, to: number): string[] =>
+      Array.from({ length: to - from + 1 }, (_, at) => String.fromCharCode(from + at));
+    const strings = new Set(["P", "X", "[", "]", "^", "_"]);
+    for (const last of all(0x30, 0x7e)) {
+      if (!strings.has(last)) expect(cleanText(`a\x1b${last}b`), `ESC ${last}`).toBe("ab");
+      for (const between of all(0x20, 0x2f)) expect(cleanText(`a\x1b${between}${last}b`)).toBe("ab");
+    }
+    for (const opener of ["\x1b[", "\u009b"]) {
+      for (const last of all(0x40, 0x7e)) expect(cleanText(`a${opener}1;2 ${last}b`), `CSI ${last}`).toBe("ab");
+      for (const first of all(0x30, 0x3f)) expect(cleanText(`a${opener}${first}mb`)).toBe("ab");
+      for (const between of all(0x20, 0x2f)) expect(cleanText(`a${opener}${between}mb`)).toBe("ab");
+    }
+  });
+
   it("keeps the text behind a string sequence that never ends", () => {
     expect(cleanText("a\x1b]0;b\nc")).toBe("a0;b\nc");
     expect(cleanText("â\u0080\u009dquoted by mistake")).toBe("âquoted by mistake");

@@ -134,6 +134,23 @@ describe("names", () => {
     expect(verdicts(host, [resource("file://localhost/w/private/x")])).toEqual([false]);
   });
 
+  it("of a repository as such hold at every ref, and of one ref for no other", async () => {
+    const denied = ["git:///w/whole", "git:///w/part?ref=old"];
+    const policy = await parse({ resources: { allowed: ["git:///*"], denied } });
+    const [no, yes] = [
+      [
+        "git:///w/whole",
+        "git:///w/whole?ref=main",
+        "git:///w/whole?ref=HEAD",
+        "git:///w/whole?path=",
+        "git:///w/part?ref=old",
+      ],
+      ["git:///w/whole?path=a", "git:///w/part", "git:///w/part?ref=main", "git:///w/part?ref=older"],
+    ];
+    expect(verdicts(policy, no.map(resource))).toEqual(no.map(() => false));
+    expect(verdicts(policy, yes.map(resource))).toEqual(yes.map(() => true));
+  });
+
   it("of git hold for every order, doubling and clothing of their members", async () => {
     const denied = ["git:///w/r?path=private*", "git:///w/r?ref=old*", "git:///w/r?path=one.txt", "x://a?b=1&c=2*"];
     const policy = await parse({ resources: { allowed: ["git:///*", "x://*"], denied } });
