@@ -195,6 +195,7 @@ async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Pro
   const { EVERYTHING_ASKABLE, readOffer } = await import("@secure-local/mcp/gateway");
   const identity = { name: "mcp-secure-local", version: programVersion() };
   const options = { ...EVERYTHING_ASKABLE, clientInfo: identity, validateOutput: "off" as const };
+  await pin(grant);
   // What is looked at is what is approved: another program that takes its place meanwhile is not started.
   const launch = serverLaunch(grant);
   const { logins } = pluginFolders();
@@ -205,6 +206,19 @@ async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Pro
     return { name: grant.name, changes, findings, items: serverItems(offer, launch) };
   } finally {
     await client.close();
+  }
+}
+
+/** Has a package that would be fetched at each start fetched once, and kept. */
+async function pin({ name, launch }: ServerGrant): Promise<void> {
+  const { pinnedPackage, pinPackage, wantedPackage } = await import("../server/pinned-package.js");
+  const wanted = launch.kind === "command" ? wantedPackage(launch.command) : undefined;
+  if (wanted === undefined || pinnedPackage(wanted) !== undefined) return;
+  try {
+    const { name: found, version, integrity } = await pinPackage(wanted);
+    complain(`${name}: ${found}@${version} is kept from now on (${integrity}); none of its scripts was run`);
+  } catch (error) {
+    complain(`${name}: ${cleanLine(error instanceof Error ? error.message : String(error))}`);
   }
 }
 
@@ -417,12 +431,12 @@ async function runServer(line: CommandLine): Promise<number> {
   if (launch.kind === "url") throw new UsageError(`${grant.name} is at ${launch.url}: there is nothing to start`);
   const { executableOf, runErrand } = await import("./sandbox-command.js");
   const [program = ""] = launch.command;
-  const { args, copies, launch: taken } = takeLaunch(grant, pluginFolders().programs);
+  const { args, copies, launch: taken, program: kept = program } = takeLaunch(grant, pluginFolders().programs);
   const approved = process.env[APPROVED];
   if (approved !== undefined && launchDigest(taken) !== approved)
     throw new UsageError(`${grant.name} is not started: it is not as it was approved (launch was changed)`);
   return runErrand(line, {
-    executable: executableOf(program),
+    executable: executableOf(kept),
     copies,
     args: filledArguments(policy, grant, args),
     env: filled(policy, grant, grant.env),

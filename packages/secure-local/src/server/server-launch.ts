@@ -5,6 +5,15 @@ import { basename, delimiter, join, resolve } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
 import { canonicalJson } from "../inspection/drift.js";
 import type { ServerGrant } from "../policy/policy.js";
+import {
+  packageFolder,
+  type PinnedPackage,
+  pinnedPackage,
+  programOf,
+  treeDigest,
+  type WantedPackage,
+  wantedPackage,
+} from "./pinned-package.js";
 
 /** Longer ones are data rather than programs: they are named among what is not pinned. */
 const MAX_HASHED_BYTES = 256 * 1024 * 1024;
@@ -27,7 +36,8 @@ type HashFile = (real: string) => string | undefined;
 export function serverLaunch(grant: ServerGrant, hash: HashFile = hashOf): unknown {
   const { launch, env, headers, workingDirectory } = grant;
   if (launch.kind === "url") return { url: launch.url, headers: [...headers.keys()].sort() };
-  const [program = ""] = launch.command;
+  const pinned = pinnedIn(launch.command);
+  const program = pinned === undefined ? (launch.command[0] ?? "") : process.execPath;
   const executable = programFile(program);
   const named = namedPaths(grant);
   const files = named.files.map(({ path, real }) => [path, hash(real)] as const);
@@ -37,17 +47,29 @@ export function serverLaunch(grant: ServerGrant, hash: HashFile = hashOf): unkno
     ...named.data.map((path) => `the file ${path}, which it may write`),
     ...named.folders.map((path) => `what lies in the folder ${path}`),
     ...(workingDirectory === undefined ? [] : [`what lies in its working directory ${workingDirectory}`]),
-    ...(FETCHES.test(basename(program)) ? [`what ${basename(program)} fetches: name an exact version`] : []),
+    ...(pinned === undefined && FETCHES.test(basename(program))
+      ? [`what ${basename(program)} fetches: name an exact version`]
+      : []),
     ...(SHELLS.test(basename(program)) ? [`what ${basename(program)} starts: name the program itself`] : []),
   ];
   return {
     command: launch.command,
+    ...(pinned === undefined ? {} : { package: pinned.package }),
     executable: executable && { path: executable, sha256: hash(fs.realpathSync(executable)) },
     files: Object.fromEntries(files.filter(([, sha256]) => sha256 !== undefined)),
     env: [...env.keys()].sort(),
     ...(workingDirectory === undefined ? {} : { folder: workingDirectory }),
     ...(unpinned.length === 0 ? {} : { unpinned: [...new Set(unpinned)] }),
   };
+}
+
+/** The package that a command is started from, where it was fetched to be kept. */
+function pinnedIn(
+  command: readonly string[],
+): { readonly wanted: WantedPackage; readonly package: PinnedPackage } | undefined {
+  const wanted = wantedPackage(command);
+  const kept = wanted && pinnedPackage(wanted);
+  return wanted && kept && { wanted, package: kept };
 }
 
 /** What of a launch is not pinned, in plain words. */
@@ -69,6 +91,8 @@ export interface CopiedFile {
 /** What a server is started from: nobody changes it any more. */
 export interface TakenLaunch {
   readonly launch: unknown;
+  /** The program, where it is not the one that the command names. */
+  readonly program?: string;
   readonly copies: readonly CopiedFile[];
   /** The arguments, with the file itself where one led there by links. */
   readonly args: readonly string[];
@@ -91,17 +115,22 @@ export function takeLaunch(grant: ServerGrant, folder: string): TakenLaunch {
     return sha256;
   });
   if (grant.launch.kind === "url") return { launch, copies: [], args: [] };
-  const [program = "", ...args] = grant.launch.command;
+  const pinned = pinnedIn(grant.launch.command);
+  const [named = "", ...words] = grant.launch.command;
+  const [program, args] =
+    pinned === undefined ? [named, words] : [process.execPath, [programOf(pinned.wanted), ...pinned.wanted.args]];
   const executable = programFile(program);
   const { files } = namedPaths(grant);
   const at = new Map(files.map(({ real }) => [real, real]));
   if (executable !== undefined) at.set(fs.realpathSync(executable), executable);
   const links = new Map(files.flatMap(({ word, path, real }) => (path === real ? [] : [[word, real] as const])));
-  return {
-    launch,
-    copies: [...taken].map(([real, copy]) => ({ copy, at: at.get(real) ?? real })),
-    args: args.map((arg) => links.get(arg) ?? arg),
-  };
+  const copies = [...taken].map(([real, copy]) => ({ copy, at: at.get(real) ?? real }));
+  const linked = args.map((arg) => links.get(arg) ?? arg);
+  if (pinned === undefined) return { launch, copies, args: linked };
+  const kept = packageFolder(pinned.wanted);
+  // What lies there now counts, and not what was written down of it.
+  const found = { ...(launch as object), package: { ...pinned.package, sha256: treeDigest(kept) } };
+  return { launch: found, program, copies: [...copies, { at: kept, copy: kept }], args: linked };
 }
 
 /** A copy that was not used for so long is not missed; a server that runs has it open. */

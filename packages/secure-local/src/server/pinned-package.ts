@@ -1,0 +1,147 @@
+// Packages that `npx` would fetch at each start: fetched once, kept as they were approved, and looked at before each start.
+import { spawn } from "node:child_process";
+import { createHash, randomBytes } from "node:crypto";
+import * as fs from "node:fs";
+import { basename, dirname, join, resolve, sep } from "node:path";
+import { makeFolder } from "../audit/make-folder.js";
+import { stateFolder } from "../policy/own-places.js";
+
+/** What an entry wants to have run. */
+export interface WantedPackage {
+  /** As npm takes it: `@scope/name@1.2.3`. */
+  readonly spec: string;
+  readonly name: string;
+  /** What stands behind it in the command. */
+  readonly args: readonly string[];
+}
+
+/** A package as it was fetched: part of what is approved of a launch. */
+export interface PinnedPackage {
+  readonly name: string;
+  readonly version: string;
+  /** What the registry says of the archive; npm has compared it. */
+  readonly integrity: string;
+  /** SHA-256 over all files, those of the packages it needs too. */
+  readonly sha256: string;
+}
+
+const NPX = /^npx(?:\.cmd|\.exe)?$/;
+const SPEC = /^(@[a-z0-9~][a-z0-9._~-]*\/)?[a-z0-9~][a-z0-9._~-]*(?:@[\w.^~<>=*+-]+)?$/i;
+/** A package with all that it needs, on a slow line. */
+const FETCH_MS = 300_000;
+/** What is quoted of npm's standard error. */
+const QUOTED = 300;
+/** More files are no server. */
+const MOST_FILES = 200_000;
+
+/** The package that a command has `npx` run; undefined for every other command, and for options that mean something else. */
+export function wantedPackage([program = "", ...rest]: readonly string[]): WantedPackage | undefined {
+  if (!NPX.test(basename(program))) return undefined;
+  const first = rest.findIndex((word) => word !== "-y" && word !== "--yes" && word !== "-q" && word !== "--quiet");
+  const spec = rest[first];
+  if (spec === undefined || spec.startsWith("-") || !SPEC.test(spec)) return undefined;
+  return { spec, name: spec.replace(/(?<=.)@[^@/]*$/, ""), args: rest.slice(first + 1) };
+}
+
+/** Where a package lies, whether it was fetched or not. */
+export function packageFolder({ spec }: WantedPackage): string {
+  return join(stateFolder(), "packages", createHash("sha256").update(spec).digest("hex").slice(0, 32));
+}
+
+/** What was fetched; undefined where nothing was. */
+export function pinnedPackage(wanted: WantedPackage): PinnedPackage | undefined {
+  try {
+    const kept = JSON.parse(fs.readFileSync(`${packageFolder(wanted)}.json`, "utf8")) as Partial<PinnedPackage>;
+    const { name, version, integrity, sha256 } = kept;
+    const texts = [name, version, integrity, sha256].every((text) => typeof text === "string");
+    return texts && name === wanted.name ? (kept as PinnedPackage) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Fetches a package with all it needs, by npm and without running any of their scripts. @throws Error with what npm said
+ */
+export async function pinPackage(wanted: WantedPackage): Promise<PinnedPackage> {
+  const folder = packageFolder(wanted);
+  makeFolder(dirname(folder));
+  const draft = `${folder}.${randomBytes(6).toString("hex")}`;
+  fs.mkdirSync(draft, { mode: 0o700 });
+  try {
+    fs.writeFileSync(join(draft, "package.json"), '{ "private": true }\n');
+    await npmInstall(draft, wanted.spec);
+    const pinned = { ...lockedIn(draft, wanted.name), sha256: treeDigest(draft) };
+    fs.rmSync(folder, { recursive: true, force: true });
+    fs.renameSync(draft, folder);
+    fs.writeFileSync(`${folder}.json`, `${JSON.stringify(pinned)}\n`, { mode: 0o600 });
+    return pinned;
+  } finally {
+    fs.rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** The file that a package's command starts. @throws Error where it has none, or several and none of its own name */
+export function programOf(wanted: WantedPackage): string {
+  const root = join(packageFolder(wanted), "node_modules", wanted.name);
+  const { bin } = JSON.parse(fs.readFileSync(join(root, "package.json"), "utf8")) as {
+    readonly bin?: string | Readonly<Record<string, string>>;
+  };
+  const named = typeof bin === "string" ? [bin] : Object.values(bin ?? {});
+  const own = typeof bin === "object" ? bin[wanted.name.replace(/^@[^/]*\//, "")] : undefined;
+  const file = own ?? (new Set(named).size === 1 ? named[0] : undefined);
+  const path = file === undefined ? undefined : resolve(root, file);
+  if (path?.startsWith(root + sep) === true) return path;
+  throw new Error(`${wanted.name} has no command of its name; start its file by node instead`);
+}
+
+/** One digest for all that lies in a folder: names, bytes, who may run it, and where links lead. @throws Error for too much */
+export function treeDigest(folder: string): string {
+  const digest = createHash("sha256");
+  let files = 0;
+  const visit = (path: string, shown: string): void => {
+    const entries = fs.readdirSync(path, { withFileTypes: true });
+    for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+      const [at, name] = [join(path, entry.name), `${shown}/${entry.name}`];
+      if (entry.isDirectory()) {
+        visit(at, name);
+        continue;
+      }
+      if (++files > MOST_FILES) throw new Error(`${folder} has more than ${MOST_FILES} files`);
+      const bytes = entry.isSymbolicLink() ? Buffer.from(fs.readlinkSync(at)) : fs.readFileSync(at);
+      const kind = entry.isSymbolicLink() ? "link" : (fs.statSync(at).mode & 0o111) === 0 ? "file" : "program";
+      const sum = createHash("sha256").update(bytes).digest("hex");
+      digest.update(`${JSON.stringify([name, kind, sum])}\n`);
+    }
+  };
+  visit(folder, "");
+  return digest.digest("hex");
+}
+
+/** What npm wrote down of the package itself. */
+function lockedIn(folder: string, name: string): Omit<PinnedPackage, "sha256"> {
+  const { packages = {} } = JSON.parse(fs.readFileSync(join(folder, "package-lock.json"), "utf8")) as {
+    readonly packages?: Readonly<Record<string, { readonly version?: string; readonly integrity?: string }>>;
+  };
+  const { version, integrity } = packages[`node_modules/${name}`] ?? {};
+  if (version === undefined || integrity === undefined) throw new Error(`npm did not say what it fetched for ${name}`);
+  return { name, version, integrity };
+}
+
+async function npmInstall(folder: string, spec: string): Promise<void> {
+  const flags = ["--ignore-scripts", "--no-audit", "--no-fund", "--omit=dev", "--loglevel=error"];
+  const child = spawn("npm", ["install", ...flags, "--prefix", folder, "--", spec], {
+    cwd: folder,
+    stdio: ["ignore", "ignore", "pipe"],
+    timeout: FETCH_MS,
+  });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said = (said + text).slice(-QUOTED * 10)));
+  const code = await new Promise<number | string>((done) => {
+    child.once("error", ({ message }) => done(message));
+    child.once("close", (status, signal) => done(status ?? signal ?? "no end"));
+  });
+  if (code === 0) return;
+  const words = said.replaceAll(/\s+/g, " ").trim().slice(0, QUOTED);
+  throw new Error(`npm could not fetch ${spec}: ${words === "" ? code : words}`);
+}

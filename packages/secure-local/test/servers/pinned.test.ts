@@ -1,0 +1,128 @@
+// A server that npx would fetch at each start: fetched once from a registry of this test, then started from what was kept.
+import { createHash } from "node:crypto";
+import { spawnSync } from "node:child_process";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { wantedPackage } from "../../src/server/pinned-package.js";
+import { Household, said, tool } from "./household.js";
+
+const house = new Household();
+const NAME = "@test/kept-server";
+const asked: string[] = [];
+const tarballs = new Map<string, Buffer>();
+const registry = createServer((request, response) => {
+  const path = decodeURIComponent(request.url ?? "");
+  asked.push(path);
+  const archive = tarballs.get(path.replace(/^.*-(\d+\.\d+\.\d+)\.tgz$/, "$1"));
+  if (path.endsWith(".tgz") && archive !== undefined) return void response.end(archive);
+  if (path !== `/${NAME}`) return void response.writeHead(404).end("{}");
+  const { port } = registry.address() as AddressInfo;
+  const versions = [...tarballs].map(([version, bytes]) => {
+    const integrity = `sha512-${createHash("sha512").update(bytes).digest("base64")}`;
+    const tarball = `http://127.0.0.1:${port}/${NAME}/-/kept-server-${version}.tgz`;
+    return [version, { name: NAME, version, bin: { "kept-server": "main.mjs" }, dist: { tarball, integrity } }];
+  });
+  const latest = [...tarballs.keys()].at(-1);
+  response.setHeader("content-type", "application/json");
+  response.end(JSON.stringify({ name: NAME, "dist-tags": { latest }, versions: Object.fromEntries(versions) }));
+});
+
+/** A version of the server, which says which one it is; its script would leave a mark. */
+function publish(version: string): void {
+  const source = house.program("kept", {
+    tools: [tool("version")],
+    answers: { version: `() => "${version} " + process.argv.slice(2).join()` },
+  });
+  const folder = join(house.folder, `package-${version}`, "package");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "main.mjs"), readFileSync(source), { mode: 0o755 });
+  writeFileSync(join(folder, "main.json"), JSON.stringify([tool("version")]));
+  const scripts = { postinstall: `node -e "require('fs').writeFileSync('${house.folder}/ran', '')"` };
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ name: NAME, version, type: "module", bin: { "kept-server": "main.mjs" }, scripts }),
+  );
+  const file = join(house.folder, `${version}.tgz`);
+  spawnSync("tar", ["-czf", file, "-C", join(folder, ".."), "package"]);
+  tarballs.set(version, readFileSync(file));
+}
+
+beforeAll(async () => {
+  publish("1.0.0");
+  await new Promise<void>((listening) => registry.listen(0, "127.0.0.1", listening));
+  const { port } = registry.address() as AddressInfo;
+  house.env = {
+    npm_config_registry: `http://127.0.0.1:${port}`,
+    npm_config_cache: join(house.folder, "npm-cache"),
+    npm_config_update_notifier: "false",
+  };
+});
+afterAll(async () => {
+  await house.close();
+  registry.close();
+});
+beforeEach(() => entry(`${NAME}@1.0.0`));
+
+function entry(spec: string): void {
+  house.write(`version: "1.0"\ntools: { allowed: ["kept__*"] }
+servers: { kept: { command: [npx, -y, "${spec}", --here] } }\n`);
+}
+
+const call = async (): Promise<string> => {
+  const { stdout, stderr } = await house.run(["call", "kept__version"]);
+  return `${stdout}${stderr}`;
+};
+
+const folder = (): string => {
+  const packages = join(house.folder, "state/mcp-secure-local/packages");
+  return join(packages, readdirSync(packages).find((name) => !name.endsWith(".json")) as string);
+};
+
+it.each([
+  [["npx", "-y", "a@1.0.0", "--x", "y"], { spec: "a@1.0.0", name: "a", args: ["--x", "y"] }],
+  [["/usr/bin/npx", "@s/a"], { spec: "@s/a", name: "@s/a", args: [] }],
+  [["npx", "--yes", "@s/a@^2", "-y"], { spec: "@s/a@^2", name: "@s/a", args: ["-y"] }],
+  [["npx", "-p", "a", "b"], undefined],
+  [["npx", "file:/tmp/a"], undefined],
+  [["npx", "git+https://x.example/a.git"], undefined],
+  [["npx"], undefined],
+  [["node", "a"], undefined],
+])("reads %j", (command, wanted) => expect(wantedPackage(command)).toEqual(wanted));
+
+it("fetches it once, runs none of its scripts, and asks the registry nothing at later starts", async () => {
+  const reviewed = await house.run(["servers", "review", "--yes"]);
+  expect(reviewed).toMatchObject({ code: 0 });
+  expect(reviewed.stderr).toMatch(/kept: @test\/kept-server@1\.0\.0 is kept from now on \(sha512-/);
+  expect(reviewed.stdout).not.toMatch(/npx fetches/);
+  expect(asked.length).toBeGreaterThan(0);
+  asked.length = 0;
+  publish("1.1.0");
+  const client = await house.client();
+  expect(await said(client, "kept__version")).toBe("1.0.0 --here");
+  expect(await call()).toContain("1.0.0 --here");
+  expect((await house.run(["servers", "review", "--json"])).code).toBe(0);
+  expect(asked).toEqual([]);
+  expect(readdirSync(house.folder)).not.toContain("ran");
+});
+
+it("does not start what was changed since, though its name and version are the same", async () => {
+  expect(await call()).toContain("1.0.0 --here");
+  const file = join(folder(), "node_modules", NAME, "main.mjs");
+  const before = readFileSync(file);
+  appendFileSync(file, "\n// changed");
+  expect(await call()).toMatch(/not as it was approved/);
+  writeFileSync(file, before);
+  expect(await call()).toContain("1.0.0 --here");
+  writeFileSync(join(folder(), "node_modules", "more.js"), "");
+  expect(await call()).toMatch(/not as it was approved/);
+});
+
+it("withholds another version until it is approved", async () => {
+  entry(`${NAME}@1.1.0`);
+  expect(await call()).toMatch(/withheld|not as it was approved/);
+  expect((await house.run(["servers", "review", "--yes"])).code).toBe(0);
+  expect(await call()).toContain("1.1.0 --here");
+});
