@@ -410,13 +410,15 @@ interface AskedBy {
   readonly questions?: Questions | undefined;
 }
 
-/** Questions answered at once; a server that asks more is told to wait. */
+/** Questions answered at once by whoever answers: one call's caller, or the client itself. A server that asks more is told to wait. */
 const MOST_AT_ONCE = 32;
 
 class AskedQuestions {
   readonly #questions: Questions;
   readonly #warn: (text: string) => void;
   readonly #open = new Map<unknown, AbortController>();
+  /** How many each who answers has before it. */
+  readonly #loads = new Map<Questions, number>();
 
   constructor(questions: Questions, warn: (text: string) => void) {
     this.#questions = questions;
@@ -432,9 +434,12 @@ class AskedQuestions {
     const { id, method, params = {} } = message;
     if (method === "ping") return void carrier.write(successText(id, "{}"), "response");
     const controller = new AbortController();
+    const who = about.questions ?? this.#questions;
+    const load = this.#loads.get(who) ?? 0;
     try {
-      if (this.#open.size >= MOST_AT_ONCE || this.#open.has(id)) throw busy();
+      if (load >= MOST_AT_ONCE || this.#open.has(id)) throw busy();
       this.#open.set(id, controller);
+      this.#loads.set(who, load + 1);
       const text = await this.#answered(method, params, { ...about, signal: controller.signal });
       if (controller.signal.aborted) carrier.abandon?.();
       else void carrier.write(successText(id, text), "response");
@@ -442,8 +447,15 @@ class AskedQuestions {
       if (controller.signal.aborted) carrier.abandon?.();
       else this.#refuse(message, carrier, error);
     } finally {
-      if (this.#open.get(id) === controller) this.#open.delete(id);
+      if (this.#open.get(id) === controller) this.#forget(id, who);
     }
+  }
+
+  #forget(id: unknown, who: Questions): void {
+    this.#open.delete(id);
+    const left = (this.#loads.get(who) ?? 1) - 1;
+    if (left > 0) this.#loads.set(who, left);
+    else this.#loads.delete(who);
   }
 
   /** The server took its question back. */
@@ -455,6 +467,7 @@ class AskedQuestions {
   cancelAll(): void {
     for (const controller of this.#open.values()) controller.abort("the connection ended");
     this.#open.clear();
+    this.#loads.clear();
   }
 
   async #answered(

@@ -378,7 +378,7 @@ class Questioner implements Answers {
   readonly #name: string;
   readonly #words: RelayedWords;
   readonly #context: Context;
-  #followed: AbortSignal | undefined;
+  #followed: Call | undefined;
 
   constructor(name: string, context: Context, words: RelayedWords) {
     this.#words = words;
@@ -389,12 +389,12 @@ class Questioner implements Answers {
 
   /** An answer may have come with another request: from then on it is that one's to cancel. */
   #follow(): void {
-    const { signal } = Context.callOf(this.#context);
-    if (this.#followed === signal) return;
-    this.#followed = signal;
+    const call = Context.callOf(this.#context);
+    if (this.#followed === call) return;
+    this.#followed = call;
     const cancel = (): void => this.stop.abort("cancelled by the caller");
-    if (signal.aborted) cancel();
-    else signal.addEventListener("abort", cancel, { once: true });
+    if (call.cancellation !== undefined) cancel();
+    else call.whenCancelled(cancel);
   }
 
   readonly elicit: NonNullable<Answers["elicit"]> = async (request) => {

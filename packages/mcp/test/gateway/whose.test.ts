@@ -3,6 +3,8 @@ import { fileURLToPath } from "node:url";
 import { afterEach, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import { Gateway } from "../../src/gateway/gateway.js";
+import { serveHttp } from "../../src/serve/http.js";
+import { Server } from "../../src/server/server.js";
 import { connect } from "../../src/serve/connect.js";
 import { connect as connectNode } from "../../src/serve/connect-node.js";
 
@@ -89,4 +91,36 @@ it("asks the one who called once each session has a process of its own", async (
   expect(asked).toEqual([{ by: "A", message: "A asks" }]);
   expect(await said(b, "ask", "B asks")).toMatch(/B asks -> B/);
   expect(await said(a, "ask", "A asks")).toMatch(/A asks -> A/);
+});
+
+it("asks as many callers at once as there are calls", async () => {
+  const CALLS = 40;
+  const far = new Server({ name: "far", version: "1" });
+  far.tool("ask", {
+    run: async (_args, ctx) => {
+      const { action } = await ctx.elicit({ message: "Your name?", schema: { name: { type: "string" } } });
+      return action;
+    },
+  });
+  const serving = await serveHttp(far, { port: 0, signals: false });
+  closing.push(() => serving.close());
+  const gateway = new Gateway({ name: "gateway", version: "1" });
+  await gateway.mount("up", (options) => connectNode(serving.url, { ...options, revision: "2025-11-25" }));
+  closing.push(() => gateway.unmountAll());
+  let asked = 0;
+  let everybody = (): void => undefined;
+  const all = new Promise<void>((resolve) => (everybody = resolve));
+  const client = await connect(gateway, {
+    elicit: async () => {
+      if (++asked === CALLS) everybody();
+      await all;
+      return { action: "accept", content: { name: "Ada" } };
+    },
+  });
+  closing.push(() => client.close());
+  const calls = Array.from({ length: CALLS }, () => client.call("up__ask", {}));
+  await Promise.race([all, ...calls]);
+  expect(asked).toBe(CALLS);
+  const answers = await Promise.all(calls);
+  expect(new Set(answers.map(({ content }) => (content[0] as { text: string }).text))).toEqual(new Set(["accept"]));
 });
