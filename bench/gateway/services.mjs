@@ -52,15 +52,36 @@ function listening(server) {
 
 const say = (url) => process.stdout.write(`${JSON.stringify({ url })}\n`);
 
-/** A bare Node server over HTTP; `sse` answers calls in an event stream, as servers of sessions may. */
+/**
+ * A bare Node server over HTTP; `sse` answers calls in an event stream, as servers of sessions may, `asks` puts a question there first
+ * and answers once that is answered.
+ */
 function upstreamHttp(options) {
   const answer = answerer(options);
+  const asked = new Map();
+  let questions = 0;
   listening(
     createServer(async (incoming, response) => {
       if (incoming.method !== "POST") return void response.writeHead(405).end();
       const message = JSON.parse((await bodyOf(incoming)).toString());
+      if (message.method === undefined) {
+        const open = asked.get(message.id);
+        if (message.error !== undefined) process.stderr.write(`asked in vain: ${message.error.message}\n`);
+        asked.delete(message.id);
+        response.writeHead(202).end();
+        return void open?.();
+      }
       if (message.id === undefined) return void response.writeHead(202).end();
       const text = answer(message);
+      if (options.asks && message.method === "tools/call") {
+        const id = `q${++questions}`;
+        const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+        const params = { message: "Your name?", requestedSchema };
+        const question = { jsonrpc: "2.0", id, method: "elicitation/create", params };
+        asked.set(id, () => response.end(`event: message\ndata: ${text}\n\n`));
+        response.writeHead(200, { "content-type": "text/event-stream" });
+        return void response.write(`event: message\ndata: ${JSON.stringify(question)}\n\n`);
+      }
       if (options.sse && message.method === "tools/call") {
         response.writeHead(200, { "content-type": "text/event-stream" });
         return void response.end(`event: message\ndata: ${text}\n\n`);
@@ -203,8 +224,14 @@ async function ours({ urls = [], command, prefix, revision, stdio }) {
     const [program, ...args] = command;
     await gateway.mount("up", (options) => connect({ command: program, args }, { ...options, ...pinned }), { prefix });
   }
-  if (stdio) await serveStdio(gateway);
-  else say((await serveHttp(gateway, { port: 0 })).url);
+  if (stdio) return void (await serveStdio(gateway));
+  say((await serveHttp(gateway, { port: 0 })).url);
+  // What is left of it all once nobody holds it: asked for with any line, where the process was started with --expose-gc.
+  process.stdin.on("data", () => {
+    globalThis.gc?.();
+    globalThis.gc?.();
+    process.stdout.write(`${JSON.stringify({ heap: process.memoryUsage().heapUsed })}\n`);
+  });
 }
 
 const ROLES = {
