@@ -5,4 +5,5 @@ export type { BeforeCall, RelayedCall } from "../gateway/mount.js";
 export { mountedName, wrapUri } from "../gateway/names.js";
 export type { Admit, RelayedItem, RelayedQuestion, RelayedWords } from "../gateway/relay.js";
 export type { RelayedRequest } from "./types.js";
-export { type ListHints, type Offer, readOffer } from "../gateway/offer.js";
+export { type Offer, readOffer } from "../gateway/offer.js";
+export type { ListHints } from "./types.js";

@@ -233,6 +233,7 @@ export type {
   ToolReturn,
 } from "../server/tools.js";
 export type { RelayedRequest } from "../gateway/relay.js";
+export type { ListHints } from "../server/lists.js";
 export type { MemoryPeer, MemoryPeerOptions, WireMessage } from "../serve/connect-in-memory.js";
 export type { FetchLike } from "../http/client/fetch-requester.js";
 export type { HttpRequestHead } from "../http/server/exchange.js";

@@ -337,6 +337,13 @@ interface ConnectionEvents {
   ambiguous(): void;
 }
 
+/** Refusals of HTTP by which a server says that it does not understand, as one does that was deployed anew in another era. */
+const NOT_UNDERSTOOD: ReadonlySet<unknown> = new Set([400, 404, 405]);
+
+function mayBeAnother(error: unknown): boolean {
+  return error instanceof Error && "status" in error && NOT_UNDERSTOOD.has(error.status);
+}
+
 /** More than one have called. */
 const SEVERAL: object = {};
 
@@ -357,6 +364,9 @@ class Connection {
   readonly #tell: ConnectionEvents;
   /** Whether it has answered anything: one that ends before that has failed. */
   #answered = false;
+  /** Whether a call has gone well on it: a server that refuses everything is not connected to for each refusal. */
+  #succeeded = false;
+  #retired = false;
   #roots: readonly Root[] = [];
   #idle: ReturnType<typeof setTimeout> | undefined;
   #level = Number.POSITIVE_INFINITY;
@@ -415,6 +425,8 @@ class Connection {
       this.#answered = true;
       this.#tell.answered();
     }
+    if (!gone && this.#succeeded && mayBeAnother(error)) return this.#retire();
+    if (error === undefined) this.#succeeded = true;
     if (!gone) return;
     if (!this.#answered) this.#tell.failed(error);
     // Its client may take a while to be rid of all that it started: the next call need not wait for that.
@@ -422,9 +434,17 @@ class Connection {
     void this.close();
   }
 
+  /** The next call finds out anew what the server speaks; those under way end on this one. */
+  #retire(): void {
+    this.#retired = true;
+    this.#tell.ended();
+    if (this.#users.size === 0) void this.close();
+  }
+
   #release(user: User): void {
     this.#users.delete(user);
     if (this.#users.size > 0) return;
+    if (this.#retired) return void this.close();
     const { idleMs, sharing } = this.#options;
     const wait = sharing === "call" && user.call !== undefined ? 0 : idleMs;
     if (wait === undefined) return;

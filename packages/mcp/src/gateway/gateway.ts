@@ -5,12 +5,13 @@ import { LocalError } from "../jsonrpc/errors.js";
 import { watchNumbers } from "../jsonrpc/exact-numbers.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { ServerCore } from "../server/core.js";
+import type { ListHints } from "../server/lists.js";
 import { coreOf, Server, type ServerOptions } from "../server/server.js";
 import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
 import { type BeforeCall, Mount } from "./mount.js";
 import type { Admit, RelayedRequest, RelayedWords } from "./relay.js";
 import { checkMountName, prefixOf } from "./names.js";
-import { type Offer, readOffer } from "./offer.js";
+import { leastOf, type Offer, readOffer } from "./offer.js";
 import { Uris } from "./uris.js";
 
 /** How a server is mounted. */
@@ -84,10 +85,18 @@ export class Mounts {
   readonly #identity: Implementation;
   readonly #mounts = new Map<string, MountedUpstream>();
   readonly #uris: Uris<Mount>;
+  /** What may be kept of the lists where nothing is mounted, and of the server's own in those with others. */
+  readonly #none: ListHints;
+  readonly #ownHints: ListHints;
 
-  /** `reserved`: URIs that are the server's own; those of mounted servers are never called so. */
-  constructor(server: Server, reserved: (uri: string) => boolean = () => false) {
+  /**
+   * `reserved`: URIs that are the server's own; those of mounted servers are never called so. `ownTtlMs`: how long lists may be kept, as
+   * far as the server's own things go; default: as the server says.
+   */
+  constructor(server: Server, reserved: (uri: string) => boolean = () => false, ownTtlMs?: number) {
     const core = coreOf(server);
+    this.#none = core.listHints;
+    this.#ownHints = ownTtlMs === undefined ? core.listHints : { ...core.listHints, ttlMs: ownTtlMs };
     watchNumbers();
     this.#uris = new Uris(() => this.#shown(), reserved);
     this.#server = server;
@@ -133,8 +142,10 @@ export class Mounts {
     mounted.onRemoved = () => {
       this.#mounts.delete(name);
       this.#changed();
+      this.#keep();
     };
-    mounted.onShown = () => this.#changed(mounted);
+    mounted.onUris = () => this.#changed(mounted);
+    mounted.onShown = () => this.#keep();
     try {
       if (options.offer === undefined) await mounted.refresh();
       else mounted.show(options.offer);
@@ -154,6 +165,15 @@ export class Mounts {
     for (const { mount } of this.#mounts.values()) yield mount;
   }
 
+  /** Lists that are shown as one may be kept as long, and by whom, as the strictest of them. */
+  #keep(): void {
+    const core = coreOf(this.#server);
+    const offers = [...this.#mounts.values()].flatMap(({ offer }) => (offer === undefined ? [] : [offer.hints]));
+    const hints = offers.length === 0 ? this.#none : offers.reduce(leastOf, this.#ownHints);
+    const { ttlMs, cacheScope } = core.listHints;
+    if (hints.ttlMs !== ttlMs || hints.cacheScope !== cacheScope) core.listHints = hints;
+  }
+
   /** A server that came, went or changed may share URIs with others: their names outside change with it. */
   #changed(changed?: MountedUpstream): void {
     this.#uris.outdated();
@@ -168,10 +188,11 @@ export class Mounts {
 export class Gateway extends Server {
   readonly #mounts: Mounts;
 
-  /** As for a `Server`. */
+  /** As for a `Server`, but for `listTtlMs`: default is what the mounted servers say of their lists. */
   constructor(options: ServerOptions) {
     super(options);
-    this.#mounts = new Mounts(this);
+    // Nothing but what is mounted is in most of them.
+    this.#mounts = new Mounts(this, undefined, options.listTtlMs ?? Number.MAX_SAFE_INTEGER);
   }
 
   /** The servers that are mounted, by name. */
@@ -208,7 +229,10 @@ class MountedUpstream implements Mounted {
   readonly name: string;
   readonly mount: Mount;
   onRemoved: () => void = () => undefined;
+  /** It offers something else. */
   onShown: () => void = () => undefined;
+  /** Its URIs are others. */
+  onUris: () => void = () => undefined;
   readonly #connections: Connections;
   readonly #core: ServerCore;
   readonly #gone = new AbortController();
@@ -275,7 +299,8 @@ class MountedUpstream implements Mounted {
     this.#uris.outdated();
     this.mount.refresh();
     // Most changes are of tools: only those of URIs concern the others.
-    if (JSON.stringify(urisOf(before)) !== JSON.stringify(urisOf(offer))) this.onShown();
+    if (JSON.stringify(urisOf(before)) !== JSON.stringify(urisOf(offer))) this.onUris();
+    this.onShown();
   }
 
   refresh(): Promise<void> {

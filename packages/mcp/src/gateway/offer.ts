@@ -1,6 +1,7 @@
 // What one upstream server offers: its lists as they came, and what else its callers need to know of it.
 import type { Client } from "../client/client.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import type { ListHints } from "../server/lists.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { ServerCapabilities } from "../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
@@ -9,13 +10,6 @@ import type { Resource, ResourceTemplate } from "../protocol/features/resources.
 import type { Tool } from "../protocol/features/tools.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import { revision as revisionOf } from "../protocol/revisions/all.js";
-
-/** How long, and by whom, a list may be kept. */
-export interface ListHints {
-  /** Milliseconds. */
-  readonly ttlMs: number;
-  readonly cacheScope: "public" | "private";
-}
 
 /** What an upstream offers, unknown members and all. It is plain JSON, so that it can be kept and compared. */
 export interface Offer {

@@ -84,11 +84,11 @@ export function requestText(id: RequestId, method: string, params?: object): str
   return `{"jsonrpc":"2.0","id":${idText(id)},"method":${JSON.stringify(method)}${paramsMember(params)}}`;
 }
 
-let write: (value: unknown) => string = JSON.stringify;
+let write: ((value: unknown) => string) | undefined;
 
 /** The text of what a message holds: as `JSON.stringify` writes it, unless somebody writes numbers by their own digits. */
 export function jsonText(value: unknown): string {
-  return write(value);
+  return write === undefined ? JSON.stringify(value) : write(value);
 }
 
 /** From now on `jsonText` writes so. */

@@ -27,7 +27,7 @@ import type { Codec } from "../era/codec.js";
 import type { Connection } from "../jsonrpc/connection.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { AskError } from "./ask.js";
-import { type ServerLists, serverLists } from "./lists.js";
+import { type ListHints, type ServerLists, serverLists } from "./lists.js";
 import { ServerTasks, type VisibleTask } from "./tasks/server-tasks.js";
 import type { TaskStore } from "./tasks/task-store.js";
 import { COMPLETE } from "../protocol/features/completion.js";
@@ -84,7 +84,8 @@ export class ServerCore implements AskServices {
   readonly instructions: string | undefined;
   readonly limits: ServerLimits;
   readonly seal: ClusterSeal;
-  readonly listTtlMs: number;
+  /** What may be kept of its lists; replaced when that is something else. */
+  listHints: ListHints;
   readonly report: Reporter;
   readonly parking: Parking;
   readonly subscribers: Subscribers;
@@ -118,7 +119,7 @@ export class ServerCore implements AskServices {
     this.instructions = options.instructions;
     this.limits = options.limits;
     this.seal = new ClusterSeal(options.seal);
-    this.listTtlMs = options.listTtlMs;
+    this.listHints = { ttlMs: options.listTtlMs, cacheScope: "public" };
     this.report = options.report;
     this.#declared = options.capabilities;
     this.#onSessionEnd = options.onSessionEnd;
@@ -541,15 +542,15 @@ function initialize(core: ServerCore, call: Call): Answer {
 }
 
 function discover(core: ServerCore, { carrier }: Call): Answer {
-  const { instructions } = core;
+  const { instructions, listHints } = core;
   const all = core.capabilities();
   return {
     supportedVersions: REVISIONS.map((revision) => revision.date),
     capabilities: carrier.answersOnly === true ? capabilitiesAlone(all) : all,
     ...(instructions === undefined ? {} : { instructions }),
-    ttlMs: core.listTtlMs,
+    ttlMs: listHints.ttlMs,
     // What one who reads no streams is told is not everybody's.
-    cacheScope: carrier.answersOnly === true ? "private" : "public",
+    cacheScope: carrier.answersOnly === true ? "private" : listHints.cacheScope,
   };
 }
 

@@ -15,6 +15,13 @@ import type { ToolEntry } from "./tools.js";
 /** Pages kept per list; beyond it all are dropped and made again when asked for. */
 const KEPT_PAGES = 64;
 
+/** How long, and by whom, a list may be kept. */
+export interface ListHints {
+  /** Milliseconds. */
+  readonly ttlMs: number;
+  readonly cacheScope: "public" | "private";
+}
+
 /** How one kind of list is made. */
 interface ListOptions<Entry extends Restricted> {
   /** Member of the result that holds the items, and the name cursors are bound to. */
@@ -22,8 +29,8 @@ interface ListOptions<Entry extends Restricted> {
   readonly registry: Registry<Entry>;
   readonly identity: Implementation;
   readonly pageSize: number;
-  /** How long a client may keep a page, in milliseconds (stateless era). */
-  readonly ttlMs: number;
+  /** What may be kept of a page (stateless era); another object when it is something else. */
+  hints(): ListHints;
   /** The item as the newest revision shows it. */
   item(entry: Entry): object;
 }
@@ -33,15 +40,18 @@ class List<Entry extends Restricted> {
   readonly #options: ListOptions<Entry>;
   readonly #pages = new Map<string, ReadyResult>();
   #version = -1;
+  #hints: ListHints | undefined;
 
   constructor(options: ListOptions<Entry>) {
     this.#options = options;
   }
 
   page(call: CallOf<PaginatedRequestParams>): ReadyResult {
-    const { registry, member } = this.#options;
-    if (this.#version !== registry.version || this.#pages.size > KEPT_PAGES) {
+    const { registry } = this.#options;
+    const hints = this.#options.hints();
+    if (this.#version !== registry.version || this.#hints !== hints || this.#pages.size > KEPT_PAGES) {
       this.#pages.clear();
+      this.#hints = hints;
       this.#version = registry.version;
     }
     const after = this.#position(call.params.cursor);
@@ -52,7 +62,7 @@ class List<Entry extends Restricted> {
     const key = restricted ? JSON.stringify([start, names]) : String(start);
     const kept = this.#pages.get(key);
     if (kept !== undefined) return kept;
-    const page = this.#makePage(names, start, member);
+    const page = this.#makePage(names, start, hints);
     this.#pages.set(key, page);
     return page;
   }
@@ -83,8 +93,8 @@ class List<Entry extends Restricted> {
     return low;
   }
 
-  #makePage(names: readonly string[], start: number, member: string): ReadyResult {
-    const { registry, item, pageSize, ttlMs, identity } = this.#options;
+  #makePage(names: readonly string[], start: number, { ttlMs, cacheScope }: ListHints): ReadyResult {
+    const { registry, item, member, pageSize, identity } = this.#options;
     const shown = names.slice(start, start + pageSize);
     const result: Record<string, unknown> = { [member]: shown.map((name) => item(registry.get(name) as Entry)) };
     const last = shown.at(-1);
@@ -92,7 +102,7 @@ class List<Entry extends Restricted> {
       result["nextCursor"] = cursorAfter(member, `${registry.serial(last)}:${last}`);
     }
     result["ttlMs"] = ttlMs;
-    result["cacheScope"] = registry.restricted ? "private" : "public";
+    result["cacheScope"] = registry.restricted ? "private" : cacheScope;
     const texts = new Map<Codec, string>();
     return new ReadyResult((codec) => {
       let text = texts.get(codec);
@@ -159,7 +169,7 @@ export interface ServerLists {
 /** What lists show of a server. */
 interface Listed {
   readonly identity: Implementation;
-  readonly listTtlMs: number;
+  readonly listHints: ListHints;
   readonly limits: { readonly pageSize: number };
   readonly tools: Registry<ToolEntry>;
   readonly prompts: Registry<PromptEntry>;
@@ -169,7 +179,7 @@ interface Listed {
 
 /** Makes the lists over a server's registries. */
 export function serverLists(core: Listed): ServerLists {
-  const common = { identity: core.identity, ttlMs: core.listTtlMs, pageSize: core.limits.pageSize };
+  const common = { identity: core.identity, hints: () => core.listHints, pageSize: core.limits.pageSize };
   return {
     tools: new List<ToolEntry>({
       ...common,

@@ -1,85 +1,28 @@
 // Cases of upstreams that do what they should not, and of what must not go over both hops: each by real servers over HTTP.
-import { createServer, type IncomingMessage } from "node:http";
-import type { AddressInfo } from "node:net";
 import { afterEach, expect, it } from "vitest";
 import type { ClientOptions } from "../../src/client/options.js";
-import { Gateway } from "../../src/gateway/gateway.js";
 import { LocalError } from "../../src/jsonrpc/errors.js";
 import { connect } from "../../src/serve/connect-node.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 import { texts } from "../interop-client/features.js";
+import { open, Stage } from "./stage.js";
 
-type Json = Readonly<Record<string, unknown>>;
-interface Asked {
-  readonly method: string;
-  readonly params: Json;
-  readonly headers: IncomingMessage["headers"];
-}
-
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-const KEPT = { ttlMs: 0, cacheScope: "private" };
-const TOOLS = [{ name: "read", inputSchema: { type: "object" } }];
-
-/** A server of 2026-07-28 that answers by the letter what the case wants, and keeps what it was asked. */
-async function strange(
-  answers: Readonly<Record<string, (asked: Asked) => Json | undefined>>,
-): Promise<{ url: string; asked: Asked[] }> {
-  const asked: Asked[] = [];
-  const usual: typeof answers = {
-    "server/discover": () => ({ supportedVersions: ["2026-07-28"], capabilities: { tools: {} }, ...KEPT }),
-    "tools/list": () => ({ tools: TOOLS, ...KEPT }),
-    "tools/call": () => ({ content: [{ type: "text", text: "read" }] }),
-  };
-  const server = createServer((request, response) => {
-    let text = "";
-    request.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));
-    request.on("end", () => {
-      const { id, method, params = {} } = JSON.parse(text) as { id?: unknown; method: string; params?: Json };
-      const about = { method, params, headers: request.headers };
-      asked.push(about);
-      if (id === undefined) return void response.writeHead(202).end();
-      const result = (answers[method] ?? usual[method])?.(about);
-      const said =
-        result === undefined
-          ? { error: { code: -32601, message: `no ${method}` } }
-          : { result: { resultType: "complete", ...result } };
-      response.writeHead(200, { "content-type": "application/json" });
-      response.end(JSON.stringify({ jsonrpc: "2.0", id, ...said }));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  closing.push(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`, asked };
-}
-
-function newGateway(): Gateway {
-  const gateway = new Gateway({ name: "gateway", version: "1.0.0" });
-  closing.push(() => gateway.unmountAll());
-  return gateway;
-}
-
-const open =
-  (url: string) =>
-  (options: object): ReturnType<typeof connect> =>
-    connect(url, { ...options, verdicts: false });
+const stage = new Stage();
+afterEach(() => stage.close());
 
 it("case 13: stops a server that asks for ever, for a client of sessions, and says so", async () => {
   const question = {
     method: "elicitation/create",
     params: { mode: "form", message: "Again?", requestedSchema: { type: "object", properties: {} } },
   };
-  const up = await strange({
+  const up = await stage.strange({
     "tools/call": () => ({ resultType: "input_required", inputRequests: { q: question }, requestState: "s" }),
   });
-  const gateway = newGateway();
+  const gateway = stage.gateway();
   await gateway.mount("up", open(up.url), { prefix: "" });
   const client = await connect(gateway, { revision: "2025-11-25", elicit: () => ({ action: "accept", content: {} }) });
-  closing.push(() => client.close());
+  stage.later(() => client.close());
   const result = await client
     .call("read")
     .catch((error: unknown) => ({ isError: true, content: [{ type: "text", text: (error as Error).message }] }));
@@ -88,21 +31,23 @@ it("case 13: stops a server that asks for ever, for a client of sessions, and sa
 });
 
 it("case 15: mounts no server that asks a question where only a list may be answered", async () => {
-  const up = await strange({
+  const up = await stage.strange({
     "tools/list": () => ({ resultType: "input_required", inputRequests: {}, requestState: "s" }),
   });
-  const gateway = newGateway();
+  const gateway = stage.gateway();
   await expect(gateway.mount("up", open(up.url))).rejects.toThrow();
   expect(gateway.mounts.size).toBe(0);
 });
 
 it("case 28: takes what belongs to one hop off an answer, and passes what vendors put there", async () => {
   const forged = { "io.modelcontextprotocol/serverInfo": { name: "forged", version: "6.6.6" }, "example.com/kept": 1 };
-  const up = await strange({ "tools/call": () => ({ content: [], _meta: { ...forged, traceparent: "00-1-2-01" } }) });
-  const gateway = newGateway();
+  const up = await stage.strange({
+    "tools/call": () => ({ content: [], _meta: { ...forged, traceparent: "00-1-2-01" } }),
+  });
+  const gateway = stage.gateway();
   await gateway.mount("up", open(up.url), { prefix: "" });
   const client = await connect(gateway);
-  closing.push(() => client.close());
+  stage.later(() => client.close());
   const { _meta: meta } = await client.call("read");
   expect(meta).toMatchObject({ "example.com/kept": 1, traceparent: "00-1-2-01" });
   expect(JSON.stringify(meta)).not.toContain("forged");
@@ -116,7 +61,7 @@ it("case 31: one subscription at the server, a delivery to each, and one end", a
     counts.set(call.method, (counts.get(call.method) ?? 0) + 1);
     return next();
   });
-  const gateway = newGateway();
+  const gateway = stage.gateway();
   await gateway.mount("up", (options) => connect(upstream, { ...options, revision: "2025-11-25", verdicts: false }));
   const clients = await Promise.all(Array.from({ length: 50 }, () => connect(gateway, { revision: "2025-11-25" })));
   const heard = Promise.all(
@@ -137,11 +82,11 @@ it("case 31: one subscription at the server, a delivery to each, and one end", a
 });
 
 it("case 34: refuses a cursor that is not its own", async () => {
-  const up = await strange({});
-  const gateway = newGateway();
+  const up = await stage.strange({});
+  const gateway = stage.gateway();
   await gateway.mount("up", open(up.url));
   const client = await connect(gateway);
-  closing.push(() => client.close());
+  stage.later(() => client.close());
   await expect(client.request("tools/list", { cursor: "bm90IG91cnM" })).rejects.toMatchObject({ code: -32602 });
 });
 
@@ -161,7 +106,7 @@ it("case 40: answers with how a server ended, and does not send the call again",
       }
     });`;
   let starts = 0;
-  const gateway = newGateway();
+  const gateway = stage.gateway();
   await gateway.mount("up", (options) => {
     starts++;
     return connect(
@@ -170,7 +115,7 @@ it("case 40: answers with how a server ended, and does not send the call again",
     );
   });
   const client = await connect(gateway);
-  closing.push(() => client.close());
+  stage.later(() => client.close());
   const died = await client.call("up__read");
   expect(texts(died)).toMatch(/up: .*9.*call 1/s);
   expect(texts(died)).not.toContain("call 2");
@@ -193,17 +138,17 @@ it("case 43: passes over what a child prints where messages belong", async () =>
         else if (id !== undefined) say({ id, error: { code: -32601, message: "no " + method } });
       }
     });`;
-  const gateway = newGateway();
+  const gateway = stage.gateway();
   await gateway.mount("up", (options) =>
     connect({ command: process.execPath, args: ["-e", noisy] }, { ...options, verdicts: false }),
   );
   const client = await connect(gateway);
-  closing.push(() => client.close());
+  stage.later(() => client.close());
   expect(texts(await client.call("up__read"))).toBe("clear");
 });
 
 it("case 39: lists and calls of the others do not wait for a server that never says what it is", async () => {
-  const gateway = newGateway();
+  const gateway = stage.gateway();
   const hints = { ttlMs: 0, cacheScope: "private" as const };
   const offer = {
     tools: [{ name: "wait", inputSchema: { type: "object" as const } }],
@@ -219,7 +164,7 @@ it("case 39: lists and calls of the others do not wait for a server that never s
   await gateway.mount("mute", never, {
     offer: { ...offer, hints, instructions: undefined, capabilities: { tools: {} } },
   });
-  const up = await strange({});
+  const up = await stage.strange({});
   await gateway.mount("up", open(up.url));
   const client = await connect(gateway);
   const stop = new AbortController();
@@ -233,11 +178,11 @@ it("case 39: lists and calls of the others do not wait for a server that never s
 });
 
 it("case 59: sends a server nothing of its caller's but the call", async () => {
-  const up = await strange({});
-  const gateway = newGateway();
+  const up = await stage.strange({});
+  const gateway = stage.gateway();
   await gateway.mount("up", open(up.url), { prefix: "" });
   const serving = await serveHttp(gateway, { signals: false });
-  closing.push(() => serving.close());
+  stage.later(() => serving.close());
   for (const revision of ["2025-11-25", "2026-07-28"]) {
     const headers = { authorization: "Bearer callers-own", cookie: "id=callers-own", "x-callers-own": "1" };
     const client = await connect(serving.url, { revision, http: { headers } });
@@ -262,13 +207,10 @@ it("case 23: keeps apart two callers with the same id, and cancelling one leaves
         begun.get(who)?.();
       }),
   });
-  const gateway = newGateway();
+  const gateway = stage.gateway();
   await gateway.mount("up", (options) => connect(upstream, { ...options, verdicts: false }), { prefix: "" });
   const [one, two] = await Promise.all([connect(gateway), connect(gateway)]);
-  closing.push(
-    () => one.close(),
-    () => two.close(),
-  );
+  stage.later(() => Promise.all([one.close(), two.close()]));
   const stop = new AbortController();
   const bothBegun = Promise.all([started("one"), started("two")]);
   // Both clients count their ids from the same number on.
