@@ -9,6 +9,7 @@ import {
   HEAD_RECORDS,
   type LogFile,
   openLogFile,
+  openPresent,
   readHead,
   writeHead,
   journalledAfter,
@@ -324,7 +325,7 @@ function emptyTail(path: string, chunk: Buffer): Tail {
 
 /** The last record of a full file, which was whole when it was put away. */
 function lastOf(archive: string): RecordLink {
-  const fd = fs.openSync(archive, "r");
+  const fd = openPresent(archive);
   try {
     const { size } = fs.fstatSync(fd);
     const read = (position: number, length: number): Buffer => {

@@ -1,5 +1,6 @@
 // Writes signed checkpoints of a log to a second place, every so many records or seconds.
 import type { KeyObject } from "node:crypto";
+import { constants } from "node:fs";
 import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { RecordLink } from "./event-text.js";
@@ -60,7 +61,9 @@ export class CheckpointWriter {
     const { file, key, say } = this.#options;
     try {
       makeFolder(dirname(file));
-      const handle = await open(file, "a", 0o600);
+      const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+      // At once: a pipe that was put in its place would be waited for.
+      const handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | (O_NONBLOCK ?? 0), 0o600);
       try {
         await handle.appendFile(signedCheckpoint(this.#log, link, key));
         await handle.datasync();

@@ -119,9 +119,22 @@ function exchange(path: string, archive: string): number {
   }
 }
 
+/** A folder, at once: a pipe that was put in its place would be waited for. */
+function openFolder(path: string): number {
+  return fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_DIRECTORY ?? 0));
+}
+
+/** A file of the log to be read, at once, whatever was put in its place. @throws Error for what is no file, and the system's */
+export function openPresent(path: string, flags = 0): number {
+  const fd = fs.openSync(path, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0) | flags);
+  if (fs.fstatSync(fd).isFile()) return fd;
+  fs.closeSync(fd);
+  throw new Error(`${path} is no file`);
+}
+
 /** Without this a power failure could take the name of a new log away, and its records with it. */
 function syncFolder(path: string): void {
-  const fd = fs.openSync(path, "r");
+  const fd = openFolder(path);
   try {
     fs.fsyncSync(fd);
   } finally {
@@ -187,7 +200,14 @@ export function writeHead(log: string, link: RecordLink): void {
 /** The head of a log; undefined when there is none or it is unreadable. */
 export function readHead(log: string): RecordLink | undefined {
   try {
-    const { records, hash } = JSON.parse(fs.readFileSync(headPath(log), "utf8")) as Record<string, unknown>;
+    const fd = openPresent(headPath(log));
+    let text: string;
+    try {
+      text = fs.readFileSync(fd, "utf8");
+    } finally {
+      fs.closeSync(fd);
+    }
+    const { records, hash } = JSON.parse(text) as Record<string, unknown>;
     if (Number.isSafeInteger(records) && typeof hash === "string") return { seq: records as number, hash };
   } catch {
     // No head, or not a whole one: the chain of the log itself still holds.
@@ -366,7 +386,7 @@ export function journalledAfter(content: Buffer, last: RecordLink): Journalled {
 /** The bytes of a log's journal; empty when there is none or it cannot be read. */
 export function readJournal(log: string): Buffer {
   try {
-    const fd = fs.openSync(journalPath(log), fs.constants.O_RDONLY | NO_FOLLOW);
+    const fd = openPresent(journalPath(log), NO_FOLLOW);
     try {
       const content = Buffer.alloc(JOURNAL_BYTES);
       return content.subarray(0, fs.readSync(fd, content, 0, JOURNAL_BYTES, 0));
@@ -387,7 +407,7 @@ function synced(fd: number): Promise<void> {
 /** Without this a power failure could take the name of a new journal away, and its records with it. */
 async function folderSynced(path: string): Promise<void> {
   if (process.platform === "win32") return;
-  const fd = fs.openSync(path, "r");
+  const fd = openFolder(path);
   try {
     await synced(fd);
   } finally {

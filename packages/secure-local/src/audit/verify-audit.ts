@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
 import { basename } from "node:path";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import { archivesOf, readHead, journalledAfter, readJournal } from "./log-file.js";
+import { archivesOf, openPresent, readHead, journalledAfter, readJournal } from "./log-file.js";
 import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
 
 /** What a check found. */
@@ -96,6 +96,8 @@ class Walk {
     this.#line = 0;
     this.#files += 1;
     let rest: Buffer = Buffer.alloc(0);
+    // Of a pipe nobody knows when its text comes, or whether.
+    if (!fs.statSync(file).isFile()) return this.#bad("it is no file");
     for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
       const chunk = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
       let start = 0;
@@ -217,7 +219,7 @@ function readCheckpoints(log: string, given: { file: string; publicKey: string }
 
 /** The end of a file, from the beginning of a line on. */
 function endOf(file: string): string {
-  const fd = fs.openSync(file, "r");
+  const fd = openPresent(file);
   try {
     const { size } = fs.fstatSync(fd);
     const buffer = Buffer.alloc(Math.min(size, MAX_BYTES));

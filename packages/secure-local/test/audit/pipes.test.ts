@@ -1,0 +1,91 @@
+// Pipes in the places of files and folders of a log: opening one waits for whoever opens its other end, which may be nobody.
+import { execFileSync, spawn } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
+import * as fs from "node:fs";
+import { dirname, join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { AuditLog } from "../../src/audit/audit-log.js";
+import { CheckpointWriter } from "../../src/audit/checkpoint-writer.js";
+import { archivePath, headPath, journalPath, openLogFile, readHead, readJournal } from "../../src/audit/log-file.js";
+import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { temporaryFolder } from "./temporary-folder.js";
+
+/** Whoever waits is let go after this, so that the test ends, and fails. */
+const RESCUE_S = 20;
+
+/** Makes a pipe whose other end is opened when somebody has waited for far too long. */
+function pipeAt(path: string): void {
+  execFileSync("mkfifo", [path]);
+  const late = join(temporaryFolder(), "late");
+  const script = 'sleep "$1"; : > "$3"; : <> "$2"';
+  const rescue = spawn("sh", ["-c", script, "sh", String(RESCUE_S), path, late], { detached: true, stdio: "ignore" });
+  onTestFinished(() => {
+    if (rescue.pid !== undefined && rescue.exitCode === null) process.kill(-rescue.pid, "SIGKILL");
+    expect(fs.existsSync(late), "somebody waited for the pipe").toBe(false);
+  });
+}
+
+function place(): string {
+  return join(temporaryFolder(), "logs", "audit.log");
+}
+
+async function written(file: string): Promise<void> {
+  const log = await AuditLog.open(file, { sync: false });
+  await log.record({ kind: "call.intent", id: "1", tool: "t" });
+  await log.close();
+}
+
+describe.skipIf(process.platform === "win32")("a pipe is not waited for", () => {
+  it("in the place of the folder, while the journal is made", async () => {
+    const file = place();
+    fs.mkdirSync(dirname(file), { recursive: true });
+    const log = openLogFile(file);
+    const making = log.journal().catch((error: NodeJS.ErrnoException) => error.code);
+    fs.renameSync(dirname(file), `${dirname(file)}.away`);
+    pipeAt(dirname(file));
+    expect(await making).toBe("ENOTDIR");
+    log.close();
+  });
+
+  it("in the place of the head file and the journal", async () => {
+    const file = place();
+    await written(file);
+    for (const path of [headPath(file), journalPath(file)]) {
+      fs.rmSync(path, { force: true });
+      pipeAt(path);
+    }
+    expect(readHead(file)).toBeUndefined();
+    expect(readJournal(file)).toHaveLength(0);
+    expect(await verifyAudit(file)).toMatchObject({ ok: true });
+  });
+
+  it("in the place of the log, when it is verified", async () => {
+    const file = place();
+    await written(file);
+    fs.rmSync(file);
+    pipeAt(file);
+    expect(await verifyAudit(file)).toMatchObject({ ok: false, reason: "it is no file" });
+  });
+
+  it("in the place of a full file", async () => {
+    const file = place();
+    await written(file);
+    fs.rmSync(file);
+    pipeAt(archivePath(file, 1));
+    await expect(AuditLog.open(file, { sync: false })).rejects.toThrow("is no file");
+  });
+
+  it("in the place of the checkpoints", async () => {
+    const file = place();
+    fs.mkdirSync(dirname(file), { recursive: true });
+    const said: string[] = [];
+    const { privateKey: key } = generateKeyPairSync("ed25519");
+    const options = { file: join(dirname(file), "checkpoints"), key, everyRecords: 1, everyMs: 60_000 };
+    pipeAt(options.file);
+    const writer = new CheckpointWriter({ ...options, say: (line) => said.push(line) });
+    writer.begin(file);
+    writer.reached({ seq: 1, hash: "0".repeat(64) });
+    await writer.close();
+    expect(said.join("\n")).toContain("no checkpoint can be written");
+  });
+});
