@@ -20,7 +20,7 @@ import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
 import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
-import { namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
+import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
 /** Calls against an exchanger, over all kinds of them together. */
 const RACES = Number(process.env.SCORECARD_RACES ?? 800);
@@ -541,17 +541,31 @@ async function rawTexts(report, { createRun, parsePolicy }, ground) {
 
 async function siege(report, parts, ground) {
   report.kind("a siege at random from inside and outside", { found: "attack" });
-  const { tries, changed, read, lost } = await sandboxSiege(parts, folderIn(ground), SIEGE_SECONDS);
-  await report.attack(
-    `${SIEGE_SECONDS} seconds at random: protected files changed`,
-    () => changed.length === 0 || changed.join(", "),
-  );
-  await report.attack(
-    `${SIEGE_SECONDS} seconds at random: protected names made`,
-    () => lost.length === 0 || lost.join(", "),
-  );
-  await report.attack(`${SIEGE_SECONDS} seconds at random: secrets read`, () => read === 0 || `${read} read`);
-  report.demand("the siege is one", tries > 100, `${tries} turns`);
+  const found = await sandboxSiege(parts, folderIn(ground), SIEGE_SECONDS);
+  const { tries, changed, read, lost, odd, set, reached, kinds, root } = found;
+  const none = (list) => list.length === 0 || list.join(", ");
+  const zero = (number) => number === 0 || `${number}`;
+  const all = {
+    "protected files changed": () => none(changed),
+    "protected names made": () => none(lost),
+    "pipes and sockets made": () => none(odd),
+    "secrets read": () => zero(read),
+    "attributes set": () => zero(set),
+    "sockets and pipes of others reached": () => zero(reached),
+  };
+  for (const [what, ask] of Object.entries(all))
+    await report.attack(`${SIEGE_SECONDS} seconds at random: ${what}`, ask);
+  const told = [...kinds].map(([kind, [tried, done]]) => `${kind} ${tried} (${done} done)`).join(", ");
+  report.demand("the siege is one", tries > 100, `${tries} turns: ${told}`);
+  const plain = [...kinds.values()].reduce((sum, [, done]) => sum + done, 0);
+  report.demand("what is not protected is worked with in the siege", plain > 10, `${plain} times`);
+  for (const [name, script] of Object.entries(BUILDS))
+    await report.benign(`in the besieged folder: ${name}`, async () => {
+      const { exitCode, stderr, stdout } = await inside(parts, root, `set -e; mkdir -p work; cd work; ${script}`, {
+        git: true,
+      });
+      return exitCode === 0 || `${exitCode} ${stdout} ${stderr}`;
+    });
 }
 
 async function honest(report, parts, ground) {

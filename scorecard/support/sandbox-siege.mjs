@@ -1,7 +1,9 @@
 // A siege of a granted folder: programs inside rename, link, exchange, race, mount and save anew at random over a tree with protected
 // and own names, while the outside saves files as editors and git do. What was protected is compared with before.
+import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 
 const SECRET = "SECRET-OF-THE-USER";
@@ -17,42 +19,66 @@ const PROTECTED = [
   ],
   ...["sub/deep/.git/config", ".ssh/id_ed25519", "sub/.env", ".npmrc", "conf/policy.yaml", "conf/state/audit.log"],
 ];
+/** A socket and a pipe of somebody outside, whom nobody inside may reach. */
+const [AGENT, PIPE] = ["a/agent.sock", "sub/pipe"];
 const PLAIN = ["a/one.txt", "a/b/two.txt", "sub/three.txt", "sub/deep/four.txt", "conf/readme.txt"];
 /** Saved anew outside all the while, and never to be read inside. */
 const SAVED = ["sub/.env", ".ssh/id_ed25519", "a/.netrc"];
 const MADE = /(?:^|\/)(?:\.git|\.vscode|\.mcp\.json|\.ssh|\.env|\.npmrc|\.bashrc|\.cursor|\.envrc)(?:\/|$)/i;
 
-/** Runs inside, with every call by which a name can come to be or go: most of them fail. */
+/** Runs inside, with every call by which a name can come to be or go, or something can be read: most of them fail. */
 const ATTACKER = String.raw`
-use Fcntl; srand(shift); my $end = time + shift; my $marker = "${SECRET}";
-my @names = qw(.git .vscode .mcp.json .ssh .env .npmrc .bashrc .cursor .envrc config hooks tasks.json conf policy.yaml a sub deep b n m x HEAD objects refs state audit.log id_ed25519 .netrc);
+use Fcntl; use Socket; srand(shift); my $end = time + shift; my $marker = "${SECRET}";
+my @names = qw(.git .vscode .mcp.json .ssh .env .npmrc .bashrc .cursor .envrc config hooks tasks.json conf policy.yaml a sub deep b n m x HEAD objects refs state audit.log id_ed25519 .netrc agent.sock pipe);
 my @above = ('', qw(a/ a/b/ sub/ sub/deep/ .git/ .vscode/ conf/ conf/state/ n/ m/ n/m/ .ssh/ /tmp/ sub/../ ./ x/));
-sub any { $_[rand @_] } sub path { any(@above) . any(@names) }
-my ($turns, $read) = (0, 0);
-my @do = (
-  sub { rename(path(), path()) }, sub { rename(any(@above), path()) },
-  sub { syscall(316, -100, my $a = path(), -100, my $b = path(), 2) },
-  sub { link(path(), path()) }, sub { symlink(any(path(), any(@above), "..", "/proc/self/cwd"), path()) },
-  sub { mkdir(path()) }, sub { rmdir(path()) }, sub { unlink(path()) },
-  sub { open(my $f, any('>', '>>', '+<'), path()) and print $f "EVIL" },
-  sub { sysopen(my $f, path(), any(O_WRONLY|O_CREAT, O_RDWR|O_CREAT|O_EXCL, O_WRONLY|O_TRUNC, O_RDONLY|O_TRUNC)) and syswrite($f, "EVIL") },
-  sub { truncate(path(), 0) }, sub { chmod(any(0, 0777), path()) }, sub { utime(1, 1, path()) },
-  sub { open(my $f, '<', path()) or return; local $/; my $t = <$f> // ''; $read++ if index($t, $marker) >= 0 },
-  sub { open(my $f, '<', path()) or return; open(my $w, '>', "/proc/self/fd/" . fileno($f)) and print $w "EVIL"; chmod(0777, $f) },
-  sub { chdir(any(@above) || '.'); my $r = any(0, 1); mkdir(path()) if $r; chdir($ENV{ROOT}) },
-  sub { opendir(my $d, any(@above) || '.') or return; my @n = readdir($d); rename(any(@above) . any(@n), path()) if @n },
-  sub { syscall(165, my $a = path(), my $b = path(), 0, 4096, 0) }, sub { syscall(272, 0x10020000) }, sub { syscall(161, my $a = path()) },
-  sub { syscall(437, -100, my $a = path(), my $h = pack('Q3', 01101, 0644, 0), 24) }, sub { syscall(425, 8, my $b = "\0" x 256) },
-  sub { my $p = "a/one.txt\0" . "x" x 64; my $t = path(); my $pid = fork() // return; unless ($pid) { syscall(257, -100, $p, 01101, 0644) for 1..20; exit } substr($p, 0, length($t) + 1) = "$t\0"; waitpid($pid, 0) },
-  sub { kill(9, any(1, 2, 3)) if rand() < 0.001 },
-  sub { opendir(my $d, '/proc') or return; for (grep { /^\d+$/ } readdir($d)) { open(my $m, '+<', "/proc/$_/mem") or next; if ($_ <= 2) { sysseek($m, 0x400000, 0); syswrite($m, "EVIL") } } },
+my @proc = ('/proc/self/cwd/', '/proc/thread-self/cwd/', "/proc/$$/cwd/", "/proc/self/root$ENV{ROOT}/", '/dev/fd/../cwd/');
+my $O_PATH = 010000000;
+my @known = qw(${[...PROTECTED, ...PLAIN, ...PLAIN, "a/.netrc", "a", "sub/deep", "conf"].join(" ")});
+# What is there, or was at the beginning, and what may come to be.
+sub any { $_[rand @_] } sub path { rand() < 0.5 ? any(@known) : any(@above) . any(@names) }
+my ($turns, $read, $set, $reached, %kinds) = (0, 0, 0, 0);
+sub slurp { my ($f) = @_; my $got = sysread($f, my $t, 4096); $read++ if $got && index($t, $marker) >= 0; return $got }
+my %do = (
+  renamed => sub { rename(path(), any(path(), any(@above))) },
+  exchanged => sub { syscall(316, -100, my $a = path(), -100, my $b = path(), 2) == 0 },
+  "hard link" => sub { link(path(), path()) },
+  "hard link of a handle" => sub { sysopen(my $f, path(), any(O_RDONLY, $O_PATH)) or return; my ($n, $e) = ("/proc/self/fd/" . fileno($f), ''); syscall(265, any(-100, fileno($f)), any($n, $e), -100, my $b = path(), any(0x400, 0x1000)) == 0 },
+  "symbolic link" => sub { symlink(any(path(), any(@above), "..", "/proc/self/cwd"), path()) },
+  "folder made" => sub { mkdir(path()) }, "folder removed" => sub { rmdir(path()) }, removed => sub { unlink(path()) },
+  written => sub { open(my $f, any('>', '>>', '+<'), path()) or return; print $f "EVIL" },
+  "a .git that is a file" => sub { open(my $f, '>', any(@above) . ".git") or return; print $f "gitdir: ./x\n" },
+  "opened with flags" => sub { sysopen(my $f, path(), any(O_WRONLY|O_CREAT, O_RDWR|O_CREAT|O_EXCL, O_WRONLY|O_TRUNC, O_RDONLY|O_TRUNC, 020200000|O_RDWR)) or return; syswrite($f, "EVIL") },
+  cut => sub { truncate(path(), 0) }, "mode changed" => sub { chmod(any(0, 0777), path()) }, "times changed" => sub { utime(1, 1, path()) },
+  "attribute set" => sub { my ($n, $v) = (any("user.x", "system.posix_acl_access", "security.x"), "v" x 28); my $done = syscall(any(188, 189), my $a = path(), $n, $v, 28, 0) == 0; $set++ if $done; $done },
+  "read" => sub { sysopen(my $f, path(), O_RDONLY|O_NONBLOCK) or return; slurp($f) },
+  "read by /proc" => sub { sysopen(my $f, any(@proc) . path(), O_RDONLY|O_NONBLOCK) or return; slurp($f) },
+  "written by /proc" => sub { sysopen(my $f, any(@proc) . path(), any(O_WRONLY|O_CREAT|O_TRUNC, O_RDWR)|O_NONBLOCK) or return; syswrite($f, "EVIL") },
+  "opened anew by its number" => sub { open(my $f, '<', path()) or return; chmod(0777, $f); open(my $w, '>', "/proc/self/fd/" . fileno($f)) or return; print $w "EVIL" },
+  "a handle opened anew" => sub { sysopen(my $h, path(), $O_PATH|any(0, 0400000)) or return; sysopen(my $f, any("/proc/self/fd/", "/dev/fd/", "/proc/$$/task/$$/fd/") . fileno($h), any(O_RDONLY, O_RDWR)|O_NONBLOCK) or return; slurp($f); syswrite($f, "EVIL") },
+  "a folder's handle" => sub { sysopen(my $h, any(@above) || '.', $O_PATH|O_DIRECTORY) or return; my $fd = syscall(257, fileno($h), my $n = any(@names), any(O_RDONLY, O_RDWR|O_CREAT)|O_NONBLOCK, 0644); $fd >= 0 or return; open(my $f, '+<&=', $fd) or return; slurp($f); syswrite($f, "EVIL") },
+  "stood in" => sub { my $in = chdir(any(@above) || '.'); mkdir(path()) if any(0, 1); chdir($ENV{ROOT}); $in },
+  "entries moved" => sub { opendir(my $d, any(@above) || '.') or return; my @n = readdir($d); @n and rename(any(@above) . any(@n), path()) },
+  mounted => sub { syscall(165, my $a = path(), my $b = path(), 0, 4096, 0) == 0 }, "namespaces" => sub { syscall(272, 0x10020000) == 0 }, "root changed" => sub { syscall(161, my $a = path()) == 0 },
+  "openat2" => sub { syscall(437, -100, my $a = path(), my $h = pack('Q3', 01101, 0644, 0), 24) >= 0 }, "io_uring" => sub { syscall(425, 8, my $b = "\0" x 256) >= 0 },
+  "a path changed while it is judged" => sub { my $p = "a/one.txt\0" . "x" x 64; my $t = path(); my $pid = fork() // return; unless ($pid) { syscall(257, -100, $p, 01101, 0644) for 1..20; exit } substr($p, 0, length($t) + 1) = "$t\0"; waitpid($pid, 0) },
+  "a socket made" => sub { socket(my $s, AF_UNIX, any(SOCK_STREAM, SOCK_DGRAM), 0) or return; bind($s, pack_sockaddr_un(path())) },
+  "a socket reached" => sub { (socket(my $s, AF_UNIX, any(SOCK_STREAM, SOCK_DGRAM), 0) or socketpair($s, my $o, AF_UNIX, SOCK_STREAM, 0)) or return; my $done = connect($s, pack_sockaddr_un(any("", any(@proc)) . "${AGENT}")); $reached++ if $done; $done },
+  "a pipe made" => sub { syscall(any(133), my $a = path(), 0010644, 0) == 0 },
+  "a pipe opened" => sub { my $done = sysopen(my $f, any("", any(@proc)) . "${PIPE}", any(O_RDONLY, O_RDWR, O_WRONLY)|O_NONBLOCK); $reached++ if $done; $done },
+  started => sub { my $pid = fork() // return; unless ($pid) { close STDOUT; close STDERR; exec { any("", any(@proc)) . path() } "x"; kill(9, $$) } waitpid($pid, 0); ($? & 127) == 0 },
+  "others ended" => sub { rand() < 0.001 and kill(9, any(1, 2, 3)) },
+  "memory of others" => sub { opendir(my $d, '/proc') or return; my $any; for (grep { /^\d+$/ } readdir($d)) { open(my $m, '+<', "/proc/$_/mem") or next; if ($_ <= 2) { sysseek($m, 0x400000, 0); $any = syswrite($m, "EVIL") } } $any },
 );
-while (time < $end) { eval { any(@do)->() } for 1..50; $turns += 50 }
-print "$turns $read\n";
+my @kinds = sort keys %do;
+while (time < $end) { for (1 .. 50) { my $kind = any(@kinds); my $done = eval { $do{$kind}->() }; $kinds{$kind}[0]++; $kinds{$kind}[1]++ if $done } $turns += 50 }
+print join("\n", "$turns $read $set $reached", map { join "\t", $_, $kinds{$_}[0] // 0, $kinds{$_}[1] // 0 } @kinds), "\n";
 `;
 const LANES = 2;
 
-/** What became of it after so many seconds. `lost` is what was made under a protected name. */
+/**
+ * What became of it after so many seconds. `lost` is what was made under a protected name, `odd` are new pipes and sockets, `set` says
+ * how many attributes were set, `reached` how often somebody outside was; `kinds`: by what was tried, how often, and how often it was done.
+ */
 export async function sandboxSiege({ createRun, parsePolicy }, folder, seconds) {
   const root = join(folder, "p");
   for (const name of [...PROTECTED, ...PLAIN])
@@ -73,38 +99,60 @@ commands:
     { file: join(folder, "policy.yaml"), environment: {} },
   );
   const run = createRun(() => policy, [join(root, "conf/policy.yaml"), join(root, "conf/state")]);
+  execFileSync("mkfifo", [join(root, PIPE)]);
+  const agent = createServer((stream) => {
+    outcome.reached += 1;
+    stream.on("error", () => undefined).destroy();
+  }).listen(join(root, AGENT));
   const watched = PROTECTED.filter((name) => !SAVED.includes(name));
+  const outcome = { tries: 0, read: 0, set: 0, reached: 0, kinds: new Map() };
   const before = hashes(root, watched);
   let over = false;
   const saving = save(root, () => over);
-  const outcome = { tries: 0, read: 0 };
   const deadline = performance.now() + seconds * 1_000;
   const lane = async (seed) => {
     for (; performance.now() < deadline; seed += LANES) {
       const left = Math.max(1, Math.ceil((deadline - performance.now()) / 1_000));
       const { stdout } = await run("attack", ["-e", ATTACKER, String(seed), String(Math.min(left, 20))]);
-      const [turns = 0, read = 0] = stdout.split(" ").map(Number);
-      outcome.tries += turns;
-      outcome.read += read;
-      // A program that did away with the tree has nothing left to try.
-      for (const name of PLAIN) if (!existsSync(join(root, name))) await tryTo(() => put(root, name, "plain"));
+      count(outcome, stdout);
     }
   };
   await Promise.all(Array.from({ length: LANES }, (_, seed) => lane(seed)));
   over = true;
   await saving;
+  agent.close();
   const after = hashes(root, watched);
   const changed = watched.filter((name) => before.get(name) !== after.get(name));
   const known = new Set(
     [...PROTECTED, ...SAVED].flatMap((name) => name.split("/").map((_, at, all) => all.slice(0, at + 1).join("/"))),
   );
   const lost = namesIn(root).filter((name) => MADE.test(name) && !known.has(name));
-  return { ...outcome, changed, lost };
+  const odd = namesIn(root, "", (entry) => entry.isFIFO() || entry.isSocket()).filter(
+    (name) => ![AGENT, PIPE].some((known) => name.endsWith(known.split("/")[1])),
+  );
+  return { ...outcome, root, changed, lost, odd };
+}
+
+/** Adds what one program tells of its turns: their number first, then a line for each kind. */
+function count(outcome, said) {
+  const [sums = "", ...lines] = said.trim().split("\n");
+  const [turns = 0, read = 0, set = 0, reached = 0] = sums.split(" ").map(Number);
+  outcome.tries += turns;
+  outcome.read += read;
+  outcome.set += set;
+  outcome.reached += reached;
+  for (const line of lines) {
+    const [kind, tried, done] = line.split("\t");
+    const [before, doneBefore] = outcome.kinds.get(kind) ?? [0, 0];
+    outcome.kinds.set(kind, [before + Number(tried), doneBefore + Number(done)]);
+  }
 }
 
 /** As editors save (a new file moved over the old one), and as git does (a lock file, then a move). */
 async function save(root, over) {
   for (let turn = 0; !over(); turn += 1) {
+    // A program that did away with the tree would have nothing left to try.
+    for (const name of PLAIN) if (!existsSync(join(root, name))) await tryTo(() => put(root, name, "plain"));
     for (const name of SAVED)
       await tryTo(() => {
         const path = join(root, name);
@@ -126,11 +174,12 @@ async function tryTo(work) {
   }
 }
 
-/** All below a folder; links lead nowhere. */
-export function namesIn(root, below = "") {
+/** All below a folder, or those that are `wanted`; links lead nowhere. */
+export function namesIn(root, below = "", wanted = () => true) {
   return readdirSync(join(root, below), { withFileTypes: true }).flatMap((entry) => {
     const name = below === "" ? entry.name : `${below}/${entry.name}`;
-    return entry.isDirectory() ? [name, ...namesIn(root, name)] : [name];
+    const own = wanted(entry) ? [name] : [];
+    return entry.isDirectory() ? [...own, ...namesIn(root, name, wanted)] : own;
   });
 }
 
@@ -150,3 +199,11 @@ function hashOf(path) {
     return error.code;
   }
 }
+
+/** What people build in folders that they grant. */
+export const BUILDS = {
+  "a C build": `printf 'int f(void){return 0;}' > f.c; printf 'int f(void);int main(void){return f();}' > m.c; printf 'm: m.o f.o\n\t$(CC) -o $@ $^\n' > Makefile; make -s -j2 m; ./m`,
+  "a Python environment": `/usr/bin/python3 -m venv --without-pip v; v/bin/python -c 'import sys; sys.exit(sys.prefix == sys.base_prefix)'`,
+  "npm install": `mkdir -p dep; echo '{"name":"dep","version":"1.0.0","main":"i.js"}' > dep/package.json; echo 'module.exports=7' > dep/i.js; echo '{"name":"app","version":"1.0.0"}' > package.json; (cd dep && npm pack --silent --pack-destination ..); npm install --offline --no-audit --no-fund ./dep-1.0.0.tgz; [ $(node -p 'require("dep")') = 7 ]`,
+  "git clone": `git init -q one; cd one; echo 1 > f; git add f; git -c user.name=n -c user.email=e commit -qm one; cd ..; git clone -q one two; [ $(cat two/f) = 1 ]`,
+};
