@@ -1,8 +1,9 @@
 // `npm run scorecard [-- t05 t13] [--no-write]`: runs every security goal's cases against the product's own parts, one
 // process a goal, prints what came of it and writes SCORECARD.md. Exit code 1 when a goal is missed. `--prove` takes each
 // defence that the goals name out of a copy, and exits with 1 when a goal does not notice; `--only WORDS` tries those whose
-// names have these words. `--steps a,b` takes these steps of the goals alone. `--quick` runs the goals that
-// take seconds, as CI does.
+// names have these words, `--lanes N` so many goals at a time; verdicts are kept until what they depend on changes, `--fresh`
+// asks for them anew. `--steps a,b` takes these steps of the goals alone, `--first` ends each goal with its first bypass,
+// `--outcome FILE` writes down what came of it. `--quick` runs the goals that take seconds, as CI does.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundleProduct } from "./product/bundle-product.mjs";
@@ -33,7 +34,9 @@ const QUICK = [
   "t39",
   "t41",
 ];
-const USAGE = "npm run scorecard -- [goal ...] [--quick | --no-write | --steps NAMES | --prove [--only WORDS]]\n";
+const USAGE = `npm run scorecard -- [goal ...] [--quick | --no-write | --steps NAMES | --first | --outcome FILE]
+npm run scorecard -- [goal ...] --prove [--only WORDS] [--lanes N] [--fresh]
+`;
 
 async function main(argv) {
   const options = readOptions(argv);
@@ -48,17 +51,19 @@ async function main(argv) {
     process.stderr.write(USAGE);
     return 2;
   }
-  if (values.prove) return (await prove(goals, values.only)) === 0 ? 0 : 1;
+  const { only: words, lanes, fresh } = values;
+  if (values.prove) return (await prove(goals, { words, lanes: Number(lanes), fresh })) === 0 ? 0 : 1;
   const product = await bundleProduct();
   const outcomes = [];
   for (const goal of goals) {
-    const outcome = await runGoal(goal, product, values.steps);
+    const outcome = await runGoal(goal, product, values);
     outcomes.push(outcome);
     console.log(line(outcome));
   }
   for (const name of absentCorpora()) console.log(`skipped: ../shared/corpora/${name} is absent`);
-  if (positionals.length === 0 && !values["no-write"] && !values.quick && values.steps === undefined)
+  if (positionals.length === 0 && !values["no-write"] && !values.quick && !values.first && values.steps === undefined)
     writeFileSync(TARGET, scorecard(outcomes, absentCorpora()));
+  if (values.outcome !== undefined) writeFileSync(values.outcome, JSON.stringify(outcomes));
   const missed = outcomes.filter((outcome) => misses(outcome).length > 0);
   const seconds = outcomes.reduce((sum, outcome) => sum + outcome.seconds, 0);
   console.log(kindsLine(outcomes));
@@ -70,11 +75,11 @@ function readOptions(argv) {
   const flag = { type: "boolean", default: false };
   const text = { type: "string" };
   try {
-    return parseArgs({
-      args: argv,
-      options: { "no-write": flag, prove: flag, quick: flag, help: flag, steps: text, only: text },
-      allowPositionals: true,
-    });
+    const flags = { "no-write": flag, prove: flag, fresh: flag, first: flag, quick: flag, help: flag };
+    const texts = { steps: text, only: text, outcome: text, lanes: { ...text, default: "1" } };
+    const options = parseArgs({ args: argv, options: { ...flags, ...texts }, allowPositionals: true });
+    if (!/^[1-9]$/.test(options.values.lanes)) throw new Error("--lanes takes a number from 1 to 9");
+    return options;
   } catch (error) {
     process.stderr.write(`${error.message}\n${USAGE}`);
     return undefined;

@@ -12,9 +12,15 @@ const FOUND = new Set(["own", "reader", "attack"]);
 /** Names of failures kept for people; all are counted. */
 const MAX_NAMES = 20;
 
+/** Ends a run that has found what it was to find; what it began is taken away as at its end. */
+export const ENOUGH = new Error("An attack got through, and nothing more was asked for.");
+
 export class Report {
   #goal;
   #steps;
+  #stops;
+  /** The first attack that got through, or side effect: `{ kind, why }`. */
+  #first;
   #times = [];
   #attacks = 0;
   #benign = 0;
@@ -25,10 +31,14 @@ export class Report {
   #kinds = new Map();
   #kind;
 
-  /** `goal`: id, title, atLeast (cases without any corpus), refusalMs. `steps`: names of those to take; all without it. */
-  constructor(goal, steps) {
-    this.#goal = steps === undefined ? goal : { ...goal, atLeast: 0 };
+  /**
+   * `goal`: id, title, atLeast (cases without any corpus), refusalMs. `steps`: names of those to take; all without it. `first`: the run
+   * ends with the first attack that gets through.
+   */
+  constructor(goal, { steps, first = false } = {}) {
+    this.#goal = steps === undefined && !first ? goal : { ...goal, atLeast: 0 };
     this.#steps = steps;
+    this.#stops = first;
   }
 
   /** Takes a goal's steps one after the other: functions by name, each called with `args`. */
@@ -64,7 +74,11 @@ export class Report {
     this.#times.push(best);
     this.#attacks += 1;
     if (this.#kind !== undefined) this.#kind.cases += 1;
-    if (got !== true) this.#bypasses.add(`${name}: ${show(got)}`);
+    if (got !== true) {
+      this.#bypasses.add(`${name}: ${show(got)}`);
+      // One that threw was neither refused nor let through.
+      if (!show(got).startsWith("threw ")) this.#noticed(`${name}: ${show(got)}`);
+    }
     return best;
   }
 
@@ -78,6 +92,12 @@ export class Report {
   /** Something happened that no case may do: a file changed, a connection was made, a process began. */
   sideEffect(what) {
     this.#effects.add(what);
+    this.#noticed(what);
+  }
+
+  #noticed(why) {
+    this.#first ??= { kind: this.#kind?.name, why };
+    if (this.#stops) throw ENOUGH;
   }
 
   /** What the goal asks beyond refusals. `text` is the same in every run that holds it; `measured` is not and only printed. */
@@ -100,6 +120,7 @@ export class Report {
       refusal: { p50: at(0.5), p99: at(0.99), worst: at(1), limitMs: this.#goal.refusalMs ?? REFUSAL_MS },
       demands: this.#demands,
       kinds: [...this.#kinds.values()],
+      first: this.#first,
     };
   }
 }
