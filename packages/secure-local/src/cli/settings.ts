@@ -58,6 +58,8 @@ export function pluginFolders(environment: Environment = process.env): {
   readonly storage: string;
   readonly copies: string;
   readonly logs: string;
+  /** What was found in the texts of approved servers. */
+  readonly findings: string;
   /** Copies of the programs that servers are started from. */
   readonly programs: string;
   readonly logins: (url: string) => Promise<HttpAuthorizer | undefined>;
@@ -67,6 +69,7 @@ export function pluginFolders(environment: Environment = process.env): {
     storage: join(dataFolder(environment), "plugins"),
     copies: join(state, "plugins"),
     logs: join(state, "servers"),
+    findings: join(state, "findings"),
     programs: join(state, "programs"),
     logins: async (url) => {
       const { personAuthorizer } = await import("../remote/person-authorizer.js");

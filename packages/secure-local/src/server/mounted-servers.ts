@@ -18,6 +18,7 @@ import { decide, decideAnyName, type Decision } from "../policy/decide.js";
 import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
 import type { Policy, ServerGrant, ServerQuestion } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
+import type { KeptFindings } from "./server-reviews.js";
 import { watchFile } from "./watch-file.js";
 
 /** Connects to one server, behind the wall or by the guarded fetch, and to no other than `launch` says that was approved. */
@@ -33,6 +34,8 @@ export interface MountedServersOptions {
   readonly say: (line: string) => void;
   /** Writes a record; rejects where it cannot be kept. */
   readonly record: (event: AuditEvent) => Promise<void>;
+  /** Folder for what was found in approved texts (undefined: it is found anew at each start), and the program's version. */
+  readonly findings: { readonly folder: string | undefined; readonly version: string };
   /** URIs that are our own: those of servers are never called so. */
   readonly reserved: (uri: string) => boolean;
 }
@@ -62,7 +65,7 @@ async function loadParts() {
     import("./server-reviews.js"),
     import("../inspection/drift.js"),
   ]);
-  const { approvedServers, reviewServer, serverLockFile } = reviews;
+  const { approvedServers, KeptFindings, reviewServer, serverLockFile } = reviews;
   const { approvedOffer } = items;
   const { launchDigest, serverLaunch } = launches;
   const { serverWords } = words;
@@ -77,6 +80,7 @@ async function loadParts() {
     serverLaunch,
     readOffer,
     reviewServer,
+    KeptFindings,
     launchDigest,
     serverLockFile,
     serverWords,
@@ -116,6 +120,7 @@ export class MountedServers {
   readonly #stopped = new Set<string>();
   #mounts: Mounts | undefined;
   #parts: Parts | undefined;
+  #kept: KeptFindings | undefined;
   #policy: Policy | undefined;
   #notes = new Map<string, string>();
   #applying: Promise<void> = Promise.resolve();
@@ -352,7 +357,8 @@ export class MountedServers {
     }
     const { approvedOffer, reviewServer } = this.#parts as Parts;
     const whole = approvedOffer(locked.approved);
-    const review = reviewServer(grant, whole, { locked, launch: locked.approved.get("launch") });
+    const found = this.#findings(name, whole);
+    const review = reviewServer(grant, whole, { locked, launch: locked.approved.get("launch"), found });
     const standing: Omit<Standing, "mounted"> & { mounted?: Mounted } = {
       grant,
       locked,
@@ -377,6 +383,12 @@ export class MountedServers {
     const withheld = standing.launchChanged ? [["all of it", LAUNCH] as const] : [...review.withheld];
     this.#quarantined(name, withheld, review.findings);
     this.#show(policy, standing as Standing);
+  }
+
+  #findings(name: string, offer: Offer): readonly Finding[] {
+    const { folder, version } = this.#options.findings;
+    this.#kept ??= new (this.#parts as Parts).KeptFindings(folder, version);
+    return this.#kept.of(name, offer);
   }
 
   /** Names outside of all that is known of a server; of two that are called alike the second has none. */

@@ -46,6 +46,8 @@ export interface SecureServerOptions {
   readonly copies?: string;
   /** Folder for what servers of the policy say on their standard error; without it that is kept nowhere. Best one of `own`. */
   readonly logs?: string;
+  /** Folder for what was found in the texts of servers that were approved; without it that is found anew at each start. Best one of `own`. */
+  readonly findings?: string;
   /** Authorizes requests to servers whose entry has a login; without it they are reached without. */
   readonly logins?: Logins;
   /** Whether plugins that are not as they were approved are started too, to be looked at. Default: they are not. */
@@ -128,7 +130,7 @@ export class SecureServer {
       withdraw: (take) => this.#guard.withdraw(take),
     });
     this.#kept = options;
-    this.#servers = this.#mountedServers(options.openServer);
+    this.#servers = this.#mountedServers(options);
     const { channel, memory } = options;
     this.#guard = new Guard({ policy, audit, ...this.#offered(), channel, memory, leads: leadsTo });
     this.#updateOffer();
@@ -151,8 +153,9 @@ export class SecureServer {
     this.server.use(this.#guard.middleware);
   }
 
-  #mountedServers(open: OpenServer | undefined): MountedServers {
+  #mountedServers({ openServer: open, findings: folder, version }: SecureServerOptions): MountedServers {
     return new MountedServers({
+      findings: { folder, version },
       server: this.server,
       open: open ?? ((grant, given, launch) => this.#openServer(grant, given, launch)),
       before: (call) => this.#beforeRelay(call),

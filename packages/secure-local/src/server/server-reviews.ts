@@ -1,6 +1,10 @@
 // Reviews what mounted servers offer: what its texts try to do, and what is not as a person approved it.
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import { dirname, join } from "node:path";
 import type { Offer } from "@secure-local/mcp/gateway";
-import type { Change } from "../inspection/drift.js";
+import { makeFolder } from "../audit/make-folder.js";
+import { canonicalJson, type Change } from "../inspection/drift.js";
 import type { Finding, Peer } from "../inspection/finding.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { inspectOffering } from "../inspection/inspect.js";
@@ -41,12 +45,15 @@ export function reviewServer(
     /** How it was started. Default: as it would be now. */
     readonly launch?: unknown;
     readonly peers?: readonly Peer[];
+    /** What the inspection found in this offer. Default: it is inspected now. */
+    readonly found?: readonly Finding[];
   },
 ): ServerReview {
   const { locked, peers = [], launch = serverLaunch(grant) } = given;
+  const { found = inspectOffering(serverOffering(grant.name, offer), peers) } = given;
   const items = serverItems(offer, launch);
   const accepted = new Set(grant.accept);
-  const findings = inspectOffering(serverOffering(grant.name, offer), peers).filter(({ id }) => !accepted.has(id));
+  const findings = found.filter(({ id }) => !accepted.has(id));
   const changes = changesOf(locked, items, launch);
   const withheld = new Map<string, string>();
   const whole = changes.find(({ item, kind }) => (item === "launch" || item === "server") && kind !== "removed");
@@ -62,4 +69,76 @@ export function reviewServer(
   for (const { item, kind } of changes)
     if (kind === "removed") withheld.set(item, "its server does not offer it any more");
   return { server: grant.name, findings, changes, withheld };
+}
+
+// Keeps what the inspection found in texts that were approved: they are read at each start, and reading them costs more than
+// all the rest of it.
+
+/** A file that was not used for so long is of a text or a program there is no more. */
+const IDLE_MS = 30 * 24 * 60 * 60_000;
+/** More findings than this are found anew each time. */
+const MOST_BYTES = 256 * 1024;
+
+/** Findings by the very texts and the very program that found them, in a folder that no tool reaches. */
+export class KeptFindings {
+  readonly #folder: string | undefined;
+  readonly #program: string;
+  #swept = false;
+
+  /** `folder`: undefined keeps nothing. `version`: of the program; what its file is like counts too, so that no build trusts another. */
+  constructor(folder: string | undefined, version: string) {
+    this.#folder = folder;
+    const status = fs.statSync(process.argv[1] ?? "", { throwIfNoEntry: false });
+    this.#program = JSON.stringify([version, status?.size, status?.mtimeMs, status?.ino]);
+  }
+
+  /** What the inspection finds in what a server offers, without others beside it. */
+  of(server: string, offer: Offer): readonly Finding[] {
+    const offering = serverOffering(server, offer);
+    if (this.#folder === undefined) return inspectOffering(offering, []);
+    const key = createHash("sha256")
+      .update(`${this.#program}\n${canonicalJson(offering)}`)
+      .digest("hex");
+    const file = join(this.#folder, `${key}.json`);
+    const kept = this.#read(file);
+    if (kept !== undefined) return kept;
+    const found = inspectOffering(offering, []);
+    this.#write(file, found);
+    return found;
+  }
+
+  #read(file: string): readonly Finding[] | undefined {
+    try {
+      const kept = JSON.parse(fs.readFileSync(file, "utf8")) as unknown;
+      return Array.isArray(kept) ? (kept as Finding[]) : undefined;
+    } catch {
+      // There is none, or it is none.
+      return undefined;
+    }
+  }
+
+  /** Nobody needs it: what cannot be kept is found anew. */
+  #write(file: string, found: readonly Finding[]): void {
+    const text = JSON.stringify(found);
+    if (text.length > MOST_BYTES) return;
+    try {
+      makeFolder(dirname(file));
+      this.#sweep(dirname(file));
+      const draft = `${file}.${process.pid}`;
+      fs.writeFileSync(draft, text, { mode: 0o600 });
+      fs.renameSync(draft, file);
+    } catch {
+      // A full disk, or a folder that cannot be made.
+    }
+  }
+
+  #sweep(folder: string): void {
+    if (this.#swept) return;
+    this.#swept = true;
+    for (const name of fs.readdirSync(folder)) {
+      const path = join(folder, name);
+      const { mtimeMs = Date.now() } = fs.statSync(path, { throwIfNoEntry: false }) ?? {};
+      if (Date.now() - mtimeMs > IDLE_MS) fs.rmSync(path, { force: true });
+    }
+  }
 }
