@@ -19,6 +19,7 @@ const BENCHES = {
   scale: () => import("./scale.mjs"),
   soak: () => import("./soak.mjs"),
   gateway: () => import("./gateway/main.mjs"),
+  "gateway-faults": () => import("./gateway-faults.mjs"),
 };
 
 const [name, ...options] = process.argv.slice(2);
