@@ -3,7 +3,7 @@ import type { Client } from "../client/client.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ListHints } from "../server/lists.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
-import type { ServerCapabilities } from "../protocol/capabilities.js";
+import type { Implementation, ServerCapabilities } from "../protocol/capabilities.js";
 import { TASKS_EXTENSION } from "../protocol/extensions/tasks.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
@@ -19,6 +19,8 @@ export interface Offer {
   readonly resourceTemplates: readonly ResourceTemplate[];
   readonly capabilities: ServerCapabilities;
   readonly instructions?: string | undefined;
+  /** What the server calls itself. */
+  readonly server?: Implementation | undefined;
   /** The least that the lists said. */
   readonly hints: ListHints;
 }
@@ -55,6 +57,7 @@ export async function readOffer(client: Client): Promise<Offer> {
     resourceTemplates: resourceTemplates.items as unknown as readonly ResourceTemplate[],
     capabilities: await withCompletions(client, prompts.items, resourceTemplates.items),
     instructions: client.instructions,
+    server: client.server,
     hints: [tools, prompts, resources, resourceTemplates].reduce<ListHints>(
       (least, { hints }) => (hints === undefined ? least : leastOf(least, hints)),
       { ttlMs: Number.POSITIVE_INFINITY, cacheScope: "public" },

@@ -78,7 +78,7 @@ function pageText({ name, usage, about, details, options = [], examples }: Comma
     if (does !== "") parts.push(`  ${styled("dim", `# ${does}`)}`);
     parts.push(`  ${PROGRAM} ${example}`);
   }
-  parts.push("", styled("bold", "Options"), ...[...options, ...COMMON_OPTIONS].map(optionText));
+  parts.push("", styled("bold", "Options"), ...[...new Set([...options, ...COMMON_OPTIONS])].map(optionText));
   return parts.join("\n");
 }
 

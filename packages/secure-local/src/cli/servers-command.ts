@@ -12,7 +12,7 @@ import type { Policy, ServerGrant } from "../policy/policy.js";
 import { APPROVED, filled, filledArguments, judgedAddresses, openServer, PARENT } from "../server/open-server.js";
 import type { ServerHealth } from "../server/mounted-servers.js";
 import { type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
-import { serverItems } from "../server/server-items.js";
+import { serverItems, serverPeers } from "../server/server-items.js";
 import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
@@ -144,7 +144,18 @@ async function reviewServers(line: CommandLine): Promise<number> {
   for (const { name, items } of changed) after.set(name, relocked(before.get(name), items));
   writeLock(serverLockFile(file), after);
   print(`${serverLockFile(file)} is written: a running server takes it in a moment.`);
-  return failed ? ExitCode.Failed : ExitCode.Ok;
+  const hard = looked.flatMap(({ name, findings }) =>
+    findings.filter(isHardFinding).map(({ item }) => `${name} ${item}`),
+  );
+  if (hard.length > 0)
+    complain(
+      `Withheld all the same, for the hard findings above: ${cleanLine([...new Set(hard)].join(", "))}. If you know better, name the finding under accept in the server's entry.`,
+    );
+  return failed || hard.length > 0 ? ExitCode.Failed : ExitCode.Ok;
+}
+
+function isHardFinding({ tier }: Finding): boolean {
+  return tier === "hard";
 }
 
 interface Review {
@@ -160,12 +171,12 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
   const { policy, file } = await policyOf(line);
   const wanted = line.words.length === 0 ? [...policy.servers.values()] : [namedServer(policy, line.words, "review")];
   const before = approvedServers(policy);
-  const looked: Looked[] = [];
+  const started: Started[] = [];
   let failed = false;
   for (const grant of wanted.filter(({ enabled }) => enabled)) {
     showProgress(`starting ${grant.name}`);
     try {
-      looked.push(await look(policy, grant, before));
+      started.push(await look(policy, grant));
     } catch (error) {
       failed = true;
       clearProgress();
@@ -175,7 +186,7 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
     }
     clearProgress();
   }
-  return { looked, failed, before, file };
+  return { looked: judged(started, before, policy), failed, before, file };
 }
 
 function shownLooked({ name, changes, findings }: Looked): object {
@@ -191,7 +202,28 @@ function whyNot(error: unknown): string {
   return cleanText(text.replace(/\nBefore that: [^]*$/, "").replace(BY_WAY_OF_US, "it "));
 }
 
-async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Promise<Looked> {
+/** What a server said of itself when it was started. */
+interface Started {
+  readonly grant: ServerGrant;
+  readonly offer: Offer;
+  readonly launch: unknown;
+  readonly items: Items;
+}
+
+/** Each beside the others: those that were started as they are now, the rest as they were approved. */
+function judged(started: readonly Started[], before: PluginLock, policy: Policy): Looked[] {
+  const beside = new Map<string, Items>();
+  for (const [name, { approved }] of before) if (policy.servers.get(name)?.enabled === true) beside.set(name, approved);
+  for (const { grant, items } of started) beside.set(grant.name, items);
+  return started.map(({ grant, offer, launch, items }) => {
+    const { name } = grant;
+    const given = { locked: before.get(name), launch, peers: serverPeers(beside, name) };
+    const { changes, findings } = reviewServer(grant, offer, given);
+    return { name, changes, findings, items };
+  });
+}
+
+async function look(policy: Policy, grant: ServerGrant): Promise<Started> {
   const { EVERYTHING_ASKABLE, readOffer } = await import("@secure-local/mcp/gateway");
   const identity = { name: "mcp-secure-local", version: programVersion() };
   const options = { ...EVERYTHING_ASKABLE, clientInfo: identity, validateOutput: "off" as const };
@@ -202,8 +234,7 @@ async function look(policy: Policy, grant: ServerGrant, before: PluginLock): Pro
   const client = await openServer(grant, { policy, program: process.argv[1] ?? "", launch, logins }, options);
   try {
     const offer: Offer = await readOffer(client);
-    const { changes, findings } = reviewServer(grant, offer, { locked: before.get(grant.name), launch });
-    return { name: grant.name, changes, findings, items: serverItems(offer, launch) };
+    return { grant, offer, launch, items: serverItems(offer, launch) };
   } finally {
     await client.close();
   }
@@ -224,7 +255,12 @@ async function pin({ name, launch }: ServerGrant): Promise<void> {
 
 function showLooked({ name, changes, findings, items }: Looked): void {
   print(`${styled("bold", name)}${changes.length === 0 ? `  ${styled("green", "as it was approved")}` : ""}`);
-  for (const change of changes) print(changeText(change));
+  for (const change of changes) {
+    print(changeText(change));
+    const { description } = (items.get(change.item) ?? {}) as { readonly description?: unknown };
+    if (change.kind === "added" && typeof description === "string" && description !== "")
+      print(`    ${styled("dim", shortened(cleanLine(description)))}`);
+  }
   for (const what of unpinnedOf(items.get("launch")))
     print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
@@ -233,6 +269,13 @@ function showLooked({ name, changes, findings, items }: Looked): void {
       `  ${word}  ${id}  ${cleanLine(`${kind} ${item} ${at}`)}: ${about}\n    ${styled("dim", cleanLine(excerpt))}`,
     );
   }
+}
+
+/** As much of a description as two lines of a terminal show; `servers show NAME --json` has all of it. */
+const SHOWN_DESCRIPTION = 160;
+
+function shortened(text: string): string {
+  return text.length <= SHOWN_DESCRIPTION ? text : `${text.slice(0, SHOWN_DESCRIPTION)}…`;
 }
 
 async function approves({ yes }: CommandLine): Promise<boolean> {

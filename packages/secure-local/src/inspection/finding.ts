@@ -49,6 +49,8 @@ export type RawItem = Readonly<Record<string, unknown>>;
 export interface Offering {
   /** What the server is called here. */
   readonly server: string;
+  /** Outside, its names stand behind its own: who reads one sees whose it is, unless letters of other alphabets stand in for Latin. */
+  readonly prefixed?: boolean;
   readonly instructions?: string | undefined;
   /** Members as in the results of the list methods; strings of any other member are read too. */
   readonly tools: readonly RawItem[];

@@ -13,6 +13,7 @@ const TOGETHER: TextFinding = {
 };
 /** Families that are no sign of an order, however many there are. */
 const MATTERS_OF_FORM: ReadonlySet<string> = new Set(["names", "length"]);
+const PLAIN = /^[\x20-\x7e]*$/;
 /** Both weigh the same words of a sentence: where both speak, nothing was seen twice. */
 const WEIGHED: ReadonlySet<string> = new Set(["orders.cues", "intent.order"]);
 
@@ -32,7 +33,8 @@ export function inspectOffering(offering: Offering, peers: readonly Peer[] = [])
     ...(instructions === undefined ? [] : read("server", "server")({ server, instructions })),
     ...tools.flatMap((tool) => {
       const own = { name: textOf(tool["name"]), description: textOf(tool["description"]) };
-      const signs = readName(own, book, peers).map((sign) => ({ ...sign, at: "/name" }));
+      const compared = offering.prefixed === true && PLAIN.test(own.name) ? [] : peers;
+      const signs = readName(own, book, compared).map((sign) => ({ ...sign, at: "/name" }));
       return [...placed("tool", own.name, signs), ...read("tool", "name")(tool)];
     }),
     ...prompts.flatMap(read("prompt", "name")),

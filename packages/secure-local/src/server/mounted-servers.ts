@@ -12,7 +12,7 @@ import type {
 import type { Call, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, UpstreamHop } from "../audit/audit-event.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import type { Finding } from "../inspection/finding.js";
+import type { Finding, Peer } from "../inspection/finding.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { decide, decideAnyName, type Decision } from "../policy/decide.js";
 import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
@@ -66,7 +66,7 @@ async function loadParts() {
     import("../inspection/drift.js"),
   ]);
   const { approvedServers, KeptFindings, reviewServer, serverLockFile } = reviews;
-  const { approvedOffer } = items;
+  const { approvedOffer, serverPeers } = items;
   const { launchDigest, serverLaunch } = launches;
   const { serverWords } = words;
   const { Mounts, mountedName, readOffer, wrapUri } = gateway;
@@ -83,6 +83,7 @@ async function loadParts() {
     KeptFindings,
     launchDigest,
     serverLockFile,
+    serverPeers,
     serverWords,
     wrapUri,
   };
@@ -94,6 +95,8 @@ type Parts = Awaited<ReturnType<typeof loadParts>>;
 interface Standing {
   readonly grant: ServerGrant;
   readonly locked: LockedPlugin;
+  /** The tools of the other servers, as they were approved. */
+  peers: readonly Peer[];
   readonly mounted: Mounted;
   /** By kind and name outside, of tools and prompts: what is known of it, approved or withheld, by its own name. */
   names: ReadonlyMap<string, string>;
@@ -347,21 +350,27 @@ export class MountedServers {
 
   async #mount(policy: Policy, grant: ServerGrant, approved: PluginLock): Promise<void> {
     const { name } = grant;
+    const { approvedOffer, canonicalJson, reviewServer, serverPeers } = this.#parts as Parts;
+    const others = [...approved].filter(([each]) => policy.servers.get(each)?.enabled === true);
+    const peers = serverPeers(new Map(others.map(([each, its]) => [each, its.approved])), name);
     const known = this.#standing.get(name);
-    if (known !== undefined) return this.#show(policy, known);
+    if (known !== undefined) {
+      if (canonicalJson(known.peers) !== canonicalJson(peers)) this.#meet(known, peers);
+      return this.#show(policy, known);
+    }
     if (!grant.enabled) return;
     const locked = approved.get(name);
     if (locked === undefined) {
       this.#notes.set(name, "nothing of it was approved yet");
       return;
     }
-    const { approvedOffer, reviewServer } = this.#parts as Parts;
     const whole = approvedOffer(locked.approved);
-    const found = this.#findings(name, whole);
+    const found = this.#findings(name, whole, peers);
     const review = reviewServer(grant, whole, { locked, launch: locked.approved.get("launch"), found });
     const standing: Omit<Standing, "mounted"> & { mounted?: Mounted } = {
       grant,
       locked,
+      peers,
       names: new Map(),
       // What was approved is judged as it will be when it was started: lists must not show more before that.
       withheld: review.withheld,
@@ -385,10 +394,20 @@ export class MountedServers {
     this.#show(policy, standing as Standing);
   }
 
-  #findings(name: string, offer: Offer): readonly Finding[] {
+  #findings(name: string, offer: Offer, peers: readonly Peer[]): readonly Finding[] {
     const { folder, version } = this.#options.findings;
     this.#kept ??= new (this.#parts as Parts).KeptFindings(folder, version);
-    return this.#kept.of(name, offer);
+    return this.#kept.of(name, offer, peers);
+  }
+
+  /** What stands beside a server is other things now, of which its texts may speak. */
+  #meet(standing: Standing, peers: readonly Peer[]): void {
+    const { approvedOffer, reviewServer } = this.#parts as Parts;
+    const { grant, locked } = standing;
+    standing.peers = peers;
+    const launch = locked.approved.get("launch");
+    const { withheld } = reviewServer(grant, approvedOffer(locked.approved), { locked, launch, peers });
+    this.#withhold(standing, new Map([...standing.withheld, ...withheld]));
   }
 
   /** Names outside of all that is known of a server; of two that are called alike the second has none. */
@@ -446,7 +465,7 @@ export class MountedServers {
     await this.#options.record({ kind: "server.started", server: name, detail });
     const client = await this.#options.open(grant, declaring(grant, options), launch);
     try {
-      const review = reviewServer(grant, await readOffer(client), { locked, launch });
+      const review = reviewServer(grant, await readOffer(client), { locked, launch, peers: standing.peers });
       standing.missing.set(
         client,
         new Set(review.changes.filter(({ kind }) => kind === "removed").map(({ item }) => item)),

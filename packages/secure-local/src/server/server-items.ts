@@ -1,7 +1,7 @@
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
 import type { Offer } from "@secure-local/mcp/gateway";
 import type { Items } from "../inspection/drift.js";
-import type { Offering, RawItem } from "../inspection/finding.js";
+import type { Offering, Peer, RawItem } from "../inspection/finding.js";
 
 /** Kinds of items whose lists a server has, and the key that names each. */
 const LISTS = [
@@ -15,7 +15,7 @@ const LISTS = [
 export function serverItems(offer: Offer, launch: unknown): Items {
   const items = new Map<string, unknown>([
     ["launch", launch],
-    ["server", { capabilities: offer.capabilities, instructions: offer.instructions }],
+    ["server", { capabilities: offer.capabilities, instructions: offer.instructions, ...saidOfItself(offer) }],
   ]);
   for (const [kind, member, key] of LISTS) {
     for (const item of offer[member]) items.set(`${kind} ${String((item as unknown as RawItem)[key])}`, item);
@@ -23,9 +23,36 @@ export function serverItems(offer: Offer, launch: unknown): Items {
   return items;
 }
 
+/** What was approved of what a server calls itself. */
+interface ApprovedInfo {
+  readonly info?: Omit<NonNullable<Offer["server"]>, "version">;
+}
+
+/** What it calls itself, but for its version: a remote server has another one with each mend, and its things are held one by one. */
+function saidOfItself({ server }: Offer): ApprovedInfo {
+  if (server === undefined) return {};
+  const { version: _, ...info } = server;
+  return { info };
+}
+
+/** The tools of other servers, by their own names and those outside: what texts of this one must not speak of. */
+export function serverPeers(approved: ReadonlyMap<string, Items>, own: string): Peer[] {
+  return [...approved].flatMap(([server, items]) => {
+    if (server === own) return [];
+    const tools = [...items].flatMap(([item, content]) => {
+      if (!item.startsWith("tool ")) return [];
+      const name = item.slice("tool ".length);
+      const { description } = content as { readonly description?: unknown };
+      const about = typeof description === "string" ? description : undefined;
+      return [name, `${server}__${name}`].map((each) => ({ name: each, description: about }));
+    });
+    return [{ server, tools }];
+  });
+}
+
 /** What was approved, as it is offered: nothing has to be started for it. */
 export function approvedOffer(approved: Items): Offer {
-  const { capabilities = {}, instructions } = (approved.get("server") ?? {}) as Partial<Offer>;
+  const { capabilities = {}, instructions, info } = (approved.get("server") ?? {}) as Partial<Offer> & ApprovedInfo;
   const listed = (kind: string): unknown[] =>
     [...approved].flatMap(([name, item]) => (name.startsWith(`${kind} `) ? [item] : []));
   return {
@@ -35,6 +62,7 @@ export function approvedOffer(approved: Items): Offer {
     resourceTemplates: listed("template") as Offer["resourceTemplates"],
     capabilities,
     instructions,
+    server: info === undefined ? undefined : { ...info, version: "" },
     hints: { ttlMs: 0, cacheScope: "private" },
   };
 }
@@ -44,6 +72,7 @@ export function serverOffering(server: string, offer: Offer): Offering {
   const raw = (items: readonly object[]): readonly RawItem[] => items as readonly RawItem[];
   return {
     server,
+    prefixed: true,
     instructions: offer.instructions,
     tools: raw(offer.tools),
     prompts: raw(offer.prompts),

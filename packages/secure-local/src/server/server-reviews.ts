@@ -92,17 +92,17 @@ export class KeptFindings {
     this.#program = JSON.stringify([version, status?.size, status?.mtimeMs, status?.ino]);
   }
 
-  /** What the inspection finds in what a server offers, without others beside it. */
-  of(server: string, offer: Offer): readonly Finding[] {
+  /** What the inspection finds in what a server offers beside others. */
+  of(server: string, offer: Offer, peers: readonly Peer[] = []): readonly Finding[] {
     const offering = serverOffering(server, offer);
-    if (this.#folder === undefined) return inspectOffering(offering, []);
+    if (this.#folder === undefined) return inspectOffering(offering, peers);
     const key = createHash("sha256")
-      .update(`${this.#program}\n${canonicalJson(offering)}`)
+      .update(`${this.#program}\n${canonicalJson(offering)}\n${canonicalJson(peers)}`)
       .digest("hex");
     const file = join(this.#folder, `${key}.json`);
     const kept = this.#read(file);
     if (kept !== undefined) return kept;
-    const found = inspectOffering(offering, []);
+    const found = inspectOffering(offering, peers);
     this.#write(file, found);
     return found;
   }
