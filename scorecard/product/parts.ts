@@ -122,3 +122,8 @@ export { catalogueOf } from "../../packages/secure-local/src/server/catalogue.js
 export { itemsOf } from "../../packages/secure-local/src/server/plugin-items.js";
 export { nameConflicts } from "../../packages/secure-local/src/server/plugin-names.js";
 export { NAME_CLASSES, namesIn } from "../../packages/secure-local/src/capabilities/files/protected-names.js";
+export { Gateway } from "../../packages/mcp/src/gateway/gateway.js";
+export { exactJson, exactly, watchNumbers } from "../../packages/mcp/src/jsonrpc/exact-numbers.js";
+export { connect as connectClient } from "../../packages/mcp/src/serve/connect.js";
+export { serverItems } from "../../packages/secure-local/src/server/server-items.js";
+export { reviewServer } from "../../packages/secure-local/src/server/server-reviews.js";

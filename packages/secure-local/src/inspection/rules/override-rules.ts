@@ -181,6 +181,18 @@ export const SHADOWING_RULES: readonly InspectionRule[] = [
     unless: ["deprecated|legacy|obsolete|renamed"],
   },
   {
+    id: "shadowing.replaces",
+    tier: "hard",
+    about: "It wants to be used in the place of another server's tool, or whenever that one is.",
+    phrases: [
+      "instead+of|rather+than|in+place+of ..2 @peer ..3 always|must|only|use|call",
+      "always|must|only ..4 instead+of|rather+than|in+place+of ..3 @peer",
+      "never|not|stop|avoid ..1 use|using|call|calling|invoke|invoking ..2 @peer",
+      "after|before|every|each|whenever ..4 @peer ..4 call|use|invoke|run ..2 this",
+    ],
+    unless: ["deprecated|legacy|obsolete|renamed"],
+  },
+  {
     id: "shadowing.peer",
     tier: "soft",
     about: "It names a tool of another server.",
