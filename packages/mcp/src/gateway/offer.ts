@@ -1,5 +1,6 @@
 // What one upstream server offers: its lists as they came, and what else its callers need to know of it.
 import type { Client } from "../client/client.js";
+import { invalidResponse } from "../era/read-result.js";
 import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { ListHints } from "../server/lists.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
@@ -125,7 +126,10 @@ async function readList(client: Client, member: Member): Promise<ReadList> {
   for (let page = 0; page < MOST_PAGES && items.length <= MOST_ITEMS; page++) {
     const result = await readPage(client, method, cursor);
     if (result === undefined) return { items: [], hints: undefined };
-    items.push(...(result[member] as readonly JsonObject[]));
+    const read = result[member] as readonly JsonObject[];
+    // What has no number in JSON again can be neither kept nor compared.
+    if (!isFinite(read, 0)) throw invalidResponse(method, "it has a number that is too large for any reader");
+    items.push(...read);
     hints = hints === undefined ? hintsOf(result) : leastOf(hints, hintsOf(result));
     const next = result["nextCursor"];
     // An empty string is a cursor like any other.
@@ -137,6 +141,15 @@ async function readList(client: Client, member: Member): Promise<ReadList> {
     "LIMIT",
     `${method} of ${peerWords(client.server.name)} does not end: it was given up after ${items.length} items`,
   );
+}
+
+/** Deeper than any list that was parsed. */
+const DEEPEST = 256;
+
+function isFinite(value: unknown, depth: number): boolean {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (typeof value !== "object" || value === null || depth > DEEPEST) return true;
+  return Object.values(value).every((each) => isFinite(each, depth + 1));
 }
 
 /** Undefined for a list that was declared and yet is not served: many servers have no templates. */

@@ -310,7 +310,14 @@ function passedOn(meta: Readonly<Record<string, unknown>>): Meta | undefined {
   return passed;
 }
 
-const BLOCKS: ReadonlySet<unknown> = new Set(["text", "image", "audio", "resource_link", "resource"]);
+/** The members that a block of each kind has, all of them texts. */
+const BLOCKS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ["text", ["text"]],
+  ["image", ["data", "mimeType"]],
+  ["audio", ["data", "mimeType"]],
+  ["resource_link", ["uri", "name"]],
+  ["resource", []],
+]);
 
 /** What no revision allows in an answer, so that no client could read it; undefined where there is nothing of the kind. */
 function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefined {
@@ -321,8 +328,22 @@ function faultOf(kind: RelayedItem["kind"], result: JsonObject): string | undefi
   if (isJsonObject(result["task"])) return "it made a task of the call, and nobody asked for one";
   if (content === undefined && structuredContent !== undefined) return undefined;
   if (!Array.isArray(content)) return "the result of the call has no content";
+  if (!["boolean", "undefined"].includes(typeof result["isError"])) return "isError is neither true nor false";
   const odd = content.some((block) => !isJsonObject(block) || !BLOCKS.has(block["type"]));
-  return odd ? "the result of the call has content of an unknown kind" : undefined;
+  if (odd) return "the result of the call has content of an unknown kind";
+  return content.every(isBlock) ? undefined : "the result of the call has content that lacks what its kind has";
+}
+
+function isBlock(block: JsonObject): boolean {
+  const { type, resource, annotations, _meta: meta } = block;
+  if (![annotations, meta].every((each) => each === undefined || isJsonObject(each))) return false;
+  if (!(BLOCKS.get(type) ?? []).every((member) => typeof block[member] === "string")) return false;
+  return type !== "resource" || isContents(resource);
+}
+
+function isContents(resource: unknown): boolean {
+  if (!isJsonObject(resource) || typeof resource["uri"] !== "string") return false;
+  return typeof (resource["text"] ?? resource["blob"]) === "string";
 }
 
 function spoken({ answer }: RelayedWords, result: JsonObject): JsonObject {

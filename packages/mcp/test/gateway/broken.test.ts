@@ -35,6 +35,11 @@ const BROKEN: Readonly<Record<string, string>> = {
   "null as its result": answer("null"),
   "a list as its result": answer("[1]"),
   "content that is a text": answer(`{"content":"${EVIL}"}`),
+  "an image without its kind": answer(`{"content":[{"type":"image","data":"${EVIL}"}]}`),
+  "a link whose name is a number": answer(`{"content":[{"type":"resource_link","uri":"${EVIL}:1","name":5}]}`),
+  "a resource without its text": answer(`{"content":[{"type":"resource","resource":{"uri":"${EVIL}:1"}}]}`),
+  "annotations that are a number": answer(`{"content":[{"type":"text","text":"${EVIL}","annotations":5}]}`),
+  "isError that is a text": answer(`{"content":${text},"isError":"${EVIL}"}`),
   "an unknown kind of content": answer(`{"content":[{"type":"evil","text":"${EVIL}"}]}`),
   "a text that is a number": answer('{"content":[{"type":"text","text":5}]}'),
   "duplicate keys": answer(`{"content":[],"content":${text}}`),
@@ -45,6 +50,23 @@ const BROKEN: Readonly<Record<string, string>> = {
   "an error that is a text": `{"jsonrpc":"2.0","id":ID,"error":"${EVIL}"}`,
   "an error with half a code": `{"jsonrpc":"2.0","id":ID,"error":{"code":1.5,"message":"${EVIL}"}}`,
 };
+
+it("mounts no server whose definitions have a number that nobody can read", async () => {
+  const list = '{"tools":[{"name":"raw","inputSchema":{"type":"object","properties":{"n":{"maximum":1e400}}}}]}';
+  const program = `
+    process.stdin.setEncoding("utf8").on("data", (chunk) => {
+      for (const { id, method } of chunk.trim().split("\\n").map((line) => JSON.parse(line))) {
+        const serverInfo = { name: "d", version: "1" };
+        const opened = JSON.stringify({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo });
+        const result = method === "initialize" ? opened : method === "tools/list" ? ${JSON.stringify(list)} : "{}";
+        if (id !== undefined) console.log('{"jsonrpc":"2.0","id":' + JSON.stringify(id) + ',"result":' + result + "}");
+      }
+    });`;
+  const open = (options: object): Promise<Client> =>
+    connectNode({ command: process.execPath, args: ["-e", program] }, { ...options, reconnect: false });
+  await expect(gateway.mount("large", open)).rejects.toThrow("a number that is too large");
+  expect(gateway.mounts.has("large")).toBe(false);
+});
 
 it.each(Object.keys(BROKEN))("%s", async (what) => {
   const ended = await client
