@@ -15,6 +15,29 @@ import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 
 const RULES = { textBytes: 1_048_576, secrets: true };
 
+/** The shortest text of a shape: the first of each alternative, each part as often as it has to be. */
+function shortestOf(shape: string): string {
+  const parts = shape.matchAll(
+    /(\(\?[=!][^)]*\))|(?:(\[(?:\\.|[^\]])*\]|\\[dw])|\(\?:((?:[^()]|\([^()]*\))*)\)|\\(.)|(.))(?:\{(\d+)(?:,\d+)?\}|(\?))?/g,
+  );
+  let text = "";
+  for (const [, look, set, group, escaped, plain, least, maybe] of parts) {
+    if (look !== undefined || maybe !== undefined) continue;
+    for (let time = 0; time < Number(least ?? 1); time++) {
+      // Both letters and digits, where both may stand.
+      const letters =
+        ["a1f2", "A1F2", "1234"].find((each) => new RegExp(`^${set ?? "x"}+$`).test(each)) ?? (set ?? "").slice(1, 2);
+      const fit = set === undefined ? "" : letters[time % letters.length];
+      text += set === undefined ? (group === undefined ? (escaped ?? plain ?? "") : shortestOf(firstOf(group))) : fit;
+    }
+  }
+  return text;
+}
+
+function firstOf(alternatives: string): string {
+  return alternatives.split(/\|(?![^(]*\))/)[0] ?? "";
+}
+
 describe("secrets", () => {
   it("are known of many issuers, each by what it gives out", () => {
     const planted = plantedSecrets(200, 1).map(({ text }) => text);
@@ -22,6 +45,16 @@ describe("secrets", () => {
     expect(unseen.map(([name]) => name)).toEqual([]);
     expect(SECRET_SHAPES.length).toBeGreaterThanOrEqual(80);
   });
+
+  it.each(SECRET_SHAPES)(
+    "of %s are found where the shortest of them stands alone, and between others",
+    (_issuer, shape) => {
+      const shortest = shortestOf(shape);
+      expect(shortest).toMatch(new RegExp(`^(?:${shape})$`));
+      for (const text of [shortest, `a ${shortest} b`, `${shortest}\n${shortest}`, `"${shortest}"`])
+        expect(cleanText(text, RULES).includes(shortest), text).toBe(false);
+    },
+  );
 
   it("that have a name are found at every place of Base64 and with any of their characters escaped", () => {
     const value = "named!Sécret/of these tests";
@@ -76,6 +109,9 @@ describe("secrets", () => {
     "Basic authentication is described in RFC 7617.",
     "token_file: /home/ada/.config/app/token2.txt",
     "sk-learn-contrib-imbalanced-learn",
+    "token: feature1-feature2-feature3",
+    "api_key=build-server-build-server-2",
+    "secret=version1-version2-version3",
     "hf_transfer and hf_hub_download",
     "A file with -----BEGIN PRIVATE KEY----- (PKCS 8) holds one key. Nothing behind it is lost.",
   ])("are not seen in %s", (text) => expect(redactOutput(text)).toBe(text));

@@ -157,5 +157,10 @@ output: {hidden_unicode: show, redact_secrets: false}
     const again = describePolicy(await parse(text));
     const withoutOrigin = (described: string): string => described.slice(described.indexOf("\n"));
     expect(withoutOrigin(again)).toBe(withoutOrigin(text));
+    // A key without a value means another thing to other readers of YAML.
+    const lines = text.split("\n");
+    const depth = (line = ""): number => line.search(/[^ -]/);
+    for (const [at, line] of lines.entries())
+      if (line.endsWith(":")) expect(depth(lines[at + 1]), line).toBeGreaterThan(depth(line));
   });
 });
