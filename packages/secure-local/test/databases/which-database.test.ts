@@ -1,5 +1,5 @@
 // Which database a call means, what is said where that is none, and what is asked of a catalogue that has too much in it.
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -35,6 +35,13 @@ describe("a statement without a name of a database", () => {
       code: "unreachable",
       message: 'The database "notes" cannot be used: its file does not exist.',
     });
+  });
+
+  it("is told why a file is none, and never that it was changed when it was not", async () => {
+    mkdirSync(join(folder, "folder.db"));
+    const error: unknown = await query(await databasesOf(entry("folder"))).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "unreachable" });
+    expect(String(error)).not.toContain("changed");
   });
 
   it("is told to name one of several", async () => {

@@ -116,6 +116,15 @@ describe("a tunnel", () => {
     }
   });
 
+  test("of which the hello ends before its extensions is read as one without a name, and one that is cut as none", async () => {
+    const hello = await helloFor("allowed.test");
+    const end = extensionsOf(hello);
+    const short = Buffer.from(hello.subarray(0, end));
+    short.writeUInt16BE(end - 5, 3);
+    expect(serverNameOf(short)).toBe("");
+    for (let length = 0; length < end - 1; length += 7) expect(serverNameOf(hello.subarray(0, length))).toBeUndefined();
+  });
+
   test("carries TLS without a name to an address", async () => {
     expect(await tunnelTo(`127.0.0.1:${port}`, await helloFor(""))).toContain("answered");
     received.length = 0;
