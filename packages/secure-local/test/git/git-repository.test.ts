@@ -302,6 +302,41 @@ describe("a hostile repository", () => {
     expect(["damaged", "too-large"]).toContain((await refusal(read(t, "a"))).code);
   });
 
+  it.each(["loose", "packed"])("gives %s files up to the length that is asked for, and no longer", async (where) => {
+    const t = tree();
+    const made = repository(t);
+    const texts = [LIMITS.maxBytes, LIMITS.maxBytes + 1].map((length) => "x".repeat(length));
+    const ids = texts.map((text) => (where === "loose" ? made.object("blob", text) : made.idOf("blob", text)));
+    const entries = treeBytes(ids.map((id, index) => ["100644", `${index}`, id]));
+    made.put("refs/heads/main", made.commit(made.object("tree", entries)));
+    if (where === "packed") made.pack(ids.map((id, index) => whole(id, "blob", texts[index] ?? "")));
+    expect(await read(t, "0")).toBe(texts[0]);
+    expect(await refusal(read(t, "1"))).toMatchObject({ code: "too-large" });
+  });
+
+  it("lists as many entries as are asked for, and looks at ten times as many", async () => {
+    const t = tree();
+    const made = repository(t);
+    const blob = made.object("blob", "x");
+    const listed = async (names: readonly string[]): Promise<readonly [number, boolean]> => {
+      const sorted = [...names].sort();
+      made.put(
+        "refs/heads/main",
+        made.commit(made.object("tree", treeBytes(sorted.map((name) => ["100644", name, blob])))),
+      );
+      const files = await filesIn(t, { reader: "git" });
+      const opened = await GitRepository.open(files, join(t.inside, "r"));
+      const contents = await opened.contents("HEAD", "", LIMITS);
+      return contents.kind === "folder" ? [contents.entries.length, contents.truncated] : [-1, false];
+    };
+    const plain = (count: number): string[] => Array.from({ length: count }, (_, at) => `a${100 + at}`);
+    const denied = (count: number): string[] => Array.from({ length: count }, (_, at) => `.env.${100 + at}`);
+    expect(await listed(plain(10))).toEqual([10, false]);
+    expect(await listed(plain(11))).toEqual([10, true]);
+    expect(await listed([...denied(99), "z"])).toEqual([1, false]);
+    expect(await listed([...denied(100), "z"])).toEqual([0, true]);
+  });
+
   it("is said to lack what no pack and no file of it has", async () => {
     const t = tree();
     const made = repository(t);
