@@ -16,7 +16,7 @@ import { join, relative } from "node:path";
 import { root } from "./run-command.mjs";
 
 /** What the copy holds; `node_modules` is linked, but for the workspaces, which are the copy's own. */
-const FOLDERS = ["packages", "scorecard", "bench", "scripts", "docs"];
+const FOLDERS = ["packages", "scorecard", "bench", "scripts", "docs", "deploy"];
 /** Packed beside the command. */
 const PAGES = ["CHANGELOG.md", "SECURITY.md"];
 const WORKSPACES = new Map([
