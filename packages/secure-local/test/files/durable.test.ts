@@ -58,3 +58,18 @@ onLinux("a log that is put away has its new name on the disk before the next rec
   log.close();
   expect(done).toEqual(["name audit.log.1", "name audit.log", "sync folder"]);
 });
+
+onLinux(
+  "a log that is new has its name on the disk before the first record, one that is there has it already",
+  async () => {
+    const t = tree();
+    const path = join(t.inside, "audit.log");
+    const done = await noted(t.inside);
+    const log = openLogFile(path);
+    expect(done).toEqual(["sync folder"]);
+    log.append(Buffer.from("x\n"));
+    log.close();
+    openLogFile(path).close();
+    expect(done).toEqual(["sync folder"]);
+  },
+);
