@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // Takes the pictures of docs/console.md: a real server, a real client's calls, a plugin that changed, a real browser.
-// Run it after a change of the page: `npm run build && node scripts/console-screenshots.mjs`. Needs Chromium (CHROMIUM=PATH).
+// Run it after a change of the page: `npm run build && node scripts/console-screenshots.mjs [FOLDER]`. Needs Chromium (CHROMIUM=PATH).
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,7 +11,7 @@ import { chromium } from "playwright-core";
 import { root } from "./lib/run-command.mjs";
 
 const COMMAND = join(root, "packages/secure-local/dist/mcp-secure-local.cjs");
-const PICTURES = join(root, "docs/images");
+const PICTURES = process.argv[2] ?? join(root, "docs/images");
 const CHROMIUM = process.env.CHROMIUM ?? "/usr/bin/chromium";
 const SIZE = { width: 1200, height: 720 };
 const CLIENTS = ["claude-code", "cursor"];
@@ -61,6 +62,36 @@ function prepare() {
   writeFileSync(place("policy.yaml"), policy.replaceAll("HOME", home), { mode: 0o600 });
 }
 
+/** A server of 2025-06-18 in a few lines, with one tool that does this. */
+function writeServer(name, does) {
+  const info = { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name, version: "1.4" } };
+  const tool = { name: "find", description: `Finds in ${name}.`, inputSchema: { type: "object" } };
+  writeFileSync(
+    place(`${name}.mjs`),
+    `import { createInterface } from "node:readline";
+    const answers = {
+      initialize: () => (${JSON.stringify(info)}),
+      "tools/list": () => ({ tools: [${JSON.stringify(tool)}] }),
+      "tools/call": () => { ${does} },
+    };
+    createInterface({ input: process.stdin }).on("line", (line) => {
+      const { id, method, params } = JSON.parse(line);
+      const result = answers[method]?.(params);
+      if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result }) + "\\n");
+    });`,
+  );
+}
+
+function addServers() {
+  writeServer("notes", `return { content: [{ type: "text", text: "Plan: write, test, ship" }] };`);
+  writeServer(
+    "calendar",
+    `console.error("calendar: cannot open calendar.db: no such table: events"); process.exit(3);`,
+  );
+  const args = ["servers", "review", "--yes", "--policy", place("policy.yaml")];
+  execFileSync(process.execPath, [COMMAND, ...args], { cwd: home, env, stdio: "ignore" });
+}
+
 /** A plugin that was approved, and says something else since. */
 function changePlugin() {
   const run = (...args) => execFileSync(process.execPath, [COMMAND, ...args], { cwd: home, env, stdio: "ignore" });
@@ -82,6 +113,8 @@ async function call(first, second) {
   await second("read_file", { path: "/etc/passwd" });
   await second("read_file", { path: place(".ssh/id_ed25519") });
   await first("read_file", { path: place("notes/missing.md") });
+  await second("notes__find", { query: "plan" });
+  for (let count = 0; count < 3; count += 1) await first("calendar__find", { query: "today" });
   // These two wait for a person; the pictures show them waiting.
   void first("write_file", { path: place("notes/plan.md"), content: "# Plan\n- write\n- test\n- ship\n" });
   void second("write_file", { path: place("notes/ideas.md"), content: "- a console" });
@@ -97,7 +130,8 @@ async function shoot(address) {
   for (const screen of ["now", "calls", "approvals", "servers", "definitions", "audit", "policy", "clients"]) {
     await page.evaluate((to) => (location.hash = `/${to}`), screen);
     await page.locator("nav button[aria-current=page]", { hasText: new RegExp(screen, "i") }).waitFor();
-    if (screen === "calls") await page.locator(".call", { hasText: "passwd" }).locator("button").click();
+    if (screen === "calls") await page.locator(".call", { hasText: "notes__find" }).locator("button").click();
+    if (screen === "servers") await page.locator("summary", { hasText: "together" }).first().waitFor();
     if (screen === "audit") await page.getByRole("button", { name: "Verify every record" }).click();
     if (screen === "definitions") await page.getByRole("button", { name: "Start the plugins" }).click();
     await page
@@ -105,7 +139,7 @@ async function shoot(address) {
       .first()
       .waitFor();
     await page.screenshot({ path: join(PICTURES, `console-${screen}.png`) });
-    console.log(`docs/images/console-${screen}.png`);
+    console.log(`console-${screen}.png`);
   }
   await browser.close();
 }
@@ -114,6 +148,7 @@ if (!existsSync(CHROMIUM)) throw new Error(`there is no ${CHROMIUM}; install Chr
 try {
   prepare();
   changePlugin();
+  addServers();
   const clients = await Promise.all(CLIENTS.map(connect));
   await call(...clients);
   const { stdout } = start(["console"]);
@@ -122,6 +157,11 @@ try {
     break;
   }
 } finally {
-  for (const child of children) child.kill("SIGKILL");
-  rmSync(home, { recursive: true, force: true });
+  await Promise.all(
+    children.map((child) => {
+      child.kill("SIGKILL");
+      return child.exitCode ?? once(child, "exit");
+    }),
+  );
+  rmSync(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }

@@ -35,12 +35,26 @@ export interface CallDetail {
   readonly file: string;
   /** Each record in its order: JSON texts, already redacted and with hidden characters escaped. */
   readonly records: readonly string[];
-  /** What happened when, from the first record on. */
-  readonly steps: readonly { readonly label: string; readonly ms: number }[];
+  /** What happened when, from the first record on. `took` is known for what has an end. */
+  readonly steps: readonly { readonly label: string; readonly ms: number; readonly took?: number | undefined }[];
+  /** Each hop of the request: the client's to us, and ours to the server behind it where the call took that way. */
+  readonly hops: readonly Hop[];
   /** The line of the policy that decided, as it is written there now; absent where the policy has changed since. */
   readonly policyLine?: string | undefined;
   /** What differs from the last call of this tool that a person approved; absent when there is none. */
   readonly difference?: readonly DifferentArgument[] | undefined;
+}
+
+/** One hop of a request; empty where the log does not say. */
+export interface Hop {
+  readonly from: string;
+  readonly to: string;
+  readonly revision: string;
+  readonly transport: string;
+  readonly ids: string;
+  /** When it was sent, as the log has it. */
+  readonly sent: string;
+  readonly ms?: number | undefined;
 }
 
 export interface DifferentArgument {
@@ -93,10 +107,37 @@ export interface RunningServer {
   readonly plugins: readonly RunningPlugin[];
   /** The servers of its policy; absent from what an older version says. */
   readonly servers?: readonly PolicyServer[];
+  /** Who has called; absent from what an older version says. */
+  readonly clients?: readonly RunningClient[];
   readonly memoryBytes: number;
   readonly cpuSeconds: number;
   /** `gone`: it ended without saying so. */
   readonly state: "running" | "gone";
+}
+
+/** A client of a running process, by its own words and by its token. */
+export interface RunningClient {
+  readonly name: string;
+  /** Who the token says it is; empty where there is no token. */
+  readonly principal: string;
+  readonly revision: string;
+  /** Milliseconds since 1970 of its first request and of the last one. */
+  readonly since: number;
+  readonly last: number;
+  readonly requests: number;
+  /** What it has used of its limits in the last minute. */
+  readonly limits: readonly { readonly name: string; readonly used: number; readonly limit: number }[];
+}
+
+/** A process with what it uses; those that belong to one of our servers stand below it. */
+export interface UsedResources {
+  /** The process of ours that it is or was started by. */
+  readonly of: number;
+  readonly pid: number;
+  /** The server of the policy it runs for, or the program's name. */
+  readonly what: string;
+  readonly memoryBytes: number;
+  readonly cpuSeconds: number;
 }
 
 export interface PolicyServer {
@@ -106,6 +147,8 @@ export interface PolicyServer {
   readonly tools: number;
   readonly cause: string;
   readonly remedy: string;
+  /** Whether a person logs in to it. */
+  readonly hasLogin?: boolean;
 }
 
 export interface RunningPlugin {
@@ -137,6 +180,8 @@ export interface Totals {
   readonly failed: number;
   readonly denied: number;
   readonly asked: number;
+  /** Those of the last minute of the time. */
+  readonly lastMinute: number;
   /** Milliseconds; absent while nothing was run. */
   readonly p50?: number | undefined;
   readonly p99?: number | undefined;
@@ -152,7 +197,9 @@ export interface Bucket {
   readonly ok: number;
   readonly failed: number;
   readonly denied: number;
+  /** Milliseconds; absent while nothing was run. */
   readonly p50?: number | undefined;
+  readonly p99?: number | undefined;
 }
 
 export interface Count {

@@ -1,7 +1,7 @@
-// The pictures: bars over a time, the chain of a log, and what a policy reaches. Plain SVG, with the numbers as text beside.
+// The pictures: bars and times over a time, the steps of a call, the chain of a log, and what a policy reaches. Plain SVG, with the numbers as text beside.
 import type { JSX } from "preact";
 import type { Bucket, Verification } from "./api.js";
-import { visible } from "./parts.js";
+import { duration, visible } from "./parts.js";
 
 const WIDTH = 600;
 const HEIGHT = 90;
@@ -61,25 +61,117 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
   );
 }
 
-/** A log as a chain: one link for each file, broken where a record does not verify. */
-export function Chain({ of }: { readonly of: Verification }): JSX.Element {
-  const links = Math.max(1, of.files);
-  const words = of.ok ? `${of.records} records, every one follows the one before` : `broken: ${of.reason ?? ""}`;
+/** How long calls took over a time: half of them at most the lower line, 99 of 100 at most the upper one. */
+export function Latency({ buckets }: { readonly buckets: readonly Bucket[] }): JSX.Element {
+  const most = Math.max(1, ...buckets.map(({ p99 = 0 }) => p99));
+  const width = WIDTH / Math.max(1, buckets.length);
+  // Most calls take a millisecond or a few, some a thousand times that: on a scale of powers both are seen.
+  const y = (ms: number): number => HEIGHT - (Math.log10(1 + ms) / Math.log10(1 + most)) * (HEIGHT - 6) - 2;
+  const dots = (of: "p50" | "p99"): JSX.Element[] =>
+    buckets.flatMap(({ at, [of]: ms }, index) =>
+      ms === undefined
+        ? []
+        : [
+            <rect
+              key={at}
+              class={`latency-${of}`}
+              x={index * width + 1}
+              width={Math.max(2, width - 2)}
+              y={y(ms)}
+              height={3}
+            >
+              <title>{`${new Date(at).toLocaleTimeString()}: ${of === "p50" ? "half" : "99 of 100"} took at most ${duration(ms)}`}</title>
+            </rect>,
+          ],
+    );
+  const last = buckets.findLast(({ p50 }) => p50 !== undefined);
+  const words = `half of the calls took at most ${duration(last?.p50)}, 99 of 100 at most ${duration(last?.p99)}`;
   return (
-    <svg class="chain" viewBox={`0 0 ${links * 44 + 30} 28`} role="img" aria-label={words}>
+    <figure class="bars">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        role="img"
+        aria-label={`how long calls took; at last ${words}`}
+        preserveAspectRatio="none"
+      >
+        {dots("p99")}
+        {dots("p50")}
+      </svg>
+      <figcaption>
+        <span>{buckets[0] === undefined ? "" : new Date(buckets[0].at).toLocaleTimeString()}</span>
+        <span>
+          <span class="key key-p50">half</span> and <span class="key key-p99">99 of 100</span> took at most, up to{" "}
+          {duration(most)}
+        </span>
+        <span>now</span>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** Links of a chain that are drawn; of more files the first ones are left out. */
+const MAX_LINKS = 12;
+
+/** A log as a chain: one link for each file, with its signed checkpoints below, broken where a record does not verify. */
+export function Chain({ of }: { readonly of: Verification }): JSX.Element {
+  const links = Math.min(MAX_LINKS, Math.max(1, of.files));
+  const marks = Math.min(of.checkpoints ?? 0, links * 4);
+  const left = of.files > links ? `${of.files - links} files before; ` : "";
+  const signed = of.checkpoints === undefined ? "" : `; ${of.checkpoints} signed checkpoints`;
+  const words = of.ok
+    ? `${of.records} records, every one follows the one before${signed}`
+    : `broken: ${of.reason ?? ""}`;
+  return (
+    <svg class="chain" viewBox={`0 0 ${links * 44 + 30} 40`} role="img" aria-label={visible(`${left}${words}`)}>
       {Array.from({ length: links }, (_, index) => {
         const broken = !of.ok && index === links - 1;
         return (
           <g key={index} class={broken ? "link-broken" : "link-whole"}>
             <rect x={index * 44 + 4} y={6} width={32} height={16} rx={8} />
             {index > 0 && <line x1={index * 44 - 8} x2={index * 44 + 4} y1={14} y2={14} />}
+            {broken && <path d={`M${index * 44 + 14} 2 l6 10 l-6 6 l6 10`} />}
           </g>
         );
       })}
+      {Array.from({ length: marks }, (_, index) => (
+        <circle key={index} class="chain-signed" cx={8 + ((index + 0.5) * (links * 44 - 8)) / marks} cy={32} r={3} />
+      ))}
       <text x={links * 44 + 8} y={19} class={of.ok ? "chain-good" : "chain-bad"}>
         {of.ok ? "✓" : "✗"}
       </text>
     </svg>
+  );
+}
+
+interface StepsProps {
+  readonly of: readonly { readonly label: string; readonly ms: number; readonly took?: number | undefined }[];
+}
+
+/** What happened when, each step with its place in the whole time of the call. */
+export function Steps({ of }: StepsProps): JSX.Element {
+  const whole = Math.max(1, ...of.map(({ ms, took = 0 }) => ms + took));
+  return (
+    <ol class="steps">
+      {of.map(({ label, ms, took }, index) => (
+        <li key={index}>
+          <span>{visible(label)}</span>
+          <span class="ms">
+            {ms === 0 ? "at the start" : `after ${duration(ms)}`}
+            {took !== undefined && `, took ${duration(took)}`}
+          </span>
+          <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+            <rect class="step-back" x={0} y={0} width={100} height={6} />
+            <rect
+              class="step-bar"
+              x={Math.min(99, (ms / whole) * 100)}
+              y={0}
+              width={Math.max(1, ((took ?? 0) / whole) * 100)}
+              height={6}
+            />
+          </svg>
+        </li>
+      ))}
+    </ol>
   );
 }
 

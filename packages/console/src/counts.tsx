@@ -18,6 +18,7 @@ export function CallFacts({ of: sums, before = [], label = "Calls" }: CallFactsP
       of={[
         ...before,
         [label, sums.calls],
+        ["In the last minute", sums.lastMinute],
         ["Denied", sums.denied],
         ["Failed", sums.failed],
         ["You were asked", sums.asked],

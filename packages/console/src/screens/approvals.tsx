@@ -93,6 +93,9 @@ export function Question({ call }: { readonly call: WaitingCall }): JSX.Element 
       </header>
       <Shown text={text} block />
       {difference !== undefined && <Difference of={difference} />}
+      {detail.value !== null && difference === undefined && (
+        <p class="note">You have agreed to no call of this tool before, as far as the log goes back.</p>
+      )}
       <div class="answers">
         <Action label="Allow this one call" kind="good" act={answer("approve")} />
         {remember !== undefined && <Action label={`Allow it ${remember}`} kind="good" act={answer("remember")} />}

@@ -9,6 +9,7 @@ import { logs, now } from "../live.js";
 import { Action, Command, Empty, Fault, Shown, State } from "../parts.js";
 import { get, post } from "../request.js";
 import { go } from "../router.js";
+import { exportCalls } from "./calls.js";
 
 const SPANS = [
   ["the last hour", 3_600_000],
@@ -29,6 +30,7 @@ export function Audit(): JSX.Element {
       (error: unknown) => (fault.value = error),
     );
   }, [span.value]);
+  const words = useSignal("");
   const sums = totals.value;
   const since = sums?.from;
   return (
@@ -42,6 +44,29 @@ export function Audit(): JSX.Element {
             </button>
           ))}
         </div>
+        <form
+          class="filters"
+          onSubmit={(event) => {
+            event.preventDefault();
+            go("calls", { text: words.value, since });
+          }}
+        >
+          <label>
+            Search in this time
+            <input
+              type="search"
+              value={words.value}
+              placeholder="path, host, tool, rule, client…"
+              onInput={({ currentTarget }) => (words.value = currentTarget.value)}
+            />
+          </label>
+          <button type="submit">Search</button>
+          <Action
+            label="Export this time"
+            act={() => exportCalls({ since })}
+            disabled={sums === undefined || sums.calls === 0}
+          />
+        </form>
         <Fault error={fault.value} />
         {sums?.calls === 0 && (
           <Empty next="Choose a longer time, or ask your AI client to use a tool.">

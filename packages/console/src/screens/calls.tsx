@@ -2,10 +2,11 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { CallDetail, CallRow } from "../api.js";
+import type { CallDetail, CallRow, Hop } from "../api.js";
+import { Steps } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
 import { newest } from "../live.js";
-import { Action, duration, Empty, Facts, Fault, Moment, Shown, State } from "../parts.js";
+import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State } from "../parts.js";
 import { addressOf, ask, get } from "../request.js";
 import { go, place } from "../router.js";
 
@@ -119,7 +120,7 @@ function joined(live: readonly CallRow[], older: readonly CallRow[]): readonly C
   return rest.length === 0 ? live : [...live, ...rest];
 }
 
-async function exportCalls(query: Query): Promise<void> {
+export async function exportCalls(query: Readonly<Record<string, string | number | undefined>>): Promise<void> {
   const response = await ask(addressOf("/api/export", query), { method: "GET" });
   const link = document.createElement("a");
   link.href = URL.createObjectURL(await response.blob());
@@ -154,7 +155,7 @@ export function CallPanel({ n, close }: { readonly n: number; readonly close: ()
 }
 
 function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
-  const { row, records, steps, policyLine, difference, file } = call;
+  const { row, records, steps, hops, policyLine, difference, file } = call;
   return (
     <>
       <h3>
@@ -181,18 +182,50 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
       )}
       {row.asked && difference !== undefined && <Difference of={difference} />}
       <h4>Steps</h4>
-      <ol class="steps">
-        {steps.map(({ label, ms }, index) => (
-          <li key={index}>
-            <span>{label}</span> <span class="ms">+{duration(ms)}</span>
-          </li>
-        ))}
-      </ol>
+      <Steps of={steps} />
+      {hops.length > 1 && <Hops of={hops} />}
       <h4>Records</h4>
       {records.map((record, index) => (
         <Shown key={index} text={indented(record)} block />
       ))}
     </>
+  );
+}
+
+/** Both hops of a call that went on to a server behind us. */
+function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
+  return (
+    <table class="hops">
+      <caption>Hops</caption>
+      <thead>
+        <tr>
+          <th scope="col">From, to</th>
+          <th scope="col">Revision</th>
+          <th scope="col">Ids</th>
+          <th scope="col">Sent</th>
+          <th scope="col">Took</th>
+        </tr>
+      </thead>
+      <tbody>
+        {of.map(({ from, to, revision, transport, ids, sent, ms }, index) => (
+          <tr key={index}>
+            <th scope="row">
+              <Brief text={from === "" ? "a client" : from} /> → <Brief text={to} />
+            </th>
+            <td>
+              {revision} {transport}
+            </td>
+            <td>
+              <Brief text={ids} />
+            </td>
+            <td>
+              <Brief text={sent.slice(11)} />
+            </td>
+            <td>{duration(ms)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

@@ -1,6 +1,6 @@
 // Now: what waits for the person, what is wrong, and what is happening.
 import type { JSX } from "preact";
-import { Bars } from "../charts.js";
+import { Bars, Latency } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
 import { newest, servers, totals, troubles, waiting } from "../live.js";
 import { Command, Empty } from "../parts.js";
@@ -51,6 +51,7 @@ export function Now(): JSX.Element {
               label="calls a minute"
               choose={(since, until) => go("calls", { since, until })}
             />
+            <Latency buckets={sums.buckets} />
           </>
         )}
         {newest.value.length > 0 && (

@@ -88,14 +88,31 @@ function Lines({ of: { text, decided } }: { readonly of: PolicyState }): JSX.Ele
   );
 }
 
+/** What may be asked about: the word that `policy explain` has for it, and what belongs into the field. */
+const ABOUT = [
+  ["tool", "call a tool", "web_search", "The tool"],
+  ["read", "read a file", "~/notes/plan.md", "The path"],
+  ["write", "write a file", "~/notes/plan.md", "The path"],
+  ["delete", "delete a file", "~/notes/plan.md", "The path"],
+  ["list", "list a folder", "~/notes", "The path"],
+  ["fetch", "fetch an address", "https://example.com/", "The address"],
+  ["run", "run a command", "git log", "The command"],
+  ["prompt", "use a prompt", "code_review", "The prompt"],
+  ["resource", "read a resource", "file:///notes/plan.md", "The URI"],
+] as const;
+
 function Explain(): JSX.Element {
-  const question = useSignal("");
+  const kind = useSignal<string>("read");
+  const name = useSignal("");
+  const args = useSignal("");
   const answer = useSignal<Explanation | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
+  const [, , example, label] = ABOUT.find(([each]) => each === kind.value) ?? ABOUT[0];
   const ask = async (): Promise<void> => {
     [answer.value, fault.value] = [undefined, undefined];
+    const given = kind.value === "tool" ? ` ${args.value}` : "";
     try {
-      answer.value = await post<Explanation>("/api/explain", { question: question.value });
+      answer.value = await post<Explanation>("/api/explain", { question: `${kind.value} ${name.value}${given}` });
     } catch (error) {
       fault.value = error;
     }
@@ -110,14 +127,36 @@ function Explain(): JSX.Element {
         }}
       >
         <label>
-          A call
+          May it
+          <select value={kind.value} onChange={({ currentTarget }) => (kind.value = currentTarget.value)}>
+            {ABOUT.map(([each, words]) => (
+              <option key={each} value={each}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          {label}
           <input
             type="text"
-            placeholder='read ~/notes/a.md, fetch https://example.com/, web_search {"query":"x"}'
-            value={question.value}
-            onInput={({ currentTarget }) => (question.value = currentTarget.value)}
+            required
+            placeholder={example}
+            value={name.value}
+            onInput={({ currentTarget }) => (name.value = currentTarget.value)}
           />
         </label>
+        {kind.value === "tool" && (
+          <label>
+            Its arguments, as JSON
+            <input
+              type="text"
+              placeholder='{"query":"x"}'
+              value={args.value}
+              onInput={({ currentTarget }) => (args.value = currentTarget.value)}
+            />
+          </label>
+        )}
         <button type="submit">What decides?</button>
       </form>
       <Fault error={fault.value} />

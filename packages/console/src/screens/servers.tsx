@@ -1,12 +1,29 @@
 // Servers and plugins: how each process is, why, and what to do.
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
-import type { PolicyServer, RunningPlugin, RunningServer } from "../api.js";
+import type { PolicyServer, RunningPlugin, RunningServer, UsedResources } from "../api.js";
 import { servers } from "../live.js";
-import { Action, Command, Empty, Facts, megabytes, Moment, Shown, State } from "../parts.js";
-import { post } from "../request.js";
+import { Action, Command, Empty, Facts, Fault, megabytes, Moment, Shown, State } from "../parts.js";
+import { get, post } from "../request.js";
 import { go } from "../router.js";
 
+/** Milliseconds between two looks at what processes use: nobody compares more often. */
+const LOOK_MS = 5_000;
+
 export function Servers(): JSX.Element {
+  const used = useSignal<readonly UsedResources[]>([]);
+  useEffect(() => {
+    const look = (): void =>
+      void get<UsedResources[]>("/api/resources").then(
+        (read) => (used.value = read),
+        // The line on top says that the console does not answer.
+        () => undefined,
+      );
+    look();
+    const timer = setInterval(look, LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
   return (
     <section aria-labelledby="servers-title">
       <h2 id="servers-title">Servers and plugins</h2>
@@ -22,13 +39,22 @@ export function Servers(): JSX.Element {
         </Empty>
       )}
       {servers.value.map((server) => (
-        <Process key={`${server.pid} ${server.since}`} server={server} />
+        <Process
+          key={`${server.pid} ${server.since}`}
+          server={server}
+          used={used.value.filter(({ of }) => of === server.pid && server.state === "running")}
+        />
       ))}
     </section>
   );
 }
 
-function Process({ server }: { readonly server: RunningServer }): JSX.Element {
+interface ProcessProps {
+  readonly server: RunningServer;
+  readonly used: readonly UsedResources[];
+}
+
+function Process({ server, used }: ProcessProps): JSX.Element {
   const {
     pid,
     state,
@@ -72,6 +98,7 @@ function Process({ server }: { readonly server: RunningServer }): JSX.Element {
       <button type="button" class="link" onClick={() => go("calls", { log })}>
         Its calls
       </button>
+      {used.length > 1 && <Used of={used} />}
       {plugins.map((plugin) => (
         <Plugin key={plugin.name} plugin={plugin} />
       ))}
@@ -82,19 +109,63 @@ function Process({ server }: { readonly server: RunningServer }): JSX.Element {
   );
 }
 
-/** Another server, behind the policy of this process. Starting it anew is offered where it may help. */
-function Mounted({
-  server: { name, state, tools, cause, remedy },
-  policy,
-}: {
+/** The programs that a process has started, and what each uses. */
+function Used({ of }: { readonly of: readonly UsedResources[] }): JSX.Element {
+  const memory = of.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
+  return (
+    <details>
+      <summary>
+        {of.length} processes, {megabytes(memory)} together
+      </summary>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Process</th>
+            <th scope="col">What</th>
+            <th scope="col">Memory</th>
+            <th scope="col">Processor time</th>
+          </tr>
+        </thead>
+        <tbody>
+          {of.map(({ pid, what, memoryBytes, cpuSeconds }) => (
+            <tr key={pid}>
+              <th scope="row">{pid}</th>
+              <td>
+                <Shown text={what} />
+              </td>
+              <td>{megabytes(memoryBytes)}</td>
+              <td>{cpuSeconds.toFixed(1)} s</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </details>
+  );
+}
+
+interface MountedProps {
   readonly server: PolicyServer;
+  /** Undefined where nothing can be done: its process is gone. */
   readonly policy: string | undefined;
-}): JSX.Element {
+}
+
+/** Another server, behind the policy of this process. What cannot help is not offered. */
+function Mounted({
+  server: { name, state, tools, cause, remedy, hasLogin = false },
+  policy,
+}: MountedProps): JSX.Element {
+  const page = useSignal<string | undefined>(undefined);
+  const act = (path: string) => async (): Promise<void> => void (await post(path, { policy, server: name }));
+  const logIn = async (): Promise<void> => {
+    page.value = (await post<{ page?: string }>("/api/login", { policy, server: name })).page;
+  };
   const runs = !["disabled", "withheld", "needs login"].includes(state);
+  const stopped = state === "stopped" && cause !== "";
+  const idle = state === "stopped" && cause === "";
   return (
     <article class="plugin">
       <h4>
-        Server <Shown text={name} /> <State of={state} />
+        Server <Shown text={name} /> <State of={idle ? "idle" : state} word={state} />
       </h4>
       {cause !== "" && <Shown text={cause} block />}
       {remedy !== "" && (
@@ -102,17 +173,53 @@ function Mounted({
           <Shown text={remedy} />
         </p>
       )}
+      {idle && <p class="note">It starts by itself with its next call.</p>}
       <Facts of={[["Tools", tools]]} />
-      {runs && policy !== undefined && (
-        <Action
-          label={`Start ${name} anew`}
-          act={async () => void (await post("/api/restart", { policy, server: name }))}
-        />
+      {policy !== undefined && (
+        <div class="answers">
+          {runs && !idle && (
+            <Action label={stopped ? `Start ${name}` : `Start ${name} anew`} act={act("/api/restart")} />
+          )}
+          {runs && !stopped && <Action label={`Stop ${name}`} act={act("/api/stop")} />}
+          {state === "needs login" && <Action label={`Log in to ${name}`} kind="good" act={logIn} />}
+          {hasLogin && state === "ready" && <Action label={`Log out of ${name}`} act={act("/api/logout")} />}
+          {remedy !== "" && state === "withheld" && (
+            <button type="button" class="link" onClick={() => go("definitions")}>
+              Read and decide
+            </button>
+          )}
+        </div>
       )}
+      {page.value !== undefined && (
+        <p class="note" role="status">
+          Your browser shows the page where you log in. If it does not, open <Shown text={page.value} />
+        </p>
+      )}
+      {policy !== undefined && <Output policy={policy} server={name} />}
       <button type="button" class="link" onClick={() => go("calls", { text: name })}>
         Its calls
       </button>
     </article>
+  );
+}
+
+/** What a server said last on its standard error; read when it is opened. */
+function Output({ policy, server }: { readonly policy: string; readonly server: string }): JSX.Element {
+  const text = useSignal<string | undefined>(undefined);
+  const fault = useSignal<unknown>(undefined);
+  const read = (open: boolean): void => {
+    if (!open) return;
+    get<{ text: string }>("/api/server-log", { policy, server }).then(
+      (found) => (text.value = found.text),
+      (error: unknown) => (fault.value = error),
+    );
+  };
+  return (
+    <details onToggle={({ currentTarget }) => read(currentTarget.open)}>
+      <summary>What it wrote last</summary>
+      <Fault error={fault.value} />
+      {text.value === "" ? <p class="calm">It has written nothing.</p> : <Shown text={text.value ?? ""} block />}
+    </details>
   );
 }
 

@@ -51,6 +51,7 @@ export interface CommandLine {
   readonly maxMessageMb: string | undefined;
   readonly maxMembers: string | undefined;
   /** For `call`: the folder that images are written to. */
+  readonly digest: string | undefined;
   readonly saveImages: string | undefined;
   readonly headers: readonly string[];
   readonly env: readonly string[];
@@ -119,7 +120,8 @@ type Value =
   | "tokenFile"
   | "maxMessageMb"
   | "maxMembers"
-  | "saveImages";
+  | "saveImages"
+  | "digest";
 type List = "headers" | "env" | "origins" | "ignore";
 type Key = Switch | Value | List;
 
@@ -169,6 +171,7 @@ const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--max-message-mb", "maxMessageMb"],
   ["--max-members", "maxMembers"],
   ["--save-images", "saveImages"],
+  ["--digest", "digest"],
 ]);
 /** Options that may come several times. */
 const LISTS: ReadonlyMap<string, List> = new Map([
@@ -196,6 +199,7 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--max-message-mb", "a number of megabytes, as in --max-message-mb 64"],
   ["--max-members", "a number, as in --max-members 1000000"],
   ["--save-images", "the name of a folder, as in --save-images shots"],
+  ["--digest", "the digest that plugins lock --json shows, as in --digest 1f0c…"],
   ["--header", "a header, as in --header 'X-Key: abc'"],
   ["--env", "a variable, as in --env KEY=value"],
   ["--ignore", "the name of a check, as in --ignore batch"],
@@ -247,6 +251,7 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["print", ["install"]],
   ["move", ["install"]],
   ["attach", ["install"]],
+  ["digest", ["plugins"]],
   ["output", ["audit", "policy"]],
   // Without a command, too: that is how clients start this program.
   ["profile", ["", "serve", "attach", "tools", "call", "policy", "install"]],

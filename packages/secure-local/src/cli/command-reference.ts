@@ -385,7 +385,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "plugins lock",
     usage: "[NAME]",
     about: "Approve what the plugins offer now; shows what changed since you last did",
-    options: [POLICY, "--yes"],
+    options: [POLICY, "--yes", "--digest"],
     examples: [["plugins lock weather", ""]],
   },
   {
@@ -529,6 +529,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--verbose": { about: "print a line for each call" },
   "--preset": { value: "NAME", about: "build on offline, read-only or developer" },
   "--yes": { about: "do not ask" },
+  "--digest": { value: "HASH", about: "approve one plugin only if this is still what --json shows of it" },
   "--since": { value: "TIME", about: "from then on: 90m, 24h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z" },
   "--output": { value: "FILE", about: "the file to write" },
   "--force": { about: "replace a file that exists" },

@@ -1,23 +1,27 @@
 // What the console's page may have done, each by the functions of the command of the same name: policy, audit verify, plugins lock.
+import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import type { Explanation, Verification } from "@secure-local/console/api";
+import { recordOf } from "../audit/call-records.js";
 import { verifyAudit } from "../audit/verify-audit.js";
-import type { ConsoleCommands, OfferedPlugin, TriedCall } from "../console/console-api.js";
+import type { ConsoleCommands, TriedCall } from "../console/console-api.js";
 import { ConsoleFault } from "../console/console-listener.js";
+import { cleanText } from "../guard/cleaning/clean-text.js";
 import { describePolicy } from "../policy/describe-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { PolicyError } from "../policy/policy-error.js";
 import type { Policy } from "../policy/policy.js";
-import { lockFileOf, writeLock } from "../server/plugin-lock.js";
+import { serverLogFile } from "../server/server-log.js";
 import { verifyOptions } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { type Judgement, judgeQuestion } from "./judge-question.js";
 import { VERDICTS } from "./policy-explain.js";
 import { reachOf } from "./policy-map.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
-import { compare, type Compared, lockBefore } from "./plugins-command.js";
-import { policyFile, programVersion, policyContext } from "./settings.js";
+import type { LockOutcome, OfferedPlugin } from "./plugins-command.js";
+import { pluginFolders, policyFile, programVersion, policyContext } from "./settings.js";
+import { ExitCode } from "./terminal.js";
 
 /** The commands for the policy that a command line names. */
 export function consoleCommands(line: CommandLine): ConsoleCommands {
@@ -32,7 +36,10 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
       const options = await verifyOptions(line);
       return Promise.all(files.map((each) => verification(each, options)));
     },
-    definitions: async () => (await offered(line)).map(shownPlugin),
+    definitions: () => offered(line),
+    serverLog,
+    logIn,
+    logOut,
     approve: (plugin, digest) => approve(line, plugin, digest),
     reach: async () =>
       Object.fromEntries(reachOf(await usable(file)).map(({ title, entries }) => [title, entries] as const)),
@@ -186,34 +193,125 @@ async function verification(file: string, options: Awaited<ReturnType<typeof ver
   }
 }
 
-/** Starts the plugins as `plugins lock` does, and compares what they offer with what was approved. */
-async function offered(line: CommandLine): Promise<Compared[]> {
+/**
+ * Each plugin as `plugins lock` shows it. A process of its own starts them for that: this one is a person's page, and
+ * whatever a plugin does at its start is to be nobody's but its sandbox's and that process's.
+ */
+async function offered(line: CommandLine): Promise<readonly OfferedPlugin[]> {
   const policy = await usable(policyFile(line));
-  const { file } = policy;
-  if (file === undefined || policy.plugins.load.size === 0) return [];
-  return compare(policy, { line, before: lockBefore(lockFileOf(file)), wanted: undefined });
-}
-
-function shownPlugin({ name, changes, review, isLocked }: Compared): OfferedPlugin {
-  const { findings, withheld } = review;
-  const shown = { name, findings, changes, withheld: Object.fromEntries(withheld) };
-  return { ...shown, digest: digestOf(JSON.stringify(shown)), approved: isLocked && changes.length === 0 };
+  if (policy.file === undefined || policy.plugins.load.size === 0) return [];
+  return (await lockOutcome(["plugins", "lock"], policy.file)).plugins;
 }
 
 async function approve(line: CommandLine, plugin: string, digest: string): Promise<void> {
-  const policy = await usable(policyFile(line));
-  const found = (await offered(line)).find(({ name }) => name === plugin);
-  if (found === undefined || policy.file === undefined)
+  const { file, plugins } = await usable(policyFile(line));
+  if (file === undefined || !plugins.load.has(plugin))
     throw new ConsoleFault(409, `There is no plugin ${plugin} to approve.`, "Look again at what is offered.");
-  if (shownPlugin(found).digest !== digest)
-    throw new ConsoleFault(
-      409,
-      `What ${plugin} offers is not what was shown.`,
-      "Nothing was approved. Look again, and decide then.",
-    );
-  const lock = lockFileOf(policy.file);
-  writeLock(lock, new Map([...(lockBefore(lock) ?? []), [plugin, found.locked]]));
+  const { written, plugins: now } = await lockOutcome(["plugins", "lock", plugin, "--yes", "--digest", digest], file);
+  if (written || now.some((each) => each.digest === digest && each.approved)) return;
+  throw new ConsoleFault(
+    409,
+    `What ${plugin} offers is not what was shown.`,
+    "Nothing was approved. Look again, and decide then.",
+  );
 }
+
+async function lockOutcome(words: readonly string[], policy: string): Promise<LockOutcome> {
+  const { stdout, stderr } = await runOurselves([...words, "--json", "--policy", policy]);
+  const outcome = recordOf(stdout) as Partial<LockOutcome> | undefined;
+  if (outcome?.plugins !== undefined) return outcome as LockOutcome;
+  throw new ConsoleFault(
+    409,
+    `The plugins could not be looked at: ${reasonIn(stderr)}`,
+    "mcp-secure-local plugins list shows more.",
+  );
+}
+
+/** Lines of a server's standard error that are shown: what `servers logs` shows. */
+const LOG_LINES = 100;
+
+function serverLog(policy: string, server: string): string {
+  const file = serverLogFile(pluginFolders().logs, policy, server);
+  return fs.existsSync(file) ? fs.readFileSync(file, "utf8").trimEnd().split("\n").slice(-LOG_LINES).join("\n") : "";
+}
+
+/** Milliseconds a person has to log in at a server's own page. */
+const LOGIN_MS = 10 * 60_000;
+const AT_PAGE = /^Open this page to log in, if your browser has not: (.*)$/m;
+
+/** Begins a login, and says where the person goes on; undefined when there was nothing to do. */
+async function logIn(policy: string, server: string, done: () => void): Promise<string | undefined> {
+  let found!: (page: string) => void;
+  const page = new Promise<string>((resolve) => (found = resolve));
+  const heard = (text: string): void => {
+    const [, address] = AT_PAGE.exec(text) ?? [];
+    if (address !== undefined) found(address);
+  };
+  // When the page was shown, a person looks at that, and the state of the server says the rest.
+  const ended = loggedIn(policy, server, heard);
+  ended.then(done, () => undefined);
+  return Promise.race([page, ended]);
+}
+
+async function loggedIn(policy: string, server: string, heard: (stderr: string) => void): Promise<undefined> {
+  const words = ["servers", "login", server, "--policy", policy];
+  const { code, stderr } = await runOurselves(words, { patienceMs: LOGIN_MS, heard });
+  if (code === ExitCode.Ok) return undefined;
+  throw new ConsoleFault(
+    409,
+    `${server} is not logged in: ${reasonIn(stderr)}`,
+    `mcp-secure-local servers login ${server} shows more.`,
+  );
+}
+
+async function logOut(policy: string, server: string): Promise<void> {
+  const { code, stderr } = await runOurselves(["servers", "logout", server, "--policy", policy]);
+  if (code !== ExitCode.Ok)
+    throw new ConsoleFault(409, `${server} is not logged out: ${reasonIn(stderr)}`, "Look at its entry in the policy.");
+}
+
+interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Characters of what a command of ours may say: the reviews of a hundred plugins. */
+const MAX_SAID = 16 * 1024 * 1024;
+/** Milliseconds a command has by default: plugins are given 11 s to say what they are, on a machine that has other work. */
+const PATIENCE_MS = 120_000;
+
+/** Runs another command of this program, which ends with this process at the latest. */
+function runOurselves(
+  words: readonly string[],
+  { patienceMs = PATIENCE_MS, heard }: { readonly patienceMs?: number; readonly heard?: (stderr: string) => void } = {},
+): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [process.argv[1] ?? "", ...words], { stdio: ["ignore", "pipe", "pipe"] });
+    const said = { stdout: "", stderr: "" };
+    const end = (): void => void child.kill("SIGTERM");
+    const timer = setTimeout(end, patienceMs);
+    process.once("exit", end);
+    for (const name of ["stdout", "stderr"] as const)
+      child[name].setEncoding("utf8").on("data", (text: string) => {
+        said[name] = (said[name] + text).slice(0, MAX_SAID);
+        if (name === "stderr") heard?.(said.stderr);
+      });
+    child.on("error", reject);
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      process.off("exit", end);
+      resolve({ code, ...said });
+    });
+  });
+}
+
+/** What a command says last, without what acts on a terminal. */
+function reasonIn(stderr: string): string {
+  return cleanText(stderr.trim().split("\n").at(-1) ?? "").slice(0, MAX_REASON) || "it said nothing";
+}
+
+const MAX_REASON = 500;
 
 function digestOf(text: string): string {
   return createHash("sha256").update(text).digest("hex");

@@ -1,4 +1,5 @@
 // `mcp-secure-local plugins`: lists the plugins of the policy and how they are, makes new ones, and computes their hashes.
+import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { noAudit } from "../audit/event-text.js";
@@ -190,7 +191,7 @@ function older(language: Language): string {
 // `mcp-secure-local plugins lock`: shows what changed in the plugins since it was approved, and writes down what is approved now.
 
 /** One plugin as it is and as it was approved. */
-export interface Compared {
+interface Compared {
   readonly name: string;
   readonly changes: readonly Change[];
   readonly locked: LockedPlugin;
@@ -199,9 +200,41 @@ export interface Compared {
   readonly isLocked: boolean;
 }
 
-export async function lockPlugins(line: CommandLine): Promise<number> {
-  const [wanted, ...more] = line.words;
+/** What `plugins lock --json` prints. */
+export interface LockOutcome {
+  readonly file: string;
+  readonly written: boolean;
+  readonly changed: readonly Pick<Compared, "name" | "changes">[];
+  readonly plugins: readonly OfferedPlugin[];
+}
+
+/** A plugin with all that a person reads before approving it. */
+export interface OfferedPlugin extends Pick<Compared, "name" | "changes"> {
+  readonly findings: PluginReview["findings"];
+  readonly withheld: Readonly<Record<string, string>>;
+  /** Whether it is as it was approved. */
+  readonly approved: boolean;
+  /** SHA-256 of the rest: an approval of anything else is none. */
+  readonly digest: string;
+}
+
+function offeredOf({ name, changes, review, isLocked }: Compared): OfferedPlugin {
+  const { findings, withheld } = review;
+  const shown = { name, findings, changes, withheld: Object.fromEntries(withheld) };
+  const digest = createHash("sha256").update(JSON.stringify(shown)).digest("hex");
+  return { ...shown, digest, approved: isLocked && changes.length === 0 };
+}
+
+/** The one plugin that a command line names, if it does. */
+function pluginNamed({ words: [wanted, ...more], digest }: CommandLine): string | undefined {
   if (more.length > 0) throw new UsageError("plugins lock takes one plugin at most, as in plugins lock weather");
+  if (digest !== undefined && wanted === undefined)
+    throw new UsageError("--digest is of one plugin: name it, as in plugins lock weather --digest HASH");
+  return wanted;
+}
+
+export async function lockPlugins(line: CommandLine): Promise<number> {
+  const wanted = pluginNamed(line);
   const policy = await loadPolicy(policyFile(line));
   const { file } = policy;
   if (file === undefined) throw new UsageError("plugins lock needs a policy file that names plugins");
@@ -213,11 +246,21 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
   const changed = compared.filter(({ changes }) => changes.length > 0);
   if (!line.json)
     for (const { name, changes } of changed) print(`${styled("bold", name)}\n${changes.map(changeText).join("\n")}`);
-  const outcome = (written: boolean): object => ({
+  const outcome = (written: boolean): LockOutcome => ({
     file: lockFileOf(file),
     written,
     changed: changed.map(({ name, changes }) => ({ name, changes })),
+    plugins: compared.map(offeredOf),
   });
+  const { digest } = line;
+  if (digest !== undefined && !compared.some((each) => offeredOf(each).digest === digest)) {
+    tell(
+      line,
+      outcome(false),
+      `What ${wanted ?? "it"} offers is not what this digest was shown of. Nothing is written.`,
+    );
+    return ExitCode.Failed;
+  }
   const current = changed.length === 0 && before !== undefined;
   if (compared.length === 0 || current) {
     tell(line, outcome(false), current ? `${lockFileOf(file)} is up to date.` : "No plugin could be looked at.");
@@ -240,7 +283,7 @@ export async function lockPlugins(line: CommandLine): Promise<number> {
 }
 
 /** A damaged lock is told when the plugins are started, and then written anew. */
-export function lockBefore(file: string): PluginLock | undefined {
+function lockBefore(file: string): PluginLock | undefined {
   try {
     return readLock(file);
   } catch (error) {
@@ -249,7 +292,7 @@ export function lockBefore(file: string): PluginLock | undefined {
   }
 }
 
-export async function compare(
+async function compare(
   policy: Policy,
   {
     line,

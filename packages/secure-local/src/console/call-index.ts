@@ -29,6 +29,7 @@ const MAX_ASKED = 1_000;
 const MAX_RECORDS = 32;
 /** Characters of what a call reached for, in a row. */
 const MAX_OBJECT = 200;
+const MINUTE_MS = 60_000;
 /** Names counted one by one: more than a page shows. */
 const MAX_COUNTED = 50;
 
@@ -72,6 +73,26 @@ export class CallIndex {
     this.#questions.set(question, row.n);
     const [oldest] = this.#questions.keys();
     if (this.#questions.size > MAX_ASKED && oldest !== undefined) this.#questions.delete(oldest);
+  }
+
+  /**
+   * Puts what has been read into the order of time and numbers it anew: several logs were read one beside the other.
+   * To be called before anybody was told of a row.
+   */
+  putInOrder(): void {
+    const entries = [...this.#entries.values()].sort((a, b) => a.row.at - b.row.at || a.row.n - b.row.n);
+    const renamed = new Map<number, number>();
+    this.#entries.clear();
+    this.#next = 1;
+    for (const entry of entries) {
+      renamed.set(entry.row.n, this.#next);
+      entry.row = { ...entry.row, n: this.#next };
+      this.#entries.set(this.#next, entry);
+      this.#next += 1;
+    }
+    for (const [question, n] of this.#questions) this.#questions.set(question, renamed.get(n) ?? 0);
+    this.#firstChange = this.cursor;
+    this.#changes = [];
   }
 
   /** The call that a question is about; undefined while its record has not been read. */
@@ -211,6 +232,7 @@ class Sum {
   readonly #from: number;
   readonly #to: number;
   readonly #buckets: (Bucket & { ok: number; failed: number; denied: number })[];
+  readonly #timesOf: number[][];
   readonly #times: number[] = [];
   readonly #client = new Map<string, Count>();
   readonly #name = new Map<string, Count>();
@@ -219,6 +241,7 @@ class Sum {
   #failed = 0;
   #denied = 0;
   #asked = 0;
+  #lastMinute = 0;
 
   constructor(from: number, to: number, parts: number) {
     this.#from = from;
@@ -230,6 +253,7 @@ class Sum {
       failed: 0,
       denied: 0,
     }));
+    this.#timesOf = this.#buckets.map(() => []);
   }
 
   add(row: CallRow): void {
@@ -241,14 +265,17 @@ class Sum {
     if (kind === "failed") this.#failed += 1;
     if (kind === "denied") this.#denied += 1;
     if (row.asked) this.#asked += 1;
-    if (row.ms !== undefined) this.#times.push(row.ms);
+    if (row.at >= this.#to - MINUTE_MS) this.#lastMinute += 1;
+    if (row.ms !== undefined) {
+      this.#times.push(row.ms);
+      this.#timesOf[share]?.push(row.ms);
+    }
     count(this.#client, row.client, row);
     count(this.#name, row.name === "" ? row.method : row.name, row);
     count(this.#rule, row.rule, row);
   }
 
   totals(): Totals {
-    const times = Float64Array.from(this.#times).sort();
     return {
       from: this.#from,
       to: this.#to,
@@ -256,14 +283,21 @@ class Sum {
       failed: this.#failed,
       denied: this.#denied,
       asked: this.#asked,
-      p50: times[Math.floor(times.length / 2)],
-      p99: times[Math.min(times.length - 1, Math.floor(times.length * 0.99))],
-      buckets: this.#buckets,
+      lastMinute: this.#lastMinute,
+      ...quantiles(this.#times),
+      buckets: this.#buckets.map((bucket, index) => ({ ...bucket, ...quantiles(this.#timesOf[index] ?? []) })),
       byClient: most(this.#client),
       byName: most(this.#name),
       byRule: most(this.#rule),
     };
   }
+}
+
+/** Milliseconds that half of them took at most, and 99 of 100; both undefined of none. */
+function quantiles(given: readonly number[]): Pick<Totals, "p50" | "p99"> {
+  const times = Float64Array.from(given).sort();
+  const at = (share: number): number | undefined => times[Math.min(times.length - 1, Math.floor(times.length * share))];
+  return { p50: at(0.5), p99: at(0.99) };
 }
 
 /** What is coloured alike: `denied` was refused, `failed` did not do what was asked for, all else is well. */

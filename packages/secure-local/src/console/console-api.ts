@@ -3,7 +3,6 @@ import type {
   Answer,
   CallDetail,
   CallFilter,
-  DifferentArgument,
   Explanation,
   Outcome,
   PolicyState,
@@ -12,11 +11,13 @@ import type {
   Trial,
   Verification,
 } from "@secure-local/console/api";
-import { membersOf, recordOf } from "../audit/call-records.js";
+import { recordOf } from "../audit/call-records.js";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { isAnswer } from "../control/control-messages.js";
+import { callDetail } from "./call-detail.js";
 import { type Api, type ApiAnswer, type ApiRequest, ConsoleFault } from "./console-listener.js";
 import { becameText, type ConsoleState } from "./console-state.js";
+import { usedResources } from "./used-resources.js";
 
 /** What the console asks of the policy's commands. */
 export interface ConsoleCommands {
@@ -29,9 +30,15 @@ export interface ConsoleCommands {
   save(text: string, digest: string): Promise<void>;
   verify(files: readonly string[]): Promise<readonly Verification[]>;
   /** What the plugins offer now beside what was approved. */
-  definitions(): Promise<readonly OfferedPlugin[]>;
+  definitions(): Promise<readonly ComparedPlugin[]>;
   /** Approves a plugin, if what it offers still has `digest`. @throws ConsoleFault */
   approve(plugin: string, digest: string): Promise<void>;
+  /** What a server of a policy said last on its standard error; empty where it has said nothing. */
+  serverLog(policy: string, server: string): string;
+  /** Begins a login. @returns where a person goes on; undefined when there was nothing to do. @throws ConsoleFault */
+  logIn(policy: string, server: string, done: () => void): Promise<string | undefined>;
+  /** Deletes the tokens of a server. @throws ConsoleFault */
+  logOut(policy: string, server: string): Promise<void>;
   /** What the policy lets be reached, by kind. */
   reach(): Promise<Readonly<Record<string, readonly string[]>>>;
 }
@@ -42,7 +49,7 @@ export interface TriedCall {
   readonly arguments: unknown;
 }
 
-export type OfferedPlugin = Pick<RunningPlugin, "name" | "findings" | "changes" | "withheld"> & {
+export type ComparedPlugin = Pick<RunningPlugin, "name" | "findings" | "changes" | "withheld"> & {
   /** Of all that is shown: an approval of anything else is none. */
   readonly digest: string;
   readonly approved: boolean;
@@ -77,6 +84,9 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
       const n = state.calls.callOf(query.get("question") ?? "");
       return { json: n === undefined ? null : await detailOf(state, commands, n) };
     },
+    "GET /api/resources": async () => ({
+      json: usedResources(state.servers.filter((server) => server.state === "running").map(({ pid }) => pid)),
+    }),
     "GET /api/totals": async ({ query }) => {
       const to = numberIn(query, "until") ?? Date.now();
       const from = numberIn(query, "since") ?? to - HOUR_MS;
@@ -86,8 +96,7 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
     "POST /api/verify": async () => ({ json: await commands.verify(state.logs.map(({ file }) => file)) }),
     ...policyRoutes(state, commands),
-    "POST /api/restart": async ({ body }) => ({ json: await control(state, "restart", body) }),
-    "POST /api/stop": async ({ body }) => ({ json: await control(state, "stop", body) }),
+    ...serverRoutes(state, commands),
     "POST /api/definitions": async () => ({ json: await commands.definitions() }),
     "POST /api/approve": async ({ body }) => {
       await commands.approve(textIn(body, "plugin"), textIn(body, "digest"));
@@ -99,6 +108,51 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     if (route === undefined) throw new ConsoleFault(404, "There is no such thing to ask.", "Load the page again.");
     return route(request);
   };
+}
+
+/** What is asked of the servers behind a policy, and done with them. */
+function serverRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<Record<string, Route>> {
+  return {
+    "GET /api/server-log": async ({ query }) => {
+      const { policy, server } = runningServer(state, query.get("policy") ?? "", query.get("server") ?? "");
+      return { json: { text: escapeUnseen(commands.serverLog(policy, server)) } };
+    },
+    "POST /api/restart": async ({ body }) => ({ json: await control(state, "restart", body) }),
+    "POST /api/stop": async ({ body }) => ({ json: await control(state, "stop", body) }),
+    "POST /api/login": async ({ body }) => {
+      const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));
+      // It takes its new tokens at its next start.
+      const done = (): void => void state.control({ ask: "restart", policy, server });
+      return { json: { page: await commands.logIn(policy, server, done) } };
+    },
+    "POST /api/logout": async ({ body }) => {
+      const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));
+      await commands.logOut(policy, server);
+      await state.control({ ask: "restart", policy, server });
+      return { json: {} };
+    },
+  };
+}
+
+/** One that a process of this person has told of: of no other a file is read, and with no other anything is done. @throws ConsoleFault */
+function runningServer(
+  state: ConsoleState,
+  policy: string,
+  server: string,
+): { readonly policy: string; readonly server: string } {
+  const known = state.servers.some(
+    ({ policy: { file }, servers = [] }) => file === policy && servers.some(({ name }) => name === server),
+  );
+  if (known) return { policy, server };
+  throw notRunning(server);
+}
+
+function notRunning(server: string): ConsoleFault {
+  return new ConsoleFault(
+    409,
+    `No process of yours runs ${server} by this policy any more.`,
+    "Start its client again, and look at the page Servers.",
+  );
 }
 
 /** What is asked of the policy, and done to it. */
@@ -126,11 +180,7 @@ async function control(
 ): Promise<object> {
   const asked = { ask, policy: textIn(body, "policy"), server: textIn(body, "server") };
   if ((await state.control(asked)).length > 0) return {};
-  throw new ConsoleFault(
-    409,
-    `No process of yours runs ${asked.server} by this policy any more.`,
-    "Start its client again, and look at the page Servers.",
-  );
+  throw notRunning(asked.server);
 }
 
 interface StreamOptions {
@@ -194,49 +244,15 @@ async function detailOf(state: ConsoleState, commands: ConsoleCommands, n: numbe
       "This call is no longer kept by the console.",
       "Look for it with mcp-secure-local audit query.",
     );
-  const { row, file, texts, policy: under } = found;
-  const records = texts.map((text) => recordOf(text) ?? {});
-  const first = Date.parse(String(records[0]?.["time"]));
+  const { row, policy: under } = found;
   const policy = row.line === undefined ? undefined : await commands.policy();
   const policyLine =
     under !== "" && policy?.hash.startsWith(under) === true && row.line !== undefined
       ? policy.text.split("\n")[row.line - 1]
       : undefined;
   const approved = row.asked ? state.calls.lastApproved(row) : undefined;
-  const before = approved === undefined ? undefined : (await state.records(approved))?.texts[0];
-  return {
-    row,
-    file,
-    records: texts.map(escapeUnseen),
-    steps: records.map((record) => ({ label: stepLabel(record), ms: Date.parse(String(record["time"])) - first })),
-    policyLine,
-    difference:
-      before === undefined ? undefined : differences(recordOf(before)?.["arguments"], records[0]?.["arguments"]),
-  };
-}
-
-const STEPS: Readonly<Record<string, string>> = {
-  "call.intent": "asked for and let in",
-  "approval.asked": "a person is asked",
-  "approval.given": "a person said yes",
-  "approval.denied": "nobody said yes",
-  "call.result": "ended",
-  denied: "refused",
-};
-
-function stepLabel({ kind }: Readonly<Record<string, unknown>>): string {
-  return STEPS[String(kind)] ?? String(kind);
-}
-
-function differences(before: unknown, now: unknown): DifferentArgument[] {
-  const [old, fresh] = [membersOf(before), membersOf(now)];
-  const names = [...new Set([...Object.keys(old), ...Object.keys(fresh)])].sort();
-  return names.flatMap((name) => {
-    const [was, is] = [old[name], fresh[name]].map((value) =>
-      value === undefined ? undefined : JSON.stringify(value),
-    );
-    return was === is ? [] : [{ name, before: was, now: is }];
-  });
+  const approvedBefore = approved === undefined ? undefined : (await state.records(approved))?.texts[0];
+  return callDetail({ ...found, policyLine, approvedBefore });
 }
 
 /** @returns what became of the call. @throws ConsoleFault when the answer could not count */

@@ -44,6 +44,7 @@ export class ConsoleState {
   async begin(): Promise<void> {
     await this.#lookAtServers();
     await this.#lookAtLogs();
+    this.calls.putInOrder();
     this.#lookAtQuestions();
     this.#timers = [
       setInterval(() => {

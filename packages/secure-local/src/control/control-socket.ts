@@ -31,7 +31,7 @@ const MAX_PEERS = 16;
 export interface ControlledServer {
   readonly secure: Pick<
     SecureServer,
-    "policy" | "tools" | "pluginHealth" | "pluginReviews" | "serverHealth" | "restartServer" | "stopServer"
+    "policy" | "tools" | "clients" | "pluginHealth" | "pluginReviews" | "serverHealth" | "restartServer" | "stopServer"
   >;
   readonly version: string;
   readonly auditFile: string;
@@ -152,6 +152,7 @@ export class ControlSocket {
         return { name, state, version: of, tools, starts, note, output, wall, ...review };
       }),
       servers: secure.serverHealth(),
+      clients: secure.clients(),
       memoryBytes: process.memoryUsage.rss(),
       cpuSeconds: (user + system) / 1e6,
       state: "running",

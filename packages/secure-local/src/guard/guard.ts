@@ -122,6 +122,14 @@ interface Act {
 /** The call that something was done for, as the log names it. */
 type ActedFor = Pick<AuditEvent, "id" | "connection" | "principal" | "policy">;
 
+/** A limit of the policy, and how much of it was used in the last minute. */
+export interface UsedLimit {
+  /** A tool, `requests` of any kind or `completions`. */
+  readonly name: string;
+  readonly used: number;
+  readonly limit: number;
+}
+
 export interface GuardOptions {
   readonly policy: Policy;
   readonly audit: AuditSink;
@@ -136,6 +144,8 @@ export interface GuardOptions {
   readonly upstreamOf?: (call: Call) => UpstreamHop | undefined;
   /** What goes through something, with the arguments of a call where they are known. Default: nothing. */
   readonly flow?: FlowOf;
+  /** Told of every request, before anything is decided about it. */
+  readonly met?: ((call: Call) => void) | undefined;
   /** Where people are asked for consent whose client cannot ask them. Default: nowhere. */
   readonly channel?: ApprovalsOptions["channel"] | undefined;
   /** Where a path leads, for rules about arguments. Default: to itself. */
@@ -164,6 +174,7 @@ export class Guard {
   readonly #outside: (tool: string) => boolean;
   readonly #serverOf: NonNullable<GuardOptions["serverOf"]>;
   readonly #upstreamOf: GuardOptions["upstreamOf"];
+  readonly #met: GuardOptions["met"];
   readonly #taints: Taints;
   readonly #memory: CallerMemory | undefined;
   readonly #requests: RateLimits;
@@ -188,6 +199,7 @@ export class Guard {
     this.#upstreamOf = options.upstreamOf;
     this.#memory = options.memory;
     this.#taints = new Taints(this.#now, options.flow, options.memory);
+    this.#met = options.met;
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
     this.#trail = new AuditRecorder(options.audit);
@@ -206,6 +218,16 @@ export class Guard {
   /** The policy in force. */
   get policy(): Policy {
     return this.#terms.policy;
+  }
+
+  /** What a caller has used of its limits in the last minute: of all its requests, and of each tool it called. */
+  limits(principal: string | undefined): UsedLimit[] {
+    const { rates } = this.#terms;
+    const limitOf = (name: string): number => (name === "completions" ? rates.completions : rates.requests);
+    return [
+      ...[...this.#requests.used(principal)].map(([name, used]) => ({ name, used, limit: limitOf(name) })),
+      ...[...this.#tools.used(principal)].map(([name, used]) => ({ name, used, limit: rates.tool(name) })),
+    ];
   }
 
   /** Puts another policy in force for every request from now on; those under way keep theirs. */
@@ -285,6 +307,7 @@ export class Guard {
   /** Add it to the server before any other middleware. */
   readonly middleware: Middleware = (call, next) => {
     const terms = this.#terms;
+    this.#met?.(call);
     const wait = this.#requests.take(call.carrier.principal, "requests", terms.rates.requests);
     if (wait > 0) throw limited("requests", terms.rates.requests, { waitMs: wait }).error;
     const subject = subjectOf(call);

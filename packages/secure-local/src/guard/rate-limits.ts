@@ -40,6 +40,13 @@ export class RateLimits {
     return window === undefined ? WINDOW_MS : window.take(limit, now);
   }
 
+  /** The places of a caller that are taken now, by name; those that are free again are left out. */
+  used(caller: string | undefined): ReadonlyMap<string, number> {
+    const now = this.#now();
+    const windows = [...(this.#callers.get(caller ?? "") ?? [])];
+    return new Map(windows.map(([name, window]) => [name, window.used(now)] as const).filter(([, used]) => used > 0));
+  }
+
   /** Undefined when no window is free: then nobody new is served until one is. */
   #window(caller: string, name: string, now: number): SlidingWindow | undefined {
     const found = this.#callers.get(caller)?.get(name);
@@ -91,8 +98,13 @@ export class SlidingWindow {
 
   /** Whether nothing that happened still counts. */
   idle(now: number): boolean {
+    return this.used(now) === 0;
+  }
+
+  /** Events of the last 60 seconds. */
+  used(now: number): number {
     this.#advance(Math.floor(now / SLOT_MS));
-    return this.#total === 0;
+    return this.#total;
   }
 
   /** Forgets the slots that are more than a minute old. A clock that went back finds the newest slot again. */

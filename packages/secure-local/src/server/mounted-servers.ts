@@ -53,6 +53,8 @@ export interface ServerHealth {
   readonly cause: string;
   /** What to do about it; empty where nothing is to be done. */
   readonly remedy: string;
+  /** Whether a person logs in to it. */
+  readonly hasLogin: boolean;
 }
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
@@ -237,10 +239,11 @@ export class MountedServers {
   }
 
   health(): readonly ServerHealth[] {
-    return [...(this.#policy?.servers.values() ?? [])].map((grant) => this.#healthOf(grant));
+    const all = [...(this.#policy?.servers.values() ?? [])];
+    return all.map((grant) => ({ ...this.#healthOf(grant), hasLogin: grant.login !== undefined }));
   }
 
-  #healthOf({ name, enabled, login }: ServerGrant): ServerHealth {
+  #healthOf({ name, enabled, login }: ServerGrant): Omit<ServerHealth, "hasLogin"> {
     if (!enabled) return { name, state: "disabled", tools: 0, cause: "the policy says enabled: false", remedy: "" };
     const standing = this.#standing.get(name);
     const review = `mcp-secure-local servers review ${name}`;

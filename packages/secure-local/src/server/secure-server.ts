@@ -1,14 +1,14 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
 import type { RelayedCall } from "@secure-local/mcp/gateway";
-import { type LoggingLevel, type Middleware, Server, type ToolResult } from "@secure-local/mcp/server";
+import { type Call, type LoggingLevel, type Middleware, Server, type ToolResult } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { CallerMemory } from "../guard/caller-memory.js";
-import { Guard, type GuardOptions } from "../guard/guard.js";
+import { Guard, type GuardOptions, type UsedLimit } from "../guard/guard.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
@@ -82,6 +82,7 @@ export class SecureServer {
   readonly #kept: Pick<SecureServerOptions, "logs" | "logins">;
   readonly #quarantines = new Quarantines();
   readonly #menu: Menu;
+  readonly #clients = new ClientRegister();
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();
 
@@ -167,8 +168,9 @@ export class SecureServer {
   }
 
   /** What the guard asks about what there is. */
-  #offered(): Pick<GuardOptions, "exists" | "objection" | "outside" | "flow" | "serverOf" | "upstreamOf"> {
+  #offered(): Pick<GuardOptions, "exists" | "objection" | "outside" | "flow" | "serverOf" | "upstreamOf" | "met"> {
     return {
+      met: (call) => this.#clients.note(call),
       serverOf: ({ kind, name }) => this.#servers.ownerOf(kind, name),
       upstreamOf: (call) => this.#servers.upstreamOf(call),
       exists: ({ kind, name }) => this.#offer.exists(kind, name),
@@ -258,6 +260,11 @@ export class SecureServer {
   /** The tools of the servers of the policy that are offered. */
   serverTools(): ReturnType<MountedServers["tools"]> {
     return this.#servers.tools();
+  }
+
+  /** Who has called since the start, and what each has used of its limits in the last minute. */
+  clients(): readonly (HeardClient & { readonly limits: readonly UsedLimit[] })[] {
+    return this.#clients.heard().map((each) => ({ ...each, limits: this.#guard.limits(each.principal || undefined) }));
   }
 
   /** How each plugin is. */
@@ -414,4 +421,57 @@ function wallOf({ sandbox, commands, plugins }: Policy): { readonly sandbox?: "n
   return starts && process.getuid?.() === 0 && !hasControlGroups()
     ? { unlimited: "sandbox.processes: the kernel counts none of root" }
     : {};
+}
+
+// Who calls: the clients that were heard of, each with what it says of itself and when it was heard last.
+
+/** A client as its requests show it. What it calls itself proves nothing. */
+interface HeardClient {
+  /** What it calls itself, with its version; empty where it does not say. */
+  readonly name: string;
+  /** Who the transport knows it to be, by its token; empty where it has none. */
+  readonly principal: string;
+  /** Date of the revision it speaks. */
+  readonly revision: string;
+  /** Milliseconds since 1970 of its first request and of the last one. */
+  readonly since: number;
+  readonly last: number;
+  readonly requests: number;
+}
+
+/** Clients remembered: of more, those that were not heard of for the longest give way. */
+const MAX_CLIENTS = 256;
+/** Characters of a name: it is a stranger's. */
+const MAX_NAME = 100;
+
+class ClientRegister {
+  readonly #clients = new Map<string, { -readonly [Key in keyof HeardClient]: HeardClient[Key] }>();
+
+  note({ caller, carrier }: Call): void {
+    const { client, codec } = caller;
+    const { principal = "" } = carrier;
+    const name = client === undefined ? "" : `${client.name} ${client.version}`.slice(0, MAX_NAME);
+    const revision = codec.revision.date;
+    const key = `${revision} ${principal} ${name}`;
+    const now = Date.now();
+    const known = this.#clients.get(key);
+    if (known !== undefined) {
+      known.last = now;
+      known.requests += 1;
+      return;
+    }
+    if (this.#clients.size >= MAX_CLIENTS) this.#forgetOne();
+    this.#clients.set(key, { name, principal, revision, since: now, last: now, requests: 1 });
+  }
+
+  /** The one that was heard of last, first. */
+  heard(): readonly HeardClient[] {
+    return [...this.#clients.values()].sort((a, b) => b.last - a.last);
+  }
+
+  #forgetOne(): void {
+    let oldest: readonly [string, number] | undefined;
+    for (const [key, { last }] of this.#clients) if (oldest === undefined || last < oldest[1]) oldest = [key, last];
+    if (oldest !== undefined) this.#clients.delete(oldest[0]);
+  }
 }

@@ -26,6 +26,7 @@ const SECURE = {
   pluginHealth: () => [],
   pluginReviews: () => [],
   serverHealth: () => [],
+  clients: () => [],
   restartServer: () => Promise.resolve(false),
   stopServer: () => Promise.resolve(false),
 } as unknown as SecureServer;

@@ -117,6 +117,53 @@ describe("calls", () => {
     expect(index.get(2)?.row.outcome).toBe("lost");
   });
 
+  it("stand in the order of time when several logs were read one after the other, with their questions and ends", () => {
+    const at = (second: number): string => new Date(Date.parse(TIME) + second * 1_000).toISOString();
+    const detail = { question: "q1" };
+    const index = new CallIndex();
+    for (const [id, second] of [
+      [1, 0],
+      [2, 4],
+    ] as const)
+      index.add(intent(id, { time: at(second) }), PLACE);
+    const other = { ...PLACE, log: 1 };
+    for (const [id, second] of [
+      [1, 1],
+      [2, 3],
+    ] as const)
+      index.add(intent(id, { time: at(second) }), other);
+    index.add(intent(2, { kind: "approval.asked", detail }), other);
+    index.putInOrder();
+    const listed = (): unknown[] => index.list({}, { limit: 9 }).map(({ n, log, outcome }) => [n, log, outcome]);
+    expect(listed()).toEqual([
+      [4, 0, "running"],
+      [3, 1, "waiting"],
+      [2, 1, "running"],
+      [1, 0, "running"],
+    ]);
+    expect(index.callOf("q1")).toBe(3);
+    expect(index.changedAfter(index.cursor)).toEqual([]);
+    expect(index.changedAfter(0)).toBeUndefined();
+    index.add(result(2, "ok"), other);
+    index.add(intent(9), PLACE);
+    expect(index.changedAfter(index.cursor - 2)?.map(({ n }) => n)).toEqual([3, 5]);
+  });
+
+  it("tell for each part of a time how long they took: half of them, and 99 of 100", () => {
+    const index = new CallIndex();
+    for (let id = 0; id < 200; id += 1) {
+      index.add(intent(id), PLACE);
+      index.add(result(id, "ok", { duration_ms: id < 100 ? 1 : 1_000 + id }), PLACE);
+    }
+    const from = Date.parse(TIME);
+    const sums = index.totals({}, { from, to: from + 60_000, parts: 2 });
+    expect(sums.buckets.map(({ p50, p99 }) => [p50, p99])).toEqual([
+      [1_100, 1_198],
+      [undefined, undefined],
+    ]);
+    expect([sums.p50, sums.p99, sums.lastMinute]).toEqual([1_100, 1_198, 200]);
+  });
+
   it("are counted as they are listed, whatever the filter", () => {
     const outcomes = fc.constantFrom("ok", "error", "denied", "timeout", "cancelled");
     const calls = fc.array(fc.record({ outcome: outcomes, tool: fc.constantFrom("a", "b"), end: fc.boolean() }), {

@@ -70,7 +70,18 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
   });
 
   // Each of them is sent to every kind of route: one that reads, one that acts, and the sign-in.
-  const ROUTES = ["/api/policy", "/api/calls", "/api/stream", "/api/export", "/api/call?n=1", "/api/reach"] as const;
+  const ROUTES = [
+    "/api/policy",
+    "/api/calls",
+    "/api/stream",
+    "/api/export",
+    "/api/call?n=1",
+    "/api/reach",
+    "/api/resources",
+    "/api/server-log?policy=x&server=y",
+    "/api/asked?question=x",
+    "/api/totals",
+  ] as const;
   const ACTS = [
     "/api/answer",
     "/api/verify",
@@ -79,6 +90,10 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
     "/api/save",
     "/api/definitions",
     "/api/approve",
+    "/api/restart",
+    "/api/stop",
+    "/api/login",
+    "/api/logout",
   ] as const;
 
   it.each(ROUTES)("lets nobody read %s without both the cookie and the key", async (path) => {

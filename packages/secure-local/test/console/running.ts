@@ -20,6 +20,15 @@ approvals:
     answer_by: [terminal]
 `;
 
+interface Settings {
+  /** `NOTES` in it is the folder `notes`. */
+  readonly policy?: string;
+  /** Records that are in the log before the console is started. */
+  readonly records?: number;
+  /** Writes what has to be there before anything is started. @returns variables for all that is started */
+  readonly prepare?: (home: string, notes: string) => Readonly<Record<string, string>>;
+}
+
 /** A console, the server that it watches, and the folder with all that is theirs. */
 export class Watched {
   readonly home: string;
@@ -34,18 +43,21 @@ export class Watched {
   stderr = "";
   #lines: AsyncIterator<string>;
 
-  private constructor(policy: string, records: number) {
+  readonly #env: Readonly<Record<string, string>>;
+
+  private constructor({ policy = POLICY, records = 0, prepare }: Settings) {
     this.home = realpathSync(mkdtempSync(join(tmpdir(), "console-")));
     this.notes = join(this.home, "notes");
     mkdirSync(this.notes);
     this.policy = join(this.home, "policy.yaml");
     writeFileSync(this.policy, policy.replaceAll("NOTES", this.notes), { mode: 0o600 });
     if (records > 0) this.#writeLog(records);
+    this.#env = prepare?.(this.home, this.notes) ?? {};
     [this.console, this.#lines] = this.#start("0");
   }
 
   #start(port: string): [ChildProcessWithoutNullStreams, AsyncIterator<string>] {
-    const child = start(["console", "--policy", this.policy, "--port", port], { home: this.home });
+    const child = start(["console", "--policy", this.policy, "--port", port], { home: this.home, env: this.#env });
     child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
     return [child, createInterface({ input: child.stdout })[Symbol.asyncIterator]()];
   }
@@ -68,11 +80,10 @@ export class Watched {
 
   /** Started, and signed in unless said otherwise. */
   static async start({
-    policy = POLICY,
     signedIn = true,
-    records = 0,
-  }: { readonly policy?: string; readonly signedIn?: boolean; readonly records?: number } = {}): Promise<Watched> {
-    const watched = new Watched(policy, records);
+    ...settings
+  }: Settings & { readonly signedIn?: boolean } = {}): Promise<Watched> {
+    const watched = new Watched(settings);
     watched.code = await watched.nextCode();
     if (signedIn) await watched.signIn();
     return watched;
@@ -106,7 +117,7 @@ export class Watched {
 
   /** Starts a server with its client, and waits until the console can see it. */
   async serve(): Promise<RawClient> {
-    this.client = new RawClient(["--policy", this.policy], { home: this.home });
+    this.client = new RawClient(["--policy", this.policy], { home: this.home, env: this.#env });
     await this.client.open();
     return this.client;
   }

@@ -175,7 +175,7 @@ describe.skipIf(!existsSync(CHROMIUM))("a person with the page alone", () => {
 
   task("asks whether a file may be read", 3, async () => {
     await person.screen("Policy");
-    await person.type(person.page.getByLabel("A call"), "read /etc/shadow");
+    await person.type(person.page.getByLabel("The path"), "/etc/shadow");
     await person.click(person.button("What decides?"));
     await person.page.getByRole("status").filter({ hasText: "denied" }).first().waitFor();
   });

@@ -1,0 +1,102 @@
+// One call opened: its records, what happened when, each hop of the request, and what differs from the last one a person agreed to.
+import type { CallDetail, CallRow, DifferentArgument, Hop } from "@secure-local/console/api";
+import { callerOf, type LogRecord, membersOf, recordOf, textOf } from "../audit/call-records.js";
+import { escapeUnseen } from "../audit/escape-unseen.js";
+
+/** What is known of a call before it is opened. */
+export interface CallSources {
+  readonly row: CallRow;
+  /** The log it is in. */
+  readonly file: string;
+  /** Its records in their order. */
+  readonly texts: readonly string[];
+  /** The line of the policy that decided, where that policy is still in force. */
+  readonly policyLine: string | undefined;
+  /** The first record of the last call of the same name that a person agreed to; absent where nobody was asked, or ever agreed. */
+  readonly approvedBefore: string | undefined;
+}
+
+const STEPS: Readonly<Record<string, string>> = {
+  "call.intent": "asked for and let in",
+  "approval.asked": "a person is asked",
+  "approval.given": "a person said yes",
+  "approval.denied": "nobody said yes",
+  "call.result": "ended",
+  denied: "refused",
+};
+
+export function callDetail({ row, file, texts, policyLine, approvedBefore }: CallSources): CallDetail {
+  const records = texts.map((text) => recordOf(text) ?? {});
+  const args = membersOf(records[0])["arguments"];
+  const before = approvedBefore === undefined ? undefined : recordOf(approvedBefore);
+  return {
+    row,
+    file,
+    records: texts.map(escapeUnseen),
+    steps: stepsOf(row, records),
+    hops: hopsOf(row, records),
+    policyLine,
+    difference: before === undefined ? undefined : differences(before["arguments"], args),
+  };
+}
+
+/** In the order of time, the hop to a server behind us among them. */
+function stepsOf({ server }: CallRow, records: readonly LogRecord[]): CallDetail["steps"] {
+  const first = timeOf(records[0]);
+  const last = records.at(-1);
+  const steps = records.map((record, index) => {
+    const next = records[index + 1];
+    const label = STEPS[textOf(record["kind"])] ?? textOf(record["kind"]);
+    const took = next === undefined ? undefined : timeOf(next) - timeOf(record);
+    return { label, ms: timeOf(record) - first, ...(record["kind"] === "approval.asked" ? { took } : {}) };
+  });
+  const { sent, ms } = membersOf(last?.["upstream"]);
+  if (sent === undefined) return steps;
+  const took = typeof ms === "number" ? { took: ms } : {};
+  const hop = { label: `sent to the server ${server}`, ms: Date.parse(textOf(sent)) - first, ...took };
+  const after = steps.findIndex((step, index) => index > 0 && step.ms > hop.ms);
+  return steps.toSpliced(after < 0 ? Math.max(1, steps.length - 1) : after, 0, hop);
+}
+
+function hopsOf({ client, server, ms }: CallRow, records: readonly LogRecord[]): Hop[] {
+  const [first = {}] = records;
+  const ours = {
+    from: client === "" ? callerOf(first) : client,
+    to: "mcp-secure-local",
+    revision: textOf(first["revision"]),
+    transport: "",
+    ids: textOf(first["id"]),
+    sent: textOf(first["time"]),
+    ms,
+  };
+  const upstream = membersOf(records.at(-1)?.["upstream"]);
+  if (server === "" || upstream["sent"] === undefined) return [ours];
+  const { revision, transport, ids, sent, ms: took } = upstream;
+  return [
+    ours,
+    {
+      from: "mcp-secure-local",
+      to: server,
+      revision: textOf(revision),
+      transport: textOf(transport),
+      ids: Array.isArray(ids) ? ids.map(textOf).join(", ") : textOf(ids),
+      sent: textOf(sent),
+      ms: typeof took === "number" ? took : undefined,
+    },
+  ];
+}
+
+function timeOf(record: LogRecord | undefined): number {
+  return Date.parse(textOf(record?.["time"]));
+}
+
+function differences(before: unknown, now: unknown): DifferentArgument[] {
+  const [old, fresh] = [membersOf(before), membersOf(now)];
+  const names = [...new Set([...Object.keys(old), ...Object.keys(fresh)])].sort();
+  return names.flatMap((name) => {
+    const [was, is] = [old[name], fresh[name]].map((value) =>
+      value === undefined ? undefined : JSON.stringify(value),
+    );
+    return was === is ? [] : [{ name, before: was, now: is }];
+  });
+}

@@ -1,0 +1,181 @@
+// Servers and plugins in the console: both hops of a call, what they wrote and use, start, stop, log in and out, approval in a process of its own.
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { CallDetail, CallRow, RunningServer, StreamLine, UsedResources } from "@secure-local/console/api";
+import { mockAuthorization } from "../../../mcp/test/auth-client/support/mock-authorization.js";
+import { run } from "../cli/command.js";
+import { protectedServer } from "../remote/protected-server.js";
+import { Watched } from "./running.js";
+
+const POLICY = `version: "1.0"
+sandbox: none
+tools: { allowed: [calculate, "notes__*", "weather_*"] }
+servers:
+  notes:
+    command: [node, NOTES/server.mjs]
+    filesystem: { readable_paths: ["NOTES/server.mjs"] }
+plugins:
+  load:
+    - { name: weather, path: "~/weather" }
+`;
+
+const SERVER = `import { createInterface } from "node:readline";
+const tool = { name: "read", description: "Reads.", inputSchema: { type: "object" } };
+const answers = {
+  initialize: () => ({ protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "notes", version: "1" } }),
+  "tools/list": () => ({ tools: [tool] }),
+  "tools/call": () => { console.error("looked \\u202eat it"); return { content: [{ type: "text", text: "read" }] }; },
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (id !== undefined) process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id, result: answers[method]?.() }) + "\\n");
+});
+`;
+
+const serversOf = (lines: readonly StreamLine[]): readonly RunningServer[] =>
+  lines.findLast((line) => line.kind === "servers")?.servers ?? [];
+const rowsOf = (lines: readonly StreamLine[]): CallRow[] =>
+  lines.flatMap((line) => (line.kind === "calls" ? line.rows : []));
+
+describe.skipIf(process.platform !== "linux")("behind a policy", () => {
+  let watched: Watched;
+  beforeAll(async () => {
+    watched = await Watched.start({
+      policy: POLICY,
+      prepare: (_home, notes) => {
+        writeFileSync(join(notes, "server.mjs"), SERVER);
+        return {};
+      },
+    });
+    const at = { home: watched.home, cwd: watched.home };
+    await run(["servers", "review", "notes", "--yes", "--policy", watched.policy], at);
+    await run(["plugins", "new", "weather"], at);
+    await watched.serve();
+  });
+  afterAll(() => watched.end());
+
+  const call = (name: string): Promise<Record<string, unknown>> =>
+    watched.client.request("tools/call", { name, arguments: {} });
+  const answerOf = async (path: string): Promise<unknown> => JSON.parse((await watched.get(path)).text) as unknown;
+  const stateOf = (lines: readonly StreamLine[], name: string): string | undefined =>
+    serversOf(lines)
+      .flatMap(({ servers = [] }) => servers)
+      .find((server) => server.name === name)?.state;
+  const untilState = (name: string, state: string): Promise<StreamLine[]> =>
+    watched.stream((seen) => stateOf(seen, name) === state);
+  const about = (server: string): { policy: string; server: string } => ({ policy: watched.policy, server });
+  const query = (server: string): string => new URLSearchParams(about(server)).toString();
+
+  it("shows both hops of a call, each with its revision, ids and times, and the second one among the steps", async () => {
+    await call("notes__read");
+    const lines = await watched.stream((seen) => rowsOf(seen).some(({ outcome }) => outcome === "ok"));
+    const { n } = rowsOf(lines).find(({ name }) => name === "notes__read") as CallRow;
+    const detail = (await answerOf(`/api/call?n=${n}`)) as CallDetail;
+    expect(detail.hops).toMatchObject([
+      { from: "test 1.0", to: "mcp-secure-local", revision: "2025-11-25", ids: expect.any(String) as string },
+      { from: "mcp-secure-local", to: "notes", revision: "2025-06-18", transport: "stdio" },
+    ]);
+    expect(detail.hops[1]?.ids).not.toBe("");
+    expect(detail.hops[1]?.ms).toBeLessThanOrEqual(detail.hops[0]?.ms ?? 0);
+    expect(detail.steps.map(({ label }) => label)).toEqual([
+      "asked for and let in",
+      "sent to the server notes",
+      "ended",
+    ]);
+  });
+
+  it("shows who is connected, with the revision, and the limits it has used", async () => {
+    const lines = await watched.stream((seen) => serversOf(seen).some(({ clients = [] }) => clients.length > 0));
+    const [client] = serversOf(lines)[0]?.clients ?? [];
+    expect(client).toMatchObject({ name: "test 1.0", principal: "", revision: "2025-11-25" });
+    expect(client?.limits).toEqual(
+      expect.arrayContaining([{ name: "notes__read", used: 1, limit: expect.any(Number) as number }]),
+    );
+  });
+
+  it("shows what a server wrote last, its hidden characters written out, and reads no other file", async () => {
+    const { text } = (await answerOf(`/api/server-log?${query("notes")}`)) as { text: string };
+    expect(text).toMatch(/started\n.*looked .*at it/);
+    expect(text).not.toContain("\u202e");
+    for (const [policy, server] of [
+      [watched.policy, "../../etc/passwd"],
+      [watched.policy, "nobody"],
+      ["/etc/passwd", "notes"],
+    ] as const)
+      expect((await watched.get(`/api/server-log?${new URLSearchParams({ policy, server }).toString()}`)).status).toBe(
+        409,
+      );
+  });
+
+  it("tells what a process uses, and each program it has started", async () => {
+    const used = (await answerOf("/api/resources")) as UsedResources[];
+    const { pid = 0 } = watched.client.child;
+    expect(used[0]).toMatchObject({ of: pid, pid });
+    const notes = used.filter(({ what }) => what.startsWith("notes ("));
+    expect(notes.length).toBeGreaterThan(0);
+    for (const { of, memoryBytes } of notes) expect([of, memoryBytes > 0]).toEqual([pid, true]);
+  });
+
+  it("stops a server for good, and starts it again", async () => {
+    expect((await watched.post("/api/stop", about("notes"))).status).toBe(200);
+    await untilState("notes", "stopped");
+    expect(JSON.stringify(await call("notes__read"))).toContain("a person stopped its server");
+    expect((await watched.post("/api/restart", about("notes"))).status).toBe(200);
+    expect(JSON.stringify(await call("notes__read"))).toContain('"read"');
+    for (const act of ["stop", "restart", "login", "logout"])
+      expect((await watched.post(`/api/${act}`, about("nobody"))).status).toBe(409);
+  });
+
+  it("looks at plugins, and approves one, without starting any in the console's own process", async () => {
+    const mark = join(watched.home, "started-by");
+    const plugin = join(watched.home, "weather/plugin.mjs");
+    const noted = `import { appendFileSync as note } from "node:fs"; note(${JSON.stringify(mark)}, process.ppid + "\\n");\n`;
+    writeFileSync(plugin, noted + readFileSync(plugin, "utf8"));
+    const offered = JSON.parse((await watched.post("/api/definitions", {})).text) as { name: string; digest: string }[];
+    expect(offered).toMatchObject([{ name: "weather", approved: false }]);
+    const parents = (): number[] => readFileSync(mark, "utf8").trim().split("\n").map(Number);
+    expect(parents().length).toBeGreaterThan(0);
+    expect(parents()).not.toContain(watched.console.pid);
+    const approve = (digest: string): ReturnType<Watched["post"]> =>
+      watched.post("/api/approve", { plugin: "weather", digest });
+    const wrong = await approve("0".repeat(64));
+    expect([wrong.status, wrong.text]).toEqual([409, expect.stringContaining("not what was shown")]);
+    expect((await approve(offered[0]?.digest ?? "")).status).toBe(200);
+    expect(parents()).not.toContain(watched.console.pid);
+    expect(JSON.parse((await watched.post("/api/definitions", {})).text)).toMatchObject([{ approved: true }]);
+    expect((await watched.post("/api/approve", { plugin: "nobody", digest: "" })).status).toBe(409);
+  });
+});
+
+it.skipIf(process.platform !== "linux")(
+  "has a person log in to a server at its own page, and log out again",
+  { timeout: 120_000 },
+  async () => {
+    const url = await protectedServer(await mockAuthorization({}));
+    const watched = await Watched.start({
+      policy: `version: "1.0"\nservers:\n  far: { url: ${url}, login: oauth }\n  near: { url: "${url}" }\n`,
+      // A browser that follows where it is sent.
+      prepare: (home) => {
+        const bin = join(home, "bin");
+        mkdirSync(bin);
+        writeFileSync(join(bin, "xdg-open"), `#!${process.execPath}\nfetch(process.argv[2]);\n`);
+        chmodSync(join(bin, "xdg-open"), 0o755);
+        return { PATH: `${bin}:${process.env["PATH"] ?? ""}`, DISPLAY: ":0", XDG_DATA_HOME: join(home, "data") };
+      },
+    });
+    onTestFinished(() => watched.end());
+    await watched.serve();
+    await watched.stream((seen) => serversOf(seen).some(({ servers = [] }) => servers.length === 2));
+    const tokens = join(watched.home, "data/mcp-secure-local/tokens.json");
+    const kept = (): string => (existsSync(tokens) ? readFileSync(tokens, "utf8") : "");
+    const about = (server: string): object => ({ policy: watched.policy, server });
+    const { status, text } = await watched.post("/api/login", about("far"));
+    expect([status, JSON.parse(text)]).toEqual([200, { page: expect.stringMatching(/^http:/) as string }]);
+    await expect.poll(kept, { timeout: 60_000 }).toContain(url);
+    expect((await watched.post("/api/logout", about("far"))).status).toBe(200);
+    expect(kept()).not.toContain(url);
+    const none = await watched.post("/api/login", about("near"));
+    expect([none.status, none.text]).toEqual([409, expect.stringContaining("login: oauth")]);
+  },
+);

@@ -1,0 +1,87 @@
+// One call opened, from its records alone; and what processes use, from what /proc says.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, it } from "vitest";
+import type { CallRow } from "@secure-local/console/api";
+import { callDetail } from "../../src/console/call-detail.js";
+import { usedResources } from "../../src/console/used-resources.js";
+
+const ROW = { n: 1, name: "far__read", server: "far", client: "agent 1", ms: 30 } as unknown as CallRow;
+const at = (ms: number): string => new Date(Date.UTC(2026, 10, 23, 1) + ms).toISOString();
+
+function detailOf(records: readonly object[], approvedBefore?: object): ReturnType<typeof callDetail> {
+  return callDetail({
+    row: ROW,
+    file: "/log",
+    texts: records.map((record) => JSON.stringify(record)),
+    policyLine: undefined,
+    approvedBefore: approvedBefore && JSON.stringify(approvedBefore),
+  });
+}
+
+it("puts the hop to a server between the steps of its call, wherever a person was asked", () => {
+  const upstream = { revision: "2025-06-18", transport: "http", ids: [7, "a"], sent: at(5_010), ms: 15 };
+  const { steps, hops } = detailOf([
+    { kind: "call.intent", time: at(0), id: 3, revision: "2025-11-25" },
+    { kind: "approval.asked", time: at(1) },
+    { kind: "approval.given", time: at(5_001) },
+    { kind: "call.result", time: at(5_030), upstream },
+  ]);
+  expect(steps).toEqual([
+    { label: "asked for and let in", ms: 0 },
+    { label: "a person is asked", ms: 1, took: 5_000 },
+    { label: "a person said yes", ms: 5_001 },
+    { label: "sent to the server far", ms: 5_010, took: 15 },
+    { label: "ended", ms: 5_030 },
+  ]);
+  expect(hops).toEqual([
+    { from: "agent 1", to: "mcp-secure-local", revision: "2025-11-25", transport: "", ids: "3", sent: at(0), ms: 30 },
+    {
+      from: "mcp-secure-local",
+      to: "far",
+      revision: "2025-06-18",
+      transport: "http",
+      ids: "7, a",
+      sent: at(5_010),
+      ms: 15,
+    },
+  ]);
+});
+
+it("has one hop of a call that reached no server, and none of its steps from there", () => {
+  const { steps, hops } = detailOf([{ kind: "denied", time: at(0), id: 3 }]);
+  expect([steps.length, hops.length]).toEqual([1, 1]);
+});
+
+it("names each argument that differs from the call that was approved last, also those that are gone or new", () => {
+  const now = { kind: "call.intent", time: at(0), arguments: { path: "/b", content: "x", mode: { deep: [1] } } };
+  const { difference } = detailOf([now], { arguments: { path: "/a", mode: { deep: [1] }, size: 1 } });
+  expect(difference).toEqual([
+    { name: "content", before: undefined, now: '"x"' },
+    { name: "path", before: '"/a"', now: '"/b"' },
+    { name: "size", before: "1", now: undefined },
+  ]);
+  expect(detailOf([now]).difference).toBeUndefined();
+});
+
+it("is told from records that hold anything at all", () => {
+  for (const records of [[], [{}], [{ kind: 5, time: {}, upstream: "x", arguments: [] }]])
+    expect(detailOf(records).records).toHaveLength(records.length);
+});
+
+it.skipIf(process.platform !== "linux")(
+  "what a process uses is told with all that it has started, and of no other",
+  async () => {
+    const child = spawn(process.execPath, ["-e", "console.log(1); process.stdin.resume()", "servers", "run", "notes"]);
+    await once(child.stdout, "data");
+    const used = usedResources([process.pid]);
+    expect(used[0]).toMatchObject({ of: process.pid, pid: process.pid });
+    expect(used.find(({ pid }) => pid === child.pid)).toMatchObject({
+      what: expect.stringMatching(/^notes \(/) as string,
+    });
+    expect(used.every(({ memoryBytes, cpuSeconds }) => memoryBytes >= 0 && cpuSeconds >= 0)).toBe(true);
+    expect(used.some(({ pid }) => pid === process.ppid)).toBe(false);
+    child.stdin.end();
+    expect(usedResources([])).toEqual([]);
+  },
+);
