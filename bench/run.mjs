@@ -20,6 +20,7 @@ const BENCHES = {
   soak: () => import("./soak.mjs"),
   gateway: () => import("./gateway/main.mjs"),
   "gateway-faults": () => import("./gateway-faults.mjs"),
+  console: () => import("./console.mjs"),
 };
 
 const [name, ...options] = process.argv.slice(2);

@@ -72,6 +72,7 @@ export { answerOne } from "../../packages/secure-local/src/cli/approve-command.j
 export { digestOfText } from "../../packages/secure-local/src/control/control-messages.js";
 export { Grants } from "../../packages/secure-local/src/guard/approvals/approvals.js";
 export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
+export { ConsoleListener } from "../../packages/secure-local/src/console/console-listener.js";
 export { ControlSocket } from "../../packages/secure-local/src/control/control-socket.js";
 export {
   approvingServer,

@@ -1,7 +1,7 @@
 // The pictures: bars and times over a time, the steps of a call, the chain of a log, and what a policy reaches. Plain SVG, with the numbers as text beside.
 import type { JSX } from "preact";
 import type { Bucket, Verification } from "./api.js";
-import { duration, visible } from "./parts.js";
+import { clock, duration, visible } from "./parts.js";
 
 const WIDTH = 600;
 const HEIGHT = 90;
@@ -33,7 +33,7 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
             ["failed", failed, ok],
             ["denied", denied, ok + failed],
           ] as const;
-          const title = `${new Date(at).toLocaleTimeString()}: ${ok} well, ${failed} failed, ${denied} denied`;
+          const title = `${clock(at)}: ${ok} well, ${failed} failed, ${denied} denied`;
           return (
             <g key={at} class="bar" onClick={() => choose?.(at, at + span)}>
               <title>{title}</title>
@@ -53,7 +53,7 @@ export function Bars({ buckets, label, choose }: BarsProps): JSX.Element {
         })}
       </svg>
       <figcaption>
-        <span>{buckets[0] === undefined ? "" : new Date(buckets[0].at).toLocaleTimeString()}</span>
+        <span>{buckets[0] === undefined ? "" : clock(buckets[0].at)}</span>
         <span>{label}</span>
         <span>now</span>
       </figcaption>
@@ -80,7 +80,7 @@ export function Latency({ buckets }: { readonly buckets: readonly Bucket[] }): J
               y={y(ms)}
               height={3}
             >
-              <title>{`${new Date(at).toLocaleTimeString()}: ${of === "p50" ? "half" : "99 of 100"} took at most ${duration(ms)}`}</title>
+              <title>{`${clock(at)}: ${of === "p50" ? "half" : "99 of 100"} took at most ${duration(ms)}`}</title>
             </rect>,
           ],
     );
@@ -98,7 +98,7 @@ export function Latency({ buckets }: { readonly buckets: readonly Bucket[] }): J
         {dots("p50")}
       </svg>
       <figcaption>
-        <span>{buckets[0] === undefined ? "" : new Date(buckets[0].at).toLocaleTimeString()}</span>
+        <span>{buckets[0] === undefined ? "" : clock(buckets[0].at)}</span>
         <span>
           <span class="key key-p50">half</span> and <span class="key key-p99">99 of 100</span> took at most, up to{" "}
           {duration(most)}

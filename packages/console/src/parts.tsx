@@ -61,12 +61,24 @@ function seen(text: string): ComponentChildren[] {
   return pieces;
 }
 
+// Made once: a format is dear to make, and a screen shows hundreds of moments.
+const TIME = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const DAY_AND_TIME = new Intl.DateTimeFormat(undefined, { dateStyle: "short", timeStyle: "medium" });
+
+/** A time of day, in the reader's own zone. */
+export function clock(at: number): string {
+  return TIME.format(at);
+}
+
+/** Milliseconds since 1970 that a date can hold. */
+const LAST_MOMENT = 8.64e15;
+
 /** A moment, in the reader's own zone. */
 export function Moment({ at }: { readonly at: number }): JSX.Element {
-  const date = new Date(at);
+  if (!(at > 0 && at <= LAST_MOMENT)) return <>at a time that is not known</>;
   return (
-    <time dateTime={at > 0 ? date.toISOString() : ""} title={date.toLocaleString()}>
-      {now.value - at < 86_400_000 ? date.toLocaleTimeString() : date.toLocaleString()}
+    <time dateTime={new Date(at).toISOString()} title={DAY_AND_TIME.format(at)}>
+      {now.value - at < 86_400_000 ? TIME.format(at) : DAY_AND_TIME.format(at)}
     </time>
   );
 }
@@ -83,7 +95,11 @@ export function megabytes(bytes: number): string {
 
 /** A word for a state; only what failed or waits is coloured. */
 export function State({ of, word = of }: { readonly of: string; readonly word?: string }): JSX.Element {
-  return <span class={`state state-${of}`}>{word}</span>;
+  return (
+    <span class={`state state-${of}`}>
+      <Brief text={word} />
+    </span>
+  );
 }
 
 /** An empty page says what would fill it. */
@@ -149,14 +165,14 @@ export function Action({ label, act, kind = "plain", disabled = false }: ActionP
         aria-busy={busy.value}
         onClick={() => void run()}
       >
-        {label}
+        <Brief text={label} />
       </button>
       <Fault error={fault.value} />
     </span>
   );
 }
 
-/** Facts by name. */
+/** Facts by name. A text is shown as one that a stranger wrote, whoever did. */
 export function Facts({
   of,
 }: {
@@ -169,7 +185,7 @@ export function Facts({
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>{typeof value === "string" ? <Shown text={value} /> : value}</dd>
           </div>
         ))}
     </dl>

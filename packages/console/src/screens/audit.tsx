@@ -103,7 +103,7 @@ export function Audit(): JSX.Element {
           <ul>
             {logs.value.map(({ file, records, fault: why }) => (
               <li key={file}>
-                {file}: {why ?? `${records} records, not verified yet`}
+                <Shown text={`${file}: ${why ?? `${records} records, not verified yet`}`} />
               </li>
             ))}
           </ul>
@@ -121,7 +121,7 @@ function Verified({ of }: { readonly of: Verification }): JSX.Element {
   return (
     <article class={ok ? "verified" : "broken"}>
       <h3>
-        {file} <State of={ok ? "ok" : "denied"} word={ok ? "not changed" : "changed"} />
+        <Shown text={file} /> <State of={ok ? "ok" : "denied"} word={ok ? "not changed" : "changed"} />
       </h3>
       {files > 0 && <Chain of={of} />}
       {ok ? (
@@ -132,13 +132,13 @@ function Verified({ of }: { readonly of: Verification }): JSX.Element {
         </p>
       ) : (
         <p class="bad" role="alert">
-          Line {firstBadLine ?? "?"} of {badFile ?? file}: <Shown text={reason ?? ""} />. {records} records before it
-          are intact. See more with <Command>{command}</Command>
+          Line {firstBadLine ?? "?"} of <Shown text={badFile ?? file} />: <Shown text={reason ?? ""} />. {records}{" "}
+          records before it are intact. See more with <Command>{command}</Command>
         </p>
       )}
       {notes.map((note) => (
         <p key={note} class="note">
-          {note}
+          <Shown text={note} />
         </p>
       ))}
     </article>

@@ -213,7 +213,7 @@ function Hops({ of }: { readonly of: readonly Hop[] }): JSX.Element {
               <Brief text={from === "" ? "a client" : from} /> → <Brief text={to} />
             </th>
             <td>
-              {revision} {transport}
+              <Brief text={`${revision} ${transport}`} />
             </td>
             <td>
               <Brief text={ids} />

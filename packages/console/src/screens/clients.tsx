@@ -79,7 +79,9 @@ function Connected(): JSX.Element {
                 <th scope="row">
                   <Brief text={client.name === "" ? NAMELESS : client.name} />
                 </th>
-                <td>{client.revision}</td>
+                <td>
+                  <Brief text={client.revision} />
+                </td>
                 <td>{client.principal === "" ? tokenless(transport) : <Brief text={client.principal} />}</td>
                 <td>{pid}</td>
                 <td>{client.requests}</td>

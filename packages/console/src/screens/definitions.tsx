@@ -72,7 +72,7 @@ function Offering({ plugin, again }: { readonly plugin: Offered; readonly again:
         {findings.map(({ id, tier, about, item, at, excerpt }, index) => (
           <li key={index}>
             <State of={tier === "hard" ? "denied" : "waiting"} word={tier === "hard" ? "withheld" : "to be read"} />{" "}
-            {about} <Shown text={`(${id}, ${item} ${at})`} />
+            <Shown text={about} /> <Shown text={`(${id}, ${item} ${at})`} />
             <Shown text={excerpt} block />
           </li>
         ))}

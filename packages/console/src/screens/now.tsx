@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Bars, Latency } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
 import { newest, servers, totals, troubles, waiting } from "../live.js";
-import { Command, Empty } from "../parts.js";
+import { Brief, Command, Empty } from "../parts.js";
 import { CallFacts } from "../counts.js";
 import { go } from "../router.js";
 import { JustOver, Question } from "./approvals.js";
@@ -30,7 +30,10 @@ export function Now(): JSX.Element {
           <ul class="troubles">
             {troubles.value.map(({ what, advice, go: screen }) => (
               <li key={what}>
-                <strong>{what}</strong> {advice}{" "}
+                <strong>
+                  <Brief text={what} />
+                </strong>{" "}
+                {advice}{" "}
                 <button type="button" class="link" onClick={() => go(screen)}>
                   Look
                 </button>

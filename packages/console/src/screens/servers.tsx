@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import type { PolicyServer, RunningPlugin, RunningServer, UsedResources } from "../api.js";
 import { servers } from "../live.js";
-import { Action, Command, Empty, Facts, Fault, megabytes, Moment, Shown, State } from "../parts.js";
+import { Action, Brief, Command, Empty, Facts, Fault, megabytes, Moment, Shown, State } from "../parts.js";
 import { get, post } from "../request.js";
 import { go } from "../router.js";
 
@@ -74,7 +74,7 @@ function Process({ server, used }: ProcessProps): JSX.Element {
   return (
     <article class={`process process-${state}`}>
       <h3>
-        {transport === "http" ? `Over HTTP at ${url ?? "a socket"}` : "Started by its client (stdio)"}{" "}
+        <Brief text={transport === "http" ? `Over HTTP at ${url ?? "a socket"}` : "Started by its client (stdio)"} />{" "}
         <State of={state} />
       </h3>
       {state === "gone" && (

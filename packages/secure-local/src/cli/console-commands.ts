@@ -240,7 +240,7 @@ const LOGIN_MS = 10 * 60_000;
 const AT_PAGE = /^Open this page to log in, if your browser has not: (.*)$/m;
 
 /** Begins a login, and says where the person goes on; undefined when there was nothing to do. */
-async function logIn(policy: string, server: string, done: () => void): Promise<string | undefined> {
+async function logIn(policy: string, server: string, afterwards: () => void): Promise<string | undefined> {
   let found!: (page: string) => void;
   const page = new Promise<string>((resolve) => (found = resolve));
   const heard = (text: string): void => {
@@ -249,7 +249,7 @@ async function logIn(policy: string, server: string, done: () => void): Promise<
   };
   // When the page was shown, a person looks at that, and the state of the server says the rest.
   const ended = loggedIn(policy, server, heard);
-  ended.then(done, () => undefined);
+  ended.then(afterwards, () => undefined);
   return Promise.race([page, ended]);
 }
 

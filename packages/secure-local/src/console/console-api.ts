@@ -36,7 +36,7 @@ export interface ConsoleCommands {
   /** What a server of a policy said last on its standard error; empty where it has said nothing. */
   serverLog(policy: string, server: string): string;
   /** Begins a login. @returns where a person goes on; undefined when there was nothing to do. @throws ConsoleFault */
-  logIn(policy: string, server: string, done: () => void): Promise<string | undefined>;
+  logIn(policy: string, server: string, afterwards: () => void): Promise<string | undefined>;
   /** Deletes the tokens of a server. @throws ConsoleFault */
   logOut(policy: string, server: string): Promise<void>;
   /** What the policy lets be reached, by kind. */
@@ -122,8 +122,8 @@ function serverRoutes(state: ConsoleState, commands: ConsoleCommands): Readonly<
     "POST /api/login": async ({ body }) => {
       const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));
       // It takes its new tokens at its next start.
-      const done = (): void => void state.control({ ask: "restart", policy, server });
-      return { json: { page: await commands.logIn(policy, server, done) } };
+      const afterwards = (): void => void state.control({ ask: "restart", policy, server });
+      return { json: { page: await commands.logIn(policy, server, afterwards) } };
     },
     "POST /api/logout": async ({ body }) => {
       const { policy, server } = runningServer(state, textIn(body, "policy"), textIn(body, "server"));

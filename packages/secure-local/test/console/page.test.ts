@@ -1,6 +1,7 @@
 // The page in a real browser: every screen with data and without, hostile text, both colours, three widths, the keyboard alone.
-import { appendFileSync, existsSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
@@ -30,9 +31,62 @@ const HOSTILE = [
   "x".repeat(20_000),
 ];
 
-/** Chromium reaches nothing but the console. */
+/** All of them in one, and a megabyte. */
+const WORST = `${HOSTILE.join(" ")} ${"y".repeat(1_000_000)}`;
+
+/** A server of this person whose every word is hostile, at a control socket of its own; it asks a question like that, too. */
+async function hostileServer(home: string): Promise<Server> {
+  const folder = join(home, "state/mcp-secure-local/run");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const [text = "", url = ""] = HOSTILE;
+  const all = HOSTILE.join(" ");
+  const finding = { tier: all, id: all, about: all, item: all, at: all, excerpt: WORST };
+  const plugin = { name: all, state: all, version: all, tools: 1, starts: 1, note: all, output: all, wall: all };
+  const state = {
+    ...{ pid: 1, version: text, transport: "http", url, since: 1e300, auditFile: `/nowhere/${all}`, tools: HOSTILE },
+    ...{ policy: { file: all, hash: all }, memoryBytes: 1, cpuSeconds: 1, state: "running" },
+    plugins: [
+      {
+        ...plugin,
+        findings: [finding],
+        changes: [{ item: all, kind: all, lines: [all, `/a: "${all}" -> "${all}"`] }],
+        withheld: { [all]: all },
+      },
+    ],
+    servers: [{ name: all, state: all, tools: 1, cause: all, remedy: all, hasLogin: true }],
+    clients: [
+      {
+        name: all,
+        principal: all,
+        revision: all,
+        since: 0,
+        last: -1,
+        requests: 1,
+        limits: [{ name: all, used: 1, limit: 1 }],
+      },
+    ],
+  };
+  const question = {
+    kind: "question",
+    id: `<b>${text}`,
+    text: `${HOSTILE.slice(0, 4).join(" ")} end`,
+    secondsLeft: 900,
+    remember: all,
+  };
+  const server = createServer((peer) => {
+    peer.on("error", () => undefined);
+    peer.on("data", (asked) => {
+      if (String(asked).includes("questions")) peer.write(`${JSON.stringify(question)}\n`);
+      else peer.end(`${JSON.stringify({ answer: state })}\n`);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(join(folder, "1-hostile.run"), resolve));
+  return server;
+}
+
 /** A browser beside other tests on two cores is slow. */
 const LONG = 240_000;
+/** Chromium reaches nothing but the console. */
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -131,9 +185,10 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
       const watched = await Watched.start({ signedIn: false });
       const client = await watched.serve();
       await client.request("tools/call", { name: "calculate", arguments: { expression: "1+1" } });
+      const hostile = await hostileServer(watched.home);
       const log = join(watched.home, "state/mcp-secure-local/audit.log");
       const time = new Date().toISOString();
-      HOSTILE.forEach((text, id) => {
+      [...HOSTILE, WORST.slice(0, 400_000)].forEach((text, id) => {
         const record = {
           kind: "denied",
           time,
@@ -141,10 +196,18 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
           connection: 77,
           method: "tools/call",
           tool: text,
-          principal: text,
+          principal: text.slice(0, 10_000),
           arguments: { path: text },
-          decision: { allowed: false, rule: text, line: 5 },
+          decision: { allowed: false, rule: text.slice(0, 10_000), line: 5 },
           outcome: "denied",
+          policy: text.slice(0, 100),
+          server: text.slice(0, 10_000),
+          upstream: {
+            revision: text.slice(0, 100),
+            transport: text.slice(0, 100),
+            ids: [text.slice(0, 100)],
+            sent: time,
+          },
         };
         appendFileSync(log, `${JSON.stringify(record)}\n`);
       });
@@ -157,12 +220,15 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
         if (width !== 1440) watched.code = await watched.anotherCode();
         const { page, conduct } = await opened(context, watched);
         await page.getByText("<img src=x").first().waitFor();
+        await page.locator(".question").waitFor();
         for (const screen of SCREENS) {
           await show(page, screen);
           expect(await page.locator("img, iframe, object, main a[href]").count()).toBe(0);
+          expect(await page.locator("main").innerText(), screen).not.toMatch(/[\u202e\u200b\u2066\u0000\u001b]/);
           // Colours differ by the scheme, not by the width.
           if (width === 1440 || (width > 390 && DARK.includes(screen))) expect(await axe(page)).toEqual([]);
-          expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth + 1")).toBe(true);
+          const tooWide = "Math.max(0, document.documentElement.scrollWidth - innerWidth - 1)";
+          expect(await page.evaluate(tooWide), `${screen} at ${width}`).toBe(0);
         }
         await show(page, "calls");
         for (const text of ["<img src=x", "gpj.exe"]) {
@@ -175,6 +241,7 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
         await context.close();
       }
       await watched.end();
+      hostile.close();
     },
   );
 
@@ -249,12 +316,17 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
   );
 
   it(
-    "keeps a list of very many calls in view by its window, and opens no slower for it",
+    "keeps very many calls in view by its window on every screen, with no accessibility fault",
     { timeout: LONG },
     async () => {
       const watched = await Watched.start({ signedIn: false, records: repeated(20_000, 100_000) });
       const context = await browser.newContext();
       const { page, conduct } = await opened(context, watched);
+      for (const screen of SCREENS) {
+        await show(page, screen);
+        expect(await axe(page)).toEqual([]);
+        expect(await page.evaluate("document.querySelectorAll('main *').length")).toBeLessThan(3_000);
+      }
       await show(page, "calls");
       await page.locator(".call").first().waitFor();
       expect(await page.locator(".call").count()).toBeLessThan(80);
@@ -265,4 +337,83 @@ describe.skipIf(!HAS_BROWSER)("the console's page", () => {
       await watched.end();
     },
   );
+
+  it(
+    "leads to every screen by the keyboard alone, with the place of the keyboard to be seen",
+    { timeout: LONG },
+    async () => {
+      const watched = await Watched.start({ signedIn: false, records: 200 });
+      const context = await browser.newContext();
+      const { page, conduct } = await opened(context, watched);
+      for (const screen of SCREENS) {
+        await page.evaluate("document.querySelector('.skip').focus()");
+        const named = new RegExp(`^${screen}`, "i");
+        const focused = (): Promise<string> => page.evaluate("document.activeElement.textContent");
+        for (let step = 0; step < SCREENS.length + 1 && !named.test(await focused()); step += 1) {
+          await page.keyboard.press("Tab");
+          expect(await page.evaluate("getComputedStyle(document.activeElement).outlineStyle")).toBe("solid");
+        }
+        await page.keyboard.press("Enter");
+        await page.locator("nav button[aria-current=page]", { hasText: named }).waitFor();
+        // Everything that can be done with the mouse can be reached: nothing has a click of its own alone.
+        const unreachable =
+          "[...document.querySelectorAll('main button, main input, main select, main summary')].filter((each) => each.tabIndex < 0).length";
+        expect(await page.evaluate(unreachable)).toBe(0);
+      }
+      await show(page, "calls");
+      await page.locator(".calls").focus();
+      await page.keyboard.press("ArrowDown");
+      await page.locator(".panel .steps").waitFor();
+      expect(conduct.faults).toEqual([]);
+      await context.close();
+      await watched.end();
+    },
+  );
+
+  it("marks a record that does not verify in red, with the command that shows more", { timeout: LONG }, async () => {
+    const watched = await Watched.start({ signedIn: false });
+    const client = await watched.serve();
+    for (const expression of ["1+1", "2+2"])
+      await client.request("tools/call", { name: "calculate", arguments: { expression } });
+    await client.close();
+    const log = join(watched.home, "state/mcp-secure-local/audit.log");
+    writeFileSync(log, readFileSync(log, "utf8").replace("2+2", "3+3"));
+    const context = await browser.newContext();
+    const { page } = await opened(context, watched);
+    await show(page, "audit");
+    await page.getByRole("button", { name: "Verify every record" }).click();
+    const told = page.locator(".broken [role=alert]");
+    await told.getByText(/Line \d+ of .*audit\.log/).waitFor();
+    await told.getByText(`mcp-secure-local audit verify ${log}`).waitFor();
+    const red =
+      "(() => { const probe = document.createElement('i'); probe.style.color = 'var(--bad)'; document.body.append(probe); const { color } = getComputedStyle(probe); probe.remove(); return color; })()";
+    const colour = "getComputedStyle(document.querySelector('.broken [role=alert]')).color";
+    expect(await page.evaluate(colour)).toBe(await page.evaluate(red));
+    await context.close();
+    await watched.end();
+  });
+
+  it("keeps the rows of a process that vanished, marked, with what to do", { timeout: LONG }, async () => {
+    const watched = await Watched.start({ signedIn: false });
+    const client = await watched.serve();
+    const context = await browser.newContext();
+    const { page } = await opened(context, watched);
+    await client.request("tools/call", { name: "calculate", arguments: { expression: "1+1" } });
+    void client.request("tools/call", {
+      name: "write_file",
+      arguments: { path: join(watched.notes, "lost.md"), content: "x" },
+    });
+    await page.locator(".question").waitFor();
+    client.child.kill("SIGKILL");
+    await page.locator(".over").getByText("its server is gone").waitFor();
+    await page.getByText(/vanished/).waitFor();
+    await show(page, "calls");
+    await page.locator(".call-lost", { hasText: "write_file" }).locator("button").click();
+    await page.getByText("Whether it took effect is not known").waitFor();
+    await page.locator(".call-ok", { hasText: "calculate" }).waitFor();
+    await show(page, "servers");
+    await page.locator(".process-gone").getByText("Its client starts a new one").waitFor();
+    await context.close();
+    await watched.end();
+  });
 });
