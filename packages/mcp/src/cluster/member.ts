@@ -261,19 +261,29 @@ class Member implements ClusterMember {
   keepSession(id: string, principal: string | undefined, facts: SessionFacts): void {
     const text = JSON.stringify({ principal, facts });
     if (text.length > SESSION_TEXT) return;
-    const mine = this.#sessions.get(id) ?? { fence: 0 };
+    const known = this.#sessions.get(id);
+    const mine = known ?? { fence: 0 };
     this.#sessions.set(id, mine);
     const session: SharedSession = { owner: this.node, fence: mine.fence, text };
     this.#stores.sessions.put(id, session, SESSION_MS).then(
       (kept) => {
         if (!kept) this.#release(id);
+        else if (known !== undefined) this.tell({ kind: "session", session: id, ended: false });
       },
       () => undefined,
     );
   }
 
   dropSession(id: string): void {
-    if (this.#sessions.delete(id)) void this.#stores.sessions.delete(id, this.node).catch(() => undefined);
+    if (!this.#sessions.delete(id)) return;
+    void this.#stores.sessions.delete(id, this.node).catch(() => undefined);
+    this.tell({ kind: "session", session: id, ended: true });
+  }
+
+  async factsOf(id: string): ReturnType<ClusterMember["factsOf"]> {
+    const session = await this.#stores.sessions.get(id);
+    if (session === undefined || session.owner === this.node || !this.#nodes.has(session.owner)) return undefined;
+    return JSON.parse(session.text) as { principal?: string; facts: SessionFacts };
   }
 
   async take(sender: string, { perSecond, burst }: LimitRule): Promise<number> {

@@ -64,6 +64,8 @@ export class Connection<Served extends InService = InService> implements Message
   #transport: Transport | undefined;
   /** Where answers go that come with no way of their own. */
   #carrier: Carrier | undefined;
+  /** What the ids of our requests begin with, where an answer may come to another process first. */
+  idPrefix: string | undefined;
   #draining: Promise<void> | undefined;
   #ended = false;
   #over = false;
@@ -137,8 +139,8 @@ export class Connection<Served extends InService = InService> implements Message
   }
 
   /** The id for the next request. */
-  newId(): number {
-    return this.#table.newId();
+  newId(): RequestId {
+    return this.#table.newId(this.idPrefix);
   }
 
   /** Whether a request of ours waits under this id. */

@@ -80,8 +80,9 @@ export class OutgoingTable {
   }
 
   /** The id for the next request. */
-  newId(): number {
-    return this.#nextId++;
+  newId(prefix?: string): RequestId {
+    const id = this.#nextId++;
+    return prefix === undefined ? id : `${prefix}${id}`;
   }
 
   /** The promise of the answer. Rejects at once with CLOSED, CANCELLED or LIMIT: then nothing is to be sent. */

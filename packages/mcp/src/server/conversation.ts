@@ -180,6 +180,26 @@ export class ServerConversation implements ConnectionHandler {
     this.#take(session);
   }
 
+  /**
+   * Serves requests of a session that another process has, and which hears what belongs to no request. `prefix` begins the ids of
+   * questions. False where this version reads its `initialize` otherwise.
+   */
+  lodge({ params, level }: RestoredSession, prefix: string): boolean {
+    const opened = openSession({ ...params });
+    if (opened instanceof RpcError) return false;
+    this.connection.idPrefix = prefix;
+    this.#take(new Session(opened));
+    this.relevel(level);
+    return true;
+  }
+
+  /** The log level that a session has set by now, at the process that has it. */
+  relevel(level: number | undefined): void {
+    const session = this.#session;
+    if (session !== undefined)
+      session.logLevel = level ?? (this.#core.advertises("logging") ? session.logLevel : NO_LOGS);
+  }
+
   /** What the session set since it began; `changed` is told when that is another. */
   facts(changed?: () => void): { readonly level?: number; readonly uris?: readonly string[] } {
     const session = this.#session;

@@ -163,6 +163,9 @@ export class ServerCore implements AskServices {
         return this.tasks.heard(news.record, news.questions);
       case "log":
         return this.#log(news.level, news.message);
+      case "session":
+      case "notifications/cancelled":
+        return undefined;
       case "all":
         return this.subscribers.allChanged();
     }

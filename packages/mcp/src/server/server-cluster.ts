@@ -11,6 +11,15 @@ export type News =
   | { readonly kind: "resource"; readonly uri: string }
   | { readonly kind: "log"; readonly level: LoggingLevel; readonly message: JsonObject }
   | { readonly kind: "task"; readonly record: TaskRecord; readonly questions: readonly NewsQuestion[] }
+  /** The facts of a session are others now, or it has ended. */
+  | { readonly kind: "session"; readonly session: string; readonly ended: boolean }
+  /** The client of a session has given up a request, which any process may serve. */
+  | {
+      readonly kind: "notifications/cancelled";
+      readonly session: string;
+      readonly principal?: string | undefined;
+      readonly params: JsonObject;
+    }
   /** News may have been lost: everything may have changed. */
   | { readonly kind: "all" };
 

@@ -31,7 +31,8 @@ it("brings replies of any length and any characters from another member", async 
     made.tool("long", { run: () => long });
     return made;
   };
-  const cluster = await startCluster({ server });
+  // What answers in JSON alone is served by the session's own process.
+  const cluster = await startCluster({ server, answers: "json" });
   cluster.to(0);
   const asking = await client(cluster, "2025-11-25", { limits: { messageBytes: 64 * 1024 * 1024 } });
   cluster.to(1);

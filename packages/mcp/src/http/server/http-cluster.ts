@@ -37,6 +37,13 @@ export interface HttpCluster {
    * a session whose process has ended is made again here before. Never throws.
    */
   bring(exchange: HttpExchange, named: Named, here: () => void): void;
+  /**
+   * What any process needs to serve a session that another one has; undefined where nobody has it, its process has ended, or this
+   * one has it. Rejects with UNREACHABLE.
+   */
+  factsOf(id: string): Promise<{ readonly principal?: string; readonly facts: SessionFacts } | undefined>;
+  /** Tells the other processes; not this one. Never throws. */
+  tell(news: News): void;
   /** A session began here, or its facts are others now. */
   keepSession(id: string, principal: string | undefined, facts: SessionFacts): void;
   /** A session has ended. */

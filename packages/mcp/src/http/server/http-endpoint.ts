@@ -191,7 +191,10 @@ function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp):
     adopt: (id, principal, facts) => streamable.adopt(id, principal, facts),
     holds: (id) => streamable.holds(id),
     release: (id) => streamable.release(id),
-    hear: (news) => core.hear(news),
+    hear(news) {
+      core.hear(news);
+      streamable.hear(news);
+    },
     errand: (errand) => core.tasks.errand(errand),
     report: core.report,
   };

@@ -26,6 +26,8 @@ type HttpConversation = Pick<
 
 /** Streams of a session in one process: those in the process that goes on with it have other numbers. */
 const STREAMS_OF_A_PROCESS = 1_000_000;
+/** Streams of guests begin beyond those of processes that go on with the session. */
+const GUEST_STREAMS = 400;
 
 /** One session: the owner of its replies, and the carrier of what belongs to no request, which its GET streams take. */
 export class HttpSession implements StreamHome, ReplyOwner, Carrier {
@@ -48,9 +50,21 @@ export class HttpSession implements StreamHome, ReplyOwner, Carrier {
   /** How often other processes have gone on with the session; undefined in a process alone. */
   readonly moved: number | undefined;
 
-  constructor(id: string, principal: string | undefined, settings: SessionSettings, moved?: number) {
+  /** Begins the ids of its events. */
+  readonly eventMark: string;
+
+  /** `moved`: see there; `guest`: the name of this process, where another one has the session. */
+  constructor(
+    id: string,
+    principal: string | undefined,
+    settings: SessionSettings,
+    { moved, guest }: { readonly moved?: number | undefined; readonly guest?: string } = {},
+  ) {
     this.moved = moved;
-    this.#lastStream = (moved ?? 0) * STREAMS_OF_A_PROCESS;
+    this.eventMark = guest === undefined ? "" : `${guest}.`;
+    // A store of one's own may keep the streams of several processes under one session.
+    const first = guest === undefined ? (moved ?? 0) : GUEST_STREAMS + Math.floor(Math.random() * GUEST_STREAMS);
+    this.#lastStream = first * STREAMS_OF_A_PROCESS;
     this.id = id;
     this.principal = principal;
     this.settings = settings;

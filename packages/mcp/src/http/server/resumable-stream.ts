@@ -9,6 +9,8 @@ const RETRY_MS = 1_000;
 /** What the streams of a session share. */
 export interface StreamHome {
   readonly id: string;
+  /** Begins the ids of events, where the process has to be named that has the stream. */
+  readonly eventMark?: string;
   readonly store: EventStore;
   readonly keeper: StreamKeeper;
   /** Whether streams open with an empty event and may be hung up on. */
@@ -29,7 +31,7 @@ export class ResumableStream implements ReplyStream {
   /** `standing`: its ids say that it belongs to no request, so that another process may open it anew. */
   constructor(home: StreamHome, number: number, standing = false) {
     this.#home = home;
-    this.#mark = standing ? STANDING : "";
+    this.#mark = (home.eventMark ?? "") + (standing ? STANDING : "");
     this.number = number;
   }
 
@@ -114,12 +116,19 @@ export class ResumableStream implements ReplyStream {
 }
 
 /** The stream and position an event id names; undefined when it is none of ours. */
-export function readEventId(
-  id: string,
-): { readonly stream: number; readonly sequence: number; readonly standing: boolean } | undefined {
-  const match = /^(s?)(\d{1,9})-(\d{1,9})$/.exec(id);
+export function readEventId(id: string):
+  | {
+      /** The process that has the stream, where that is not the session's. */
+      readonly node: string | undefined;
+      readonly stream: number;
+      readonly sequence: number;
+      readonly standing: boolean;
+    }
+  | undefined {
+  const match = /^(?:([a-z0-9]{1,32})\.)?(s?)(\d{1,9})-(\d{1,9})$/.exec(id);
   if (match === null) return undefined;
-  return { stream: Number(match[2]), sequence: Number(match[3]), standing: match[1] === STANDING };
+  const [, node, mark, stream, sequence] = match;
+  return { node, stream: Number(stream), sequence: Number(sequence), standing: mark === STANDING };
 }
 
 /** Begins the event ids of a standing stream, where several processes may serve its session. */

@@ -7,9 +7,11 @@ import { quotedWords } from "../../jsonrpc/visible-text.js";
 import { assumedRevision, claimsStateless, namesStateless } from "../../era/select.js";
 import { ServerConversation } from "../../server/conversation.js";
 import type { ServerCore } from "../../server/core.js";
+import type { News } from "../../server/server-cluster.js";
 import type { KeepAlive } from "./event-stream.js";
 import type { BodyFault, BodyReceiver, HeaderList, HttpExchange } from "./exchange.js";
 import type { HttpCluster, Named, SessionFacts } from "./http-cluster.js";
+import { answeredNode, GuestSessions } from "./guest-sessions.js";
 import { HttpSession, newSessionId, type SessionSettings, SessionTable } from "./http-session.js";
 import type { FrontDoor, HttpRoute, Permits } from "./http-site.js";
 import { readsStreams, refuse, refuseAs, refuseMessage, Reply, turnAway, turnAwayForNow } from "./reply.js";
@@ -36,10 +38,14 @@ const RETRY_AFTER = ["retry-after", "60"];
 export class StreamableHttp implements HttpRoute, BodyReceiver {
   readonly #options: StreamableHttpOptions;
   readonly #table: SessionTable | undefined;
+  /** Sessions of other processes. */
+  readonly #guests: GuestSessions | undefined;
 
   constructor(options: StreamableHttpOptions) {
     this.#options = options;
-    this.#table = options.sessions && new SessionTable(options.sessions.limits, options.pinger, options.cluster);
+    const { core, sessions, cluster, pinger } = options;
+    this.#table = sessions && new SessionTable(sessions.limits, pinger, cluster);
+    this.#guests = sessions && cluster && new GuestSessions(core, cluster, sessions);
   }
 
   /** Sessions open now. */
@@ -48,9 +54,23 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   serve(exchange: HttpExchange): void {
-    const id = exchange.method === "POST" ? undefined : this.#elsewhere(exchange);
-    if (id === undefined) this.#serve(exchange);
-    else this.#options.cluster?.bring(exchange, { kind: "session", id }, () => this.#serve(exchange));
+    const named = exchange.method === "POST" ? undefined : this.#namedBy(exchange);
+    if (named === undefined) this.#serve(exchange);
+    else this.#options.cluster?.bring(exchange, named, () => this.#serve(exchange));
+  }
+
+  /** What another process told. */
+  hear(news: News): void {
+    this.#guests?.hear(news);
+  }
+
+  /** What a GET or DELETE names that may be another process's. */
+  #namedBy(exchange: HttpExchange): Named | undefined {
+    const { cluster } = this.#options;
+    const node = cluster && exchange.relayed !== true ? streamOf(exchange)?.node : undefined;
+    if (node !== undefined) return node === cluster?.node ? undefined : { kind: "stream", id: `${node}.` };
+    const id = this.#elsewhere(exchange);
+    return id === undefined ? undefined : { kind: "session", id };
   }
 
   /** Goes on with a session whose process has ended. `moved`: how often it has changed its process. */
@@ -61,7 +81,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   ): void {
     const { sessions } = this.#options;
     if (sessions === undefined || this.#table === undefined || this.#table.has(id) || !this.#table.reserve()) return;
-    const session = new HttpSession(id, principal, sessions, moved);
+    const session = new HttpSession(id, principal, sessions, { moved });
     this.#converse(session).restore(facts);
     this.#table.add(session);
     this.#keep(session, facts.params);
@@ -91,9 +111,23 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   }
 
   body(exchange: HttpExchange, text: string): void {
+    const value = parseJson(text, this.#options.core.limits);
+    const { cluster } = this.#options;
+    if (cluster === undefined || exchange.relayed === true) return this.#take(exchange, value);
+    const session = exchange.header("mcp-session-id");
+    if (session !== undefined) {
+      this.#guests?.cancelled(exchange, session, value);
+      const node = answeredNode(value);
+      const here = (): void => this.#take(exchange, value);
+      if (node === cluster.node) return here();
+      if (node !== undefined) return cluster.bring(exchange, { kind: "call", id: `${node}.`, body: text }, here);
+    }
     const id = this.#elsewhere(exchange);
-    if (id === undefined) this.#read(exchange, text);
-    else this.#options.cluster?.bring(exchange, { kind: "session", id, body: text }, () => this.#read(exchange, text));
+    if (id === undefined) return this.#read(exchange, value, text);
+    const there = (): void =>
+      cluster.bring(exchange, { kind: "session", id, body: text }, () => this.#read(exchange, value, text));
+    if (this.#guests?.serves(exchange, value) !== true) return there();
+    this.#guests.open(exchange, id, { here: () => this.#take(exchange, value), there });
   }
 
   /** The session a request names that may be another process's; undefined for a request that is for this one. */
@@ -106,8 +140,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     return isStateless(undefined, exchange.header("mcp-protocol-version")) ? undefined : id;
   }
 
-  #read(exchange: HttpExchange, text: string): void {
-    const value = parseJson(text, this.#options.core.limits);
+  #read(exchange: HttpExchange, value: unknown, text: string): void {
     const { cluster } = this.#options;
     const mayBeAway = cluster !== undefined && exchange.relayed !== true;
     const stateless = mayBeAway && isStateless(value, exchange.header("mcp-protocol-version"));
@@ -136,7 +169,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
 
   /** Ends all sessions: what runs in them may finish within `graceMs`. */
   async close(graceMs: number): Promise<void> {
-    await this.#table?.endAll(graceMs);
+    await Promise.all([this.#table?.endAll(graceMs), this.#guests?.close(graceMs)]);
   }
 
   #post(exchange: HttpExchange): void {
@@ -157,7 +190,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
       else this.#withoutSession(exchange, value);
       return;
     }
-    const session = table.find(id, exchange.principal);
+    const session = this.#find(id, exchange.principal, answeredNode(value));
     if (session === undefined) return unknownSession(exchange, value);
     if (!this.#knowsVersion(exchange)) return undefined;
     session.used = performance.now();
@@ -166,12 +199,20 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
     reply.linger();
   }
 
+  /** The session of an id, or the guest; `node`: the process whose guest is meant. */
+  #find(id: string, principal: string | undefined, node?: string): HttpSession | undefined {
+    if (node !== undefined) return this.#guests?.find(id, principal);
+    return this.#table?.find(id, principal) ?? this.#guests?.find(id, principal);
+  }
+
   #open(exchange: HttpExchange, value: unknown, table: SessionTable): void {
     const { sessions, cluster } = this.#options;
     if (sessions === undefined || !table.reserve()) {
       return refuse(exchange, 503, "There are too many sessions: try again later", RETRY_AFTER);
     }
-    const session = new HttpSession(newSessionId(cluster?.node), exchange.principal, sessions, cluster && 0);
+    const session = new HttpSession(newSessionId(cluster?.node), exchange.principal, sessions, {
+      moved: cluster && 0,
+    });
     const conversation = this.#converse(session);
     // A successful answer makes the session real and tells the client its id, so the reply cannot begin before it is there.
     const opening = (succeeded: boolean): HeaderList => {
@@ -229,6 +270,7 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
   #resume(exchange: HttpExchange, session: HttpSession, last: string): void {
     const position = readEventId(last);
     const stream = position && session.stream(position.stream);
+    if (stream === undefined && position?.node !== undefined) return unknownSession(exchange, undefined);
     if (position === undefined || stream === undefined) {
       if ((session.moved ?? 0) === 0) return lost(exchange);
       // What came on it ended with its process. Unsolicited messages go on; of an answer that is lost the client has to know.
@@ -265,7 +307,8 @@ export class StreamableHttp implements HttpRoute, BodyReceiver {
       refuse(exchange, 400, "Send the Mcp-Session-Id that initialize was answered with");
       return undefined;
     }
-    const session = this.#table.find(id, exchange.principal);
+    const guest = streamOf(exchange)?.node !== undefined;
+    const session = (guest ? this.#guests : this.#table)?.find(id, exchange.principal);
     if (session === undefined) unknownSession(exchange, undefined);
     else if (this.#knowsVersion(exchange)) return session;
     return undefined;
@@ -296,6 +339,12 @@ function claims(value: unknown): boolean {
 function unknownSession(exchange: HttpExchange, value: unknown): void {
   const what = "There is no such session (any more): send a new initialize without Mcp-Session-Id";
   refuseMessage(exchange, 404, new RpcError(ErrorCode.InvalidRequest, what), { id: idOf(value) });
+}
+
+/** The stream a reader comes back to. */
+function streamOf(exchange: HttpExchange): ReturnType<typeof readEventId> {
+  const last = exchange.method === "GET" ? exchange.header("last-event-id") : undefined;
+  return last === undefined ? undefined : readEventId(last);
 }
 
 function lost(exchange: HttpExchange): void {

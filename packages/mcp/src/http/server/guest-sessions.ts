@@ -1,0 +1,165 @@
+// Sessions of other processes that are served here, for what needs no more than their facts: calls, lists and reads.
+//
+// What such a call asks its client carries this process's name in its id, and so do the events of its stream: whichever process
+// gets the answer, or the reader that comes back, hands it on.
+import { isJsonObject } from "../../jsonrpc/message.js";
+import type { ServerCore } from "../../server/core.js";
+import type { News } from "../../server/server-cluster.js";
+import { ServerConversation } from "../../server/conversation.js";
+import type { HttpExchange } from "./exchange.js";
+import type { HttpCluster, SessionFacts } from "./http-cluster.js";
+import { HttpSession, type SessionSettings } from "./http-session.js";
+import { readsStreams } from "./reply.js";
+
+/** Milliseconds after which a request goes to the session's own process, which so learns that the session is in use. */
+const GUEST_MS = 60_000;
+/** Guests nobody has used for longer are forgotten; looked at this often. */
+const IDLE_MS: number = 2 * GUEST_MS;
+const SWEEP_MS = 10_000;
+
+/** What changes nothing of a session. */
+const ANYWHERE: ReadonlySet<unknown> = new Set([
+  "ping",
+  "tools/list",
+  "tools/call",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+  "prompts/get",
+  "completion/complete",
+]);
+
+const CANCELLED = "notifications/cancelled";
+
+interface Guest {
+  readonly session: HttpSession;
+  readonly conversation: ServerConversation;
+  /** Until when its requests are served here, by `performance.now()`. */
+  until: number;
+  /** Its facts are others by now. */
+  changed: boolean;
+}
+
+/** What to do with a request. */
+interface Ways {
+  readonly here: () => void;
+  readonly there: () => void;
+}
+
+export class GuestSessions {
+  readonly #core: ServerCore;
+  readonly #cluster: HttpCluster;
+  readonly #settings: SessionSettings;
+  readonly #guests = new Map<string, Guest>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  constructor(core: ServerCore, cluster: HttpCluster, settings: SessionSettings) {
+    this.#core = core;
+    this.#cluster = cluster;
+    this.#settings = settings;
+  }
+
+  /** Whether a message can be served by any process: what its handler may want to ask has to find a way. */
+  serves(exchange: HttpExchange, value: unknown): boolean {
+    if (!isJsonObject(value) || value["id"] === undefined || !ANYWHERE.has(value["method"])) return false;
+    const { params } = value;
+    if (isJsonObject(params) && params["task"] !== undefined) return false;
+    return this.#settings.answers !== "json" && readsStreams(exchange);
+  }
+
+  /** Calls `here` once the session is a guest, `there` where it has to be served by its own process. */
+  open(exchange: HttpExchange, id: string, { here, there }: Ways): void {
+    const guest = this.#guests.get(id);
+    const now = performance.now();
+    if (guest !== undefined && !guest.changed) {
+      if (now < guest.until) return guest.session.principal === exchange.principal ? here() : there();
+      guest.until = now + GUEST_MS;
+      return there();
+    }
+    this.#cluster.factsOf(id).then(
+      (found) => {
+        if (found === undefined || found.principal !== exchange.principal) return there();
+        return this.#take(id, found) ? here() : there();
+      },
+      () => there(),
+    );
+  }
+
+  find(id: string, principal: string | undefined): HttpSession | undefined {
+    const session = this.#guests.get(id)?.session;
+    return session === undefined || session.principal !== principal ? undefined : session;
+  }
+
+  /** The client of a session gives a request up, and nobody knows which process serves that. */
+  cancelled(exchange: HttpExchange, session: string, value: unknown): void {
+    if (!isJsonObject(value) || value["method"] !== CANCELLED || !isJsonObject(value["params"])) return;
+    const news = { kind: CANCELLED, session, principal: exchange.principal, params: value["params"] } as const;
+    this.hear(news);
+    this.#cluster.tell(news);
+  }
+
+  hear(news: News): void {
+    if (news.kind === "all") for (const guest of this.#guests.values()) guest.changed = true;
+    if (news.kind !== "session" && news.kind !== CANCELLED) return;
+    const guest = this.#guests.get(news.session);
+    if (guest === undefined) return;
+    if (news.kind === CANCELLED) {
+      if (guest.session.principal !== news.principal) return;
+      const message = { jsonrpc: "2.0", method: CANCELLED, params: news.params };
+      guest.conversation.connection.deliver(message, guest.session);
+    } else if (news.ended) {
+      this.#guests.delete(news.session);
+      void guest.session.close(0);
+    } else guest.changed = true;
+  }
+
+  /** Ends them all: what runs may finish within `graceMs`. */
+  async close(graceMs: number): Promise<void> {
+    clearInterval(this.#timer);
+    const all = [...this.#guests.values()];
+    this.#guests.clear();
+    await Promise.all(all.map(({ session }) => session.close(graceMs)));
+  }
+
+  #take(id: string, { principal, facts }: { readonly principal?: string; readonly facts: SessionFacts }): boolean {
+    const until = performance.now() + GUEST_MS;
+    const known = this.#guests.get(id);
+    if (known !== undefined) {
+      known.conversation.relevel(facts.level);
+      known.changed = false;
+      known.until = until;
+      return true;
+    }
+    if (this.#guests.size >= this.#settings.limits.max) return false;
+    const session = new HttpSession(id, principal, this.#settings, { guest: this.#cluster.node });
+    const conversation = new ServerConversation(this.#core, session);
+    session.conversation = conversation;
+    if (!conversation.lodge(facts, `${this.#cluster.node}.`)) return false;
+    this.#guests.set(id, { session, conversation, until, changed: false });
+    this.#timer ??= setInterval(() => this.#sweep(), SWEEP_MS);
+    (this.#timer as { unref?(): void }).unref?.();
+    return true;
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const [id, { session }] of this.#guests) {
+      if (session.busy) session.used = now;
+      if (now - session.used <= IDLE_MS) continue;
+      this.#guests.delete(id);
+      void session.close(0);
+    }
+    if (this.#guests.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+/** The process that asked what a message answers, where its id says so. */
+export function answeredNode(value: unknown): string | undefined {
+  if (!isJsonObject(value) || value["method"] !== undefined) return undefined;
+  const { id } = value;
+  const dot = typeof id === "string" ? id.indexOf(".") : -1;
+  return dot > 0 ? (id as string).slice(0, dot) : undefined;
+}

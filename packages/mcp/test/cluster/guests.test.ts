@@ -1,0 +1,114 @@
+// Sessions of one process that others serve from their facts: what runs where, what finds its way back, and what ends with the session.
+import { describe, expect, it, onTestFinished } from "vitest";
+import { call, gate, JSON_TYPES, messages, OpenStream, post, session, testServer } from "../http/http-fixture.js";
+import { startCluster } from "./cluster-fixture.js";
+
+/** Three processes whose tools say where they run, and one that waits until it is told to go on, or that it is given up. */
+function named() {
+  const waits = gate();
+  const ended = gate<string>();
+  const server = (member: number) => {
+    const made = testServer({ report: () => undefined });
+    made.tool("where", { run: () => String(member) });
+    made.tool("wait", {
+      async run(_, ctx) {
+        ctx.signal.addEventListener("abort", () => ended.open(`given up at ${member}`));
+        await ctx.progress(1, 2);
+        await waits.opened;
+        return String(member);
+      },
+    });
+    made.tool("log", {
+      async run(_, ctx) {
+        await ctx.log("info", "said");
+        return "logged";
+      },
+    });
+    return made;
+  };
+  return { server, waits, ended };
+}
+
+describe("a session of another process", () => {
+  it("is served where its requests arrive, and not for another principal", async () => {
+    const { server } = named();
+    const cluster = await startCluster({
+      server,
+      authenticate: (head) => head.header("x-who") ?? "nobody",
+    });
+    cluster.to(0);
+    const ada = await session(cluster.url, "2025-11-25", { headers: { "x-who": "ada" } });
+    cluster.to(0, 1, 2);
+    const places: unknown[] = [];
+    for (let n = 1; n <= 6; n++) {
+      const { text } = await ada.post(call("where", {}, n));
+      places.push((JSON.parse(text) as { result: { content: { text: string }[] } }).result.content[0]?.text);
+    }
+    expect(places).toEqual(["0", "1", "2", "0", "1", "2"]);
+    for (let n = 0; n < 3; n++) {
+      const eve = await post(cluster.url, call("where"), { ...ada.headers, "x-who": "eve" });
+      expect(eve.status).toBe(404);
+    }
+  });
+
+  it("ends everywhere when it is ended, and what runs for it is given up", async () => {
+    const { server, ended } = named();
+    const cluster = await startCluster({ server });
+    cluster.to(0);
+    const one = await session(cluster.url);
+    cluster.to(1);
+    await waiting(cluster.url, one.headers, 1);
+    cluster.to(2);
+    const gone = await fetch(cluster.url, { method: "DELETE", headers: one.headers });
+    expect(gone.status).toBe(204);
+    expect(await ended.opened).toBe("given up at 1");
+    cluster.to(0, 1, 2);
+    for (let n = 0; n < 3; n++) expect((await one.post(call("where", {}, n))).status).toBe(404);
+  });
+
+  it("has a call cancelled wherever it runs, through any process", async () => {
+    const { server, ended } = named();
+    const cluster = await startCluster({ server });
+    cluster.to(0);
+    const one = await session(cluster.url);
+    cluster.to(1);
+    await waiting(cluster.url, one.headers, 7);
+    cluster.to(2);
+    await one.post({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } });
+    expect(await ended.opened).toBe("given up at 1");
+  });
+
+  it("keeps to the log level that it sets at its own process", async () => {
+    const { server } = named();
+    const cluster = await startCluster({ server });
+    cluster.to(0);
+    const one = await session(cluster.url);
+    let id = 0;
+    const said = async (): Promise<number> => {
+      cluster.to(2);
+      const { text } = await one.post(call("log", {}, ++id));
+      return messages(text).filter(({ method }) => method === "notifications/message").length;
+    };
+    const set = async (level: string): Promise<unknown> => {
+      cluster.to(1);
+      const { text } = await one.post({ jsonrpc: "2.0", id: ++id, method: "logging/setLevel", params: { level } });
+      return (JSON.parse(text) as { result?: unknown }).result;
+    };
+    for (const [level, count] of [
+      ["info", 1],
+      ["error", 0],
+      ["debug", 1],
+    ] as const) {
+      expect(await set(level)).toEqual({});
+      await expect.poll(said).toBe(count);
+    }
+  });
+});
+
+/** Begins a call that waits, and resolves once it runs. */
+async function waiting(url: string, headers: Record<string, string>, id: number): Promise<void> {
+  const body = JSON.stringify(call("wait", {}, id, { progressToken: "p" }));
+  const stream = new OpenStream(url, { method: "POST", headers: { ...JSON_TYPES, ...headers }, body });
+  onTestFinished(() => stream.close());
+  await stream.until(({ text }) => text.includes("notifications/progress"));
+}
