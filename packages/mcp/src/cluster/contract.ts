@@ -80,6 +80,25 @@ const COUNTS: readonly ContractCase[] = [
     },
   },
   {
+    name: "events that are counted at the same moment count one by one, whatever else is counted then",
+    async run(open) {
+      const [one, two] = [await open("one"), await open("two")];
+      const rate = { perSecond: 0.001, burst: 5 };
+      const window = { most: 4, windowMs: 60_000 };
+      const both = Array.from({ length: 6 }, (_, n) => (n % 2 === 0 ? one : two).limits.take({ r: rate, w: window }));
+      const single = Array.from({ length: 3 }, () => one.limits.take({ r: rate }));
+      const waits = await Promise.all([...both, ...single]);
+      const passed = waits.map((wait) => wait === 0);
+      same(passed.filter(Boolean).length, 5, "events that passed of nine with places for five");
+      same(passed.slice(0, 6).filter(Boolean).length <= 4, true, "whether the window held");
+      same(
+        (await one.limits.take({ r: { perSecond: 0.001, burst: 50 } })) > 0,
+        false,
+        "a rule that allows more by now",
+      );
+    },
+  },
+  {
     name: "a window takes its most in any stretch of its length, for all processes together",
     async run(open) {
       const [one, two] = [await open("one"), await open("two")];

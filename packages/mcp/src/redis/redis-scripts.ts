@@ -116,21 +116,21 @@ return 0
 `;
 
 /**
- * Counts under several keys at once. KEYS: one for each rule. ARGV: three for each rule: "r", the microseconds of one event and
- * the burst (GCRA: of each key one time is kept); or "w", the microseconds of a window and the most in it (of each key a count
- * for each sixtieth of the window, their sum `n`, and the oldest of them, `o`).
+ * Counts many events at once, one after the other, each under all its keys or under none. KEYS: all of them, each once. ARGV: how
+ * many keys; three for each: "r", the microseconds of one event and the burst (GCRA: of each key one time is kept); or "w", the
+ * microseconds of a window and the most in it (of each key a count for each sixtieth of the window, their sum `n`, and the oldest
+ * of them, `o`); then for each event the number of its keys and their places. Returns the wait of each in milliseconds, or 0.
  */
 export const TAKE = `
 local t = redis.call("TIME")
 local now = t[1] * 1000000 + t[2]
-local wait = 0
-local next = {}
-for i, key in ipairs(KEYS) do
-  local kind, a, b = ARGV[i * 3 - 2], tonumber(ARGV[i * 3 - 1]), tonumber(ARGV[i * 3])
+local count = tonumber(ARGV[1])
+local rules = {}
+for i = 1, count do
+  local kind, a, b = ARGV[i * 3 - 1], tonumber(ARGV[i * 3]), tonumber(ARGV[i * 3 + 1])
+  local key = KEYS[i]
   if kind == "r" then
-    local kept = tonumber(redis.call("GET", key) or now)
-    next[i] = math.max(kept, now) + a
-    wait = math.max(wait, next[i] - now - b * a)
+    rules[i] = { each = a, burst = b, stop = math.max(tonumber(redis.call("GET", key) or now), now) }
   else
     local width = a / 60
     local slot = math.floor(now / width)
@@ -138,9 +138,9 @@ for i, key in ipairs(KEYS) do
     local n, oldest = tonumber(head[1] or 0), tonumber(head[2] or slot)
     local from = oldest
     while oldest < slot - 60 and n > 0 do
-      local count = redis.call("HGET", key, oldest)
-      if count then
-        n = n - count
+      local old = redis.call("HGET", key, oldest)
+      if old then
+        n = n - old
         redis.call("HDEL", key, oldest)
       end
       oldest = oldest + 1
@@ -151,29 +151,49 @@ for i, key in ipairs(KEYS) do
     elseif oldest ~= from then
       redis.call("HSET", key, "n", n, "o", oldest)
     end
-    next[i] = { n, oldest, slot }
-    if n >= b then
-      local surplus, at = n - b, oldest
-      while at < slot do
-        surplus = surplus - (redis.call("HGET", key, at) or 0)
-        if surplus < 0 then break end
-        at = at + 1
-      end
-      wait = math.max(wait, (at + 61) * width - now, 1000)
+    rules[i] = { most = b, width = width, n = n, oldest = oldest, slot = slot }
+  end
+  rules[i].taken = 0
+end
+local function waitOf(i)
+  local rule = rules[i]
+  if rule.each then return rule.stop + rule.each - now - rule.burst * rule.each end
+  if rule.n < rule.most then return 0 end
+  local surplus, at = rule.n - rule.most, rule.oldest
+  while at < rule.slot do
+    surplus = surplus - (redis.call("HGET", KEYS[i], at) or 0)
+    if surplus < 0 then break end
+    at = at + 1
+  end
+  return math.max((at + 61) * rule.width - now, 1000)
+end
+local waits = {}
+local at = count * 3 + 2
+while at <= #ARGV do
+  local of = tonumber(ARGV[at])
+  local wait = 0
+  for k = at + 1, at + of do wait = math.max(wait, waitOf(tonumber(ARGV[k]))) end
+  waits[#waits + 1] = math.ceil(wait / 1000)
+  if wait <= 0 then
+    for k = at + 1, at + of do
+      local rule = rules[tonumber(ARGV[k])]
+      rule.taken = rule.taken + 1
+      if rule.each then rule.stop = rule.stop + rule.each else rule.n = rule.n + 1 end
     end
   end
+  at = at + of + 1
 end
-if wait > 0 then return math.ceil(wait / 1000) end
-for i, key in ipairs(KEYS) do
-  if ARGV[i * 3 - 2] == "r" then
-    redis.call("SET", key, string.format("%.0f", next[i]), "PX", math.max(1, math.ceil((next[i] - now) / 1000)))
-  else
-    redis.call("HSET", key, "n", next[i][1] + 1, "o", next[i][2])
-    redis.call("HINCRBY", key, next[i][3], 1)
-    redis.call("PEXPIRE", key, math.ceil(tonumber(ARGV[i * 3 - 1]) * 61 / 60000))
+for i = 1, count do
+  local rule, key = rules[i], KEYS[i]
+  if rule.taken > 0 and rule.each then
+    redis.call("SET", key, string.format("%.0f", rule.stop), "PX", math.max(1, math.ceil((rule.stop - now) / 1000)))
+  elseif rule.taken > 0 then
+    redis.call("HSET", key, "n", rule.n, "o", rule.oldest)
+    redis.call("HINCRBY", key, rule.slot, rule.taken)
+    redis.call("PEXPIRE", key, math.ceil(rule.width * 61 / 1000))
   end
 end
-return 0
+return waits
 `;
 
 /** KEYS: lock. ARGV: the holder's secret. */

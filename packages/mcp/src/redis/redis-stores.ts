@@ -50,10 +50,14 @@ const BUS_LIFE_MS = 3_600_000;
 /** Milliseconds before the bus is read again after it could not be. */
 const BUS_RETRY_MS = 250;
 
+/** Names whose hidden form is remembered: most requests come from callers that called before. */
+const HIDDEN = 10_000;
+
 /** Encrypts what is kept, bound to the place it is kept at: a record moved to another key does not open. */
 class Vault {
   readonly #keys: readonly Buffer[];
   readonly #names: Buffer;
+  readonly #hidden = new Map<string, string>();
 
   constructor(keys: readonly Buffer[]) {
     this.#keys = keys.map((key) => Buffer.from(hkdfSync("sha256", key, "", "records", 32)));
@@ -62,7 +66,12 @@ class Vault {
 
   /** A name that says nothing of what it stands for, though that is short. */
   hidden(name: string): string {
-    return createHmac("sha256", this.#names).update(name).digest("base64url").slice(0, 22);
+    const known = this.#hidden.get(name);
+    if (known !== undefined) return known;
+    const hidden = createHmac("sha256", this.#names).update(name).digest("base64url").slice(0, 22);
+    this.#hidden.set(name, hidden);
+    if (this.#hidden.size > HIDDEN) this.#hidden.delete(this.#hidden.keys().next().value as string);
+    return hidden;
   }
 
   seal(place: string, text: string): string {
@@ -218,6 +227,81 @@ class RedisTasks implements TaskStore {
     const { prefix, vault } = this.#place();
     return `{${prefix}:t}:of:${vault.hidden(principal ?? "")}`;
   }
+}
+
+/** Events in one script: beyond them another one begins, so that none keeps Redis from others for long. */
+const BATCH = 200;
+
+type Rules = Parameters<LimitStore["take"]>[0];
+
+/** The events of one turn of the event loop, counted together: many requests arrive at once where it matters what counting costs. */
+interface TakeBatch {
+  readonly keys: Map<string, { readonly place: number; readonly rule: string; readonly args: readonly string[] }>;
+  readonly events: string[];
+  readonly waiting: { resolve(waitMs: number): void; reject(error: unknown): void }[];
+}
+
+class RedisLimits implements LimitStore {
+  readonly #place: () => Place;
+  #batch: TakeBatch | undefined;
+
+  constructor(place: () => Place) {
+    this.#place = place;
+  }
+
+  take(rules: Rules): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const all = Object.entries(rules).map(([key, rule]) => [key, argsOf(rule)] as const);
+      // A key has one rule in a script; who asks with another one, after the rule has changed, is counted by the next.
+      const open = this.#batch;
+      const fits =
+        open !== undefined && open.waiting.length < BATCH && all.every(([key, args]) => fit(open, key, args));
+      const batch = fits ? open : this.#begin();
+      const places = all.map(([key, args]) => placeIn(batch, key, args));
+      batch.events.push(String(places.length), ...places);
+      batch.waiting.push({ resolve, reject });
+    });
+  }
+
+  #begin(): TakeBatch {
+    const batch: TakeBatch = { keys: new Map(), events: [], waiting: [] };
+    this.#batch = batch;
+    setImmediate(() => void this.#send(batch));
+    return batch;
+  }
+
+  async #send(batch: TakeBatch): Promise<void> {
+    if (this.#batch === batch) this.#batch = undefined;
+    const { keys, events, waiting } = batch;
+    try {
+      const { door, prefix, vault } = this.#place();
+      const names = [...keys.keys()].map((key) => `{${prefix}:l}:${vault.hidden(key)}`);
+      const rules = [...keys.values()].flatMap(({ args }) => args);
+      const waits = (await door.script(TAKE, names, [String(keys.size), ...rules, ...events])) as number[];
+      for (const [at, { resolve }] of waiting.entries()) resolve(waits[at] as number);
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+    }
+  }
+}
+
+function argsOf(rule: Rules[string]): readonly string[] {
+  return "most" in rule
+    ? ["w", String(rule.windowMs * 1_000), String(rule.most)]
+    : ["r", String(1_000_000 / rule.perSecond), String(rule.burst)];
+}
+
+function fit(batch: TakeBatch, key: string, args: readonly string[]): boolean {
+  const known = batch.keys.get(key);
+  return known === undefined || known.rule === args.join();
+}
+
+function placeIn({ keys }: TakeBatch, key: string, args: readonly string[]): string {
+  const known = keys.get(key);
+  if (known !== undefined) return String(known.place);
+  const place = keys.size + 1;
+  keys.set(key, { place, rule: args.join(), args });
+  return String(place);
 }
 
 class RedisBus implements Bus {
@@ -377,7 +461,7 @@ export class RedisStores implements SharedStores {
     this.#prefix = prefix;
     this.#vault = new Vault(keys);
     this.name = typeof target === "string" ? target.replace(/\/\/[^@/]*@/, "//") : "Redis";
-    this.limits = { take: (rules) => this.#take(rules) };
+    this.limits = new RedisLimits(() => this.#here);
     this.marks = { once: async (name, lifeMs) => (await this.#set("m", name, "1", lifeMs)) === "OK" };
     this.locks = { hold: (name, lifeMs) => this.#hold(name, lifeMs) };
   }
@@ -431,17 +515,6 @@ export class RedisStores implements SharedStores {
     for (let at = 0; at < flat.length; at += 2)
       fleets.set(flat[at] as string, JSON.parse(flat[at + 1] as string) as Fleet);
     return fleets;
-  }
-
-  async #take(rules: Parameters<LimitStore["take"]>[0]): Promise<number> {
-    const all = Object.entries(rules);
-    const keys = all.map(([key]) => `{${this.#prefix}:l}:${this.#vault.hidden(key)}`);
-    const args = all.flatMap(([, rule]) =>
-      "most" in rule
-        ? ["w", String(rule.windowMs * 1_000), String(rule.most)]
-        : ["r", String(1_000_000 / rule.perSecond), String(rule.burst)],
-    );
-    return (await this.#here.door.script(TAKE, keys, args)) as number;
   }
 
   #set(kind: string, name: string, value: string, lifeMs: number): Promise<unknown> {

@@ -163,11 +163,10 @@ export class ServerCore implements AskServices {
         return this.tasks.heard(news.record, news.questions);
       case "log":
         return this.#log(news.level, news.message);
-      case "session":
-      case "notifications/cancelled":
-        return undefined;
       case "all":
         return this.subscribers.allChanged();
+      default:
+        return undefined;
     }
   }
 
