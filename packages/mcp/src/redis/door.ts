@@ -109,6 +109,7 @@ const AWAY: ReadonlySet<string> = new Set([
   "READONLY",
   "UNBLOCKED",
   "MISCONF",
+  "OOM",
   "ECONNREFUSED",
   "ECONNRESET",
   "ETIMEDOUT",

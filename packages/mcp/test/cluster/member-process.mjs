@@ -5,6 +5,9 @@ import { serveHttp } from "@secure-local/mcp/http";
 import { Server } from "@secure-local/mcp/server";
 
 const [url, prefix, node, key, effects] = process.argv.slice(2);
+// A clock of its own, so many milliseconds off.
+const clock = Date.now;
+Date.now = () => clock() + Number(process.env.CLOCK_MS ?? 0);
 const server = new Server({ name: "member", version: "1.0.0", report: false });
 const did = (what) => appendFileSync(effects, `${what}\n`);
 const id = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };

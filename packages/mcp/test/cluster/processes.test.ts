@@ -19,7 +19,10 @@ interface Processes {
   kill(member: number): Promise<void>;
 }
 
-async function startProcesses(count = 3, env: Readonly<Record<string, string>> = {}): Promise<Processes> {
+async function startProcesses(
+  count = 3,
+  envOf: (member: number) => Readonly<Record<string, string>> = () => ({}),
+): Promise<Processes> {
   const redis = await startRedis();
   const folder = mkdtempSync(join(tmpdir(), "members-"));
   const file = join(folder, "effects");
@@ -34,7 +37,7 @@ async function startProcesses(count = 3, env: Readonly<Record<string, string>> =
     const child = fork(script, args, {
       stdio: ["ignore", "pipe", "inherit", "ipc"],
       execArgv: [],
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...envOf(member) },
     });
     children.push(child);
     onTestFinished(() => ended(child));
@@ -75,7 +78,7 @@ const LONG = { timeout: 60_000 };
 describe.runIf(hasRedis)("processes over Redis", () => {
   it("lets a burst of three through and no more, however many processes count", LONG, async () => {
     const rate = { perSecond: 1, burst: 3 };
-    const processes = await startProcesses(3, { RATE: JSON.stringify({ ...rate, address: undefined }) });
+    const processes = await startProcesses(3, () => ({ RATE: JSON.stringify({ ...rate, address: undefined }) }));
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     const headers = { "content-type": "application/json", accept: "application/json, text/event-stream" };
     const begun = performance.now();
@@ -152,6 +155,31 @@ describe.runIf(hasRedis)("processes over Redis", () => {
       await expect.poll(async () => (await two.task(second.id as string).status()).status, LONG).toBe("failed");
     },
   );
+
+  it("does all of it with clocks that are 90 seconds apart, before and behind", LONG, async () => {
+    const processes = await startProcesses(3, (member) => ({
+      CLOCK_MS: String((member - 1) * 90_000),
+      RATE: JSON.stringify({ perSecond: 1, burst: 40 }),
+    }));
+    for (const revision of ["2025-11-25", "2026-07-28"]) {
+      const calling = await client(processes, revision);
+      for (let n = 0; n < 4; n++) await calling.call("ask", { id: `${revision} ${n}` });
+    }
+    const effects = processes.effects();
+    expect(effects).toHaveLength(8);
+    expect(new Set(effects).size).toBe(8);
+    // A limit goes by the clock of Redis: none of them has a minute more than the others.
+    const last = await client(processes, "2026-07-28");
+    const burst = Array.from({ length: 60 }, () =>
+      last.call("echo", { text: "" }).then(
+        () => 1,
+        () => 0 as number,
+      ),
+    );
+    const passed = (await Promise.all(burst)).reduce((sum, one) => sum + one, 0);
+    expect(passed).toBeLessThan(60);
+    expect(processes.effects()).toHaveLength(8);
+  });
 
   it("serves on while Redis is away, and shares again when it is back", LONG, async () => {
     const processes = await startProcesses();

@@ -1,0 +1,168 @@
+// A Redis that is slow, full, or hands its keys over while calls run: every call is answered once, and what fails says so.
+import { type AddressInfo, connect as dial, createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Client } from "../../src/client/client.js";
+import { redisCluster } from "../../src/redis/redis-cluster.js";
+import { connect } from "../../src/serve/connect.js";
+import { testServer } from "../http/http-fixture.js";
+import { type Cluster, KEY, startCluster } from "./cluster-fixture.js";
+import { hasRedis, prefix, startRedis, startRedisCluster, type StartedRedis } from "./redis-fixture.js";
+
+const LONG = { timeout: 120_000 };
+const REVISIONS = ["2025-11-25", "2026-07-28"];
+
+interface Counted {
+  readonly cluster: Cluster;
+  /** What tools did, in order. */
+  readonly effects: string[];
+  client(revision: string): Promise<Client>;
+}
+
+async function counted(url: string): Promise<Counted> {
+  const effects: string[] = [];
+  const input = { type: "object", properties: { id: { type: "string" } }, required: ["id"] } as const;
+  const server = () => {
+    const made = testServer({ report: () => undefined });
+    made.tool("once", { input, run: ({ id }) => void effects.push(id) });
+    made.tool("sure", {
+      input,
+      async run({ id }, ctx) {
+        await ctx.elicit({ message: "Sure?", schema: { sure: { type: "boolean" } } });
+        effects.push(id);
+      },
+    });
+    return made;
+  };
+  const own = prefix();
+  const rate = { perSecond: 10_000, burst: 10_000 };
+  const shareOf = (n: number) => redisCluster(url, { key: KEY, prefix: own, node: `m${n}` });
+  const cluster = await startCluster({ server, shareOf, rate });
+  const client = async (revision: string): Promise<Client> => {
+    const elicit = () => ({ action: "accept", content: { sure: true } }) as const;
+    const made = await connect(cluster.url, { revision, elicit, verdicts: false });
+    onTestFinished(() => made.close());
+    return made;
+  };
+  return { cluster, effects, client };
+}
+
+/** Calls that were answered, by their ids; those that failed are left out. */
+async function callAll(client: Client, tool: string, ids: readonly string[]): Promise<readonly string[]> {
+  const answered: string[] = [];
+  for (const id of ids) {
+    const fine = await client.call(tool, { id }).then(
+      ({ isError }) => isError !== true,
+      () => false,
+    );
+    if (fine) answered.push(id);
+  }
+  return answered;
+}
+
+const ids = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}-${n}`);
+
+/** A way to a port that can be made slow. */
+async function slowWay(port: number): Promise<{ readonly port: number; delayMs: number }> {
+  const way = { port: 0, delayMs: 0 };
+  const server = createServer((near) => {
+    const far = dial(port, "127.0.0.1");
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      from.on("data", (chunk: Buffer) => void setTimeout(() => to.write(chunk), way.delayMs));
+      from.on("close", () => to.destroy());
+      from.on("error", () => to.destroy());
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  way.port = (server.address() as AddressInfo).port;
+  return way;
+}
+
+/** Moves every slot in use of the first and the last server to the one between, key by key, as resharding does. */
+async function moveAll(nodes: readonly StartedRedis[]): Promise<number> {
+  const [first, target, last] = nodes as [StartedRedis, StartedRedis, StartedRedis];
+  let moved = 0;
+  for (const source of [first, last]) {
+    const [from, to] = [source.cli("cluster", "myid"), target.cli("cluster", "myid")];
+    const keys = source.cli("--scan").split("\n").filter(Boolean);
+    for (const slot of new Set(keys.map((key) => source.cli("cluster", "keyslot", key)))) {
+      target.cli("cluster", "setslot", slot, "importing", from);
+      source.cli("cluster", "setslot", slot, "migrating", to);
+      // Requests come in between.
+      await new Promise((resolve) => setImmediate(resolve));
+      const there = source.cli("cluster", "getkeysinslot", slot, "1000").split("\n").filter(Boolean);
+      if (there.length > 0) source.cli("migrate", "127.0.0.1", String(target.port), "", "0", "5000", "keys", ...there);
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const node of [target, source]) node.cli("cluster", "setslot", slot, "node", to);
+      moved++;
+    }
+  }
+  return moved;
+}
+
+describe.runIf(hasRedis)("a Redis", () => {
+  it(
+    "that takes a second for each answer slows what it has to be asked, and doubles or loses nothing",
+    LONG,
+    async () => {
+      const redis = await startRedis();
+      const way = await slowWay(redis.port);
+      const { client, effects } = await counted(`redis://127.0.0.1:${way.port}`);
+      const clients = await Promise.all(REVISIONS.map(client));
+      // Half of it on the way there, half on the way back.
+      way.delayMs = 500;
+      const all = await Promise.all(
+        clients.flatMap((each, n) => [
+          callAll(each, "once", ids(`once${n}`, 3)),
+          callAll(each, "sure", ids(`sure${n}`, 2)),
+        ]),
+      );
+      way.delayMs = 0;
+      expect(all.flat()).toHaveLength(10);
+      expect(effects.toSorted()).toEqual(all.flat().toSorted());
+    },
+  );
+
+  it(
+    "whose memory is full refuses what it would have to keep; calls go on, and all of it works once there is room",
+    LONG,
+    async () => {
+      const redis = await startRedis();
+      const { client, effects, cluster } = await counted(redis.url);
+      const [session, stateless] = await Promise.all(REVISIONS.map(client));
+      cluster.to(0, 1, 2);
+      await callAll(session as Client, "once", ids("before", 3));
+      redis.cli("config", "set", "maxmemory", "1");
+      const full = [
+        ...(await callAll(session as Client, "once", ids("session", 6))),
+        ...(await callAll(stateless as Client, "once", ids("stateless", 6))),
+      ];
+      expect(full).toHaveLength(12);
+      // A mark that nobody keeps is no mark: the answer to a parked question is not taken, and its tool does not go on.
+      expect(await callAll(stateless as Client, "sure", ["parked"])).toEqual([]);
+      redis.cli("config", "set", "maxmemory", "0");
+      const after = await callAll(stateless as Client, "sure", ids("after", 3));
+      expect(after).toHaveLength(3);
+      expect(effects.toSorted()).toEqual([...ids("before", 3), ...full, ...after].toSorted());
+    },
+  );
+
+  it("that hands its keys to another server meanwhile is asked there, and every call runs once", LONG, async () => {
+    const { url, nodes } = await startRedisCluster();
+    const { client, effects } = await counted(url);
+    const clients = await Promise.all(REVISIONS.map(client));
+    const moving = clients.flatMap((each, n) => [
+      callAll(each, "once", ids(`once${n}`, 60)),
+      callAll(each, "sure", ids(`sure${n}`, 30)),
+    ]);
+    expect(await moveAll(nodes)).toBeGreaterThan(0);
+    const answered = (await Promise.all(moving)).flat();
+    expect(new Set(effects).size).toBe(effects.length);
+    for (const id of answered) expect(effects).toContain(id);
+    const after = await Promise.all(clients.map((each, n) => callAll(each, "sure", ids(`after${n}`, 3))));
+    expect(after.flat()).toHaveLength(6);
+  });
+});
