@@ -172,8 +172,8 @@ describe.runIf(hasRedis)("processes over Redis", () => {
     const last = await client(processes, "2026-07-28");
     const burst = Array.from({ length: 60 }, () =>
       last.call("echo", { text: "" }).then(
-        () => 1,
-        () => 0 as number,
+        (): number => 1,
+        (): number => 0,
       ),
     );
     const passed = (await Promise.all(burst)).reduce((sum, one) => sum + one, 0);
