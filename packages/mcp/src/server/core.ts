@@ -165,8 +165,6 @@ export class ServerCore implements AskServices {
         return this.#log(news.level, news.message);
       case "all":
         return this.subscribers.allChanged();
-      default:
-        return undefined;
     }
   }
 
