@@ -16,7 +16,7 @@ import type { AskServices } from "./context.js";
 import type { ServerLimits } from "./limits.js";
 import { type EndedSession, type LogMessage, Session } from "./session.js";
 import { ClusterSeal, Parking, type Seal } from "./parking.js";
-import type { News, ServerCluster } from "./server-cluster.js";
+import type { CoreNews, ServerCluster } from "./server-cluster.js";
 import { type PromptEntry, PromptFiller } from "./prompts.js";
 import { Registry, type Unlisted, type Visibility } from "./registry.js";
 import type { Reporter } from "./reporter.js";
@@ -153,7 +153,7 @@ export class ServerCore implements AskServices {
   }
 
   /** Passes on what another process told. */
-  hear(news: News): void {
+  hear(news: CoreNews): void {
     switch (news.kind) {
       case "list":
         return this.subscribers.listChanged(news.list);

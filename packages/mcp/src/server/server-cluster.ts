@@ -6,11 +6,10 @@ import type { InputRequest } from "../protocol/features/input-required.js";
 import type { ListKind } from "./subscription.js";
 
 /** What one process tells all others. Plain JSON. */
-export type News =
-  | { readonly kind: "list"; readonly list: ListKind }
-  | { readonly kind: "resource"; readonly uri: string }
-  | { readonly kind: "log"; readonly level: LoggingLevel; readonly message: JsonObject }
-  | { readonly kind: "task"; readonly record: TaskRecord; readonly questions: readonly NewsQuestion[] }
+export type News = CoreNews | SessionNews;
+
+/** What concerns the endpoint alone. */
+export type SessionNews =
   /** The facts of a session are others now, or it has ended. */
   | { readonly kind: "session"; readonly session: string; readonly ended: boolean }
   /** The client of a session has given up a request, which any process may serve. */
@@ -19,7 +18,14 @@ export type News =
       readonly session: string;
       readonly principal?: string | undefined;
       readonly params: JsonObject;
-    }
+    };
+
+/** What concerns everything that a server has. */
+export type CoreNews =
+  | { readonly kind: "list"; readonly list: ListKind }
+  | { readonly kind: "resource"; readonly uri: string }
+  | { readonly kind: "log"; readonly level: LoggingLevel; readonly message: JsonObject }
+  | { readonly kind: "task"; readonly record: TaskRecord; readonly questions: readonly NewsQuestion[] }
   /** News may have been lost: everything may have changed. */
   | { readonly kind: "all" };
 

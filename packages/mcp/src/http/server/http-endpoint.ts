@@ -192,8 +192,8 @@ function localEnd(core: ServerCore, site: HttpSite, streamable: StreamableHttp):
     holds: (id) => streamable.holds(id),
     release: (id) => streamable.release(id),
     hear(news) {
-      core.hear(news);
       streamable.hear(news);
+      if (news.kind !== "session" && news.kind !== "notifications/cancelled") core.hear(news);
     },
     errand: (errand) => core.tasks.errand(errand),
     report: core.report,
