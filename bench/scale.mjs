@@ -1,5 +1,6 @@
 // `npm run bench -- scale`: what sharing over Redis costs, and what it keeps. Counts are exact; times are ratios within this run.
 import { fork } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { execFileSync, spawn } from "node:child_process";
 import { randomBytes, randomInt } from "node:crypto";
 import { once } from "node:events";
@@ -8,6 +9,7 @@ import { connect as dial, createServer } from "node:net";
 import { fileURLToPath } from "node:url";
 import { keysOf } from "../packages/mcp/dist/cluster/member.js";
 import { RedisStores } from "../packages/mcp/dist/redis/redis-stores.js";
+import { beatCosts, between, predicted, seeded } from "./scale/simulation.mjs";
 
 const KEY = randomBytes(32).toString("base64");
 const MEMBER = fileURLToPath(new URL("scale/member.mjs", import.meta.url));
@@ -18,6 +20,7 @@ const children = new Set();
 /** Returns the exit code: 0, or 1 where something was lost, doubled or let through. */
 export async function main(argv) {
   const calls = Number(argv[argv.indexOf("--calls") + 1] || 6_000);
+  const minutes = Number(argv[argv.indexOf("--minutes") + 1] || CHURN_MINUTES);
   const kills = Number(argv[argv.indexOf("--kills") + 1] || 5);
   const only = argv.includes("--only") ? argv[argv.indexOf("--only") + 1].split(",") : Object.keys(CASES);
   const unknown = only.find((name) => !(name in CASES));
@@ -28,7 +31,8 @@ export async function main(argv) {
   const faults = [];
   const redis = await startRedis();
   try {
-    for (const name of only) for (const line of await CASES[name]({ redis, calls, kills, faults })) console.log(line);
+    for (const name of only)
+      for (const line of await CASES[name]({ redis, calls, kills, minutes, faults })) console.log(line);
   } finally {
     for (const child of children) child.kill("SIGKILL");
     agent.destroy();
@@ -61,9 +65,9 @@ async function stateless({ redis, calls, faults }) {
   return lines;
 }
 
-async function statelessTurn({ redis, calls, faults, what, limited, where }) {
+async function statelessTurn({ redis, calls, faults, what, limited, where, count = 2 }) {
   const url = where === "alone" ? "" : redis.url;
-  const members = await startMembers(2, url, limited);
+  const members = await startMembers(count, url, limited);
   const body = (id) => ({
     ...{ jsonrpc: "2.0", id, method: "tools/call" },
     params: { name: "echo", arguments: { text: "hello" }, _meta: META },
@@ -72,7 +76,8 @@ async function statelessTurn({ redis, calls, faults, what, limited, where }) {
   const send = (id) => post(pick(members).port, body(id), headers);
   const { cpu, times } = await measured(members, calls, send);
   const effects = await effectsOf(members);
-  if (effects !== calls + WARM) faults.push(`${what}: ${effects} effects of ${calls + WARM} calls`);
+  if (effects !== calls + warmOf(members))
+    faults.push(`${what}: ${effects} effects of ${calls + warmOf(members)} calls`);
   await stop(members);
   return { cpu, times };
 }
@@ -95,10 +100,11 @@ async function sessions({ redis, calls, faults }) {
     };
     const { cpu, times } = await measured(members, calls, send);
     const effects = await effectsOf(members);
-    if (effects !== calls + WARM) faults.push(`${what}: ${effects} effects of ${calls + WARM} calls`);
+    if (effects !== calls + warmOf(members))
+      faults.push(`${what}: ${effects} effects of ${calls + warmOf(members)} calls`);
     sums[where] += cpu;
     tails[where].push(...times);
-    lines.push(row(what, calls, cpu, times, `every call exactly once: ${effects === calls + WARM}`));
+    lines.push(row(what, calls, cpu, times, `every call exactly once: ${effects === calls + warmOf(members)}`));
     await stop(members);
   }
   const share = (sums.local / sums.random).toFixed(2);
@@ -229,7 +235,138 @@ async function killed({ redis, kills, faults }) {
   ];
 }
 
-const CASES = { C1: stateless, C2: sessions, C4: questions, C7: limits, C8: memory, C5: killed };
+async function streams({ redis, faults }) {
+  const members = await startMembers(3, redis.url, "");
+  const trip = await redisTrip(redis);
+  const times = [];
+  let gaps = 0;
+  const params = { name: "count", arguments: {}, _meta: { progressToken: "p" } };
+  for (let n = 0; n < 1_000; n++) {
+    const first = pick(members);
+    const id = await openSession(first.port);
+    const headers = { "mcp-session-id": id, "mcp-protocol-version": "2025-11-25" };
+    const asked = pick(members);
+    const all = eventsIn(
+      (await send(asked.port, { jsonrpc: "2.0", id: 1, method: "tools/call", params }, headers)).text,
+    );
+    const seen = randomInt(all.length - 1);
+    const begun = performance.now();
+    const other = pick(members.filter((each) => each !== asked));
+    const rest = eventsIn(
+      (await send(other.port, undefined, { ...headers, "last-event-id": all[seen].id }, "GET")).text,
+    );
+    times.push(performance.now() - begun);
+    if (JSON.stringify(rest) !== JSON.stringify(all.slice(seen + 1))) gaps++;
+  }
+  await stop(members);
+  if (gaps > 0) faults.push(`C3: ${gaps} of 1000 streams had a gap or a double`);
+  const tail = at(times, 0.99);
+  return [
+    `C3 streams resumed at another process: ${1_000 - gaps} of 1000 with no gap and no double, p99 ${tail.toFixed(2)} ms = ` +
+      `${(tail / trip).toFixed(1)} Redis round trips of ${trip.toFixed(2)} ms (at most 20)`,
+  ];
+}
+
+function eventsIn(text) {
+  const blocks = text.split("\n\n").filter((block) => block.includes("id: "));
+  return blocks.map((block) => ({ id: /^id: (.*)$/m.exec(block)[1], data: /^data: (.*)$/m.exec(block)?.[1] ?? "" }));
+}
+
+/** Minutes by default; `--minutes 30` for the figure. */
+const CHURN_MINUTES = 2;
+
+async function churn({ redis, minutes, faults }) {
+  const members = await startMembers(3, redis.url, "");
+  const ids = [];
+  await inLanes(10_000, async () => ids.push(await openSession(pick(members).port)));
+  const sample = async () => ({
+    rss: (await told(members)).reduce((sum, each) => sum + each.memory, 0) / 2 ** 20,
+    files: members.reduce((sum, { child }) => sum + readdirSync(`/proc/${child.pid}/fd`).length, 0),
+    keys: Number(redis.cli("dbsize")),
+  });
+  const until = performance.now() + minutes * 60_000;
+  const samples = [];
+  let failed = 0;
+  for (let n = 0; performance.now() < until; n++) {
+    await inLanes(500, async () => {
+      const at = randomInt(ids.length);
+      const headers = { "mcp-session-id": ids[at], "mcp-protocol-version": "2025-11-25" };
+      if (randomInt(20) > 0) {
+        const { error } = await post(pick(members).port, { jsonrpc: "2.0", id: n, ...ECHO }, headers);
+        if (error !== undefined && error.code !== -32600) failed++;
+        return;
+      }
+      const [gone] = ids.splice(at, 1, await openSession(pick(members).port));
+      await send(pick(members).port, undefined, { ...headers, "mcp-session-id": gone }, "DELETE");
+    });
+    samples.push(await sample());
+  }
+  await stop(members);
+  if (failed > 0) faults.push(`C9: ${failed} calls failed`);
+  // The first third is when engines and guests settle.
+  const [early, late] = [samples[Math.floor(samples.length / 3)], samples.at(-1)];
+  const grown = (part) => `${early[part].toFixed(0)} to ${late[part].toFixed(0)}`;
+  return [
+    `C9 10000 sessions, 3 processes, ${minutes} minutes with churn: ${grown("rss")} MB, ${grown("files")} descriptors, ` +
+      `${grown("keys")} keys, ${failed} calls failed`,
+  ];
+}
+
+async function growth({ redis, calls }) {
+  const lines = [];
+  const measuredAt = [];
+  const cpuOfLoad = async (count, url, limited) => {
+    const { cpu, times } = await statelessTurn({
+      redis: { url },
+      calls,
+      faults: [],
+      what: "C10",
+      limited,
+      where: "shared",
+      count,
+    });
+    return { cpu, seconds: times.reduce((sum, each) => sum + each, 0) / 1_000 / LANES };
+  };
+  const bare = await cpuOfLoad(1, redis.url, "");
+  for (let count = 1; count <= 4; count++)
+    measuredAt.push({ count, ...(await cpuOfLoad(count, redis.url, "limited")) });
+  const beats = await beatCosts({ url: redis.url, cli: redis.cli, keys: keysOf(KEY) });
+  const call = bare.cpu / calls;
+  const take = Math.max(0, (measuredAt[0].cpu - bare.cpu) / calls);
+  const costs = { call, beats, take, takeRedis: 30e-6, fetch: 2 * take + 20e-6, relay: 2 * call };
+  for (const { count, cpu, seconds } of measuredAt) {
+    const model = calls * (call + take) + count * seconds * between(beats, count, "own");
+    const error = ((model - cpu) / cpu) * 100;
+    lines.push(
+      `C10 ${count} real: ${Math.round(calls / cpu)} calls a CPU second, model ${Math.round(calls / model)} (${error.toFixed(0)} %)`,
+    );
+  }
+  for (const [processes, sessions] of [
+    [4, 40_000],
+    [20, 200_000],
+    [100, 1_000_000],
+  ]) {
+    const random = seeded(processes);
+    const {
+      cores,
+      redis: redisCores,
+      commands,
+      fetched,
+      relayed,
+    } = predicted({ processes, sessions, perSession: 1 / 30 }, costs, random);
+    lines.push(
+      `C10 simulated ${processes} processes, ${sessions} sessions, a request each 30 s: ${cores.toFixed(1)} cores ` +
+        `(${((cores / sessions) * 1e6).toFixed(1)} a million sessions), Redis ${redisCores.toFixed(2)} cores and ${Math.round(commands)} commands a second, ` +
+        `${(fetched * 100).toFixed(0)} % fetch facts, ${(relayed * 100).toFixed(1)} % handed on`,
+    );
+  }
+  return lines;
+}
+
+const CASES = {
+  ...{ C1: stateless, C2: sessions, C3: streams, C4: questions, C5: killed, C7: limits },
+  ...{ C8: memory, C9: churn, C10: growth },
+};
 
 const META = {
   "io.modelcontextprotocol/protocolVersion": STATELESS,
@@ -237,16 +374,18 @@ const META = {
   "io.modelcontextprotocol/clientCapabilities": { elicitation: {} },
 };
 const ECHO = { method: "tools/call", params: { name: "echo", arguments: { text: "hello" } } };
+/** Calls before what is measured, for each process: an engine that is not warm yet costs several times as much. */
 const WARM = 500;
+const warmOf = (members) => WARM * members.length;
 const LANES = 16;
 
 async function measured(members, calls, send) {
-  await inLanes(WARM, (n) => send(n));
+  await inLanes(warmOf(members), (n) => send(n));
   const before = await cpuOf(members);
   const times = [];
   await inLanes(calls, async (n) => {
     const begun = performance.now();
-    const { error } = await send(WARM + n);
+    const { error } = await send(warmOf(members) + n);
     if (error !== undefined) throw new Error(JSON.stringify(error));
     times.push(performance.now() - begun);
   });
@@ -315,10 +454,10 @@ async function openSession(port) {
 
 const post = async (port, body, headers) => JSON.parse((await send(port, body, headers)).text);
 
-function send(port, body, headers) {
+function send(port, body, headers, method = "POST") {
   return new Promise((resolve, reject) => {
     const all = { "content-type": "application/json", accept: "application/json, text/event-stream", ...headers };
-    const asked = request({ port, host: "127.0.0.1", path: "/mcp", method: "POST", agent, headers: all }, (reply) => {
+    const asked = request({ port, host: "127.0.0.1", path: "/mcp", method, agent, headers: all }, (reply) => {
       let text = "";
       reply.setEncoding("utf8");
       reply.on("data", (chunk) => (text += chunk));
@@ -326,7 +465,7 @@ function send(port, body, headers) {
       reply.on("error", reject);
     });
     asked.on("error", reject);
-    asked.end(JSON.stringify(body));
+    asked.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }
 

@@ -20,6 +20,13 @@ server.tool("ask", {
     return action;
   },
 });
+server.tool("count", {
+  async run(_, ctx) {
+    for (let n = 1; n <= 5; n++) await ctx.progress(n, 5);
+    effects++;
+    return "counted";
+  },
+});
 const share = redis === "" ? {} : { share: redisCluster(redis, { key, prefix, node }) };
 const rate = limited === "limited" ? { rate: { perSecond: 1_000_000, burst: 1_000_000 } } : {};
 const serving = await serveHttp(server, { ...share, ...rate });
