@@ -15,10 +15,11 @@ import {
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { exchanged } from "../support/exchanged-paths.mjs";
+import { exchanged, rawTexts } from "../support/exchanged-paths.mjs";
 import { withGit } from "../support/git-settings.mjs";
 import { EVIL, folderIn, inside, put, tried } from "../support/granted-folder.mjs";
 import { beginnings, linkedBefore, twoHands } from "../support/name-beginnings.mjs";
+import { links } from "../support/protected-links.mjs";
 import { homesGranted, policies } from "../support/policies-of-own-places.mjs";
 import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 
@@ -103,6 +104,13 @@ export const defences = [
     replace: "",
   },
   {
+    name: "where a link leads is asked of the keeper",
+    steps: ["links"],
+    file: "secure-local/src/sandbox/seccomp-filter.ts",
+    find: "  readlink: [89, undefined],\n  readlinkat: [267, 78],\n",
+    replace: "",
+  },
+  {
     name: "what was moved out of a granted folder is lost to the sandbox",
     steps: ["movedOut"],
     file: "secure-local/src/sandbox/keeper-in-perl.ts",
@@ -179,6 +187,7 @@ const STEPS = {
   ownLater,
   savedAnew,
   handles,
+  links,
   movedOut,
   becameGit,
   sockets,
@@ -507,36 +516,6 @@ async function races(report, parts, ground) {
     );
     report.demand(`${kind}: some of the calls are served`, served > 0, `${served} of ${calls}`);
   }
-}
-
-async function rawTexts(report, { createRun, parsePolicy }, ground) {
-  report.kind("the raw text of a path reaches the command", { found: "reader" });
-  const folder = folderIn(ground);
-  put(folder, "p/key", "inside");
-  put(folder, "outside/key", SECRET);
-  put(folder, "outside/vendor/x", "x");
-  symlinkSync(join(folder, "outside/vendor"), join(folder, "p/vendor"));
-  for (const sandbox of ["", "sandbox: none"])
-    for (const [given, wanted] of [
-      ["vendor/../key", "p/key"],
-      ["./key", "p/key"],
-      ["x/../key", "p/key"],
-      ["key", "p/key"],
-      ["@key", undefined],
-      ["file:key", undefined],
-      ["http://h/key", undefined],
-    ])
-      await report.attack(`${given}${sandbox}`, async () => {
-        const policy = await parsePolicy(
-          `version: "1.0"\nfilesystem: { allowed_paths: ["${folder}/p/**"] }\n${sandbox}\ncommands:\n  allowed:\n    - { name: echo, executable: /bin/echo, arguments: [{ path: read }], working_directory: ${folder}/p }\n`,
-          { file: "/nowhere/policy.yaml", environment: {} },
-        );
-        const said = await createRun(() => policy)("echo", [given]).then(
-          ({ stdout }) => stdout,
-          () => undefined,
-        );
-        return said === (wanted === undefined ? undefined : `${join(folder, wanted)}\n`) || String(said);
-      });
 }
 
 async function siege(report, parts, ground) {

@@ -1,8 +1,9 @@
 // Commands against an exchanger: a program outside swaps a folder in their paths with a link that leads out, all the while.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { folderIn, put } from "./granted-folder.mjs";
 
 /**
  * The folder, then a link to the folder outside, by renames alone: at times as fast as it can, at times with a rest in which a call
@@ -73,4 +74,35 @@ commands:
     - { name: cp, executable: /bin/cp, arguments: [{ path: read }, { path: write }] }
     - { name: work, executable: /bin/cat, arguments: [{ fixed: key }], working_directory: "${folder}/p/d" }
 `;
+}
+
+/** What a command is told of a path is what was found, never the text it was called with. */
+export async function rawTexts(report, { createRun, parsePolicy }, ground) {
+  report.kind("the raw text of a path reaches the command", { found: "reader" });
+  const folder = folderIn(ground);
+  put(folder, "p/key", "inside");
+  put(folder, "outside/key", SECRET);
+  put(folder, "outside/vendor/x", "x");
+  symlinkSync(join(folder, "outside/vendor"), join(folder, "p/vendor"));
+  for (const sandbox of ["", "sandbox: none"])
+    for (const [given, wanted] of [
+      ["vendor/../key", "p/key"],
+      ["./key", "p/key"],
+      ["x/../key", "p/key"],
+      ["key", "p/key"],
+      ["@key", undefined],
+      ["file:key", undefined],
+      ["http://h/key", undefined],
+    ])
+      await report.attack(`${given}${sandbox}`, async () => {
+        const policy = await parsePolicy(
+          `version: "1.0"\nfilesystem: { allowed_paths: ["${folder}/p/**"] }\n${sandbox}\ncommands:\n  allowed:\n    - { name: echo, executable: /bin/echo, arguments: [{ path: read }], working_directory: ${folder}/p }\n`,
+          { file: "/nowhere/policy.yaml", environment: {} },
+        );
+        const said = await createRun(() => policy)("echo", [given]).then(
+          ({ stdout }) => stdout,
+          () => undefined,
+        );
+        return said === (wanted === undefined ? undefined : `${join(folder, wanted)}\n`) || String(said);
+      });
 }

@@ -1,6 +1,7 @@
 // The first program in a sandbox, in Perl: waits at the gate, opens the way out, sets the limits, and starts the command, with a
 // keeper before the folders it sees.
-import { PERL_KEEPER, PERL_KEEPING, PERL_REST } from "./keeper-in-perl.js";
+import { PERL_KEEPER, PERL_KEEPING } from "./keeper-in-perl.js";
+import { PERL_REST } from "./keeper-rest-in-perl.js";
 import { commandFilter, keptCallNames, type Processor, servedCalls } from "./seccomp-filter.js";
 import type { WallLimits } from "./wall.js";
 

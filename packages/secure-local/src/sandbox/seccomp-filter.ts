@@ -352,6 +352,8 @@ const KEPT = {
   fchmod: [91, 52],
   fchmodat: [268, 53],
   fchmodat2: [452, 452],
+  readlink: [89, undefined],
+  readlinkat: [267, 78],
   socketpair: [53, 199],
 } satisfies Record<string, Numbers>;
 

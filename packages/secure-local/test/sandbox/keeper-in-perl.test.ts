@@ -1,6 +1,7 @@
 // The keeper's texts, of which the longer one is read when something in it is needed: nothing may be missing then.
 import { describe, expect, test } from "vitest";
-import { PERL_KEEPER, PERL_KEEPING, PERL_REST } from "../../src/sandbox/keeper-in-perl.js";
+import { PERL_KEEPER, PERL_KEEPING } from "../../src/sandbox/keeper-in-perl.js";
+import { PERL_REST } from "../../src/sandbox/keeper-rest-in-perl.js";
 import { keptCallNames, servedCalls } from "../../src/sandbox/seccomp-filter.js";
 
 const ALL = [PERL_KEEPER, PERL_KEEPING, PERL_REST].map((text) => text.replace(/^\s*#.*$/gm, "")).join("\n");

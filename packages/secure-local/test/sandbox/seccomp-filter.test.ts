@@ -24,7 +24,7 @@ const REFUSED = read(`
 const KEPT = read(`
   creat:85:- mkdir:83:- mkdirat:258:34 mknod:133:- mknodat:259:33 rename:82:- renameat:264:38 renameat2:316:276 link:86:-
   linkat:265:37 symlink:88:- symlinkat:266:36 unlink:87:- unlinkat:263:35 rmdir:84:- truncate:76:45 chmod:90:- fchmod:91:52
-  fchmodat:268:53 fchmodat2:452:452 socketpair:53:199`);
+  fchmodat:268:53 fchmodat2:452:452 readlink:89:- readlinkat:267:78 socketpair:53:199`);
 /** Towards the first process alone. */
 const SLOWING = read(`
   sched_setaffinity:203:122 sched_setscheduler:144:119 sched_setparam:142:118 sched_setattr:314:274 prlimit64:302:261

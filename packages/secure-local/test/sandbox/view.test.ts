@@ -1,5 +1,6 @@
 // What a program sees of the folders it was granted, and what it can do there, while it and others exchange what lies in them.
 import {
+  copyFileSync,
   cpSync,
   existsSync,
   linkSync,
@@ -117,6 +118,7 @@ function namesIn(folder: string, below = ""): string[] {
   });
 }
 
+const READLINKAT = process.arch === "x64" ? 267 : 78;
 const PROTECTED = [".vscode/tasks.json", "deep/er/.vscode/tasks.json", "conf/policy.yaml", ".env"];
 
 describe.skipIf(!hasWall())("in a folder that may be written", () => {
@@ -252,6 +254,33 @@ s.connect("agent.sock")'; ls -A | grep -c pipe`;
       mkfifo /tmp/done; (setsid sh -c 'while [ "$(cut -d" " -f4 /proc/$$/stat)" != 1 ]; do :; done; cat notes.txt > late; echo > /tmp/done' &)
       cat /tmp/done > /dev/null; cat late notes.txt`;
     expect(await run(script)).toMatchObject({ exitCode: 0, stdout: "notes\nnotes\n" });
+  });
+
+  test("where links in a protected folder lead is told by no call, and of others it is", async () => {
+    mkdirSync(join(data, ".ssh"));
+    symlinkSync("SECRET-PLACE", join(data, ".ssh/link"));
+    symlinkSync("plain-place", join(data, "link"));
+    const script = `readlink .ssh/link; ls -l .ssh; (cd .ssh && readlink link); realpath .ssh/link
+perl -MFcntl -e 'my $text = "\\0" x 99; my ($name, $none) = ("link", ""); sysopen(my $in, ".ssh", 010000000);
+  syscall(${READLINKAT}, fileno($in), $name, $text, 99); print $text; print readlink("/proc/self/cwd/.ssh/link");
+  sysopen(my $own, ".ssh/link", 010400000); syscall(${READLINKAT}, fileno($own), $none, $text, 99); print $text;
+  print readlink("/proc/self/fd/" . fileno($own) . "/link")'
+echo; readlink link; perl -e 'print readlink("/proc/self") eq $$, readlink("/proc/self/exe"), "\\n"'; readlink /proc/1/exe /proc/1/fd/3; echo over`;
+    const { stdout } = await run(script);
+    expect(stdout).not.toContain("SECRET-PLACE");
+    expect(stdout).toMatch(/\nplain-place\n1\/usr\/bin\/perl\nover\n$/);
+  });
+
+  test("a protected script does not run and is not read; a protected program runs, as the page on sandboxes says", async () => {
+    mkdirSync(join(data, ".ssh"));
+    writeFileSync(join(data, ".ssh/script"), "#!/bin/sh\necho SECRET\n", { mode: 0o755 });
+    writeFileSync(join(data, ".ssh/text"), "echo SECRET\n", { mode: 0o755 });
+    copyFileSync("/bin/echo", join(data, ".ssh/program"));
+    const ways = ["script", "text"].flatMap((name) => [`./.ssh/${name}`, `sh .ssh/${name}`, `. ./.ssh/${name}`]);
+    const { stdout } = await run(
+      `${ways.map((way) => `(${way})`).join("; ")}; cat .ssh/program; ./.ssh/program started`,
+    );
+    expect(stdout).toBe("started\n");
   });
 
   test("programs that ended and have no parent do not count any more", async () => {

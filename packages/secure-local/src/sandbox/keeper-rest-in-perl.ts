@@ -1,0 +1,436 @@
+// The rest of the keeper's text in Perl, which it reads when something in it is needed for the first time.
+import { constants } from "node:fs";
+import { HAND, KIND, LINK, LONGEST_PATH, NO_MAGIC, PIPE, SEND, VALID } from "./keeper-in-perl.js";
+
+const { O_DIRECTORY, O_NOFOLLOW } = constants;
+
+/** Everything but opening what is there, in no judged folder. */
+export const PERL_REST: string = String.raw`
+my ($O_CREAT, $O_EXCL, $O_NOCTTY, $O_NONBLOCK, $O_CLOEXEC, $O_PATH) = (0100, 0200, 0400, 04000, 02000000, 010000000);
+my ($O_DIRECTORY, $O_NOFOLLOW) = (${O_DIRECTORY}, ${O_NOFOLLOW});
+my ($EPERM, $ENOENT, $EBADF, $EACCES, $EBUSY, $EEXIST, $EINVAL, $ELOOP, $ENXIO) = (1, 2, 9, 13, 16, 17, 22, 40, 6);
+my ($LINK, $FOLDER, $FILE, $PIPE, $KIND) = (${LINK}, 0040000, 0100000, ${PIPE}, ${KIND});
+my ($CWD, $EFAULT, $EMFILE) = (-100, 14, 24);
+my ($MAY_NOW, $MOST_KNOWN, $MOST_LINKS, $LONGEST) = (255, 4000, 40, ${LONGEST_PATH});
+my %known;
+# Where anything is mounted.
+my @mounted = map { s/\\([0-7]{3})/chr oct $1/ger } $mounts =~ /^\d+ \S+ \S+ \S+ (\S+)/mg;
+
+sub held { push @held, $_[0] if $_[0] >= 0; return $_[0] }
+
+sub look {
+  my ($base, $path, $flags) = @_;
+  my $how = pack('Q3', $flags | $O_PATH | $O_CLOEXEC, 0, ${NO_MAGIC});
+  return seen(syscall($call{openat2}, $base, "$path", $how, 24));
+}
+
+sub small { return unpack('l', pack('L', $_[0] & 0xffffffff)) }
+
+# Whether it still waits that asked: what was read of its memory was its own.
+sub waits { return syscall($call{ioctl}, $listener, ${VALID}, pack('Q', $_[0])) == 0 }
+
+sub base {
+  my ($pid, $fd, $path) = @_;
+  my $at = $path =~ m{^/} ? '/' : $fd == $CWD ? "/proc/$pid/cwd" : "/proc/$pid/fd/$fd";
+  return held(syscall($call{openat}, $CWD, $at, $O_PATH | $O_CLOEXEC, 0));
+}
+
+# An open file for the program, in place of the call's result.
+sub hand {
+  my ($id, $fd, $flags) = @_;
+  syscall($call{ioctl}, $listener, ${HAND}, pack('Q L4', $id, 2, $fd, 0, $flags & $O_CLOEXEC));
+  return undef;
+}
+
+# Where a path begins that is to be opened, which may be changed: "self" is whoever asks, and not the keeper.
+sub base_of {
+  my ($pid, $fd, $path) = @_;
+  if ($path eq '') { $! = $ENOENT; return -1 }
+  $_[2] =~ s{^/proc/thread-self(?=/|$)}{/proc/$pid/task/$pid} or $_[2] =~ s{^/proc/self(?=/|$)}{/proc/$pid};
+  return base($pid, small($fd), $path);
+}
+
+# Whether a path lies in a judged folder.
+sub judged {
+  my ($path) = @_;
+  for (@places) { return 1 if $path eq $_ || index($path, "$_/") == 0 }
+  return 0;
+}
+
+# What a link of /proc leads to.
+sub followed { return seen(syscall($call{openat}, $CWD, $_[0], $O_PATH | $O_CLOEXEC, 0)) }
+
+sub name_of {
+  my ($fd, $mount, $file) = @_;
+  my $judged = $judged_mounts{$mount};
+  if (!$judged) {
+    my $how = $handed_over{"$mount $file"};
+    $handed_how{$fd} = $how if defined $how;
+    return defined $how || inner($mount) ? shown($fd) : undef;
+  }
+  my ($root, $began, $place) = @$judged;
+  # The folder itself is looked up before and after: what lies above it may be moved at any moment.
+  my $still = shown($root) eq $began;
+  my $path = shown($fd);
+  return undef unless $still && shown($root) eq $began;
+  return $path eq $began ? $place : index($path, "$began/") == 0 ? $place . substr($path, length $began) : undef;
+}
+
+# Files that no folder holds, in which the kernel keeps pipes, and memory of the program's own.
+sub inner {
+  my ($mount) = @_;
+  unless (defined $own_mounts{''}) {
+    $own_mounts{''} = 0;
+    my $ends = "\0" x 8;
+    syscall($call{pipe2}, $ends, $O_CLOEXEC) == 0 or return 0;
+    my @made = (unpack('l2', $ends), syscall($call{memfd_create}, my $nothing = '', 1));
+    for (grep { $_ >= 0 } @made) { $own_mounts{(mount_of($_))[0]} = 1; syscall($call{close}, $_) }
+  }
+  return $own_mounts{$mount};
+}
+
+sub where { return $where{$_[0]} // '' }
+
+sub kind { my @stat = stat("/proc/self/fd/$_[0]"); return @stat ? $stat[2] & $KIND : 0 }
+
+# What the guard outside says: 0, or the number of an error.
+sub ask {
+  my ($op, $path) = @_;
+  my $asked = "$op$path";
+  my $said = $known{$asked};
+  return $said if defined $said;
+  my $frame = pack('N/a*', $asked);
+  while (length $frame) { my $n = syswrite($gate, $frame) or exit 1; substr($frame, 0, $n, ''); }
+  sysread($gate, my $byte, 1) or exit 1;
+  $said = ord($byte);
+  return 0 if $said == $MAY_NOW;
+  # What may be changed depends on what lies around it, which changes.
+  return $said if $op =~ /[mvwdhcs]/;
+  %known = () if keys %known >= $MOST_KNOWN;
+  return $known{$asked} = $said;
+}
+
+sub may { my ($op, $path) = @_; return judged($path) ? ask($op, $path) : 0 }
+
+# A path of the program's own: what the keeper calls "self" is another process.
+sub own {
+  my ($pid, $path) = @_;
+  $path =~ s{^/proc/$$/task/$$(?=/|$)}{/proc/$pid/task/$pid} or $path =~ s{^/proc/$$(?=/|$)}{/proc/$pid};
+  return $path;
+}
+
+# What is told of the processes that are before the program, which are no part of it.
+my $TOLD = qr{^(?:stat|statm|status|cmdline|comm)$};
+# What may be written of its own processes: nothing that changes what they do, but for the memory of the very one that asks.
+my $WRITTEN = qr{^(?:comm|oom_score_adj|coredump_filter|timerslack_ns)$};
+
+# Whether a file of /proc may be opened so.
+sub of_process {
+  my ($pid, $path, $op, $asked) = @_;
+  my ($of, $file) = $path =~ m{^/proc/(\d+)(?:/task/\d+)?(?:/(.*))?$}s or return 1;
+  my $before = $of == $$ || defined $relay && $of == $relay || $asked =~ m{^/proc/$$(?:/|$)};
+  return 1 unless defined $file || $before;
+  if ($before) { return $op eq 'r' && (!defined $file || $file =~ $TOLD) }
+  return group($pid) == group($of) if $file eq 'mem';
+  return $op eq 'r' || $file =~ $WRITTEN;
+}
+
+sub group {
+  my ($pid) = @_;
+  open(my $status, '<', "/proc/$pid/status") or return 0;
+  while (<$status>) { return $1 if /^Tgid:\s*(\d+)/ }
+  return 0;
+}
+
+# Whether what was open from the start would be opened for no more than it was then.
+sub as_handed {
+  my ($fd, $flags) = @_;
+  my $how = $handed_how{$fd} // return 1;
+  return kind($fd) != $FOLDER && ($how == 2 || ($flags & 3) == $how && ($how == 1 || op_of($flags) eq 'r'));
+}
+
+sub op_of { return ($_[0] & 3) || ($_[0] & 01000) ? 'w' : 'r' }
+
+# 0, or the number of an error.
+sub judged_for {
+  my ($real, $kind, $flags) = @_;
+  # It was removed or replaced meanwhile: the kernel no longer says where it was.
+  return $ENOENT if $real =~ / \(deleted\)$/;
+  return $ENXIO unless $kind == $FILE || $kind == $FOLDER;
+  my $op = op_of($flags);
+  return ask($kind == $FOLDER && $op eq 'r' ? 'l' : $op, $real);
+}
+
+# Of what the keeper is, nothing; of what the program is, the same name.
+sub opened_of_process {
+  my ($id, $pid, $found, $path, $flags) = @_;
+  my $real = $where{$found};
+  my $other = $path =~ m{^/proc/$$(?:/|$)} ? $real : own($pid, $real);
+  return -$EACCES unless of_process($pid, $other, op_of($flags), $path);
+  return reopen($id, $other eq $real ? "/proc/self/fd/$found" : $other, $flags);
+}
+
+sub opened_apart {
+  my ($id, $found, $flags) = @_;
+  return reopen($id, "/proc/self/fd/$found", $flags) if $flags & $O_NONBLOCK;
+  my $pid = fork() // return -12;
+  return undef if $pid;
+  my $result = reopen($id, "/proc/self/fd/$found", $flags);
+  syscall($call{ioctl}, $listener, ${SEND}, pack('Q q l L', $id, 0, $result, 0)) if defined $result;
+  syscall($call{exit_group}, 0);
+}
+
+# The folder a path stands in, and the last name: (handle, name, where that is), or (-1).
+sub place {
+  my ($pid, $base, $path) = @_;
+  my ($above, $name) = $path =~ m{^(.*?/?)([^/]+)/*$}s ? ($1, $2) : ('', '');
+  if ($name eq '' || $name eq '.' || $name eq '..') { $! = $EINVAL; return -1 }
+  my $folder = look($base, $above eq '' ? '.' : $above, $O_DIRECTORY);
+  return -1 if $folder < 0;
+  my $real = own($pid, where($folder));
+  return ($folder, $name, $real eq '/' ? "/$name" : "$real/$name");
+}
+
+sub masked {
+  my ($pid, $mode) = @_;
+  open(my $status, '<', "/proc/$pid/status") or return $mode & 0700;
+  while (<$status>) { return $mode & 01777 & ~oct($1) if /^Umask:\s*(\d+)/ }
+  return $mode & 0700;
+}
+
+# What is not there yet, or cannot be reached by a look alone: a link of /proc.
+sub opened_by_name {
+  my ($errno, $id, $pid, $base, $path, $flags, $mode, $links) = @_;
+  return -$ELOOP if $links > $MOST_LINKS;
+  return -$errno unless $errno == $ENOENT || $errno == $ELOOP;
+  my ($folder, $name, $real) = place($pid, $base, $path);
+  return -(0 + $!) if $folder < 0;
+  my ($in) = $real =~ m{^(.*)/[^/]*$}s;
+  if ($in =~ m{^/proc/\d+(?:/task/\d+)?/fd$} && $name =~ /^\d+$/ || $in =~ m{^/proc/\d+(?:/task/\d+)?$} && $name eq 'exe') {
+    return -$ELOOP if $flags & $O_NOFOLLOW;
+    # By handle: another thread can put another file in its place.
+    my $to = followed($real);
+    return -(0 + $!) if $to < 0;
+    return -$ELOOP if kind($to) == $LINK;
+    return -$EACCES unless as_handed($to, $flags);
+    my $no = may(op_of($flags), where($to));
+    return -$no if $no;
+    return opened_apart($id, $to, $flags) if kind($to) == $PIPE;
+    return reopen($id, "/proc/self/fd/$to", $flags);
+  }
+  my $to = readlink("/proc/self/fd/$folder/$name");
+  if (defined $to) {
+    return -$EEXIST if ($flags & $O_CREAT) && ($flags & $O_EXCL);
+    return -$ELOOP if $flags & $O_NOFOLLOW;
+    return opened($id, $pid, $to =~ m{^/} ? base($pid, 0, '/') : $folder, $to, $flags, $mode, $links + 1);
+  }
+  return -$errno if $errno == $ELOOP || !($flags & $O_CREAT) || $path =~ m{/$};
+  my $no = may('w', $real);
+  return -$no if $no;
+  my $made = held(syscall($call{openat}, $folder, "$name", $flags | $O_EXCL | $O_NOFOLLOW | $O_CLOEXEC | $O_NOCTTY, masked($pid, $mode)));
+  $errno = 0 + $!;
+  if ($made >= 0) {
+    my $elsewhere = stays('w', $made, $folder, $name, $real);
+    return $elsewhere ? -$elsewhere : hand($id, $made, $flags);
+  }
+  return -$errno unless $errno == $EEXIST && !($flags & $O_EXCL);
+  return opened($id, $pid, $base, $path, $flags, $mode, $links + 1);
+}
+
+# What was made may have come under another name since that was judged, with the folder it lies in: then it is judged anew, and
+# taken away where it may not be. 0, or the number of an error.
+sub stays {
+  my ($op, $made, $folder, $name, $real) = @_;
+  my $now = seen(syscall($call{openat}, $CWD, "/proc/self/fd/$made", $O_PATH | $O_CLOEXEC, 0)) < 0 ? '' : where($held[-1]);
+  return 0 if $now eq $real || $now ne '' && !may($op, $now);
+  syscall($call{unlinkat}, $folder, "$name", kind($made) == $FOLDER ? 0x200 : 0);
+  return $EACCES;
+}
+
+sub result { return $_[0] < 0 ? -(0 + $!) : 0 }
+
+sub moved {
+  my ($pid, $from, $old, $to, $new, $flags) = @_;
+  my ($one, $first, $was) = place($pid, base($pid, $from, $old), $old);
+  return -(0 + $!) if $one < 0;
+  my ($two, $second, $is) = place($pid, base($pid, $to, $new), $new);
+  return -(0 + $!) if $two < 0;
+  return -$EINVAL if $flags & ~3;
+  # What something is mounted in stays where it is: names of what is mounted are made of it.
+  for my $path ($was, $is) { return -$EBUSY if grep { index($_, "$path/") == 0 } @mounted }
+  if (judged($was) || judged($is)) {
+    # Git's configuration is looked through, and put in place outside.
+    return -ask('c', $is) if $is =~ m{^(.*/\.git)/config$}s && $was eq "$1/config.lock" && judged($is);
+    my @stat = lstat("/proc/self/fd/$one/$first") or return -$ENOENT;
+    my @other = lstat("/proc/self/fd/$two/$second");
+    for my $move ([$was, $is, $stat[2]], $flags & 2 && @other ? [$is, $was, $other[2]] : ()) {
+      my ($a, $b, $mode) = @$move;
+      for ($a, $b) { my $no = may('w', $_); return -$no if $no }
+      if (($mode & $KIND) == $LINK) { my $no = may('s', $b); return -$no if $no }
+      next unless ($mode & $KIND) == $FOLDER;
+      # All that lies in it gets another path.
+      my $no = ask('m', pack('N/a*', $a) . $b);
+      return -$no if $no;
+    }
+  }
+  my $moves = sub { syscall($call{renameat2}, $_[0], "$_[1]", $_[2], "$_[3]", $flags) };
+  my $done = result($moves->($one, $first, $two, $second));
+  return $done if $done || !judged($was) && !judged($is);
+  # Both folders may have come under other names meanwhile, and what was moved may have been filled.
+  my @there = map { seen(syscall($call{openat}, $CWD, "/proc/self/fd/$_", $O_PATH | $O_CLOEXEC, 0)) } $one, $two;
+  my @now = map { $_ < 0 ? '' : where($_) } @there;
+  return 0 if $now[0] ne '' && $now[1] ne '' && kept($two, $second, $now[1]) && ($flags & 2 ? kept($one, $first, $now[0]) : 1);
+  $moves->($two, $second, $one, $first);
+  return -$EACCES;
+}
+
+# Whether what came to a folder may be there, with all that lies in it.
+sub kept {
+  my ($folder, $name, $in) = @_;
+  my @stat = lstat("/proc/self/fd/$folder/$name") or return 1;
+  my $path = "$in/$name";
+  return 1 unless judged($path);
+  return 0 if ask('w', $path);
+  return ($stat[2] & $KIND) != $FOLDER || !ask('v', $path);
+}
+
+sub linked {
+  my ($pid, $from, $old, $to, $new, $flags) = @_;
+  return -$ENOENT if $flags & 0x1000;
+  my $found = look(base($pid, $from, $old), $old, $flags & 0x400 ? 0 : $O_NOFOLLOW);
+  return -(0 + $!) if $found < 0;
+  my ($two, $second, $is) = place($pid, base($pid, $to, $new), $new);
+  return -(0 + $!) if $two < 0;
+  for (where($found), $is) { my $no = may('w', $_); return -$no if $no }
+  my $op = kind($found) == $LINK ? 's' : 'w';
+  if ($op eq 's') { my $no = may('s', $is); return -$no if $no }
+  my $done = result(syscall($call{linkat}, $CWD, "/proc/self/fd/$found", $two, "$second", 0x400));
+  return $done if $done || !judged($is);
+  my $made = syscall($call{openat}, $two, "$second", $O_PATH | $O_NOFOLLOW | $O_CLOEXEC, 0);
+  return $made < 0 ? 0 : -stays($op, held($made), $two, $second, $is);
+}
+
+# A call with one path: what is done to the name in its folder. What is made there is asked for by $op.
+sub named {
+  my ($pid, $fd, $path, $do, $op) = @_;
+  my ($folder, $name, $real) = place($pid, base($pid, $fd, $path), $path);
+  return -(0 + $!) if $folder < 0;
+  my $no = may($op // 'w', $real);
+  return -$no if $no;
+  my $done = result($do->($folder, "$name", $real));
+  return $done if $done || !defined $op || !judged($real);
+  my $made = syscall($call{openat}, $folder, "$name", $O_PATH | $O_NOFOLLOW | $O_CLOEXEC, 0);
+  return $made < 0 ? 0 : -stays($op, held($made), $folder, $name, $real);
+}
+
+# A call with one path: what is done to the thing it leads to.
+sub found {
+  my ($pid, $fd, $path, $do, $flags, $op) = @_;
+  my $found = look(base($pid, $fd, $path), $path, $flags);
+  return -(0 + $!) if $found < 0;
+  my $no = may($op, where($found));
+  return -$no if $no;
+  return $do->("/proc/self/fd/$found");
+}
+
+sub truncated {
+  my ($pid, $path, $length) = @_;
+  return found($pid, $CWD, $path, sub {
+    my $fd = held(syscall($call{openat}, $CWD, $_[0], 1 | $O_CLOEXEC | $O_NOCTTY | $O_NONBLOCK, 0));
+    return -(0 + $!) if $fd < 0;
+    return result(syscall($call{ftruncate}, $fd, $length));
+  }, 0, 'w');
+}
+
+# Two sockets that have an address each, one that nobody can connect to: so they are given none in a folder.
+sub paired {
+  my ($id, $pid, $type, $protocol, $at) = @_;
+  my $ends = "\0" x 8;
+  return -(0 + $!) if syscall($call{socketpair}, 1, $type | $O_CLOEXEC, $protocol, $ends) != 0;
+  my @ends = map { held($_) } unpack('l2', $ends);
+  for my $end (@ends) { return -(0 + $!) if syscall($call{bind}, $end, my $unix = pack('S', 1), 2) != 0 }
+  sysopen(my $memory, "/proc/$pid/mem", 2 | $O_CLOEXEC) or return -$EACCES;
+  waits($id) or return undef;
+  my @given = map { syscall($call{ioctl}, $listener, ${HAND}, pack('Q L4', $id, 0, $_, 0, $type & $O_CLOEXEC)) } @ends;
+  return -$EMFILE if grep { $_ < 0 } @given;
+  sysseek($memory, $at, 0);
+  return (syswrite($memory, pack('l2', @given)) // 0) == 8 ? 0 : -$EFAULT;
+}
+
+# Where a link leads, as a text in the memory of the program. A link of /proc is that of whoever asks, and not the keeper's.
+sub read_link {
+  my ($id, $pid, $fd, $path, $at, $size) = @_;
+  return -$EINVAL if $size <= 0;
+  $path =~ s{^/proc/thread-self(?=/)}{/proc/$pid/task/$pid} or $path =~ s{^/proc/self(?=/)}{/proc/$pid};
+  my $found = $path eq '' ? followed("/proc/$pid/fd/$fd") : look(base($pid, $fd, $path), $path, $O_NOFOLLOW);
+  return -(0 + $!) if $found < 0;
+  return -($path eq '' ? $ENOENT : $EINVAL) unless kind($found) == $LINK;
+  my $real = where($found);
+  my $no = may('r', $real);
+  return -$no if $no;
+  my $other = $path =~ m{^/proc/$$(?:/|$)} ? $real : own($pid, $real);
+  return -$EACCES unless of_process($pid, $other, 'r', $path);
+  my $text = $real eq '/proc/self' ? group($pid) : $real eq '/proc/thread-self' ? group($pid) . "/task/$pid" : '';
+  if ($text eq '' && $other ne $real) { $text = readlink($other) // return -(0 + $!) }
+  elsif ($text eq '') {
+    my $bytes = "\0" x $LONGEST;
+    my $got = syscall($call{readlinkat}, $found, my $itself = '', $bytes, $LONGEST);
+    return -(0 + $!) if $got < 0;
+    $text = substr($bytes, 0, $got);
+  }
+  sysopen(my $memory, "/proc/$pid/mem", 2 | $O_CLOEXEC) or return -$EACCES;
+  waits($id) or return undef;
+  sysseek($memory, $at, 0);
+  return syswrite($memory, $text, $size) // -$EFAULT;
+}
+
+sub changed {
+  my ($id, $pid, $call, @a) = @_;
+  return paired($id, $pid, @a[1 .. 3]) if $call eq 'socketpair';
+  # Older calls are the newer ones at the working folder.
+  if ($call eq 'mkdir' || $call eq 'mknod' || $call eq 'chmod') { $call .= 'at'; unshift @a, $CWD; $call = 'fchmodat' if $call eq 'chmodat'; $a[3] = 0 if $call eq 'fchmodat' }
+  elsif ($call eq 'readlink') { $call = 'readlinkat'; unshift @a, $CWD }
+  elsif ($call eq 'unlink') { $call = 'unlinkat'; @a = ($CWD, $a[0], 0) }
+  elsif ($call eq 'rmdir') { $call = 'unlinkat'; @a = ($CWD, $a[0], 0x200) }
+  elsif ($call eq 'symlink') { $call = 'symlinkat'; @a = ($a[0], $CWD, $a[1]) }
+  elsif ($call eq 'rename') { $call = 'renameat2'; @a = ($CWD, $a[0], $CWD, $a[1], 0) }
+  elsif ($call eq 'renameat') { $call = 'renameat2'; $a[4] = 0 }
+  elsif ($call eq 'link') { $call = 'linkat'; @a = ($CWD, $a[0], $CWD, $a[1], 0) }
+  elsif ($call eq 'fchmodat') { $a[3] = 0 }
+  elsif ($call eq 'fchmodat2') { $call = 'fchmodat' }
+
+  if ($call eq 'fchmod') {
+    my $open = followed("/proc/$pid/fd/" . ($a[0] & 0x7fffffff));
+    return -($! == $ENOENT ? $EBADF : 0 + $!) if $open < 0;
+    waits($id) or return undef;
+    return -$EPERM if exists $handed_how{$open};
+    my $no = may('h', where($open));
+    return -$no if $no;
+    return chmod($a[1] & 01777, "/proc/self/fd/$open") ? 0 : -(0 + $!);
+  }
+  my %paths = (truncate => [0], symlinkat => [0, 2], renameat2 => [1, 3], linkat => [1, 3]);
+  my @path = texts($id, $pid, map { $a[$_] } @{$paths{$call} // [1]}) or return -$EACCES;
+  for (@path) { return -$ENOENT if $_ eq '' && $call ne 'symlinkat' && $call ne 'readlinkat' }
+  my ($one, $two) = @path;
+  return moved($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'renameat2';
+  return linked($pid, small($a[0]), $one, small($a[2]), $two, $a[4]) if $call eq 'linkat';
+  return read_link($id, $pid, small($a[0]), $one, $a[2], small($a[3])) if $call eq 'readlinkat';
+  return truncated($pid, $one, $a[1]) if $call eq 'truncate';
+  return named($pid, small($a[1]), $two, sub { syscall($call{symlinkat}, "$one", $_[0], $_[1]) }, 's') if $call eq 'symlinkat';
+  my $fd = small($a[0]);
+  return named($pid, $fd, $one, sub { syscall($call{mkdirat}, @_[0, 1], masked($pid, $a[2])) }, 'd') if $call eq 'mkdirat';
+  return named($pid, $fd, $one, sub { syscall($call{unlinkat}, @_[0, 1], $a[2] & 0x200) }) if $call eq 'unlinkat';
+  if ($call eq 'mknodat') {
+    my $kind = $a[2] & $KIND;
+    return -$EPERM unless $kind == $FILE || $kind == $PIPE || $kind == 0;
+    return named($pid, $fd, $one, sub {
+      if ($kind == $PIPE && judged($_[2])) { $! = $EPERM; return -1 }
+      return syscall($call{mknodat}, @_[0, 1], $kind | masked($pid, $a[2] & 07777), 0);
+    }, 'w');
+  }
+  if ($call eq 'fchmodat') {
+    return found($pid, $fd, $one, sub { chmod($a[2] & 01777, $_[0]) ? 0 : -(0 + $!) }, $a[3] & 0x100 ? $O_NOFOLLOW : 0, 'h');
+  }
+  return -$EPERM;
+}
+`;
