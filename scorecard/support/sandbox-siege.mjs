@@ -2,7 +2,8 @@
 // and own names, while the outside saves files as editors and git do. What was protected is compared with before.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 
@@ -104,6 +105,8 @@ commands:
     outcome.reached += 1;
     stream.on("error", () => undefined).destroy();
   }).listen(join(root, AGENT));
+  if (!existsSync(join(root, AGENT))) await once(agent, "listening");
+  const others = new Set([AGENT, PIPE].map((name) => lstatSync(join(root, name)).ino));
   const watched = PROTECTED.filter((name) => !SAVED.includes(name));
   const outcome = { tries: 0, read: 0, set: 0, reached: 0, kinds: new Map() };
   const before = hashes(root, watched);
@@ -127,8 +130,9 @@ commands:
     [...PROTECTED, ...SAVED].flatMap((name) => name.split("/").map((_, at, all) => all.slice(0, at + 1).join("/"))),
   );
   const lost = namesIn(root).filter((name) => MADE.test(name) && !known.has(name));
+  // Those of others may be moved.
   const odd = namesIn(root, "", (entry) => entry.isFIFO() || entry.isSocket()).filter(
-    (name) => ![AGENT, PIPE].some((known) => name.endsWith(known.split("/")[1])),
+    (name) => !others.has(lstatSync(join(root, name)).ino),
   );
   return { ...outcome, root, changed, lost, odd };
 }
