@@ -65,7 +65,7 @@ my %do = (
   "a socket made" => sub { socket(my $s, AF_UNIX, any(SOCK_STREAM, SOCK_DGRAM), 0) or return; bind($s, pack_sockaddr_un(path())) },
   "a socket reached" => sub { (socket(my $s, AF_UNIX, any(SOCK_STREAM, SOCK_DGRAM), 0) or socketpair($s, my $o, AF_UNIX, SOCK_STREAM, 0)) or return; my $done = connect($s, pack_sockaddr_un(any("", any(@proc)) . "${AGENT}")); $reached++ if $done; $done },
   "a pipe made" => sub { syscall(any(133), my $a = path(), 0010644, 0) == 0 },
-  "a pipe opened" => sub { my $done = sysopen(my $f, any("", any(@proc)) . "${PIPE}", any(O_RDONLY, O_RDWR, O_WRONLY)|O_NONBLOCK); $reached++ if $done; $done },
+  "a pipe opened" => sub { my $f; my $done = sysopen($f, any("", any(@proc)) . "${PIPE}", any(O_RDONLY, O_RDWR, O_WRONLY)|O_NONBLOCK) && -p $f; $reached++ if $done; $done },
   started => sub { my $pid = fork() // return; unless ($pid) { close STDOUT; close STDERR; exec { any("", any(@proc)) . path() } "x"; kill(9, $$) } waitpid($pid, 0); ($? & 127) == 0 },
   "others ended" => sub { rand() < 0.001 and kill(9, any(1, 2, 3)) },
   "memory of others" => sub { opendir(my $d, '/proc') or return; my $any; for (grep { /^\d+$/ } readdir($d)) { open(my $m, '+<', "/proc/$_/mem") or next; if ($_ <= 2) { sysseek($m, 0x400000, 0); $any = syswrite($m, "EVIL") } } $any },
@@ -129,7 +129,9 @@ commands:
   const known = new Set(
     [...PROTECTED, ...SAVED].flatMap((name) => name.split("/").map((_, at, all) => all.slice(0, at + 1).join("/"))),
   );
-  const lost = namesIn(root).filter((name) => MADE.test(name) && !known.has(name));
+  const lost = namesIn(root)
+    .filter((name) => MADE.test(name) && !known.has(name))
+    .map((name) => `${name} (${told(join(root, name))})`);
   // Those of others may be moved.
   const odd = namesIn(root, "", (entry) => entry.isFIFO() || entry.isSocket()).filter(
     (name) => !others.has(lstatSync(join(root, name)).ino),
@@ -156,7 +158,8 @@ function count(outcome, said) {
 async function save(root, over) {
   for (let turn = 0; !over(); turn += 1) {
     // A program that did away with the tree would have nothing left to try.
-    for (const name of PLAIN) if (!existsSync(join(root, name))) await tryTo(() => put(root, name, "plain"));
+    for (const name of PLAIN)
+      if (!existsSync(join(root, name))) await tryTo(() => put(root, name, "plain", { flag: "wx" }));
     for (const name of SAVED)
       await tryTo(() => {
         const path = join(root, name);
@@ -187,13 +190,20 @@ export function namesIn(root, below = "", wanted = () => true) {
   });
 }
 
-function put(root, name, text) {
+/** With the flag `wx` no link is followed: one made inside would lead this hand to any name. */
+function put(root, name, text, options = {}) {
   mkdirSync(dirname(join(root, name)), { recursive: true });
-  writeFileSync(join(root, name), text);
+  writeFileSync(join(root, name), text, options);
 }
 
 function hashes(root, names) {
   return new Map(names.map((name) => [name, hashOf(join(root, name))]));
+}
+
+/** What a name that should not be there stands for. */
+function told(path) {
+  const stats = lstatSync(path);
+  return stats.isFile() ? JSON.stringify(readFileSync(path, "utf8").slice(0, 20)) : `mode ${stats.mode.toString(8)}`;
 }
 
 function hashOf(path) {
