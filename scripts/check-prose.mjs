@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// Checks the prose of the pages people read first: sentences of at most 25 words on average in each page, lines of at most
-// 120 characters, the first success of the README on one screen, and no suggestion to run a package by a name that is not
+// Checks the prose of the pages people read first: sentences of at most 25 words on average in each page and none over 60, the field's own
+// terms, lines of at most 120 characters, the first success of the README on one screen, and no suggestion to run a package by a name that is not
 // ours: whoever registers it would run code on every reader's machine.
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -8,7 +8,16 @@ import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const MOST_WORDS = 25;
+/** One sentence may say more than that, and none may say everything. */
+const LONGEST_SENTENCE = 60;
 const LONGEST_LINE = 120;
+/** Words of our own for what the field has a word for, in the pages of the product. */
+const TERMS = [
+  [/\b(?:wall|walls|walled)\b/i, "sandbox"],
+  [/\bconsent\b(?!\.md)/i, "approval"],
+  [/\b(?:stateless|handshake) era\b/i, "the protocol versions meant"],
+  [/\bmcp-secure-server\b/, "what the reader knows"],
+];
 /** Lines of a terminal or a window that people do not scroll to begin with. */
 const SCREEN_LINES = 40;
 /** `npx mcp-secure-local`, `npm install mcp-secure-local` and the like; a path or a tarball is no name. */
@@ -81,7 +90,13 @@ for (const page of pages()) {
   const average = lengths.reduce((sum, each) => sum + each, 0) / Math.max(1, lengths.length);
   if (average > MOST_WORDS)
     faults.push(`${page}: ${average.toFixed(1)} words a sentence, at most ${MOST_WORDS}; divide the longest`);
+  const longest = Math.max(0, ...lengths);
+  if (longest > LONGEST_SENTENCE)
+    faults.push(`${page}: a sentence of ${longest} words, at most ${LONGEST_SENTENCE}; divide it`);
+  const product = !page.startsWith(join("docs", "library"));
   for (const [at, line] of text.split("\n").entries()) {
+    for (const [term, plain] of product ? TERMS : [])
+      if (term.test(line)) faults.push(`${page}:${at + 1}: says "${term.exec(line)[0]}"; write ${plain}`);
     if (BY_NAME.test(line) || BY_NAME_IN_JSON.test(line))
       faults.push(
         `${relative(root, join(root, page))}:${at + 1}: runs a package by name; give the path of a checkout or a tarball`,

@@ -16,7 +16,7 @@ const grammar = {
   integer: ["", "The lowest and the highest value, as in `[1, 100]`."],
 };
 const network = {
-  mode: ["deny_all", "Read because files of mcp-secure-server have it; there is no other mode."],
+  mode: ["deny_all", "There is no other mode."],
   offline: ["false", "`true` refuses every host and address, whatever else is allowed."],
   allowed_endpoints: ["[]", "What may be reached."],
   denied_endpoints: ["[]", "What never is; stronger than every permission."],
@@ -143,7 +143,7 @@ export const SECTIONS = {
   },
   tools: {
     about:
-      "Which tools are listed and may be called, and how often and how long. Without `allowed`, the tools that `rate_limits` names are allowed, as in files of mcp-secure-server.",
+      "Which tools are listed and may be called, and how often and how long. Without `allowed`, the tools that `rate_limits` names are allowed.",
     example:
       'tools:\n  allowed: [calculate, "read_*", web_search]\n  denied: [read_private]\n  rate_limits: { default: 60, web_search: 20 }\n  timeout: 30\n  task_timeout: 600\n  max_output_bytes: 65536\n  web_search: { provider: searxng, endpoint: "http://127.0.0.1:8888/search" }\nnetwork: { allowed_endpoints: [{ host: 127.0.0.1, ports: [8888] }] }',
     keys: {
@@ -206,7 +206,7 @@ export const SECTIONS = {
       timeout: ["120", "Seconds until no answer is a refusal."],
       remember: [
         "none",
-        "How long the same call of the same tool needs no second consent: not at all, while the client is connected, or for so many minutes.",
+        "How long the same call of the same tool needs no second approval: not at all, while the client is connected, or for so many minutes.",
       ],
       answer_by: [
         "[client, terminal]",
@@ -306,7 +306,7 @@ export const SECTIONS = {
   },
   "servers.NAME": {
     about:
-      "A command runs behind the wall and reaches what stands here and nothing else; what the policy denies is denied to it as well. Nothing of a server is offered before it was approved: `servers review NAME`.",
+      "A command runs in a sandbox and reaches what stands here and nothing else; what the policy denies is denied to it as well. Nothing of a server is offered before it was approved: `servers review NAME`.",
     keys: {
       command: ["none", "A program and its arguments; it or `url` is needed.", "a list of texts"],
       url: ["none", "Where a remote server is.", "a URL"],
@@ -360,13 +360,13 @@ export const SECTIONS = {
     },
   },
   sandbox: {
-    about: "The wall around plugins and commands. `sandbox: none` is short for `mode: none`.",
+    about: "The sandbox of plugins, commands and servers. `sandbox: none` is short for `mode: none`.",
     example:
       "sandbox:\n  mode: required\n  processes: 32\n  memory_mb: 512\n  cpu_seconds: 30\n  file_mb: 16\n  read_only_paths: [/opt/tools]\n  homes: ~/.mcp/homes\n  git: false",
     keys: {
       mode: [
         "required",
-        "`required` starts nothing that cannot be walled in; `none` starts it without a wall, and the audit log shows that.",
+        "`required` starts nothing that cannot be confined; `none` starts it without a sandbox, and the audit log shows that.",
       ],
       processes: ["64", "The most processes at a time in one sandbox."],
       memory_mb: ["1024", "MiB of memory for each process."],

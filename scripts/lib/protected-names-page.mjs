@@ -6,7 +6,7 @@ const HEAD = `# Protected names
 
 <!-- Written by scripts/protected-names.mjs from the capability files; run it when that changes. -->
 
-What no tool writes, and much of it no tool reads, whatever the policy allows ([files](tools/files.md) says how names are compared). The list is a net, and no wall: it has
+What no tool writes, and much of it no tool reads, whatever the policy allows ([files](tools/files.md) says how names are compared). The list is a net with holes: it has
 what the pages of these programs say they read without being told, and a program nobody thought of is not in it. Allow the folders that are needed, and nothing more.
 A row that names several programs of a kind gives the page of one of them.
 

@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import formats from "ajv-formats";
 import { afterAll, describe, expect, it } from "vitest";
+import { dockerfileFaults } from "../lib/dockerfile-faults.mjs";
 import { SERVER_JSON } from "../lib/server-json-schema.mjs";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -60,24 +61,34 @@ describe("server.json", () => {
 });
 
 describe("the container", () => {
-  const lines = read("deploy/Dockerfile")
-    .replace(/\\\n\s*/g, " ")
-    .split("\n")
-    .filter((line) => /^[A-Z]+ /.test(line));
-  const of = (word: string): string[] => lines.filter((line) => line.startsWith(`${word} `));
-  const last = (word: string): number => lines.findLastIndex((line) => line.startsWith(`${word} `));
+  const text = read("deploy/Dockerfile");
 
-  it("is built on a named version, and copies nothing from elsewhere", () => {
-    for (const line of of("FROM")) expect(line).toMatch(/^FROM \S+:[\w.-]*\d[\w.-]*( AS \w+)?$/);
-    expect(of("ADD")).toEqual([]);
-    for (const line of of("COPY")) expect(line).not.toMatch(/https?:/);
+  it("is what a linter of containers takes", () => {
+    expect(dockerfileFaults(text)).toEqual([]);
   });
 
-  it("is run by a user without rights, and asked for its health", () => {
-    expect(of("USER").at(-1)).toMatch(/^USER (?!root|0\b)\w+$/);
-    expect(last("USER")).toBeLessThan(last("ENTRYPOINT"));
-    expect(of("HEALTHCHECK")).toHaveLength(1);
-    for (const word of ["ENTRYPOINT", "CMD"]) for (const line of of(word)) expect(line).toMatch(/^\w+ \["/);
+  // Each takes one defence out of our own file, or adds one fault to it.
+  it.each([
+    ["FROM node:22-bookworm-slim AS build", "FROM node AS build", "names no version"],
+    ["FROM node:22-bookworm-slim\n", "FROM node:latest\n", "names no version"],
+    ["USER node\n", "", "runs as root"],
+    ["USER node", "USER root", "runs as root"],
+    ["USER node", "USER 0:0", "runs as root"],
+    ["HEALTHCHECK --", "# HEALTHCHECK --", "HEALTHCHECK"],
+    ["COPY . .", "ADD https://example.com/x.tgz .", "fetches"],
+    ["COPY . .", "ADD . .", "use COPY"],
+    ["WORKDIR /src", "WORKDIR src", "not absolute"],
+    ['CMD ["serve", "--host", "0.0.0.0", "--quiet"]', "CMD serve", "exec form"],
+    ['ENTRYPOINT ["/app/bin/mcp-secure-local"]', "ENTRYPOINT /app/bin/mcp-secure-local", "exec form"],
+    ["RUN npm ci", "RUN apt-get update && apt-get install git && npm ci", "--yes"],
+    ["RUN npm ci", "RUN apt-get install --yes git && npm ci", "--no-install-recommends"],
+    ["RUN npm ci", "RUN apt-get install --yes --no-install-recommends git && npm ci", "lists of apt"],
+    ["RUN npm ci", "RUN apt install --yes git && npm ci", "apt-get"],
+    ["RUN npm ci", "RUN curl https://example.com/x | sh && npm ci", "runs what it fetches"],
+    ["ENV NODE_ENV=production", "ENV API_KEY=abc NODE_ENV=production", "secret"],
+  ])("would not be with %j as %j", (from, to, fault) => {
+    expect(text).toContain(from);
+    expect(dockerfileFaults(text.replace(from, to)).join("\n")).toContain(fault);
   });
 });
 

@@ -98,7 +98,7 @@ export const STATELESS_CHECKS: readonly Check[] = [
   },
   {
     id: "legacy-ping",
-    title: "knows which methods the stateless era does not have",
+    title: "knows which methods a protocol version without sessions does not have",
     tier: "note",
     page: specification("changelog", STATELESS),
     needs: ["stateless"],
@@ -110,7 +110,7 @@ export const STATELESS_CHECKS: readonly Check[] = [
   },
   {
     id: "resource-code",
-    title: "never sends the error codes that the stateless era has given up",
+    title: "never sends the error codes that protocol versions without sessions have given up",
     tier: "breaks the letter",
     page: specification("schema", STATELESS),
     must: 3,
