@@ -20,8 +20,9 @@ import {
 } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { tmpdir } from "node:os";
-import { basename, dirname, join, posix } from "node:path";
+import { basename, dirname, join, posix, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { decode, encode } from "@jridgewell/sourcemap-codec";
 import { rolldown } from "rolldown";
 import { ascii } from "./lib/ascii.mjs";
 
@@ -97,15 +98,53 @@ async function bundle(input, entryFileNames = MAIN) {
     chunkFileNames: chunkName,
     dynamicImportInCjs: false,
     codeSplitting: { groups: [start.group] },
+    sourcemap: true,
+    sourcemapExcludeSources: true,
   };
   const { output } = await build.generate(options);
   await build.close();
-  return output;
+  return output.filter(({ type }) => type === "chunk");
 }
+
+/** What stands before the code of a file that the launcher runs. */
+const OPENING = "(function (exports, require, module, __filename, __dirname) {";
+
+/**
+ * The map of a file as it is written: escapes make a line longer, and its first line begins with `opening`. With --debug
+ * the command reads stacks by it; nothing else does, so the code does not name it.
+ */
+function mapOf({ fileName, code, map }, opening = "") {
+  const lines = code.split("\n");
+  const mappings = decode(map.mappings).map((segments, at) => {
+    const [line, shift] = [lines[at] ?? "", at === 0 ? opening.length : 0];
+    // Columns by which escapes before them are counted once, not for each segment of lines that are a file long.
+    let [counted, longer] = [0, shift];
+    return segments.map(([column, ...rest]) => {
+      for (; counted < column; counted++) if (line.charCodeAt(counted) > 0x7f) longer += ESCAPE_LENGTH - 1;
+      return [column + longer, ...rest];
+    });
+  });
+  const sources = map.sources.map((source) => relative(root, resolve(root, "dist", source)).replaceAll("\\", "/"));
+  return JSON.stringify({ version: 3, file: fileName, names: [], sources, mappings: encode(mappings.map(nameless)) });
+}
+
+/** What the bundler wrote itself has no map. */
+function mapsOf(chunks, opening) {
+  const mapped = chunks.filter(({ map }) => map !== null);
+  return mapped.map((chunk) => [`${chunk.fileName}.map`, mapOf(chunk, opening)]);
+}
+
+/** Functions keep their shortened names in a stack; the line says which one it is. */
+function nameless(segments) {
+  return segments.map((segment) => segment.slice(0, 4));
+}
+
+/** `\\uXXXX`. */
+const ESCAPE_LENGTH = 6;
 
 /** What the launcher runs: a function of what a CommonJS file is given. */
 function asFunction(code) {
-  return `(function (exports, require, module, __filename, __dirname) {${code}\n})`;
+  return `${OPENING}${code}\n})`;
 }
 
 /** The launcher with the bundle's hash written in: code kept for another build is not found. */
@@ -207,7 +246,7 @@ function write(folder, files) {
     renameSync(`${path}.new`, path);
   }
   for (const name of readdirSync(folder)) {
-    if (/\.[cm]js$/.test(name) && !files.has(name)) rmSync(join(folder, name));
+    if (/\.[cm]js(?:\.map)?$/.test(name) && !files.has(name)) rmSync(join(folder, name));
   }
 }
 
@@ -220,15 +259,18 @@ if (!existsSync(input)) {
 const output = await bundle(input);
 const files = new Map(output.map((chunk) => [chunk.fileName, asFunction(ascii(chunk.code))]));
 files.set(COMMAND, launcher(files));
+const maps = mapsOf(output, OPENING);
 if (process.argv[2] === undefined) {
   for (const path of ALONE) {
     const alone = await bundle(path, basename(path));
     output.push(...alone);
     for (const chunk of alone) files.set(chunk.fileName, ascii(chunk.code));
+    maps.push(...mapsOf(alone));
   }
   for (const [name, text] of [...forAuthors(), ...rootEntry()]) files.set(name, text);
   for (const path of WASM) files.set(basename(path), readFileSync(join(root, "node_modules", path)));
 }
+for (const [name, text] of maps) files.set(name, text);
 files.set(LICENSES, licenses(output));
 if (process.argv[2] === undefined) for (const [name, text] of documents()) files.set(name, text);
 write(folder, files);

@@ -1,4 +1,7 @@
 // Tells people and programs why a command failed: one line on stderr, or one JSON object with --json; and its exit code.
+import { existsSync, readFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import { basename } from "node:path";
 import { LocalError, RpcError } from "@secure-local/mcp/client/node";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
@@ -49,7 +52,7 @@ export function tellFailure(
     complain(
       `mcp-secure-local: ${cleanText(failure.message)}${error instanceof RpcError ? ` (error ${error.code})` : ""}`,
     );
-  if (debug && error instanceof Error) complain(escapeUnseen(error.stack ?? ""));
+  if (debug && error instanceof Error) complain(escapeUnseen(inSources(error.stack ?? "")));
   return failure.exitCode;
 }
 
@@ -101,4 +104,37 @@ const OPTIONS: readonly (readonly [RegExp, string])[] = [
 /** An error's words with the options of our command line in them, each attempt on a line of its own. */
 export function inOptions(message: string): string {
   return OPTIONS.reduce((text, [setting, option]) => text.replace(setting, option), message);
+}
+
+// Reads a stack by the lines of the sources: the build shortens names and puts whole parts of the program on one line.
+
+const FRAME = /(?:\(|at (?:async )?)((?:[A-Za-z]:)?[^():]+\.cjs):(\d+):(\d+)\)?$/;
+
+/** The stack with the places of the sources, where the file a frame names has a map beside it; other frames as they are. */
+function inSources(stack: string): string {
+  const maps = new Map<string, SourceMap | undefined>();
+  return stack
+    .split("\n")
+    .map((frame) => {
+      const [, file, line, column] = FRAME.exec(frame) ?? [];
+      if (file === undefined) return frame;
+      if (!maps.has(file)) maps.set(file, mapOf(file));
+      const found = maps.get(file)?.findEntry(Number(line) - 1, Number(column) - 1);
+      if (found === undefined || !("originalSource" in found)) return frame;
+      const place = `${found.originalSource}:${found.originalLine + 1}:${found.originalColumn + 1}`;
+      return frame.replace(`${file}:${line}:${column}`, () => place);
+    })
+    .join("\n");
+}
+
+/** A map that is damaged, or missing, leaves the frames as they are. */
+function mapOf(file: string): SourceMap | undefined {
+  try {
+    const map = `${file}.map`;
+    if (!existsSync(map)) return undefined;
+    const read = JSON.parse(readFileSync(map, "utf8")) as { readonly file?: string };
+    return read.file === basename(file) ? new SourceMap(read as ConstructorParameters<typeof SourceMap>[0]) : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -123,6 +123,16 @@ describe("an administrator", () => {
       expect(existsSync(join(ROOT, "packages/secure-local/dist", name)), name).toBe(true);
   });
 
+  it("who asks with --debug is shown the line of the source, and nobody else is", async () => {
+    const { stderr } = await run(["sandbox", "--debug"], { home: house.folder });
+    const [, file = "", line] = /^ +at .*\((packages\/\S+\.ts):(\d+):\d+\)$/m.exec(stderr) ?? [];
+    expect(file).toBe("packages/secure-local/src/cli/sandbox-command.ts");
+    const lines = readFileSync(join(ROOT, file), "utf8").split("\n");
+    expect(lines[Number(line) - 1]).toContain('throw new UsageError("sandbox needs a command');
+    expect(stderr).not.toMatch(/\bat .*\.cjs:/);
+    expect((await run(["sandbox"], { home: house.folder })).stderr).not.toContain(" at ");
+  });
+
   it.each([
     ["Give its authority in the option ca", "NODE_EXTRA_CA_CERTS"],
     ["It wants authorization: give a token in `headers`, or an authorizer.", "--token-file"],
