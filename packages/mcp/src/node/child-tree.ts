@@ -253,7 +253,8 @@ export function endAtExit(tree: ChildTree): () => void {
 
 function listen(): void {
   process.on("exit", killAll);
-  for (const signal of SIGNALS) process.on(signal, endAll);
+  // Before the others: those that listen once are gone from the list when they have been told.
+  for (const signal of SIGNALS) process.prependListener(signal, endAll);
 }
 
 function stopListening(): void {

@@ -160,9 +160,10 @@ describe.skipIf(process.platform !== "linux")("when our own process ends without
   const stubborn = starting([`setsid sleep 1000 ${QUIET}`], `trap '' TERM; ${STAY}`);
 
   /** Ends a process with a child that would stay; resolves, once both are gone, with how it ended. */
-  async function endOf(ending: string): Promise<{ code: number | null; signal: string | null }> {
+  async function endOf(ending: string, before = ""): Promise<{ code: number | null; signal: string | null }> {
     const script = `
       import { childTransport } from ${JSON.stringify(built)};
+      ${before}
       const end = (text) => { console.log(text); setImmediate(() => { ${ending} }); };
       const sink = { receive: end, unreadable() {}, lost() {}, noise() {}, closed() {} };
       await childTransport({ command: "/bin/sh", args: ["-c", ${JSON.stringify(stubborn)}] }).start(sink);`;
@@ -183,8 +184,14 @@ describe.skipIf(process.platform !== "linux")("when our own process ends without
     [`throw new Error("nobody catches this")`, 1],
     ["Promise.reject(1)", 1],
     [`process.on("SIGTERM", () => process.exit(6)); process.kill(process.pid, "SIGTERM")`, 6],
+    [`process.once("SIGTERM", () => setTimeout(() => process.exit(7), 1500)); process.kill(process.pid, "SIGTERM")`, 7],
   ])("by %s, no tree is left", async (ending, code) => {
     expect(await endOf(ending)).toEqual({ code, signal: null });
+  });
+
+  it("told once by a signal, it ends in its own time: the signal is not sent again meanwhile", async () => {
+    const once = `process.once("SIGTERM", () => setTimeout(() => process.exit(7), 1500));`;
+    expect(await endOf(`process.kill(process.pid, "SIGTERM")`, once)).toEqual({ code: 7, signal: null });
   });
 
   it.each(["SIGINT", "SIGTERM", "SIGHUP"])(

@@ -2,7 +2,7 @@
 import { serveStdio } from "@secure-local/mcp/stdio";
 import { type CommandLine, nearest, readCommandLine, refuseForeign, UsageError } from "./command-line.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
-import { complain, endWithReader, ExitCode, print, tell } from "./terminal.js";
+import { clearProgress, complain, endWithReader, ExitCode, InterruptedError, print, tell } from "./terminal.js";
 import type { AuditLog } from "../audit/audit-log.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import { telemetry } from "../observe/open-telemetry.js";
@@ -74,7 +74,32 @@ async function run(argv: readonly string[]): Promise<number> {
     throw new UsageError(`there is no command "${word}"${near || tool || "; see mcp-secure-local help"}`);
   }
   const command = await COMMANDS[word]!();
-  return await command({ ...line, words });
+  const work = (): Promise<number> => command({ ...line, words });
+  return await (endsInOrder(word, words) ? work() : untilInterrupted(work));
+}
+
+/** Commands that end what they have begun by themselves when Ctrl-C is pressed, or pass it on to what they run. */
+const IN_ORDER: ReadonlySet<string> = new Set([
+  ...["serve", "attach", "bridge", "console", "record", "replay", "sandbox", "approve"],
+  ...["call", "read", "prompt", "inspect", "list", "doctor"],
+]);
+
+function endsInOrder(word: string, [action = ""]: readonly string[]): boolean {
+  return IN_ORDER.has(word) || (word === "servers" && ["run", "test"].includes(action));
+}
+
+/** Ctrl-C gives the work up: with the process end the programs it has started. @throws InterruptedError */
+async function untilInterrupted(work: () => Promise<number>): Promise<number> {
+  let giveUp!: (error: InterruptedError) => void;
+  const interrupted = new Promise<never>((_resolve, reject) => (giveUp = reject));
+  const stop = (): void => giveUp(new InterruptedError("interrupted"));
+  process.once("SIGINT", stop);
+  try {
+    return await Promise.race([work(), interrupted]);
+  } finally {
+    clearProgress();
+    process.removeListener("SIGINT", stop);
+  }
 }
 
 /** The exit code. Every error ends here, as lines on stderr or with --json as one object there. */

@@ -56,15 +56,38 @@ describe.runIf(process.platform === "linux" && existsSync(SCRIPT))("Ctrl-C in a 
     ["doctor", (target) => ["doctor", ...target], /(?:starting|check \d+ of) .*…/],
     ["list", (_target, home) => ["list", "--config", join(home, "mcp.json")], /asking 1 servers, 0 have answered …/],
     ["replay", (target, home) => ["replay", join(home, "session.jsonl"), ...target], /session 1 of 1, with .*…/],
+    [
+      "servers review",
+      (_target, home) => ["servers", "review", "--policy", join(home, "policy.yaml")],
+      /starting slow …/,
+    ],
+    [
+      "plugins list",
+      (_target, home) => ["plugins", "list", "--policy", join(home, "policy.yaml")],
+      /starting \d plugins? .*…/,
+    ],
   ];
 
-  it.each(cases)("ends %s, and the program it started", { timeout: 90_000 }, async (_name, typed, progress) => {
+  it.each(cases)("ends %s, and the program it started", { timeout: 90_000 }, async (name, typed, progress) => {
     const home = temporaryFolder();
     const pidFile = join(home, "pid");
     const command = [HANGING, pidFile];
     writeFileSync(
       join(home, "mcp.json"),
       JSON.stringify({ mcpServers: { slow: { command: process.execPath, args: command } } }),
+    );
+    const plugin = join(home, "plugin.mjs");
+    writeFileSync(plugin, `process.argv[2] = ${JSON.stringify(pidFile)}; await import(${JSON.stringify(HANGING)});`);
+    writeFileSync(
+      join(home, "policy.yaml"),
+      `version: "1.0"
+sandbox: none
+${
+  name === "plugins list"
+    ? `plugins: { load: [{ name: slow, path: ${plugin} }] }`
+    : `servers: { slow: { command: [${[process.execPath, ...command].join(", ")}] } }`
+}
+`,
     );
     const lines = [
       { format: "mcp-recording", version: 1, target: "slow", startedAt: "2026-01-01T00:00:00.000Z" },
@@ -74,7 +97,7 @@ describe.runIf(process.platform === "linux" && existsSync(SCRIPT))("Ctrl-C in a 
     writeFileSync(join(home, "session.jsonl"), `${lines.map((line) => JSON.stringify(line)).join("\n")}\n`);
     const args = typed(["--", process.execPath, ...command], home);
     const [code, shown] = await interrupted({ args, home, pidFile }, progress);
-    expect({ code, shown }).toMatchObject({ code: 130 });
+    expect({ code, shown }).toMatchObject({ code: 130, shown: expect.stringContaining("interrupted") as string });
     expect(shown).not.toMatch(/\n\s+at .*:\d+|node:internal/);
     // Whoever is ended by a signal may be a moment longer in the table of processes.
     const pid = Number(readFileSync(pidFile, "utf8"));

@@ -80,20 +80,29 @@ function ownOptions(line: CommandLine): ClientOptions {
 /** What the own server is called where targets are named. */
 const OWN: Target = { kind: "command", command: "mcp-secure-local", args: [], env: {} };
 
+/** Milliseconds after Ctrl-C for ending in order what was begun: a person waits, and what hangs never ends. */
+const ORDERLY_END_MS = 3_000;
+
 /**
- * Ctrl-C aborts the signal, and what was begun is ended in order; pressed once more it ends the program.
+ * Ctrl-C aborts the signal, and what was begun is ended in order, or given up; pressed once more it ends the program.
  * @throws InterruptedError in place of what else the work says of its end
  */
 export async function interruptible(work: (signal: AbortSignal) => Promise<number>): Promise<number> {
   const interrupted = new AbortController();
   const stop = (): void => interrupted.abort();
+  let late: NodeJS.Timeout | undefined;
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    const giveUp = (): void => reject(new InterruptedError("interrupted"));
+    interrupted.signal.addEventListener("abort", () => (late = setTimeout(giveUp, ORDERLY_END_MS)));
+  });
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
-    return await work(interrupted.signal);
+    return await Promise.race([work(interrupted.signal), givenUp]);
   } catch (error) {
     if (interrupted.signal.aborted) throw new InterruptedError("interrupted; what was begun has been ended");
     throw error;
   } finally {
+    clearTimeout(late);
     clearProgress();
     process.removeListener("SIGINT", stop).removeListener("SIGTERM", stop);
   }
