@@ -1,6 +1,6 @@
 // `mcp-secure-local attach`: on stdin and stdout the server that `serve` runs already, so that many clients share its servers.
 import { connect } from "node:net";
-import { streamableHttpTransport, nodeRequester } from "@secure-local/mcp/client/node";
+import { LocalError, nodeRequester, streamableHttpTransport } from "@secure-local/mcp/client/node";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { linesOf, LONGEST_LINE } from "../recording/record-link.js";
 import { TextLink } from "../remote/text-link.js";
@@ -27,10 +27,7 @@ export async function attachCommand(line: CommandLine): Promise<number> {
     throw new UsageError(`attach takes no "${line.words[0]}"; see mcp-secure-local help attach`);
   const remedy = remedyOf(line);
   const place = await placeOf(line);
-  if (place === undefined) {
-    complain(`mcp-secure-local: there is no running server to attach to. ${remedy}`);
-    return ExitCode.Unreachable;
-  }
+  if (place === undefined) throw new LocalError("UNREACHABLE", `there is no running server to attach to. ${remedy}`);
   const { stdin: input, stdout: output } = process;
   const end = (): void => void input.destroy();
   process.once("SIGINT", end).once("SIGTERM", end);

@@ -58,10 +58,10 @@ export async function runErrand(line: Pick<CommandLine, "audit">, errand: Errand
   try {
     const refused = (endpoint: string, rule: string): void => {
       complain(`mcp-secure-local: refused a connection to ${endpoint} (${rule})`);
-      recordRefusal(audit, { rule, server: errand.server?.name, detail: { endpoint } });
+      recordRefusal(audit, errand, { rule, detail: { endpoint } });
     };
     const refusedFiles = (files: string, rule: string): void =>
-      recordRefusal(audit, { rule, server: errand.server?.name, detail: { files } });
+      recordRefusal(audit, errand, { rule, detail: { files } });
     const surroundings = await sandboxEnvironment(policy, { own, wall, owner, refused, refusedFiles });
     return await onRecord(audit, errand, () => run(wall, errand, surroundings));
   } finally {
@@ -165,14 +165,14 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 interface Refusal {
   readonly rule: string;
-  readonly server: string | undefined;
   readonly detail: Readonly<Record<string, string>>;
 }
 
-function recordRefusal(audit: AuditSink, { rule, server, detail }: Refusal): void {
+function recordRefusal(audit: AuditSink, { server, policy }: Errand, { rule, detail }: Refusal): void {
   const decision = { allowed: false, rule };
+  const about = { tool: "sandbox", server: server?.name, policy: policy.hash.slice(0, LABEL_DIGITS) };
   // Nothing was done: a log that fails says so itself.
-  audit.record({ kind: "sandbox.refused", tool: "sandbox", server, decision, detail }).catch(() => undefined);
+  audit.record({ kind: "sandbox.refused", ...about, decision, detail }).catch(() => undefined);
 }
 
 /** Nothing is started that is not on record; how it ended is written when it has. */
