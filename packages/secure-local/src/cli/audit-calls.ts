@@ -125,9 +125,9 @@ export function policyNameOf({ policy, profile, [POLICY_NAME]: name }: LogRecord
   return typeof profile === "string" ? `${called}/${profile}` : called;
 }
 
-/** `2026-11-23 14:03:05` in the reader's own time; what is no time stays as it is. */
+/** `2026-11-23 14:03:05` in the reader's own time, of a text or of milliseconds since 1970; what is no time stays as it is. */
 export function localTime(time: unknown): string {
-  const at = new Date(String(time));
+  const at = new Date(typeof time === "number" ? time : String(time));
   if (Number.isNaN(at.getTime())) return textOf(time);
   const day = [at.getFullYear(), at.getMonth() + 1, at.getDate()].map(twoDigits).join("-");
   return `${day} ${[at.getHours(), at.getMinutes(), at.getSeconds()].map(twoDigits).join(":")}`;

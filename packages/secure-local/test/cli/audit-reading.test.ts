@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { archivesOf } from "../../src/audit/log-file.js";
 import { auditQuery, auditTail, jsonLine } from "../../src/cli/audit-command.js";
-import { callsOf, tableRow } from "../../src/cli/audit-calls.js";
+import { callsOf, tableRow, localTime } from "../../src/cli/audit-calls.js";
 import { readLogs, recordFilter } from "../../src/cli/audit-lines.js";
 import { AuditReport } from "../../src/cli/audit-report.js";
 import { readCommandLine } from "../../src/cli/command-line.js";
@@ -211,4 +211,11 @@ describe("a report", () => {
       expect(html).toContain(words);
     expect(html).toContain("tools.denied: web_search (line 7)");
   });
+});
+
+it("a time is the reader's own, of a text and of milliseconds, and what is no time stays as it is", () => {
+  const at = Date.UTC(2026, 10, 23, 12, 0, 0);
+  expect(localTime(at)).toBe(localTime(new Date(at).toISOString()));
+  expect(localTime(at)).toMatch(/^2026-11-2\d \d\d:00:00$/);
+  expect(localTime("soon")).toBe("soon");
 });
