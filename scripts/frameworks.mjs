@@ -28,7 +28,8 @@ const CELL_MS = 20_000;
 const textOf = ({ content }) => content[0]?.text;
 
 /** What a place can do: some have no sessions, or answer once and whole. */
-const EVERYTHING = { asks: () => true, cancels: true, listens: true };
+const always = () => true;
+const EVERYTHING = { asks: always, cancels: always, listens: always };
 
 async function ours(target, revision, able = EVERYTHING) {
   const asking = ["2025-06-18", "2025-11-25", "2026-07-28"].includes(revision);
@@ -43,8 +44,8 @@ async function ours(target, revision, able = EVERYTHING) {
     is(last, able.reports === false ? 0 : 3);
     if (asking && able.asks(revision)) is(await call("ask"), "Ada");
     is(textOf(await (await client.callTask("work")).result()), "worked");
-    if (able.cancels) await cancellation(client, call);
-    if (able.listens) await subscription(client, call);
+    if (able.cancels(revision)) await cancellation(client, call);
+    if (able.listens(revision)) await subscription(client, call);
   } finally {
     await client.close();
   }

@@ -41,8 +41,11 @@ export function bun(how) {
   return runtime("bun", ["run"], how);
 }
 
+const newest = (revision) => revision === "2026-07-28";
+const never = () => false;
+
 /** No request may touch what belongs to another, so nobody hears of changes, and none is told of another's cancellation. */
-const ALONE = { asks: (revision) => revision === "2026-07-28", cancels: false, listens: false };
+const ALONE = { asks: newest, cancels: never, listens: never };
 
 /** Cloudflare's runtime itself, with the library as a bundler takes it. */
 export async function workerd() {
@@ -59,7 +62,7 @@ export async function workerd() {
   const place = { host: "127.0.0.1", port: 0 };
   const runs = new Miniflare({ modules: true, script: outputFiles[0].text, ...flags, ...place });
   const url = new URL("/mcp", await runs.ready).href;
-  return { url, able: ALONE, close: () => runs.dispose() };
+  return { url, able: { ...ALONE, cancels: newest, listens: newest }, close: () => runs.dispose() };
 }
 
 /** A function behind a gateway: an event for each request, one whole answer, and another instance for the next one. */

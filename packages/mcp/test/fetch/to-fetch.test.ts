@@ -98,6 +98,21 @@ describe("toFetch", () => {
     await expect(within(ended.opened, "the handler hears of it")).resolves.toBeUndefined();
   });
 
+  it("ends the stream of a client that went away without an error, which runtimes would print", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    server.tool("long", {
+      run: async (_, ctx) => {
+        await ctx.progress(1);
+        await new Promise<void>((resolve) => ctx.signal.addEventListener("abort", () => resolve()));
+      },
+    });
+    const controller = new AbortController();
+    const call = modern("tools/call", { name: "long" }, { progressToken: 1 });
+    const reply = await toFetch(server)(asked(call, { signal: controller.signal }));
+    controller.abort();
+    expect(messages(await reply.text())).toMatchObject([{ method: "notifications/progress" }]);
+  });
+
   it("lets a slow reader's writer wait", async () => {
     const server = new Server({ name: "t", version: "1" });
     let written = 0;

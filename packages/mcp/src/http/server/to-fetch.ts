@@ -152,7 +152,8 @@ class FetchExchange implements HttpExchange, HttpStream {
   #leave(): void {
     if (this.#over) return;
     this.#end();
-    if (this.#request.signal.aborted) this.#stream?.error(this.#request.signal.reason);
+    // Not by an error: nobody reads any more, and Deno and the adapter of Hono print one for each client that leaves.
+    if (this.#request.signal.aborted) this.#stream?.close();
     this.onGone?.gone();
     // Whoever still waits for a reply to a request that nobody waits for any more.
     this.#answer(new Response(null, { status: 499 }));
