@@ -12,6 +12,7 @@ export interface AnthropicTool {
 
 /** A block `tool_use` of a message. */
 export interface AnthropicCall {
+  readonly type?: string;
   readonly id: string;
   readonly name: string;
   readonly input: unknown;

@@ -25,6 +25,7 @@ export type OpenAiPart =
 
 /** An item `function_call` of a response. */
 export interface OpenAiCall {
+  readonly type?: string;
   readonly call_id: string;
   readonly name: string;
   readonly arguments: string;
@@ -32,6 +33,7 @@ export interface OpenAiCall {
 
 /** A member of `tool_calls` of a chat message. */
 export interface OpenAiChatCall {
+  readonly type?: string;
   readonly id: string;
   readonly function: { readonly name: string; readonly arguments: string };
 }

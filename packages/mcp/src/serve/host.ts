@@ -36,7 +36,7 @@ export function reachable(target: HostTarget | Server): HostTarget {
 
 export function webDialer(target: CommandTarget | UrlTarget, http: HttpConnectOptions): Dialer {
   if (isCommand(target)) {
-    const text = `${target.command} cannot be started here: commands need the Host of /host/node`;
+    const text = `${target.command} cannot be started here: take Host from @secure-local/mcp/host/node, which starts commands`;
     throw new LocalError("INVALID_TARGET", text);
   }
   const { url, headers, authorizer, transport } = target;

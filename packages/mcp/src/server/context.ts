@@ -103,6 +103,14 @@ export class Context {
     return this.#call.identity;
   }
 
+  /**
+   * A header of the request being served, by its name in any letters; undefined where there are none (stdio, memory, HTTP+SSE).
+   * Anybody can write anything into one: who is asking is `identity`.
+   */
+  header(name: string): string | undefined {
+    return this.#call.carrier.header(name.toLowerCase());
+  }
+
   /** What the client calls itself: for display, never for decisions. */
   get client(): Implementation | undefined {
     return this.#call.caller.client;

@@ -91,7 +91,7 @@ describe("Anthropic", () => {
   it("is told of tools, and gets blocks in their order, with errors marked", async () => {
     const set = await toAnthropicTools(await client());
     expect(set.tools[0]).toMatchObject({ name: "add_one", description: "Adds one", input_schema: { type: "object" } });
-    expect(await set.run({ id: "1", name: "mixed", input: {} })).toEqual({
+    expect(await set.run({ type: "tool_use", id: "1", name: "mixed", input: {} })).toEqual({
       type: "tool_result",
       tool_use_id: "1",
       is_error: false,

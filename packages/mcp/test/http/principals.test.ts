@@ -41,6 +41,17 @@ describe("authenticate", () => {
     expect((await post(url, message, { ...modernHeaders(message), ...as("bob") })).text).toContain("bob");
   });
 
+  it("leaves handlers the headers of the request being served, in both eras", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    server.tool("tenant", { run: (_, ctx) => `of ${ctx.header("X-Tenant") ?? "nobody"}` });
+    const { url } = await start(server);
+    const opened = await session(url, "2025-11-25", { headers: { "x-tenant": "blue" } });
+    expect((await opened.post(call("tenant"))).text).toContain("of blue");
+    const message = modern("tools/call", { name: "tenant" });
+    expect((await post(url, message, { ...modernHeaders(message), "x-tenant": "red" })).text).toContain("of red");
+    expect((await post(url, message, modernHeaders(message))).text).toContain("of nobody");
+  });
+
   it("refuses with its own status and headers, before the body is read", async () => {
     const { url } = await start(testServer(), { authenticate: byToken });
     const refused = await post(url, "{ not read");
