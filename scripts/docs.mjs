@@ -65,9 +65,15 @@ const anchorOf = (heading) =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, "-")
     .replaceAll(/^-|-$/g, "");
 
+/** Folders of docs/ that pages link to as a whole, and their first pages. */
+const FIRST = { tools: pagesOf("tools", "Tools")[0].path };
+
 /** The body of a page: links lead to the built files, headings can be linked to. */
 function bodyOf({ text }) {
-  const html = markdown.render(text).replaceAll(/href="((?!https?:|#)[^"]+?)\.md(#[^"]*)?"/g, 'href="$1.html$2"');
+  const html = markdown
+    .render(text)
+    .replaceAll(/href="((?!https?:|#)[^"]+?)\.md(#[^"]*)?"/g, 'href="$1.html$2"')
+    .replaceAll(/href="(tools)"/g, (_, folder) => `href="${FIRST[folder]}"`);
   return html.replaceAll(/<h([23])>(.*?)<\/h\1>/g, (_, level, inside) => {
     const id = anchorOf(inside.replaceAll(/<[^>]+>/g, ""));
     return `<h${level} id="${id}"><a href="#${id}">${inside}</a></h${level}>`;
