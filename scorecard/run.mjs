@@ -33,7 +33,7 @@ const QUICK = [
   "t37",
   "t39",
   "t41",
-  "t44",
+  "t45",
 ];
 const USAGE = `npm run scorecard -- [goal ...] [--quick | --no-write | --steps NAMES | --first | --outcome FILE]
 npm run scorecard -- [goal ...] --prove [--only WORDS] [--lanes N] [--fresh]

@@ -1,10 +1,10 @@
-// T44: the console's listener: whoever is not its own signed-in page learns nothing, does nothing, and cannot show it as theirs.
+// T45: the console's listener: whoever is not its own signed-in page learns nothing, does nothing, and cannot show it as theirs.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export const goal = { id: "T44", title: "The console's listener", atLeast: 120, refusalMs: 500 };
+export const goal = { id: "T45", title: "The console's listener", atLeast: 120, refusalMs: 500 };
 
 export const defences = [
   {
