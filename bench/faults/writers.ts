@@ -4,7 +4,7 @@ import * as fs from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { approvalFile } from "../../packages/mcp/src/node/host-files.js";
 import { tokenFile } from "../../packages/mcp/src/node/token-file.js";
-import { checkpointKey } from "../../packages/secure-local/src/audit/checkpoint-key.js";
+import { checkpointKey } from "../../packages/secure-local/src/audit/checkpoint.js";
 import { writeHead } from "../../packages/secure-local/src/audit/log-file.js";
 import { storedToken } from "../../packages/secure-local/src/cli/stored-secret.js";
 import { writeNewFile } from "../../packages/secure-local/src/cli/write-new-file.js";

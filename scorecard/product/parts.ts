@@ -37,7 +37,7 @@ export { decide } from "../../packages/secure-local/src/policy/decide.js";
 export { decideCommand } from "../../packages/secure-local/src/policy/decide-command.js";
 export { loadPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
 export { parsePolicy } from "../../packages/secure-local/src/policy/parse-policy.js";
-export { PolicyError } from "../../packages/secure-local/src/policy/policy-error.js";
+export { PolicyError } from "../../packages/secure-local/src/policy/faults.js";
 export { followPolicyFile } from "../../packages/secure-local/src/server/follow-policy-file.js";
 export { SecureServer } from "../../packages/secure-local/src/server/secure-server.js";
 

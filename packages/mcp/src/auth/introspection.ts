@@ -12,8 +12,7 @@ import {
   readSkew,
   subjectOf,
 } from "./claims.js";
-import { ExpiringMap } from "./refreshed.js";
-import { checkServerUrl, fetchJson, type FetchOptions } from "./fetch-json.js";
+import { ExpiringMap, type FetchOptions, checkServerUrl, fetchJson } from "./fetch-json.js";
 import { tokenAuthenticator, type TokenOptions, type TokenVerdict, type TokenVerifier } from "./token-authenticator.js";
 
 /** How tokens are looked up at the authorization server (RFC 7662). */

@@ -1,6 +1,6 @@
 // The stores in memory: for processes that are played in one, such as in tests, and as the shortest way to read the contracts.
 import { LocalError } from "../jsonrpc/errors.js";
-import { MemoryTaskStore } from "../server/tasks/memory-task-store.js";
+import { MemoryTaskStore } from "../server/tasks/task-manager.js";
 import { isFinal } from "../protocol/extensions/tasks.js";
 import type { TaskRecord, TaskStore } from "../server/tasks/task-store.js";
 import {

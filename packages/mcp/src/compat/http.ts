@@ -3,7 +3,7 @@ import type { Identity } from "../jsonrpc/transport.js";
 import { type NodeRequest, type NodeResponse, NodeExchange } from "../node/node-exchange.js";
 import type { Server as CoreServer } from "../server/server.js";
 import { type HttpEndpoint, httpEndpoint } from "../http/server/http-endpoint.js";
-import type { Serving } from "../server/serving.js";
+import type { Serving } from "../server/conversation.js";
 import type { AuthInfo } from "./extra.js";
 import type { OwnTransport } from "./transport.js";
 

@@ -1,26 +1,238 @@
-// `McpServer` of SDK v1 and v2 on our core: the registration API, and what it gives back.
+// `McpServer` of SDK v1 and v2 on our core: the registration API, tools as they are registered there, and the handles
+// it gives back.
+
 import type { Answer, Call, MaybePromise } from "../endpoint/call.js";
-import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import type { Implementation } from "../protocol/capabilities.js";
 import type { LoggingLevel } from "../protocol/features/logging.js";
 import type { Resource, ResourceContents } from "../protocol/features/resources.js";
 import type { GetPromptResult } from "../protocol/features/prompts.js";
-import type { ToolAnnotations } from "../protocol/features/tools.js";
+import type { CallToolResult, ToolAnnotations } from "../protocol/features/tools.js";
 import { Context } from "../server/context.js";
 import type { PromptReturn } from "../server/prompts.js";
 import type { ReadReturn } from "../server/resources.js";
-import { coreOf, type Server as CoreServer } from "../server/server.js";
+import { type Server as CoreServer, coreOf } from "../server/server.js";
 import { isStandardSchema } from "../schema/standard-schema.js";
-import { asRpcError } from "./errors.js";
+import { asRpcError } from "./sdk-values.js";
 import type { Extra } from "./extra.js";
-import { type RawShape, type SchemaInput, type SchemaOutput, toSchema } from "./schema.js";
-import { askedFor, Server, type ServerOptions } from "./server.js";
-import { Owner, Registered } from "./registered.js";
-import { taskCallback, type ToolTaskHandler } from "./task-store.js";
-import { completerOf, type ResourceTemplate, type Variables } from "./template.js";
-import { enterTool, type ToolCallback, type ToolConfig, type ToolDescription } from "./tool.js";
+import {
+  ANYTHING,
+  type RawShape,
+  type ResourceTemplate,
+  type SchemaInput,
+  type SchemaOutput,
+  type Variables,
+  completerOf,
+  toSchema,
+} from "./schema.js";
+import { Server, type ServerOptions, askedFor } from "./server.js";
+import { type ToolTaskHandler, taskCallback } from "./task-store.js";
 import type { AnyTransport } from "./transport.js";
 import { mayBeAbsent } from "../schema/zod-json.js";
+import type { Registration } from "../server/registry.js";
+import { McpErrorCode } from "../protocol/error-codes.js";
+import type { Icon } from "../protocol/icons.js";
+import type { InputRequired } from "../server/interactive.js";
+import { type ToolResult, result } from "../server/content.js";
+import type { TaskSupport } from "../server/tools.js";
+
+/** What a tool of an SDK may answer: a result as it stands on the wire. */
+export type ToolAnswer = Partial<CallToolResult> | { readonly resultType: "input_required" };
+
+/** A tool's handler: without a schema it gets no arguments. */
+export type ToolCallback<I extends SchemaInput | undefined = undefined> = [I] extends [undefined]
+  ? (extra: Extra) => ToolAnswer | Promise<ToolAnswer>
+  : (args: SchemaOutput<I>, extra: Extra) => ToolAnswer | Promise<ToolAnswer>;
+
+/** The second argument of `registerTool`. */
+export interface ToolConfig<I, O> {
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema?: I;
+  readonly outputSchema?: O;
+  readonly annotations?: ToolAnnotations;
+  readonly icons?: readonly Icon[];
+  readonly _meta?: Record<string, unknown>;
+  readonly execution?: { readonly taskSupport?: TaskSupport | "forbidden" };
+}
+
+/** A tool as it is registered here. */
+export interface ToolDescription extends ToolConfig<unknown, unknown> {
+  readonly callback: (...args: never[]) => unknown;
+}
+
+/** Puts a tool into our core. */
+export function enterTool(
+  server: Server,
+  core: CoreServer,
+  name: string,
+  tool: ToolDescription,
+): Pick<Registration, "remove"> {
+  const { title, description, inputSchema, outputSchema, annotations, icons, _meta, execution } = tool;
+  const support = execution?.taskSupport;
+  return core.tool(name, {
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(icons === undefined ? {} : { icons }),
+    ...(_meta === undefined ? {} : { _meta }),
+    ...(support === undefined || support === "forbidden" ? {} : { task: support }),
+    input: inputSchema === undefined ? ANYTHING : toSchema(inputSchema, "input"),
+    ...(outputSchema === undefined ? {} : { output: toSchema(outputSchema, "output") }),
+    run: (args, context) => runTool(server, context, tool, args),
+  });
+}
+
+async function runTool(
+  server: Server,
+  context: Context,
+  { callback, inputSchema, outputSchema }: ToolDescription,
+  args: unknown,
+): Promise<ToolResult | InputRequired> {
+  try {
+    const given = inputSchema === undefined ? [] : [args];
+    const answer = await server.run(context, (extra) => Reflect.apply(callback, undefined, [...given, extra]));
+    return askedFor(answer) ?? toResult(answer as ToolAnswer, outputSchema !== undefined);
+  } catch (error) {
+    // What our core has an answer of its own for, and what has to reach the client as it is.
+    const passed = error instanceof LocalError || (error instanceof RpcError && PASSED.has(error.code));
+    if (passed || (error instanceof Error && error.name === "AbortError")) throw error;
+    return failed(error instanceof Error ? error.message : String(error));
+  }
+}
+
+const PASSED: ReadonlySet<number> = new Set([
+  McpErrorCode.UrlElicitationRequired,
+  McpErrorCode.MissingRequiredClientCapability,
+]);
+
+function toResult(answer: ToolAnswer, structured: boolean): ToolResult {
+  const { content = [], structuredContent, isError, _meta } = (answer ?? {}) as Partial<CallToolResult>;
+  if (structured && structuredContent === undefined && isError !== true) {
+    return failed("Output validation error: this tool declares an outputSchema and returned no structuredContent");
+  }
+  return result({
+    content,
+    ...(structuredContent === undefined ? {} : { structuredContent }),
+    ...(isError === undefined ? {} : { isError }),
+    ...(_meta === undefined ? {} : { _meta }),
+  });
+}
+
+function failed(message: string): ToolResult {
+  return result({ content: [{ type: "text", text: message }], isError: true });
+}
+
+/** Puts one thing into our core as it is described now. */
+type Enter<D> = (core: CoreServer, key: string, described: D) => Pick<Registration, "remove">;
+
+/** What changes with `update`; a key of null removes. */
+export type Updates<D> = Partial<D> & { readonly enabled?: boolean | undefined };
+
+/** Something registered, under its key. Its members are those of its description, as the SDKs show them. */
+export class Registered<D extends object> {
+  enabled = true;
+  readonly #owner: Owner;
+  readonly #kind: string;
+  readonly #enter: Enter<D>;
+  #key: string;
+  #described: D;
+  #live: Pick<Registration, "remove"> | undefined;
+  #removed = false;
+
+  constructor(owner: Owner, kind: string, key: string, described: D, enter: Enter<D>) {
+    this.#owner = owner;
+    this.#kind = kind;
+    this.#key = key;
+    this.#described = described;
+    this.#enter = enter;
+    owner.add(kind, key);
+    owner.whenBuilt((core) => this.#appear(core));
+  }
+
+  /** As it is described now. */
+  get described(): D {
+    return this.#described;
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+
+  enable(): void {
+    this.update({ enabled: true } as Updates<D>);
+  }
+
+  disable(): void {
+    this.update({ enabled: false } as Updates<D>);
+  }
+
+  remove(): void {
+    this.#disappear();
+    this.#owner.delete(this.#kind, this.#key);
+    this.#removed = true;
+  }
+
+  /** Changes what is given; a `key` moves it, and null removes it. */
+  update({ enabled = this.enabled, ...changes }: Updates<D>, key: string | null = this.#key): void {
+    if (key === null) return this.remove();
+    if (this.#removed) return;
+    if (key !== this.#key) {
+      this.#owner.add(this.#kind, key);
+      this.#owner.delete(this.#kind, this.#key);
+    }
+    this.#disappear();
+    this.#key = key;
+    const given = Object.entries(changes).filter(([, value]) => value !== undefined);
+    this.#described = { ...this.#described, ...Object.fromEntries(given) };
+    this.enabled = enabled;
+    this.#owner.whenThere((core) => this.#appear(core));
+  }
+
+  #appear(core: CoreServer): void {
+    if (this.enabled && !this.#removed && this.#live === undefined)
+      this.#live = this.#enter(core, this.#key, this.#described);
+  }
+
+  #disappear(): void {
+    this.#live?.remove();
+    this.#live = undefined;
+  }
+}
+
+/** Keys in use, and the core once there is one. */
+export class Owner {
+  readonly #keys = new Set<string>();
+  readonly #built: (task: (core: CoreServer) => void) => void;
+  #core: CoreServer | undefined;
+
+  /** `built` calls each task with the core as soon as there is one. */
+  constructor(built: (task: (core: CoreServer) => void) => void) {
+    this.#built = built;
+    built((core) => {
+      this.#core = core;
+    });
+  }
+
+  /** Throws where the key is taken. */
+  add(kind: string, key: string): void {
+    const place = `${kind} ${key}`;
+    if (this.#keys.has(place)) throw new Error(`${kind} ${key} is already registered`);
+    this.#keys.add(place);
+  }
+
+  delete(kind: string, key: string): void {
+    this.#keys.delete(`${kind} ${key}`);
+  }
+
+  whenBuilt(task: (core: CoreServer) => void): void {
+    this.#built(task);
+  }
+
+  whenThere(task: (core: CoreServer) => void): void {
+    if (this.#core !== undefined) task(this.#core);
+  }
+}
 
 /** What a callback for reading returns, as it stands on the wire. */
 export interface Contents {

@@ -1,7 +1,7 @@
 // The SDKs' stdio transport on ours: strict framing, bounded, and nothing but messages on stdout.
 import type { Readable, Writable } from "node:stream";
 import type { Server as CoreServer } from "../server/server.js";
-import type { Serving } from "../server/serving.js";
+import type { Serving } from "../server/conversation.js";
 import { serveStdio as serveProcess } from "../serve/stdio.js";
 import type { McpServer } from "./mcp-server.js";
 import type { OwnTransport } from "./transport.js";

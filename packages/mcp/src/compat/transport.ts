@@ -3,7 +3,7 @@ import type { Carrier, Identity, MessageSink, Outgoing, OutgoingKind, Transport 
 import { isJsonObject, isRequestId, type RequestId } from "../jsonrpc/message.js";
 import type { Server as CoreServer } from "../server/server.js";
 import { serve } from "../serve/serve.js";
-import type { Serving } from "../server/serving.js";
+import type { Serving } from "../server/conversation.js";
 
 /** What came beside a message. */
 export interface MessageExtra {

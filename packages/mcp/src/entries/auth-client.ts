@@ -16,7 +16,7 @@ export {
   type StoredClient,
   type StoredTokens,
 } from "../auth/client/credential-store.js";
-export { discoverAuthorization, type DiscoverOptions } from "../auth/client/discover-authorization.js";
+export { discoverAuthorization, type DiscoverOptions } from "../auth/client/oauth.js";
 export {
   enterpriseManaged,
   type EnterpriseManagedOptions,

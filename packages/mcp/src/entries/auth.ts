@@ -7,7 +7,7 @@ export type { NonceSource } from "../auth/dpop.js";
 export type { FetchLike, FetchOptions } from "../auth/fetch-json.js";
 export { introspectionAuthenticator, type IntrospectionOptions } from "../auth/introspection.js";
 export { jwtAuthenticator, type JwtOptions } from "../auth/jwt.js";
-export type { JsonWebKeySet } from "../auth/key-set.js";
+export type { JsonWebKeySet } from "../auth/jwt.js";
 export { refusalReply, type RefusalReason, type RefusalReply, type Scheme } from "../auth/authenticator.js";
 export { memoryReplayStore, type ReplayStore, type ReplayVerdict } from "../auth/dpop.js";
 export { type GateRefusal, requestGate, type RequestGate, type RequestHead } from "../auth/resource-metadata.js";
@@ -39,4 +39,4 @@ export {
   type WellKnownOptions,
   type WellKnownPage,
   type WellKnownReply,
-} from "../auth/well-known.js";
+} from "../auth/resource-metadata.js";

@@ -61,4 +61,4 @@ export type { TemplateValues } from "../protocol/uri-template/expand.js";
 export { connect, type ConnectOptions, type ConnectTarget, type HttpConnectOptions } from "../serve/connect.js";
 export type { FetchLike } from "../http/client/fetch-requester.js";
 export type { HttpClientLimits } from "../http/client/http-caller.js";
-export type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-requester.js";
+export type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-caller.js";

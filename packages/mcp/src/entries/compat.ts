@@ -1,5 +1,5 @@
 // The public surface for servers written for the official SDK v1 or v2: their registration API on our core.
-export { McpError, ProtocolError, UrlElicitationRequiredError } from "../compat/errors.js";
+export { McpError, ProtocolError, UrlElicitationRequiredError } from "../compat/sdk-values.js";
 export type { AuthInfo, Extra, McpRequest, Message } from "../compat/extra.js";
 export type { RequestOptions } from "../compat/link.js";
 export type {
@@ -20,7 +20,7 @@ export {
   RegisteredTool,
   type ResourceMetadata,
 } from "../compat/mcp-server.js";
-export { Registered, type Updates } from "../compat/registered.js";
+export { Registered, type Updates } from "../compat/mcp-server.js";
 export type { RawShape, SchemaInput, SchemaOutput } from "../compat/schema.js";
 export {
   AudioContentSchema,
@@ -151,12 +151,12 @@ export {
   ResourceTemplate,
   UriTemplate,
   type Variables,
-} from "../compat/template.js";
-export type { ToolDescription } from "../compat/tool.js";
+} from "../compat/schema.js";
+export type { ToolDescription } from "../compat/mcp-server.js";
 export type { Asked, AskingResult, InputRequiredBuilder, Responses } from "../compat/sdk-values.js";
 export type { TaskState } from "../compat/task-store.js";
 export type { MessageExtra, SendOptions } from "../compat/transport.js";
-export type { ToolAnswer, ToolCallback, ToolConfig } from "../compat/tool.js";
+export type { ToolAnswer, ToolCallback, ToolConfig } from "../compat/mcp-server.js";
 export { type AnyTransport, InMemoryTransport, type OwnTransport, type SdkTransport } from "../compat/transport.js";
 export type { CallToolResult, Tool, ToolAnnotations } from "./types.js";
 export type { GetPromptResult, Prompt, PromptMessage } from "../protocol/features/prompts.js";

@@ -2,7 +2,7 @@
 export { EVERYTHING_ASKABLE, type MountState, type OpenUpstream, type Sharing } from "../gateway/connections.js";
 export { Gateway, type Mounted, type MountOptions, Mounts } from "../gateway/gateway.js";
 export type { BeforeCall, RelayedCall } from "../gateway/mount.js";
-export { mountedName, wrapUri } from "../gateway/names.js";
+export { mountedName, wrapUri } from "../gateway/uris.js";
 export type { Admit, RelayedItem, RelayedQuestion, RelayedWords } from "../gateway/relay.js";
 export type { RelayedRequest } from "./types.js";
 export { type Offer, readOffer } from "../gateway/offer.js";

@@ -16,7 +16,7 @@ export type { ApprovalStore, Authorize, AuthorizeRequest } from "../host/consent
 export type { HostReference, ReadOptions } from "../host/host.js";
 export type { HostEvent } from "../host/host-event.js";
 export type { AddOptions, HostClientOptions, HostOptions } from "../host/options.js";
-export type { CommandTarget, HostTarget, UrlTarget } from "../host/host-target.js";
+export type { CommandTarget, HostTarget, UrlTarget } from "../host/launch.js";
 export { type IconOptions, loadIcon, type LoadedIcon } from "../host/icons.js";
 export type { Launch } from "../host/launch.js";
 export type { LoadOptions, LoadProblem, LoadReport } from "../host/options.js";

@@ -1,5 +1,5 @@
 // The public surface for many processes over Redis.
-export { inspectRedis, redisCluster, redisStores, type RedisClusterOptions } from "../redis/redis-cluster.js";
+export { inspectRedis, redisCluster, redisStores, type RedisClusterOptions } from "../redis/redis-stores.js";
 export type { RedisReport } from "../redis/check-redis.js";
 export type { IoRedisLike, NodeRedisLike, RedisTarget } from "../redis/door.js";
 export type { ShareKey, ShareOptions } from "../cluster/member.js";

@@ -48,7 +48,7 @@ export type { ConfigFormat, ConfigInput } from "../host/config/config-servers.js
 export type { Position } from "../host/config/json-tree.js";
 export type { ApprovalStore, Authorize, AuthorizeRequest } from "../host/consent.js";
 export type { HostEvent } from "../host/host-event.js";
-export type { CommandTarget, HostTarget, UrlTarget } from "../host/host-target.js";
+export type { CommandTarget, HostTarget, UrlTarget } from "../host/launch.js";
 export type { HostCore, HostReference, ReadOptions } from "../host/host.js";
 export type { Launch } from "../host/launch.js";
 export type { BreakerOptions, ServerState, ServerStatus } from "../host/managed-server.js";
@@ -75,7 +75,7 @@ export type {
   SamplingReview,
 } from "../host/questions.js";
 export type { HttpClientLimits } from "../http/client/http-caller.js";
-export type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-requester.js";
+export type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-caller.js";
 export type { HttpLoad } from "../http/server/http-endpoint.js";
 export type { HttpPage, HttpPageReply } from "../http/server/http-site.js";
 export type { LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -218,11 +218,11 @@ export type {
   VariablesOf,
 } from "../server/resources.js";
 export type { CustomHandler, Server, ServerOptions } from "../server/server.js";
-export type { ServeOptions, Serving } from "../server/serving.js";
+export type { ServeOptions, Serving } from "../server/conversation.js";
 export type { EndedSession } from "../server/session.js";
 export type { TaskStoreLimits } from "../server/tasks/task-manager.js";
 export type { TaskPage, TaskRecord, TaskStore } from "../server/tasks/task-store.js";
-export type { ToolErrorOptions } from "../server/tool-error.js";
+export type { ToolErrorOptions } from "../server/content.js";
 export type {
   AnyInput,
   BuiltSchema,

@@ -10,9 +10,8 @@ import { coreOf, Server, type ServerOptions } from "../server/server.js";
 import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
 import { type BeforeCall, Mount } from "./mount.js";
 import type { Admit, RelayedRequest, RelayedWords } from "./relay.js";
-import { checkMountName, prefixOf } from "./names.js";
+import { Uris, checkMountName, prefixOf } from "./uris.js";
 import { leastOf, type Offer, readOffer } from "./offer.js";
-import { Uris } from "./uris.js";
 
 /** How a server is mounted. */
 export interface MountOptions {

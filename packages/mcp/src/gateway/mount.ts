@@ -18,13 +18,12 @@ import type { ResourceDefinition, ResourceEntry, TemplateEntry } from "../server
 import { TaskCall } from "../server/tasks/task-run.js";
 import type { ToolEntry } from "../server/tools.js";
 import type { Connections, Lease } from "./connections.js";
-import { exposedName } from "./names.js";
+import { type Offering, type Uris, exposedName } from "./uris.js";
 import { type Offer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import type { Relayed, ToolResult } from "../server/content.js";
 import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords } from "./relay.js";
-import type { Offering, Uris } from "./uris.js";
 
 /** A call of a tool that is about to be relayed. */
 export interface RelayedCall {

@@ -22,7 +22,16 @@ import {
   type Search,
 } from "./catalogue.js";
 import type { AddOptions, Dial, HostOptions, LoadOptions, LoadProblem, LoadReport } from "./options.js";
-import { type CommandTarget, type HostTarget, isCommand, snapshot, type UrlTarget, urlTarget } from "./host-target.js";
+import {
+  type CommandTarget,
+  type HostTarget,
+  type UrlTarget,
+  checkServerName,
+  isCommand,
+  launchOf,
+  snapshot,
+  urlTarget,
+} from "./launch.js";
 import { ManagedServer, type ServerStatus, Slots } from "./managed-server.js";
 import {
   type ConfigInput,
@@ -35,7 +44,6 @@ import { expandServer } from "./config/variables.js";
 import { Consent, messageOf } from "./consent.js";
 import { visibleText } from "../jsonrpc/visible-text.js";
 import type { HostEvent } from "./host-event.js";
-import { checkServerName, launchOf } from "./launch.js";
 import { QuestionBroker, RootsBroker, SamplingBroker } from "./questions.js";
 
 /** Options of a host's `read`: which server, and the variables of a template. */

@@ -6,7 +6,7 @@ import type { CallDecision, CallRequest, ResultCheck } from "./call-gate.js";
 import type { CallToolResult } from "../protocol/features/tools.js";
 import type { ApprovalStore, Authorize } from "./consent.js";
 import type { HostEvent } from "./host-event.js";
-import type { CommandTarget, UrlTarget } from "./host-target.js";
+import type { CommandTarget, UrlTarget } from "./launch.js";
 import type { HostElicit, RootsOptions, SamplingOptions } from "./questions.js";
 import type { ConfigInput } from "./config/config-servers.js";
 

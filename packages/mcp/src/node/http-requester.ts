@@ -11,8 +11,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { isUtf8 } from "node:buffer";
 import { LocalError } from "../jsonrpc/errors.js";
-import { quote, shownUrl } from "../http/client/http-caller.js";
-import type { HttpReply, HttpRequest, HttpRequester } from "../http/client/http-requester.js";
+import { type HttpReply, type HttpRequest, type HttpRequester, quote, shownUrl } from "../http/client/http-caller.js";
 
 // Real replies have 2 KB of headers; cookies and policies of gateways a few more.
 const HEADER_BYTES = 32 * 1024;

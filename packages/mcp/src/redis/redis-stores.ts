@@ -1,4 +1,6 @@
-// The shared stores in Redis 6.2 or later. What is kept can be read by nobody without the key, and every key ends by itself.
+// `redisCluster` and its stores in Redis 6.2 or later. What is kept can be read by nobody without the key, and every
+// key ends by itself.
+
 import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
@@ -21,8 +23,8 @@ import {
   type SharedSession,
   type SharedStores,
 } from "../cluster/stores.js";
-import { checkRedis } from "./check-redis.js";
-import { type Door, openDoor, type RedisTarget } from "./door.js";
+import { type RedisReport, checkRedis } from "./check-redis.js";
+import { type Door, type RedisTarget, openDoor } from "./door.js";
 import {
   BEAT,
   CLAIM_SESSION,
@@ -38,6 +40,8 @@ import {
   TAKE,
   TOUCH_SESSION,
 } from "./redis-scripts.js";
+import { type ShareOptions, keysOf, shareOver } from "../cluster/member.js";
+import type { Share } from "../http/server/http-cluster.js";
 
 /** Texts on the bus that a process which was away may still read: beyond them it is told that it missed some. */
 const BUS_LENGTH = 10_000;
@@ -544,5 +548,41 @@ export class RedisStores implements SharedStores {
 
   get #fleetKey(): string {
     return `{${this.#prefix}:n}:fleet`;
+  }
+}
+
+/** How processes share over Redis. */
+export interface RedisClusterOptions extends ShareOptions {
+  /** Begins every key in Redis: letters, digits, `_`, `-`, `.` and `:`. Default `mcp`. Other servers need another. */
+  readonly prefix?: string;
+}
+
+/**
+ * Lets many processes of one server share over Redis 6.2 or later: `redis://…`, `rediss://…`, `redis+sentinel://…`,
+ * `redis+cluster://…` (these load `ioredis`, which you install), or a client of ioredis or @redis/client. Throws BAD_SHARE for
+ * options that make no sense; `serveHttp` rejects with it when Redis is not fit.
+ */
+export function redisCluster(target: RedisTarget, { prefix, ...options }: RedisClusterOptions): Share {
+  return shareOver(new RedisStores(target, { keys: keysOf(options.key), prefix }), options);
+}
+
+/**
+ * What processes share in Redis, for `shareOver` and for uses of your own: limits, marks, locks, records, a bus. Throws BAD_SHARE
+ * for options that make no sense; `open` rejects with it when Redis is not fit.
+ */
+export function redisStores(
+  target: RedisTarget,
+  { key, prefix }: Pick<RedisClusterOptions, "key" | "prefix">,
+): SharedStores {
+  return new RedisStores(target, { keys: keysOf(key), prefix });
+}
+
+/** Looks whether a Redis is fit to be shared, and what it is. Rejects with BAD_SHARE, in one sentence that says what to change. */
+export async function inspectRedis(target: RedisTarget, prefix = "mcp"): Promise<RedisReport> {
+  const door = await openDoor(target);
+  try {
+    return await checkRedis(door, prefix);
+  } finally {
+    door.close();
   }
 }

@@ -1,7 +1,6 @@
 // Checks values against shapes of our own, written in code: small closures for hot paths, with the usual faults.
 
-import { checkMember, isObject, Trace, type Check } from "./json-schema/run.js";
-import { list, quoteValue } from "./json-schema/show.js";
+import { type Check, Trace, checkMember, isObject, list, quoteValue } from "./json-schema/run.js";
 import type { Fault, Outcome, Schema } from "./schema.js";
 
 /** One checked part of a value. `T` is the type it proves, and exists in types only. */

@@ -1,7 +1,6 @@
 // Takes schemas of other libraries (zod 4, valibot, arktype) through Standard Schema v1; see https://standardschema.dev.
 
-import { SchemaError } from "./json-schema/run.js";
-import { visible } from "./json-schema/show.js";
+import { SchemaError, visible } from "./json-schema/run.js";
 import type { Fault, JsonSchema, Outcome, Schema } from "./schema.js";
 import { zodJson } from "./zod-json.js";
 

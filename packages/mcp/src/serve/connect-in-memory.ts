@@ -7,7 +7,7 @@ import { META } from "../protocol/meta.js";
 import { NEWEST, revision as revisionOf } from "../protocol/revisions/all.js";
 import type { Revision } from "../protocol/revisions/revision.js";
 import type { Server } from "../server/server.js";
-import type { Serving } from "../server/serving.js";
+import type { Serving } from "../server/conversation.js";
 import { memoryTransports } from "../transport/memory.js";
 import { serve } from "./serve.js";
 

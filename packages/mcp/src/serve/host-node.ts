@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { dirname, resolve } from "node:path";
 import { HostCore } from "../host/host.js";
 import type { AddOptions, HostOptions, LoadOptions, LoadReport } from "../host/options.js";
-import { type HostTarget, isCommand } from "../host/host-target.js";
+import { type HostTarget, isCommand } from "../host/launch.js";
 import type { ServerStatus } from "../host/managed-server.js";
 import type { ChildCommand } from "../node/child-transport.js";
 import { readConfigFile, readEnvFile } from "../node/host-files.js";

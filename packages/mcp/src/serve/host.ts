@@ -2,12 +2,11 @@
 import type { Dialer } from "../client/options.js";
 import { HostCore } from "../host/host.js";
 import type { AddOptions, HostOptions } from "../host/options.js";
-import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/host-target.js";
+import { type CommandTarget, type HostTarget, isCommand, type UrlTarget } from "../host/launch.js";
 import type { ServerStatus } from "../host/managed-server.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import type { Server } from "../server/server.js";
-import { httpDialer, isServer, memoryTransport } from "./connect.js";
-import type { HttpConnectOptions } from "./connect.js";
+import { type HttpConnectOptions, httpDialer, isServer, memoryTransport } from "./connect.js";
 
 /** Options of a host that starts no programs. */
 export interface WebHostOptions extends HostOptions {

@@ -2,7 +2,7 @@
 import type { Transport } from "../jsonrpc/transport.js";
 import { SERVE } from "../jsonrpc/brand.js";
 import type { Server } from "../server/server.js";
-import type { Served, ServeOptions, Serving } from "../server/serving.js";
+import type { Served, ServeOptions, Serving } from "../server/conversation.js";
 
 /**
  * Serves one connection. The transport delivers each message as text, where it can with the reply its answer goes to, and

@@ -3,7 +3,7 @@ import { guardStdout } from "../node/standard-streams.js";
 import { onShutdown } from "../node/process-signals.js";
 import { type StdioOptions, stdioTransport } from "../node/stdio-server.js";
 import { coreOf, type Server } from "../server/server.js";
-import type { ServeOptions, Serving } from "../server/serving.js";
+import type { ServeOptions, Serving } from "../server/conversation.js";
 import { serve } from "./serve.js";
 
 /** Options of `serveStdio`: streams, limits, signals, and the time running requests get at the end. */

@@ -1,15 +1,17 @@
-// One conversation of the server role: a connection's messages, judged one by one and served.
-import { Call, type Caller, NO_LOGS, type Dispatcher, type Done } from "../endpoint/call.js";
+// One conversation of the server role, from its transport's start to its end: a connection's messages, judged one by
+// one and served.
+
+import { Call, type Caller, type Dispatcher, type Done, NO_LOGS } from "../endpoint/call.js";
 import type { Codec } from "../era/codec.js";
-import { claimsStateless, openSession, type Selection, select, type SessionState } from "../era/select.js";
-import type { Carrier } from "../jsonrpc/transport.js";
+import { type Selection, type SessionState, claimsStateless, openSession, select } from "../era/select.js";
+import type { Carrier, Transport } from "../jsonrpc/transport.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import {
-  failureText,
   type NotificationMessage,
-  notificationText,
   type RequestId,
   type RequestMessage,
+  failureText,
+  notificationText,
 } from "../jsonrpc/message.js";
 import { Connection, type ConnectionHandler, type WireRules } from "../jsonrpc/connection.js";
 import type { Waiting } from "../jsonrpc/outgoing.js";
@@ -18,6 +20,7 @@ import type { Revision } from "../protocol/revisions/revision.js";
 import type { ServerCore } from "./core.js";
 import { LogGate, type LogMessage, Session } from "./session.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
+import type { SERVE } from "../jsonrpc/brand.js";
 
 /** Before anything is known of the peer: batches may come, and an unreadable id is answered as null. */
 const UNKNOWN_PEER: WireRules = { batches: true, unreadableId: "null" };
@@ -302,4 +305,43 @@ export class ServerConversation implements ConnectionHandler {
 
 function opening(codec: Codec): Caller {
   return { codec, capabilities: {}, client: undefined, logLevel: NO_LOGS };
+}
+
+/** A server being served. */
+export interface Serving {
+  /** Stops: no new requests, what runs may finish within the grace time, then the transport closes. Safe to call again. */
+  close(): Promise<void>;
+  /** Resolves once everything has ended, whoever ended it. */
+  readonly closed: Promise<void>;
+}
+
+/** How serving over a transport ends. */
+export interface ServeOptions {
+  /** Milliseconds running requests get to finish once the other side is gone or `close` is called. Default 50. */
+  readonly graceMs?: number;
+}
+
+/** What a server of any copy of the package has. */
+export interface Served {
+  [SERVE](transport: Transport, options?: ServeOptions): Serving;
+}
+
+/** Long enough for answers that are nearly there, short enough that a client never waits for its server to exit. */
+const GRACE_MS = 50;
+
+export function serveCore(core: ServerCore, transport: Transport, options: ServeOptions): Serving {
+  let over = (): void => undefined;
+  const closed = new Promise<void>((resolve) => (over = resolve));
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    closing ??= conversation.close(options.graceMs ?? GRACE_MS).then(() => transport.close().then(over));
+    return closing;
+  };
+  const conversation = new ServerConversation(core, undefined, () => void close());
+  core.conversations.add(conversation);
+  conversation.connection.open(transport).catch((error: unknown) => {
+    core.report("error", "The transport could not be started", { error });
+    void close();
+  });
+  return { close, closed };
 }

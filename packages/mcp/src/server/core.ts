@@ -52,7 +52,7 @@ import { META } from "../protocol/meta.js";
 import { levelIndex, type LoggingLevel, SET_LEVEL, type SetLevelRequestParams } from "../protocol/features/logging.js";
 import { REVISIONS } from "../protocol/revisions/all.js";
 import { completeArgument } from "./completions.js";
-import { ToolError } from "./tool-error.js";
+import { ToolError } from "./content.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 
 /** What the server needs of a conversation it did not start by itself. */

@@ -25,7 +25,7 @@ import {
 } from "./resources.js";
 import { type Reporter, reporterOf } from "./reporter.js";
 import { ServerCore } from "./core.js";
-import { serveCore, type ServeOptions, type Serving } from "./serving.js";
+import { serveCore, type ServeOptions, type Serving } from "./conversation.js";
 import type { Seal } from "./parking.js";
 import type { EndedSession } from "./session.js";
 import type { TaskStore } from "./tasks/task-store.js";

@@ -24,7 +24,7 @@ import { AskError } from "./ask.js";
 import type { AskServices, Context } from "./context.js";
 import { HandleError } from "./handles.js";
 import { InputRequired, type Interactive, runInteractive } from "./interactive.js";
-import { failure, Relayed, type ToolResult, toToolResult, type Block } from "./content.js";
+import { type Block, Relayed, ToolError, type ToolResult, failure, toToolResult } from "./content.js";
 import type { Registry, Restricted } from "./registry.js";
 import { peerWords } from "../jsonrpc/visible-text.js";
 import { iconsFault } from "../protocol/icons.js";
@@ -33,7 +33,6 @@ import type { FromJsonSchema } from "../schema/infer.js";
 import { compileJsonSchema } from "../schema/json-schema/compile.js";
 import { fromStandard, type InferStandard, isStandardSchema, type StandardSchema } from "../schema/standard-schema.js";
 import { definitionFault, restrictions, schemaFault, SHOWN_TOOL_MEMBERS } from "./definition-fault.js";
-import { ToolError } from "./tool-error.js";
 
 const EMPTY_ARGUMENTS: JsonObject = Object.freeze({});
 

@@ -1,8 +1,7 @@
 // Shows how clients find out where to get tokens: the document of RFC 9728, its paths, and what older clients look for.
 import { describe, expect, it } from "vitest";
 import { dpopVerifier } from "../../src/auth/dpop.js";
-import { protectedResource } from "../../src/auth/resource-metadata.js";
-import { wellKnown } from "../../src/auth/well-known.js";
+import { protectedResource, wellKnown } from "../../src/auth/resource-metadata.js";
 import { Clock, FakeFetch, ISSUER, jsonResponse, RESOURCE } from "./support/issuer.js";
 
 const resource = protectedResource({ resource: RESOURCE, authorizationServers: [ISSUER], scopes: ["files:read"] });

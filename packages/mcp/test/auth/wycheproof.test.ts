@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { isSignedBy, readJwsHead } from "../../src/auth/jws.js";
-import { jwtAuthenticator } from "../../src/auth/jwt.js";
-import { localKeys } from "../../src/auth/key-set.js";
+import { jwtAuthenticator, localKeys } from "../../src/auth/jwt.js";
 import { publicList } from "../support/public-list.js";
 import { ISSUER, present, RESOURCE } from "./support/issuer.js";
 

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { IoRedisLike } from "../../src/redis/door.js";
-import { redisCluster, type RedisClusterOptions } from "../../src/redis/redis-cluster.js";
+import { redisCluster, type RedisClusterOptions } from "../../src/redis/redis-stores.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { testServer } from "../http/http-fixture.js";
 import { KEY } from "./cluster-fixture.js";

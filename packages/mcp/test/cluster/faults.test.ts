@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { shareOver } from "../../src/cluster/member.js";
 import { memoryStores } from "../../src/cluster/memory-stores.js";
 import type { SharedStores } from "../../src/cluster/stores.js";
-import { redisCluster } from "../../src/redis/redis-cluster.js";
+import { redisCluster } from "../../src/redis/redis-stores.js";
 import { connect } from "../../src/serve/connect.js";
 import { gate, testServer } from "../http/http-fixture.js";
 import { type Cluster, KEY, startCluster } from "./cluster-fixture.js";

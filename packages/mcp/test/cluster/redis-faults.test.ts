@@ -2,7 +2,7 @@
 import { type AddressInfo, connect as dial, createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Client } from "../../src/client/client.js";
-import { redisCluster } from "../../src/redis/redis-cluster.js";
+import { redisCluster } from "../../src/redis/redis-stores.js";
 import { connect } from "../../src/serve/connect.js";
 import { testServer } from "../http/http-fixture.js";
 import { type Cluster, KEY, startCluster } from "./cluster-fixture.js";

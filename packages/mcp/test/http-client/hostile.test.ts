@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { nodeRequester } from "../../src/node/http-requester.js";
 import { fetchRequester } from "../../src/http/client/fetch-requester.js";
-import type { HttpRequester } from "../../src/http/client/http-requester.js";
+import type { HttpRequester } from "../../src/http/client/http-caller.js";
 import { gate } from "../http/http-fixture.js";
 import { refusingPort } from "../support/refusing-port.js";
 import { answer, byHand, linkTo, notification, replyJson, type Seen, type TestLink } from "./transport-fixture.js";

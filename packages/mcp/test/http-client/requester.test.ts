@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { nodeRequester, type NodeRequesterOptions } from "../../src/node/http-requester.js";
 import { fetchRequester } from "../../src/http/client/fetch-requester.js";
-import type { HttpReply, HttpRequest, HttpRequester } from "../../src/http/client/http-requester.js";
+import type { HttpReply, HttpRequest, HttpRequester } from "../../src/http/client/http-caller.js";
 import { start, testServer } from "../http/http-fixture.js";
 import { selfMadeCertificate } from "../support/self-made-certificate.js";
 import { byHand, linkTo } from "./transport-fixture.js";

@@ -2,7 +2,7 @@
 import { expect, onTestFinished } from "vitest";
 import type { Carrier, MessageSink, Transport } from "../../src/jsonrpc/transport.js";
 import { serve } from "../../src/serve/serve.js";
-import type { ServeOptions, Serving } from "../../src/server/serving.js";
+import type { ServeOptions, Serving } from "../../src/server/conversation.js";
 import type { Server } from "../../src/server/server.js";
 import { WireJudge } from "./wire-judge.js";
 

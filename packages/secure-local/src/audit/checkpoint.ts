@@ -1,7 +1,14 @@
-// A signed word that a log had come to a certain record: one JSON line, Ed25519 over its other members.
-import { createPublicKey, type KeyObject, sign, verify } from "node:crypto";
-import { basename } from "node:path";
+// Checkpoints of the audit log: a signed head of the chain now and then, the key that signs them, and when they are
+// written.
+
+import { type KeyObject, createPrivateKey, createPublicKey, generateKeyPairSync, sign, verify } from "node:crypto";
+import { basename, dirname } from "node:path";
 import type { RecordLink } from "./event-text.js";
+import * as fs from "node:fs";
+import { constants } from "node:fs";
+import { AuditError } from "./audit-event.js";
+import { makeFolder } from "./make-folder.js";
+import { open } from "node:fs/promises";
 
 export interface Checkpoint extends RecordLink {
   /** Name of the log's file: several logs may share one file of checkpoints. */
@@ -42,4 +49,125 @@ export function publicKeyOf(pem: string): KeyObject {
 
 function signedText({ log, seq, hash, time }: Checkpoint): string {
   return JSON.stringify(["mcp-secure-local audit checkpoint", log, seq, hash, time]);
+}
+
+/**
+ * The key in a file; one is made where there is none.
+ *
+ * @throws AuditError (`io`) when it cannot be read or made, or others may read it.
+ */
+export function checkpointKey(keyFile: string): KeyObject {
+  try {
+    if (!fs.existsSync(keyFile)) makeKey(keyFile);
+    if (process.platform !== "win32" && (fs.statSync(keyFile).mode & 0o077) !== 0)
+      throw new Error("others may read it; take their rights away and think of it as known");
+    const key = createPrivateKey(fs.readFileSync(keyFile));
+    if (key.asymmetricKeyType !== "ed25519") throw new Error("it is no Ed25519 key");
+    keepPublicKey(keyFile, key);
+    return key;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new AuditError("io", keyFile, `the key for checkpoints cannot be used (${why}).`, { cause: error });
+  }
+}
+
+/** The link makes the name appear with the whole key, and for one of several servers that start together only. */
+function makeKey(keyFile: string): void {
+  makeFolder(dirname(keyFile));
+  const pem = generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" });
+  const temporary = `${keyFile}.${process.pid}`;
+  fs.rmSync(temporary, { force: true });
+  fs.writeFileSync(temporary, pem, { mode: 0o600, flag: "wx", flush: true });
+  try {
+    fs.linkSync(temporary, keyFile);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  } finally {
+    fs.rmSync(temporary, { force: true });
+  }
+}
+
+/** Whoever made the key may have been ended before its public half was whole. */
+function keepPublicKey(keyFile: string, key: KeyObject): void {
+  const path = publicKeyPath(keyFile);
+  const pem = createPublicKey(key).export({ type: "spki", format: "pem" });
+  if (fs.existsSync(path) && fs.readFileSync(path, "utf8") === pem) return;
+  const temporary = `${path}.${process.pid}`;
+  fs.rmSync(temporary, { force: true });
+  fs.writeFileSync(temporary, pem, { mode: 0o644, flag: "wx", flush: true });
+  fs.renameSync(temporary, path);
+}
+
+export interface CheckpointOptions {
+  readonly file: string;
+  readonly key: KeyObject;
+  readonly everyRecords: number;
+  readonly everyMs: number;
+  /** Told once when checkpoints cannot be written, and once when they can again. The log itself goes on. */
+  readonly say: (line: string) => void;
+}
+
+export class CheckpointWriter {
+  readonly #options: CheckpointOptions;
+  /** The log's file; known when the log has been opened. */
+  #log = "";
+  #latest: RecordLink | undefined;
+  #writtenSeq = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> | undefined;
+  #failed = false;
+
+  constructor(options: CheckpointOptions) {
+    this.#options = options;
+  }
+
+  /** Names the log, whose records up to now have been safe for long. */
+  begin(log: string): void {
+    this.#log = log;
+  }
+
+  /** The log has come to this record, safely. Never throws. */
+  reached(link: RecordLink): void {
+    this.#latest = link;
+    if (link.seq - this.#writtenSeq >= this.#options.everyRecords) void this.#write();
+    else this.#timer ??= setTimeout(() => void this.#write(), this.#options.everyMs).unref();
+  }
+
+  /** Writes the last checkpoint, so that after a clean stop no record can be cut off unnoticed. */
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#write();
+  }
+
+  #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#writing ??= this.#append().finally(() => (this.#writing = undefined));
+    return this.#writing;
+  }
+
+  async #append(): Promise<void> {
+    const link = this.#latest;
+    if (link === undefined || link.seq === this.#writtenSeq || this.#log === "") return;
+    const { file, key, say } = this.#options;
+    try {
+      makeFolder(dirname(file));
+      const { O_WRONLY, O_APPEND, O_CREAT, O_NONBLOCK } = constants;
+      // At once: a pipe that was put in its place would be waited for.
+      const handle = await open(file, O_WRONLY | O_APPEND | O_CREAT | (O_NONBLOCK ?? 0), 0o600);
+      try {
+        await handle.appendFile(signedCheckpoint(this.#log, link, key));
+        await handle.datasync();
+      } finally {
+        await handle.close();
+      }
+      this.#writtenSeq = link.seq;
+      if (this.#failed) say(`${file}: checkpoints are written again`);
+      this.#failed = false;
+    } catch (error) {
+      if (!this.#failed)
+        say(`${file}: no checkpoint can be written (${error instanceof Error ? error.message : String(error)})`);
+      this.#failed = true;
+    }
+  }
 }

@@ -6,7 +6,7 @@ import { realpathSync } from "node:fs";
 import { type CommandPath, decideCommand } from "../policy/decide-command.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import type { AllowedCommand, Policy } from "../policy/policy.js";
-import type { Rule } from "../policy/rule.js";
+import type { Rule } from "../policy/faults.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { endedByLimit } from "../sandbox/ended-by-limit.js";
 import { endWalled, startWalled } from "../sandbox/start-walled.js";

@@ -1,5 +1,5 @@
 // Finds the addresses of a target once and has every one of them judged.
-import { addressForms } from "../policy/address-forms.js";
+import { addressForms } from "../policy/address-range.js";
 import type { DecideEgress, EgressDecision, EgressTarget } from "./egress-target.js";
 import { FetchError } from "./fetch-error.js";
 import { parseIp } from "./ip-address.js";

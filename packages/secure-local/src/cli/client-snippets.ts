@@ -1,7 +1,7 @@
 // What clients beside the best known ones want in their configuration, each in its own words.
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { section, SERVER } from "./client-config-paths.js";
+import { section, SERVER } from "./client-files.js";
 
 /** How a client gets at this server. */
 export type Reached =

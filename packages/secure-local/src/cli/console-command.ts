@@ -7,8 +7,7 @@ import { ApprovalsInbox } from "../control/approvals-inbox.js";
 import { usualFile } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { consoleCommands } from "./console-commands.js";
-import { tellFailure } from "./failure.js";
-import { ServeError } from "./serve-error.js";
+import { ServeError, tellFailure } from "./failure.js";
 import { controlFolder } from "./settings.js";
 import { complain, ExitCode, styled, tell } from "./terminal.js";
 

@@ -10,7 +10,7 @@ import { ConsoleFault } from "../console/console-listener.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { describePolicy } from "../policy/describe-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { PolicyError } from "../policy/policy-error.js";
+import { PolicyError } from "../policy/faults.js";
 import type { Policy } from "../policy/policy.js";
 import { serverLogFile } from "../server/server-log.js";
 import { verifyOptions } from "./audit-command.js";

@@ -1,13 +1,18 @@
 // Tells people and programs why a command failed: one line on stderr, or one JSON object with --json; and its exit code.
+
 import { existsSync, readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { basename } from "node:path";
 import { LocalError, RpcError } from "@secure-local/mcp/client/node";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
-import { PolicyError } from "../policy/policy-error.js";
+import { PolicyError } from "../policy/faults.js";
 import { UsageError } from "./command-line.js";
-import { complain, complainJson, ExitCode, InterruptedError } from "./terminal.js";
+import { ExitCode, InterruptedError, complain, complainJson } from "./terminal.js";
+
+export class ServeError extends Error {
+  override readonly name = "ServeError";
+}
 
 const UNAUTHORIZED = /^(?:UNAUTHORIZED|FORBIDDEN|AUTH_\w+)$/;
 const UNREACHABLE = new Set(["SPAWN_FAILED", "EXITED", "UNREACHABLE", "HTTP_STATUS", "INCOMPATIBLE", "INVALID_URL"]);

@@ -1,4 +1,6 @@
-// `mcp-secure-local install CLIENT` and `uninstall CLIENT`: tells a client of this program, and undoes it byte by byte.
+// `mcp-secure-local install CLIENT` and `uninstall CLIENT`: changes a client's file in its own format, and undoes it
+// byte by byte.
+
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
@@ -7,13 +9,119 @@ import { redactString } from "../audit/redact.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import { stateFolder } from "../policy/own-places.js";
 import { clientEnvironment } from "../remote/config-locations.js";
-import { section, SERVER } from "./client-config-paths.js";
-import { editedText } from "./client-edits.js";
-import { CLIENT_FILES, type ClientFile, fileOf, type ClientLaunch } from "./client-files.js";
-import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { CLIENT_FILES, type ClientFile, type ClientLaunch, SERVER, fileOf, section } from "./client-files.js";
+import { type CommandLine, UsageError, nearest } from "./command-line.js";
 import { policyFile } from "./settings.js";
-import { askInTerminal, askYesNo, complain, ExitCode, print, printJson, styled, tell } from "./terminal.js";
+import { ExitCode, askInTerminal, askYesNo, complain, print, printJson, styled, tell } from "./terminal.js";
 import { launch } from "./welcome.js";
+import type { ParseError } from "jsonc-parser";
+
+/** What is to be different in a file. */
+export interface Edit {
+  /** The entry to write, by its name; undefined writes none. */
+  readonly put?: { readonly name: string; readonly entry: object } | undefined;
+  /** Entries that are to go, by their names. */
+  readonly take: readonly string[];
+}
+
+/** @throws UsageError for a text that is not of the form the client reads */
+export async function editedText(file: ClientFile, text: string, edit: Edit): Promise<string> {
+  if (file.form === "json") return editedJson(file, text, edit);
+  return file.form === "toml" ? editedToml(file, text, edit) : editedYaml(file, text, edit);
+}
+
+const BOM = "\ufeff";
+
+async function editedJson({ member, client }: ClientFile, given: string, { put, take }: Edit): Promise<string> {
+  const { applyEdits, modify, parse, printParseErrorCode } = await import("jsonc-parser");
+  const mark = given.startsWith(BOM) ? BOM : "";
+  let text = given.slice(mark.length).trim() === "" ? "{}\n" : given.slice(mark.length);
+  const errors: ParseError[] = [];
+  parse(text, errors, { allowTrailingComma: true });
+  const [fault] = errors;
+  if (fault !== undefined) {
+    const line = text.slice(0, fault.offset).split("\n").length;
+    throw new UsageError(
+      `the file of ${client} cannot be read (line ${line}: ${printParseErrorCode(fault.error)}); mend it first`,
+    );
+  }
+  const formattingOptions = { ...indentation(text), eol: text.includes("\r\n") ? "\r\n" : "\n" };
+  const set = (path: string[], value: unknown): void => {
+    text = applyEdits(text, modify(text, path, value, { formattingOptions }));
+  };
+  for (const name of take) set([member, name], undefined);
+  if (put !== undefined) set([member, put.name], put.entry);
+  return mark + text;
+}
+
+/** As the file has it: tabs, or so many spaces. */
+function indentation(text: string): { readonly insertSpaces: boolean; readonly tabSize: number } {
+  const [, white = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
+  return white.startsWith("\t") ? { insertSpaces: false, tabSize: 1 } : { insertSpaces: true, tabSize: white.length };
+}
+
+/** Tables are whole runs of lines: what stands between them stays as it is. */
+async function editedToml({ member, client }: ClientFile, text: string, { put, take }: Edit): Promise<string> {
+  const { parse } = await import("smol-toml");
+  const read = (toml: string): Readonly<Record<string, unknown>> => {
+    try {
+      return (parse(toml)[member] ?? {}) as Readonly<Record<string, unknown>>;
+    } catch (error) {
+      throw new UsageError(
+        `the file of ${client} cannot be read (${(error as Error).message.split("\n")[0]}); mend it first`,
+      );
+    }
+  };
+  const before = read(text);
+  const names = new Set([...take, ...(put === undefined ? [] : [put.name])]);
+  let inside = false;
+  const kept = text.split(/(?<=\n)/).filter((line) => {
+    const table = /^\s*\[([^\]]+)\]/.exec(line)?.[1]?.trim();
+    if (table !== undefined) {
+      inside = [...names].some((name) =>
+        [name, JSON.stringify(name)].some((each) => isTable(table, `${member}.${each}`)),
+      );
+    }
+    return !inside;
+  });
+  const rest = kept.join("");
+  const gap = rest === "" || rest.endsWith("\n\n") ? "" : rest.endsWith("\n") ? "\n" : "\n\n";
+  const after = put === undefined ? rest : `${rest}${gap}${tomlTable(`${member}.${put.name}`, put.entry)}`;
+  const wanted = Object.keys(before).filter((name) => !names.has(name));
+  if (put !== undefined) wanted.push(put.name);
+  if (JSON.stringify(Object.keys(read(after)).sort()) !== JSON.stringify(wanted.sort()))
+    throw new UsageError(
+      `the file of ${client} has its servers in a form that cannot be changed safely; change it by hand`,
+    );
+  return after;
+}
+
+function isTable(table: string, name: string): boolean {
+  return table === name || table.startsWith(`${name}.`);
+}
+
+/** Its strings are written as JSON writes them. */
+function tomlTable(name: string, entry: object): string {
+  const lines = Object.entries(entry).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
+  return [`[${name}]`, ...lines, ""].join("\n");
+}
+
+async function editedYaml({ member, client }: ClientFile, text: string, { put, take }: Edit): Promise<string> {
+  const { isMap, isSeq, parseDocument } = await import("yaml");
+  const document = parseDocument(text);
+  const [fault] = document.errors;
+  if (fault !== undefined)
+    throw new UsageError(`the file of ${client} cannot be read (${fault.message}); mend it first`);
+  const names = new Set([...take, ...(put === undefined ? [] : [put.name])]);
+  const list = document.get(member);
+  if (isSeq(list)) list.items = list.items.filter((item) => !(isMap(item) && names.has(String(item.get("name")))));
+  if (put !== undefined) {
+    const entry = document.createNode({ name: put.name, ...put.entry });
+    if (isSeq(list)) list.add(entry);
+    else document.set(member, document.createNode([{ name: put.name, ...put.entry }]));
+  }
+  return document.toString({ lineWidth: 0 });
+}
 
 /** What was done to a client's file, so that it can be undone. */
 interface Installed {

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, basename, resolve } from "node:path";
 import { parseTarget } from "../capabilities/egress-target.js";
-import { isFileUri, pathOfUri } from "../capabilities/files/file-uri.js";
+import { isFileUri, pathOfUri } from "../capabilities/files/plain-path.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import { policyEgress } from "../capabilities/policy-egress.js";

@@ -1,10 +1,103 @@
 // `mcp-secure-local migrate DIR`: brings a server of the official SDK over to our library by its imports.
-import { lstat, readdir, readFile, rename, writeFile } from "node:fs/promises";
+
+import { lstat, readFile, readdir, rename, writeFile } from "node:fs/promises";
 import { extname, join, relative } from "node:path";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { type Leftover, migrateSource } from "./migrate-sources.js";
 import { ExitCode, print, printJson } from "./terminal.js";
+
+/** What stands in one source where something could not be rewritten. */
+export interface Leftover {
+  readonly line: number;
+  readonly what: string;
+}
+
+export interface Migrated {
+  readonly text: string;
+  /** Imports that lead to our package now. */
+  readonly rewritten: number;
+  readonly leftovers: readonly Leftover[];
+}
+
+const PACKAGE = "@secure-local/mcp/compat";
+
+/** Modules of the SDKs with a place of their own; everything else a server imports is in `/compat`. */
+const PLACES: readonly (readonly [RegExp, string])[] = [
+  [/^sdk\/server\/stdio(?:\.js)?$|^server\/stdio$/, `${PACKAGE}/stdio`],
+  [/^sdk\/server\/streamableHttp(?:\.js)?$|^node$/, `${PACKAGE}/http`],
+  [
+    /^sdk\/(?:server\/(?:mcp|index|completable)|types|inMemory|shared\/(?:uriTemplate|metadataUtils))(?:\.js)?$|^sdk\/server$/,
+    PACKAGE,
+  ],
+  [/^sdk\/experimental\/tasks(?:\/index\.js)?$|^server$/, PACKAGE],
+];
+
+/** Why a module has no place. */
+const STAYS: readonly (readonly [RegExp, string])[] = [
+  [/^(?:sdk\/)?client/, "clients stay with the SDK, or are written with connect of @secure-local/mcp/client"],
+  [/^sdk\/server\/sse/, "HTTP+SSE is served by serveHttp(server, { sse: true })"],
+  [
+    /^sdk\/server\/(?:auth|middleware|express)|^express|^hono|^fastify/,
+    "authorization and frameworks: see toNodeHandler and the entry /auth",
+  ],
+];
+
+/** What compat gives away at run time, beside the names of schemas: imports of anything else would not be found. */
+const NAMES: ReadonlySet<string> = new Set([
+  ...["McpServer", "Server", "ResourceTemplate", "UriTemplate", "completable", "isCompletable", "InMemoryTransport"],
+  ...["StdioServerTransport", "serveStdio", "StreamableHTTPServerTransport", "NodeStreamableHTTPServerTransport"],
+  ...["McpError", "ErrorCode", "ProtocolError", "ProtocolErrorCode", "UrlElicitationRequiredError"],
+  ...["InMemoryTaskStore", "InMemoryTaskMessageQueue", "fromJsonSchema", "getDisplayName"],
+  ...["inputRequired", "inputResponse", "acceptedContent", "isInputRequiredResult", "isCallToolResult"],
+  ...["isInitializeRequest", "isInitializedNotification", "isJSONRPCRequest", "isJSONRPCNotification"],
+  ...["isJSONRPCResponse", "isJSONRPCResultResponse", "isJSONRPCErrorResponse"],
+  ...["LATEST_PROTOCOL_VERSION", "DEFAULT_NEGOTIATED_PROTOCOL_VERSION", "SUPPORTED_PROTOCOL_VERSIONS"],
+  ...["JSONRPC_VERSION", "PROTOCOL_VERSION_META_KEY", "CLIENT_INFO_META_KEY", "CLIENT_CAPABILITIES_META_KEY"],
+  ...["LOG_LEVEL_META_KEY", "SUBSCRIPTION_ID_META_KEY", "RELATED_TASK_META_KEY"],
+]);
+
+/** A name of the SDKs that code looks up at run time, and that compat does not have. */
+const UNKNOWN_VALUES =
+  /^(?:create|to|require|classify|validate|verify|preload|parse|serialize|merge|assert)[A-Z]|^[A-Z][A-Z_]+$/;
+
+/** Any text that is exactly the name of one of the SDKs' modules names that module, whatever stands before it. */
+const SPECIFIER = /(["'])@modelcontextprotocol\/((?:sdk|server|node|client|express|hono|fastify)(?:\/[^"'\n]*)?)\1/g;
+const NAMED_IMPORT =
+  /import\s+(?:type\s+)?\{([^}]*)\}\s*from\s*["']@modelcontextprotocol\/(?:sdk|server|node)(?:\/[^"']*)?["']/g;
+
+/** Rewrites one source. What it cannot place it leaves as it was. */
+export function migrateSource(source: string): Migrated {
+  const leftovers = unknownNames(source);
+  let rewritten = 0;
+  const text = source.replaceAll(SPECIFIER, (whole, quote: string, module: string, at: number) => {
+    const place = PLACES.find(([pattern]) => pattern.test(module))?.[1];
+    if (place !== undefined) {
+      rewritten++;
+      return `${quote}${place}${quote}`;
+    }
+    const why = STAYS.find(([pattern]) => pattern.test(module))?.[1] ?? "this module has no counterpart";
+    leftovers.push({ line: lineAt(source, at), what: `@modelcontextprotocol/${module}: ${why}` });
+    return whole;
+  });
+  return { text, rewritten, leftovers: leftovers.sort((a, b) => a.line - b.line) };
+}
+
+function unknownNames(source: string): Leftover[] {
+  const found: Leftover[] = [];
+  for (const match of source.matchAll(NAMED_IMPORT)) {
+    for (const part of (match[1] ?? "").split(",")) {
+      const name = part.trim().split(/\s+as\s+/)[0] ?? "";
+      if (name.startsWith("type ") || NAMES.has(name) || name.endsWith("Schema") || !UNKNOWN_VALUES.test(name))
+        continue;
+      found.push({ line: lineAt(source, match.index), what: `${name}: ${PACKAGE} has no such name` });
+    }
+  }
+  return found;
+}
+
+function lineAt(source: string, at: number): number {
+  return source.slice(0, at).split("\n").length;
+}
 
 const SOURCES: ReadonlySet<string> = new Set([".ts", ".mts", ".cts", ".tsx", ".js", ".mjs", ".cjs"]);
 const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", "dist", "build", "out", "coverage"]);

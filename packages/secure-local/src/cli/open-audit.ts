@@ -1,7 +1,7 @@
 // Opens the audit log as the policy wants it: put away when it is long, with signed checkpoints in a second place.
 import { join } from "node:path";
 import { AuditLog, type LogKeeping } from "../audit/audit-log.js";
-import type { CheckpointWriter } from "../audit/checkpoint-writer.js";
+import type { CheckpointWriter } from "../audit/checkpoint.js";
 import type { CheckpointPolicy, Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
 import { auditFile, ownPlaces } from "./settings.js";
@@ -91,7 +91,7 @@ export function checkpointKeyFile(): string {
 
 /** Loaded only where it is asked for: signing costs a start some milliseconds. */
 async function checkpointWriter(policy: CheckpointPolicy, say: (line: string) => void): Promise<CheckpointWriter> {
-  const { checkpointKey } = await import("../audit/checkpoint-key.js");
-  const { CheckpointWriter: Writer } = await import("../audit/checkpoint-writer.js");
+  const { checkpointKey } = await import("../audit/checkpoint.js");
+  const { CheckpointWriter: Writer } = await import("../audit/checkpoint.js");
   return new Writer({ ...policy, key: checkpointKey(checkpointKeyFile()), say });
 }

@@ -2,7 +2,7 @@
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
-import type { Rule } from "../policy/rule.js";
+import type { Rule } from "../policy/faults.js";
 import type { CommandLine } from "./command-line.js";
 import { judgeQuestion, type Judgement } from "./judge-question.js";
 import { readQuestion, readQuestionText } from "./policy-question.js";

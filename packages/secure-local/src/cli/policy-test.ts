@@ -1,11 +1,9 @@
 // `mcp-secure-local policy test FILE`: whether calls are allowed and denied as a file of cases says.
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { Faults } from "../policy/faults.js";
+import { Faults, type Place, PolicyError } from "../policy/faults.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
-import { PolicyError } from "../policy/policy-error.js";
-import type { Place } from "../policy/rule.js";
 import { type MapTree, readTree, type Tree } from "../policy/policy-tree.js";
 import { type Placed, Section, TEXT } from "../policy/section.js";
 import { type CommandLine, UsageError } from "./command-line.js";

@@ -27,8 +27,8 @@ import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
 import { attachSocket, openAttach, ProfileServers } from "./serve-profiles.js";
-import { ServeError } from "./serve-error.js";
-import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-config-paths.js";
+import { ServeError } from "./failure.js";
+import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-files.js";
 import { moreClients } from "./client-snippets.js";
 import { launch } from "./welcome.js";
 

@@ -12,8 +12,7 @@ import { clientEnvironment, type ConfigLocation } from "../remote/config-locatio
 import { type ConfiguredServer, everyServer, targetFor } from "../remote/configured-servers.js";
 import { learnSecret } from "../server/remember-secrets.js";
 import type { Target } from "../remote/target.js";
-import { PACKAGE, SERVER } from "./client-config-paths.js";
-import { clientNamed } from "./client-files.js";
+import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 import { askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
 import { writeNewFile } from "./write-new-file.js";

@@ -1,8 +1,290 @@
-// `mcp-secure-local status`, and `doctor` without a target: what is in force on this machine, and what it lacks.
+// `mcp-secure-local status`: what this program has to work with on this machine, for `doctor` without a target too.
+
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { surveyMachine, type SurveyItem } from "./machine-survey.js";
 import { ExitCode, outputWidth, print, printJson, styled, wrapped } from "./terminal.js";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+import { existingLogs } from "../audit/log-lock.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import type { Policy } from "../policy/policy.js";
+import { reviewPolicy } from "../policy/review-policy.js";
+import { type Listed, everyServer } from "../remote/configured-servers.js";
+import { hasControlGroups } from "../sandbox/control-group.js";
+import { findWall } from "../sandbox/find-wall.js";
+import { lockFileOf, readLock } from "../server/plugin-lock.js";
+import { localTime } from "./audit-calls.js";
+import { kindOfPath } from "./kind-of-path.js";
+import {
+  auditFile,
+  controlFolder,
+  policyFile,
+  programVersion,
+  reviewedTools,
+  tokenFile,
+  usualPolicyFile,
+} from "./settings.js";
+
+/** One thing that was looked at. */
+export interface SurveyItem {
+  readonly name: string;
+  /** `fault`: what is wanted here does not work. `note`: worth knowing, nothing has to be done. */
+  readonly state: "ok" | "note" | "fault";
+  readonly text: string;
+  /** What to do about it: a command, or a sentence. */
+  readonly mend?: string;
+}
+
+/** As package.json has it. */
+const OLDEST_NODE = [20, 19] as const;
+const OURS = /(?:^|[\\/])mcp-secure-local(?:\.cjs)?$/;
+
+/** Everything, in the order in which people ask for it. Nothing is started but the proof of the sandbox, and nothing is written. */
+export async function surveyMachine(line: CommandLine): Promise<SurveyItem[]> {
+  const { policy, items } = await surveyPolicy(line);
+  return [
+    surveyProgram(),
+    ...items,
+    surveyAudit(line, policy),
+    surveyToken(),
+    await surveySandbox(policy),
+    ...surveyPlugins(policy),
+    ...(await surveyServers(policy)),
+    ...(await surveyRunning()),
+    ...(await surveyClients()),
+  ];
+}
+
+/** What the servers that run now say of themselves at their control sockets. */
+async function surveyRunning(): Promise<SurveyItem[]> {
+  const { runningServers } = await import("../control/control-client.js");
+  return (await runningServers(controlFolder())).map(({ pid, transport, url, policy, tools, plugins, since }) => {
+    const how = transport === "http" ? `at ${url ?? "a socket"}` : "started by its client";
+    const unwell = plugins.filter(({ state }) => state !== "ready" && state !== "starting").map(({ name }) => name);
+    const by = policy.file ?? "the built-in policy";
+    const text = `process ${pid}, ${how}, since ${localTime(since)}: ${tools.length === 1 ? "1 tool" : `${tools.length} tools`}, by ${by}`;
+    if (unwell.length === 0) return { name: "running", state: "ok", text };
+    return {
+      name: "running",
+      state: "note",
+      text: `${text}; not well: ${unwell.join(", ")}`,
+      mend: "mcp-secure-local plugins list",
+    };
+  });
+}
+
+function surveyProgram(): SurveyItem {
+  const { node } = process.versions;
+  const [major = 0, minor = 0] = node.split(".").map(Number);
+  const text = `mcp-secure-local ${programVersion()}, Node ${node}, ${process.platform} ${process.arch}`;
+  const [oldest, least] = OLDEST_NODE;
+  if (major > oldest || (major === oldest && minor >= least)) return { name: "program", state: "ok", text };
+  return { name: "program", state: "fault", text, mend: `Install Node ${OLDEST_NODE.join(".")} or later.` };
+}
+
+async function surveyPolicy(
+  line: CommandLine,
+): Promise<{ readonly policy: Policy | undefined; readonly items: SurveyItem[] }> {
+  const file = policyFile(line);
+  try {
+    const policy = await loadPolicy(file);
+    const remarks = reviewPolicy(policy, reviewedTools(policy), kindOfPath);
+    const hash = `sha-256 ${policy.hash.slice(0, 12)}`;
+    const text = file === undefined ? "built in: web search, arithmetic, time" : `${file} (${hash})`;
+    const mend =
+      file === undefined
+        ? `mcp-secure-local policy init   writes ${usualPolicyFile()}, which every command reads`
+        : undefined;
+    const items: SurveyItem[] = [{ name: "policy", state: "ok", text, ...(mend === undefined ? {} : { mend }) }];
+    const notes = remarks.length === 1 ? "1 thing in it is" : `${remarks.length} things in it are`;
+    if (remarks.length > 0 && file !== undefined)
+      items.push({
+        name: "policy",
+        state: "note",
+        text: `${notes} probably not meant`,
+        mend: `mcp-secure-local policy check ${quoted(file)}`,
+      });
+    return { policy, items };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return {
+      policy: undefined,
+      items: [{ name: "policy", state: "fault", text, mend: `mcp-secure-local policy check ${quoted(file ?? "")}` }],
+    };
+  }
+}
+
+function surveyAudit(line: CommandLine, policy: Policy | undefined): SurveyItem {
+  const name = "audit log";
+  const file = auditFile(line, policy);
+  const logs = existingLogs(file);
+  const text =
+    logs.length === 0 ? `${file} (not written yet)` : logs.map((log) => `${log} (${sizeOf(log)})`).join(", ");
+  // The folder is made with the log: what counts is the nearest that is there.
+  let folder = dirname(file);
+  while (!existsSync(folder) && dirname(folder) !== folder) folder = dirname(folder);
+  for (const path of [folder, ...logs]) {
+    if (mayWrite(path)) continue;
+    const mend = `Make ${path} writable, or name another log with --audit FILE: no call is run that cannot be recorded.`;
+    return { name, state: "fault", text: `${path} cannot be written`, mend };
+  }
+  const named = line.audit === undefined ? inUse(line) : ` --audit ${quoted(line.audit)}`;
+  return { name, state: "ok", text, mend: `mcp-secure-local audit verify${named}` };
+}
+
+/** The policy as the command line named it, so that advice is about the same one. */
+function inUse({ policy }: CommandLine): string {
+  return policy === undefined ? "" : ` --policy ${quoted(policy)}`;
+}
+
+function quoted(word: string): string {
+  return /^[\w@%+=:,./\\-]*$/.test(word) ? word : JSON.stringify(word);
+}
+
+function sizeOf(file: string): string {
+  const { size } = statSync(file);
+  return size < 1024 * 1024 ? `${Math.ceil(size / 1024)} KB` : `${(size / (1024 * 1024)).toFixed(1)} MB`;
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function surveyToken(): SurveyItem {
+  const file = tokenFile();
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined) return { name: "token", state: "ok", text: `none yet; serve makes one in ${file}` };
+  if (process.platform === "win32" || (stats.mode & 0o077) === 0) return { name: "token", state: "ok", text: file };
+  return {
+    name: "token",
+    state: "fault",
+    text: `${file} can be read by others`,
+    mend: `rm ${file}   (serve makes a new one)`,
+  };
+}
+
+/** Missing, it is a fault only where the policy starts something. */
+async function surveySandbox(policy: Policy | undefined): Promise<SurveyItem> {
+  const name = "sandbox";
+  const needed = policy !== undefined && (policy.plugins.load.size > 0 || policy.commands.allowed.size > 0);
+  try {
+    const wall = await findWall(policy?.sandbox ?? { mode: "required" });
+    if (wall.name !== "none") return { name, state: "ok", text: [wall.name, ...limitsOf(wall.name)].join("; ") };
+    return {
+      name,
+      state: "note",
+      text: "none: the policy says sandbox: none, so plugins and commands are not confined",
+    };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    const [, mend] = /Install it: (.*?)\. Or let/.exec(text) ?? [];
+    const unused = needed ? "" : " (plugins and commands need it; this policy has none)";
+    return {
+      name,
+      state: needed ? "fault" : "note",
+      text: `${text}${unused}`,
+      ...(mend === undefined ? {} : { mend }),
+    };
+  }
+}
+
+/** Which limits of a sandbox hold for more, or for less, than one may think. */
+function limitsOf(wall: string): string[] {
+  if (wall !== "bubblewrap") return [];
+  if (hasControlGroups()) return ["each sandbox in a control group: memory and processes are limited as a whole"];
+  const root = "this is root, of whose processes the kernel counts none: sandbox.processes limits nothing";
+  const memory = "no control group: sandbox.memory_mb holds for each process, without memory that processes share";
+  return [memory, ...(process.getuid?.() === 0 ? [root] : [])];
+}
+
+function surveyPlugins(policy: Policy | undefined): SurveyItem[] {
+  const load = [...(policy?.plugins.load.values() ?? [])].filter(({ enabled }) => enabled);
+  if (policy?.file === undefined || load.length === 0) return [];
+  const missing = load.filter(({ path }) => !existsSync(path));
+  const name = "plugins";
+  if (missing.length > 0)
+    return missing.map((plugin) => ({
+      name,
+      state: "fault",
+      text: `${plugin.name}: there is nothing at ${plugin.path}`,
+      mend: "Correct plugins.load in the policy.",
+    }));
+  const text = load.map((plugin) => plugin.name).join(", ");
+  const locked = isLocked(policy.file);
+  if (locked) return [{ name, state: "ok", text: `${text} (locked)` }];
+  const mend = `mcp-secure-local plugins lock --policy ${quoted(policy.file)}`;
+  return [{ name, state: "note", text: `${text} (not locked: whatever they offer is offered)`, mend }];
+}
+
+/** The servers behind the policy; what is not as it was approved is not offered. */
+async function surveyServers(policy: Policy | undefined): Promise<SurveyItem[]> {
+  if (policy?.file === undefined || policy.servers.size === 0) return [];
+  const [{ serverState }, { approvedServers }] = await Promise.all([
+    import("./server-state.js"),
+    import("../server/server-reviews.js"),
+  ]);
+  const approved = approvedServers(policy);
+  const listed = [...policy.servers.values()].map((grant) => serverState(grant, approved));
+  const text = listed.map(({ name, state }) => `${name} ${state}`).join(", ");
+  const waiting = listed.filter(({ state }) => state === "not approved" || state === "launch changed");
+  if (waiting.length === 0) return [{ name: "servers", state: "ok", text }];
+  const which = waiting.length === 1 ? ` ${waiting[0]?.name}` : "";
+  const mend = `mcp-secure-local servers review${which} --policy ${quoted(policy.file)}`;
+  return [{ name: "servers", state: "note", text: `${text}; what is not approved is not offered`, mend }];
+}
+
+function isLocked(policy: string): boolean {
+  try {
+    return readLock(lockFileOf(policy)) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Configuration files of clients, and whether this program is in them. */
+async function surveyClients(): Promise<SurveyItem[]> {
+  const name = "clients";
+  let all: Listed[];
+  try {
+    all = await everyServer({});
+  } catch (error) {
+    return [{ name, state: "note", text: error instanceof Error ? error.message : String(error) }];
+  }
+  const files = new Map<string, { client: string; servers: number; ours: boolean }>();
+  for (const { place, found } of all) {
+    const file = files.get(place.path) ?? { client: place.client, servers: 0, ours: false };
+    file.servers += 1;
+    file.ours ||= found !== undefined && isOurs(found.server);
+    files.set(place.path, file);
+  }
+  if (files.size === 0)
+    return [
+      {
+        name,
+        state: "note",
+        text: "no client is configured with any server",
+        mend: "mcp-secure-local   (in a terminal: what to give each client)",
+      },
+    ];
+  return [...files].map(([path, { client, servers, ours }]) => ({
+    name,
+    state: "ok",
+    text: cleanLine(
+      `${client}: ${path} (${servers === 1 ? "1 server" : `${servers} servers`}${ours ? ", this program among them" : ""})`,
+    ),
+  }));
+}
+
+function isOurs(server: object): boolean {
+  const { command, args } = server as { readonly command?: unknown; readonly args?: unknown };
+  const words = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])];
+  return words.some((word) => typeof word === "string" && OURS.test(word));
+}
 
 export async function statusCommand(line: CommandLine): Promise<number> {
   if (line.words.length > 0) throw new UsageError(`status takes no "${line.words[0]}"`);

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname } from "node:path";
-import { ServeError } from "./serve-error.js";
+import { ServeError } from "./failure.js";
 import { makeFolder } from "../audit/make-folder.js";
 
 /** Nobody guesses 256 bits. */

@@ -1,6 +1,6 @@
 // What a person sees who starts the command in a terminal: what it is, and how to connect a client to it.
 import { resolve } from "node:path";
-import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-config-paths.js";
+import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-files.js";
 import { moreClients } from "./client-snippets.js";
 import { styled } from "./terminal.js";
 

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { fleetOf, type Share, shareOver, type SharedStores } from "@secure-local/mcp/cluster";
 import { redisStores } from "@secure-local/mcp/redis";
 import type { AuditSink } from "../audit/audit-event.js";
-import { checkpointKey } from "../audit/checkpoint-key.js";
+import { checkpointKey } from "../audit/checkpoint.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import type { CallerMemory } from "../guard/caller-memory.js";
 import { allMetrics, tellMetrics } from "./all-metrics.js";

@@ -2,7 +2,7 @@
 import { type Answer, type Call, errorIdOf, RpcError } from "@secure-local/mcp/server";
 import { ErrorCode, exactly } from "@secure-local/mcp/jsonrpc";
 import type { AuditSink, UpstreamHop } from "../audit/audit-event.js";
-import type { Rule } from "../policy/rule.js";
+import type { Rule } from "../policy/faults.js";
 import type { Refusal } from "./refusal.js";
 import type { Subject, CompiledPolicy } from "./compiled-policy.js";
 

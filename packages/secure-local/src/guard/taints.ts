@@ -2,7 +2,7 @@
 import type { Call } from "@secure-local/mcp/server";
 import type { Policy } from "../policy/policy.js";
 import type { CallerMemory } from "./caller-memory.js";
-import type { Rule } from "../policy/rule.js";
+import type { Rule } from "../policy/faults.js";
 import type { Subject } from "./compiled-policy.js";
 import type { GuardedRequest, RequestEnd } from "./audit-recorder.js";
 

@@ -1,4 +1,6 @@
-// Describes what an inspection finds, and how serious it is.
+// Describes rules of the inspection, what they find, and how serious it is.
+
+import type { Phrase } from "./phrase.js";
 
 /** `hard`: not to be offered. `soft`: to be looked at by a person. */
 export type Severity = "hard" | "soft";
@@ -63,4 +65,22 @@ export interface Offering {
 export interface Peer {
   readonly server: string;
   readonly tools: readonly { readonly name: string; readonly description?: string | undefined }[];
+}
+
+export interface InspectionRule {
+  /** Family and name, for ever. */
+  readonly id: string;
+  readonly tier: Severity;
+  /** One sentence about what such a text does. */
+  readonly about: string;
+  /** Any of them. */
+  readonly phrases: readonly Phrase[];
+  /** One of these in the same sentence or one beside it. */
+  readonly near?: readonly Phrase[];
+  /** One of these in the same sentence. */
+  readonly with?: readonly Phrase[];
+  /** None of these in the same sentence. */
+  readonly unless?: readonly Phrase[];
+  /** Counts where the phrase is quoted or talked about too. */
+  readonly evenMentioned?: boolean;
 }

@@ -1,9 +1,7 @@
 // Measures requests and sessions in OpenTelemetry histograms, by the semantic conventions for MCP.
 import type { Attributes, Histogram } from "@opentelemetry/api";
 import type { Call, EndedSession } from "@secure-local/mcp/server";
-import type { OpenTelemetry } from "./telemetry-api.js";
-import type { RequestFailure } from "./request-failure.js";
-import { targetAttributes, transportAttributes } from "./span-attributes.js";
+import { type OpenTelemetry, type RequestFailure, targetAttributes, transportAttributes } from "./span-attributes.js";
 
 /** Seconds, as the conventions list them for both histograms. */
 export const BUCKETS: readonly number[] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300];

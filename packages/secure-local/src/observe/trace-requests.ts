@@ -2,9 +2,14 @@
 import type { Context, Link, Span, TextMapGetter, Tracer } from "@opentelemetry/api";
 import type { Answer, Call, Middleware, Next } from "@secure-local/mcp/server";
 import type { Durations } from "./measure-durations.js";
-import type { OpenTelemetry } from "./telemetry-api.js";
-import { failureIn, failureOf, type RequestFailure } from "./request-failure.js";
-import { spanAttributes, spanName } from "./span-attributes.js";
+import {
+  type OpenTelemetry,
+  type RequestFailure,
+  failureIn,
+  failureOf,
+  spanAttributes,
+  spanName,
+} from "./span-attributes.js";
 
 /** Reads the W3C fields a client put into `_meta`, unprefixed as the protocol has them. */
 const META_GETTER: TextMapGetter<Call> = {

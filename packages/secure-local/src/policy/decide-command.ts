@@ -12,7 +12,7 @@ import type {
   Remember,
 } from "./policy.js";
 import { decide, type Decision } from "./decide.js";
-import type { Rule } from "./rule.js";
+import type { Rule } from "./faults.js";
 import { matchSegments, segments } from "./path-matcher.js";
 
 /** A path among the arguments, in full; whoever runs the command has to follow links and decide again. */

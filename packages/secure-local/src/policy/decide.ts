@@ -1,10 +1,10 @@
 // Decides whether the policy allows a request, and names the rule. Pure: nothing is looked up, opened or remembered.
 import { isIP } from "node:net";
-import { deniedAddress } from "./address-forms.js";
+import { deniedAddress } from "./address-range.js";
 import { plainHost } from "./host-matcher.js";
 import { type FilesystemPolicy, MENU_TOOLS, type NamesPolicy, type NetworkPolicy, type Policy } from "./policy.js";
 import { segments } from "./path-matcher.js";
-import type { Rule } from "./rule.js";
+import type { Rule } from "./faults.js";
 
 // The other ways to write one URI: a denial holds for all of them.
 

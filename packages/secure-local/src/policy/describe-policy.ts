@@ -19,7 +19,7 @@ import type {
   ToolsPolicy,
 } from "./policy.js";
 import type { EndpointRule } from "./host-matcher.js";
-import type { PatternRule } from "./rule.js";
+import type { PatternRule } from "./faults.js";
 
 /** The policy as YAML. Reading it again gives the same decisions. */
 export function describePolicy(policy: Policy): string {

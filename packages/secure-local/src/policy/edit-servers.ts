@@ -1,6 +1,6 @@
 // Writes an entry of the section servers into the text of a policy, or takes one out; what else stands there stays as it is.
 import { type Document, isMap, isSeq, parseDocument } from "yaml";
-import { PolicyError } from "./policy-error.js";
+import { PolicyError } from "./faults.js";
 
 /** Long lines and narrow brackets stay as people write them. */
 const AS_WRITTEN = { lineWidth: 0, flowCollectionPadding: false } as const;

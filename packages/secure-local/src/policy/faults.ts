@@ -1,6 +1,57 @@
-// Collects the faults of one policy file, so that all of them are told at once.
-import { MAX_FAULTS, PolicyError } from "./policy-error.js";
-import type { Place } from "./rule.js";
+// Rules of a policy by their lines, and the faults of one policy file, collected so that all of them are told at
+// once.
+
+export interface PolicyFault {
+  readonly file: string;
+  /** Counted from 1; 1 when the fault is the file's as a whole. */
+  readonly line: number;
+  readonly column: number;
+  readonly message: string;
+}
+
+/** Faults told at once: enough to mend a file in one go, few enough to read. */
+export const MAX_FAULTS = 20;
+
+/** Its message has one line a fault: `FILE:LINE:COLUMN: what and what to do`. */
+export class PolicyError extends Error {
+  readonly errors: readonly PolicyFault[];
+
+  constructor(errors: readonly PolicyFault[]) {
+    super(errors.map((fault) => `${fault.file}:${fault.line}:${fault.column}: ${fault.message}`).join("\n"));
+    this.name = "PolicyError";
+    this.errors = errors;
+  }
+}
+
+/** A place in the policy file, counted from 1. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+  /** The preset it came from; line and column are then those of `extends`. */
+  readonly preset?: string;
+}
+
+/** One rule: its section, key and value as a person wrote them; line and column are absent in the built-in policy. */
+export interface Rule extends Partial<Place> {
+  readonly text: string;
+}
+
+/** A pattern of the policy and the rule it belongs to. */
+export interface PatternRule {
+  readonly pattern: string;
+  readonly rule: Rule;
+}
+
+/** The rule that a key and its value make. */
+export function ruleAt(key: string, value: string | number | boolean, place?: Place): Rule {
+  const preset = place?.preset === undefined ? "" : `preset ${place.preset}, `;
+  return { text: `${preset}${key}: ${value}`, ...place };
+}
+
+/** The rule for one pattern of a list such as `tools.allowed`. */
+export function patternRule(list: string, pattern: string, place?: Place): PatternRule {
+  return { pattern, rule: ruleAt(list, pattern, place) };
+}
 
 interface Noted {
   readonly line: number;

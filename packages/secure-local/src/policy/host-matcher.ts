@@ -1,6 +1,6 @@
 // Matches a host and a port against endpoints; `*.a.b` names every host strictly below a.b, label by label.
 import { isIP } from "node:net";
-import type { PatternRule, Rule } from "./rule.js";
+import type { PatternRule, Rule } from "./faults.js";
 
 /** One endpoint of the policy. Without ports it stands for every port. */
 export interface EndpointRule extends PatternRule {

@@ -18,11 +18,10 @@ import {
   nextRevision,
   type Policy,
 } from "./policy.js";
-import { PolicyError } from "./policy-error.js";
+import { PolicyError, patternRule } from "./faults.js";
 import { RangeMatcher } from "./address-range.js";
 import { HostMatcher, NameMatcher } from "./host-matcher.js";
 import { PathMatcher } from "./path-matcher.js";
-import { patternRule } from "./rule.js";
 
 /** Bits of a file's mode that let its group or everyone write to it. */
 const WRITABLE_BY_OTHERS = 0o022;

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { decide } from "./decide.js";
 import type { Policy } from "./policy.js";
-import type { Rule } from "./rule.js";
+import type { Rule } from "./faults.js";
 import type { Section } from "./section.js";
 
 const NAME = "mcp-secure-local";

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import { join } from "node:path";
 import { decide } from "./decide.js";
-import { Faults } from "./faults.js";
+import { Faults, type Place, type Rule, patternRule, ruleAt } from "./faults.js";
 import {
   didYouMean,
   oneOf,
@@ -48,7 +48,6 @@ import { type MapTree, readTree, type Tree } from "./policy-tree.js";
 import { ENTRY_NAME, readCommands, SHA256 } from "./read-commands.js";
 import { NAME_PATTERN, OUTPUT_BYTES, readPrompts, readResources, readTools } from "./read-names.js";
 import { DEFAULT_PORT, endpoint, readEndpoint, readNetwork } from "./read-network.js";
-import { patternRule, type Place, type Rule, ruleAt } from "./rule.js";
 import { PRESET_NAMES, PRESETS, type PresetValue } from "./presets.js";
 import { type EndpointRule, HostMatcher, NameMatcher } from "./host-matcher.js";
 import { checkOwnPlaces } from "./own-places.js";

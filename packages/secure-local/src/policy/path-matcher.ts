@@ -1,5 +1,5 @@
 // Finds the path rule that fits a path among many, by looking only at rules that share a telling part with it.
-import type { PatternRule, Rule } from "./rule.js";
+import type { PatternRule, Rule } from "./faults.js";
 
 interface Glob {
   readonly pattern: readonly string[];

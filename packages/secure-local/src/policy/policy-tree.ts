@@ -3,8 +3,7 @@
 // Only what a policy needs is understood: mappings with text keys, lists and plain values of the core schema. Aliases,
 // tags and second documents are refused: each has been a way to make a file mean something else than it seems to.
 import type * as Yaml from "yaml";
-import type { Faults } from "./faults.js";
-import type { Place } from "./rule.js";
+import type { Faults, Place } from "./faults.js";
 
 export interface MapTree {
   readonly kind: "map";

@@ -3,7 +3,7 @@ import type { AllowedCommand, ArgumentGrammar, CommandsPolicy, FlagRule, Positio
 import { oneOf, secondsUpTo, type Section, TEXT, type Expectation, wholeNumber, YES_NO } from "./section.js";
 import { type Environment, readAnyPath } from "./read-paths.js";
 import { readNetwork } from "./read-network.js";
-import { patternRule, ruleAt } from "./rule.js";
+import { patternRule, ruleAt } from "./faults.js";
 
 // Reads what one argument of a command may be.
 

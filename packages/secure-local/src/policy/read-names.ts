@@ -12,7 +12,7 @@ import {
   type WebSearchPolicy,
 } from "./policy.js";
 import { type Environment, readFilePath } from "./read-paths.js";
-import { patternRule, type PatternRule } from "./rule.js";
+import { patternRule, type PatternRule } from "./faults.js";
 import {
   oneOf,
   secondsUpTo,

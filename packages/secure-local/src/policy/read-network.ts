@@ -4,7 +4,7 @@ import { type EndpointRule, HostMatcher, hostPattern } from "./host-matcher.js";
 import type { Tree } from "./policy-tree.js";
 import type { NetworkPolicy } from "./policy.js";
 import { readTrue } from "./read-paths.js";
-import { patternRule, type Place, type Rule, ruleAt } from "./rule.js";
+import { patternRule, type Place, type Rule, ruleAt } from "./faults.js";
 import { Section, TEXT, wholeNumber, YES_NO, type Expectation } from "./section.js";
 
 /** The port of an allowed endpoint that names none: encrypted web traffic. */

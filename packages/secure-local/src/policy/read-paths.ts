@@ -12,7 +12,7 @@ import {
   DEFAULT_ROTATE_MB,
   type FilesystemPolicy,
 } from "./policy.js";
-import { patternRule, type PatternRule, type Rule, ruleAt } from "./rule.js";
+import { patternRule, type PatternRule, type Rule, ruleAt } from "./faults.js";
 
 // Expands `~` and `${NAME}` in the path values of a policy, and nowhere else.
 

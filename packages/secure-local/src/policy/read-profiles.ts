@@ -1,5 +1,5 @@
 // Reads the sections profiles and menu: which part of the policy some clients get, and how long a list of tools may be.
-import type { Faults } from "./faults.js";
+import { type Faults, type PatternRule, PolicyError, patternRule, ruleAt } from "./faults.js";
 import { NameMatcher } from "./host-matcher.js";
 import {
   DEFAULT_MENU,
@@ -9,9 +9,7 @@ import {
   type ProfilePolicy,
   type ServerGrant,
 } from "./policy.js";
-import { PolicyError } from "./policy-error.js";
 import { NAME_PATTERN } from "./read-names.js";
-import { patternRule, type PatternRule, ruleAt } from "./rule.js";
 import { didYouMean, type Expectation, oneOf, type Placed, type Section } from "./section.js";
 
 /** It is a part of a URL's path, and of a command line. */

@@ -1,11 +1,10 @@
 // Reads the section servers: other MCP servers that are offered behind this policy, and what each may reach.
-import type { Faults } from "./faults.js";
+import { type Faults, patternRule, ruleAt } from "./faults.js";
 import type { PluginGrant, SecretPolicy, ServerGrant, ServerQuestion } from "./policy.js";
 import { type Environment, readFilesystem, readAnyPath } from "./read-paths.js";
 import { NAME_PATTERN } from "./read-names.js";
 import { readNetwork } from "./read-network.js";
 import { NameMatcher } from "./host-matcher.js";
-import { patternRule, ruleAt } from "./rule.js";
 import { didYouMean, type Expectation, type Section, TEXT, wholeNumber, YES_NO } from "./section.js";
 
 /** As the gateway wants it: it stands before `__` in the name of each tool. */

@@ -3,7 +3,7 @@ import { decide, isMetadataHost } from "./decide.js";
 import type { EndpointRule } from "./host-matcher.js";
 import { didYouMean } from "./section.js";
 import type { NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
-import type { PatternRule, Rule } from "./rule.js";
+import type { PatternRule, Rule } from "./faults.js";
 
 export interface Remark {
   /** Where it is about; absent when it is about the whole policy. */

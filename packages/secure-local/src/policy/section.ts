@@ -1,7 +1,6 @@
 // Takes typed values out of one mapping of a policy and reports everything that does not belong there.
-import type { Faults } from "./faults.js";
+import type { Faults, Place } from "./faults.js";
 import type { MapTree, Tree } from "./policy-tree.js";
-import type { Place } from "./rule.js";
 
 // Finds the name a person probably meant.
 

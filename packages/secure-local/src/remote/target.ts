@@ -1,5 +1,17 @@
-// What a person can point at: a command to start, or a URL.
-import { LocalError } from "@secure-local/mcp/client/node";
+// What a person can point at, a command to start or a URL, the way there, and a client opened on it.
+
+import {
+  type Client,
+  LocalError,
+  type NodeConnectOptions,
+  childTransport,
+  connect,
+  nodeRequester,
+  sseTransport,
+  streamableHttpTransport,
+} from "@secure-local/mcp/client/node";
+import { type Person, personAuthorizer } from "./person-authorizer.js";
+import type { HttpAuthorizer, Transport } from "@secure-local/mcp/client";
 
 export interface CommandTarget {
   readonly kind: "command";
@@ -72,4 +84,90 @@ function pair(word: string, form: RegExp, like: string): [string, string] {
 
 function quoted(word: string): string {
   return PLAIN_WORD.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+export interface OpenOptions extends NodeConnectOptions {
+  /** Sent as `Authorization: Bearer` in place of tokens of our own. */
+  readonly token?: string | undefined;
+  readonly person: Person;
+}
+
+/** Rejects with a ConnectError. */
+export function openClient(target: Target, { token, person, ...options }: OpenOptions): Promise<Client> {
+  if (target.kind === "command") {
+    const { command, args, env, cwd } = target;
+    return connect({ command, args, env, cwd }, options);
+  }
+  const { url } = target;
+  if (!URL.canParse(url))
+    throw new LocalError("USAGE", `${targetText(target)} is not a URL: write it like https://host/mcp`);
+  const headers = { ...target.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+  const given = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const authorizer = given ? undefined : personAuthorizer(url, person);
+  return connect(url, { ...options, http: { headers, ...(authorizer === undefined ? {} : { authorizer }) } });
+}
+
+/** How a target is reached. */
+export interface TargetRoute {
+  readonly kind: "stdio" | "http" | "sse";
+  /** A new link for each call. */
+  readonly link: () => Transport;
+  /** What the links of a URL are authorized by, beside the headers they are given. */
+  readonly authorizer?: HttpAuthorizer | undefined;
+}
+
+export interface RouteOptions {
+  /** Sent as `Authorization: Bearer` in place of tokens of our own. */
+  readonly token?: string | undefined;
+  readonly person: Person;
+  /** What a message of the server may be. Default: the library's. */
+  readonly limits?: { readonly messageBytes?: number } | undefined;
+  /** Milliseconds a server behind a URL may take to show which transport it speaks. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A client that connects and leaves finds out whether a URL is one of HTTP+SSE; what it cannot reach counts as Streamable HTTP. */
+export async function routeTo(target: Target, options: RouteOptions): Promise<TargetRoute> {
+  // A link knows of lengths alone: what is in a message is up to who reads it.
+  const { messageBytes } = options.limits ?? {};
+  const bytes = messageBytes === undefined ? undefined : { messageBytes };
+  if (target.kind === "command") {
+    const { command, args, env, cwd } = target;
+    return { kind: "stdio", link: () => childTransport({ command, args, env, cwd, limits: bytes }) };
+  }
+  const { token, person } = options;
+  const { url } = target;
+  const headers = { ...target.headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+  const given = Object.keys(headers).some((name) => name.toLowerCase() === "authorization");
+  const authorizer = given || !URL.canParse(url) ? undefined : personAuthorizer(url, person);
+  const kind = await transportOf(target, options);
+  const make = kind === "sse" ? sseTransport : streamableHttpTransport;
+  return {
+    kind,
+    authorizer,
+    link: () =>
+      make({
+        url,
+        headers,
+        authorizer,
+        requester: nodeRequester(),
+        ownsRequester: true,
+        limits: bytes,
+      }),
+  };
+}
+
+async function transportOf(target: Target, { token, person, timeoutMs }: RouteOptions): Promise<"http" | "sse"> {
+  try {
+    const client = await openClient(target, {
+      token,
+      person,
+      ...(timeoutMs === undefined ? {} : { connectTimeoutMs: timeoutMs }),
+    });
+    const { transport } = client;
+    await client.close();
+    return transport === "sse" ? "sse" : "http";
+  } catch {
+    return "http";
+  }
 }

@@ -11,7 +11,7 @@ import {
 } from "@secure-local/mcp/server";
 import { type FileContents, FileError, type Files, type FolderListing } from "../capabilities/files/files.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
-import { pathOfUri, uriOfPath } from "../capabilities/files/file-uri.js";
+import { pathOfUri, uriOfPath } from "../capabilities/files/plain-path.js";
 
 export const FILE_TEMPLATE = "file:///{+path}";
 

@@ -1,15 +1,24 @@
-// Joins the schemas of databases as resources to the policy: which are offered.
-import type { ResourceDefinition } from "@secure-local/mcp/server";
+// Joins families of resources, the schemas of databases first, to the policy: which are offered.
+
+import type { ResourceDefinition, ResourceTemplateDefinition } from "@secure-local/mcp/server";
 import type { Databases } from "../capabilities/databases/databases.js";
 import type { Policy } from "../policy/policy.js";
 import {
+  TABLE_TEMPLATE,
   isTableUri,
   schemaResource,
   schemaUri,
-  TABLE_TEMPLATE,
   tableTemplate,
 } from "../resources/database-resources.js";
-import type { ResourceFamily } from "./resource-family.js";
+import type { Decision } from "../policy/decide.js";
+
+/** A family of resources, and which URIs it claims. */
+export interface ResourceFamily {
+  readonly definition: ResourceTemplateDefinition;
+  claims(uri: string): boolean;
+  /** What stands against one of its URIs though the policy allows it as a name; undefined when nothing does. */
+  objection?(policy: Policy, uri: string): Decision | undefined;
+}
 
 export interface DatabaseRegistrations {
   readonly templates: ReadonlyMap<string, ResourceFamily>;

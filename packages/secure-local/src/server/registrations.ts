@@ -18,11 +18,11 @@ import { type AnyPrompt, type AnyTool, type Catalogue, familyOf, has, unmetNeed,
 import { cleanValue } from "../guard/cleaning/clean-result.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { SERVER_INFO_URI } from "../resources/server-info.js";
-import { isFileUri, pathOfUri, uriOfPath } from "../capabilities/files/file-uri.js";
+import { isFileUri, pathOfUri, uriOfPath } from "../capabilities/files/plain-path.js";
 import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
-import type { Rule } from "../policy/rule.js";
+import type { Rule } from "../policy/faults.js";
 import type { AuditEvent } from "../audit/audit-event.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { AskedCall, NotApproved } from "../guard/approvals/approvals.js";

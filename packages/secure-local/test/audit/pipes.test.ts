@@ -5,7 +5,7 @@ import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
-import { CheckpointWriter } from "../../src/audit/checkpoint-writer.js";
+import { CheckpointWriter } from "../../src/audit/checkpoint.js";
 import { archivePath, headPath, journalPath, openLogFile, readHead, readJournal } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
 import { temporaryFolder } from "./temporary-folder.js";

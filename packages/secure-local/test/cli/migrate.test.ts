@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
 import { connect } from "@secure-local/mcp/client/node";
 import { temporaryFolder } from "../audit/temporary-folder.js";
-import { migrateSource } from "../../src/cli/migrate-sources.js";
+import { migrateSource } from "../../src/cli/migrate-command.js";
 import { COMPAT_SURFACE } from "../../../mcp/test/surface/compat-names.js";
 import { runQuickly } from "./command-in-thread.js";
 

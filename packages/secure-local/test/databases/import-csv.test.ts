@@ -6,9 +6,16 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { CsvError, CsvParser, detectDelimiter } from "../../src/tools/import-csv/csv-parser.js";
+import {
+  CsvError,
+  CsvParser,
+  cellValue,
+  columnNames,
+  columnTypes,
+  detectDelimiter,
+  tableName,
+} from "../../src/tools/import-csv/csv-source.js";
 import { importCsv, type ImportCsvArguments } from "../../src/tools/import-csv/import-csv.js";
-import { cellValue, columnNames, columnTypes, tableName } from "../../src/tools/import-csv/table-shape.js";
 import type { ToolPowers } from "../../src/tools/tool.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { powers, wordsOf } from "../tools/powers.js";

@@ -1,6 +1,6 @@
 // What each option of a PostgreSQL URL comes to, by where the server is.
 import { describe, expect, it } from "vitest";
-import { isLoopbackHost, parsePostgresUrl } from "../../src/capabilities/databases/postgres-url.js";
+import { isLoopbackHost, parsePostgresUrl } from "../../src/capabilities/databases/postgres-connection.js";
 
 const HERE = ["localhost", "127.0.0.1", "127.1.2.3", "[::1]", "LOCALHOST"];
 const ELSEWHERE = ["db.test", "10.0.0.1", "localhost.test", "[::2]", "128.0.0.1"];

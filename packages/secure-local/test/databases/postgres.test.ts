@@ -1,13 +1,16 @@
 // Querying a real PostgreSQL server: what is answered, what is refused, and that nothing is changed.
 import { existsSync } from "node:fs";
-import { createServer, connect, type Server } from "node:net";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, type Server, connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAX_ANSWER } from "../../src/capabilities/databases/databases.js";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
-import { PostgresConnection, Scram } from "../../src/capabilities/databases/postgres-connection.js";
+import {
+  PostgresConnection,
+  type PostgresUrl,
+  Scram,
+  parsePostgresUrl,
+} from "../../src/capabilities/databases/postgres-connection.js";
 import { parsePostgres } from "../../src/capabilities/databases/postgres-store.js";
-import { parsePostgresUrl, type PostgresUrl } from "../../src/capabilities/databases/postgres-url.js";
 import { FunctionNames } from "../../src/policy/policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { POSTGRES_HONEST } from "./honest-queries.js";

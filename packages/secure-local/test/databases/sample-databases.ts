@@ -1,8 +1,7 @@
 // The tables that honest queries and attacks are tried on, in SQLite and in a PostgreSQL server, and what is in them.
 import { createRequire } from "node:module";
 import { connect } from "node:net";
-import { PostgresConnection } from "../../src/capabilities/databases/postgres-connection.js";
-import { parsePostgresUrl } from "../../src/capabilities/databases/postgres-url.js";
+import { PostgresConnection, parsePostgresUrl } from "../../src/capabilities/databases/postgres-connection.js";
 
 /** Where a server is looked for: as Debian starts one, letting everybody of this machine in. */
 export const ADMIN = "postgresql://postgres@localhost:5432/postgres";

@@ -1,7 +1,7 @@
 // What each value of a policy may be: its least and its greatest are taken, what lies beyond and what is of another kind is not.
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { PolicyError } from "../../src/policy/policy-error.js";
+import { PolicyError } from "../../src/policy/faults.js";
 import { PRESET_NAMES } from "../../src/policy/presets.js";
 import { VERSION_LINE } from "./malformed-policies.js";
 

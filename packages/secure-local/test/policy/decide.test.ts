@@ -6,7 +6,7 @@ import { decide, type PolicyRequest } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { matchSegments, PathMatcher, segments } from "../../src/policy/path-matcher.js";
 import type { Policy } from "../../src/policy/policy.js";
-import { patternRule } from "../../src/policy/rule.js";
+import { patternRule } from "../../src/policy/faults.js";
 import { repeated } from "../../../mcp/test/support/soak.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
 

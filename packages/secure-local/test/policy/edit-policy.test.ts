@@ -1,7 +1,7 @@
 // What refuses a text before anything of it is used: policies to be edited, and the sandbox an editor's file asks for.
 import { describe, expect, it } from "vitest";
 import { withoutServer } from "../../src/policy/edit-servers.js";
-import { PolicyError } from "../../src/policy/policy-error.js";
+import { PolicyError } from "../../src/policy/faults.js";
 import { vscodeSandboxFault } from "../../src/policy/vscode-sandbox.js";
 
 describe("a policy that is no YAML", () => {

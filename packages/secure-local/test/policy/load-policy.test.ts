@@ -16,7 +16,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { decide } from "../../src/policy/decide.js";
 import { loadPolicy } from "../../src/policy/load-policy.js";
-import { PolicyError } from "../../src/policy/policy-error.js";
+import { PolicyError } from "../../src/policy/faults.js";
 
 let folder = "";
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "policy-"))));

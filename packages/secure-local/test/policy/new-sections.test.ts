@@ -1,7 +1,7 @@
 // The sections this product adds to the format: what they come to, and how faults in them are told.
 import { describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { PolicyError } from "../../src/policy/policy-error.js";
+import { PolicyError } from "../../src/policy/faults.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { VERSION_LINE } from "./malformed-policies.js";
 

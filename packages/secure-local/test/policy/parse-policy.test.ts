@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { describePolicy } from "../../src/policy/describe-policy.js";
 import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
-import { PolicyError } from "../../src/policy/policy-error.js";
+import { PolicyError } from "../../src/policy/faults.js";
 import { forTool, type Policy } from "../../src/policy/policy.js";
 import { FRAGMENTS, VERSION_LINE, WHOLE } from "./malformed-policies.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { type ClientEnvironment } from "../../src/remote/config-locations.js";
 import { configuredTarget as foundTarget, type TargetRequest } from "../../src/remote/configured-servers.js";
 import { readHeaders, readVariables, targetText } from "../../src/remote/target.js";
-import { SERVER } from "../../src/cli/client-config-paths.js";
+import { SERVER } from "../../src/cli/client-files.js";
 import { CLIENTS } from "../../src/cli/client-snippets.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { spawnSync } from "node:child_process";
-import { removeStaleFolders } from "../../src/capabilities/egress-folder.js";
+import { removeStaleFolders } from "../../src/capabilities/egress-proxy.js";
 
 let parent = "";
 beforeEach(() => {

@@ -5,7 +5,7 @@ import { parseServersConfig } from "@secure-local/mcp/host";
 import { parse } from "smol-toml";
 import { afterAll, expect, it } from "vitest";
 import { CLIENT_FILES, fileOf } from "../../src/cli/client-files.js";
-import { editedText } from "../../src/cli/client-edits.js";
+import { editedText } from "../../src/cli/install-command.js";
 import { COMMAND } from "../cli/command.js";
 import { Household, tool } from "./household.js";
 

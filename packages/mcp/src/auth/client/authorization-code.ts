@@ -13,7 +13,7 @@ import { identifyClient, type ClientRegistration } from "./registration.js";
 import { LocalError } from "../../jsonrpc/errors.js";
 import { toBase64url } from "../jws.js";
 import { sha256 } from "./dpop-prover.js";
-import { shown } from "./reach.js";
+import { shown } from "./auth-http.js";
 import type { ServerMetadata } from "./discovery.js";
 import type { FetchLike } from "../fetch-json.js";
 

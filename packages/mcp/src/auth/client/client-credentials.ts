@@ -2,7 +2,7 @@
 import { LocalError } from "../../jsonrpc/errors.js";
 import { chooseMethod, type ClientIdentity, importSigningKey, type SigningKey } from "./client-identity.js";
 import { type Grant, type GrantTask, type Obtained, requestTokens } from "./token-endpoint.js";
-import { shown } from "./reach.js";
+import { shown } from "./auth-http.js";
 import { registeredBefore } from "./registration.js";
 import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
 

@@ -1,7 +1,6 @@
 // Finds out where a server's tokens come from: its own metadata (RFC 9728), then the authorization server's (RFC 8414, OpenID).
 import { LocalError } from "../../jsonrpc/errors.js";
-import type { AuthHttp, AuthReply } from "./auth-http.js";
-import { type Reach, shown } from "./reach.js";
+import { type AuthHttp, type AuthReply, type Reach, shown } from "./auth-http.js";
 
 interface DiscoveryRequest {
   readonly serverUrl: string;

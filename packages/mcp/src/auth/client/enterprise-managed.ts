@@ -1,6 +1,6 @@
 // Gets tokens by what an enterprise's identity provider allows: ID token to ID-JAG to access token (SEP-990, RFC 8693, RFC 7523 §2.1).
 import { LocalError } from "../../jsonrpc/errors.js";
-import type { AuthHttp } from "./auth-http.js";
+import { type AuthHttp, shown } from "./auth-http.js";
 import { checkIssuer, targetOf } from "./client-credentials.js";
 import type { ClientIdentity } from "./client-identity.js";
 import {
@@ -12,7 +12,6 @@ import {
   requestTokens,
   TokenRefusal,
 } from "./token-endpoint.js";
-import { shown } from "./reach.js";
 import { registeredBefore } from "./registration.js";
 import { type AuthorizerOptions, type TokenAuthorizer, tokenAuthorizer } from "./token-authorizer.js";
 import { fromBase64url, isCanonicalBase64url } from "../jws.js";

@@ -1,9 +1,8 @@
 // Gets the client an identity at an authorization server: registered before, by the URL of its document, or dynamically.
 import { LocalError } from "../../jsonrpc/errors.js";
-import type { AuthHttp } from "./auth-http.js";
+import { type AuthHttp, isLoopbackHost, shown } from "./auth-http.js";
 import { chooseMethod, type TokenAuthMethod } from "./client-identity.js";
 import type { StoredClient } from "./credential-store.js";
-import { isLoopbackHost, shown } from "./reach.js";
 import type { ServerMetadata } from "./discovery.js";
 import { errorCode, errorDescription } from "./token-endpoint.js";
 

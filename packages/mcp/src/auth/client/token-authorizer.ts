@@ -2,7 +2,7 @@
 import type { AuthorizedRequest, AuthorizedResponse, HttpAuthorizer } from "../../jsonrpc/transport.js";
 import { LocalError } from "../../jsonrpc/errors.js";
 import type { FetchLike } from "../fetch-json.js";
-import { AuthHttp } from "./auth-http.js";
+import { AuthHttp, Reach, shown } from "./auth-http.js";
 import {
   type Credentials,
   type CredentialStore,
@@ -11,7 +11,6 @@ import {
   type StoredTokens,
 } from "./credential-store.js";
 import { type Grant, requestTokens, TokenRefusal } from "./token-endpoint.js";
-import { Reach, shown } from "./reach.js";
 import { parseScopes } from "../scopes.js";
 import { type AuthorizationPlace, discoverPlace } from "./discovery.js";
 import { DpopProver } from "./dpop-prover.js";

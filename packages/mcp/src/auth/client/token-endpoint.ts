@@ -1,11 +1,10 @@
 // Asks a token endpoint for tokens and reads its answer strictly (RFC 6749 §5, RFC 8707 §2.2, RFC 9449 §5).
 import { LocalError } from "../../jsonrpc/errors.js";
 import { parseScopes } from "../scopes.js";
-import type { AuthHttp, AuthReply } from "./auth-http.js";
+import { type AuthHttp, type AuthReply, shown } from "./auth-http.js";
 import { type ClientIdentity, proveClient } from "./client-identity.js";
 import type { Credentials, StoredClient, StoredTokens } from "./credential-store.js";
 import type { DpopProver } from "./dpop-prover.js";
-import { shown } from "./reach.js";
 import type { AuthorizationPlace } from "./discovery.js";
 
 interface TokenRequest {

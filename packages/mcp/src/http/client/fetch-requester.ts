@@ -1,7 +1,6 @@
 // Sends HTTP requests with any `fetch`, in every runtime that has one.
 import { LocalError } from "../../jsonrpc/errors.js";
-import { shownUrl } from "./http-caller.js";
-import type { HttpReply, HttpRequest, HttpRequester } from "./http-requester.js";
+import { type HttpReply, type HttpRequest, type HttpRequester, shownUrl } from "./http-caller.js";
 
 /** As much of `fetch` as is used. */
 export type FetchLike = (url: string, init: RequestInit) => Promise<Response>;

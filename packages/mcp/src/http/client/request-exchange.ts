@@ -2,8 +2,16 @@
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { Outgoing } from "../../jsonrpc/transport.js";
 import { isJsonObject, type RequestId } from "../../jsonrpc/message.js";
-import { Canceller, type HttpClientLimits, type LinkWire, looksLikeHtml, quote, statusError } from "./http-caller.js";
-import { bodyKind, type HttpReply } from "./http-requester.js";
+import {
+  Canceller,
+  type HttpClientLimits,
+  type HttpReply,
+  type LinkWire,
+  bodyKind,
+  looksLikeHtml,
+  quote,
+  statusError,
+} from "./http-caller.js";
 import { OVERSIZED, type SseEvent, SseReader } from "./sse-reader.js";
 import { resolveLimits } from "../../jsonrpc/limits.js";
 import { parseJson } from "../../jsonrpc/parse.js";

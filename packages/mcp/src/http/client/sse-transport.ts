@@ -5,10 +5,12 @@ import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import {
   Canceller,
-  Deadline,
   DEFAULT_HTTP_CLIENT_LIMITS,
+  Deadline,
   HttpCaller,
   type HttpClientLimits,
+  type HttpReply,
+  bodyKind,
   ownHeaders,
   quote,
   shownUrl,
@@ -16,7 +18,6 @@ import {
   usableUrl,
 } from "./http-caller.js";
 import { answers, asLocal, EventFeed, idText, isRepeatable, isResponse } from "./request-exchange.js";
-import { bodyKind, type HttpReply } from "./http-requester.js";
 import type { SseEvent } from "./sse-reader.js";
 import type { HttpTransportOptions } from "./streamable-http-transport.js";
 

@@ -5,19 +5,21 @@ import type { RequestId } from "../../jsonrpc/message.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import {
   Canceller,
-  Deadline,
   DEFAULT_HTTP_CLIENT_LIMITS,
+  Deadline,
   type GetOptions,
   HttpCaller,
   type HttpClientLimits,
+  type HttpReply,
+  type HttpRequester,
   type LinkWire,
-  ownHeaders,
   type PostOptions,
+  bodyKind,
+  ownHeaders,
   shownUrl,
   statusError,
   usableUrl,
 } from "./http-caller.js";
-import { bodyKind, type HttpReply, type HttpRequester } from "./http-requester.js";
 import {
   asLocal,
   EventFeed,

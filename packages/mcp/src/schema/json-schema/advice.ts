@@ -2,7 +2,7 @@
 // described, and defaults that their own schema refuses.
 import type { JsonSchema } from "../schema.js";
 import { compileJsonSchema } from "./compile.js";
-import { literal, nearest, quoteValue } from "./show.js";
+import { literal, nearest, quoteValue } from "./run.js";
 
 /**
  * Every keyword of 2020-12 and draft-07, and three that are near one and come from elsewhere (draft-04, OpenAPI). Other words are

@@ -1,7 +1,19 @@
 // Compiles the keywords that look at the members of an object.
 import type { Pattern } from "./pattern.js";
-import { list, nearest, plural, quoteValue } from "./show.js";
-import { charge, type Check, checkMember, findEqualPair, has, isObject, type Seen, Trace } from "./run.js";
+import {
+  type Check,
+  type Seen,
+  Trace,
+  charge,
+  checkMember,
+  findEqualPair,
+  has,
+  isObject,
+  list,
+  nearest,
+  plural,
+  quoteValue,
+} from "./run.js";
 import { all, type Keyword, type Keywords, type Site } from "./value-keywords.js";
 
 type Members = Readonly<Record<string, unknown>>;

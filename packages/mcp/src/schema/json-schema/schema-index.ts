@@ -1,16 +1,17 @@
 // Finds every subschema of a schema, checks its keywords, and knows its address, dialect and anchors.
 import type { JsonSchema } from "../schema.js";
-import { describe, nearest } from "./show.js";
 import {
-  below,
   type Check,
-  isSchemaObject,
   MAX_JSON_DEPTH,
   MAX_SCHEMA_DEPTH,
   MAX_SCHEMA_LENGTH,
   MAX_SUBSCHEMAS,
   SchemaError,
   type SchemaObject,
+  below,
+  describe,
+  isSchemaObject,
+  nearest,
 } from "./run.js";
 
 /** A schema with an address of its own: a document, or a subschema with `$id`. */

@@ -1,6 +1,18 @@
 // Compiles the keywords that look at one value: its type, the values allowed, numbers and strings.
-import { charge, type Check, equal, isObject, type SchemaObject, Seen, Trace } from "./run.js";
-import { list, literal, nearest, plural, quoteValue } from "./show.js";
+import {
+  type Check,
+  type SchemaObject,
+  Seen,
+  Trace,
+  charge,
+  equal,
+  isObject,
+  list,
+  literal,
+  nearest,
+  plural,
+  quoteValue,
+} from "./run.js";
 import type { Node } from "./schema-index.js";
 import type { Pattern } from "./pattern.js";
 

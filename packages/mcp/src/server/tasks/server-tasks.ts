@@ -18,8 +18,7 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
-import { TaskManager } from "./task-manager.js";
-import { MemoryTaskStore } from "./memory-task-store.js";
+import { MemoryTaskStore, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
 import type { TaskRecord, TaskStore } from "./task-store.js";
 import { peerWords } from "../../jsonrpc/visible-text.js";
 import {
@@ -36,7 +35,6 @@ import type { JsonObject } from "../../jsonrpc/message.js";
 import type { NewsQuestion, ServerCluster, TaskErrand } from "../server-cluster.js";
 import { handRound } from "../interactive.js";
 import { openState, type Seal } from "../parking.js";
-import { conclude, type Settled, settled } from "./conclusion.js";
 
 /** A task a caller may listen to, and how it looks now. */
 export interface VisibleTask {

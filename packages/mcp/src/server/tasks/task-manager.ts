@@ -1,13 +1,65 @@
-// The tasks of a server: begun, looked up, cancelled and kept, whatever the wire.
-import { type Call, unexpected } from "../../endpoint/call.js";
+// The tasks of a server: begun, looked up, cancelled, concluded, and kept in memory where no other store is given.
+
+import { type Answer, type Call, ReadyResult, unexpected } from "../../endpoint/call.js";
 import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import type { Task } from "../../protocol/extensions/tasks.js";
-import { toBase64Url } from "../content.js";
-import type { ServerLimits } from "../limits.js";
+import { ToolError, toBase64Url } from "../content.js";
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "../limits.js";
 import { type TaskCall, TaskRun } from "./task-run.js";
-import { cancelledTask, type Conclusion } from "./conclusion.js";
 import type { TaskPage, TaskRecord, TaskStore } from "./task-store.js";
 import { byCodeUnit } from "../registry.js";
+import type { ErrorObject, JsonObject } from "../../jsonrpc/message.js";
+import { AskError } from "../ask.js";
+
+export interface Conclusion {
+  readonly status: "completed" | "failed" | "cancelled";
+  readonly statusMessage?: string;
+  readonly result?: JsonObject;
+  readonly error?: ErrorObject;
+}
+
+/** What the whole chain of a call came to. */
+export type Settled = { readonly answer: Answer } | { readonly error: unknown };
+
+/** Waits for a call's outcome; never rejects. */
+export function settled(outcome: Promise<Answer>): Promise<Settled> {
+  return outcome.then(
+    (answer) => ({ answer }),
+    (error: unknown) => ({ error }),
+  );
+}
+
+/** A call that failed after its client cancelled it was cancelled; one that succeeded all the same has completed. */
+export function conclude(
+  call: TaskCall,
+  outcome: Settled,
+  report: (error: unknown, call: TaskCall, errorId: string) => void,
+): Conclusion {
+  if ("answer" in outcome) {
+    const result = plain(call, outcome.answer);
+    return call.unwanted && result["isError"] === true ? cancelledTask(call) : { status: "completed", result };
+  }
+  if (call.unwanted) return cancelledTask(call);
+  const error = toRpcError(call, outcome.error, report);
+  return { status: "failed", statusMessage: error.message, error: error.toObject() };
+}
+
+export function cancelledTask(call: TaskCall): Conclusion {
+  return { status: "cancelled", statusMessage: call.cancellation?.reason ?? "The task was cancelled" };
+}
+
+function plain(call: TaskCall, answer: Answer): JsonObject {
+  return answer instanceof ReadyResult ? (JSON.parse(answer.textFor(call.caller.codec)) as JsonObject) : answer;
+}
+
+function toRpcError(call: TaskCall, error: unknown, report: Parameters<typeof conclude>[2]): RpcError {
+  if (error instanceof RpcError) return error;
+  if (error instanceof AskError || error instanceof ToolError)
+    return new RpcError(ErrorCode.InternalError, error.message);
+  const { id, message } = unexpected();
+  report(error, call, id);
+  return new RpcError(ErrorCode.InternalError, message, { errorId: id });
+}
 
 /** Bytes of a task id: nobody guesses it, and for a caller without a name it is the only key. */
 const ID_BYTES = 32;
@@ -307,4 +359,33 @@ export function entryOf({ task, principal }: TaskRecord, characters: number): Ta
     expiresAt: task.ttlMs === null ? Number.POSITIVE_INFINITY : Date.parse(task.createdAt) + task.ttlMs,
     bytes: Math.max(LEAST_BYTES, characters),
   };
+}
+
+interface Kept extends TaskEntry {
+  readonly record: TaskRecord;
+}
+
+/** The store a server has when it is given no other. */
+export class MemoryTaskStore implements TaskStore {
+  readonly #index: TaskIndex<Kept>;
+
+  constructor(limits: TaskStoreLimits = DEFAULT_SERVER_LIMITS) {
+    this.#index = new TaskIndex(limits);
+  }
+
+  put(record: TaskRecord): void {
+    this.#index.set({ ...entryOf(record, JSON.stringify(record).length), record });
+  }
+
+  get(taskId: string, principal: string | undefined): TaskRecord | undefined {
+    return this.#index.get(taskId, principal)?.record;
+  }
+
+  list(principal: string | undefined, page: TaskPage): readonly TaskRecord[] {
+    return this.#index.page(principal, page).map(({ record }) => record);
+  }
+
+  delete(taskId: string): void {
+    this.#index.delete(taskId);
+  }
 }

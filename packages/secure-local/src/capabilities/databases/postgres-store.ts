@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Buffer } from "node:buffer";
-import { deniedAddress } from "../../policy/address-forms.js";
+import { deniedAddress } from "../../policy/address-range.js";
 import type { DatabasePolicy, Policy, SecretPolicy } from "../../policy/policy.js";
 import { dial } from "../dial.js";
 import type { DecideEgress, EgressTarget } from "../egress-target.js";
@@ -22,9 +22,8 @@ import {
   type StatementLimits,
 } from "./databases.js";
 import { callersPath, isPowerful, ownPath, requireListed, type SearchPath } from "./postgres-catalogue.js";
-import { type FoundTexts, PostgresConnection } from "./postgres-connection.js";
+import { type FoundTexts, PostgresConnection, type PostgresUrl, parsePostgresUrl } from "./postgres-connection.js";
 import { checkPostgres } from "./postgres-statement.js";
-import { parsePostgresUrl, type PostgresUrl } from "./postgres-url.js";
 import { type FoundRows, tablesOf } from "./sqlite-store.js";
 import { SqlWorker, type WorkerLimits } from "./sql-worker.js";
 

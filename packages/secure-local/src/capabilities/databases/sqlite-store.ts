@@ -4,7 +4,7 @@ import { grantedPolicy } from "../../policy/granted-policy.js";
 import { HostMatcher } from "../../policy/host-matcher.js";
 import { RangeMatcher } from "../../policy/address-range.js";
 import { PathMatcher } from "../../policy/path-matcher.js";
-import type { PatternRule } from "../../policy/rule.js";
+import type { PatternRule } from "../../policy/faults.js";
 import { FileError, type Files } from "../files/files.js";
 import { FileSystem } from "../files/file-system.js";
 import {

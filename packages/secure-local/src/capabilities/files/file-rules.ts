@@ -17,7 +17,7 @@ import {
 import { COMMANDS, type From, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
 import { folded, type OwnFiles, programFiles, slashed } from "./own-files.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
-import type { Rule } from "../../policy/rule.js";
+import type { Rule } from "../../policy/faults.js";
 import { liesIn, namesOf } from "./plain-path.js";
 
 // Brings a name into the one form in which protected names are compared, so that no spelling of them slips through.

@@ -1,7 +1,6 @@
 // `mcp-secure-local bridge -- COMMAND`: a server that speaks on stdio, served over HTTP on this machine.
 import { HttpBridge } from "../../remote/http-bridge.js";
-import { type CommandTarget, targetText } from "../../remote/target.js";
-import { routeTo } from "../../remote/target-route.js";
+import { type CommandTarget, routeTo, targetText } from "../../remote/target.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { bindsToLoopback, serveSettings } from "../serve-http-settings.js";

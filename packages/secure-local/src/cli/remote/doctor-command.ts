@@ -8,8 +8,7 @@ import {
   type ExamineOptions,
 } from "../../doctor/examine.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
-import { type Target, targetText } from "../../remote/target.js";
-import { routeTo } from "../../remote/target-route.js";
+import { type Target, routeTo, targetText } from "../../remote/target.js";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
 import { inOptions } from "../failure.js";

@@ -2,8 +2,7 @@
 import { ConnectError, LocalError } from "@secure-local/mcp/client/node";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { everyServer, type Listed, targetFor } from "../../remote/configured-servers.js";
-import { openClient } from "../../remote/open-client.js";
-import { targetText } from "../../remote/target.js";
+import { openClient, targetText } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";

@@ -9,9 +9,8 @@ import type {
   PrimitiveSchemaDefinition,
 } from "@secure-local/mcp/client";
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
-import { openClient } from "../../remote/open-client.js";
+import { type Target, openClient, targetText } from "../../remote/target.js";
 import type { SecureServer } from "../../server/secure-server.js";
-import { type Target, targetText } from "../../remote/target.js";
 import { type CommandLine, UsageError } from "../command-line.js";
 import { clientTokensFile, programVersion } from "../settings.js";
 import { type Ask, askYesNo, clearProgress, complain, InterruptedError, showProgress, styled } from "../terminal.js";

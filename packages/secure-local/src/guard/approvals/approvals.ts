@@ -4,7 +4,7 @@ import { exactly, ExactNumber } from "@secure-local/mcp/jsonrpc";
 import { AskError, type Caller, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { type ApprovalNeed, approvalNeed, type LeadsTo, ledElsewhere } from "../../policy/decide-command.js";
 import type { Policy, Remember } from "../../policy/policy.js";
-import type { Rule } from "../../policy/rule.js";
+import type { Rule } from "../../policy/faults.js";
 import type { Deadline } from "../deadline.js";
 import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";

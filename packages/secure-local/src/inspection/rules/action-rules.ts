@@ -1,5 +1,5 @@
 // Texts that have the model run commands, change what starts by itself, or hear of messages meant for it alone.
-import type { InspectionRule } from "./rule.js";
+import type { InspectionRule } from "../finding.js";
 
 export const ACTION_RULES: readonly InspectionRule[] = [
   {

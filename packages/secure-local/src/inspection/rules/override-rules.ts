@@ -1,5 +1,5 @@
 // Texts that tell the model to drop its instructions, to take on others, or to be somebody else.
-import type { InspectionRule } from "./rule.js";
+import type { InspectionRule } from "../finding.js";
 
 /** How to use something is told in instructions too; whoever calls orders by that name is still reported. */
 const USAGE = "usage|setup|set-up|installation|getting-started ..1 instructions|instruction";

@@ -1,6 +1,5 @@
 // Runs every rule of phrases over the sentences of one text.
-import type { InspectionRule } from "./rule.js";
-import { excerptOf, type TextFinding } from "../finding.js";
+import { type InspectionRule, type TextFinding, excerptOf } from "../finding.js";
 import { isMentioned } from "../mention.js";
 import { type CompiledPhrase, compilePhrase, findPhrase, type Match, type Names } from "../phrase.js";
 import type { Sentence } from "../words.js";

@@ -1,5 +1,5 @@
 // Texts that reach for files, credentials, conversations and prompts that are none of the tool's business.
-import type { InspectionRule } from "./rule.js";
+import type { InspectionRule } from "../finding.js";
 
 /** The text turns from what the tool does to what the model is to do. */
 const ADDRESSED = [

@@ -1,5 +1,5 @@
 // The tool `import_csv`: a new table of an SQLite database, filled from a file; whole or not at all.
-import { databaseAnswer } from "../databases/database-answer.js";
+import { databaseAnswer } from "../query-database/query-database.js";
 import { fileAnswer, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import type { BuiltinTool } from "../tool.js";
 

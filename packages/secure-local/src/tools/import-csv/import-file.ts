@@ -1,8 +1,6 @@
 // Fills a new table from a CSV file for `import_csv`.
 import type { ToolAnswer, ToolPowers } from "../tool.js";
-import { CsvError } from "./csv-parser.js";
-import { CsvSource } from "./csv-source.js";
-import { tableName } from "./table-shape.js";
+import { CsvError, CsvSource, tableName } from "./csv-source.js";
 
 /** The file, and the table it becomes. */
 interface Wanted {

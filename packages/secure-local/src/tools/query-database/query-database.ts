@@ -1,7 +1,21 @@
-// The tool `query_database`: one statement that reads, on a database the policy names.
-import type { Cell, QueryRows } from "../../capabilities/databases/databases.js";
-import { databaseAnswer } from "../databases/database-answer.js";
+// The tool `query_database`: one statement that reads, on a database the policy names, and how answers and errors of
+// databases are told.
+
+import { type Cell, DatabaseError, type QueryRows } from "../../capabilities/databases/databases.js";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
+
+/** Runs the work; a DatabaseError becomes a failed answer with its rule, anything else is thrown on. */
+export async function databaseAnswer(work: () => Promise<ToolAnswer>): Promise<ToolAnswer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof DatabaseError)) throw error;
+    const { code, message, rule } = error;
+    const failed =
+      code === "denied" ? `Denied. ${message}` : code === "statement" ? `Database error: ${message}` : message;
+    return rule === undefined ? { failed } : { failed, rule };
+  }
+}
 
 interface QueryDatabaseArguments {
   readonly sql: string;
