@@ -43,7 +43,7 @@ export const defences = [
   },
   {
     name: "denied addresses are looked for inside of others",
-    file: "secure-local/src/policy/address-forms.ts",
+    file: "secure-local/src/policy/address-range.ts",
     find: "for (const form of addressForms(address)) {",
     replace: "for (const form of addressForms(address).slice(0, 1)) {",
   },

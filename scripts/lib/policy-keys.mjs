@@ -52,7 +52,7 @@ export const SECTIONS = {
     title: "The whole file",
     about:
       "One YAML file. Keys that are not listed here are refused, so are aliases, tags and duplicate keys. Paths expand a leading `~` and `${NAME}`; nothing else does.",
-    example: "extends: read-only",
+    example: "extends: read-only\nmenu: auto",
     keys: {
       version: ["required", "The version of this format.", 'the text "1.0", in quotes'],
       extends: [

@@ -5,3 +5,4 @@ export type { IoRedisLike, NodeRedisLike, RedisTarget } from "../redis/door.js";
 export type { ShareKey, ShareOptions } from "../cluster/member.js";
 export type { Share } from "../http/server/http-cluster.js";
 export type { TaskRecord, TaskStore } from "./types.js";
+export type { SharedStores } from "./cluster.js";

@@ -135,6 +135,7 @@ export const TYPES_SURFACE: Record<string, readonly string[]> = {
     "type KnownRevision",
     "type Launch",
     "type LegacyTitledEnumSchema",
+    "type ListHints",
     "type ListRootsResult",
     "type Listing",
     "type LoadOptions",

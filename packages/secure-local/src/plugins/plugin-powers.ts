@@ -7,7 +7,7 @@ import type { ServedCall, Permission } from "../capabilities/permission.js";
 import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
-import { type Storage, StorageError, type StoredValue } from "../capabilities/storage-folder.js";
+import { type Storage, StorageError, type StoredValue } from "../capabilities/storage.js";
 import { decideCommand } from "../policy/decide-command.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/faults.js";

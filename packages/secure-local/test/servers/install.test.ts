@@ -108,9 +108,11 @@ it("brings servers under the policy with what each has to read, its secrets in f
       },
     }),
   );
-  // Nothing is fetched in a test: this one only looks like the program that does.
-  write(join(house.folder, "bin/npx"), "#!/bin/sh\nexit 1\n");
-  chmodSync(join(house.folder, "bin/npx"), 0o755);
+  // Nothing is fetched in a test: these only look like the programs that do.
+  for (const program of ["npx", "npm"]) {
+    write(join(house.folder, "bin", program), "#!/bin/sh\nexit 1\n");
+    chmodSync(join(house.folder, "bin", program), 0o755);
+  }
   const env = {
     XDG_CONFIG_HOME: join(house.folder, "config"),
     PATH: `${join(house.folder, "bin")}:${process.env["PATH"] ?? ""}`,
