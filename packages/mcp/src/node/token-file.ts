@@ -8,7 +8,7 @@ import { type CredentialStore, type HeldCredentials, readCredentials } from "../
 import { isPlainObject } from "../auth/fetch-json.js";
 import { LocalError } from "../jsonrpc/errors.js";
 import { makeFolder } from "./make-folder.js";
-import { processEntry } from "./child-tree.js";
+import { processEntry } from "./process-table.js";
 
 /** Longest wait to write what is there to be written: others hold the file for milliseconds. */
 const CHANGE_WAIT_MS = 60_000;

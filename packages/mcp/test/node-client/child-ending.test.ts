@@ -4,7 +4,8 @@ import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
-import { ChildTree, processEntry } from "../../src/node/child-tree.js";
+import { ChildTree } from "../../src/node/child-tree.js";
+import { processEntry } from "../../src/node/process-table.js";
 import { gone, openScript, openShell, type Recorded, runs, treeCounter } from "./child-fixture.js";
 
 const built = resolve(import.meta.dirname, "../../dist/node/child-transport.js");

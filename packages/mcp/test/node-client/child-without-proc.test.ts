@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { describe, expect, it, vi } from "vitest";
 import { openScript } from "./child-fixture.js";
 
-vi.mock("../../src/node/child-tree.js", () => ({
+vi.mock("../../src/node/process-table.js", () => ({
   processEntry: () => undefined,
   processTable: () => [][Symbol.iterator](),
   initialEnvironment: () => undefined,

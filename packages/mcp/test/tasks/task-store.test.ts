@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promise
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { processEntry } from "../../src/node/child-tree.js";
+import { processEntry } from "../../src/node/process-table.js";
 import { taskFileStore } from "../../src/node/task-file-store.js";
 import { MemoryTaskStore, type TaskStoreLimits } from "../../src/server/tasks/task-manager.js";
 import type { TaskRecord, TaskStore } from "../../src/server/tasks/task-store.js";
