@@ -1,4 +1,5 @@
 // The way to one server for as long as the client lives: sends requests, mends what can be mended, answers what is asked back.
+import { isWebAddress } from "../protocol/method.js";
 import { clientCodec } from "../era/client-codecs.js";
 import { readError } from "../era/read-result.js";
 import { LocalError, RpcError } from "../jsonrpc/errors.js";
@@ -297,8 +298,9 @@ class OpenPages {
   demanded(error: RpcError): readonly JsonObject[] | undefined {
     if (error.code !== McpErrorCode.UrlElicitationRequired || !isJsonObject(error.data)) return undefined;
     const { elicitations } = error.data;
-    const pages = Array.isArray(elicitations) ? elicitations.filter(isJsonObject) : [];
-    return pages.length > 0 && pages.length <= MOST_PAGES ? pages : undefined;
+    const pages: readonly unknown[] = Array.isArray(elicitations) ? elicitations : [];
+    // Of a list with something else in it than pages nobody is asked anything.
+    return pages.length > 0 && pages.length <= MOST_PAGES && pages.every(isPage) ? pages : undefined;
   }
 
   /** Whether the person agreed to all pages and is done with them, or may be. */
@@ -398,8 +400,11 @@ export class Requests {
         `The server asked ${entries.length} questions at once, at most ${MOST_QUESTIONS} are answered`,
       );
     }
-    const answers: [string, object][] = [];
-    for (const [key, question] of entries) answers.push([key, await this.#answer(question, options)]);
+    const answers: (readonly [string, object])[] = [];
+    const one = async ([key, question]: [string, unknown]) => [key, await this.#answer(question, options)] as const;
+    // Whoever answers for this one call may pass them all on at once; a person here is asked one thing after the other.
+    if (options.answers !== undefined) answers.push(...(await Promise.all(entries.map(one))));
+    else for (const entry of entries) answers.push(await one(entry));
     return Object.fromEntries(answers);
   }
 
@@ -479,13 +484,12 @@ export class Requests {
       this.#afterQuestions.add(asked);
       return asked;
     }
-    throw new LocalError("LIMIT", `${method} asked back ${MOST_ROUNDS} times without an answer; it was given up`);
+    throw unanswered("LIMIT", `it asked back ${MOST_ROUNDS} times`);
   }
 
   async #answer(question: unknown, { signal = NEVER, answers }: CallOptions): Promise<object> {
     const { method, params } = isJsonObject(question) ? question : {};
-    if (typeof method !== "string")
-      throw new LocalError("INVALID_RESPONSE", "A question of the server names no method");
+    if (typeof method !== "string") throw unanswered("INVALID_RESPONSE", "its question names no method");
     const { server, conversation } = this.#wire.established;
     const { codec } = conversation;
     try {
@@ -495,11 +499,15 @@ export class Requests {
     } catch (error) {
       if (!(error instanceof RpcError)) throw error;
       // There is no way to tell the server: the call simply ends here.
-      throw new LocalError("REFUSED", `The server asked ${method} in return, which was refused: ${error.message}`, {
+      throw unanswered("REFUSED", `it asked ${method}, which was refused: ${error.message}`, {
         cause: error,
       });
     }
   }
+}
+
+function unanswered(code: string, brief: string, options?: { cause: unknown }): LocalError {
+  return new LocalError(code, `The server got no answer: ${brief}`, { ...options, brief });
 }
 
 /** What a caller's function throws must not end up where messages are read. */
@@ -560,4 +568,8 @@ class OpenCalls {
     if (stream !== undefined) this.#open.get(stream)?.onLog?.(message);
     else for (const { onLog } of this.#open.values()) onLog?.(message);
   }
+}
+
+function isPage(page: unknown): page is JsonObject {
+  return isJsonObject(page) && isWebAddress(page["url"]);
 }

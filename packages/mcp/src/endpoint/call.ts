@@ -1,6 +1,6 @@
 // One request in service: what was asked, by whom, how it comes to its handler through the middleware, and how it ends.
 import { brand } from "../jsonrpc/brand.js";
-import { type Carrier, type Identity, identityOf } from "../jsonrpc/transport.js";
+import { type Carrier, type Identity, identityOf, lackingFor } from "../jsonrpc/transport.js";
 import { ErrorCode, RpcError } from "../jsonrpc/errors.js";
 import {
   type Awaitable,
@@ -90,10 +90,13 @@ export class Call implements InService {
 
   /**
    * Goes on as a request with other params, for middleware that stands before whatever judges the call. They are checked as those
-   * that came were: throws -32602. Scopes were asked of those that came.
+   * that came were: throws -32602. What they name needs its scopes and has to be visible, as if it had been asked for: throws -32600
+   * where a scope is missing.
    */
   redirect(params: JsonObject): void {
     requireSound(this.record, params);
+    const refused = lackingFor(this.carrier, this.method, params);
+    if (refused !== undefined) throw refused;
     this.params = params;
   }
 

@@ -91,8 +91,9 @@ function unchanged(_method: string, result: JsonObject): JsonObject {
 
 /** `what` completes the sentence: `its content is no array`. */
 export function invalidResponse(method: string, what: string): LocalError {
-  const text = `The server's answer to ${method} cannot be used: ${what}. This is a fault of the server; report it there.`;
-  return new LocalError("INVALID_RESPONSE", text);
+  const fault = `answer to ${method} cannot be used: ${what}`;
+  const text = `The server's ${fault}. Report it there.`;
+  return new LocalError("INVALID_RESPONSE", text, { brief: `the ${fault}` });
 }
 
 // Reads content blocks a server wrote: flat resource blocks become nested ones, what is no block is refused.

@@ -9,6 +9,7 @@ import type { ClientCapabilities, Implementation } from "../protocol/capabilitie
 import type { Root } from "../protocol/features/input-required.js";
 import { LOGGING_LEVELS, type LoggingLevel } from "../protocol/features/logging.js";
 import { Session } from "../server/session.js";
+import { briefCause } from "./told.js";
 
 /** Opens a connection with these options added to one's own: they say what it can be asked, and who answers. */
 export type OpenUpstream = (options: ClientOptions) => Promise<Client>;
@@ -68,7 +69,7 @@ export class Connections {
   readonly #sessions = new WeakMap<object, number>();
   readonly #breaker = new UpstreamBreaker();
   #numbers = 0;
-  /** Set once a question came of which nothing said whose it was: each session has a connection of its own from then on. */
+  /** Set once a question came of which nothing said whose it was: whoever calls has a connection of their own from then on. */
   #apart = false;
   #closed = false;
 
@@ -101,9 +102,10 @@ export class Connections {
   }
 
   /** The connection for a call. Rejects with a LocalError: BROKEN while the server is left alone after failures. */
-  lease(call: Call, answers: Answers): Promise<Lease> {
+  lease(call: Call, answers: CallAnswers): Promise<Lease> {
     const capabilities = abilitiesOf(call);
-    return this.#lease(`${this.#sharer(call)}\n${JSON.stringify(capabilities)}`, capabilities, { call, answers });
+    const key = `${this.#sharer(call)}\n${JSON.stringify(capabilities)}`;
+    return this.#lease(this.#apartFromOthers(key, call), capabilities, { call, answers });
   }
 
   /**
@@ -169,7 +171,8 @@ export class Connections {
       void connection.close();
     }
     if (this.#open.size < MOST_CONNECTIONS) return;
-    throw new LocalError("LIMIT", `${this.#options.name} has ${MOST_CONNECTIONS} connections in use already`);
+    const brief = `it has ${MOST_CONNECTIONS} connections in use already`;
+    throw new LocalError("LIMIT", `${this.#options.name}: ${brief}`, { brief });
   }
 
   #sharer(call: Call): string {
@@ -177,11 +180,20 @@ export class Connections {
     if (typeof upstream !== "function") return "";
     const principal = call.carrier.principal ?? "";
     if (sharing === "user" && !this.#apart) return principal;
-    const whose = sharing === "call" ? call : sharing === "session" ? sessionOf(call) : personOf(call);
-    if (typeof whose === "string") return `${principal}\nits own`;
+    const whose = sharing === "call" ? call : sharing === "session" ? sessionOf(call) : partyOf(call);
+    if (typeof whose === "string") return `${principal}\nprogram ${whose}`;
     const number = this.#sessions.get(whose) ?? ++this.#numbers;
     this.#sessions.set(whose, number);
     return `${principal}\n${number}`;
+  }
+
+  /** Without a session a question goes with the answer of one call: no two of them are under way on a connection that may ask. */
+  #apartFromOthers(key: string, call: Call): string {
+    if (!this.#apart || !isStateless(call) || typeof this.#options.upstream !== "function") return key;
+    let number = 0;
+    const free = (): boolean => this.#open.get(`${key}\n${number}`)?.isCalled !== true;
+    while (!free()) number++;
+    return `${key}\n${number}`;
   }
 }
 
@@ -255,7 +267,8 @@ export class UpstreamBreaker {
     }
     const when = `It is tried again in ${Math.max(1, Math.ceil(left / 1_000))} s`;
     const text = `${name} could not be reached ${this.#failures} times in a row: ${this.cause} ${when}.`;
-    return new LocalError("BROKEN", text, { cause: this.#latest });
+    const brief = `it failed ${this.#failures} times in a row (${briefCause(this.#latest)}). ${when}`;
+    return new LocalError("BROKEN", text, { cause: this.#latest, brief });
   }
 
   /** It can be connected to; whether it also answers is not known yet. */
@@ -307,22 +320,34 @@ function abilitiesOf({ caller, carrier }: Call): ClientCapabilities {
 /** A pipe has one client. */
 const PIPES: ReadonlySet<string> = new Set(["stdio", "memory"]);
 
+function isStateless({ caller }: Call): boolean {
+  return caller.codec.revision.era === "stateless";
+}
+
 /** Whose call it is: without sessions every call stands alone, but for those of one pipe. */
 function sessionOf(call: Call): object {
   if (call.caller instanceof Session) return call.caller;
   return PIPES.has(call.carrier.kind) ? call.connection : call;
 }
 
-/** Who is asked what nothing says more of: the session, or where there is none the principal, of whom one may be unknown. */
-function personOf(call: Call): object | string {
+/** Who is asked what nothing says more of: the session, or where there is none the program, by what is known of it. */
+function partyOf(call: Call): object | string {
   const session = sessionOf(call);
-  return session === call ? (call.carrier.principal ?? "") : session;
+  if (session !== call) return session;
+  const { client } = call.caller;
+  return call.identity?.program ?? (client === undefined ? "" : `${client.name} ${client.version}`);
+}
+
+/** Who answers what a server asks within one call. */
+export interface CallAnswers extends Answers {
+  /** Who answers what it asks within one of these calls, of which this is one, where nothing says in which. */
+  among(calls: readonly Call[]): Answers;
 }
 
 /** One who uses a connection; without a call it is the gateway itself. */
 interface User {
   readonly call?: Call;
-  readonly answers?: Answers;
+  readonly answers?: CallAnswers;
 }
 
 /** What a connection tells of itself. */
@@ -391,12 +416,17 @@ class Connection {
     return this.#users.size;
   }
 
+  /** Whether a call is under way on it. */
+  get isCalled(): boolean {
+    return [...this.#users].some(({ call }) => call !== undefined);
+  }
+
   async lease(user: User): Promise<Lease> {
     clearTimeout(this.#idle);
     this.#users.add(user);
     if (user.call !== undefined) {
-      const person = personOf(user.call);
-      this.#owner = this.#owner === undefined || this.#owner === person ? person : SEVERAL;
+      const party = partyOf(user.call);
+      this.#owner = this.#owner === undefined || this.#owner === party ? party : SEVERAL;
     }
     try {
       const client = await this.client;
@@ -490,19 +520,20 @@ class Connection {
   }
 
   /**
-   * Who answers a question that names no call: the oldest call, if the connection never had calls of another session. A server may
-   * ask for a call that is over, so that one call under way proves nothing: else nobody answers, and from now on each session has a
-   * connection of its own, so that the next such question has an owner. Callers without session and principal cannot be told apart:
-   * of them one at most is asked at a time.
+   * Who answers a question that names no call: whoever alone has ever called here. A server may ask for a call that is over, so that one
+   * call under way proves nothing: else nobody answers, and from now on everybody has a connection of their own, so that the next such
+   * question has an owner. Without a session it would go with the answer of one call: of several none is taken.
    */
   #asker(): Answers | undefined {
     const calls = [...this.#users].flatMap(({ call }) => (call === undefined ? [] : [call]));
-    const unknown = this.#owner === "" && new Set(calls.map(sessionOf)).size > 1;
-    if (this.#owner !== SEVERAL && !unknown) return [...this.#users].find(({ call }) => call !== undefined)?.answers;
-    if (!unknown) this.#tell.ambiguous();
-    throw new RpcError(
-      ErrorCode.InternalError,
-      "Calls of several sessions came here, and nothing says which of them asks: the question was not passed on",
-    );
+    if (this.#owner === SEVERAL || (calls.length > 1 && calls.some(isStateless))) {
+      this.#tell.ambiguous();
+      throw new RpcError(ErrorCode.InternalError, NOT_PASSED_ON);
+    }
+    const first = [...this.#users].find(({ call }) => call !== undefined)?.answers;
+    return calls.length > 1 ? first?.among(calls) : first;
   }
 }
+
+const NOT_PASSED_ON =
+  "Several calls came here, and nothing says which of them asks: the question was not passed on. From now on each caller has a connection of its own";

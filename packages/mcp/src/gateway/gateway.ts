@@ -8,7 +8,7 @@ import type { ServerCore } from "../server/core.js";
 import type { ListHints } from "../server/lists.js";
 import { coreOf, Server, type ServerOptions } from "../server/server.js";
 import { Connections, type MountState, type OpenUpstream, type Sharing } from "./connections.js";
-import { type BeforeCall, Mount } from "./mount.js";
+import { type BeforeCall, type BeforeRead, Mount } from "./mount.js";
 import type { Admit, RelayedRequest, RelayedWords } from "./relay.js";
 import { Uris, checkMountName, prefixOf } from "./uris.js";
 import { leastOf, type Offer, readOffer } from "./offer.js";
@@ -38,6 +38,8 @@ export interface MountOptions {
   readonly timeoutMs?: number;
   /** Asked about each call of a tool before anything is opened for it; an answer it gives is the call's, and nothing is sent. */
   readonly before?: BeforeCall;
+  /** The same before a resource is read or a prompt filled; a sentence it gives refuses the request, and nothing is sent. */
+  readonly beforeRead?: BeforeRead;
   /**
    * Asked about everything that goes to the server: before a connection is opened for it, and right before it is sent. A sentence it
    * gives refuses the request.
@@ -267,6 +269,7 @@ class MountedUpstream implements Mounted {
       known: options.known,
       checkOutput: options.checkOutput,
       before: options.before,
+      beforeRead: options.beforeRead,
       admit: options.admit,
       words: options.words,
       relayed: options.relayed,

@@ -1,7 +1,7 @@
 // One mounted server: what it offers, under the names it has outside, and the way its calls take.
 import type { Client } from "../client/client.js";
 import type { KnownTool } from "../client/tool-cache.js";
-import { LocalError } from "../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { isJsonObject, type JsonObject } from "../jsonrpc/message.js";
 import type { Prompt } from "../protocol/features/prompts.js";
 import type { Resource, ResourceTemplate } from "../protocol/features/resources.js";
@@ -23,6 +23,7 @@ import { type Offer, tasksOf } from "./offer.js";
 import type { MaybePromise } from "../endpoint/call.js";
 import type { InputRequired } from "../server/interactive.js";
 import type { Relayed, ToolResult } from "../server/content.js";
+import type { RelayFailure } from "./told.js";
 import { type Admit, Relay, type RelayedItem, type RelayedRequest, type RelayedWords } from "./relay.js";
 
 /** A call of a tool that is about to be relayed. */
@@ -36,6 +37,19 @@ export interface RelayedCall {
 /** Undefined lets the call go on. */
 export type BeforeCall = (call: RelayedCall) => MaybePromise<ToolResult | undefined>;
 
+/** A resource or prompt that is about to be asked for. */
+export interface RelayedRead {
+  readonly kind: "resource" | "prompt";
+  /** Its URI or name, as it is called outside. */
+  readonly name: string;
+  /** Of a prompt; a resource has none. */
+  readonly arguments: Readonly<Record<string, string>>;
+  readonly context: Context;
+}
+
+/** A sentence refuses the request; undefined lets it go on. */
+export type BeforeRead = (read: RelayedRead) => MaybePromise<string | undefined>;
+
 /** What a mount is made of. */
 export interface MountParts {
   readonly name: string;
@@ -48,6 +62,7 @@ export interface MountParts {
   /** Whether structured content is held against the output schema of its tool. */
   readonly checkOutput?: boolean | undefined;
   readonly before?: BeforeCall | undefined;
+  readonly beforeRead?: BeforeRead | undefined;
   readonly admit?: Admit | undefined;
   readonly words?: RelayedWords | undefined;
   readonly relayed?: ((request: RelayedRequest) => void) | undefined;
@@ -83,9 +98,10 @@ export class Mount {
       connections: parts.connections,
       timeoutMs: parts.timeoutMs,
       // What is asked about before a call must hold for that one call: a state that is kept nowhere could come twice.
-      rounds: parts.before === undefined,
+      rounds: parts.before === undefined && parts.beforeRead === undefined,
       admit: parts.admit,
-      words: parts.words,
+      // Whoever runs this is told what no caller is.
+      words: { failed: (failure) => this.#warnOf(failure), ...parts.words },
       relayed: parts.relayed,
       expose: (answer) => parts.uris.exposeAll(this, answer),
     });
@@ -93,6 +109,10 @@ export class Mount {
 
   get offer(): Offer | undefined {
     return this.#offer;
+  }
+
+  #warnOf({ server, error }: RelayFailure): undefined {
+    this.#parts.warn(`${server}: ${error.message}`);
   }
 
   /** All it may be asked for, shown or not: the names of URIs are worked out from it. */
@@ -202,7 +222,7 @@ export class Mount {
         task: asTask ? "optional" : undefined,
         run: (args, context) => {
           const call = { tool: item, arguments: args as JsonObject, context };
-          return this.#call(call, { name: tool.name, promise }, mustBe);
+          return this.#call(call, { name: tool.name, promise, directed: tasks === "directed" }, mustBe);
         },
       }),
     };
@@ -210,12 +230,15 @@ export class Mount {
 
   async #call(
     call: RelayedCall,
-    own: { readonly name: string; readonly promise: KnownTool | undefined },
+    own: { readonly name: string; readonly promise: KnownTool | undefined; readonly directed: boolean },
     mustBeTask: boolean,
   ): Promise<Relayed | InputRequired | ToolResult> {
     const answer = await this.#parts.before?.(call);
     if (answer !== undefined) return answer;
-    const asTask = mustBeTask || Context.callOf(call.context) instanceof TaskCall;
+    const task = Context.callOf(call.context);
+    const asTask = mustBeTask || task instanceof TaskCall;
+    // The server decides what becomes a task. Starting it may take longer than that is waited for.
+    if (task instanceof TaskCall && own.directed) task.inLine = true;
     return this.#relay.callTool({ ...call, ...own }, asTask);
   }
 
@@ -234,7 +257,10 @@ export class Mount {
         return {
           prompt: item,
           arguments: args,
-          run: (given, context) => this.#relay.prompt(given, context, { shown: item.name, own: prompt.name }),
+          run: async (given, context) => {
+            await this.#mayRead({ kind: "prompt", name: item.name, arguments: given, context });
+            return this.#relay.prompt(given, context, { shown: item.name, own: prompt.name });
+          },
         };
       },
     };
@@ -269,7 +295,7 @@ export class Mount {
         template: item,
         uriTemplate: parsed,
         definition: {
-          read: (uri, _variables, context) => this.#relay.read(context, { shown: uri, own: uris.own(this, uri) }),
+          read: (uri, _variables, context) => this.#read(context, { shown: uri, own: uris.own(this, uri) }),
           watch: (uri, changed) => this.#watch(uris.own(this, uri), changed),
           ...(capabilities.completions === undefined
             ? {}
@@ -281,9 +307,22 @@ export class Mount {
     };
   }
 
+  async #read(
+    context: Context,
+    names: { readonly shown: string; readonly own: string },
+  ): Promise<Relayed | InputRequired> {
+    await this.#mayRead({ kind: "resource", name: names.shown, arguments: {}, context });
+    return this.#relay.read(context, names);
+  }
+
+  async #mayRead(read: RelayedRead): Promise<void> {
+    const refused = await this.#parts.beforeRead?.(read);
+    if (refused !== undefined) throw new RpcError(ErrorCode.InvalidParams, refused);
+  }
+
   #definition(own: string): ResourceDefinition {
     return {
-      read: (context) => this.#relay.read(context, { shown: this.#parts.uris.expose(this, own), own }),
+      read: (context) => this.#read(context, { shown: this.#parts.uris.expose(this, own), own }),
       watch: (_uri, changed) => this.#watch(own, changed),
     };
   }

@@ -7,7 +7,6 @@ import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
 import { exactly } from "../jsonrpc/exact-numbers.js";
 import type { Call } from "../endpoint/call.js";
 import { isJsonObject, type JsonObject, type RequestId } from "../jsonrpc/message.js";
-import { McpErrorCode } from "../protocol/error-codes.js";
 import type { ElicitResult } from "../protocol/features/elicitation.js";
 import type { InputRequests } from "../protocol/features/input-required.js";
 import type { CompletionReference } from "../protocol/features/completion.js";
@@ -22,7 +21,8 @@ import type { CompletionReturn } from "../server/completer.js";
 import { type InputRequired, inputRequired } from "../server/interactive.js";
 import { failure, Relayed, type ToolResult } from "../server/content.js";
 import { TaskCall } from "../server/tasks/task-run.js";
-import type { Connections } from "./connections.js";
+import type { CallAnswers, Connections } from "./connections.js";
+import { type RelayFailure, toldOf, UpstreamError, violated } from "./told.js";
 
 /** What relaying needs to know of one mount. */
 export interface RelayOptions {
@@ -42,7 +42,11 @@ export interface RelayOptions {
 /** A question of a server to whoever called it. */
 export interface RelayedQuestion {
   readonly call: Call;
+  /** The calls of one session within one of which it is asked, where nothing says in which; otherwise `call` alone. */
+  readonly among: readonly Call[];
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
+  /** Which of the questions of this method it is within its call, from 1. */
+  readonly number: number;
   readonly params: JsonObject;
 }
 
@@ -53,14 +57,16 @@ export interface RelayedWords {
     question: RelayedQuestion,
     pass: (params: JsonObject) => Promise<JsonObject | undefined>,
   ): Promise<JsonObject | undefined>;
-  /** The answer of a request as the caller gets it. */
-  answer?(answer: JsonObject): JsonObject;
-  /** An error the server gave. */
-  error?(error: RpcError): RpcError;
+  /** The answer of a request for `item` as the caller gets it. */
+  answer?(answer: JsonObject, item: RelayedItem): JsonObject;
+  /** An error the server gave to this call, as its caller gets it. */
+  error?(error: RpcError, call: Call): RpcError | Promise<RpcError>;
   /** What a message of its log is called after. */
   logger?(logger: string | undefined): string;
   /** What it says of its progress. */
   progress?(message: string): string;
+  /** Told of a request that failed, with all there is to say of it, for the server's owner. A sentence it gives is told to the caller. */
+  failed?(failure: RelayFailure): string | undefined;
 }
 
 /** Something that a server is about to be asked for, by its own name and by the one outside. */
@@ -109,9 +115,6 @@ interface ToolCall {
 
 /** Trace context is for every hop; what else the specification reserves belongs to one. */
 const TRACE: ReadonlySet<string> = new Set(["traceparent", "tracestate", "baggage"]);
-
-/** Codes that are about the gateway's own hop: nobody else can act on them. */
-const OWN_HOP: ReadonlySet<number> = new Set([McpErrorCode.HeaderMismatch, McpErrorCode.UnsupportedProtocolVersion]);
 
 /** Between two looks at a task that was told to stop: it is asked once, and then left. */
 const CANCEL_PATIENCE_MS = 5_000;
@@ -201,16 +204,16 @@ export class Relay {
         const result = await ask(client, { ...options, ...round }).finally(noted?.over);
         lease.release();
         const fault = faultOf(item.kind, result);
-        if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault);
+        if (fault !== undefined) throw new LocalError("INVALID_RESPONSE", fault, { brief: fault });
         return result["resultType"] === "input_required"
           ? askedBy(result)
-          : new Relayed(spoken(words, cleaned(expose(exactly(result)))));
+          : new Relayed(spoken(words, cleaned(expose(exactly(result))), item));
       } catch (error) {
         lease.release(error);
         throw error;
       }
     } catch (error) {
-      throw toldOf({ name, words }, error, stop);
+      throw await toldOf({ name, call, words }, error, stop);
     }
   }
 
@@ -346,8 +349,8 @@ function isContents(resource: unknown): boolean {
   return typeof (resource["text"] ?? resource["blob"]) === "string";
 }
 
-function spoken({ answer }: RelayedWords, result: JsonObject): JsonObject {
-  return answer === undefined ? result : answer(result);
+function spoken({ answer }: RelayedWords, result: JsonObject, item: RelayedItem): JsonObject {
+  return answer === undefined ? result : answer(result, item);
 }
 
 /** An answer without what belongs to the upstream's hop alone. */
@@ -364,24 +367,25 @@ async function keepsPromise(client: Client, known: KnownTool | undefined, result
   if (known?.outputSchema === undefined || isError === true || resultType === "input_required") return;
   if (revisionOf(client.revision)?.rules.structuredContent === "none") return;
   // What is wrong with it would repeat what it says.
-  if ((await promiseFault(known, result)) !== undefined)
-    throw new LocalError(
-      "INVALID_RESPONSE",
-      "the result of the call is not what its tool promises in its outputSchema",
-    );
+  if ((await promiseFault(known, result)) === undefined) return;
+  const brief = "the result of the call is not what its tool promises in its outputSchema";
+  throw new LocalError("INVALID_RESPONSE", brief, { brief });
 }
 
 /** Runs a call as a task of the upstream to its end; cancelled with the call. */
 async function runTask(client: Client, call: ToolCall, options: CallOptions): Promise<object> {
   const task = Context.callOf(call.context);
   const decided = client.era === "stateless" && task instanceof TaskCall;
-  // The server decides what becomes a task: until it has, this call is none either.
-  if (decided) task.inLine = true;
-  const handle = await client.callTask(call.name, call.arguments, options);
-  if (decided && handle.id !== undefined) {
+  const announce = (): void => {
+    if (!(task instanceof TaskCall) || !task.inLine) return;
     task.inLine = false;
     task.run.onAsk();
-  }
+  };
+  // The server decides what becomes a task: until it has, this call is none either.
+  if (decided) task.inLine = true;
+  else announce();
+  const handle = await client.callTask(call.name, call.arguments, options);
+  if (handle.id !== undefined) announce();
   try {
     return await handle.result(options);
   } catch (error) {
@@ -390,8 +394,16 @@ async function runTask(client: Client, call: ToolCall, options: CallOptions): Pr
   }
 }
 
+/** Where the questions of a call are asked within. */
+interface Within {
+  /** The calls within one of which it is. */
+  readonly among?: readonly Call[];
+  /** How many were asked so far, by method. */
+  readonly asked?: Map<string, number>;
+}
+
 /** Answers what the upstream asks within one call by asking its caller. */
-class Questioner implements Answers {
+class Questioner implements CallAnswers {
   /** That no other call is under way says nothing: a question may be for one that is over. */
   readonly named = true;
   /** Ends the upstream's call: when its caller cancels, or does not come back with an answer. */
@@ -399,13 +411,21 @@ class Questioner implements Answers {
   readonly #name: string;
   readonly #words: RelayedWords;
   readonly #context: Context;
+  readonly #among: readonly Call[] | undefined;
+  readonly #asked: Map<string, number>;
   #followed: Call | undefined;
 
-  constructor(name: string, context: Context, words: RelayedWords) {
+  constructor(name: string, context: Context, words: RelayedWords, within: Within = {}) {
     this.#words = words;
     this.#name = name;
     this.#context = context;
+    this.#among = within.among;
+    this.#asked = within.asked ?? new Map();
     this.#follow();
+  }
+
+  among(calls: readonly Call[]): Answers {
+    return new Questioner(this.#name, this.#context, this.#words, { among: calls, asked: this.#asked });
   }
 
   /** An answer may have come with another request: from then on it is that one's to cancel. */
@@ -459,9 +479,11 @@ class Questioner implements Answers {
     pass: (params: JsonObject) => Promise<JsonObject | undefined>,
   ): Promise<JsonObject | undefined> {
     const { question } = this.#words;
-    return question === undefined
-      ? pass(params)
-      : question({ call: Context.callOf(this.#context), method, params }, pass);
+    const call = Context.callOf(this.#context);
+    const number = (this.#asked.get(method) ?? 0) + 1;
+    this.#asked.set(method, number);
+    if (question === undefined) return pass(params);
+    return question({ call, among: this.#among ?? [call], method, number, params }, pass);
   }
 
   #refused(error: unknown): void {
@@ -470,52 +492,4 @@ class Questioner implements Answers {
     if (cause instanceof RpcError) throw new RpcError(cause.code, cause.message, cause.data);
     if (code === "EXPIRED") this.stop.abort("the client did not come back with an answer");
   }
-}
-
-/** A server that asks what its caller never declared breaks the protocol: the caller is not asked. */
-function violated(name: string, error: unknown): unknown {
-  if (!(error instanceof RpcError) || error.code !== McpErrorCode.MissingRequiredClientCapability) return error;
-  return new RpcError(ErrorCode.InvalidParams, `${name} asked what this client did not declare`);
-}
-
-/** An upstream that could not be asked, or did not answer: the words are for whoever called. */
-export class UpstreamError extends RpcError {
-  override readonly name: string = "UpstreamError";
-}
-
-/** The error as the caller is told of it. */
-function toldOf(
-  { name, words }: { readonly name: string; readonly words: RelayedWords },
-  error: unknown,
-  stop: AbortController,
-): unknown {
-  if (error instanceof AskError) return error;
-  if (error instanceof RpcError) {
-    if (error instanceof UpstreamError) return error;
-    if (!OWN_HOP.has(error.code)) return words.error?.(withoutOrigin(error)) ?? withoutOrigin(error);
-    return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${error.message}`);
-  }
-  if (!(error instanceof LocalError)) return error;
-  if (stop.signal.aborted && error.code === "CANCELLED")
-    return new DOMException("The call was cancelled", "AbortError");
-  const refused = error.code === "REFUSED" && error.cause instanceof RpcError ? error.cause : undefined;
-  if (refused?.code === ErrorCode.MethodNotFound || refused?.code === ErrorCode.InvalidParams) {
-    const text = `Upstream violated the protocol: ${name} asked what this client did not declare (${refused.message})`;
-    return new UpstreamError(ErrorCode.InternalError, text, { server: name, reason: "VIOLATION" });
-  }
-  if (error.code === "INVALID_RESPONSE") {
-    const text = `Upstream violated the protocol: ${name}: ${error.message}`;
-    return new UpstreamError(ErrorCode.InternalError, text, { server: name, reason: "VIOLATION" });
-  }
-  return new UpstreamError(ErrorCode.InternalError, `${name}: ${error.message}`, { server: name, reason: error.code });
-}
-
-/** Which number the upstream gave is our client's business: the codecs give each caller its own. */
-function withoutOrigin(error: RpcError): RpcError {
-  const { code, message } = error;
-  const data = exactly(error.data);
-  if (!isJsonObject(data) || !("originalCode" in data))
-    return data === error.data ? error : new RpcError(code, message, data);
-  const { originalCode: _, ...rest } = data;
-  return new RpcError(code, message, Object.keys(rest).length === 0 ? undefined : rest);
 }

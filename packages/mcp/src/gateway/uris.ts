@@ -53,9 +53,10 @@ export function wrapUri(mount: string, uri: string): string {
   return schemeOf(mount) + uri;
 }
 
-/** Whether a URI is written as one that is wrapped, for whatever mount: a server's own of that kind is always wrapped once more. */
-export function looksWrapped(uri: string): boolean {
-  return /^mcp\.[^+:/?#]*\+/i.test(uri);
+/** What is wrapped in a URI that is written so, for whatever mount; undefined for every other. */
+export function innerUri(uri: string): string | undefined {
+  const [scheme] = /^mcp\.[^+:/?#]*\+/i.exec(uri) ?? [];
+  return scheme === undefined ? undefined : uri.slice(scheme.length);
 }
 
 /** The server's own URI of one wrapped for this mount; undefined for every other. */
@@ -83,7 +84,8 @@ export class Uris<Mount extends Offering> {
   /** `reserved`: what no server's URI is called outside. */
   constructor(mounts: () => Iterable<Mount>, reserved: (uri: string) => boolean) {
     this.#mounts = mounts;
-    this.#reserved = (uri) => looksWrapped(uri) || reserved(uri);
+    // A server's own of that kind is wrapped once more.
+    this.#reserved = (uri) => innerUri(uri) !== undefined || reserved(uri);
   }
 
   /** What the mounts offer has changed. */

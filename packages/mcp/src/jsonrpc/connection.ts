@@ -23,6 +23,7 @@ import {
   type OutgoingKind,
   type Transport,
   identityOf,
+  lackingFor,
 } from "./transport.js";
 import { OutgoingTable, type Waiting, closedError } from "./outgoing.js";
 import { peerWords } from "./visible-text.js";
@@ -475,6 +476,10 @@ class BatchElementCarrier implements IdentifiedCarrier {
 
   get identity(): Identity | undefined {
     return identityOf(this.#answers.carrier);
+  }
+
+  lacking(method: string, params: object): Error | undefined {
+    return lackingFor(this.#answers.carrier, method, params);
   }
 
   get closed(): boolean {

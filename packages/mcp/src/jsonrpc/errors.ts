@@ -29,14 +29,17 @@ export type ErrorCode = (typeof ErrorCode)[keyof typeof ErrorCode];
 export class LocalError extends Error {
   override readonly name: string = "LocalError";
   readonly code: string;
+  /** What happened, as a stranger may be told it: the end of a sentence, without command lines, addresses and words of a peer. */
+  readonly brief: string | undefined;
 
   static {
     brand(this, "LocalError");
   }
 
-  constructor(code: string, message: string, options?: { cause?: unknown }) {
+  constructor(code: string, message: string, options?: { cause?: unknown; brief?: string | undefined }) {
     super(message, options);
     this.code = code;
+    this.brief = options?.brief;
   }
 }
 

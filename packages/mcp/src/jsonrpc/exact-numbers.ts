@@ -39,8 +39,15 @@ export function exactJson(value: unknown): string {
   }
 }
 
+const DIGITS = /^[-+.\deE]+(?=")/;
+
 function unmarked(text: string, marked: string): string {
-  return text.replaceAll(new RegExp(`"${marked}(-?[\\d.eE+-]+)"`, "g"), "$1");
+  const [before = "", ...parts] = text.split(`"${marked}`);
+  const written = parts.map((part) => {
+    const [digits] = DIGITS.exec(part) ?? [];
+    return digits === undefined ? `"${marked}${part}` : digits + part.slice(digits.length + 1);
+  });
+  return before + written.join("");
 }
 
 /** By the object or list they stand in: numbers as they were sent, by key. Whatever holds such an object is in it too. */

@@ -284,8 +284,9 @@ class WaitingRequest {
     const { method, timeoutMs, maxTimeoutMs = Number.POSITIVE_INFINITY, advice } = this.waiting;
     const most = Math.round(performance.now() - this.#since) >= maxTimeoutMs;
     const told = most ? advice?.most : advice?.quiet;
-    const text = `${method} was not answered within ${most ? maxTimeoutMs : timeoutMs} ms${told ?? ""}`;
-    return new LocalError("TIMEOUT", text);
+    const within = `within ${most ? maxTimeoutMs : timeoutMs} ms`;
+    const text = `${method} was not answered ${within}${told ?? ""}`;
+    return new LocalError("TIMEOUT", text, { brief: `it did not answer ${within}` });
   }
 }
 

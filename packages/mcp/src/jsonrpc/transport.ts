@@ -164,6 +164,11 @@ export interface Identity {
   /** What the token allows, as granted: hierarchies are not expanded. */
   readonly scopes: readonly string[];
   readonly clientId?: string;
+  /**
+   * Which program of the principal's it is, where something tells them apart better than what programs call themselves: what a mounted
+   * server asks without saying within which call reaches only the program that called it, and a task is only its program's.
+   */
+  readonly program?: string;
   /** Everything the token or the authorization server said. Never shown to the peer. */
   readonly claims?: Readonly<Record<string, unknown>>;
   /** When the token ends, in milliseconds since the epoch. Streams opened with it must not outlive it. */
@@ -173,6 +178,16 @@ export interface Identity {
 /** A carrier of messages that were let in one by one, each with a token of its own. */
 export interface IdentifiedCarrier extends Carrier {
   readonly identity: Identity | undefined;
+  /**
+   * Why whoever sent the message may not send this one in its place: a scope is missing. Undefined: it may. Absent where scopes were
+   * not asked for at the door, so that whoever serves the message asks for them.
+   */
+  lacking?(method: string, params: object): Error | undefined;
+}
+
+/** Why whoever sent a message may not send this one in its place, as far as its transport asks for scopes. */
+export function lackingFor(carrier: Carrier | IdentifiedCarrier, method: string, params: object): Error | undefined {
+  return "lacking" in carrier ? carrier.lacking?.(method, params) : undefined;
 }
 
 /** The identity a message came with; undefined where its transport knows none. */

@@ -161,7 +161,10 @@ class ChildTransport implements Transport {
       ? " and was stopped. Standard output is for messages only: have it log to standard error."
       : ".";
     const troubles = this.#troubles(" It wrote nothing to standard error.");
-    return new LocalError(flooded ? "LIMIT" : "EXITED", `The server ${this.#shown} ${how}${advice}${troubles}`);
+    const brief = `its process ${how}`;
+    return new LocalError(flooded ? "LIMIT" : "EXITED", `The server ${this.#shown} ${how}${advice}${troubles}`, {
+      brief,
+    });
   }
 
   #unread(): LocalError {

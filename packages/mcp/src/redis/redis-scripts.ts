@@ -81,31 +81,36 @@ redis.call("HDEL", KEYS[3], ARGV[1])
 return redis.call("HDEL", KEYS[1], ARGV[1])
 `;
 
+/** How sessions and tasks are kept; what was kept in another way is not read. */
+export const RECORD_VERSION = "2";
+
 /** KEYS: session. ARGV: owner, fence, text, ttl. Returns 1 when it was kept. */
-export const PUT_SESSION = `
+export const PUT_SESSION: string = `
 local kept = redis.call("HMGET", KEYS[1], "owner", "fence", "v")
-if kept[3] and kept[3] ~= "1" then return 0 end
+if kept[3] and kept[3] ~= "${RECORD_VERSION}" then return 0 end
 if kept[1] and (kept[1] ~= ARGV[1] or tonumber(kept[2]) > tonumber(ARGV[2])) then return 0 end
-redis.call("HSET", KEYS[1], "v", "1", "owner", ARGV[1], "fence", ARGV[2], "text", ARGV[3])
+redis.call("HSET", KEYS[1], "v", "${RECORD_VERSION}", "owner", ARGV[1], "fence", ARGV[2], "text", ARGV[3])
 redis.call("PEXPIRE", KEYS[1], ARGV[4])
 return 1
 `;
 
-/** KEYS: session. ARGV: owner, the fence it was read with, ttl. Returns the text, or nothing. */
-export const CLAIM_SESSION = `
+/** KEYS: session. ARGV: text as it was read, owner, the fence it was read with, text with its new end, ttl. Returns 1 when it was taken. */
+export const CLAIM_SESSION: string = `
 local kept = redis.call("HMGET", KEYS[1], "fence", "text", "v")
-if kept[1] ~= ARGV[2] or kept[3] ~= "1" then return false end
-redis.call("HSET", KEYS[1], "owner", ARGV[1], "fence", tostring(tonumber(ARGV[2]) + 1))
-redis.call("PEXPIRE", KEYS[1], ARGV[3])
-return kept[2]
+if kept[1] ~= ARGV[3] or kept[2] ~= ARGV[1] or kept[3] ~= "${RECORD_VERSION}" then return 0 end
+redis.call("HSET", KEYS[1], "owner", ARGV[2], "fence", tostring(tonumber(ARGV[3]) + 1), "text", ARGV[4])
+redis.call("PEXPIRE", KEYS[1], ARGV[5])
+return 1
 `;
 
-/** KEYS: session. ARGV: owner, ttl. Returns 1 when it is another's. */
+/** KEYS: session. ARGV: owner, text as it was read, text with its new end, ttl. Returns 1 when it is another's. */
 export const TOUCH_SESSION = `
-local owner = redis.call("HGET", KEYS[1], "owner")
-if not owner then return 0 end
-if owner ~= ARGV[1] then return 1 end
-redis.call("PEXPIRE", KEYS[1], ARGV[2])
+local kept = redis.call("HMGET", KEYS[1], "owner", "text")
+if not kept[1] then return 0 end
+if kept[1] ~= ARGV[1] then return 1 end
+if kept[2] ~= ARGV[2] then return 0 end
+redis.call("HSET", KEYS[1], "text", ARGV[3])
+redis.call("PEXPIRE", KEYS[1], ARGV[4])
 return 0
 `;
 
@@ -206,7 +211,7 @@ return 0
  * KEYS: task, index of its principal. ARGV: record, ttl in ms, "1" for one that has ended, task id, most tasks of one
  * principal. Returns 1 when it was kept, 0 without room, -1 when it has ended already.
  */
-export const PUT_TASK = `
+export const PUT_TASK: string = `
 local kept = redis.call("HGET", KEYS[1], "over")
 if kept == "1" then return -1 end
 if not kept then
@@ -216,7 +221,7 @@ if not kept then
   if redis.call("ZCARD", KEYS[2]) >= tonumber(ARGV[5]) then return 0 end
   redis.call("ZADD", KEYS[2], now + tonumber(ARGV[2]), ARGV[4])
 end
-redis.call("HSET", KEYS[1], "v", "1", "text", ARGV[1], "over", ARGV[3])
+redis.call("HSET", KEYS[1], "v", "${RECORD_VERSION}", "text", ARGV[1], "over", ARGV[3])
 redis.call("PEXPIRE", KEYS[1], ARGV[2])
 if redis.call("PTTL", KEYS[2]) < tonumber(ARGV[2]) then redis.call("PEXPIRE", KEYS[2], ARGV[2]) end
 return 1

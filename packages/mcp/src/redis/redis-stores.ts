@@ -1,7 +1,7 @@
-// `redisCluster` and its stores in Redis 6.2 or later. What is kept can be read by nobody without the key, and every
-// key ends by itself.
+// `redisCluster` and its stores in Redis 6.2 or later. What is kept can be read by nobody without the key, every key ends by
+// itself, and what is put back after its end is not read.
 
-import { createCipheriv, createDecipheriv, createHash, createHmac, hkdfSync, randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { LocalError } from "../jsonrpc/errors.js";
 import { exactJson, exactValue } from "../jsonrpc/exact-numbers.js";
 import { DEFAULT_SERVER_LIMITS } from "../server/limits.js";
@@ -36,10 +36,12 @@ import {
   PUT_RECORD,
   PUT_SESSION,
   PUT_TASK,
+  RECORD_VERSION,
   RELEASE,
   TAKE,
   TOUCH_SESSION,
 } from "./redis-scripts.js";
+import { Vault } from "./vault.js";
 import { type ShareOptions, keysOf, shareOver } from "../cluster/member.js";
 import type { Share } from "../http/server/http-cluster.js";
 
@@ -51,58 +53,10 @@ const BUS_WAIT_MS = 1_000;
 const BUS_PIECE = 500;
 /** A bus nobody has used for an hour. */
 const BUS_LIFE_MS = 3_600_000;
+/** Who reads a text of the bus later than this has missed it. */
+const BUS_TEXT_MS = 60_000;
 /** Milliseconds before the bus is read again after it could not be. */
 const BUS_RETRY_MS = 250;
-
-/** Names whose hidden form is remembered: most requests come from callers that called before. */
-const HIDDEN = 10_000;
-
-/** Encrypts what is kept, bound to the place it is kept at: a record moved to another key does not open. */
-class Vault {
-  readonly #keys: readonly Buffer[];
-  readonly #names: Buffer;
-  readonly #hidden = new Map<string, string>();
-
-  constructor(keys: readonly Buffer[]) {
-    this.#keys = keys.map((key) => Buffer.from(hkdfSync("sha256", key, "", "records", 32)));
-    this.#names = Buffer.from(hkdfSync("sha256", keys.at(-1) as Buffer, "", "names", 32));
-  }
-
-  /** A name that says nothing of what it stands for, though that is short. */
-  hidden(name: string): string {
-    const known = this.#hidden.get(name);
-    if (known !== undefined) return known;
-    const hidden = createHmac("sha256", this.#names).update(name).digest("base64url").slice(0, 22);
-    this.#hidden.set(name, hidden);
-    if (this.#hidden.size > HIDDEN) this.#hidden.delete(this.#hidden.keys().next().value as string);
-    return hidden;
-  }
-
-  seal(place: string, text: string): string {
-    const nonce = randomBytes(12);
-    const cipher = createCipheriv("aes-256-gcm", this.#keys[0] as Buffer, nonce);
-    cipher.setAAD(Buffer.from(place));
-    const sealed = Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()]);
-    return sealed.toString("base64url");
-  }
-
-  /** The text; undefined for one that was changed, moved, or sealed with another key. */
-  open(place: string, sealed: string): string | undefined {
-    const bytes = Buffer.from(sealed, "base64url");
-    if (bytes.length < 28) return undefined;
-    for (const key of this.#keys) {
-      const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, 12));
-      decipher.setAAD(Buffer.from(place));
-      decipher.setAuthTag(bytes.subarray(-16));
-      try {
-        return decipher.update(bytes.subarray(12, -16), undefined, "utf8") + decipher.final("utf8");
-      } catch {
-        // Sealed with another key, or not by us.
-      }
-    }
-    return undefined;
-  }
-}
 
 /** A name for what nobody can guess. */
 function digest(id: string): string {
@@ -115,6 +69,16 @@ interface Place {
   readonly prefix: string;
 }
 
+/** Tries to take a session whose owner writes it at the same moment. */
+const TRIALS = 3;
+
+interface KeptSession {
+  readonly version: number;
+  readonly owner: string;
+  readonly sealed: string;
+  readonly session: SharedSession | undefined;
+}
+
 class RedisSessions implements SessionStore {
   readonly #place: () => Place;
 
@@ -125,43 +89,60 @@ class RedisSessions implements SessionStore {
   async put(id: string, { owner, fence, text }: SharedSession, ttlMs: number): Promise<boolean> {
     const { door, vault } = this.#place();
     const key = this.#key(id);
-    const args = [owner, String(fence), vault.seal(key, text), String(ttlMs)];
+    const args = [owner, String(fence), vault.seal(key, text, ttlMs), String(ttlMs)];
     return (await door.script(PUT_SESSION, [key], args)) === 1;
   }
 
   async get(id: string): Promise<SharedSession | undefined> {
-    const key = this.#key(id);
-    const [version, owner, fence, sealed] = (await this.#place().door.run("HMGET", [
-      key,
-      "v",
-      "owner",
-      "fence",
-      "text",
-    ])) as (string | null)[];
-    if (owner === null || owner === undefined) return undefined;
-    if (version !== "1")
+    const kept = await this.#read(id);
+    if (kept !== undefined && kept.version > Number(RECORD_VERSION))
       throw new LocalError(
         "NEWER",
         "A newer version of this library wrote the record of a session: update this process",
       );
-    const text = this.#place().vault.open(key, sealed as string);
-    return text === undefined ? undefined : { owner, fence: Number(fence), text };
+    return kept?.session;
   }
 
   async claim(id: string, owner: string, fence: number, ttlMs: number): Promise<SharedSession | undefined> {
     const key = this.#key(id);
     const { door, vault } = this.#place();
-    const sealed = (await door.script(CLAIM_SESSION, [key], [owner, String(fence), String(ttlMs)])) as string | null;
-    const text = sealed === null ? undefined : vault.open(key, sealed);
-    return text === undefined ? undefined : { owner, fence: fence + 1, text };
+    for (let trial = 0; trial < TRIALS; trial++) {
+      const { sealed = "", session } = (await this.#read(id)) ?? {};
+      if (session?.fence !== fence) return undefined;
+      const args = [sealed, owner, String(fence), vault.seal(key, session.text, ttlMs), String(ttlMs)];
+      if ((await door.script(CLAIM_SESSION, [key], args)) === 1) return { owner, fence: fence + 1, text: session.text };
+    }
+    return undefined;
   }
 
   async touch(ids: readonly string[], owner: string, ttlMs: number): Promise<readonly string[]> {
-    const { door } = this.#place();
-    const lost = await Promise.all(
-      ids.map((id) => door.script(TOUCH_SESSION, [this.#key(id)], [owner, String(ttlMs)])),
-    );
-    return ids.filter((_, at) => lost[at] === 1);
+    const lost = await Promise.all(ids.map((id) => this.#touch(id, owner, ttlMs)));
+    return ids.filter((_, at) => lost[at]);
+  }
+
+  /** Seals it anew, with a later end. True when it is another's. */
+  async #touch(id: string, owner: string, ttlMs: number): Promise<boolean> {
+    const key = this.#key(id);
+    const { door, vault } = this.#place();
+    const kept = await this.#read(id);
+    if (kept === undefined || kept.owner !== owner) return kept !== undefined;
+    const { sealed, session } = kept;
+    if (session === undefined) return false;
+    // What was put meanwhile has its whole time already.
+    const args = [owner, sealed, vault.seal(key, session.text, ttlMs), String(ttlMs)];
+    return (await door.script(TOUCH_SESSION, [key], args)) === 1;
+  }
+
+  /** Without a session where there is one that cannot be read. */
+  async #read(id: string): Promise<KeptSession | undefined> {
+    const { door, vault } = this.#place();
+    const key = this.#key(id);
+    const fields = ["v", "owner", "fence", "text"];
+    const [version, owner, fence, sealed] = (await door.run("HMGET", [key, ...fields])) as (string | null)[];
+    if (typeof owner !== "string" || typeof sealed !== "string") return undefined;
+    const text = vault.open(key, sealed);
+    const session = text === undefined ? undefined : { owner, fence: Number(fence), text };
+    return { version: Number(version), owner, sealed, session };
   }
 
   async delete(id: string, owner: string): Promise<void> {
@@ -186,7 +167,7 @@ class RedisTasks implements TaskStore {
     const key = this.#key(task.taskId);
     const ttl = Math.max(1, task.ttlMs ?? DEFAULT_SERVER_LIMITS.taskMaxTtlMs);
     const over = isFinal(task.status) ? "1" : "0";
-    const args = [vault.seal(key, exactJson(record)), String(ttl), over, task.taskId];
+    const args = [vault.seal(key, exactJson(record), ttl), String(ttl), over, task.taskId];
     const most = String(DEFAULT_SERVER_LIMITS.tasksPerPrincipal);
     const kept = await door.script(PUT_TASK, [key, this.#index(principal)], [...args, most]);
     if (kept === 0)
@@ -318,7 +299,8 @@ class RedisBus implements Bus {
   async publish(from: string, text: string, topic = ""): Promise<void> {
     const { door, vault } = this.#place();
     const key = this.#key(topic);
-    await door.run("XADD", [key, "MAXLEN", "~", String(BUS_LENGTH), "*", "f", from, "d", vault.seal(key, text)]);
+    const sealed = vault.seal(key, text, BUS_TEXT_MS);
+    await door.run("XADD", [key, "MAXLEN", "~", String(BUS_LENGTH), "*", "f", from, "d", sealed]);
     await door.run("PEXPIRE", [key, String(BUS_LIFE_MS)]);
   }
 
@@ -352,7 +334,9 @@ class RedisBus implements Bus {
         for (const [id, fields] of entriesOf(found)) {
           last = id;
           const text = this.#place().vault.open(key, fields[3] ?? "");
-          if (text !== undefined && !loop.ended) listener.hear(fields[1] ?? "", text);
+          if (loop.ended) break;
+          if (text === undefined) listener.missed();
+          else listener.hear(fields[1] ?? "", text);
         }
       } catch {
         failed = true;
@@ -383,7 +367,7 @@ class RedisRecords implements RecordStore {
     checkRecord(text);
     const { door, vault } = this.#place();
     const [index, key] = this.#keys(group, name);
-    const sealed = vault.seal(key, JSON.stringify([name, text]));
+    const sealed = vault.seal(key, JSON.stringify([name, text]), lifeMs);
     await door.script(PUT_RECORD, [index, key], [sealed, String(Math.ceil(lifeMs)), String(RECORDS)]);
   }
 
@@ -473,7 +457,8 @@ export class RedisStores implements SharedStores {
   async open(node: string, fleet: Fleet): Promise<void> {
     const door = await openDoor(this.#target);
     try {
-      await checkRedis(door, this.#prefix);
+      // Bounded there: a Redis that lies about the time moves no end by more.
+      this.#vault.clockMs = (await checkRedis(door, this.#prefix)).clockMs;
       this.#door = door;
       this.#fleet = fleet;
       const there = await this.#fleets();

@@ -1,7 +1,7 @@
 // The contract suite, over the stores in memory and over Redis alone, behind Sentinel and as a Cluster, on both clients.
 import { createClient } from "@redis/client";
 import { Redis } from "ioredis";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { storesContract } from "../../src/cluster/contract.js";
 import { memoryStores } from "../../src/cluster/memory-stores.js";
 import type { SharedStores } from "../../src/cluster/stores.js";
@@ -81,6 +81,56 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     expect(redis.cli("--no-raw", "eval", DUMP, "0")).not.toContain("SECRET");
   });
 
+  it.each(ENDING)("gives back no %s that was put back after its end", async (kind, { write, read, renew }) => {
+    const redis = await startRedis();
+    const one = await openerOver(() => redis.url)("one");
+    await write(one, 60_000);
+    expect(await read(one), `${kind}, before its end`).toBe(true);
+    // Whoever writes to Redis may put back the very bytes, in every index too: as if they had never ended there.
+    redis.cli("eval", FOR_EVER, "0");
+    const written = Date.now();
+    onTestFinished(() => void vi.restoreAllMocks());
+    const clock = vi.spyOn(Date, "now").mockReturnValue(written + 50_000);
+    expect(await read(one), `${kind}, shortly before its end`).toBe(true);
+    clock.mockReturnValue(written + 60_001);
+    expect(await read(one), `${kind}, after its end`).toBe(false);
+    expect(await one.sessions.claim("s", "two", 0, 60_000), "a claim after its end").toBeUndefined();
+    for (const again of renew ?? []) {
+      clock.mockReturnValue(written);
+      await write(one, 60_000);
+      clock.mockReturnValue(written + 50_000);
+      await again(one, 60_000);
+      clock.mockReturnValue(written + 100_000);
+      expect(await read(one), `${kind}, after it was given more time`).toBe(true);
+      clock.mockReturnValue(written + 110_001);
+      expect(await read(one), `${kind}, after the time it was given`).toBe(false);
+      redis.cli("flushall");
+    }
+  });
+
+  it("says that texts of the bus were missed which were put back later than they are of use", async () => {
+    const redis = await startRedis();
+    const one = await openerOver(() => redis.url)("one");
+    await one.bus.publish("one", "old");
+    const key = redis.cli("--scan", "--pattern", "*:bus");
+    const sealed = redis.cli("--no-raw", "xrange", key, "-", "+").match(/"([\w-]{40,})"/)?.[1] ?? "";
+    const heard: string[] = [];
+    let all = (): void => undefined;
+    const told = new Promise<void>((resolve) => (all = resolve));
+    const stop = await one.bus.listen({
+      hear: (_, text) => (heard.push(text), text === "new" && all()),
+      missed: () => heard.push("missed"),
+    });
+    onTestFinished(stop);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const later = Date.now() + 60_001;
+    vi.spyOn(Date, "now").mockReturnValue(later);
+    redis.cli("xadd", key, "*", "f", "one", "d", sealed);
+    await one.bus.publish("one", "new");
+    await told;
+    expect(heard).toEqual(["missed", "new"]);
+  });
+
   it("takes no record that was moved to another place", async () => {
     const redis = await startRedis();
     const one = await openerOver(() => redis.url)("one");
@@ -97,13 +147,77 @@ describe.runIf(hasRedis)("the contract of shared stores, in Redis", () => {
     const one = await openerOver(() => redis.url)("one");
     await one.sessions.put("s", { owner: "one", fence: 0, text: "facts" }, 60_000);
     const key = redis.cli("--scan", "--pattern", "*:s:*");
-    redis.cli("hset", key, "v", "2");
+    redis.cli("hset", key, "v", "3");
     await expect(one.sessions.get("s")).rejects.toMatchObject({ code: "NEWER" });
     expect(await one.sessions.claim("s", "two", 0, 60_000)).toBeUndefined();
     expect(await one.sessions.put("s", { owner: "one", fence: 0, text: "old" }, 60_000)).toBe(false);
-    expect(redis.cli("hget", key, "v")).toBe("2");
+    expect(redis.cli("hget", key, "v")).toBe("3");
   });
 });
+
+/** What ends by itself: how it is kept, whether it is there, and what gives it more time. */
+type Ending = readonly [
+  kind: string,
+  {
+    write(stores: SharedStores, lifeMs: number): Promise<unknown>;
+    read(stores: SharedStores): Promise<boolean>;
+    readonly renew?: readonly ((stores: SharedStores, lifeMs: number) => Promise<unknown>)[];
+  },
+];
+
+const SESSION = { owner: "one", fence: 0, text: "facts" };
+const TASK = { taskId: "one.t", status: "completed" as const, createdAt: "", lastUpdatedAt: "", pollIntervalMs: 1 };
+
+const ENDING: readonly Ending[] = [
+  [
+    "record",
+    {
+      write: ({ records }, lifeMs) => records.put("g", "n", "yes", lifeMs),
+      read: async ({ records }) => (await records.get("g", "n")) !== undefined,
+    },
+  ],
+  [
+    "listed record",
+    {
+      write: ({ records }, lifeMs) => records.put("g", "n", "yes", lifeMs),
+      read: async ({ records }) => (await records.list("g")).size > 0,
+    },
+  ],
+  [
+    "session",
+    {
+      write: ({ sessions }, lifeMs) => sessions.put("s", SESSION, lifeMs),
+      read: async ({ sessions }) => (await sessions.get("s")) !== undefined,
+      renew: [
+        ({ sessions }, lifeMs) => sessions.touch(["s"], "one", lifeMs),
+        ({ sessions }, lifeMs) => sessions.claim("s", "two", 0, lifeMs),
+      ],
+    },
+  ],
+  [
+    "task",
+    {
+      write: ({ tasks }, ttlMs) => Promise.resolve(tasks.put({ principal: "ada", task: { ...TASK, ttlMs } })),
+      read: async ({ tasks }) => (await tasks.get("one.t", "ada")) !== undefined,
+    },
+  ],
+  [
+    "listed task",
+    {
+      write: ({ tasks }, ttlMs) => Promise.resolve(tasks.put({ principal: "ada", task: { ...TASK, ttlMs } })),
+      read: async ({ tasks }) => (await tasks.list("ada", { limit: 9 })).length > 0,
+    },
+  ],
+];
+
+/** Takes Redis's own end from everything. */
+const FOR_EVER = `
+for _, key in ipairs(redis.call("KEYS", "*")) do
+  redis.call("PERSIST", key)
+  if redis.call("TYPE", key).ok == "zset" then
+    for _, each in ipairs(redis.call("ZRANGE", key, 0, -1)) do redis.call("ZADD", key, 9e15, each) end
+  end
+end`;
 
 /** Everything that is kept, as one text. */
 const DUMP = `

@@ -1,4 +1,5 @@
-// A server of 2025-06-18 whose questions name no call: `ask` asks within a call, `later` when another call comes.
+// A server of 2025-06-18 whose questions name no call: `ask` asks within a call, `later` when another call comes,
+// `hold` says that it has begun and never ends.
 const waiting = new Map();
 let late = [];
 let ids = 0;
@@ -21,6 +22,10 @@ const tools = {
     late.push(tag);
     return "later";
   },
+  hold: (_given, progressToken) => {
+    send({ method: "notifications/progress", params: { progressToken, progress: 1 } });
+    return new Promise(() => undefined);
+  },
   fire: async () => {
     const tags = late;
     late = [];
@@ -34,8 +39,8 @@ const answers = {
     serverInfo: { name: "asking", version: "1" },
   }),
   "tools/list": async () => ({ tools: Object.keys(tools).map((name) => ({ name, inputSchema: { type: "object" } })) }),
-  "tools/call": async ({ name, arguments: given }) => ({
-    content: [{ type: "text", text: `${process.pid} ${await tools[name](given)}` }],
+  "tools/call": async ({ name, arguments: given, _meta: meta }) => ({
+    content: [{ type: "text", text: `${process.pid} ${await tools[name](given, meta?.progressToken)}` }],
   }),
   ping: async () => ({}),
 };

@@ -90,7 +90,7 @@ it("case 34: refuses a cursor that is not its own", async () => {
   await expect(client.request("tools/list", { cursor: "bm90IG91cnM" })).rejects.toMatchObject({ code: -32602 });
 });
 
-it("case 40: answers with how a server ended, and does not send the call again", async () => {
+it("case 40: answers with how a server ended, tells its owner alone what it said, and does not send the call again", async () => {
   const dying = `
     let rest = "", calls = 0;
     const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
@@ -106,7 +106,8 @@ it("case 40: answers with how a server ended, and does not send the call again",
       }
     });`;
   let starts = 0;
-  const gateway = stage.gateway();
+  const reported: string[] = [];
+  const gateway = stage.gateway({ report: (_level, message) => void reported.push(message) });
   await gateway.mount("up", (options) => {
     starts++;
     return connect(
@@ -117,8 +118,10 @@ it("case 40: answers with how a server ended, and does not send the call again",
   const client = await connect(gateway);
   stage.later(() => client.close());
   const died = await client.call("up__read");
-  expect(texts(died)).toMatch(/up: .*9.*call 1/s);
-  expect(texts(died)).not.toContain("call 2");
+  expect(texts(died)).toMatch(/^up: its process exited with status 9 \(after [\d.]+ s\)$/);
+  expect(JSON.stringify(died)).not.toContain(process.execPath);
+  expect(reported.join("\n")).toMatch(/up: .*node.*9.*call 1/s);
+  expect(reported.join("\n")).not.toContain("call 2");
   expect(starts).toBeLessThanOrEqual(2);
 });
 

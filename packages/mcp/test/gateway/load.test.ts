@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { get, type IncomingMessage, request } from "node:http";
 import { connect as dial, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { connect } from "../../src/serve/connect-node.js";
 import { Server } from "../../src/server/server.js";
 import { texts } from "../interop-client/features.js";
@@ -44,8 +44,8 @@ it("answers of ten megabytes that nobody reads hold up nobody else, and little m
   const slow = await Promise.all(Array.from({ length: 5 }, (_, id) => unread(url, id + 1)));
   const client = await stage.client(url, { revision: "2026-07-28" });
   for (let n = 0; n < 20; n++) expect(texts(await client.call("up__read"))).toBe("x");
-  // Five answers, as text and as bytes, and what the engine has not let go of.
-  expect(process.memoryUsage().rss - before).toBeLessThan(5 * 10 * MEGABYTE * 6);
+  // Five answers, as text and as bytes, and what the engine has not let go of: Node 24 keeps more than Node 20.
+  expect(process.memoryUsage().rss - before).toBeLessThan(5 * 10 * MEGABYTE * 8);
   for (const response of slow) {
     let bytes = 0;
     for await (const chunk of response) bytes += (chunk as Buffer).length;
@@ -73,6 +73,9 @@ function unread(url: string, id: number): Promise<IncomingMessage> {
   });
 }
 
+/** Until a process that had no file left serves again. */
+const COMES_BACK = { timeout: 10_000, interval: 20 };
+
 it.skipIf(process.platform === "win32")(
   "with no file left to open, those who are there are served, and those who come later again (case 51)",
   async () => {
@@ -98,9 +101,10 @@ it.skipIf(process.platform === "win32")(
     expect(during).toMatch(/^said$|^refused/);
     for (const socket of sockets) socket.destroy();
     expect(stream.destroyed).toBe(false);
-    const late = await stage.client(url, { revision: "2025-11-25" });
-    expect(texts(await late.call("up__say"))).toBe("said");
-    expect(texts(await old.call("up__say"))).toBe("said");
+    // Until the gateway has closed its ends of them, whoever comes is turned away as before.
+    const late = await vi.waitFor(() => stage.client(url, { revision: "2025-11-25" }), COMES_BACK);
+    for (const client of [late, old])
+      await vi.waitFor(async () => expect(texts(await client.call("up__say"))).toBe("said"), COMES_BACK);
     stream.destroy();
   },
 );

@@ -1,11 +1,13 @@
 // A question of a server that does not say which call asks reaches the session that caused it, or nobody.
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { Client } from "../../src/client/client.js";
 import { Gateway } from "../../src/gateway/gateway.js";
+import type { RelayedWords } from "../../src/gateway/relay.js";
 import { serveHttp } from "../../src/serve/http.js";
 import { Server } from "../../src/server/server.js";
 import { connect } from "../../src/serve/connect.js";
+import { repeated } from "../support/soak.js";
 import { connect as connectNode } from "../../src/serve/connect-node.js";
 
 const PROGRAM = fileURLToPath(new URL("asking.mjs", import.meta.url));
@@ -19,23 +21,62 @@ interface Asked {
   readonly message: string;
 }
 
-async function person(gateway: Gateway, by: string, revision: string, asked: Asked[]): Promise<Client> {
-  const client = await connect(gateway, {
-    revision,
-    elicit: ({ message }) => {
-      asked.push({ by, message });
-      return { action: "accept", content: { whose: by } };
+/** How two clients can come: in what revision, and how they reach the gateway. */
+const WAYS = {
+  "sessions over pipes": { revision: "2025-11-25", over: "memory" },
+  "sessions over HTTP": { revision: "2025-11-25", over: "http" },
+  "no sessions over pipes": { revision: "2026-07-28", over: "memory" },
+  "no sessions over HTTP": { revision: "2026-07-28", over: "http" },
+  "no sessions over HTTP, programs told apart": { revision: "2026-07-28", over: "http", programs: true },
+} as const;
+type Way = { readonly revision: string; readonly over: "memory" | "http"; readonly programs?: boolean };
+const ALL = Object.entries(WAYS) as [string, Way][];
+
+/** Both have the same token. */
+async function targetOf(
+  gateway: Gateway,
+  { over, programs }: Way,
+): Promise<(by: string) => Parameters<typeof connectNode>> {
+  if (over === "memory") return () => [gateway, {}];
+  const serving = await serveHttp(gateway, {
+    port: 0,
+    signals: false,
+    authenticate: (head) => {
+      const program = head.header("x-program");
+      return { identity: { principal: "owner", scopes: [], ...(program === undefined ? {} : { program }) } };
     },
   });
-  closing.push(() => client.close());
-  return client;
+  closing.push(() => serving.close());
+  return (by) => [serving.url, programs === true ? { http: { headers: { "x-program": by } } } : {}];
 }
 
-async function gatewayOf(): Promise<Gateway> {
+async function people(gateway: Gateway, way: Way, asked: Asked[]): Promise<Map<"A" | "B", Client>> {
+  const target = await targetOf(gateway, way);
+  const found = new Map<"A" | "B", Client>();
+  for (const by of ["A", "B"] as const) {
+    const [where, options] = target(by);
+    const client = await connectNode(where, {
+      ...options,
+      revision: way.revision,
+      // Programs that are told apart may be called alike.
+      clientInfo: { name: way.programs === true ? "program" : `program ${by}`, version: "1" },
+      verdicts: false,
+      elicit: ({ message }) => {
+        asked.push({ by, message });
+        return { action: "accept", content: { whose: by } };
+      },
+    });
+    closing.push(() => client.close());
+    found.set(by, client);
+  }
+  return found;
+}
+
+async function gatewayOf(words: RelayedWords = {}): Promise<Gateway> {
   const gateway = new Gateway({ name: "gateway", version: "1" });
   const open = (options: object): Promise<Client> =>
     connectNode({ command: process.execPath, args: [PROGRAM] }, { ...options, reconnect: false });
-  await gateway.mount("up", open);
+  await gateway.mount("up", open, { words });
   closing.push(() => gateway.unmountAll());
   return gateway;
 }
@@ -60,30 +101,56 @@ async function said(client: Client, tool: string, tag: string): Promise<string> 
   }
 }
 
-it.each([1, 2, 3, 4, 5, 6])("holds for any order of calls of two sessions (seed %i)", async (seed) => {
-  const random = randomOf(seed);
-  const gateway = await gatewayOf();
-  const asked: Asked[] = [];
-  const people = new Map<string, Client>();
-  for (const by of ["A", "B"]) people.set(by, await person(gateway, by, "2025-11-25", asked));
-  const told: Promise<string>[] = [];
-  for (let step = 0; step < 16; step++) {
-    const by = random() < 0.5 ? "A" : "B";
-    const tool = ["plain", "ask", "later", "fire"][Math.floor(random() * 4)] as string;
-    const call = said(people.get(by) as Client, tool, `${by} asks`);
-    told.push(call);
-    if (random() < 0.6) await call;
-  }
-  await Promise.all(told);
-  for (const { by, message } of asked) expect(message).toBe(`${by} asks`);
-  for (const text of await Promise.all(told)) expect(text).not.toMatch(/A asks -> B|B asks -> A/);
+/** A call that is under way, and what ends it. */
+async function held(client: Client): Promise<() => Promise<unknown>> {
+  const stop = new AbortController();
+  let call: Promise<unknown> = Promise.resolve();
+  await new Promise<void>((resolve) => {
+    call = client.call("up__hold", {}, { signal: stop.signal, onProgress: () => resolve() }).catch(() => undefined);
+  });
+  return () => {
+    stop.abort();
+    return call;
+  };
+}
+
+const SEEDS = Array.from({ length: repeated(1, 8) }, (_, index) => index + 1);
+
+describe.each(ALL)("%s", (_name, way) => {
+  it.each(SEEDS)("hold for any order of calls of two (seed %i)", async (seed) => {
+    const random = randomOf(seed);
+    const asked: Asked[] = [];
+    const both = await people(await gatewayOf(), way, asked);
+    const told: { readonly by: string; readonly text: Promise<string> }[] = [];
+    for (let step = 0; step < 16; step++) {
+      const by = random() < 0.5 ? "A" : "B";
+      const tool = ["plain", "ask", "later", "fire"][Math.floor(random() * 4)] as string;
+      const text = said(both.get(by) as Client, tool, `${by} asks`);
+      told.push({ by, text });
+      if (random() < 0.6) await text;
+    }
+    await Promise.all(told.map(({ text }) => text));
+    for (const { by, message } of asked) expect(message).toBe(`${by} asks`);
+    for (const { text } of told) expect(await text).not.toMatch(/A asks -> B|B asks -> A/);
+  });
+
+  it("ask nobody else while another's call is under way", async () => {
+    const asked: Asked[] = [];
+    const both = await people(await gatewayOf(), way, asked);
+    const [a, b] = [both.get("A") as Client, both.get("B") as Client];
+    const letGo = await held(a);
+    expect(await said(b, "ask", "B asks")).toMatch(/B asks -> (?:B|refused)/);
+    await letGo();
+    expect(asked.filter(({ by }) => by === "A")).toEqual([]);
+    // From then on everybody has a process of their own.
+    for (const [by, client] of both) expect(await said(client, "ask", `${by} asks`)).toMatch(`${by} asks -> ${by}`);
+  });
 });
 
-it("asks the one who called once each session has a process of its own", async () => {
-  const gateway = await gatewayOf();
+it("asks the one who called, and nobody for a call that is over, once each session has a process of its own", async () => {
   const asked: Asked[] = [];
-  const a = await person(gateway, "A", "2025-11-25", asked);
-  const b = await person(gateway, "B", "2025-11-25", asked);
+  const both = await people(await gatewayOf(), WAYS["sessions over pipes"], asked);
+  const [a, b] = [both.get("A") as Client, both.get("B") as Client];
   expect(await said(a, "ask", "A asks")).toMatch(/A asks -> A/);
   expect(await said(a, "later", "A asks")).toMatch(/later/);
   // The call of A is over: its question is nobody's, though B alone has a call under way.
@@ -91,6 +158,39 @@ it("asks the one who called once each session has a process of its own", async (
   expect(asked).toEqual([{ by: "A", message: "A asks" }]);
   expect(await said(b, "ask", "B asks")).toMatch(/B asks -> B/);
   expect(await said(a, "ask", "A asks")).toMatch(/A asks -> A/);
+});
+
+describe("two calls at once of one client", () => {
+  /** What a client's calls were asked, beside one that is under way, and within which calls. */
+  async function beside(way: Way) {
+    const within: string[][] = [];
+    const gateway = await gatewayOf({
+      question: ({ among, params }, pass) => {
+        within.push(among.map((call) => String(call.params["name"])));
+        return pass(params);
+      },
+    });
+    const a = (await people(gateway, way, [])).get("A") as Client;
+    const letGo = await held(a);
+    const answers = [await said(a, "ask", "1"), await said(a, "ask", "2")].map((text) => text.replace(/^\d+ /, ""));
+    await letGo();
+    return { within, answers };
+  }
+
+  it("in a session: it is asked, and no call is named", async () => {
+    const { within, answers } = await beside(WAYS["sessions over pipes"]);
+    expect(answers).toEqual(["1 -> A", "2 -> A"]);
+    for (const calls of within) expect(calls).toEqual(["up__hold", "up__ask"]);
+  });
+
+  it.each(ALL.filter(([, { revision }]) => revision === "2026-07-28"))(
+    "with %s: the question never comes with the answer of another call",
+    async (_name, way) => {
+      const { within, answers } = await beside(way);
+      expect(answers).toEqual(["1 -> refused", "2 -> A"]);
+      expect(within).toEqual([["up__ask"]]);
+    },
+  );
 });
 
 it("asks as many callers at once as there are calls", async () => {

@@ -52,6 +52,31 @@ describe("authenticate", () => {
     expect((await post(url, message, modernHeaders(message))).text).toContain("of nobody");
   });
 
+  it("keeps the tasks of one program from the others of its principal", async () => {
+    const server = new Server({ name: "t", version: "1" });
+    server.tool("job", { task: "optional", run: () => "of program one" });
+    const { url } = await start(server, {
+      authenticate: (request) => ({
+        identity: { principal: "ada", scopes: [], program: request.header("x-program") ?? "" },
+      }),
+    });
+    const [one, other] = await Promise.all(
+      ["one", "other"].map((program) => session(url, "2025-11-25", { headers: { "x-program": program } })),
+    );
+    const begun = await one?.post({ ...call("job"), params: { name: "job", arguments: {}, task: {} } });
+    const taskId = /"taskId":"([^"]+)"/.exec(begun?.text ?? "")?.[1] ?? "";
+    const ask = (method: string, id: number) => ({ jsonrpc: "2.0", id, method, params: { taskId } });
+    for (const [at, method] of ["tasks/get", "tasks/result", "tasks/cancel"].entries())
+      expect([method, (await other?.post(ask(method, 10 + at)))?.text]).toEqual([
+        method,
+        expect.stringContaining("-32602") as string,
+      ]);
+    const list = { jsonrpc: "2.0", id: 20, method: "tasks/list", params: {} };
+    expect((await other?.post(list))?.text).not.toContain(taskId);
+    expect((await one?.post(list))?.text).toContain(taskId);
+    expect((await one?.post(ask("tasks/result", 21)))?.text).toContain("of program one");
+  });
+
   it("refuses with its own status and headers, before the body is read", async () => {
     const { url } = await start(testServer(), { authenticate: byToken });
     const refused = await post(url, "{ not read");

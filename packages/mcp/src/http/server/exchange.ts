@@ -49,6 +49,8 @@ export interface HttpExchange extends HttpRequestHead {
   principal: string | undefined;
   /** More about who is asking, where the endpoint knows more than a name. */
   identity: Identity | undefined;
+  /** Why whoever is asking may not send this message instead of the one that came: set by the endpoint once it has let that one in. */
+  lacking?: ((method: string, params: object) => Error | undefined) | undefined;
   /** Headers every reply of this exchange carries besides its own. */
   extra: HeaderList | undefined;
   /** All headers by lower-case name, where the runtime can tell: for handing the request on. */

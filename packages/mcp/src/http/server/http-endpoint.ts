@@ -2,7 +2,7 @@
 import type { Authenticator, AuthOutcome, Refusal } from "../../auth/authenticator.js";
 import { authRequest, gateRefusal, type RequestHead } from "../../auth/resource-metadata.js";
 import { type ScopeRules, scopeRules } from "../../auth/scopes.js";
-import { LocalError } from "../../jsonrpc/errors.js";
+import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { withLimits } from "../../jsonrpc/limits.js";
 import { isJsonObject, isThenable, type JsonObject } from "../../jsonrpc/message.js";
 import type { Identity } from "../../jsonrpc/transport.js";
@@ -306,6 +306,10 @@ function authorizationHooks({ authorization, authenticate, core }: Gate): Author
     return refusal && refused(refusal, { path, principal: exchange.principal, method, tool });
   };
   const permits = (exchange: HttpExchange, value: unknown): HttpRefusal | undefined => {
+    exchange.lacking = (method, params) => {
+      const refusal = judge(exchange, { method, params });
+      return refusal && new RpcError(ErrorCode.InvalidRequest, refusal.text ?? "A scope is missing");
+    };
     if (!Array.isArray(value)) return judge(exchange, value);
     for (const message of value) {
       const refusal = judge(exchange, message);

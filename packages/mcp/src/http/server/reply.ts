@@ -149,6 +149,10 @@ export class Reply implements IdentifiedCarrier, GoneListener {
     return this.exchange.identity;
   }
 
+  lacking(method: string, params: object): Error | undefined {
+    return this.exchange.lacking?.(method, params);
+  }
+
   /** A session's stream can be resumed; an answer in JSON has only its one connection. */
   get closed(): boolean {
     if (this.#owner.session?.closed === true) return true;

@@ -18,7 +18,7 @@ import { ErrorCode, LocalError, RpcError } from "../../jsonrpc/errors.js";
 import { Session } from "../session.js";
 import { DirectedFace, RequestedFace, requireTasks, taskDetail, type TaskFace } from "./task-face.js";
 import { TaskCall, type TaskRun } from "./task-run.js";
-import { MemoryTaskStore, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
+import { MemoryTaskStore, ownerOf, type Settled, TaskManager, conclude, settled } from "./task-manager.js";
 import type { TaskRecord, TaskStore } from "./task-store.js";
 import { peerWords } from "../../jsonrpc/visible-text.js";
 import {
@@ -131,7 +131,7 @@ export class ServerTasks {
   async visible(call: Call, taskIds: readonly string[]): Promise<readonly VisibleTask[]> {
     requireTasks(call);
     const found = await Promise.all(
-      taskIds.map((taskId) => this.#manager.find(taskId, call.carrier.principal).catch(() => undefined)),
+      taskIds.map((taskId) => this.#manager.find(taskId, ownerOf(call)).catch(() => undefined)),
     );
     return found.filter((record) => record !== undefined).map((record) => this.#visible(record));
   }
@@ -227,7 +227,7 @@ async function beginTask(
 ): Promise<Answer> {
   const state = await stateOf(origin, call);
   if (state?.park !== undefined) return runChain(origin.chain, 1, call, origin.handler);
-  const run = origin.manager.prepare(call.carrier.principal, face.requestedTtl(call));
+  const run = origin.manager.prepare(ownerOf(call), face.requestedTtl(call));
   const task = new TaskCall(call, run, call.record.interactive ? handRound(call, state) : undefined);
   call.whenCancelled(() => task.cancel(call.cancellation ?? { reason: "Cancelled", answered: false }));
   const announced = announcement(task, call.record.interactive ? origin.graceMs : 0);

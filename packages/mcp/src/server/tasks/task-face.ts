@@ -18,7 +18,7 @@ import type { TaskRecord } from "./task-store.js";
 import type { PaginatedRequestParams } from "../../protocol/method.js";
 import type { CallToolRequestParams } from "../../protocol/features/tools.js";
 import { McpErrorCode } from "../../protocol/error-codes.js";
-import type { TaskManager } from "./task-manager.js";
+import { ownerOf, type TaskManager } from "./task-manager.js";
 import { META } from "../../protocol/meta.js";
 import type { AskServices } from "../context.js";
 import { cursorAfter, readCursor } from "../lists.js";
@@ -117,7 +117,7 @@ function identified(call: CallOf<TaskRequestParams>): {
   readonly principal: string | undefined;
 } {
   requireTasks(call);
-  return { taskId: call.params.taskId, principal: call.carrier.principal };
+  return { taskId: call.params.taskId, principal: ownerOf(call) };
 }
 
 function declares(call: Call): boolean {
@@ -171,7 +171,7 @@ export class RequestedFace implements TaskFace {
   /** Cancels at once: the status is final before the answer, whatever the handler does. */
   async cancel(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const { task } = await this.#find(call);
-    const { principal } = call.carrier;
+    const principal = ownerOf(call);
     const ended =
       (await this.#manager.cancel(task.taskId, principal)) ??
       (isFinal(task.status) ? undefined : await this.#elsewhere({ what: "cancel", taskId: task.taskId, principal }));
@@ -181,7 +181,7 @@ export class RequestedFace implements TaskFace {
 
   async result(call: CallOf<TaskRequestParams>): Promise<Answer> {
     const taskId = call.params.taskId;
-    const { principal } = call.carrier;
+    const principal = ownerOf(call);
     const running = this.#manager.running(taskId, principal);
     if (running === undefined) {
       const record = await this.#find(call);
@@ -193,7 +193,7 @@ export class RequestedFace implements TaskFace {
 
   /** Only for callers the transport knows: anybody else would see everybody's. */
   async list(call: CallOf<PaginatedRequestParams>): Promise<Answer> {
-    const { principal } = call.carrier;
+    const principal = ownerOf(call);
     if (principal === undefined) throw new RpcError(ErrorCode.MethodNotFound, "Method not found: tasks/list");
     const limit = this.#services.limits.pageSize;
     const after = position(call.params.cursor);
@@ -207,7 +207,7 @@ export class RequestedFace implements TaskFace {
   }
 
   #find(call: CallOf<TaskRequestParams>): Promise<TaskRecord> {
-    return this.#manager.find(call.params.taskId, call.carrier.principal);
+    return this.#manager.find(call.params.taskId, ownerOf(call));
   }
 }
 

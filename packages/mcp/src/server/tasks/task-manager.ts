@@ -21,6 +21,15 @@ export interface Conclusion {
 /** What the whole chain of a call came to. */
 export type Settled = { readonly answer: Answer } | { readonly error: unknown };
 
+/**
+ * Whose the task of a call is, or may be seen by it: the principal's, and of the principal's programs that one's, where they are told
+ * apart. Undefined for a caller the transport does not know.
+ */
+export function ownerOf({ carrier, identity }: Call): string | undefined {
+  const program = identity?.program;
+  return program === undefined ? carrier.principal : `${carrier.principal ?? ""}\nprogram ${program}`;
+}
+
 /** Waits for a call's outcome; never rejects. */
 export function settled(outcome: Promise<Answer>): Promise<Settled> {
   return outcome.then(

@@ -6,7 +6,7 @@ import type { Task } from "../../protocol/extensions/tasks.js";
 /** All that is kept of a task: plain JSON. A record is never changed, only replaced. */
 export interface TaskRecord {
   readonly task: Task;
-  /** Who may see it; absent for a caller the transport does not know, to whom the id alone is the key. */
+  /** Who may see it, by name and program; absent for a caller the transport does not know, to whom the id alone is the key. */
   readonly principal?: string;
   /** What the call gave, once `completed`. */
   readonly result?: JsonObject;

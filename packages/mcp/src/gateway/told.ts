@@ -1,0 +1,114 @@
+// What a caller is told of a request that failed at a mounted server: whose fault it was and what happened, and nothing of the machine.
+import type { Call } from "../endpoint/call.js";
+import { ErrorCode, LocalError, RpcError } from "../jsonrpc/errors.js";
+import { exactly } from "../jsonrpc/exact-numbers.js";
+import { isJsonObject } from "../jsonrpc/message.js";
+import { McpErrorCode } from "../protocol/error-codes.js";
+import { AskError } from "../server/ask.js";
+
+/** A request that a server did not answer. */
+export interface RelayFailure {
+  readonly call: Call;
+  readonly server: string;
+  /** All there is to say: command lines, addresses and last words of the server are its owner's to read. */
+  readonly error: LocalError;
+  /** What the caller is told. */
+  readonly told: string;
+}
+
+/** Codes that are about the gateway's own hop: nobody else can act on them. */
+const OWN_HOP: ReadonlySet<number> = new Set([McpErrorCode.HeaderMismatch, McpErrorCode.UnsupportedProtocolVersion]);
+
+/** What happened, by the code of the error: its message may hold what is the owner's alone. */
+const CAUSES: ReadonlyMap<string, string> = new Map([
+  ["BROKEN", "it failed several times in a row, and is left alone for a while"],
+  ["CLOSED", "the connection to it ended"],
+  ["EXITED", "its process ended"],
+  ["FORBIDDEN", "it refused the login that its owner gave"],
+  ["HTTP_STATUS", "it answered with an error of HTTP"],
+  ["INCOMPATIBLE", "it speaks no protocol version that the gateway does"],
+  ["LIMIT", "a limit was reached"],
+  ["NOT_SUPPORTED", "it cannot do what was asked"],
+  ["NO_SECRET", "a secret that it needs cannot be read"],
+  ["OUTCOME_UNKNOWN", "the connection to it failed within the call; whether it ran is unknown"],
+  ["REFUSED", "it refused the connection"],
+  ["SESSION_EXPIRED", "it forgot the session"],
+  ["SPAWN_FAILED", "it could not be started"],
+  ["TIMEOUT", "it did not answer in time"],
+  ["UNAUTHORIZED", "it needs a login, which its owner has to give"],
+  ["UNREACHABLE", "it could not be reached"],
+]);
+/** Errors may wrap each other; deeper ones say nothing new. */
+const DEEPEST = 8;
+
+/** Why a server failed, as whoever calls through us may know it: a sentence's end without command lines, addresses or its own words. */
+export function briefCause(error: unknown): string {
+  let each: unknown = error;
+  for (let depth = 0; depth < DEEPEST && each instanceof Error; depth++, each = each.cause)
+    if (each instanceof LocalError && each.brief !== undefined) return each.brief;
+  const { code } = error as { readonly code?: unknown };
+  if (typeof code !== "string") return "it failed";
+  return CAUSES.get(code.startsWith("AUTH_") ? "UNAUTHORIZED" : code) ?? "it failed";
+}
+
+/** An upstream that could not be asked, or did not answer: the words are for whoever called. */
+export class UpstreamError extends RpcError {
+  override readonly name: string = "UpstreamError";
+}
+
+/** A server that asks what its caller never declared breaks the protocol: the caller is not asked. */
+export function violated(name: string, error: unknown): unknown {
+  if (!(error instanceof RpcError) || error.code !== McpErrorCode.MissingRequiredClientCapability) return error;
+  return new RpcError(ErrorCode.InvalidParams, `${name} asked what this client did not declare`);
+}
+
+interface Told {
+  readonly name: string;
+  readonly call: Call;
+  readonly words: {
+    error?(error: RpcError, call: Call): RpcError | Promise<RpcError>;
+    failed?(failure: RelayFailure): string | undefined;
+  };
+}
+
+/** The error as the caller is told of it. */
+export async function toldOf({ name, call, words }: Told, error: unknown, stop: AbortController): Promise<unknown> {
+  if (error instanceof AskError) return error;
+  if (error instanceof RpcError) {
+    if (error instanceof UpstreamError) return error;
+    if (!OWN_HOP.has(error.code)) return (await words.error?.(withoutOrigin(error), call)) ?? withoutOrigin(error);
+    return new UpstreamError(ErrorCode.InternalError, `${name} could not be spoken to: ${error.message}`);
+  }
+  if (!(error instanceof LocalError)) return error;
+  if (stop.signal.aborted && error.code === "CANCELLED")
+    return new DOMException("The call was cancelled", "AbortError");
+  const { text, reason } = sentenceOf(name, error);
+  const said = words.failed?.({ call, server: name, error, told: text }) ?? text;
+  return new UpstreamError(ErrorCode.InternalError, said, { server: name, reason });
+}
+
+function sentenceOf(name: string, error: LocalError): { readonly text: string; readonly reason: string } {
+  const broken = "Upstream violated the protocol:";
+  const refused = error.code === "REFUSED" && error.cause instanceof RpcError ? error.cause : undefined;
+  const undeclared = refused?.code === ErrorCode.MethodNotFound || refused?.code === ErrorCode.InvalidParams;
+  if (undeclared && error.name !== "ConnectError")
+    return {
+      text: `${broken} ${name} asked what this client did not declare (${refused?.message})`,
+      reason: "VIOLATION",
+    };
+  if (error.code === "INVALID_RESPONSE") {
+    const what = error.brief ?? "its answer is no message of the protocol";
+    return { text: `${broken} ${name}: ${what}`, reason: "VIOLATION" };
+  }
+  return { text: `${name}: ${briefCause(error)}`, reason: error.code };
+}
+
+/** Which number the upstream gave is our client's business: the codecs give each caller its own. */
+function withoutOrigin(error: RpcError): RpcError {
+  const { code, message } = error;
+  const data = exactly(error.data);
+  if (!isJsonObject(data) || !("originalCode" in data))
+    return data === error.data ? error : new RpcError(code, message, data);
+  const { originalCode: _, ...rest } = data;
+  return new RpcError(code, message, Object.keys(rest).length === 0 ? undefined : rest);
+}
