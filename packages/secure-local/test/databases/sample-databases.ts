@@ -47,7 +47,19 @@ const TRAPS = `CREATE FUNCTION "SendMail"(text) RETURNS text LANGUAGE plpgsql AS
   CREATE FUNCTION peek_line(line, line) RETURNS integer LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN PERFORM pg_read_file('/etc/hostname'); RETURN 0; END $$;
   CREATE FUNCTION line_less(line, line) RETURNS boolean LANGUAGE sql IMMUTABLE AS 'SELECT false';
   CREATE OPERATOR <<<< (FUNCTION = line_less, LEFTARG = line, RIGHTARG = line);
-  CREATE OPERATOR CLASS line_sort DEFAULT FOR TYPE line USING btree AS OPERATOR 1 <<<<, FUNCTION 1 peek_line(line, line);`;
+  CREATE OPERATOR CLASS line_sort DEFAULT FOR TYPE line USING btree AS OPERATOR 1 <<<<, FUNCTION 1 peek_line(line, line);
+  CREATE FUNCTION peek_more(text, integer DEFAULT length(pg_read_file('/etc/hostname'))) RETURNS text LANGUAGE sql AS $$ SELECT $1 $$;
+  CREATE FUNCTION peek_any(anyelement) RETURNS text LANGUAGE sql STABLE AS $$ SELECT pg_read_file('/etc/hostname') $$;
+  CREATE FUNCTION peek_pair_state(integer, integer) RETURNS integer LANGUAGE sql STABLE AS $$ SELECT length(pg_read_file('/etc/hostname')) $$;
+  CREATE AGGREGATE peek_all(integer) (SFUNC = peek_pair_state, STYPE = integer);
+  CREATE DOMAIN whole AS integer; CREATE TYPE tinted AS (a integer);
+  CREATE TABLE columned (peek text, peek_all integer, id integer); INSERT INTO columned VALUES ('a', 1, 2);
+  CREATE TYPE mood AS ENUM ('good'); CREATE FUNCTION peek_mood(mood) RETURNS boolean LANGUAGE sql STABLE AS $$ SELECT pg_read_file('/etc/hostname') IS NULL $$;
+  CREATE CAST (mood AS boolean) WITH FUNCTION peek_mood(mood) AS ASSIGNMENT; CREATE TABLE moods (m mood);
+  CREATE TYPE tint AS ENUM ('red'); CREATE FUNCTION peek_tint(tint) RETURNS json LANGUAGE sql STABLE AS $$ SELECT to_json(pg_read_file('/etc/hostname')) $$;
+  CREATE CAST (tint AS json) WITH FUNCTION peek_tint(tint); CREATE TABLE tints (t tint);
+  CREATE FUNCTION peek_check(integer) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN RAISE EXCEPTION 'a check was run'; END $$;
+  CREATE TABLE elder (a integer); CREATE TABLE younger (CHECK (peek_check(1))) INHERITS (elder);`;
 /** Everything of the database that statements could have changed. */
 const STATE = `SELECT (SELECT string_agg(p::text, ';' ORDER BY id) FROM people p), (SELECT string_agg(o::text, ';' ORDER BY id) FROM orders o),
   (SELECT string_agg(relname || relkind::text, ',' ORDER BY relname) FROM pg_class WHERE relnamespace = 'public'::regnamespace),

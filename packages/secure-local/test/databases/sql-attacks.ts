@@ -288,6 +288,92 @@ export const POSTGRES_TRAPS: readonly string[] = [
   "SELECT '{1,2,3}'::line ORDER BY 1",
   "SELECT DISTINCT line(point(id, 1), point(2, 3)) FROM people",
 ];
+/** Conversions that are asked for without their type's own name, or by nothing at all. */
+export const POSTGRES_HIDDEN: readonly string[] = [
+  "SELECT ARRAY['dark'::shade]::_int4",
+  "SELECT 'dark'::shade::whole",
+  "SELECT ROW('dark'::shade)::tinted",
+  "SELECT 1 FROM moods WHERE m",
+  "SELECT count(*) FILTER (WHERE m) FROM moods",
+  "SELECT CASE WHEN m THEN 1 END FROM moods",
+  "SELECT NOT m FROM moods",
+  ...["to_json(t)", "to_jsonb(t)", "json_agg(t)", "row_to_json(x)", "json_build_object('t', t)"].map(
+    (shown) => `SELECT ${shown} FROM tints x`,
+  ),
+];
+
+/** Ways to ask a value for a field, which calls what has the field's name when there is none; `V` is a value of the type `T`. */
+const FIELDS: readonly string[] = [
+  "SELECT (V).F",
+  "SELECT (x.y).F FROM (SELECT V AS y) x",
+  "SELECT x.F FROM unnest(ARRAY[V]) x",
+  "SELECT unnest.F FROM unnest(ARRAY[V])",
+  "SELECT (ARRAY[V])[1].F",
+  "SELECT ((ARRAY[V])[1]).F",
+  "SELECT ((SELECT V)).F",
+  "SELECT (CASE WHEN true THEN V END).F",
+  "SELECT (coalesce(V)).F",
+  "SELECT (CAST(V AS T)).F",
+  "SELECT (max(V)).F",
+  "SELECT ((V).F).F",
+  "SELECT id FROM people ORDER BY (V).F",
+  "SELECT id FROM people WHERE (V).F IS NULL",
+  "SELECT count(*) FROM people GROUP BY (V).F",
+  "SELECT sum(id) OVER (ORDER BY (V).F) FROM people",
+  "SELECT * FROM people p JOIN orders o ON (V).F IS NULL",
+  "SELECT * FROM lower((V).F::text)",
+  "SELECT 1 LIMIT length((V).F::text)",
+  "VALUES ((V).F)",
+  "WITH w AS (SELECT (V).F) SELECT * FROM w",
+  "EXPLAIN ANALYZE SELECT (V).F",
+  // What stands before the dot is also the name of a table with such a column, elsewhere in the statement.
+  "SELECT x.F FROM unnest(ARRAY[V]) x, LATERAL (SELECT x.F FROM columned x) z",
+  "SELECT (SELECT x.F FROM columned x), x.F FROM unnest(ARRAY[V]) x",
+  "WITH columned AS (SELECT * FROM unnest(ARRAY[V])) SELECT columned.F FROM columned",
+  "SELECT columned.F FROM unnest(ARRAY[V]) AS columned",
+  "SELECT columned.F FROM ROWS FROM (unnest(ARRAY[V])) AS columned",
+];
+/** What is reached by a field's name: functions of one's own and of PostgreSQL's, with defaults, of every type, and types. */
+const REACHED_BY_FIELD: readonly (readonly [string, string, string])[] = [
+  ["peek", "'a'::text", "text"],
+  ["peek", "7", "integer"],
+  ["peek_more", "'a'::text", "text"],
+  ["peek_any", "2.5", "numeric"],
+  ["peek_all", "7", "integer"],
+  ['"SendMail"', "'a'::text", "text"],
+  ["peeking", "'a'::text", "text"],
+  ["ts_stat", "'SELECT to_tsvector(peek(1))'::text", "text"],
+  ["pg_sleep", "9::float8", "float8"],
+  ["pg_read_file", "'/etc/hostname'::text", "text"],
+  ["current_setting", "'data_directory'::text", "text"],
+  ["pg_terminate_backend", "1", "integer"],
+];
+/** Calls that no part of the statement shows to be one. */
+export const POSTGRES_DOTTED: readonly string[] = FIELDS.flatMap((form) =>
+  REACHED_BY_FIELD.map(([field, value, type]) =>
+    // A function, since nothing may be taken for one of the letters.
+    form.replace(/\b[VFT]\b/g, (letter) => ({ V: value, F: field, T: type })[letter] ?? letter),
+  ),
+);
+
+/** Answered, although planning them by the checks of the tables would run a function of their owner's. */
+export const POSTGRES_PLANNED: readonly string[] = [
+  "SELECT * FROM elder WHERE a > 1",
+  "SELECT * FROM elder e JOIN people p ON e.a = p.id WHERE e.a BETWEEN 2 AND 4",
+  "SELECT a FROM younger WHERE a = 3",
+  "SELECT a FROM younger WHERE a = 3 UNION ALL SELECT a FROM elder WHERE a = 4",
+];
+
+/** What PostgreSQL has of its own is asked of a value of its argument's type, in one of the ways after the other. */
+export function dottedCalls(
+  functions: readonly (readonly (string | null)[])[],
+): readonly (readonly [string, string])[] {
+  return functions.map(([name, type], at) => {
+    const form = FIELDS[at % FIELDS.length] ?? "";
+    const values = { V: `NULL::${type}`, F: `"${name}"`, T: String(type) };
+    return [String(name), form.replace(/\b[VFT]\b/g, (letter) => values[letter as "V" | "F" | "T"])] as const;
+  });
+}
 
 /** Columns whose values hold a domain's, whole rows among them, and a text that can be made into one. */
 const HOLDING: readonly (readonly [string, string])[] = [
@@ -324,6 +410,8 @@ export const POSTGRES_ATTACKS: readonly string[] = [
   ...POSTGRES_COERCED,
   ...POSTGRES_UNLISTED,
   ...POSTGRES_TRAPS,
+  ...POSTGRES_DOTTED,
+  ...POSTGRES_HIDDEN,
   "SELECT * INTO evil FROM people",
   "SELECT * FROM people FOR UPDATE",
   "SELECT * FROM people FOR SHARE",

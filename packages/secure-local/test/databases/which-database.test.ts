@@ -93,7 +93,7 @@ describe("an import", () => {
 });
 
 it("a statement that leads to more than can be looked at is refused, though nothing of what was looked at is", async () => {
-  const statement = { relations: [], functions: [], attributes: [], operators: [], types: [] };
+  const statement = { relations: [], functions: [], dotted: [], operators: [], types: [] };
   const answering = (more: boolean): PostgresConnection =>
     ({ query: () => Promise.resolve({ rows: [], more }) }) as unknown as PostgresConnection;
   const terms = { path: { text: "", schemas: "{}" }, functions: new FunctionNames([]), key: "databases.a.functions" };

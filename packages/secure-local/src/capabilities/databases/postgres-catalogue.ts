@@ -27,7 +27,11 @@ const ROLE_SQL = `SELECT 1 FROM pg_roles r WHERE r.rolname = current_user AND r.
 
 /**
  * Everything a statement can reach, one row each: how, schema, name, whether it is volatile, its extension, whether it belongs to the
- * system. A text beside a row, an array or a range is made into one without its type being named, so the types of what is read count too.
+ * system. A name after a dot counts as a call and as a type, unless every table it can be asked of has such a column. A text beside
+ * a row, an array or a range is made into one without its type being named, so the types of what is read count too.
+ *
+ * Where a truth value, a number of rows or a position is wanted, what is assigned becomes one, not only what is implied; and what is
+ * shown as JSON goes by a cast to it that nobody wrote.
  *
  * Ranges, sorting, grouping and joining call what operator classes name: those of types that are met, of the indexes and partitions
  * of what is read, and of operators that are named. Operators that no statement writes out count for own types only where such a
@@ -37,6 +41,18 @@ const REACHED_SQL = `WITH RECURSIVE
   called AS (SELECT * FROM unnest($1::text[], $2::text[]) AS a(schema, name)),
   asked AS (SELECT * FROM unnest($6::text[], $7::text[]) AS a(schema, name)),
   path AS (SELECT unnest($8::text[]) AS schema),
+  dotted AS (SELECT DISTINCT d.name FROM unnest($3::text[], $10::text[], $11::text[]) AS d(name, schema, relation)
+    WHERE NOT coalesce((SELECT bool_and(EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = d.name AND NOT a.attisdropped))
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE c.relname = d.relation AND (n.nspname = d.schema OR (d.schema = '' AND n.nspname IN (SELECT schema FROM path)))), false)),
+  named(name) AS (SELECT unnest($5::text[]) UNION SELECT name FROM dotted),
+  targets(oid) AS (
+    SELECT t.oid FROM pg_type t WHERE t.typname IN (SELECT name FROM named)
+    UNION
+    SELECT next.oid FROM targets s JOIN pg_type t ON t.oid = s.oid, LATERAL (
+      SELECT t.typelem UNION ALL SELECT t.typbasetype
+      UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND t.typrelid <> 0 AND a.attnum > 0) AS next(oid)
+    WHERE next.oid <> 0),
   relations(oid) AS (
     SELECT c.oid FROM asked a JOIN pg_class c ON c.relname = a.name JOIN pg_namespace n ON n.oid = c.relnamespace
       WHERE n.nspname = a.schema OR (a.schema = '' AND n.nspname IN (SELECT schema FROM path))
@@ -45,9 +61,10 @@ const REACHED_SQL = `WITH RECURSIVE
       JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname NOT IN ('pg_catalog', 'information_schema')
       JOIN pg_rewrite w ON w.ev_class = v.oid, regexp_matches(w.ev_action::text, ':relid ([1-9][0-9]*)', 'g') AS m(id)),
   types(oid) AS (
-    SELECT t.oid FROM pg_type t WHERE t.typname = ANY ($5::text[]) AND t.oid >= 16384
+    SELECT t.oid FROM pg_type t WHERE t.typname IN (SELECT name FROM named) AND t.oid >= 16384
     UNION SELECT c.reltype FROM relations r JOIN pg_class c ON c.oid = r.oid WHERE c.reltype >= 16384
-    UNION SELECT p.prorettype FROM called c JOIN pg_proc p ON p.proname = c.name WHERE p.prorettype >= 16384
+    UNION SELECT p.prorettype FROM (SELECT name FROM called UNION SELECT name FROM dotted) c JOIN pg_proc p ON p.proname = c.name
+      WHERE p.prorettype >= 16384
     UNION
     SELECT next.oid FROM types s JOIN pg_type t ON t.oid = s.oid, LATERAL (
       SELECT t.typelem UNION ALL SELECT t.typbasetype UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
@@ -57,7 +74,7 @@ const REACHED_SQL = `WITH RECURSIVE
     SELECT oid FROM types
     UNION SELECT a.atttypid FROM relations r JOIN pg_attribute a ON a.attrelid = r.oid AND a.attnum > 0
     UNION SELECT r.oid FROM called c JOIN pg_proc p ON p.proname = c.name, unnest(p.proallargtypes || p.prorettype) AS r(oid)),
-  shown(oid) AS (SELECT oid FROM met UNION SELECT t.oid FROM pg_type t WHERE t.typname = ANY ($5::text[])),
+  shown(oid) AS (SELECT oid FROM met UNION SELECT t.oid FROM pg_type t WHERE t.typname IN (SELECT name FROM named)),
   compared(oid) AS (
     SELECT oid FROM shown
     UNION SELECT c.casttarget FROM pg_cast c JOIN shown v ON v.oid = c.castsource WHERE c.castcontext = 'i' AND c.oid >= 16384),
@@ -78,10 +95,8 @@ const REACHED_SQL = `WITH RECURSIVE
     SELECT 'call', p.oid FROM called a JOIN pg_proc p ON p.proname = a.name JOIN pg_namespace n ON n.oid = p.pronamespace
       WHERE n.nspname = a.schema OR (a.schema = '' AND n.nspname IN (SELECT schema FROM path))
     UNION
-    SELECT 'call', p.oid FROM pg_proc p JOIN pg_type t ON t.oid = p.proargtypes[0]
-      WHERE p.proname = ANY ($3::text[]) AND p.pronargs - p.pronargdefaults <= 1
-        AND (t.typtype = 'c' OR (t.typtype = 'd' AND t.oid >= 16384)
-          OR t.typname IN ('record', 'any', 'anyelement', 'anynonarray', 'anycompatible', 'anycompatiblenonarray'))
+    SELECT 'dotted', p.oid FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname IN (SELECT schema FROM path)
+      WHERE p.proname IN (SELECT name FROM dotted) AND p.pronargs >= 1 AND p.pronargs - p.pronargdefaults <= 1
     UNION
     SELECT 'operator', o.oprcode::oid FROM pg_operator o WHERE o.oprname = ANY ($4::text[]) AND o.oid >= 16384
       AND (o.oprname <> ALL ($9::text[]) OR (o.oprleft < 16384 AND o.oprright < 16384)
@@ -95,15 +110,17 @@ const REACHED_SQL = `WITH RECURSIVE
     SELECT 'type', r.rngcanonical::oid FROM types t JOIN pg_range r ON t.oid IN (r.rngtypid, r.rngmultitypid) WHERE r.rngcanonical <> 0
     UNION
     SELECT 'cast', c.castfunc FROM pg_cast c JOIN pg_type s ON s.oid = c.castsource JOIN pg_type t ON t.oid = c.casttarget
-      WHERE c.oid >= 16384 AND c.castfunc <> 0 AND (c.castcontext = 'i' OR t.typname = ANY ($5::text[]) OR t.typarray IN (SELECT oid FROM types))
-        AND ((s.oid < 16384 AND t.oid < 16384) OR s.oid IN (SELECT oid FROM met) OR t.oid IN (SELECT oid FROM met))
+      WHERE c.oid >= 16384 AND c.castfunc <> 0 AND (
+        ((c.castcontext = 'i' OR t.oid IN (SELECT oid FROM targets)) AND t.oid IN (SELECT oid FROM met))
+        OR ((c.castcontext <> 'e' OR t.oid IN (SELECT oid FROM targets) OR t.typname = 'json')
+          AND ((s.oid < 16384 AND t.oid < 16384) OR s.oid IN (SELECT oid FROM met))))
     UNION
     SELECT t.how, m.id[1]::oid FROM trees t, regexp_matches(t.body, ':(?:funcid|aggfnoid|winfnoid) ([1-9][0-9]*)', 'g') AS m(id)
     UNION
     SELECT t.how, o.oprcode::oid FROM trees t, regexp_matches(t.body, ':opno ([1-9][0-9]*)', 'g') AS m(id)
       JOIN pg_operator o ON o.oid = m.id[1]::oid WHERE o.oid >= 16384)
   SELECT DISTINCT f.how, n.nspname::text, p.proname::text, (p.provolatile = 'v')::text, coalesce(e.extname::text, ''),
-      (n.nspname = 'pg_catalog' AND f.how <> 'call' AND (EXISTS (SELECT 1 FROM pg_cast c WHERE c.castfunc = p.oid AND c.oid < 16384)
+      (n.nspname = 'pg_catalog' AND f.how NOT IN ('call', 'dotted') AND (EXISTS (SELECT 1 FROM pg_cast c WHERE c.castfunc = p.oid AND c.oid < 16384)
         OR EXISTS (SELECT 1 FROM pg_operator o WHERE o.oprcode = p.oid AND o.oid < 16384)))::text
     FROM functions f JOIN pg_proc p ON p.oid = f.oid JOIN pg_namespace n ON n.oid = p.pronamespace
     LEFT JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e' AND d.refclassid = 'pg_extension'::regclass
@@ -149,10 +166,13 @@ export async function requireListed(
     arrayOf(names.map(({ schema }) => schema)),
     arrayOf(names.map(({ name }) => name)),
   ];
-  const { attributes, operators, types } = statement;
-  const lists = [attributes, operators, types].map(arrayOf);
+  // A row for each table that has to have the column, and one without a table where that shows nothing.
+  const dotted = statement.dotted.flatMap(({ name, tables }) =>
+    (tables.length > 0 ? tables : [{ schema: "", name: "" }]).map((table) => ({ name, table })),
+  );
+  const lists = [dotted.map(({ name }) => name), statement.operators, statement.types].map(arrayOf);
   const asked = [...split(statement.relations), path.schemas, arrayOf(IMPLICIT_OPERATORS)];
-  const parameters = [...split(statement.functions), ...lists, ...asked];
+  const parameters = [...split(statement.functions), ...lists, ...asked, ...split(dotted.map(({ table }) => table))];
   const { rows, more } = await connection.query(REACHED_SQL, parameters, MAX_REACHED);
   if (more) throw new DatabaseError("denied", "The statement leads to too many parts of the database.", READ_ONLY_RULE);
   for (const [how = "", schema = "", name = "", volatile, extension, system] of rows.map((row) => row.map(String))) {
@@ -176,6 +196,7 @@ export async function requireListed(
 }
 
 const VIA: Readonly<Record<string, string>> = {
+  dotted: "A name after a dot, which is not sure to be a column's, can call",
   operator: "An operator of the statement calls",
   cast: "A conversion between types of the statement calls",
   view: "A view of the statement calls",
@@ -184,7 +205,7 @@ const VIA: Readonly<Record<string, string>> = {
 };
 
 interface Reached extends SqlName {
-  /** `call`, `operator`, `cast`, `class`, `view` or `type`. */
+  /** `call`, `dotted`, `operator`, `cast`, `class`, `view` or `type`. */
   readonly how: string;
   readonly volatile: boolean;
   /** Empty where no extension owns it. */
@@ -194,12 +215,14 @@ interface Reached extends SqlName {
 }
 
 function isListed({ how, schema, name, volatile, extension = "", system }: Reached): boolean {
+  // Which setting it tells is only known where it is written as a call.
+  if (how === "dotted" && name === "current_setting") return false;
   if (volatile && !HARMLESS_VOLATILE.has(name)) return false;
   if (schema === "pg_catalog") return system || BUILT_IN_FUNCTIONS.has(name);
   // Operators, casts and operator classes of extensions calculate; their functions may do more.
   if (how === "operator" || how === "cast" || how === "class") return extension !== "";
   if (!KNOWN_EXTENSIONS.has(extension)) return false;
-  return how !== "call" || BUILT_IN_FUNCTIONS.has(name) || EXTENSION_FUNCTIONS.has(name);
+  return (how !== "call" && how !== "dotted") || BUILT_IN_FUNCTIONS.has(name) || EXTENSION_FUNCTIONS.has(name);
 }
 
 function arrayOf(names: readonly string[]): string {

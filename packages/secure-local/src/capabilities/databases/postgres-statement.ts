@@ -14,11 +14,20 @@ export interface SqlName {
   readonly name: string;
 }
 
+/**
+ * A name after a dot. Where it is no column, PostgreSQL calls a function, or converts to a type, of that name: of values of every
+ * type, and in no part of the tree that looks like a call.
+ */
+export interface DottedName {
+  readonly name: string;
+  /** The tables that what stands before the dot can mean, each of which has to have such a column; empty where it can mean more. */
+  readonly tables: readonly SqlName[];
+}
+
 /** Everything of a statement that may make the server run code, or read what is no data of the user's. */
 export interface PostgresStatement {
   readonly functions: readonly SqlName[];
-  /** Names after a dot: `people.total` calls a function of that name where there is no such column. */
-  readonly attributes: readonly string[];
+  readonly dotted: readonly DottedName[];
   readonly operators: readonly string[];
   readonly types: readonly string[];
   readonly relations: readonly SqlName[];
@@ -79,11 +88,29 @@ export function checkPostgres(tree: unknown, named: NamedFunctions): PostgresSta
 
 type Part = Readonly<Record<string, unknown>>;
 
+interface NameOfRange {
+  readonly aliasname: string;
+  readonly colnames?: unknown;
+}
+
+/** Parts of a FROM list that have a name without being given one. */
+const NAMED_BY_ITSELF: ReadonlySet<string> = new Set([
+  "RangeFunction",
+  "RangeSubselect",
+  "RangeTableFunc",
+  "JsonTable",
+]);
+
 /** Gathers names as the tree is walked. */
 class Findings {
   readonly named: NamedFunctions;
   readonly functions = new Map<string, SqlName>();
-  readonly attributes = new Set<string>();
+  readonly #dotted = new Map<string, { readonly name: string; readonly before: string | undefined }>();
+  /** What each name of the FROM lists stands for; undefined for what is no table with its own columns. */
+  readonly #named = new Map<string, (SqlName | undefined)[]>();
+  readonly #commonTables = new Set<string>();
+  /** Part of a FROM list whose name PostgreSQL makes up: it could be any. */
+  #hasUnnamed = false;
   readonly operators = new Set<string>(IMPLICIT_OPERATORS);
   readonly types = new Set<string>();
   readonly relations = new Map<string, SqlName>();
@@ -92,10 +119,41 @@ class Findings {
     this.named = named;
   }
 
+  /** What stands before the last dot is undefined where it is no name. */
+  dot(name: string, before?: string): void {
+    if (name !== "") this.#dotted.set(JSON.stringify([name, before]), { name, before });
+  }
+
+  /** Keeps what a part of a FROM list is called. */
+  range(node: string, part: Part): void {
+    const alias = part["alias"] as NameOfRange | undefined;
+    const joined = part["join_using_alias"] as NameOfRange | undefined;
+    if (node === "CommonTableExpr") this.#commonTables.add(String(part["ctename"]));
+    if (node === "RangeVar") {
+      const schema = typeof part["schemaname"] === "string" ? part["schemaname"] : "";
+      const table = { schema, name: String(part["relname"]) };
+      return this.#name(alias?.aliasname ?? table.name, alias?.colnames === undefined ? table : undefined);
+    }
+    for (const name of [alias, joined]) if (name !== undefined) this.#name(name.aliasname, undefined);
+    if (alias === undefined && NAMED_BY_ITSELF.has(node)) this.#hasUnnamed = true;
+  }
+
+  #name(name: string, table: SqlName | undefined): void {
+    this.#named.set(name, [...(this.#named.get(name) ?? []), table]);
+  }
+
+  /** Which part of the statement sees which name is not worked out: everything of that name has to be such a table. */
+  #tables(before: string | undefined): SqlName[] {
+    const meant = before === undefined || this.#hasUnnamed ? [] : (this.#named.get(before) ?? []);
+    const tables = meant.filter((table) => table !== undefined);
+    const areTables = tables.every(({ schema, name }) => schema !== "" || !this.#commonTables.has(name));
+    return areTables && tables.length === meant.length ? tables : [];
+  }
+
   statement(): PostgresStatement {
     return {
       functions: [...this.functions.values()],
-      attributes: [...this.attributes],
+      dotted: [...this.#dotted.values()].map(({ name, before }) => ({ name, tables: this.#tables(before) })),
       operators: [...this.operators],
       types: [...this.types],
       relations: [...this.relations.values()],
@@ -110,6 +168,7 @@ function faultOf(key: string, value: Part, found: Findings): string | undefined 
   if (key === "typeName" || key === "TypeName") found.types.add(namesOf(value["names"]).at(-1) ?? "");
   if (!/^[A-Z]/.test(key)) return undefined;
   if (!NODES.has(key)) return `The statement has a part that does not only read (${key}).`;
+  found.range(key, value);
   switch (key) {
     case "FuncCall":
       return callFault(value, found);
@@ -117,11 +176,13 @@ function faultOf(key: string, value: Part, found: Findings): string | undefined 
       return relationFault(value, found);
     case "A_Expr":
       return void found.operators.add(namesOf(value["name"]).at(-1) ?? "");
-    case "ColumnRef":
-      for (const name of namesOf(value["fields"]).slice(1)) found.attributes.add(name);
+    case "ColumnRef": {
+      const names = namesOf(value["fields"]);
+      if (names.length > 1) found.dot(names.at(-1) ?? "", names.at(-2));
       return undefined;
+    }
     case "A_Indirection":
-      for (const name of namesOf(value["indirection"])) if (name !== "") found.attributes.add(name);
+      for (const name of namesOf(value["indirection"])) found.dot(name);
       return undefined;
     case "RangeTableSample": {
       const method = namesOf(value["method"]).at(-1) ?? "";

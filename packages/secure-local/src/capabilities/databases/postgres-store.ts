@@ -87,7 +87,7 @@ export class PostgresStore {
     try {
       stop.throwIfAborted();
       await connection.run(
-        `SET default_transaction_read_only = on; SET standard_conforming_strings = on; SET statement_timeout = ${timeoutMs}; SET lock_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${timeoutMs + GRACE_MS}`,
+        `SET default_transaction_read_only = on; SET constraint_exclusion = off; SET standard_conforming_strings = on; SET statement_timeout = ${timeoutMs}; SET lock_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${timeoutMs + GRACE_MS}`,
       );
       await connection.run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       const path = await ownPath(connection);

@@ -5,6 +5,7 @@ import { HostMatcher } from "../../policy/host-matcher.js";
 import { RangeMatcher } from "../../policy/address-range.js";
 import { PathMatcher } from "../../policy/path-matcher.js";
 import type { PatternRule } from "../../policy/faults.js";
+import { isExchangeable } from "../files/bases.js";
 import { FileError, type Files } from "../files/files.js";
 import { FileSystem } from "../files/file-system.js";
 import {
@@ -36,7 +37,10 @@ export interface FoundRows {
 /** Tries while another program keeps writing. */
 const TRIES = 3;
 const SCHEMA_SQL = `SELECT t.name AS tbl, t.type AS kind, c.name AS col, c.type AS type FROM pragma_table_list t JOIN pragma_table_xinfo(t.name) c
-  WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY t.name, c.cid`;
+  WHERE t.schema = 'main' AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'`;
+const VIEWS_SQL = "SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name";
+/** Views that are looked at one by one where one of them is broken: each takes a thread. */
+const MAX_VIEWS_APART = 50;
 const MAX_SCHEMA_ROWS = 20_000;
 const WRITING_SUFFIXES = ["-wal", "-journal"] as const;
 
@@ -60,12 +64,26 @@ export class SqliteStore {
   }
 
   async schema(database: SqliteDatabase, limits: StatementLimits): Promise<SchemaTable[]> {
-    const { rows } = await this.#read(
-      database,
-      { ...limits, limit: MAX_SCHEMA_ROWS },
-      { sql: SCHEMA_SQL, explain: false },
-    );
-    return tablesOf(rows);
+    const read = async (kinds: string): Promise<SchemaTable[]> => {
+      const statement = { sql: `${SCHEMA_SQL} AND ${kinds} ORDER BY t.name, c.cid`, explain: false };
+      return tablesOf((await this.#read(database, { ...limits, limit: MAX_SCHEMA_ROWS }, statement)).rows);
+    };
+    try {
+      return await read("true");
+    } catch (error) {
+      // A view that cannot be used, as of a function that is not there, must not hide all the others.
+      if (!(error instanceof DatabaseError) || error.code !== "statement") throw error;
+    }
+    const views = await this.#read(database, { ...limits, limit: MAX_SCHEMA_ROWS }, { sql: VIEWS_SQL, explain: false });
+    const names = views.rows.flatMap(([name]) => (typeof name === "string" ? [name] : []));
+    const found = await read("t.type <> 'view'");
+    for (const name of names.slice(0, MAX_VIEWS_APART))
+      found.push(
+        ...(await read(`t.name = '${name.replaceAll("'", "''")}'`).catch(() => [
+          { name, kind: "view" as const, columns: [] },
+        ])),
+      );
+    return found.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   /** `read` is asked at once, and whenever something has happened to the file. */
@@ -78,9 +96,10 @@ export class SqliteStore {
     };
   }
 
-  async importTable({ policy, file }: SqliteDatabase, options: ImportOptions): Promise<void> {
+  async importTable(database: SqliteDatabase, options: ImportOptions): Promise<void> {
+    const { policy, file } = database;
     const { table, columns, replace, batches, signal } = options;
-    await this.#guarded(policy.name, async () => {
+    await this.#guarded(database, async () => {
       await requireQuiet(this.#files.files(), file, policy.name);
       const work = (copy: string): Promise<void> => {
         const data = { task: "receiveRows", file: copy, table, columns, replace };
@@ -90,14 +109,12 @@ export class SqliteStore {
     });
   }
 
-  #read(
-    { policy: { name }, file }: SqliteDatabase,
-    limits: StatementLimits,
-    statement: { sql: string; explain: boolean },
-  ) {
+  #read(database: SqliteDatabase, limits: StatementLimits, statement: { sql: string; explain: boolean }) {
+    const { file } = database;
+    const { name } = database.policy;
     const { limit, timeoutMs, signal } = limits;
     const task = { task: "query", ...statement, limit, cellLimit: MAX_CELL, totalLimit: MAX_ANSWER };
-    return this.#guarded(name, async () => {
+    return this.#guarded(database, async () => {
       const files = this.#files.files();
       const late = (error: unknown): never => {
         const stopped = error instanceof DatabaseError && error.code === "timeout";
@@ -121,8 +138,9 @@ export class SqliteStore {
     });
   }
 
-  async #guarded<T>(name: string, work: () => Promise<T>): Promise<T> {
+  async #guarded<T>({ policy: { name }, file }: SqliteDatabase, work: () => Promise<T>): Promise<T> {
     try {
+      if (isExchangeable(file)) throw exchangeable(name);
       return await work();
     } catch (error) {
       if (error instanceof FileError) throw unreachable(name, error);
@@ -199,6 +217,12 @@ function unreachable(name: string, { code, rule }: FileError): DatabaseError {
   const why =
     code === "not-found" ? "its file does not exist" : code === "changed" ? "its file was changed meanwhile" : code;
   return new DatabaseError("unreachable", `The database "${name}" cannot be used: ${why}.`, rule);
+}
+
+/** Whoever exchanged the link would choose the database, and what lies beside it. */
+function exchangeable(name: string): DatabaseError {
+  const words = "its file lies behind a link that a program of the policy may exchange; name where that leads";
+  return new DatabaseError("denied", `The database "${name}" is not opened: ${words}.`, `databases.${name}.file`);
 }
 
 function noNetwork({ network }: Policy): Policy["network"] {
