@@ -78,6 +78,7 @@ async function follow(call: Call, url: string, first: FetchRequest): Promise<Pol
     const next = request.redirect === "manual" ? undefined : nextHop(target, request, answer);
     if (next === undefined) return answer;
     if (hops === call.maxRedirects) throw new FetchError("redirect", `More than ${hops} redirects.`);
+    await request.onward?.(next.target.url.href);
     ({ target, request } = next);
   }
 }
@@ -158,6 +159,8 @@ export interface FetchRequest {
   /** Each at most what the capability was made with. */
   readonly timeoutMs?: number;
   readonly maxBytes?: number;
+  /** Asked before a redirect is followed; what it throws ends the request. */
+  readonly onward?: (to: string) => Promise<void>;
   /** `manual` returns a redirect as any other answer. */
   readonly redirect?: "follow" | "manual";
 }

@@ -1,22 +1,42 @@
-// Reads the newest part of one file that the policy names.
-import { Buffer } from "node:buffer";
+// Reads the newest part of the log that the policy names, found and judged as every file is.
+import type { Policy } from "../policy/policy.js";
+import { isExchangeable, readingOnly } from "./files/bases.js";
+import { FileError } from "./files/files.js";
+import { FileSystem } from "./files/file-system.js";
 
-/** Returns a reader of the last bytes of `path`, from the beginning of a line. It refuses what is no regular file. */
-export function logTail(path: string): (maxBytes: number) => Promise<string> {
+const RULE = { text: "prompts.analyze_logs.log_file" };
+
+/** Of the log that the policy of the moment names, its last bytes, from the beginning of a line. */
+export type ReadLog = (maxBytes: number) => Promise<string>;
+
+/** `own` are the program's own files, which no log is. The reader refuses what is no regular file, by a FileError. */
+export function logTail(policy: () => Policy, own: readonly string[]): ReadLog {
+  let granted: { readonly policy: Policy; readonly own: Policy } | undefined;
+  const named = (): string => policy().prompts.analyzeLogsFile ?? "";
+  const files = new FileSystem(
+    () => {
+      const now = policy();
+      if (granted?.policy !== now) granted = { policy: now, own: readingOnly(now, named(), RULE) };
+      return granted.own;
+    },
+    { own },
+  ).files();
   return async (maxBytes) => {
-    const { constants } = await import("node:fs");
-    const { open } = await import("node:fs/promises");
-    // Without waiting: the name may belong to a pipe that nobody writes to.
-    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    const path = named();
+    if (isExchangeable(path)) throw exchangeable(path);
+    const file = await files.open(path);
     try {
-      const stats = await file.stat();
-      if (!stats.isFile()) throw Object.assign(new Error("not a regular file"), { code: "not a regular file" });
-      const start = Math.max(0, stats.size - maxBytes);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(stats.size - start), 0, stats.size - start, start);
-      const text = buffer.toString("utf8", 0, bytesRead);
+      const start = Math.max(0, file.size - maxBytes);
+      const bytes = Buffer.alloc(file.size - start);
+      const text = bytes.toString("utf8", 0, await file.read(bytes, start));
       return start === 0 ? text : text.slice(text.indexOf("\n") + 1);
     } finally {
-      await file.close();
+      file.close();
     }
   };
+}
+
+function exchangeable(path: string): FileError {
+  const words = `"${path}" goes by a link that a program of the policy may exchange; name where it leads`;
+  return new FileError("link", words, RULE.text);
 }

@@ -11,6 +11,7 @@ import { findWall } from "../sandbox/find-wall.js";
 import { endedByLimit } from "../sandbox/ended-by-limit.js";
 import { endWalled, startWalled } from "../sandbox/start-walled.js";
 import { type Handed, type Reach, type Wall, type WalledCommand, WallError } from "../sandbox/wall.js";
+import { isMoved } from "./files/bases.js";
 import { FileError } from "./files/files.js";
 import { ownFiles, type OwnFiles } from "./files/own-files.js";
 import { RefusalTally } from "./refusal-tally.js";
@@ -61,7 +62,7 @@ async function runOnce(
   const wall = await findWall(policy.sandbox);
   const { reach, handed } = await checkedExecutable(command);
   const refusals = refused && new RefusalTally((what, by) => refused(name, what, by));
-  const where = { policy, own: await ownFiles(policy, own), wall: wall.name, refusals };
+  const where = { policy, own: ownFiles(policy, own), wall: wall.name, refusals };
   const view = await commandView(where, { args, paths, workingDirectory: command.workingDirectory });
   try {
     return await runIn(view, { policy, own: where.own, command, wall, program: { reach, handed }, signal });
@@ -225,6 +226,7 @@ const KNOWN = new Map<string, Known>();
  * until the file is another one. Without a hash the file is only seen inside. @throws RunError `executable`
  */
 export async function checkedExecutable({ executable, sha256 }: AllowedCommand): Promise<Executable> {
+  if (sha256 === undefined && isMoved(executable)) throw moved();
   if (sha256 === undefined) return { reach: SYSTEM.test(executable) ? [] : [seen(executable)], handed: [] };
   const known = await programAt(executable);
   if (known.sha256 === sha256)
@@ -297,6 +299,11 @@ function seen(executable: string): Reach {
 function unkept(error: unknown): never {
   const code = (error as NodeJS.ErrnoException).code ?? "unknown";
   throw new RunError("executable", `The program of this command could not be read and kept (${code}).`);
+}
+
+function moved(): RunError {
+  const words = "A link on the way to the program of this command was exchanged since the policy was loaded";
+  return new RunError("executable", `${words}; look where it leads, and start the server again.`);
 }
 
 function missing(): RunError {

@@ -10,7 +10,7 @@ import { KEPT_HOME, type Reach, type Wall, type WalledCommand, WallError } from 
 import { EgressProxy, type EgressProxyOptions } from "./egress-proxy.js";
 import type { OwnFiles } from "./files/own-files.js";
 import { policyEgress } from "./policy-egress.js";
-import { sandboxReach } from "./sandbox-reach.js";
+import { readOnlyReach, sandboxReach } from "./sandbox-reach.js";
 import { RefusalTally, type TellRefusals } from "./refusal-tally.js";
 import type { SecretBroker } from "./secret-broker.js";
 import { makeFolder } from "../audit/make-folder.js";
@@ -44,15 +44,18 @@ export async function sandboxEnvironment(
   policy: Policy,
   { own, wall, owner, refused, refusedFiles, secrets }: SurroundOptions,
 ): Promise<SandboxEnvironment> {
-  const { readOnlyPaths, homes, git: _git, ...limits } = policy.sandbox;
-  const system = readOnlyPaths.map((path) => ({ path, access: "read" as const }));
+  const { readOnlyPaths: _paths, homes, git: _git, ...limits } = policy.sandbox;
   const kept = wall.name !== "none" && homes !== undefined && owner !== undefined;
   const home = kept ? [await persistentHome(homes, owner)] : [];
   const refusals = refusedFiles && new RefusalTally(refusedFiles);
   const reach: readonly Reach[] =
     wall.name === "none"
       ? []
-      : [...system, ...(await sandboxReach({ policy, own, wall: wall.name, refusals })), ...home];
+      : [
+          ...(await readOnlyReach(policy, wall.name)),
+          ...(await sandboxReach({ policy, own, wall: wall.name, refusals })),
+          ...home,
+        ];
   const proxied = wall.name !== "none" && reachesOut(policy.network);
   const options = { decide: policyEgress(() => policy), secrets, ...(refused === undefined ? {} : { refused }) };
   const proxy = proxied ? await EgressProxy.open(options) : undefined;

@@ -1,15 +1,17 @@
 // Turns the files a policy allows into what a sandbox sees: what was found and judged, by handle, and a judge for what lies in it.
-import { readdir } from "node:fs/promises";
-import { statSync } from "node:fs";
+import { readdir, realpath } from "node:fs/promises";
+import { closeSync, openSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { decide } from "../policy/decide.js";
 import type { FilesystemPolicy, Policy } from "../policy/policy.js";
-import { type Held, type Judge, type Reach, type Wall, WallError } from "../sandbox/wall.js";
+import { HANDED_FOLDER, type Held, type Judge, KEPT_HOME, type Reach, type Wall, WallError } from "../sandbox/wall.js";
 import { FileError } from "./files/files.js";
 import { takeGitConfig, withGit } from "./git-inside.js";
 import { beginsProtected, FileRules, isOfGit } from "./files/file-rules.js";
 import { type OwnFiles } from "./files/own-files.js";
 import { Finder, type Found } from "./files/finder.js";
 import { portableLookup } from "./files/portable-lookup.js";
+import { liesIn } from "./files/plain-path.js";
 import { procLookup } from "./files/proc-lookup.js";
 import { parentOf } from "./files/root-folders.js";
 import type { RefusalTally } from "./refusal-tally.js";
@@ -205,6 +207,49 @@ export async function sandboxReach(options: ViewOptions): Promise<Reach[]> {
   }
 }
 
+/** A number of a file held open that does nothing to it: `O_PATH`, which Node does not name. */
+const O_PATH = 0o10000000;
+
+/**
+ * What `sandbox.read_only_paths` names, seen where it really is, and under its own name beside that where it is a link: no part of
+ * the place it is mounted at is one, so that it is nowhere else. @throws WallError for what is not there
+ */
+export async function readOnlyReach({ sandbox }: Policy, wall: Wall["name"]): Promise<Reach[]> {
+  const reach: Reach[] = [];
+  for (const written of sandbox.readOnlyPaths) {
+    try {
+      const path = await realpath(written);
+      const named = join(await realpath(dirname(written)), basename(written));
+      if (INSIDE.some((own) => liesIn(own, path))) throw coveredInside(written);
+      const hold = (): Pick<Reach, "held"> => (wall === "bubblewrap" ? { held: heldAt(path) } : {});
+      reach.push({ path, access: "read", ...hold() });
+      if (named !== path) reach.push({ path, at: named, access: "read", spare: true, ...hold() });
+    } catch (error) {
+      for (const { held: open } of reach) open?.close();
+      if (error instanceof WallError) throw error;
+      const code = (error as NodeJS.ErrnoException).code ?? "unknown";
+      throw new WallError(
+        `"${written}" cannot be shown to programs (${code}). Take it out of sandbox.read_only_paths, or put it there.`,
+      );
+    }
+  }
+  return reach;
+}
+
+/** What a sandbox has of its own there. */
+const INSIDE = ["/tmp", "/proc", "/dev", HANDED_FOLDER, KEPT_HOME];
+
+function coveredInside(path: string): WallError {
+  return new WallError(
+    `"${path}" in sandbox.read_only_paths would cover what a sandbox has of its own (${INSIDE.join(", ")}). Name a folder in it.`,
+  );
+}
+
+function heldAt(path: string): Held {
+  const fd = openSync(path, O_PATH);
+  return held({ at: `/proc/self/fd/${fd}`, close: () => closeSync(fd) });
+}
+
 function wholePath(pattern: string): string {
   const path = pattern.replace(/(?:\/\*\*)(?:\/\*)?$/, "") || "/";
   if (!/[*?]/.test(path) && path !== "/") return path;
@@ -213,7 +258,7 @@ function wholePath(pattern: string): string {
   );
 }
 
-function held({ at, close }: Found): Held {
+function held({ at, close }: Pick<Found, "at" | "close">): Held {
   const { dev, ino } = statSync(at, { bigint: true });
   let open = true;
   return {

@@ -52,8 +52,10 @@ export class Bubblewrap implements Wall {
     };
   }
 
-  launch(command: WalledCommand): Launch {
-    const { egress, limits, reach = [] } = command;
+  launch(given: WalledCommand): Launch {
+    const reach = needed(given.reach ?? []);
+    const command = { ...given, reach };
+    const { egress, limits } = command;
     const feeds: Feed[] = ["gate"];
     const feed = (bytes: Feed): string => String(FIRST_FEED + feeds.push(bytes) - 1);
     const all = feed(this.#filters[egress === undefined ? "walled" : "connected"]);
@@ -142,6 +144,14 @@ function environment({ env, egress, keeper, reach = [] }: WalledCommand): string
   const git = reach.some(({ takeGitConfig }) => takeGitConfig) ? { GIT_TEMPLATE_DIR: "" } : {};
   return Object.entries({ ...BASE_ENVIRONMENT, ...plain, ...git, ...home, ...certificates, ...env, ...proxy }).flatMap(
     ([name, value]) => ["--setenv", name, value],
+  );
+}
+
+/** Without the spare ones that would be mounted over a link in another. */
+function needed(reach: readonly Reach[]): readonly Reach[] {
+  const holds = ({ path, at = path }: Reach, place: string): boolean => place.startsWith(`${at === "/" ? "" : at}/`);
+  return reach.filter(
+    ({ path, at = path, spare }) => spare !== true || !reach.some((other) => other.spare !== true && holds(other, at)),
   );
 }
 

@@ -22,6 +22,8 @@ export interface Reach {
   readonly path: string;
   /** Where it is seen, when not under the same path. */
   readonly at?: string;
+  /** It is another name of what is seen anyway: left out where the folder it stands in is seen, with whatever stands there. */
+  readonly spare?: boolean;
   /** `hidden` covers what lies in a path that is reached: a file reads as empty; a folder, written with a `/` at its end, too. */
   readonly access: "read" | "write" | "hidden";
   /** Nothing begins unless this is what is seen there. */

@@ -9,6 +9,7 @@ import {
 } from "@secure-local/mcp/server";
 import type { Clock } from "../capabilities/clock.js";
 import type { Databases } from "../capabilities/databases/databases.js";
+import { FetchError } from "../capabilities/fetch-error.js";
 import type { PolicyFetch } from "../capabilities/fetch.js";
 import type { Files } from "../capabilities/files/files.js";
 import type { PermissionRequest, Permission } from "../capabilities/permission.js";
@@ -22,6 +23,8 @@ export interface ToolPowers {
   readonly databases: Databases;
   /** Aborted when the call is cancelled or its time is up. */
   readonly signal: AbortSignal;
+  /** Aborted when the call may no longer send anything out: whoever sends by other means than `fetch` ends that then. */
+  readonly sendingOver: AbortSignal | undefined;
   /**
    * Reports how far the call is, if the client asked to know. `done` must grow from report to report. Await it: that keeps
    * pace with a slow reader.
@@ -54,6 +57,8 @@ export type ToolNeed =
   | "readable-files"
   | "writable-files"
   | "network"
+  /** A search service, which the policy names apart from its hosts. */
+  | "search-service"
   | "databases"
   | "fillable-databases"
   | "commands";
@@ -102,6 +107,21 @@ export interface SharedPowers {
   /** Asked before something is done for a call by a program that serves it. */
   readonly acts: (act: PermissionRequest & { readonly ctx: Context }) => Promise<Permission>;
   readonly databases: Databases;
+  /** Told what calls do with their powers; without it nobody is. */
+  readonly watch?: PowerWatch;
+}
+
+/** Whatever a tool says of itself: what it reads and sends is known by the powers it uses, when it does. */
+export interface PowerWatch {
+  /** A call has read something private. */
+  reads(ctx: Context): void;
+  /** Asked before a call sends anything out; why it may not, if it may not. */
+  sends(
+    ctx: Context,
+    hop?: { readonly from: string; readonly to: string },
+  ): Promise<{ readonly text: string; readonly rule: string } | undefined>;
+  /** See `ToolPowers.sendingOver`. */
+  sendingOver(ctx: Context): AbortSignal | undefined;
 }
 
 type Definition = ToolDefinition<JsonSchema, JsonSchema | undefined>;
@@ -131,24 +151,40 @@ export function toolDefinition<Args>(tool: BuiltinTool<Args>, powers: SharedPowe
 class CallPowers implements ToolPowers {
   readonly fetch: PolicyFetch;
   readonly clock: Clock;
-  readonly databases: Databases;
   readonly #ctx: Context;
   readonly #files: SharedPowers["files"];
+  readonly #databases: Databases;
   readonly #acts: SharedPowers["acts"];
+  readonly #watch: PowerWatch | undefined;
   /** The tool has said itself how far it is. */
   #told = false;
 
-  constructor(ctx: Context, { fetch, clock, files, databases, acts }: SharedPowers) {
-    this.fetch = fetch;
+  constructor(ctx: Context, { fetch, clock, files, databases, acts, watch }: SharedPowers) {
+    this.fetch = watch === undefined ? fetch : judged(fetch, (hop) => watch.sends(ctx, hop));
     this.clock = clock;
-    this.databases = databases;
+    this.#databases = databases;
+    this.#watch = watch;
     this.#ctx = ctx;
     this.#files = files;
     this.#acts = acts;
   }
 
   get files(): Files {
-    return this.#files(this.#ctx);
+    return this.#noted(this.#files(this.#ctx), FILE_METHODS_THAT_TELL_NOTHING);
+  }
+
+  get databases(): Databases {
+    return this.#noted(this.#databases, DATABASE_METHODS_THAT_TELL_NOTHING);
+  }
+
+  get sendingOver(): AbortSignal | undefined {
+    return this.#watch?.sendingOver(this.#ctx);
+  }
+
+  #noted<Power extends object>(power: Power, silent: ReadonlySet<string>): Power {
+    const [watch, ctx] = [this.#watch, this.#ctx];
+    if (watch === undefined) return power;
+    return noted(power, silent, () => watch.reads(ctx));
   }
 
   get signal(): AbortSignal {
@@ -182,6 +218,43 @@ class CallPowers implements ToolPowers {
       clearInterval(timer);
     }
   }
+}
+
+/** All others count as reading, those to come too. */
+const FILE_METHODS_THAT_TELL_NOTHING: ReadonlySet<string> = new Set(["roots", "judge", "write", "remove"]);
+const DATABASE_METHODS_THAT_TELL_NOTHING: ReadonlySet<string> = new Set(["list", "importTable"]);
+
+/** The same power; `note` is called when one of its methods has given something. */
+function noted<Power extends object>(power: Power, silent: ReadonlySet<string>, note: () => void): Power {
+  return new Proxy(power, {
+    get(target, key) {
+      const member: unknown = Reflect.get(target, key);
+      if (typeof member !== "function") return member;
+      const method = member.bind(target) as (...args: unknown[]) => unknown;
+      if (silent.has(String(key))) return method;
+      return (...args: unknown[]): unknown => {
+        const got = method(...args);
+        if (got instanceof Promise) return got.then((value: unknown) => (note(), value));
+        note();
+        return got;
+      };
+    },
+  });
+}
+
+/** Each request is judged, those that redirects ask for as well. */
+function judged(
+  fetch: PolicyFetch,
+  sends: (hop?: { from: string; to: string }) => ReturnType<PowerWatch["sends"]>,
+): PolicyFetch {
+  const require = async (hop?: { from: string; to: string }): Promise<void> => {
+    const refused = await sends(hop);
+    if (refused !== undefined) throw new FetchError("denied", refused.text, refused.rule);
+  };
+  return async (url, request) => {
+    await require();
+    return fetch(url, { ...request, onward: (to) => require({ from: url, to }) });
+  };
 }
 
 function toReturn(answer: ToolAnswer): ToolResult | string {

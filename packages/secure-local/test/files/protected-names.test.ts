@@ -205,7 +205,7 @@ describe("the classes of protected names", () => {
   it("tell the sandbox what a path is protected from", async () => {
     const t = tree();
     const own = join(t.inside, "policy.yaml");
-    const rules = await FileRules.of(await filePolicy(t), await ownFiles({ ...(await filePolicy(t)), file: own }, []));
+    const rules = await FileRules.of(await filePolicy(t), ownFiles({ ...(await filePolicy(t)), file: own }, []));
     const from = (name: string): unknown => rules.protection(join(t.inside, name));
     expect(from("policy.yaml")).toMatchObject({ class: "own", from: "read and write" });
     expect(from(".git/objects")).toMatchObject({ class: "git-store", from: "read and write" });

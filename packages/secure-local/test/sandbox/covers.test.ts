@@ -32,7 +32,7 @@ async function coversOf(access: "read" | "write", wall: Wall["name"] = "sandbox-
   const lists = 'denied_paths: ["**/private/**"], denied_write_paths: ["**/kept/**"]';
   const text = `version: "1.0"\nfilesystem: { allowed_paths: ["${folder}/**"], ${lists} }\n`;
   const policy = await parsePolicy(text, { file: "/nowhere/policy.yaml", environment: {} });
-  const view = await SandboxView.of({ policy, own: await ownFiles(policy, []), wall });
+  const view = await SandboxView.of({ policy, own: ownFiles(policy, []), wall });
   const [granted, ...covers] = (await view.reach({ path: folder, access })) ?? [];
   expect(granted).toMatchObject({ path: folder, access });
   granted?.held?.close?.();

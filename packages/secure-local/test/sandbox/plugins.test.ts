@@ -147,7 +147,7 @@ describe.skipIf(!hasWall())("plugins", () => {
     });
     expect(notes()["words"]).toMatch(/^ready/);
     expect(notes()["counter"]).toMatch(/^refused: Its content is not the one the policy knows/);
-    expect(notes()["greedy"]).toMatch(/^refused: It needs the host api\.test: add it to network/);
+    expect(notes()["greedy"]).toMatch(/^refused: It needs the host api\.test port 443 .*: add it to network/);
     expect(notes()["missing"]).toMatch(/^refused: There is nothing at/);
     expect(notes()["alias"]).toMatch(/^refused: It calls itself greedy/);
   });

@@ -83,7 +83,7 @@ async function reader(
     environment: {},
   });
   const wall = await findWall({ mode: "required" });
-  const { reach } = await sandboxEnvironment(policy, { own: await ownFiles(policy, []), wall });
+  const { reach } = await sandboxEnvironment(policy, { own: ownFiles(policy, []), wall });
   const script = `echo ready; while read -r line; do { ${each}; } 2>&1; echo .; done`;
   const child = startWalled(
     wall,

@@ -25,7 +25,17 @@ export function fakeClock(): Clock & { readonly slept: number[] } {
 export function powers(given: Partial<ToolPowers> = {}): ToolPowers {
   const { fetch, clock, files, databases, acts } = sharedPowers();
   const signal = new AbortController().signal;
-  return { fetch, clock, files: files(), databases, signal, progress: () => Promise.resolve(), acts, ...given };
+  return {
+    fetch,
+    clock,
+    files: files(),
+    databases,
+    signal,
+    sendingOver: undefined,
+    progress: () => Promise.resolve(),
+    acts,
+    ...given,
+  };
 }
 
 /** What tools registered in a server are given: the fake clock, no network, no files. */

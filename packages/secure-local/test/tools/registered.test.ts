@@ -2,7 +2,8 @@
 import { Server } from "@secure-local/mcp/server";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { analyzeLogs, type ReadLog } from "../../src/prompts/analyze-logs.js";
+import type { ReadLog } from "../../src/capabilities/log-tail.js";
+import { analyzeLogs } from "../../src/prompts/analyze-logs.js";
 import { codeReview } from "../../src/prompts/code-review.js";
 import { SERVER_INFO_URI, serverInfo } from "../../src/resources/server-info.js";
 import { calculate } from "../../src/tools/calculate/calculate.js";

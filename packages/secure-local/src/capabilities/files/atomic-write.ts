@@ -19,63 +19,13 @@ import {
   write,
   writeFile,
 } from "node:fs";
-import { parse } from "node:path";
-import { isMainThread } from "node:worker_threads";
 import { open } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";
 import { Buffer } from "node:buffer";
 import { FileError, type FileInfo, type OpenFile } from "./files.js";
 import type { Found, FoundPlace } from "./finder.js";
-
-// Works in a folder that was found, and in no other that has its name by then.
-
-/**
- * Calls `act` with a path under which the very folder is reached until it returns; `act` must not wait for anything.
- *
- * Where folders have no handles the process goes into it for that time: the system keeps a working folder by itself and not by
- * its name, so whatever is done under `.` happens there, even if the name leads elsewhere meanwhile.
- *
- * @throws FileError `changed` when what has its name is another one, `system` where the process cannot go anywhere (threads)
- */
-export function inFolder<T>(folder: Found, act: (at: string) => T): T {
-  if (folder.at !== folder.path) return act(folder.at);
-  if (!isMainThread)
-    throw new FileError("system", "This thread has no way to hold a folder, so nothing is written in it.");
-  const back = workingFolder();
-  try {
-    enter(folder);
-    return act(".");
-  } finally {
-    leave(back ?? parse(folder.path).root);
-  }
-}
-
-function enter({ path, stats }: Found): void {
-  process.chdir(path);
-  // The path as the system knows it: a link that was followed is not in it.
-  const here = lstatSync(".");
-  const isIt = here.dev === stats.dev && here.ino === stats.ino && workingFolder() === path;
-  if (!isIt) throw new FileError("changed", "Its folder was exchanged meanwhile; try again.");
-}
-
-/** Somebody may have removed it: then there is no way back. */
-function leave(back: string): void {
-  try {
-    process.chdir(back);
-  } catch {
-    process.chdir(parse(back).root);
-  }
-}
-
-function workingFolder(): string | undefined {
-  try {
-    const path = process.cwd();
-    return process.platform === "win32" ? path.replaceAll("\\", "/") : path;
-  } catch {
-    return undefined;
-  }
-}
+import { inFolder } from "./held-folder.js";
 
 const writeTo = promisify(writeFile);
 const syncTo = promisify((fd: number, done: NoParamCallback) => fsync(fd, done));
@@ -211,8 +161,7 @@ export async function syncFolder(path: string): Promise<void> {
 const read = promisify(readByCallback);
 
 /** Without waiting for anybody, without becoming anybody's terminal. */
-const READ_ONLY =
-  constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0) | (constants.O_NOFOLLOW ?? 0);
+const READ_ONLY = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
 /** Bytes read without asking a thread to do it, which would take ten times as long. */
 const AT_ONCE = 16_384;
 /** Added when a file grows while it is read. */
@@ -222,17 +171,8 @@ const GROWTH = 65_536;
 export function openFound(found: Found, shown: string): number {
   if (found.stats.isDirectory()) throw new FileError("not-a-file", `"${shown}" is a folder.`);
   if (!found.stats.isFile()) throw new FileError("not-a-file", `"${shown}" is no regular file.`);
-  // A path of the kernel's own is a link by nature, and leads to what was found and nowhere else.
-  const flags = found.at === found.path ? READ_ONLY : READ_ONLY & ~(constants.O_NOFOLLOW ?? 0);
   // What is opened has been looked up already, so this waits for no disk.
-  const fd = openSync(found.at, flags);
-  try {
-    found.confirm(fd);
-  } catch (error) {
-    closeSync(fd);
-    throw error;
-  }
-  return fd;
+  return found.open(READ_ONLY);
 }
 
 /** Reads everything. @throws FileError `too-large`, the signal's reason */

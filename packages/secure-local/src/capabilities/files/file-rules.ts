@@ -3,17 +3,10 @@ import { lstatSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { homedir } from "node:os";
+import { startedFiles } from "../../policy/granted-policy.js";
 import type { Policy } from "../../policy/policy.js";
-import {
-  type Alias,
-  aliasesOf,
-  aliasOf,
-  literalPrefix,
-  outermost,
-  pathOf,
-  realPrefix,
-  rootFolders,
-} from "./root-folders.js";
+import { type Alias, aliasOf, literalPrefix, outermost, pathOf, realPrefix, rootFolders } from "./root-folders.js";
+import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
 import { COMMANDS, type From, GIT_STORE, KERNEL_FOLDERS, NAME_CLASSES, namesIn } from "./protected-names.js";
 import { folded, type OwnFiles, programFiles, slashed } from "./own-files.js";
 import { decide, type FileOperation } from "../../policy/decide.js";
@@ -241,20 +234,24 @@ export class FileRules {
   readonly folders: readonly string[];
   #aliases: readonly Alias[];
   /** Those that have led elsewhere since: what they deny there stays denied, and nothing is allowed by them. */
-  #former: readonly Alias[] = [];
+  #former: readonly Alias[];
   /** Links of protected names: what they lead to is protected under its own name too. */
   #links: readonly Alias[] = [];
   #othersChecked = 0;
   readonly #own: OwnFiles;
+  /** Folded, as named and as they really are. */
+  readonly #started: readonly StartedPlace[];
   readonly #byName: boolean;
   readonly #permissions: readonly (readonly string[])[];
   /** Judgements made: they cannot change as long as the policy does not. */
   readonly #known = new Map<string, Refusal>();
 
-  private constructor(policy: Policy, { aliases, own, byName }: Known) {
+  private constructor(policy: Policy, { aliases, former, own, started, byName }: Known) {
     this.policy = policy;
+    this.#started = started;
     this.#byName = byName;
     this.#aliases = aliases;
+    this.#former = former;
     this.#own = own;
     const { allowed, readable } = policy.filesystem;
     const patterns = [...allowed.rules, ...readable.rules].map(({ pattern }) => pattern);
@@ -266,11 +263,19 @@ export class FileRules {
 
   /** Judges names alone, without a look at the disk: no other names of folders are known to it, and no files of its own. */
   static byName(policy: Policy): FileRules {
-    return new FileRules(policy, { aliases: [], own: [] as readonly string[] as OwnFiles, byName: true });
+    return new FileRules(policy, {
+      aliases: [],
+      former: [],
+      own: [] as readonly string[] as OwnFiles,
+      started: [],
+      byName: true,
+    });
   }
 
   static async of(policy: Policy, own: OwnFiles): Promise<FileRules> {
-    const rules = new FileRules(policy, { aliases: await aliasesOf(policy.filesystem), own, byName: false });
+    const { linked: aliases, others: former } = await aliasesOf(policy.filesystem);
+    const started = startedFiles(policy).flatMap(placesStarted);
+    const rules = new FileRules(policy, { aliases, former, own, started, byName: false });
     await rules.#findLinks();
     return rules;
   }
@@ -368,7 +373,11 @@ export class FileRules {
   #ownProtection(path: string): Protection | undefined {
     const name = folded(path);
     if (this.#own.some((own) => liesIn(name, own) || name.startsWith(`${own}.`))) return OWN;
-    return programFiles().some((own) => liesIn(name, own)) ? PROGRAM : undefined;
+    if (programFiles().some((own) => liesIn(name, own))) return PROGRAM;
+    const started = this.#started.some(
+      (one) => (one.alone ? name === one.path : liesIn(name, one.path)) && one.except?.find(path) === undefined,
+    );
+    return started ? STARTED : undefined;
   }
 
   /** A denied folder denies what is in it. */
@@ -473,7 +482,9 @@ function underAliases(path: string, aliases: readonly Alias[]): string[] {
 
 interface Known {
   readonly aliases: readonly Alias[];
+  readonly former: readonly Alias[];
   readonly own: OwnFiles;
+  readonly started: readonly StartedPlace[];
   /** Whether nothing is known but names. */
   readonly byName: boolean;
 }
@@ -493,6 +504,12 @@ const PROGRAM: Protection = Object.freeze({
   class: "own",
   from: "write",
   rule: "built-in protection of this program's own code, and of Node",
+});
+
+const STARTED: Protection = Object.freeze({
+  class: "own",
+  from: "write",
+  rule: "built-in protection of what the policy starts, or shows to every program, without a hash (sha256)",
 });
 
 function changes(op: FileOperation): boolean {

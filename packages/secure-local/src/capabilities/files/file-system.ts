@@ -76,7 +76,7 @@ export class FileSystem {
   async #current(): Promise<FileRules> {
     const policy = this.#policy();
     if (this.#rules?.policy !== policy) {
-      const made = ownFiles(policy, this.#own).then((own) => FileRules.of(policy, own));
+      const made = FileRules.of(policy, ownFiles(policy, this.#own));
       this.#rules = { policy, made };
     }
     const rules = await this.#rules.made;

@@ -193,8 +193,8 @@ export interface Found {
   readonly stats: Stats;
   /** A path under which this process reaches the very thing (where the system has no such path, its own). */
   readonly at: string;
-  /** Throws `changed` unless the file open under this number is what was found. */
-  confirm(fd: number): void;
+  /** Opens the very file that was found. @throws FileError `changed` when something else has its name */
+  open(flags: number): number;
   /** Whether it is still where it was found. */
   isCurrent(): boolean;
   close(): void;

@@ -25,8 +25,18 @@ export const leadsTo: LeadsTo = (path, folders) => {
   }
 };
 
+/** Where a path leads, and the links on the way there; the path alone where that cannot be told. */
+export function wayTo(path: string): Pick<Way, "real" | "links"> {
+  try {
+    return walk(path) ?? { real: path, links: [] };
+  } catch {
+    return { real: path, links: [] };
+  }
+}
+
 interface Way {
   readonly real: string;
+  readonly links: readonly string[];
   /** Of every part of it that exists. */
   readonly stats: ReadonlyMap<string, BigIntStats>;
 }
@@ -35,7 +45,8 @@ interface Way {
 function walk(path: string): Way | undefined {
   const left = namesOf(path).reverse();
   const stats = new Map<string, BigIntStats>();
-  let [real, links, missing] = [pathOf([]), 0, false];
+  const links: string[] = [];
+  let [real, missing] = [pathOf([]), false];
   for (let seen = 0; left.length > 0; seen += 1) {
     if (seen > MOST_NAMES) return undefined;
     const name = left.pop() as string;
@@ -52,13 +63,13 @@ function walk(path: string): Way | undefined {
       real = next;
       continue;
     }
-    links += 1;
-    if (links > MOST_LINKS) return undefined;
+    links.push(next);
+    if (links.length > MOST_LINKS) return undefined;
     const target = readlinkSync(next).replaceAll("\\", process.platform === "win32" ? "/" : "\\");
     if (/^(?:\/|[A-Za-z]:\/)/.test(target)) real = pathOf([]);
     left.push(...namesOf(target).reverse());
   }
-  return { real, stats };
+  return { real, links, stats };
 }
 
 /** The same folder may be mounted twice, written in other letters, or be behind a link of the rule's own: its number tells. */

@@ -4,20 +4,38 @@ import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { secretFiles } from "../../policy/granted-policy.js";
 import type { Policy } from "../../policy/policy.js";
-import { realPrefix } from "./root-folders.js";
+import { wayTo } from "./leads-to.js";
 
 declare const LOOKED_UP: unique symbol;
 /** The program's own files, what lies in them, and what is named like them beside them. Only `ownFiles` makes them: paths as written lack links, and the policy's. */
 export type OwnFiles = readonly string[] & { readonly [LOOKED_UP]: true };
 
 /** Folded paths, as named and as they really are, logs without the last extension: their other files (`audit.lock`) begin like them. */
-export async function ownFiles({ file, audit, secrets }: Policy, more: readonly string[]): Promise<OwnFiles> {
+export function ownFiles(policy: Policy, more: readonly string[]): OwnFiles {
+  return [...new Set(rememberOwnFiles(policy, more))].map(folded) as readonly string[] as OwnFiles;
+}
+
+/** Where each was found: what was the program's own stays so while it runs, wherever a link on the way leads by now. */
+const FOUND = new Map<string, Set<string>>();
+/** A link that moves on with each rotation of a secret leaves one behind. */
+const MOST_FOUND = 64;
+
+/** To be called when a policy is loaded, before anything is started that could exchange a link. */
+export function rememberOwnFiles({ file, audit, secrets, filesystem }: Policy, more: readonly string[]): string[] {
   const log = [audit.logFile, audit.checkpoints?.file].map((path) => path?.replace(/\.[^./\\]*$/, ""));
   const paths = [file, ...log, ...secretFiles(secrets), ...more].flatMap((path) =>
     path ? [slashed(resolve(path))] : [],
   );
-  const real = await Promise.all(paths.map(realPrefix));
-  return [...new Set([...paths, ...real])].map(folded) as readonly string[] as OwnFiles;
+  return paths.flatMap((path) => {
+    const found = FOUND.get(path) ?? new Set<string>([path]);
+    FOUND.set(path, found);
+    const { real, links } = wayTo(path);
+    found.add(real);
+    // Whoever may put another link there says what the file is.
+    for (const link of links) if (filesystem.allowed.find(link) !== undefined) found.add(link);
+    for (const oldest of found) if (found.size > MOST_FOUND && oldest !== path) found.delete(oldest);
+    return [...found];
+  });
 }
 
 let program: readonly string[] | undefined;

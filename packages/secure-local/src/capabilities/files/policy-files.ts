@@ -1,9 +1,7 @@
 // `Files` under a policy: every operation finds its file by the rules and works on the very thing that was found.
-import { closeSync, lstatSync, mkdirSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
-import { opendir } from "node:fs/promises";
+import { closeSync, lstatSync, mkdirSync, opendirSync, rmdirSync, type Stats, unlinkSync } from "node:fs";
 import type { FileOperation } from "../../policy/decide.js";
 import {
-  inFolder,
   infoOf,
   opened,
   openFound,
@@ -32,6 +30,7 @@ import {
   type WrittenFile,
 } from "./files.js";
 import { fileErrorOf, type Finder, type Found, type FoundPlace, type OperationRules } from "./finder.js";
+import { inFolder } from "./held-folder.js";
 import { parentOf } from "./root-folders.js";
 import { join, plainPath } from "./plain-path.js";
 
@@ -358,31 +357,42 @@ async function readFolder(
   limit: number,
   admits: (path: string, stats: Stats) => boolean,
 ): Promise<RawListing> {
-  const { names, truncated } = await namesIn(folder.at);
+  const { names, truncated } = await namesIn(folder);
   const entries: RawEntry[] = [];
   const links: string[] = [];
-  for (const [index, name] of names.entries()) {
-    if (index % TURN === TURN - 1) await new Promise((resolve) => setImmediate(resolve));
-    const path = join(folder.path, name);
-    const stats = statOf(`${folder.at}/${name}`);
-    if (stats?.isSymbolicLink() === true && links.length < limit) links.push(name);
-    if (stats === undefined || !(stats.isDirectory() || (stats.isFile() && stats.nlink === 1))) continue;
-    if (!admits(path, stats)) continue;
-    if (entries.length === limit) return { entries, links, truncated: true };
-    entries.push({ name, path, stats });
+  for (let from = 0; from < names.length; from += TURN) {
+    if (from > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (const { name, stats } of looksAt(folder, names.slice(from, from + TURN))) {
+      const path = join(folder.path, name);
+      if (stats.isSymbolicLink() && links.length < limit) links.push(name);
+      if (!(stats.isDirectory() || (stats.isFile() && stats.nlink === 1)) || !admits(path, stats)) continue;
+      if (entries.length === limit) return { entries, links, truncated: true };
+      entries.push({ name, path, stats });
+    }
   }
   return { entries, links, truncated };
 }
 
 /** Sorted, so that every listing of the same folder is the same. */
-async function namesIn(at: string): Promise<{ names: string[]; truncated: boolean }> {
+async function namesIn(folder: Found): Promise<{ names: string[]; truncated: boolean }> {
   const names: string[] = [];
-  const folder = await opendir(at, { bufferSize: 256 });
-  for await (const { name } of folder) {
+  // What is open stays the folder it was opened as, whatever becomes of its name.
+  const handle = inFolder(folder, (at) => opendirSync(at, { bufferSize: 256 }));
+  for await (const { name } of handle) {
     if (names.length === MOST_NAMES) return { names: names.sort(), truncated: true };
     if (!name.startsWith(UNFINISHED)) names.push(name);
   }
   return { names: names.sort(), truncated: false };
+}
+
+/** What stands under these names in the very folder; those that are gone are left out. */
+function looksAt(folder: Found, names: readonly string[]): { readonly name: string; readonly stats: Stats }[] {
+  return inFolder(folder, (at) =>
+    names.flatMap((name) => {
+      const stats = statOf(`${at}/${name}`);
+      return stats === undefined ? [] : [{ name, stats }];
+    }),
+  );
 }
 
 function statOf(path: string): Stats | undefined {

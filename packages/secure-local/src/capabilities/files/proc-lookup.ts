@@ -2,7 +2,16 @@
 //
 // Node has no openat, but /proc/self/fd/N/name is the same thing. A handle opened with O_PATH does nothing to a device or
 // pipe, and /proc/self/fd/N tells the path the kernel itself knows it by, so a link swapped in at any moment is noticed.
-import { closeSync, constants, fstatSync, open as openByCallback, readlink, readlinkSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  open as openByCallback,
+  openSync,
+  readlink,
+  readlinkSync,
+  type Stats,
+} from "node:fs";
 import { promisify } from "node:util";
 import { FileError } from "./files.js";
 import type { Found, LinkOnTheWay, Lookup, RootFolder } from "./finder.js";
@@ -90,5 +99,6 @@ function describe(fd: number): Found {
     throw error;
   }
   const isCurrent = (): boolean => readlinkSync(at) === path;
-  return { path, stats, at, isCurrent, confirm: () => undefined, close: () => closeSync(fd) };
+  // The path is a link of the kernel's own, and leads to what was found and nowhere else.
+  return { path, stats, at, isCurrent, open: (flags) => openSync(at, flags), close: () => closeSync(fd) };
 }

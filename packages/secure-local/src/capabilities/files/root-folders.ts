@@ -1,6 +1,5 @@
 // The folders a policy's path patterns begin in, and the other names the system has for them.
 import * as fs from "node:fs";
-import type { FilesystemPolicy } from "../../policy/policy.js";
 import { join, liesIn, namesOf } from "./plain-path.js";
 
 /** A folder with links in its path: as a rule of the policy writes it, and where it really is. */
@@ -30,18 +29,21 @@ export function outermost(folders: Iterable<string>): string[] {
   return sorted.filter((folder, index) => !sorted.slice(0, index).some((outer) => liesIn(folder, outer)));
 }
 
-/** Every prefix of a rule, of permissions and denials alike, that is another path in truth. */
-export async function aliasesOf(filesystem: FilesystemPolicy): Promise<Alias[]> {
-  const { allowed, readable, denied, unwritable } = filesystem;
-  const rules = [allowed, readable, denied, unwritable].flatMap((matcher) => matcher.rules);
-  const prefixes = new Set(rules.map(({ pattern }) => literalPrefix(pattern)));
-  prefixes.delete("/");
-  const found = await Promise.all([...prefixes].map(aliasOf));
-  return found.filter(({ written, real }) => written !== real);
-}
-
 export async function aliasOf(written: string): Promise<Alias> {
   return { written, real: await realPrefix(written) };
+}
+
+export function realPrefixNow(path: string): string {
+  const missing: string[] = [];
+  for (let folder = path; ; folder = parentOf(folder)) {
+    try {
+      const real = fs.realpathSync.native(folder);
+      return missing.reduceRight(join, process.platform === "win32" ? real.replaceAll("\\", "/") : real);
+    } catch {
+      if (folder === parentOf(folder)) return path;
+      missing.push(namesOf(folder).at(-1) as string);
+    }
+  }
 }
 
 /** The path with the links in its existing part resolved. */

@@ -107,7 +107,8 @@ export const editFile: BuiltinTool<EditFileArguments> = {
     required: ["path", "size", "replacements", "written", "diff"],
   },
   annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
-  needs: ["writable-files"],
+  // The answer shows the lines around what it changed.
+  needs: ["writable-files", "readable-files"],
   run: (args, powers) => fileAnswer(() => edit(args, powers)),
 };
 

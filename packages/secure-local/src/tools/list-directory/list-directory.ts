@@ -1,5 +1,6 @@
 // The tool `list_directory`: what stands in a folder, or which folders there are to begin with.
 import type { FolderListing } from "../../capabilities/files/files.js";
+import { shownName } from "../../capabilities/files/shown-name.js";
 import { BYTES_OUT, fileAnswer, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import type { BuiltinTool, ToolAnswer } from "../tool.js";
 
@@ -57,7 +58,8 @@ export const listDirectory: BuiltinTool<ListDirectoryArguments> = {
 
 function folders(roots: readonly string[]): ToolAnswer {
   const entries = roots.map((name) => ({ name, kind: "folder" }));
-  const text = roots.length === 0 ? "No folder may be used." : `Folders that may be used:\n${roots.join("\n")}`;
+  const text =
+    roots.length === 0 ? "No folder may be used." : `Folders that may be used:\n${roots.map(shownName).join("\n")}`;
   return { structured: { entries, truncated: false }, text };
 }
 
@@ -68,8 +70,10 @@ function answer({ path, entries, truncated }: FolderListing): ToolAnswer {
     size,
     modified: new Date(modifiedMs).toISOString(),
   }));
-  const lines = listed.map(({ name, kind, size }) => (kind === "folder" ? `${name}/` : `${name} (${size} bytes)`));
+  const lines = listed.map(({ name, kind, size }) =>
+    kind === "folder" ? `${shownName(name)}/` : `${shownName(name)} (${size} bytes)`,
+  );
   if (lines.length === 0) lines.push("(empty)");
   if (truncated) lines.push("[there are more entries than the limit allows]");
-  return { structured: { path, entries: listed, truncated }, text: `${path}:\n${lines.join("\n")}` };
+  return { structured: { path, entries: listed, truncated }, text: `${shownName(path)}:\n${lines.join("\n")}` };
 }

@@ -1,4 +1,5 @@
 // The tool `read_file`: lines of a text file, or a small image.
+import { beforeItIsCut } from "../../capabilities/known-secrets.js";
 import { image } from "@secure-local/mcp/server";
 import type { FileContents } from "../../capabilities/files/files.js";
 import { BYTES_OUT, decodeText, fileAnswer, imageType, PATH_OUT, pathSchema } from "../files/file-schemas.js";
@@ -95,7 +96,7 @@ function part(
     endLine += 1;
   }
   const cut = text.length > MAX_CHARACTERS;
-  const shown = cut ? text.slice(0, MAX_CHARACTERS) : text;
+  const shown = cut ? beforeItIsCut(text).slice(0, MAX_CHARACTERS) : text;
   const truncated = cut || endLine < totalLines;
   const note = cut
     ? `[line ${offset} is longer than ${MAX_CHARACTERS} characters and was cut]`

@@ -24,6 +24,9 @@ const OUTPUT: NonNullable<BuiltinTool<never>["output"]> = {
   required: ["stdout", "stderr", "truncated"],
 };
 
+const OVER =
+  "it can send something out, and while it ran private data and texts of strangers were read. Run it again: a person is asked then.";
+
 export interface RunCommandOptions {
   readonly run: Run;
   /** What may be run, for the description. */
@@ -55,10 +58,14 @@ export function runCommand({ run, commands }: RunCommandOptions): BuiltinTool<Ru
     waits: true,
     annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
     needs: ["commands"],
-    async run({ command, arguments: args = [] }, { signal }) {
+    async run({ command, arguments: args = [] }, powers) {
+      const over = powers.sendingOver;
+      const signal = over === undefined ? powers.signal : AbortSignal.any([powers.signal, over]);
       try {
         return answer(command, await run(command, args, { signal }));
       } catch (error) {
+        if (over?.aborted === true && !powers.signal.aborted)
+          return { failed: `Denied. "${command}" was ended: ${OVER}`, rule: "approvals: tainted" };
         if (!(error instanceof RunError)) throw error;
         return { failed: error.message, ...(error.rule === undefined ? {} : { rule: error.rule }) };
       }

@@ -1,5 +1,6 @@
 // The tool `search_files`: finds files and folders by their names.
 import { globTest } from "../../capabilities/files/glob.js";
+import { shownName } from "../../capabilities/files/shown-name.js";
 import { fileAnswer, limitSchema, matchesOut, PATH_OUT, pathSchema } from "../files/file-schemas.js";
 import { Pace, PASSED_OVER_WORDS, visit } from "../files/pace.js";
 import type { BuiltinTool, ToolAnswer, ToolPowers } from "../tool.js";
@@ -64,7 +65,7 @@ async function search(
       matches.push({ path: entry.path, kind: entry.kind, size: entry.size });
     }
   }
-  const lines = matches.map((match) => (match.kind === "folder" ? `${match.path}/` : match.path));
+  const lines = matches.map((match) => (match.kind === "folder" ? `${shownName(match.path)}/` : shownName(match.path)));
   if (lines.length === 0) lines.push("Nothing fits.");
   if (truncated) lines.push(`[stopped after ${searched} entries; narrow the pattern or the path for the rest]`);
   return { structured: { matches, searched, truncated }, text: lines.join("\n") };

@@ -1,5 +1,7 @@
 // One search of `search_text` through the lines of files, until everything is searched or the answer is full.
+import { beforeItIsCut } from "../../capabilities/known-secrets.js";
 import { FileError } from "../../capabilities/files/files.js";
+import { shownName } from "../../capabilities/files/shown-name.js";
 import { globTest } from "../../capabilities/files/glob.js";
 import { decodeText, fileAnswer } from "../files/file-schemas.js";
 import { Pace, visit } from "../files/pace.js";
@@ -117,15 +119,16 @@ function passedOver(error: unknown): undefined {
 
 /** The part of a line around what was found. */
 function shown(line: string, at: number): string {
-  const text = line.endsWith("\r") ? line.slice(0, -1) : line;
-  if (text.length <= SHOWN_OF_LINE) return text;
+  const whole = line.endsWith("\r") ? line.slice(0, -1) : line;
+  if (whole.length <= SHOWN_OF_LINE) return whole;
+  const text = beforeItIsCut(whole);
   const start = Math.max(0, Math.min(at - SHOWN_OF_LINE / 4, text.length - SHOWN_OF_LINE));
   const part = text.slice(start, start + SHOWN_OF_LINE);
   return `${start > 0 ? "... " : ""}${part}${start + SHOWN_OF_LINE < text.length ? " ..." : ""}`;
 }
 
 function tell({ matches, files, truncated }: Search): ToolAnswer {
-  const lines = matches.map(({ path, line, text }) => `${path}:${line}: ${text}`);
+  const lines = matches.map(({ path, line, text }) => `${shownName(path)}:${line}: ${text}`);
   if (lines.length === 0) lines.push(`Not found in ${files} files.`);
   if (truncated) lines.push("[there may be more; narrow the query, include or path]");
   return { structured: { matches, files, truncated }, text: lines.join("\n") };

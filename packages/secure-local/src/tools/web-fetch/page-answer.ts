@@ -1,4 +1,5 @@
 // Makes a fetched page into the answer of `web_fetch`: the part that is asked for, as readable text.
+import { beforeItIsCut } from "../../capabilities/known-secrets.js";
 import type { PolicyResponse } from "../../capabilities/fetch.js";
 import { Pace } from "../files/pace.js";
 import type { ToolAnswer, ToolPowers } from "../tool.js";
@@ -129,7 +130,8 @@ export async function pageAnswer(part: Part, response: PolicyResponse, powers: T
     const words = `is of the type ${mimeType} (${response.body.length} bytes)`;
     return { failed: `Fetch error: ${url} ${words}; only HTML, text and JSON can be read.` };
   }
-  const { title, format, cut, content: whole } = readable;
+  const { title, format, cut } = readable;
+  const whole = beforeItIsCut(readable.content);
   const { start: wanted = 0, max_length: length = DEFAULT_LENGTH } = part;
   const marked = format === "markdown";
   const start = marked ? cutBefore(whole, wanted) : wanted;

@@ -52,6 +52,7 @@ export function webSearch(provider: SearchProvider): BuiltinTool<WebSearchArgume
     output: OUTPUT,
     waits: true,
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    needs: ["search-service"],
     async run({ query, max_results: wanted = DEFAULT_RESULTS }, powers) {
       if (query.trim() === "") return { failed: "Search error: The query is empty." };
       const count = Math.min(Math.max(wanted, 1), MAX_RESULTS);

@@ -1,0 +1,169 @@
+// Secrets that stand in no text as they are: in Base64 of blocks, behind entities, spread over blocks; and results that are long without long texts.
+import { describe, expect, it } from "vitest";
+import { rememberSecret } from "../../src/audit/secret-shapes.js";
+import { cleanResult, LongResultError } from "../../src/guard/cleaning/clean-result.js";
+import { cleanText, DEFAULT_CLEAN_LIMITS, HiddenTextError } from "../../src/guard/cleaning/clean-text.js";
+
+const TOKEN = "Zq9-plainwordy-8812&token";
+rememberSecret("tok", TOKEN);
+
+const base64 = (text: string, encoding: BufferEncoding = "utf8"): string =>
+  Buffer.from(text, encoding).toString("base64");
+const decoded = (text: string): string => Buffer.from(text, "base64").toString();
+
+/** Where a result holds bytes: each gives a result with these, and finds them again. */
+type Holder = readonly [
+  name: string,
+  make: (bytes: string, mimeType?: string) => object,
+  read: (result: object) => string,
+];
+const HOLDERS: readonly Holder[] = [
+  [
+    "the data of an image",
+    (data, mimeType) => ({ content: [{ type: "image", data, mimeType }] }),
+    (result) => (result as { content: { data: string }[] }).content[0]?.data ?? "",
+  ],
+  [
+    "the data of a sound in a prompt",
+    (data, mimeType) => ({ messages: [{ role: "user", content: { type: "audio", data, mimeType } }] }),
+    (result) => (result as { messages: { content: { data: string } }[] }).messages[0]?.content.data ?? "",
+  ],
+  [
+    "the blob of an embedded resource",
+    (blob, mimeType) => ({ content: [{ type: "resource", resource: { uri: "x:y", blob, mimeType } }] }),
+    (result) => (result as { content: { resource: { blob: string } }[] }).content[0]?.resource.blob ?? "",
+  ],
+  [
+    "the blob of a resource",
+    (blob, mimeType) => ({ contents: [{ uri: "x:y", blob, mimeType }] }),
+    (result) => (result as { contents: { blob: string }[] }).contents[0]?.blob ?? "",
+  ],
+];
+const TYPES = [
+  "text/plain",
+  "application/json; charset=utf-8",
+  "application/vnd.x+json",
+  "image/svg+xml",
+  "image/png",
+  undefined,
+];
+const PNG = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0xff, 0xfe, 0, 1]);
+
+describe.each(HOLDERS)("%s", (_, make, read) => {
+  it.each(TYPES)("of the type %s holds no known secret, at any place and in any usual spelling", (mimeType) => {
+    const spelt = [TOKEN, encodeURIComponent(TOKEN), Buffer.from(TOKEN).toString("hex"), base64(TOKEN)];
+    for (const before of ["", "x", "xy", "xyz"])
+      for (const secret of spelt) {
+        const found = decoded(read(cleanResult(make(base64(`${before}${secret} after`), mimeType))));
+        expect(found).toContain("[secret tok]");
+        expect(found).not.toContain(secret);
+      }
+    const bytes = Buffer.concat([PNG, Buffer.from(TOKEN), PNG]).toString("base64");
+    expect(decoded(read(cleanResult(make(bytes, mimeType))))).toContain("[secret tok]");
+    expect(decoded(read(cleanResult(make(base64(TOKEN, "utf16le"), mimeType))))).toMatch(/\[secret tok\]/);
+  });
+
+  it("is cleaned where it is text, as texts are, and the very same where there is nothing", () => {
+    for (const mimeType of ["text/plain", "application/json", undefined]) {
+      const found = read(cleanResult(make(base64("hi \u202e\u{e0041}\u001b[2Jthere"), mimeType)));
+      expect(decoded(found)).toBe("hi there");
+      const refuse = { ...DEFAULT_CLEAN_LIMITS, hidden: "refuse" as const };
+      expect(() => cleanResult(make(base64("a\u{e0041}b"), mimeType), refuse)).toThrow(HiddenTextError);
+    }
+    for (const result of [
+      make(PNG.toString("base64"), "image/png"),
+      make(base64("plain"), "text/plain"),
+      make(base64("a\u001bb"), "image/png"),
+    ])
+      expect(cleanResult(result)).toBe(result);
+  });
+});
+
+describe("a secret", () => {
+  const entities: readonly ((code: number, character: string) => string)[] = [
+    (code) => `&#${code};`,
+    (code) => `&#${String(code).padStart(7, "0")};`,
+    (code) => `&#x${code.toString(16)};`,
+    (code) => `&#X${code.toString(16).toUpperCase().padStart(6, "0")};`,
+    (_, character) => (character === "&" ? "&amp;" : character),
+  ];
+  it("is found behind entities, of all its characters or some", () => {
+    for (const entity of entities)
+      for (const every of [1, 2, 5]) {
+        const written = [...TOKEN].map((each, at) =>
+          at % every === 0 || each === "&" ? entity(each.charCodeAt(0), each) : each,
+        );
+        expect(cleanText(`a ${written.join("")} b`), written.join("")).toBe("a [secret tok] b");
+      }
+    // A backslash of the value before an entity is no escape of it.
+    rememberSecret("odd", 's"dj\\& 0+/%');
+    for (const written of ["s&quot;dj\\&amp; 0+/%", 's"dj\\&#38;&#32;0+/%', "s&#34;dj\\&#x26; 0&#43;/&#37;"])
+      expect(cleanText(written), written).toBe("[secret odd]");
+    expect(cleanText("&amp; &#65; &lt;p&gt; 100 %")).toBe("&amp; &#65; &lt;p&gt; 100 %");
+  });
+
+  it("is found though it is spread over the texts of any number of blocks, with others between them", () => {
+    for (let parts = 2; parts < TOKEN.length; parts++) {
+      const size = Math.ceil(TOKEN.length / parts);
+      const pieces = TOKEN.match(new RegExp(`.{1,${size}}`, "g")) ?? [];
+      const texts = pieces.map((text) => ({ type: "text", text }));
+      const image = { type: "image", data: "QUJD", mimeType: "image/png" };
+      const results = [
+        {
+          content: [
+            { type: "text", text: "before " },
+            ...texts.flatMap((each) => [each, image]),
+            { type: "text", text: " after" },
+          ],
+        },
+        { contents: texts.map(({ text }) => ({ uri: "x:y", text })) },
+        { messages: texts.map((content) => ({ role: "user", content })) },
+        { content: texts.map(({ text }) => ({ type: "resource", resource: { uri: "x:y", text } })) },
+      ];
+      for (const result of results) {
+        const before = JSON.stringify(result);
+        const found = [...JSON.stringify(cleanResult(result)).matchAll(/"text":"([^"]*)"/g)]
+          .map(([, text]) => text)
+          .join("");
+        expect(found.replace(/^before | after$/g, ""), before).toBe("[secret tok]");
+        expect(JSON.stringify(result)).toBe(before);
+      }
+    }
+  });
+});
+
+describe("a result that is long without long texts", () => {
+  const numbers = Array.from({ length: 20_000 }, (_, at) => at + 1e12);
+  const named = Object.fromEntries(numbers.map((each) => [`key ${each}`, 1]));
+  const kinds: readonly (readonly [string, object])[] = [
+    ["numbers", { content: [], structuredContent: { numbers } }],
+    ["names of members", { content: [], structuredContent: named }],
+    ["_meta", { content: [], _meta: named }],
+    ["_meta of a block", { content: [{ type: "text", text: "", _meta: named }] }],
+    [
+      "an image",
+      { content: [{ type: "image", mimeType: "image/png", data: Buffer.alloc(90_000, 255).toString("base64") }] },
+    ],
+    ["a blob", { contents: [{ uri: "x:y", blob: Buffer.alloc(90_000, 65).toString("base64") }] }],
+    ["empty blocks", { content: numbers.map(() => ({ type: "text", text: "" })) }],
+    ["empty lists", { content: [], structuredContent: { all: numbers.map(() => []) } }],
+    ["marks", { content: [], structuredContent: { all: numbers.map(() => true) } }],
+    ["texts that are cut", { content: numbers.map(() => ({ type: "text", text: "y".repeat(200) })) }],
+  ];
+  it.each(kinds)("is none: %s", (_, result) => {
+    const limits = { ...DEFAULT_CLEAN_LIMITS, textBytes: 1_024, resultBytes: 1_024, wholeBytes: 5_120 };
+    expect(() => cleanResult(result, limits)).toThrow(LongResultError);
+    expect(() => cleanResult(result, { ...limits, wholeBytes: 8_000_000 })).not.toThrow();
+  });
+
+  it("is not meant by what was cut to the limit, nor by what fits", () => {
+    const limits = { ...DEFAULT_CLEAN_LIMITS, textBytes: 1_024, resultBytes: 1_024, wholeBytes: 5_120 };
+    const long = {
+      content: [{ type: "text", text: "y".repeat(50_000) }],
+      structuredContent: { text: "y".repeat(50_000), lines: 3 },
+    };
+    const cut = JSON.stringify(cleanResult(long, limits));
+    expect(cut.length).toBeLessThan(5_120);
+    expect(cut).toContain("bytes removed");
+  });
+});

@@ -1,0 +1,102 @@
+// Folders that rules begin with are what they were when the policy was loaded, for every part of the program, whenever it first looks.
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { FileSystem } from "../../src/capabilities/files/file-system.js";
+import { ownFiles } from "../../src/capabilities/files/own-files.js";
+import { rememberBases } from "../../src/capabilities/files/bases.js";
+import { SandboxView } from "../../src/capabilities/sandbox-reach.js";
+import { grantedPolicy } from "../../src/policy/granted-policy.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
+import type { Policy } from "../../src/policy/policy.js";
+import { tree, type Tree } from "./tree.js";
+
+const CODE = (error: unknown): string => (error as { readonly code?: string }).code ?? String(error);
+
+/** What each part of the program makes of a path: the file tools, and what commands and plugins are shown. */
+async function answers(policy: Policy, path: string): Promise<string[]> {
+  const system = new FileSystem(() => policy);
+  onTestFinished(() => system.close());
+  const shown = async (under: Policy): Promise<string> => {
+    const view = await SandboxView.of({ policy: under, own: ownFiles(under, []), wall: "none" });
+    const found = await view.reach({ path, access: "read" });
+    for (const { held } of found ?? []) held?.close();
+    return found === undefined ? "not-found" : "shown";
+  };
+  const { network, filesystem } = policy;
+  return await Promise.all([
+    system
+      .files()
+      .read(path)
+      .then(() => "read", CODE),
+    shown(policy).catch(CODE),
+    shown(grantedPolicy(policy, { network, filesystem })).catch(CODE),
+  ]);
+}
+
+function docs(t: Tree): string {
+  mkdirSync(join(t.inside, "docs"));
+  mkdirSync(join(t.outside, "docs"));
+  for (const folder of [t.inside, t.outside]) writeFileSync(join(folder, "docs/f"), "text");
+  return join(t.inside, "docs");
+}
+
+function exchange(t: Tree, folder: string): void {
+  renameSync(folder, `${folder}.kept`);
+  symlinkSync(join(t.outside, "docs"), folder);
+}
+
+const policyOf = (policy: object): Promise<Policy> =>
+  parsePolicy(JSON.stringify({ version: "1.0", ...policy }), { file: "/nowhere/policy.yaml", environment: {} });
+
+it.each([
+  ["to be written", { allowed_paths: ["/**"] }],
+  ["to be read", { readable_paths: ["/**"] }],
+  ["with a denial in it", { allowed_paths: ["/**"], denied_paths: ["/*.pem"] }],
+])("a folder %s that becomes a link after the policy was loaded leads nowhere", async (_, rules) => {
+  const t = tree();
+  const folder = docs(t);
+  const filesystem = Object.fromEntries(
+    Object.entries(rules).map(([key, list]) => [key, list.map((path) => `${folder}${path}`)]),
+  );
+  const policy = await policyOf({ filesystem });
+  rememberBases(policy);
+  exchange(t, folder);
+  expect(await answers(policy, join(folder, "f"))).toEqual(["denied", "denied", "denied"]);
+  // A policy that is loaded anew finds the link, and knows what stood there.
+  const anew = await policyOf({ filesystem });
+  rememberBases(anew);
+  expect(await answers(anew, join(folder, "f"))).toEqual(["denied", "denied", "denied"]);
+});
+
+it("a link that was there when the policy was loaded leads on", async () => {
+  const t = tree();
+  const folder = docs(t);
+  exchange(t, folder);
+  const policy = await policyOf({ filesystem: { allowed_paths: [`${folder}/**`] } });
+  rememberBases(policy);
+  expect(await answers(policy, join(folder, "f"))).toEqual(["read", "shown", "shown"]);
+});
+
+it.each([
+  [
+    "plugin",
+    (inside: string) => ({
+      plugins: { load: [{ name: "p", path: "/opt/p", filesystem: { allowed_paths: [`${inside}/**`] } }] },
+    }),
+  ],
+  [
+    "command",
+    (inside: string) => ({
+      commands: { allowed: [{ name: "make", executable: "/usr/bin/make", working_directory: inside }] },
+    }),
+  ],
+] as const)("a link that a %s may put there leads nowhere, whenever it was put there", async (by, more) => {
+  const t = tree();
+  const folder = docs(t);
+  exchange(t, folder);
+  const allowed = [`${folder}/**`, ...(by === "command" ? [`${t.inside}/**`] : [])];
+  const policy = await policyOf({ filesystem: { allowed_paths: allowed }, ...more(t.inside) });
+  rememberBases(policy);
+  expect(await answers(policy, join(folder, "f"))).toEqual(["denied", "denied", "denied"]);
+});
