@@ -18,6 +18,7 @@ type AuditKind =
   | "server.quarantined"
   | "server.asked"
   | "server.answered"
+  | "server.login"
   | "approval.asked"
   | "approval.given"
   | "approval.denied"

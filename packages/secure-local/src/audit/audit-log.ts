@@ -1,6 +1,7 @@
 // Writes the audit log: append-only JSON lines, hash chained, synced before a record counts as made.
 import { dirname, resolve } from "node:path";
 import * as fs from "node:fs";
+import { archivedFiles } from "./archive.js";
 import { AuditError, type AuditEvent, type AuditSink, orAuditError, toAuditError } from "./audit-event.js";
 import { eventText, GENESIS, lineBody, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
 import {
@@ -92,6 +93,8 @@ export class AuditLog implements AuditSink {
       const restored = await made.#putBack(tail);
       const damage = damageOf({ tornBytes: tail.tornBytes, restored, head: readHead(made.file), found: made.#seq });
       await Promise.all(damage.map((event) => made.record(event)));
+      // A stop that had no room for one would leave the log without its second witness until many records later.
+      if (readHead(made.file) === undefined) await made.#saveHead();
       return made;
     } catch (error) {
       // Nothing may be written to a file that is let go of.
@@ -319,8 +322,14 @@ function emptyTail(path: string, chunk: Buffer): Tail {
   const begin = '{"seq":'.slice(0, chunk.length);
   if (chunk.toString("latin1", 0, begin.length) !== begin) throw notOurs(path, "it does not begin with a record");
   const newest = archivesOf(path).at(-1);
-  const link = newest === undefined ? { seq: 0, hash: GENESIS } : lastOf(newest);
+  const link = newest === undefined ? lastArchived(path) : lastOf(newest);
   return { link, size: 0, tornBytes: chunk.length };
+}
+
+/** The last record that was moved elsewhere for good. Whether that was signed is for `audit verify` to say. */
+function lastArchived(path: string): RecordLink {
+  const last = orAuditError(path, () => archivedFiles(path)).at(-1);
+  return last === undefined ? { seq: 0, hash: GENESIS } : { seq: last.seq, hash: last.hash };
 }
 
 /** The last record of a full file, which was whole when it was put away. */

@@ -4,6 +4,7 @@ import { createReadStream, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { publicKeyOf, readCheckpoint, signedCheckpoint } from "./checkpoint.js";
 import { readLine, type RecordLink } from "./event-text.js";
+import { archivedFiles } from "./archive.js";
 import { archivesOf } from "./log-file.js";
 
 /** Where a chain had come to. */
@@ -21,7 +22,7 @@ export interface SignedHead extends ChainHead {
   readonly publicKey: string;
 }
 
-/** The hash of a chain's first record; undefined where there is none yet. Rejects with the system's error. */
+/** The hash of a chain's first record, which may have been archived; undefined where there is none yet. Rejects with the system's error. */
 export async function chainOf(log: string): Promise<string | undefined> {
   const first = [...archivesOf(log), log].find((file) => existsSync(file));
   if (first === undefined) return undefined;
@@ -29,9 +30,10 @@ export async function chainOf(log: string): Promise<string | undefined> {
   try {
     for await (const line of lines) {
       const record = readLine(Buffer.from(line));
-      return typeof record === "string" || record.seq !== 1 ? undefined : record.hash;
+      if (typeof record === "string") return undefined;
+      return record.seq === 1 ? record.hash : archivedFiles(log).at(-1)?.chain;
     }
-    return undefined;
+    return archivedFiles(log).at(-1)?.chain;
   } finally {
     lines.close();
   }

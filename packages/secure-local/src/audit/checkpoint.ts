@@ -67,7 +67,12 @@ export function checkpointKey(keyFile: string): KeyObject {
     return key;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new AuditError("io", keyFile, `the key for checkpoints cannot be used (${why}).`, { cause: error });
+    throw new AuditError(
+      "io",
+      keyFile,
+      `the key for checkpoints cannot be used (${why}). Mend that, or move it and its .pub away, and a new one is made.`,
+      { cause: error },
+    );
   }
 }
 

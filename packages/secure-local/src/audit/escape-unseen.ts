@@ -1,5 +1,8 @@
 // Writes the characters that steer a terminal or that nobody sees as \uXXXX: JSON stays the same JSON, other text shows them.
 
+import { StringDecoder } from "node:string_decoder";
+import { Transform } from "node:stream";
+
 /**
  * A text without any of these characters needs no closer look, and a start does not wait for Unicode's tables; printable
  * ASCII, tabs and line ends are what nearly every text consists of.
@@ -27,4 +30,20 @@ function escaped(character: string): string {
   for (let at = 0; at < character.length; at += 1)
     units += `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`;
   return units;
+}
+
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const COLOURS = /\u001b\[[\d;]*m/g;
+
+/** Passes on what a program of a stranger writes, as it may be shown on a terminal: without colours, and all else that steers it escaped. */
+export function unseenEscaped(): Transform {
+  const decoder = new StringDecoder("utf8");
+  return new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      done(undefined, escapeUnseen(decoder.write(chunk).replace(COLOURS, "")));
+    },
+    flush(done) {
+      done(undefined, decoder.end());
+    },
+  });
 }

@@ -153,6 +153,11 @@ export function archivePath(log: string, lastSeq: number): string {
   return `${log}.${String(lastSeq).padStart(DIGITS, "0")}`;
 }
 
+/** Where it is said which full files of a log were moved elsewhere for good. */
+export function archivedPath(log: string): string {
+  return `${log}.archived`;
+}
+
 /** The full files of a log, the oldest first. */
 export function archivesOf(log: string): string[] {
   const prefix = `${basename(log)}.`;

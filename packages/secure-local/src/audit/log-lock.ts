@@ -10,7 +10,7 @@ import * as fs from "node:fs";
 import { basename, dirname, extname, join } from "node:path";
 import { AuditError, type AuditEvent } from "./audit-event.js";
 import type { RecordLink } from "./event-text.js";
-import { readHead } from "./log-file.js";
+import { archivedPath, readHead } from "./log-file.js";
 
 /** Servers of one person on one machine: one for each client that runs, with room to spare. */
 const MAX_LOGS = 32;
@@ -59,9 +59,11 @@ export function existingLogs(file: string): string[] {
   return numberedLogs(file).filter((name) => fs.existsSync(name));
 }
 
-/** Those that exist, and those of which only the head file is left: somebody took the log away. */
+/** Those that exist, and those of which only the head file, or the word of what was archived, is left: somebody took the log away. */
 export function rememberedLogs(file: string): string[] {
-  return numberedLogs(file).filter((name) => fs.existsSync(name) || (readHead(name)?.seq ?? 0) > 0);
+  return numberedLogs(file).filter(
+    (name) => fs.existsSync(name) || (readHead(name)?.seq ?? 0) > 0 || fs.existsSync(archivedPath(name)),
+  );
 }
 
 function numberedLogs(file: string): string[] {

@@ -207,14 +207,36 @@ export function rememberSecret(name: string, value: string): boolean {
   return true;
 }
 
+/** Whether any value is known: where none is, nothing has to be looked through. */
+export function knowsSecrets(): boolean {
+  return pattern !== undefined;
+}
+
+/** Where the values of known secrets stand in a text, and what is written in their place, in their order. */
+export function knownPlaces(
+  text: string,
+): readonly { readonly index: number; readonly length: number; readonly label: string }[] {
+  if (pattern === undefined) return [];
+  const plain = [...text.matchAll(pattern)].map(({ 0: value, index }) => ({
+    index,
+    length: value.length,
+    label: `[secret ${names.get(value) ?? ""}]`,
+  }));
+  return [...plain, ...escapedSecrets().in(text)].sort((a, b) => a.index - b.index);
+}
+
+function escapedSecrets(): EscapedValues {
+  // Made when it is needed first: policies with many secrets learn them one by one.
+  escapes ??= new EscapedValues([...plainNames].map(([each, its]) => [each, `[secret ${its}]`]));
+  return escapes;
+}
+
 /** The text with the values of known secrets replaced by their names. */
 export function replaceKnown(text: string): string {
   if (pattern === undefined) return text;
   pattern.lastIndex = 0;
   const replaced = pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
-  // Made when it is needed first: policies with many secrets learn them one by one.
-  escapes ??= new EscapedValues([...plainNames].map(([each, its]) => [each, `[secret ${its}]`]));
-  return escapes.replace(replaced);
+  return escapedSecrets().replace(replaced);
 }
 
 /**
@@ -276,7 +298,7 @@ export class EscapedValues {
 
   /** Where each begins and how long it is, in their order; cheap where nothing is escaped. */
   *in(text: string): Iterable<{ readonly index: number; readonly length: number; readonly label: string }> {
-    if (this.#labels.size === 0 || !(text.includes("%") || text.includes("\\")) || !MAY_ESCAPE.test(text)) return;
+    if (this.#labels.size === 0 || !MARKS.some((mark) => text.includes(mark)) || !MAY_ESCAPE.test(text)) return;
     this.#pattern ??= new RegExp(
       [...this.#values]
         .sort((a, b) => b.length - a.length)
@@ -308,12 +330,16 @@ export class EscapedValues {
   }
 }
 
+/** What escapes begin with: a first look. */
+const MARKS = ["%", "\\", "&"] as const;
 /** What a text has that holds an escaped character. */
-const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}/i;
-/** A backslash before an escape stands for itself: it may be the value's own. */
-const ESCAPE = /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/"'&<>+`]|\\(?![ux][0-9a-f]{2}))/gi;
-/** Characters of one escaped character, as in `\\u0061`. */
-export const LONGEST_ESCAPE = 6;
+const MAY_ESCAPE = /%[0-9a-f]{2}|\\[ux][0-9a-f]{2}|&#?\w{2,8};/i;
+/** A backslash before an escape stands for itself: it may be the value's own. Of HTML's names those of ASCII are known. */
+const ESCAPE =
+  /%([0-9a-f]{2})|\\u([0-9a-f]{4})|\\x([0-9a-f]{2})|\\([/"'<>+`]|&(?!#?\w{2,8};)|\\(?![ux][0-9a-f]{2}))|&#(\d{2,7});|&#x([0-9a-f]{2,6});|&(amp|lt|gt|quot|apos);/gi;
+/** Characters of one escaped character, as in `&#x000061;`. */
+export const LONGEST_ESCAPE = 10;
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
 
 interface Unescaped {
   readonly plain: string;
@@ -326,14 +352,21 @@ function withoutEscapes(text: string): Unescaped {
   let length = 0;
   let at = 0;
   const plain = text.replace(ESCAPE, (all: string, ...groups: unknown[]) => {
-    const [percent, unit, byte, mark, index] = groups as [string?, string?, string?, string?, number?];
-    const from = index ?? 0;
+    const [percent, unit, byte, mark, decimal, sixteenth, name] = groups as (string | undefined)[];
+    const from = Number(groups[7]);
     length += from - at + 1;
     at = from + all.length;
     places.push({ plain: length, raw: at });
-    return mark ?? String.fromCharCode(Number.parseInt(percent ?? unit ?? byte ?? "", 16));
+    if (decimal !== undefined) return String.fromCharCode(Number(decimal));
+    return (
+      mark ?? ENTITIES[name?.toLowerCase() ?? ""] ?? String.fromCharCode(hexadecimal(percent, unit, byte, sixteenth))
+    );
   });
   return { plain, places };
+}
+
+function hexadecimal(...groups: readonly (string | undefined)[]): number {
+  return Number.parseInt(groups.find((group) => group !== undefined) ?? "", 16);
 }
 
 /** Without escapes, nor those that come to be when others are read; in small letters. */

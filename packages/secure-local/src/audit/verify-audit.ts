@@ -1,17 +1,25 @@
 // Checks an audit log with all its full files from the first line to the last, in bounded memory, and names the first line that is wrong.
+import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { createReadStream, existsSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, dirname } from "node:path";
+import { type ArchivedFile, signedArchives, type VerifiedFile } from "./archive.js";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import { archivesOf, openPresent, readHead, journalledAfter, readJournal } from "./log-file.js";
+import { archivedPath, archivesOf, openPresent, readHead, journalledAfter, readJournal } from "./log-file.js";
 import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
 
 /** What a check found. */
 interface AuditReport {
   /** Whether every record is intact and none is missing. A torn last line alone is no fault: a crash leaves it. */
   readonly ok: boolean;
-  /** Intact records before the first bad line. */
+  /** Intact records that were read before the first bad line. */
   readonly records: number;
+  /** The archived file after which the log goes on, where its beginning was archived. */
+  readonly continues?: ArchivedFile;
+  /** The folder is not the log's own: it is where files were archived to, and this is the number of the last record there. */
+  readonly archive?: number;
+  /** The full files that were read, with the hash of the chain's first record; where they were asked for. */
+  readonly full?: { readonly files: readonly VerifiedFile[]; readonly chain: string };
   /** Files that were read, the full ones included; absent when there is only one. */
   readonly files?: number;
   /** Signed checkpoints that agree with the log; undefined when none were asked for. */
@@ -32,6 +40,12 @@ export interface VerifyOptions {
   readonly checkpoints?: { readonly file: string; readonly publicKey: string } | undefined;
   /** Hashes of records by their numbers, as other processes remember them. */
   readonly witnesses?: ReadonlyMap<number, string>;
+  /** How words of archived files are judged: by this key, in PEM, which lies in that file and may be missing. */
+  readonly archives?: { readonly publicKey: string | undefined; readonly keyFile: string } | undefined;
+  /** The log was named: it may be one that was archived, which goes no further than that. */
+  readonly named?: boolean;
+  /** Find out what the full files are, too. */
+  readonly full?: boolean;
 }
 
 const NEWLINE = 10;
@@ -39,28 +53,61 @@ const NONE: ReadonlyMap<number, string> = new Map();
 const TRUNCATED = '"kind":"log.truncated"';
 
 /**
- * Verifies a log with its full files, its head file, its journal and its checkpoints, if there are such.
+ * Verifies a log with its full files, its head file, its journal, its checkpoints and the words of what was archived, if there are such.
  *
  * @throws the system's error when a file cannot be read.
  */
 export async function verifyAudit(file: string, options: VerifyOptions = {}): Promise<AuditReport> {
   const checkpoints = options.checkpoints && readCheckpoints(file, options.checkpoints);
   if (typeof checkpoints === "string") return { ok: false, records: 0, reason: checkpoints };
+  const archived = readArchived(file, options.archives);
+  if (typeof archived === "string") return { ok: false, records: 0, reason: archived };
   const head = readHead(file);
   const { witnesses = NONE } = options;
-  const walk = new Walk(file, head, { checkpoints, witnesses });
+  const place = options.named === true ? archivePlace(file, archived) : undefined;
+  const walk = new Walk(file, head, { checkpoints, witnesses, archived, place, full: options.full === true });
   // Before the log, which a server may be writing: whatever is in its journal is in the log already.
   const journal = readJournal(file);
   const archives = archivesOf(file);
-  // A server that was killed while it put a file away has not begun the next one; and a log that its head file, or a
-  // checkpoint, remembers was taken away.
-  const remembered = archives.length > 0 || (head?.seq ?? 0) > 0 || (checkpoints?.last ?? 0) > 0 || witnesses.size > 0;
-  const files = remembered && !existsSync(file) ? archives : [...archives, file];
+  // A server that was killed while it put a file away has not begun the next one; and a log that its head file, a checkpoint or
+  // the word of what was archived remembers was taken away.
+  const known = Math.max(head?.seq ?? 0, checkpoints?.last ?? 0, archived.length, witnesses.size);
+  const files = (archives.length > 0 || known > 0) && !existsSync(file) ? archives : [...archives, file];
   for (const each of files) {
     const report = await walk.read(each, each === files.at(-1));
     if (report !== undefined) return report;
   }
   return walk.conclude(journal);
+}
+
+/** In words what is wrong with what is said of archived files. Without the key a log that has all its files needs none of it. */
+function readArchived(log: string, archives: VerifyOptions["archives"]): readonly ArchivedFile[] | string {
+  if (!existsSync(archivedPath(log))) return [];
+  if (archives?.publicKey !== undefined) return signedArchives(log, archives.publicKey);
+  const where = archives === undefined ? "" : ` at ${archives.keyFile}; copy it there`;
+  const first = firstLine([...archivesOf(log), log].find((each) => existsSync(each)));
+  if (first !== undefined && first.seq <= 1) return [];
+  return `${archivedPath(log)} says what was archived, and there is no public key to check that with${where}`;
+}
+
+function firstLine(file: string | undefined): RecordLink | undefined {
+  if (file === undefined) return undefined;
+  const fd = openPresent(file);
+  try {
+    const buffer = Buffer.alloc(MAX_LINE_BYTES);
+    const text = buffer.subarray(0, fs.readSync(fd, buffer, 0, buffer.length, 0));
+    const line = readLine(text.subarray(0, Math.max(0, text.indexOf(NEWLINE))));
+    return typeof line === "string" ? undefined : line;
+  } finally {
+    fs.closeSync(fd);
+  }
+}
+
+/** The last of the files that were archived to where this log lies. Who signed for that is not whoever can write there. */
+function archivePlace(log: string, archived: readonly ArchivedFile[]): ArchivedFile | undefined {
+  if (archived.length === 0 || existsSync(log)) return undefined;
+  const folder = fs.realpathSync(dirname(log));
+  return archived.findLast(({ to }) => to === folder);
 }
 
 /** The way through the files, and where it is. */
@@ -69,6 +116,14 @@ class Walk {
   readonly #head: RecordLink | undefined;
   readonly #checkpoints: Checkpoints | undefined;
   readonly #witnesses: ReadonlyMap<number, string>;
+  readonly #archived: ReadonlyMap<number, ArchivedFile>;
+  /** Hashes of records by their numbers, as they were when files were archived. */
+  readonly #remembered = new Map<number, string>();
+  readonly #place: ArchivedFile | undefined;
+  readonly #full: VerifiedFile[] | undefined;
+  /** The record before the first that is read, in a file that was archived. */
+  #before: ArchivedFile | undefined;
+  #chain = "";
   #last: RecordLink = { seq: 0, hash: GENESIS };
   #file = "";
   #line = 0;
@@ -82,12 +137,20 @@ class Walk {
     others: {
       readonly checkpoints: Checkpoints | undefined;
       readonly witnesses: ReadonlyMap<number, string>;
+      readonly archived: readonly ArchivedFile[];
+      readonly place: ArchivedFile | undefined;
+      readonly full: boolean;
     },
   ) {
     this.#log = log;
     this.#head = head;
     this.#checkpoints = others.checkpoints;
     this.#witnesses = others.witnesses;
+    this.#archived = new Map(others.archived.map((each) => [each.seq, each]));
+    for (const { seq, hash, reached } of others.archived)
+      this.#remembered.set(seq, hash).set(reached.seq, reached.hash);
+    this.#place = others.place;
+    this.#full = others.full ? [] : undefined;
   }
 
   /** Undefined when the file is in order. */
@@ -98,7 +161,11 @@ class Walk {
     let rest: Buffer = Buffer.alloc(0);
     // Of a pipe nobody knows when its text comes, or whether.
     if (!fs.statSync(file).isFile()) return this.#bad("it is no file");
+    const digest = this.#full === undefined || file === this.#log ? undefined : createHash("sha256");
+    let bytes = 0;
     for await (const piece of createReadStream(file) as AsyncIterable<Buffer>) {
+      digest?.update(piece);
+      bytes += piece.length;
       const chunk = rest.length > 0 ? Buffer.concat([rest, piece]) : piece;
       let start = 0;
       for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
@@ -111,29 +178,63 @@ class Walk {
     }
     if (rest.length > 0 && !isLast) return this.#bad("the line was cut short, in a file that was full");
     this.#torn = rest.length;
+    if (digest !== undefined) this.#full?.push({ path: file, bytes, sha256: digest.digest("hex"), ...this.#last });
     return undefined;
   }
 
   conclude(journal: Buffer): AuditReport {
+    // A log that was begun anew just now has no record yet.
+    if (this.#last.seq === 0 && existsSync(this.#log)) this.#goOnAfter([...this.#archived.values()].at(-1));
     const last = this.#last;
-    let known = Math.max(this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0);
-    for (const seq of this.#witnesses.keys()) known = Math.max(known, seq);
+    const known = this.#place?.seq ?? this.#known();
     const { records: inJournal, link } = journalledAfter(journal, last);
     // What the journal still has is not lost.
     if (known > link.seq) return this.#bad(`records ${link.seq + 1} to ${known} were cut off at the end`);
     return {
       ok: true,
-      records: last.seq,
+      records: last.seq - (this.#before?.seq ?? 0),
       ...this.#count,
+      ...(this.#before === undefined ? {} : { continues: this.#before }),
+      ...(this.#place === undefined ? {} : { archive: this.#place.seq }),
+      ...(this.#full === undefined ? {} : { full: { files: this.#full, chain: this.#before?.chain ?? this.#chain } }),
       ...(this.#checkpoints === undefined ? {} : { checkpoints: this.#agreed }),
       ...(this.#torn > 0 ? { tornTail: this.#torn } : {}),
       ...(inJournal > 0 ? { inJournal } : {}),
     };
   }
 
+  /** How far this log has come for certain, by whatever remembers it. */
+  #known(): number {
+    let known = Math.max(this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0);
+    for (const seq of this.#witnesses.keys()) known = Math.max(known, seq);
+    for (const seq of this.#remembered.keys()) known = Math.max(known, seq);
+    return known;
+  }
+
+  #goOnAfter(archived: ArchivedFile | undefined): void {
+    if (archived === undefined) return;
+    this.#before = archived;
+    this.#last = { seq: archived.seq, hash: archived.hash };
+  }
+
+  /** The first line of all may go on after a file that was archived. */
+  #begin(line: Buffer): string | undefined {
+    const first = readLine(line);
+    if (typeof first === "string" || first.seq <= 1) return undefined;
+    this.#goOnAfter(this.#archived.get(first.seq - 1));
+    if (this.#before !== undefined) return undefined;
+    return `record 1 belongs here, not record ${first.seq}: lines are missing, added or moved; full files that were moved away belong back here, and mcp-secure-local audit archive moves them`;
+  }
+
   #step(line: Buffer): string | undefined {
+    const wrong = this.#last.seq === 0 ? this.#begin(line) : undefined;
+    if (wrong !== undefined) return wrong;
     const next = follow(line, this.#last, this.#head);
     if (typeof next === "string") return next;
+    if (next.seq === 1) this.#chain = next.hash;
+    const then = this.#remembered.get(next.seq);
+    if (then !== undefined && then !== next.hash)
+      return "the log was rewritten: it had another record when files of it were archived";
     const signed = this.#checkpoints?.hashes.get(next.seq);
     if (signed !== undefined && signed !== next.hash)
       return "the log was rewritten: a signed checkpoint remembers another record";
@@ -152,7 +253,9 @@ class Walk {
 
   #bad(reason: string): AuditReport {
     const file = this.#file === this.#log ? {} : { badFile: this.#file };
-    return { ok: false, records: this.#last.seq, ...this.#count, ...file, firstBadLine: this.#line + 1, reason };
+    const records = this.#last.seq - (this.#before?.seq ?? 0);
+    const checkpoints = this.#checkpoints === undefined ? {} : { checkpoints: this.#agreed };
+    return { ok: false, records, ...checkpoints, ...this.#count, ...file, firstBadLine: this.#line + 1, reason };
   }
 }
 

@@ -1,10 +1,10 @@
 // Checks the chains of all processes of a server: each is there, whole, and as long as any other process remembers it.
 import * as fs from "node:fs";
 import { createInterface } from "node:readline";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { type ChainHead, chainOf, type SignedHead } from "./chain-heads.js";
 import { archivesOf, readHead } from "./log-file.js";
-import { verifyAudit } from "./verify-audit.js";
+import { verifyAudit, type VerifyOptions } from "./verify-audit.js";
 
 /** What a check found of one chain. */
 export interface CheckedChain {
@@ -14,10 +14,14 @@ export interface CheckedChain {
   readonly records: number;
   /** How many words of other processes, and of what they share, agree with it. */
   readonly witnesses: number;
+  /** How many signed checkpoints do. */
+  readonly checkpoints: number;
   readonly reason?: string;
   /** The first bad line, as FILE:LINE. */
   readonly at?: string;
 }
+
+type Signed = Pick<VerifyOptions, "archives" | "checkpoints">;
 
 /** Heads that are compared with one chain, the furthest ones. */
 const MAX_WITNESSES = 10_000;
@@ -27,11 +31,13 @@ const JOINED = '"kind":"cluster.joined"';
 
 /**
  * Checks every log in a folder and in its folders, one for each process or machine. `heads`: what the processes have signed where
- * all of them keep it; read before this is called. Throws the system's error when a file cannot be read.
+ * all of them keep it; read before this is called. `signed`: what is signed elsewhere of logs by their names. Throws the system's error when a
+ * file cannot be read.
  */
 export async function verifyChains(
   folder: string,
   heads: readonly SignedHead[] = [],
+  signed: Signed = {},
 ): Promise<readonly CheckedChain[]> {
   const logs = new Map<string, string | undefined>();
   for (const file of logsIn(folder)) logs.set(file, await chainOf(file));
@@ -45,12 +51,15 @@ export async function verifyChains(
     if (keys.get(head.chain)?.has(head.publicKey) !== false) memory.add(head);
   }
   const checked: CheckedChain[] = [];
-  for (const [file, chain] of logs) checked.push(await checkedLog(file, memory.of(chain)));
+  for (const [file, chain] of logs) {
+    const isOne = [...logs.keys()].every((other) => other === file || basename(other) !== basename(file));
+    checked.push(await checkedLog(file, { witnesses: memory.of(chain), ...signed }, isOne));
+  }
   const there = new Set(logs.values());
   for (const head of memory.latest()) {
     if (there.has(head.chain)) continue;
     const reason = `the chain of the process ${head.node} is missing: others remember it up to record ${head.seq}`;
-    checked.push({ file: head.file, ok: false, records: 0, witnesses: 0, reason });
+    checked.push({ file: head.file, ok: false, records: 0, witnesses: 0, checkpoints: 0, reason });
   }
   return checked;
 }
@@ -61,12 +70,20 @@ function noteKey(keys: Map<string, Set<string>>, chain: string | undefined, key:
   keys.set(chain, known.add(key));
 }
 
-async function checkedLog(file: string, witnesses: ReadonlyMap<number, string>): Promise<CheckedChain> {
-  const report = await verifyAudit(file, { witnesses });
-  const { ok, records, firstBadLine, badFile = file, reason } = report;
-  if (ok) return { file, ok, records, witnesses: witnesses.size };
+/** Checkpoints name a log by its file. Where several have that name, they are of the one that agrees with some of them. */
+async function checkedLog(
+  file: string,
+  options: VerifyOptions & { readonly witnesses: ReadonlyMap<number, string> },
+  isOne: boolean,
+): Promise<CheckedChain> {
+  const { witnesses } = options;
+  let report = await verifyAudit(file, { ...options, named: true });
+  if (!report.ok && !isOne && report.checkpoints === 0)
+    report = await verifyAudit(file, { ...options, checkpoints: undefined, named: true });
+  const { ok, records, firstBadLine, badFile = file, reason, checkpoints = 0 } = report;
+  if (ok) return { file, ok, records, witnesses: witnesses.size, checkpoints };
   const at = firstBadLine === undefined ? {} : { at: `${badFile}:${firstBadLine}` };
-  return { file, ok, records, witnesses: 0, ...(reason === undefined ? {} : { reason }), ...at };
+  return { file, ok, records, witnesses: 0, checkpoints, ...(reason === undefined ? {} : { reason }), ...at };
 }
 
 /** What processes remember of each other's chains. */
@@ -112,7 +129,7 @@ function detailOf(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The logs in a folder and in the folders in it, those included of which only the head file is left. */
+/** The logs in a folder and in the folders in it, those included of which only the head file, or their archived part, is left. */
 function logsIn(folder: string): readonly string[] {
   const found = new Set<string>();
   const look = (place: string, deeper: boolean): void => {
@@ -122,6 +139,7 @@ function logsIn(folder: string): readonly string[] {
       else if (entry.isFile() && entry.name.endsWith(".log")) found.add(path);
       else if (entry.isFile() && entry.name.endsWith(".log.head") && (readHead(path.slice(0, -5))?.seq ?? 0) > 0)
         found.add(path.slice(0, -5));
+      else if (entry.isFile() && entry.name.endsWith(".log.archived")) found.add(path.slice(0, -9));
     }
   };
   look(folder, true);

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import type { Transport } from "@secure-local/mcp/client";
 import { LocalError } from "@secure-local/mcp/client/node";
+import { unseenEscaped } from "../audit/escape-unseen.js";
 import { TextLink } from "../remote/text-link.js";
 import { isRequest, isResponse, messagesOf, type RecordingFile, type Side } from "./recording.js";
 import type { CommandTarget } from "../remote/target.js";
@@ -169,8 +170,9 @@ export async function recordChild(
   const child = spawn(command, [...args], {
     env: { ...process.env, ...env },
     ...(cwd === undefined ? {} : { cwd }),
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "pipe"],
   });
+  child.stderr.pipe(unseenEscaped()).pipe(process.stderr, { end: false });
   try {
     await once(child, "spawn");
   } catch (error) {

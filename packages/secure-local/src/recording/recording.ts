@@ -79,7 +79,11 @@ export function readSessions(path: string): RecordedLine[][] {
     if (value === undefined) continue;
     if (isHead(value)) sessions.push([]);
     else if (isEntry(value)) sessions.at(-1)?.push(value);
-    else throw new LocalError("USAGE", `${path}:${at + 1}: an entry has at, from, and message or line`);
+    else
+      throw new LocalError(
+        "USAGE",
+        `${path}:${at + 1}: an entry has at, from, and message or line; record the conversation again`,
+      );
   }
   return sessions;
 }
@@ -111,7 +115,7 @@ function opened(path: string): number {
   try {
     descriptor = fs.openSync(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, OWNER_ONLY);
   } catch (error) {
-    throw new LocalError("USAGE", `${path} cannot be written: ${(error as Error).message}`);
+    throw new LocalError("USAGE", `${path} cannot be written (${(error as Error).message}); name another file`);
   }
   if (fs.fstatSync(descriptor).isFile()) return descriptor;
   fs.closeSync(descriptor);
@@ -154,16 +158,19 @@ function textOf(path: string): string {
     const bytes = fs.readFileSync(path);
     if (bytes.length <= MOST_BYTES) return bytes.toString("utf8");
   } catch (error) {
-    throw new LocalError("USAGE", `${path} cannot be read: ${(error as Error).message}`);
+    throw new LocalError(
+      "USAGE",
+      `${path} cannot be read (${(error as Error).message}); name a recording that record has made`,
+    );
   }
-  throw new LocalError("USAGE", `${path} is longer than ${MOST_BYTES} bytes`);
+  throw new LocalError("USAGE", `${path} is longer than ${MOST_BYTES} bytes; record a shorter conversation`);
 }
 
 function parsedLine(line: string, place: string): unknown {
   try {
     return JSON.parse(line) as unknown;
   } catch (error) {
-    throw new LocalError("USAGE", `${place}: not JSON: ${(error as Error).message}`);
+    throw new LocalError("USAGE", `${place}: not JSON (${(error as Error).message}); record the conversation again`);
   }
 }
 

@@ -7,6 +7,8 @@ import { AuditLog } from "../../src/audit/audit-log.js";
 import { CheckpointWriter, checkpointKey, publicKeyPath } from "../../src/audit/checkpoint.js";
 import { headPath } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { verifyChains } from "../../src/audit/verify-chains.js";
+import { runQuickly } from "../cli/command-in-thread.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 let root: string;
@@ -120,4 +122,36 @@ it("the public half of the key is made again where it is missing or not whole", 
   fs.truncateSync(publicKeyPath(keyFile()), 20);
   checkpointKey(keyFile());
   expect(fs.readFileSync(publicKeyPath(keyFile()), "utf8")).toBe(whole);
+});
+
+it("shows a cut log in a folder of logs too, of whichever the checkpoints are", async () => {
+  const { file, checkpoints } = await write("a/audit", 20);
+  await write("b/audit", 20);
+  const signed = { checkpoints: { file: checkpoints, publicKey: fs.readFileSync(publicKeyPath(keyFile()), "utf8") } };
+  const found = async (): Promise<unknown[]> =>
+    (await verifyChains(root, [], signed)).map(({ ok, checkpoints: agree }) => [ok, agree > 0]);
+  expect(await found()).toEqual([
+    [true, true],
+    [true, false],
+  ]);
+  fs.writeFileSync(file, fs.readFileSync(file, "utf8").replace(/[^\n]*\n$/, ""));
+  fs.rmSync(headPath(file));
+  expect(await found()).toEqual([
+    [false, true],
+    [true, false],
+  ]);
+  fs.rmSync(folder("b"), { recursive: true });
+  expect(await verifyChains(root, [], signed)).toMatchObject([
+    { ok: false, reason: expect.stringContaining("cut off") },
+  ]);
+});
+
+it("a folder of which no checkpoint is known is not called proven", async () => {
+  const home = folder("home");
+  const log = join(home, "logs/audit.log");
+  const open = await AuditLog.open(log);
+  await open.record({ kind: "start" });
+  await open.close();
+  const { stdout, code } = await runQuickly(["audit", "verify", join(home, "logs")], { home });
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("its end is not proven") as string });
 });

@@ -1,11 +1,11 @@
 // A log whose name, folder or file is taken away while a server runs: nothing counts as recorded until it is back.
-import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { archivesOf, headPath, openLogFile, journalPath, readJournal } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { pipeAt } from "./rescued-pipe.js";
 import { temporaryFolder } from "./temporary-folder.js";
 
 /** A way to take the log away, and what puts it back; undefined when nothing can. */
@@ -47,7 +47,7 @@ const WAYS: readonly [string, Way][] = [
   ["renamed, and copied to its name", moveFile(copied)],
   ["renamed, and its name a link to it", moveFile((file) => fs.symlinkSync(`${file}.away`, file))],
   ["renamed, and its name a link to nothing", moveFile((file) => fs.symlinkSync("/nowhere/at/all", file))],
-  ["renamed, and its name a pipe", moveFile((file) => execFileSync("mkfifo", [file]))],
+  ["renamed, and its name a pipe", moveFile(pipeAt)],
   ["renamed, and its name a folder", moveFile((file) => fs.mkdirSync(file))],
   ["in a folder that is renamed", moveFolder(0)],
   ["in a folder that is made anew", moveFolder(0, emptyAgain)],
@@ -98,6 +98,21 @@ describe("a log that is", () => {
 });
 
 describe("a server whose log is away", () => {
+  it("was told of by its head from the start on, also where the stop before had no room for one", async () => {
+    const file = join(temporaryFolder(), "audit.log");
+    const first = await AuditLog.open(file);
+    for (let count = 0; count < 5; count += 1) await first.record({ kind: "start" });
+    await first.close();
+    fs.rmSync(headPath(file));
+    const second = await AuditLog.open(file);
+    try {
+      fs.writeFileSync(file, "");
+      expect(await verifyAudit(file)).toMatchObject({ ok: false });
+    } finally {
+      await second.close();
+    }
+  });
+
   it("says so to whoever asks for its health, though nobody called", async () => {
     const file = join(temporaryFolder(), "audit.log");
     const log = await AuditLog.open(file);

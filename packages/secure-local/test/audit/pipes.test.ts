@@ -1,29 +1,14 @@
 // Pipes in the places of files and folders of a log: opening one waits for whoever opens its other end, which may be nobody.
-import { execFileSync, spawn } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { CheckpointWriter } from "../../src/audit/checkpoint.js";
 import { archivePath, headPath, journalPath, openLogFile, readHead, readJournal } from "../../src/audit/log-file.js";
 import { verifyAudit } from "../../src/audit/verify-audit.js";
+import { pipeAt } from "./rescued-pipe.js";
 import { temporaryFolder } from "./temporary-folder.js";
-
-/** Whoever waits is let go after this, so that the test ends, and fails. */
-const RESCUE_S = 20;
-
-/** Makes a pipe whose other end is opened when somebody has waited for far too long. */
-function pipeAt(path: string): void {
-  execFileSync("mkfifo", [path]);
-  const late = join(temporaryFolder(), "late");
-  const script = 'sleep "$1"; : > "$3"; : <> "$2"';
-  const rescue = spawn("sh", ["-c", script, "sh", String(RESCUE_S), path, late], { detached: true, stdio: "ignore" });
-  onTestFinished(() => {
-    if (rescue.pid !== undefined && rescue.exitCode === null) process.kill(-rescue.pid, "SIGKILL");
-    expect(fs.existsSync(late), "somebody waited for the pipe").toBe(false);
-  });
-}
 
 function place(): string {
   return join(temporaryFolder(), "logs", "audit.log");
