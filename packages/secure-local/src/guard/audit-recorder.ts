@@ -26,6 +26,8 @@ export interface RequestEnd {
   readonly detail: Readonly<Record<string, unknown>> | undefined;
   /** Its way to a server of the policy, if it took one. */
   readonly upstream?: UpstreamHop | undefined;
+  /** Why that server did not answer. */
+  readonly failure?: string | undefined;
 }
 
 /** Every method but `begin` resolves when its record is safe, and rejects when it is not. */
@@ -62,7 +64,7 @@ export class AuditRecorder {
 
   result(
     { call, subject, terms, connection, server }: GuardedRequest,
-    { outcome, durationMs, fault, detail, upstream }: RequestEnd,
+    { outcome, durationMs, fault, detail, upstream, failure }: RequestEnd,
   ): Promise<void> {
     const { records } = terms;
     return this.#audit.record({
@@ -78,7 +80,7 @@ export class AuditRecorder {
       upstream: upstream && hopText(upstream, records),
       outcome: records.outcome ? outcome : undefined,
       error_id: fault?.id,
-      error: fault?.text,
+      error: fault?.text ?? failure,
       policy: terms.label,
       detail,
     });

@@ -25,9 +25,13 @@ export interface CompiledPolicy {
   decide(subject: Subject): Decision;
 }
 
+/** What stands around texts that were cut to the limit: names of members, marks, notes of what was cut. An eighth of a long one. */
+const FRAME_BYTES = 4_096;
+
 export function compilePolicy(policy: Policy): CompiledPolicy {
   const { maxBytes, hiddenUnicode: hidden, redactSecrets: secrets } = policy.output;
-  const cleaning: CleanLimits = { textBytes: maxBytes, resultBytes: maxBytes, hidden, secrets };
+  const wholeBytes = maxBytes + Math.max(FRAME_BYTES, maxBytes / 8);
+  const cleaning: CleanLimits = { textBytes: maxBytes, resultBytes: maxBytes, wholeBytes, hidden, secrets };
   const has = (field: AuditField): boolean => policy.audit.include.has(field);
   return {
     policy,

@@ -4,7 +4,7 @@ import { type CleanLimits, cleanText, HiddenTextError } from "./cleaning/clean-t
 import type { Ending } from "./deadline.js";
 import { type PendingExceptions, type GuardedRequest, hideException, type RequestEnd } from "./audit-recorder.js";
 import { giveUp, timedOut } from "./refusal.js";
-import { cleanResult, cleanValue, MARK_BYTES, markUntrusted } from "./cleaning/clean-result.js";
+import { cleanResult, cleanValue, LongResultError, MARK_BYTES, markUntrusted } from "./cleaning/clean-result.js";
 
 /** Where a failed result of a tool names the rule that refused what it tried. */
 export const RULE_META = "mcp-secure-local/rule";
@@ -42,12 +42,12 @@ export function conclude(
     terms,
     outside: at.outside && rule === undefined && !fault,
   });
-  if (told === undefined) {
-    const detail = { rule: HIDDEN_RULE };
-    return { told: giveUp(subject, HIDDEN_REFUSED), result: { outcome: "denied", durationMs, fault, detail } };
+  if ("refused" in told) {
+    const detail = { rule: told.rule };
+    return { told: giveUp(subject, told.refused), result: { outcome: "denied", durationMs, fault, detail } };
   }
   return {
-    told,
+    told: told.answer,
     result: { outcome, durationMs, fault, detail: rule === undefined ? undefined : { rule } },
   };
 }
@@ -55,16 +55,21 @@ export function conclude(
 const HIDDEN_RULE = "output.hidden_unicode: refuse";
 const HIDDEN_REFUSED = `The result is withheld: it holds characters that nobody sees. Rule: ${HIDDEN_RULE}.`;
 
-/** Undefined when the policy refuses what is hidden in it. */
+/** An answer that may leave, or what is said instead of it and by which rule. */
+type Cleaned = { readonly answer: Answer } | { readonly refused: string; readonly rule: string };
+
 function cleaned(
   answer: Answer,
   { terms: { cleaning, policy }, outside }: Pick<GuardedRequest, "terms"> & { readonly outside: boolean },
-): Answer | undefined {
+): Cleaned {
   try {
-    return cleanAnswer(answer, cleaning, outside && policy.output.markUntrusted);
+    return { answer: cleanAnswer(answer, cleaning, outside && policy.output.markUntrusted) };
   } catch (error) {
-    if (error instanceof HiddenTextError) return undefined;
-    throw error;
+    if (error instanceof HiddenTextError) return { refused: HIDDEN_REFUSED, rule: HIDDEN_RULE };
+    if (!(error instanceof LongResultError)) throw error;
+    const rule = `output.max_bytes: ${policy.output.maxBytes}`;
+    const refused = `The result is withheld: with all its members it is longer than the policy allows. Ask for less of it. Rule: ${rule}.`;
+    return { refused, rule };
   }
 }
 

@@ -38,7 +38,7 @@ import {
   WITHHELD,
 } from "./refusal.js";
 import { listenedSubjects, type Subject, subjectOf, type CompiledPolicy, compilePolicy } from "./compiled-policy.js";
-import { type FlowOf, type Taint, Taints } from "./taints.js";
+import { type Flow, type FlowOf, type Taint, type TaintBook, Taints } from "./taints.js";
 
 // Knows of calls that have been admitted and have not begun yet, because their intent is still being written.
 
@@ -87,6 +87,7 @@ const MESSAGES = 120;
 
 class ClientLog {
   readonly #window = new SlidingWindow();
+  readonly #own = new WeakSet();
   readonly #now: () => number;
 
   constructor(now: () => number) {
@@ -96,7 +97,14 @@ class ClientLog {
   /** Sends a message that belongs to the request, if its caller wants that level. Secrets are taken out. */
   send(call: Call, level: keyof typeof RANKS, data: Readonly<Record<string, unknown>>): void {
     if (RANKS[level] < call.caller.logLevel || this.#window.take(MESSAGES, this.#now()) > 0) return;
-    void call.notify("notifications/message", { level, logger: "guard", data: cleanValue(redactValue(data)) });
+    const params = { level, logger: "guard", data: cleanValue(redactValue(data)) };
+    this.#own.add(params);
+    void call.notify("notifications/message", params);
+  }
+
+  /** Whether a message is ours, and tells of nothing that was read. */
+  isOwn(params: object): boolean {
+    return this.#own.has(params);
   }
 }
 
@@ -142,6 +150,8 @@ export interface GuardOptions {
   readonly serverOf?: (subject: Pick<Subject, "kind" | "name">) => string | undefined;
   /** The way a call took to that server, once it is over. Default: unknown. */
   readonly upstreamOf?: (call: Call) => UpstreamHop | undefined;
+  /** Why that server did not answer, for the record alone. Default: unknown. */
+  readonly failureOf?: (call: Call) => string | undefined;
   /** What goes through something, with the arguments of a call where they are known. Default: nothing. */
   readonly flow?: FlowOf;
   /** Told of every request, before anything is decided about it. */
@@ -152,6 +162,8 @@ export interface GuardOptions {
   readonly leads?: ApprovalsOptions["leads"];
   /** What other processes of this server know of callers. Default: this one is alone. */
   readonly memory?: CallerMemory | undefined;
+  /** What callers without a session have read, where other guards of this process share it. Default: a book of its own. */
+  readonly book?: TaintBook | undefined;
   /** Monotonic milliseconds; `performance.now` when absent. */
   readonly now?: () => number;
 }
@@ -174,6 +186,7 @@ export class Guard {
   readonly #outside: (tool: string) => boolean;
   readonly #serverOf: NonNullable<GuardOptions["serverOf"]>;
   readonly #upstreamOf: GuardOptions["upstreamOf"];
+  readonly #failureOf: GuardOptions["failureOf"];
   readonly #met: GuardOptions["met"];
   readonly #taints: Taints;
   readonly #memory: CallerMemory | undefined;
@@ -186,6 +199,8 @@ export class Guard {
   readonly #approvals: Approvals;
   /** Calls under way, by the signal that their handlers see too. Kept from the first policy on that has approvals or plugins. */
   readonly #underway = new WeakMap<AbortSignal, Underway>();
+  /** Those among them that send by means that are not judged each time. */
+  readonly #sending = new Set<Underway>();
   #approving = false;
   #acting = false;
   #terms: CompiledPolicy;
@@ -197,8 +212,9 @@ export class Guard {
     this.#outside = options.outside ?? (() => false);
     this.#serverOf = options.serverOf ?? (() => undefined);
     this.#upstreamOf = options.upstreamOf;
+    this.#failureOf = options.failureOf;
     this.#memory = options.memory;
-    this.#taints = new Taints(this.#now, options.flow, options.memory);
+    this.#taints = new Taints(this.#now, options);
     this.#met = options.met;
     this.#requests = new RateLimits(this.#now);
     this.#tools = new RateLimits(this.#now);
@@ -266,7 +282,64 @@ export class Guard {
     taint: Taint | undefined,
   ): Promise<NotApproved | undefined> | undefined {
     underway.tainted = taint !== undefined;
+    underway.asked = call;
     return this.#approvals.consent({ ...call, taint }, underway);
+  }
+
+  /** Whether a person would be asked about it within a request where nobody is asked, such as a completion. */
+  wouldAsk(call: AskedCall): boolean {
+    if (!this.#approving) return false;
+    const underway = this.#underway.get(call.ctx.signal);
+    return underway === undefined || this.#approvals.needOf(call, underway) !== undefined;
+  }
+
+  /** Notes that a call under way has read something private, whatever its tool says of itself. */
+  reads(ctx: Context): void {
+    const underway = this.#approving ? this.#underway.get(ctx.signal) : undefined;
+    if (underway === undefined) return;
+    const { call, subject } = underway.guarded;
+    underway.hasRead = true;
+    // The other processes are told of it before its answer leaves, with all that it has brought in.
+    void this.#taints.note(call, subject.name, PRIVATE);
+    this.#endSending();
+  }
+
+  /** Leave for a call under way to send something out now: what its session has read since it was asked about counts too. */
+  async sends(ctx: Context, hop?: Redirect): Promise<NotApproved | undefined> {
+    if (!this.#approving) return undefined;
+    const underway = this.#underway.get(ctx.signal);
+    if (underway?.asked === undefined) return UNKNOWN_CALL;
+    const { asked } = underway;
+    if (hop !== undefined) {
+      const step = { ...asked, arguments: redirected(asked.arguments, hop) };
+      const stopped = await this.#approvals.step(step, asked, underway);
+      if (stopped !== undefined) return stopped;
+    }
+    const taint = await this.#taintSince(underway);
+    if (taint === undefined || !this.#approvals.wantsForTaint(underway.asked, underway)) return undefined;
+    const refused = await this.#approvals.consent({ ...underway.asked, taint }, underway);
+    underway.tainted = refused === undefined;
+    return refused;
+  }
+
+  /** Aborted when a call under way may no longer send without being asked about again; undefined where it cannot send. */
+  sendingOver(ctx: Context): AbortSignal | undefined {
+    const underway = this.#approving ? this.#underway.get(ctx.signal) : undefined;
+    if (underway?.asked === undefined || !this.#taints.canSend(underway.guarded, underway.asked)) return undefined;
+    underway.sendingOver ??= new AbortController();
+    this.#sending.add(underway);
+    this.#endSending();
+    return underway.sendingOver.signal;
+  }
+
+  /** Ends what is sent by calls whose session has read both since they were asked about. */
+  #endSending(): void {
+    for (const underway of this.#sending) {
+      const { asked, guarded, tainted } = underway;
+      const taint = tainted === true ? undefined : this.#taints.known(guarded.call);
+      if (asked !== undefined && taint !== undefined && this.#approvals.wantsForTaint(asked, underway))
+        underway.sendingOver?.abort();
+    }
   }
 
   /**
@@ -297,6 +370,34 @@ export class Guard {
   /** What the session has read since a call was asked about; before that, the person knew. */
   #taintSince({ guarded, tainted }: Underway): ReturnType<Taints["of"]> {
     return tainted === true ? undefined : this.#taints.of(guarded.call);
+  }
+
+  /** What a server tells of a call may be what it reads. */
+  #notedNotice(guarded: GuardedRequest): (params: object) => object {
+    return (params) => {
+      if (!this.#log.isOwn(params)) {
+        // The other processes are told of it before its answer leaves.
+        void this.#taints.noteReading(guarded);
+        this.#endSending();
+      }
+      return guarded.terms.cleanNotice(params);
+    };
+  }
+
+  /**
+   * A question of a server, asked within a call: from now on it may say something of what it reads. Resolves when it may be passed on.
+   * @throws Error where other processes do not know of it
+   */
+  async mayAsk(call: Call): Promise<void> {
+    const terms = this.#terms;
+    const subject = subjectOf(call);
+    const noted = subject && this.#taints.noteReading({ call, subject, terms });
+    this.#endSending();
+    if ((await noted) === false && this.#withholds(terms)) throw new Error(UNTOLD_QUESTION);
+  }
+
+  #withholds({ policy }: CompiledPolicy): boolean {
+    return policy.approvals.some(({ approve }) => approve === "tainted");
   }
 
   /** Takes the text of an exception whose id a client was given, for that call's record. */
@@ -341,24 +442,28 @@ export class Guard {
       return answerOf(giveUp(subject, `${NOT_RECORDED} ${logAdvice(error)}`));
     }
     const started = this.#now();
-    call.cleanNotifications(terms.cleanNotice);
+    call.cleanNotifications(guarded.server === undefined ? terms.cleanNotice : this.#notedNotice(guarded));
     const deadline = new Deadline(call, terms.time(subject));
-    if (this.#acting || (this.#approving && subject.kind === "tool"))
-      this.#underway.set(call.signal, { guarded, deadline });
+    const underway: Underway | undefined = this.#acting || this.#approving ? { guarded, deadline } : undefined;
+    if (underway !== undefined) this.#underway.set(call.signal, underway);
     // Cancelled while its intent was written: then it is not begun.
     const running = call.ended ? undefined : deadline.run(next);
     this.#admissions.leave(admission);
     const ending = running === undefined ? NOT_BEGUN : await running;
     // Nothing more is done for it.
     if (this.#acting) this.#underway.delete(call.signal);
+    if (underway?.sendingOver !== undefined) this.#sending.delete(underway);
     const { told, result } = this.#conclude(guarded, ending, Math.max(0, this.#now() - started - deadline.heldMs));
-    const noted = this.#taints.noteRead(guarded, result);
+    const noted = this.#taints.noteRead(guarded, result, underway?.hasRead);
+    this.#endSending();
     // What nobody else knows of could be sent out by a call that another process gets.
-    if (noted !== undefined && !(await noted) && terms.policy.approvals.some(({ approve }) => approve === "tainted"))
-      return this.#withhold(guarded, result);
+    if (noted !== undefined && !(await noted) && this.#withholds(terms)) return this.#withhold(guarded, result);
     try {
-      const upstream = guarded.server === undefined ? undefined : this.#upstreamOf?.(call);
-      await this.#trail.result(guarded, upstream === undefined ? result : { ...result, upstream });
+      const there =
+        guarded.server === undefined
+          ? undefined
+          : { upstream: this.#upstreamOf?.(call), failure: this.#failureOf?.(call) };
+      await this.#trail.result(guarded, there === undefined ? result : { ...result, ...there });
     } catch (error) {
       return answerOf(giveUp(subject, `${WITHHELD} ${logAdvice(error)}`));
     }
@@ -444,6 +549,23 @@ export class Guard {
   }
 }
 
+/** A server has answered that what was asked for is elsewhere. */
+export interface Redirect {
+  /** As the call gave it. */
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The arguments with the place that a redirect leads to, as if the call had been made with it. */
+function redirected(given: unknown, { from, to }: Redirect): unknown {
+  if (Array.isArray(given)) return given.map((each: unknown) => redirected(each, { from, to }));
+  if (typeof given === "object" && given !== null)
+    return Object.fromEntries(Object.entries(given).map(([key, each]) => [key, redirected(each, { from, to })]));
+  return given === from ? to : given;
+}
+
+const PRIVATE: Flow = Object.freeze({ private: true, untrusted: false, sends: false });
+
 const UNKNOWN_CALL: NotApproved = Object.freeze({
   text: "Denied. The policy was changed while this call began. Make it again.",
   rule: "approvals",
@@ -451,6 +573,9 @@ const UNKNOWN_CALL: NotApproved = Object.freeze({
 
 const UNTOLD =
   "The call ended, but what the processes of this server share cannot be reached (UNREACHABLE), so its result is withheld: the others have to know what was read.";
+
+const UNTOLD_QUESTION =
+  "What the processes of this server share cannot be reached (UNREACHABLE), so the question is not passed on: the others have to know what was read.";
 
 const NO_CALL: NotApproved = Object.freeze({
   text: "Denied. Nothing is done outside of a call that is under way.",

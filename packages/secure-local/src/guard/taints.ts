@@ -46,7 +46,13 @@ interface Marks {
 }
 
 /** By these a model is given something to read. */
-const READS: ReadonlySet<string> = new Set(["tools/call", "resources/read", "prompts/get"]);
+const READS: ReadonlySet<string> = new Set([
+  "tools/call",
+  "resources/read",
+  "prompts/get",
+  // Names of files and tables.
+  "completion/complete",
+]);
 /** Callers without a session that are remembered. Beyond, nobody knows what one has read, so it counts as both. */
 const MAX_CALLERS = 10_000;
 /** Where no session says when a conversation ends, it is over after so long without a read. */
@@ -58,63 +64,142 @@ const NOT_ASKED: TaintMark = { from: "(what another process of this server may k
 const TELL_AGAIN_MS: number = CALLER_MS / 4;
 const KINDS = ["private", "untrusted"] as const;
 
+/** Transports that have one client each. */
+const PIPES: ReadonlySet<string> = new Set(["stdio", "memory"]);
+/** What came before this process is not known: it may be both. */
+const BEFORE: TaintMark = { from: "(what was read before the server was started anew)", id: 0 };
+
+/**
+ * What callers have read whom no session of one part tells apart. The parts of one policy that a process serves share it: who reads
+ * by one of them and sends by another is the same caller.
+ */
+export class TaintBook {
+  /** By principal. @internal */
+  readonly callers: Map<string, Marks> = new Map();
+  readonly #attached = new Map<string, Marks>();
+
+  /**
+   * A connection of `attach` says something. One that is not new and not known goes on with what another process knew of it, so it
+   * counts as having read both. So does one that comes back after more others than are remembered.
+   */
+  meet(id: string, isNew: boolean): void {
+    const known = this.#attached.get(id);
+    this.#attached.delete(id);
+    this.#attached.set(id, known ?? { ...(isNew ? {} : { private: BEFORE, untrusted: BEFORE }), at: 0, told: {} });
+    if (this.#attached.size <= MAX_CALLERS) return;
+    for (const oldest of this.#attached.keys()) return void this.#attached.delete(oldest);
+  }
+
+  /** @internal */
+  attached(id: string): Marks {
+    if (!this.#attached.has(id)) this.meet(id, false);
+    return this.#attached.get(id) as Marks;
+  }
+}
+
+/** What is about to be done: a call of a tool, or what is read instead. */
+interface Asked {
+  readonly tool: string;
+  readonly read?: Pick<Subject, "kind" | "name"> | undefined;
+  readonly arguments: unknown;
+}
+
+function flowing({ tool, read, arguments: args }: Asked): Parameters<FlowOf>[1] {
+  const { kind, name } = read ?? { kind: "tool" as const, name: tool };
+  return { kind, name, arguments: args };
+}
+
+interface TaintsOptions {
+  readonly flow?: FlowOf | undefined;
+  readonly memory?: CallerMemory | undefined;
+  readonly book?: TaintBook | undefined;
+}
+
 export class Taints {
   readonly #now: () => number;
   readonly #flow: FlowOf | undefined;
   readonly #memory: CallerMemory | undefined;
-  readonly #sessions = new WeakMap<Call["caller"], Marks>();
-  /** By principal: requests of the stateless era belong to no session. */
-  readonly #callers = new Map<string, Marks>();
+  /** By session, or by the pipe that all sessions of its one client come over, one after another and of any revision. */
+  readonly #own = new WeakMap<object, Marks>();
+  readonly #book: TaintBook;
 
   /** `now` is monotonic, in milliseconds. */
-  constructor(now: () => number, flow?: FlowOf, memory?: CallerMemory) {
+  constructor(now: () => number, { flow, memory, book = new TaintBook() }: TaintsOptions = {}) {
     this.#now = now;
     this.#flow = flow;
     this.#memory = memory;
+    this.#book = book;
   }
 
   /**
    * Notes what a request has brought in, once it has run. Resolves with false when the other processes of this server could not be
-   * told; undefined where nobody had to be.
+   * told; undefined where nobody had to be. `hasRead`: it has used a power to read, whatever became of it.
    */
-  noteRead({ call, subject, terms }: GuardedRequest, { outcome }: RequestEnd): Promise<boolean> | undefined {
-    if (!READS.has(call.method) || outcome === "denied" || outcome === "input_required") return undefined;
+  noteRead(
+    { call, subject, terms }: GuardedRequest,
+    { outcome }: RequestEnd,
+    hasRead = false,
+  ): Promise<boolean> | undefined {
+    if (!READS.has(call.method)) return undefined;
+    const { kind, name } = subject;
+    const flow = this.#flow?.(terms.policy, { kind, name, arguments: call.params["arguments"] });
+    if (flow === undefined) return undefined;
+    if (outcome !== "denied" && outcome !== "input_required")
+      return this.note(call, name, hasRead ? { ...flow, private: true } : flow);
+    return hasRead ? this.note(call, name, { ...flow, untrusted: false, private: true }) : undefined;
+  }
+
+  /** The same of a request under way, before anything that it brings in is passed on: a message, a question. */
+  noteReading({
+    call,
+    subject,
+    terms,
+  }: Pick<GuardedRequest, "call" | "subject" | "terms">): Promise<boolean> | undefined {
+    if (!READS.has(call.method)) return undefined;
     const { kind, name } = subject;
     const flow = this.#flow?.(terms.policy, { kind, name, arguments: call.params["arguments"] });
     return flow && this.note(call, name, flow);
   }
 
+  /** Whether what goes out under this call now could be what strangers asked for, as far as this process knows. */
+  known(call: Call): Taint | undefined {
+    return bothOf(this.#read(call).map(({ marks }) => marks));
+  }
+
+  /** Whether the tool of a call can send something out. */
+  canSend({ terms: { policy } }: GuardedRequest, asked: Asked): boolean {
+    return this.#flow?.(policy, flowing(asked)).sends === true;
+  }
+
   /** What the caller has read, if this call of a tool can send it out. */
-  before(
-    asked: { readonly tool: string; readonly arguments: unknown },
-    { call, terms }: GuardedRequest,
-  ): Taint | undefined | Promise<Taint | undefined> {
-    const subject = { kind: "tool" as const, name: asked.tool, arguments: asked.arguments };
-    return this.#flow?.(terms.policy, subject).sends === true ? this.of(call) : undefined;
+  before(asked: Asked, { call, terms }: GuardedRequest): Taint | undefined | Promise<Taint | undefined> {
+    return this.#flow?.(terms.policy, flowing(asked)).sends === true ? this.of(call) : undefined;
   }
 
   /** Notes what a call that has run brought in; the first of each kind is kept. See `noteRead`. */
   note(call: Call, from: string, flow: Flow): Promise<boolean> | undefined {
     if (!flow.private && !flow.untrusted) return undefined;
-    const marks = this.#marksOf(call) ?? this.#begun(call);
-    if (marks === undefined) return undefined;
     const mark = { from, id: call.id };
-    if (flow.private) marks.private ??= mark;
-    if (flow.untrusted) marks.untrusted ??= mark;
-    marks.at = this.#now();
-    const key = this.#memory && sharedKeyOf(call);
-    return key === undefined ? undefined : this.#tell(key, marks, flow);
+    const telling: Promise<boolean>[] = [];
+    for (const { marks, shared } of this.#noted(call)) {
+      if (flow.private) marks.private ??= mark;
+      if (flow.untrusted) marks.untrusted ??= mark;
+      marks.at = this.#now();
+      if (this.#memory !== undefined && shared !== undefined) telling.push(this.#tell(shared, marks, flow));
+    }
+    if (telling.length === 0) return undefined;
+    return Promise.all(telling).then((told) => told.every(Boolean));
   }
 
   /** Undefined while the caller has not read both. Others are asked only where this process does not know of both. */
   of(call: Call): Taint | undefined | Promise<Taint | undefined> {
-    const marks = this.#marksOf(call);
-    if (marks === undefined && !hasSession(call) && this.#callers.size >= MAX_CALLERS)
+    const pages = this.#read(call);
+    const known = bothOf(pages.map(({ marks }) => marks));
+    if (known !== undefined) return known;
+    if (this.#callers.size >= MAX_CALLERS && pages.some(({ marks }) => marks === undefined))
       return { private: UNKNOWN, untrusted: UNKNOWN };
-    const known = bothOf(marks);
-    if (known !== undefined || this.#memory === undefined) return known;
-    const key = sharedKeyOf(call);
-    return key === undefined ? undefined : this.#ask(this.#memory, key, marks);
+    const isShared = this.#memory !== undefined && pages.some(({ shared }) => shared !== undefined);
+    return isShared ? this.#ask(this.#memory, pages) : undefined;
   }
 
   /** Each kind is a record of its own, so that what two processes tell at the same time both counts. */
@@ -128,32 +213,70 @@ export class Taints {
     return (await Promise.allSettled(told)).every(({ status }) => status === "fulfilled");
   }
 
-  async #ask(memory: CallerMemory, key: string, marks: Marks | undefined): Promise<Taint | undefined> {
+  async #ask(memory: CallerMemory, pages: readonly Page[]): Promise<Taint | undefined> {
+    const here = (kind: (typeof KINDS)[number]): TaintMark | undefined =>
+      pages.find(({ marks }) => marks?.[kind] !== undefined)?.marks?.[kind];
     const find = async (kind: (typeof KINDS)[number]): Promise<TaintMark | undefined> => {
-      const text = marks?.[kind] === undefined ? await memory.find("taint", `${kind} ${key}`) : undefined;
-      return text === undefined ? marks?.[kind] : (JSON.parse(text) as TaintMark);
+      const known = here(kind);
+      if (known !== undefined) return known;
+      const names = pages.flatMap(({ shared }) => (shared === undefined ? [] : [`${kind} ${shared}`]));
+      const texts = await Promise.all(names.map((name) => memory.find("taint", name)));
+      const text = texts.find((each) => each !== undefined);
+      return text === undefined ? undefined : (JSON.parse(text) as TaintMark);
     };
     try {
       const [own, untrusted] = await Promise.all([find("private"), find("untrusted")]);
       return own && untrusted && { private: own, untrusted };
     } catch {
-      return { private: marks?.private ?? NOT_ASKED, untrusted: marks?.untrusted ?? NOT_ASKED };
+      return { private: here("private") ?? NOT_ASKED, untrusted: here("untrusted") ?? NOT_ASKED };
     }
   }
 
-  #marksOf(call: Call): Marks | undefined {
-    if (hasSession(call)) return this.#sessions.get(call.caller);
-    const marks = this.#callers.get(keyOf(call));
+  get #callers(): Map<string, Marks> {
+    return this.#book.callers;
+  }
+
+  /** Where it stands what the one who calls has read. */
+  #read(call: Call): Page[] {
+    const names = namesOf(call).read.map((name) => ({ marks: this.#lasting(name), shared: name }));
+    const own = this.#ownOf(call);
+    return own === undefined ? names : [{ marks: own, shared: sharedSession(call) }, ...names];
+  }
+
+  /** Where it is noted what a call brings in; begun where there is nothing yet. */
+  #noted(call: Call): (Page & { readonly marks: Marks })[] {
+    const own = this.#ownOf(call);
+    const pages = namesOf(call).noted.flatMap((name) => {
+      const marks = this.#lasting(name) ?? this.#begun(name);
+      return marks === undefined ? [] : [{ marks, shared: name }];
+    });
+    return own === undefined ? pages : [{ marks: own, shared: sharedSession(call) }, ...pages];
+  }
+
+  /** What is known of the connection or session of a call; undefined for one that belongs to none. */
+  #ownOf(call: Call): Marks | undefined {
+    const { program } = call.identity ?? {};
+    if (program !== undefined) return this.#book.attached(program);
+    const key = isPiped(call) ? call.connection : hasSession(call) ? call.caller : undefined;
+    if (key === undefined) return undefined;
+    const known = this.#own.get(key);
+    if (known !== undefined) return known;
+    const marks: Marks = { at: 0, told: {} };
+    this.#own.set(key, marks);
+    return marks;
+  }
+
+  #lasting(name: string): Marks | undefined {
+    const marks = this.#callers.get(name);
     if (marks === undefined || this.#now() - marks.at < CALLER_MS) return marks;
-    this.#callers.delete(keyOf(call));
+    this.#callers.delete(name);
     return undefined;
   }
 
-  #begun(call: Call): Marks | undefined {
+  #begun(name: string): Marks | undefined {
+    if (!this.#hasRoom()) return undefined;
     const marks: Marks = { at: this.#now(), told: {} };
-    if (hasSession(call)) this.#sessions.set(call.caller, marks);
-    else if (this.#hasRoom()) this.#callers.set(keyOf(call), marks);
-    else return undefined;
+    this.#callers.set(name, marks);
     return marks;
   }
 
@@ -165,24 +288,43 @@ export class Taints {
   }
 }
 
-function bothOf(marks: Marks | undefined): Taint | undefined {
-  if (marks?.private === undefined || marks.untrusted === undefined) return undefined;
-  return { private: marks.private, untrusted: marks.untrusted };
+/** One of the places in which something may stand of a caller. */
+interface Page {
+  readonly marks: Marks | undefined;
+  /** Its name in what the processes of one server share; undefined where it is of this process alone. */
+  readonly shared: string | undefined;
 }
 
-/** Under what other processes know the one who calls; undefined for a session that ends with this process. */
-function sharedKeyOf(call: Call): string | undefined {
-  if (!hasSession(call)) return `principal ${keyOf(call)}`;
-  const { sessionId } = call.carrier;
-  return sessionId === undefined ? undefined : `session ${sessionId}`;
+/**
+ * The names under which callers are known whom nothing tells apart but a principal. What its sessions read counts for its requests
+ * without one, and the other way round, as one program may send both; one session of it does not count for another.
+ */
+function namesOf(call: Call): { readonly noted: readonly string[]; readonly read: readonly string[] } {
+  const { carrier, identity } = call;
+  const principal = carrier.principal ?? "";
+  if (identity?.program !== undefined || (isPiped(call) && hasSession(call))) return { noted: [], read: [] };
+  const [requests, sessions] = [`principal ${principal}`, `sessions ${principal}`];
+  return hasSession(call) ? { noted: [sessions], read: [requests] } : { noted: [requests], read: [requests, sessions] };
+}
+
+function bothOf(pages: readonly (Marks | undefined)[]): Taint | undefined {
+  const own = pages.find((marks) => marks?.private !== undefined)?.private;
+  const untrusted = pages.find((marks) => marks?.untrusted !== undefined)?.untrusted;
+  return own && untrusted && { private: own, untrusted };
+}
+
+/** Under what other processes know a session over HTTP; undefined for what ends with this process. */
+function sharedSession({ carrier, identity }: Call): string | undefined {
+  if (identity?.program !== undefined || carrier.sessionId === undefined) return undefined;
+  return `session ${carrier.sessionId}`;
+}
+
+function isPiped({ carrier }: Call): boolean {
+  return PIPES.has(carrier.kind);
 }
 
 function hasSession({ caller }: Call): boolean {
   return caller.codec.revision.era === "handshake";
-}
-
-function keyOf({ carrier }: Call): string {
-  return carrier.principal ?? "";
 }
 
 const TAINTED = "approvals: tainted";

@@ -10,6 +10,7 @@ import { ownFiles } from "../capabilities/files/own-files.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
 import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
+import { didYouMean } from "../policy/section.js";
 import { findWall } from "../sandbox/find-wall.js";
 import type { Wall } from "../sandbox/wall.js";
 
@@ -55,6 +56,7 @@ function fromManifest(copied: Copied): PluginSource {
   const manifest = join(copied.source, MANIFEST);
   const text = readManifest(copied);
   const read = parsed(manifest, text);
+  refuseUnknownKeys(manifest, read);
   const run = read["run"];
   if (!Array.isArray(run) || run.length === 0 || !run.every((part): part is string => typeof part === "string")) {
     throw new PluginError(`${manifest}: run must be a list of texts, such as [python3, main.py].`);
@@ -67,6 +69,46 @@ function fromManifest(copied: Copied): PluginSource {
     persistent: read["persistent"] === true,
     description: readDescription(read),
   };
+}
+
+/** What a manifest may say, by its path in it: `*` is any name. */
+const KEYS: Readonly<Record<string, readonly string[]>> = {
+  "": ["name", "version", "needs", "tools", "resources", "prompts", "run", "persistent"],
+  needs: ["network", "filesystem", "commands", "secrets", "storage"],
+  "tools.*": ["name", "title", "description", "input", "output", "annotations"],
+  "resources.*": ["uri", "name", "description", "mimeType"],
+  "prompts.*": ["name", "title", "description", "arguments"],
+  "prompts.*.arguments.*": ["description", "required"],
+};
+
+/** A key that is misspelt would be taken for one that is left out. @throws PluginError */
+function refuseUnknownKeys(manifest: string, read: Readonly<Record<string, unknown>>): void {
+  for (const [path, keys] of Object.entries(KEYS)) {
+    for (const [where, mapping] of mappingsAt(read, path)) {
+      const unknown = Object.keys(mapping).find((key) => !keys.includes(key));
+      if (unknown === undefined) continue;
+      const hint = didYouMean(unknown, keys) || `; known keys are ${keys.join(", ")}`;
+      const place = where === "" ? "" : ` in ${where}`;
+      throw new PluginError(`${manifest}: there is no key "${unknown.slice(0, MAX_NAME)}"${place}${hint}`);
+    }
+  }
+}
+
+const MAX_NAME = 80;
+
+/** The mappings at a path, each with where it stands. */
+function mappingsAt(read: Readonly<Record<string, unknown>>, path: string): [string, object][] {
+  let found: [string, unknown][] = [["", read]];
+  for (const step of path === "" ? [] : path.split(".")) {
+    found = found.flatMap(([where, value]): [string, unknown][] => {
+      if (typeof value !== "object" || value === null) return [];
+      const members = step === "*" ? Object.entries(value) : Object.entries(value).filter(([key]) => key === step);
+      return members.map(([key, member]) => [where === "" ? key : `${where}.${key}`, member]);
+    });
+  }
+  return found.flatMap(([where, value]): [string, object][] =>
+    typeof value === "object" && value !== null && !Array.isArray(value) ? [[where, value]] : [],
+  );
 }
 
 function readManifest({ root, source }: Copied): string {
@@ -83,7 +125,7 @@ function parsed(manifest: string, text: string): Readonly<Record<string, unknown
   } catch (error) {
     // What follows the first line draws the place.
     const [message] = String(error instanceof Error ? error.message : error).split("\n");
-    throw new PluginError(`${manifest}: ${message}`);
+    throw new PluginError(`${manifest}: ${message?.replace(/:$/, "")}; correct it there.`);
   }
   throw new PluginError(`${manifest} must be a mapping.`);
 }
@@ -157,7 +199,7 @@ export async function preparePlace(options: PluginPlaceOptions): Promise<PluginP
     const tell = refused && ((endpoint: string, rule: string): void => refused(name, endpoint, rule));
     const told = tell === undefined ? {} : { refused: tell, refusedFiles: tell };
     const surroundings = await sandboxEnvironment(granted, {
-      own: await ownFiles(granted, own),
+      own: ownFiles(granted, own),
       wall,
       owner: ["plugin", name],
       secrets,

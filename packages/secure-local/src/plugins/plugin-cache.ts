@@ -5,6 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { nameInCopy, type PluginContent, takeContent } from "./plugin-content.js";
 import { PluginError } from "./plugin-error.js";
+import { isMoved } from "../capabilities/files/bases.js";
 import { makeFolder } from "../audit/make-folder.js";
 
 /** A plugin's content as it was taken. Release it when nothing of it runs any more. */
@@ -225,6 +226,10 @@ function made(folder: string): string {
 /** @throws PluginError for nothing, and for what holds more than a plugin */
 function sourceAt(path: string, own: readonly string[]): string {
   if (!fs.existsSync(path)) throw new PluginError(`There is nothing at ${path}; correct its path in plugins.load.`);
+  if (isMoved(path))
+    throw new PluginError(
+      `A link on the way to ${path} was exchanged since the policy was loaded; look where it leads, and start the server again.`,
+    );
   const source = fs.realpathSync(path);
   if (!fs.statSync(source).isDirectory()) return source;
   for (const each of [homedir(), ...own])

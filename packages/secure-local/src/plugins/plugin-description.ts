@@ -75,7 +75,10 @@ export function readDescription(given: unknown): PluginDescription {
 }
 
 function tool(name: string, item: Json): DescribedTool {
-  if (!NAME.test(name)) throw new PluginError(`"${name.slice(0, 80)}" is no name for a tool.`);
+  if (!NAME.test(name))
+    throw new PluginError(
+      `"${name.slice(0, 80)}" is no name for a tool; use letters, digits, - and _, a letter first, 48 at most.`,
+    );
   return {
     name,
     title: text(item["title"], `${name}.title`),
@@ -88,7 +91,9 @@ function tool(name: string, item: Json): DescribedTool {
 
 function resource(uri: string, item: Json): DescribedResource {
   if (!URI.test(uri) || uri.startsWith("file:"))
-    throw new PluginError(`"${uri.slice(0, 80)}" is no URI for a plugin's resource.`);
+    throw new PluginError(
+      `"${uri.slice(0, 80)}" is no URI for a plugin's resource; write one such as weather://today, and not file:.`,
+    );
   return {
     uri,
     name: text(item["name"], `${uri} name`),
@@ -98,7 +103,10 @@ function resource(uri: string, item: Json): DescribedResource {
 }
 
 function prompt(name: string, item: Json): DescribedPrompt {
-  if (!NAME.test(name)) throw new PluginError(`"${name.slice(0, 80)}" is no name for a prompt.`);
+  if (!NAME.test(name))
+    throw new PluginError(
+      `"${name.slice(0, 80)}" is no name for a prompt; use letters, digits, - and _, a letter first, 48 at most.`,
+    );
   const args = object(item["arguments"] ?? {}, `${name}.arguments`);
   const read = Object.entries(args).map(([key, value]) => {
     const { description, required } = object(value, `${name}.arguments.${key}`);
@@ -170,6 +178,11 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   resource_link: ["uri", "name"],
 };
 
+/** Members that an answer may have. */
+const ANSWERED: ReadonlySet<string> = new Set(["content", "structuredContent", "isError", "_meta", "id", "answer"]);
+const MOST_NAMED = 5;
+const MAX_NAMES = 200;
+
 /** @param line The plugin's line: the answer itself or under `answer`, which may be a text alone. @throws PluginError */
 export function readPluginAnswer(line: Json): PluginReply {
   if (line["failed"] === true)
@@ -181,6 +194,11 @@ export function readPluginAnswer(line: Json): PluginReply {
       "The plugin answered nothing that can be shown: a tool returns a string, or { content, structuredContent, isError }.",
     );
   const { content, structuredContent: structured, isError } = answer as Json;
+  const names = Object.keys(answer);
+  if (names.length > 0 && !names.some((name) => ANSWERED.has(name)))
+    throw new PluginError(
+      `The plugin answered an object with ${names.slice(0, MOST_NAMED).join(", ").slice(0, MAX_NAMES)}, of which nothing is shown: put it into structuredContent, or return a string.`,
+    );
   const blocks = blocksOf(content);
   const texts = blocks.filter(({ type }) => type === "text").map(({ text }) => String(text));
   return {

@@ -1,4 +1,5 @@
 // One plugin under supervision: started when it may be, asked, restarted with growing waits, stopped for good.
+import { homedir } from "node:os";
 import { isAbsolute, normalize } from "node:path";
 import { type LearnSecret, SecretBroker, SecretError } from "../capabilities/secret-broker.js";
 import { grantedPolicy, secretFiles } from "../policy/granted-policy.js";
@@ -417,11 +418,13 @@ function unmetReach(granted: Policy, { name, needs }: Pick<PluginDescription, "n
   for (const need of needs.network) {
     const [, host = need, port] = /^(.*?)(?::(\d{1,5}))?$/.exec(need) ?? [];
     if (decide(granted, { kind: "network", host, port: Number(port ?? HTTPS) }).allowed) continue;
-    missing.push(`the host ${need}: add it to network.allowed_endpoints of ${name} in plugins.load`);
+    const asked = port === undefined ? `${need} port ${HTTPS} (a need without a port means ${HTTPS})` : need;
+    missing.push(`the host ${asked}: add it to network.allowed_endpoints of ${name} in plugins.load`);
   }
   for (const need of needs.filesystem) {
     const op = need.startsWith("write:") ? "write" : "read";
-    const path = normalize(need.replace(/^(?:read|write):/, ""));
+    // As the policy reads its own paths.
+    const path = normalize(need.replace(/^(?:read|write):/, "").replace(/^~(?=\/|$)/, homedir()));
     if (isAbsolute(path) && decide(granted, { kind: "file", path: `${path.replace(/\/$/, "")}/x`, op }).allowed)
       continue;
     if (isAbsolute(path) && decide(granted, { kind: "file", path, op }).allowed) continue;

@@ -210,6 +210,8 @@ interface ApprovalCall {
   readonly tool: string;
   /** Who does it in the course of a call that was let through, as in `plugin:weather`. Rules may name it like a tool. */
   readonly actor?: string | undefined;
+  /** Other names that a rule may have for it: of tools that read the same thing. */
+  readonly also?: readonly string[] | undefined;
   /** Whether it is no more than a part of that call, which rules for `all` and `destructive` were asked about. Default: no. */
   readonly isPart?: boolean | undefined;
   /** Whether the tool may destroy: it does not say that it only reads, nor that it destroys nothing. */
@@ -217,6 +219,8 @@ interface ApprovalCall {
   /** Whether the tool can send something out, and the session has read private data and texts of strangers. Default: no. */
   readonly tainted?: boolean;
   readonly arguments: unknown;
+  /** Arguments that the tool finds by itself, when it runs, where they are absent: nobody knows what they will be. Default: none. */
+  readonly open?: ReadonlySet<string> | undefined;
   /** Default: paths lead to themselves. */
   readonly leads?: LeadsTo | undefined;
 }
@@ -253,18 +257,21 @@ function span(remember: Remember): number {
   return remember.kind === "none" ? 0 : Infinity;
 }
 
-function names({ approve }: ApprovalRule, { tool, actor, isPart, destructive, tainted }: ApprovalCall): boolean {
+function names({ approve }: ApprovalRule, call: ApprovalCall): boolean {
+  const { tool, actor, also = [], isPart, destructive, tainted } = call;
   if (approve === "tainted") return tainted === true;
   if (approve === "all") return isPart !== true;
   if (approve === "destructive") return destructive && isPart !== true;
-  return approve.find(tool) !== undefined || (actor !== undefined && approve.find(actor) !== undefined);
+  if ([tool, ...also].some((name) => approve.find(name) !== undefined)) return true;
+  return actor !== undefined && approve.find(actor) !== undefined;
 }
 
-/** An argument that is absent fits nothing. */
+/** An argument that is absent fits nothing, unless the tool finds one by itself: then it could be any. */
 function holds(condition: ArgumentCondition, call: ApprovalCall): boolean {
   let value: unknown = call.arguments;
   for (const key of condition.argument.split(".")) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return false;
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, key))
+      return value === call.arguments && call.open?.has(key) === true;
     value = (value as Readonly<Record<string, unknown>>)[key];
   }
   if (!Array.isArray(value)) return fits(condition, value, call.leads);

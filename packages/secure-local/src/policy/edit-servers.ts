@@ -13,7 +13,12 @@ export interface ServerEntry {
   readonly env?: Readonly<Record<string, string>> | undefined;
   readonly login?: "oauth" | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  readonly filesystem?: { readonly readable_paths: readonly string[] } | undefined;
+  readonly filesystem?:
+    | {
+        readonly readable_paths?: readonly string[] | undefined;
+        readonly allowed_paths?: readonly string[] | undefined;
+      }
+    | undefined;
   readonly network?: { readonly allowed_endpoints: readonly { readonly host: string }[] } | undefined;
 }
 
@@ -32,14 +37,20 @@ export function withServer(
 ): string {
   const document = read(text);
   for (const [secret, from] of Object.entries(secrets)) document.setIn(["secrets", secret], document.createNode(from));
-  const members = Object.entries(entry).filter(([, value]) => value !== undefined);
-  document.setIn(["servers", name], document.createNode(Object.fromEntries(members)));
+  document.setIn(["servers", name], document.createNode(written(entry)));
   for (const section of ["tools", "prompts"]) {
     const allowed = document.getIn([section, "allowed"]);
     if (isSeq(allowed)) allowed.add(`${name}__*`);
     else document.setIn([section, "allowed"], document.createNode([`${name}__*`]));
   }
   return document.toString(AS_WRITTEN);
+}
+
+function written(members: object): object {
+  const there = Object.entries(members).filter(([, value]) => value !== undefined) as [string, unknown][];
+  return Object.fromEntries(
+    there.map(([key, value]) => [key, key === "filesystem" ? written(value as object) : value]),
+  );
 }
 
 /** The text without the server and the permissions that were written with it. @throws PolicyError */

@@ -67,15 +67,18 @@ export function checkOwnPlaces(root: Section, policy: Policy, environment: Envir
   const tell = ({ text, line = 1, column = 1 }: Rule, words: string): void =>
     root.faults.add({ line, column }, `${text} ${words}`);
   const writable = writableGrants(policy);
-  const places = ownPlaces(root, policy, environment);
-  for (const { holds } of writable) {
-    const held = places.filter(({ path }) => holds(path) !== undefined);
+  const seen = seenEverywhere(root, policy);
+  const places = [...ownPlaces(root, policy, environment), ...seen];
+  const check = ({ holds }: Grant, among: readonly Place[]): void => {
+    const held = among.filter(({ path }) => holds(path) !== undefined);
     const rule = held[0] && holds(held[0].path);
-    if (rule === undefined) continue;
+    if (rule === undefined) return;
     const all = held.map(({ what }) => what).join(" and ");
     const lies = held.length === 1 ? "lies; put that elsewhere" : "lie; put these elsewhere";
     tell(rule, `would let a program write where ${all} ${lies}, or grant another folder`);
-  }
+  };
+  for (const grant of writable) check(grant, places);
+  for (const grant of filesToWrite(policy)) check(grant, seen);
   const { homes } = policy.sandbox;
   if (homes === undefined) return;
   for (const { holds } of [...writable, ...seenGrants(policy)]) {
@@ -107,6 +110,14 @@ function ownPlaces(root: Section, { file, audit }: Policy, environment: Environm
   return places.flatMap(({ what, path }) => (path ? [{ what, path }] : []));
 }
 
+/** A link that a program puts in such a place would be mounted over what every sandbox is made of. */
+function seenEverywhere(root: Section, { sandbox }: Policy): Place[] {
+  return sandbox.readOnlyPaths.map((path) => ({
+    what: `what every sandbox sees${lineOf(root, "sandbox", "read_only_paths")}`,
+    path,
+  }));
+}
+
 function lineOf(root: Section, section: string, key: string): string {
   const line = root.section(section).tree(key)?.place.line;
   return line === undefined ? "" : ` (line ${line}: ${section}.${key})`;
@@ -126,6 +137,17 @@ function writableGrants(policy: Policy): Grant[] {
       return [{ rule, holds: (path: string) => (path.startsWith(above) ? named : undefined) }];
     }),
   ];
+}
+
+/** Commands that are told which files to write: one that is not there yet needs its folder to be written. */
+function filesToWrite(policy: Policy): Grant[] {
+  return [...policy.commands.allowed.values()].flatMap(({ rule, positions, flags }) => {
+    const grammars = [...positions.map(({ grammar }) => grammar), ...flags.map(({ value }) => value)];
+    if (!grammars.some((grammar) => grammar?.kind === "path" && grammar.access === "write")) return [];
+    const holds = (path: string): Rule | undefined =>
+      decide(policy, { kind: "file", path, op: "write" }).allowed ? rule : undefined;
+    return [{ rule, holds }];
+  });
 }
 
 /** What plugins and servers read, and what `sandbox -- COMMAND` is granted by the policy as a whole. */

@@ -120,6 +120,20 @@ export interface Policy {
   readonly menu: MenuPolicy;
   readonly sandbox: SandboxPolicy;
   readonly output: OutputPolicy;
+  /** Of a part of a policy: what the whole of it starts. */
+  readonly started?: readonly StartedFile[];
+}
+
+/** Something that is started as it is by then, without a hash: whoever writes it runs what they like. */
+export interface StartedFile {
+  /** A file, or a folder with all that lies in it. */
+  readonly path: string;
+  /** What in it is data, and not started: a plugin's grants in its own folder. */
+  readonly except: PathMatcher | undefined;
+  /** The working folder it is started in, where one is known: an interpreter may be named from there. */
+  readonly from?: string | undefined;
+  /** Only where it is a file already: an argument may be something else. */
+  readonly existing?: boolean;
 }
 
 /** The value for one tool. */
@@ -491,7 +505,7 @@ export interface SandboxPolicy {
   readonly cpuSeconds: number;
   /** `file_mb`: longest file it may write, in MiB, default 64. */
   readonly fileMb: number;
-  /** `read_only_paths`: absolute paths seen inside beside the system's own; no patterns. */
+  /** `read_only_paths`: absolute paths seen inside beside the system's own; no patterns. Not in a folder that a program may write. */
   readonly readOnlyPaths: readonly string[];
   /** `homes`: an absolute folder in which each command and plugin has a home of its own, kept from start to start; absent: homes vanish. */
   readonly homes: string | undefined;

@@ -1,8 +1,9 @@
 // Finds what is probably not meant in a policy that can be used: it allows nothing, or rules never count.
 import { decide, isMetadataHost } from "./decide.js";
+import { filesNamed } from "./granted-policy.js";
 import type { EndpointRule } from "./host-matcher.js";
 import { didYouMean } from "./section.js";
-import type { NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
+import type { ApprovalRule, NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
 import type { PatternRule, Rule } from "./faults.js";
 
 export interface Remark {
@@ -16,6 +17,8 @@ export interface KnownTool {
   readonly name: string;
   /** What the policy lacks for it to have anything to work on. */
   readonly lack?: string | undefined;
+  /** Names of its arguments; absent where nobody knows them. */
+  readonly arguments?: readonly string[] | undefined;
 }
 
 /** A name no file has: what it fits is fitted by every name. */
@@ -24,11 +27,18 @@ const ANY_NAME = "\u0001";
 /** What lies at a path; `unknown` where that could not be found out. */
 export type PathKind = "folder" | "file" | "nothing" | "unknown";
 
-/** @param kindOf looks at a path of this machine; the policy itself may not */
+/** What the policy itself may not look at. */
+interface Surroundings {
+  /** Looks at a path of this machine. */
+  readonly kindOf?: (path: string) => PathKind;
+  /** By server, the names its tools have for clients, as they were approved; one that was not approved is absent. Default: nobody knows. */
+  readonly approved?: ReadonlyMap<string, readonly string[]> | undefined;
+}
+
 export function reviewPolicy(
   policy: Policy,
   known: readonly KnownTool[],
-  kindOf: (path: string) => PathKind = () => "unknown",
+  { kindOf = () => "unknown", approved }: Surroundings = {},
 ): Remark[] {
   const tools = known.map(({ name }) => name);
   return [
@@ -41,9 +51,12 @@ export function reviewPolicy(
     ...shadowedPaths(policy),
     ...shadowedCommands(policy),
     ...unknownTools(policy, tools),
+    ...openRules(policy, known),
+    ...serverTools(policy, approved),
     ...idleLimits(policy),
     ...openDoors(policy),
     ...emptyPaths(policy, kindOf),
+    ...writableLaunches(policy, kindOf),
     ...unfetchedHosts(policy),
   ];
 }
@@ -51,6 +64,8 @@ export function reviewPolicy(
 function nothingUseful(policy: Policy, tools: readonly KnownTool[]): Remark[] {
   const named = tools.filter(({ name }) => decide(policy, { kind: "tool", name }).allowed);
   if (named.some(({ lack }) => lack === undefined) || policy.plugins.load.size > 0) return [];
+  // Whether a server has such tools is said of each rule.
+  if (policy.tools.allowed.rules.some(({ pattern }) => serverOf(policy, pattern) !== undefined)) return [];
   if (named.length > 0)
     return [{ message: "no tool the policy allows has anything to work on: a client can do nothing useful" }];
   const others = policy.resources.allowed.rules.length + policy.prompts.allowed.rules.length;
@@ -143,9 +158,86 @@ function shadowedCommands({ commands }: Policy): Remark[] {
 function unknownTools(policy: Policy, tools: readonly string[]): Remark[] {
   if (policy.plugins.load.size > 0) return [];
   return policy.tools.allowed.rules.flatMap(({ pattern, rule }) => {
-    const known = pattern.endsWith("*") || tools.includes(pattern) || rule.preset !== undefined;
+    const ofServer = SERVER_TOOL.test(pattern);
+    const known = pattern.endsWith("*") || ofServer || tools.includes(pattern) || rule.preset !== undefined;
     return known ? [] : { rule, message: `there is no tool "${pattern}"${didYouMean(pattern, tools)}` };
   });
+}
+
+/** Denials and questions that name what there is not: what was meant goes on undenied and unasked. */
+function openRules(policy: Policy, known: readonly KnownTool[]): Remark[] {
+  if (policy.plugins.load.size > 0) return [];
+  const tools = known.map(({ name }) => name);
+  const approvals = policy.approvals.flatMap(({ approve }) => (typeof approve === "string" ? [] : approve.rules));
+  const unknown = (pattern: string): boolean => {
+    if (SERVER_TOOL.test(pattern) || pattern.includes(":")) return false;
+    return pattern.endsWith("*")
+      ? !tools.some((name) => name.startsWith(pattern.slice(0, -1)))
+      : !tools.includes(pattern);
+  };
+  const named = [...policy.tools.denied.rules, ...approvals].filter(
+    ({ pattern, rule }) => rule.preset === undefined && unknown(pattern),
+  );
+  return [
+    ...named.map(({ pattern, rule }) => ({
+      rule,
+      message: `there is no tool "${pattern}", so this stands against nothing${didYouMean(pattern, tools)}`,
+    })),
+    ...policy.approvals.flatMap((rule) => openConditions(policy, rule, known)),
+  ];
+}
+
+/** Conditions on arguments that no tool has whose calls they are about. */
+function openConditions(policy: Policy, { rule, approve, when }: ApprovalRule, known: readonly KnownTool[]): Remark[] {
+  const isMeant = ({ name }: KnownTool): boolean => typeof approve === "string" || approve.find(name) !== undefined;
+  const meant = known.filter(isMeant);
+  const patterns = typeof approve === "string" ? ["*"] : approve.rules.map(({ pattern }) => pattern);
+  const servers = patterns.some((each) => /__|:/.test(each) || (each.endsWith("*") && policy.servers.size > 0));
+  if (servers || meant.length === 0 || meant.some((tool) => tool.arguments === undefined)) return [];
+  const names = [...new Set(meant.flatMap((tool) => tool.arguments ?? []))];
+  return when
+    .map(({ argument }) => argument.split(".")[0] ?? "")
+    .filter((argument) => !names.includes(argument))
+    .map((argument) => ({
+      rule,
+      message: `no tool it names has an argument "${argument}", so nobody is asked${didYouMean(argument, names)}`,
+    }));
+}
+
+/** What stands before `__` is a server, in whose name there is none. */
+const SERVER_TOOL = /^(.+?)__/;
+
+function serverOf({ servers }: Policy, pattern: string): string | undefined {
+  const name = SERVER_TOOL.exec(pattern)?.[1];
+  return name !== undefined && servers.has(name) ? name : undefined;
+}
+
+/** Rules that name tools of servers: whether there is such a server, and whether it was approved with such a tool. */
+function serverTools(policy: Policy, approved: ReadonlyMap<string, readonly string[]> | undefined): Remark[] {
+  if (policy.plugins.load.size > 0) return [];
+  const { allowed, denied } = policy.tools;
+  return [...allowed.rules, ...denied.rules].flatMap(({ pattern, rule }) => {
+    const name = SERVER_TOOL.exec(pattern)?.[1];
+    if (name === undefined || rule.preset !== undefined) return [];
+    const message = serverRemark(policy, name, { pattern, tools: approved?.get(name), known: approved !== undefined });
+    return message === undefined ? [] : [{ rule, message }];
+  });
+}
+
+function serverRemark(
+  { servers }: Policy,
+  name: string,
+  { pattern, tools, known }: { pattern: string; tools: readonly string[] | undefined; known: boolean },
+): string | undefined {
+  const grant = servers.get(name);
+  if (grant === undefined) return `there is no server "${name}"${didYouMean(name, [...servers.keys()])}`;
+  if (!grant.enabled) return `the entry of the server ${name} says enabled: false, so it has no tools`;
+  if (!known) return undefined;
+  if (tools === undefined)
+    return `nothing of the server ${name} is approved yet: look at it with mcp-secure-local servers review ${name}`;
+  const stem = pattern.replace(/\*$/, "");
+  const fits = pattern.endsWith("*") ? tools.some((tool) => tool.startsWith(stem)) : tools.includes(pattern);
+  return fits ? undefined : `the server ${name} was approved with no such tool${didYouMean(pattern, tools)}`;
 }
 
 /** Limits of tools that the policy does not allow. */
@@ -184,6 +276,23 @@ function emptyPaths({ filesystem }: Policy, kindOf: (path: string) => PathKind):
     if (kind === "nothing") return [{ rule, message: `there is no ${path} on this machine; check the spelling` }];
     if (kind !== "folder" || path !== pattern.replace(/\/$/, "")) return [];
     return [{ rule, message: `this names the folder only, and no file in it; write ${path}/** for all of it` }];
+  });
+}
+
+/** Files that a command names at its start, and that tools may write; those that it surely runs are protected where they exist. */
+function writableLaunches(policy: Policy, kindOf: (path: string) => PathKind): Remark[] {
+  return [...policy.commands.allowed.values()].flatMap((command) => {
+    const written = filesNamed(command).filter(({ path, runs, later }) => {
+      const kind = kindOf(path);
+      if (!(runs ? later && kind === "nothing" : kind === "file")) return false;
+      return decide(policy, { kind: "file", path, op: "write" }).allowed;
+    });
+    const paths = [...new Set(written.map(({ path }) => path))];
+    if (paths.length === 0) return [];
+    const whoever = "whoever writes what it runs has their text run; name such files in filesystem.denied_write_paths";
+    return [
+      { rule: command.rule, message: `"${command.name}" names ${paths.join(", ")}, which may be written: ${whoever}` },
+    ];
   });
 }
 

@@ -1,9 +1,7 @@
 // The prompt `analyze_logs`: asks for an analysis of the log the policy names, and carries it.
 import { type PromptDefinition, RpcError } from "@secure-local/mcp/server";
 import type { Clock } from "../capabilities/clock.js";
-
-/** Reads the newest `maxBytes` bytes of the log, from the beginning of a line; rejects when it cannot be read. */
-export type ReadLog = (maxBytes: number) => Promise<string>;
+import type { ReadLog } from "../capabilities/log-tail.js";
 
 interface AnalyzeLogsOptions {
   /** Undefined when the policy names no log. */
@@ -62,8 +60,9 @@ async function embed(readLog: ReadLog | undefined, filter: Parameters<typeof pic
   try {
     log = await readLog(READ_BYTES);
   } catch (error) {
-    const { code = "unknown fault" } = error as { readonly code?: string };
-    return `[The log that the policy names could not be read (${code}). Paste the log here.]`;
+    const { code = "unknown fault", message } = error as { readonly code?: string; readonly message?: string };
+    const why = code === "link" ? message : code;
+    return `[The log that the policy names could not be read (${why}). Paste the log here.]`;
   }
   const lines = pickLines(log, filter);
   if (lines === "") return "[The log has no entries of that time and severity.]";

@@ -1,6 +1,7 @@
 // Authorizes requests in a person's name; what that takes is loaded when a server asks for it, or tokens are kept.
 import { existsSync } from "node:fs";
 import type { HttpAuthorizer } from "@secure-local/mcp/client";
+import type { UserAuthorizationOptions } from "@secure-local/mcp/auth/client/node";
 import { LocalError } from "@secure-local/mcp/client/node";
 
 export interface Person {
@@ -10,7 +11,11 @@ export interface Person {
   readonly show: ((url: string) => void) | undefined;
   /** Opens a page. Default: the person's browser. */
   readonly browse?: (url: string) => Promise<void>;
+  /** By which every request of the authorization goes. Default: one that keeps off addresses which are not on the internet. */
+  readonly fetch?: UserFetch | undefined;
 }
+
+type UserFetch = NonNullable<UserAuthorizationOptions["fetch"]>;
 
 /** Undefined for URLs that tokens must not go to: cleartext to another machine, sockets. */
 export function personAuthorizer(url: string, person: Person): HttpAuthorizer | undefined {
@@ -30,7 +35,7 @@ function takesTokens({ protocol, hostname }: URL): boolean {
   return protocol === "http:" && /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
-async function authorizerOf(serverUrl: string, { tokensFile, show, browse }: Person): Promise<HttpAuthorizer> {
+async function authorizerOf(serverUrl: string, { tokensFile, show, browse, fetch }: Person): Promise<HttpAuthorizer> {
   const { browserRedirect, userAuthorization } = await import("@secure-local/mcp/auth/client/node");
   const open = (): Promise<never> => {
     const text = `${new URL(serverUrl).origin} needs a person to authorize it: run this in a terminal, or give --token`;
@@ -45,5 +50,6 @@ async function authorizerOf(serverUrl: string, { tokensFile, show, browse }: Per
         ? { open }
         : browserRedirect({ show: () => undefined, ...(browse === undefined ? {} : { open: browse }) }),
     ...(show === undefined ? {} : { onAuthorize: show }),
+    ...(fetch === undefined ? {} : { fetch }),
   });
 }

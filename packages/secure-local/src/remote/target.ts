@@ -79,7 +79,7 @@ function pair(word: string, form: RegExp, like: string): [string, string] {
   const [, name, value] = form.exec(word) ?? [];
   if (name !== undefined && value !== undefined) return [name, value];
   // The word may be a secret that lost its name.
-  throw new LocalError("USAGE", `one of the options --env and --header is not of the form "${like}"`);
+  throw new LocalError("USAGE", `one of the options --env and --header is not of the form "${like}"; write it so`);
 }
 
 function quoted(word: string): string {

@@ -7,6 +7,7 @@ import {
   type ResourceTemplateDefinition,
   RpcError,
 } from "@secure-local/mcp/server";
+import { completedName } from "../capabilities/files/shown-name.js";
 import { DatabaseError, type Databases, type SchemaTable } from "../capabilities/databases/databases.js";
 
 export const TABLE_TEMPLATE = "db://{database}/schema/{table}";
@@ -85,7 +86,7 @@ function nothing(error: unknown): readonly SchemaTable[] {
 
 function fitting(names: readonly string[], typed: string): CompletionReturn {
   const values = names.filter((name) => name.toLowerCase().startsWith(typed.toLowerCase()));
-  return { values: values.slice(0, COMPLETIONS), total: values.length };
+  return { values: values.slice(0, COMPLETIONS).map(completedName), total: values.length };
 }
 
 function tableOf(uri: string): { readonly database: string; readonly table: string } {

@@ -11,6 +11,7 @@ import {
 } from "@secure-local/mcp/server";
 import { type FileContents, FileError, type Files, type FolderListing } from "../capabilities/files/files.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
+import { completedName, shownName } from "../capabilities/files/shown-name.js";
 import { pathOfUri, uriOfPath } from "../capabilities/files/plain-path.js";
 
 export const FILE_TEMPLATE = "file:///{+path}";
@@ -116,7 +117,7 @@ export function fileContents(uri: string, { path, bytes }: Pick<FileContents, "p
 
 /** One entry a line, folders with a slash behind. */
 function folderContents(uri: string, { entries, truncated }: FolderListing): ResourceContents {
-  const lines = entries.map(({ name, kind }) => (kind === "folder" ? `${name}/` : name));
+  const lines = entries.map(({ name, kind }) => (kind === "folder" ? `${shownName(name)}/` : shownName(name)));
   if (truncated) lines.push("[there are more entries]");
   return { uri, mimeType: FOLDER_TYPE, text: lines.join("\n") };
 }
@@ -178,7 +179,7 @@ export async function offered(
 }
 
 export function firstOf(values: readonly string[]): CompletionReturn {
-  return { values: values.slice(0, COMPLETIONS), total: values.length };
+  return { values: values.slice(0, COMPLETIONS).map(completedName), total: values.length };
 }
 
 async function namesIn(files: Files, folder: string): Promise<string[]> {

@@ -9,6 +9,7 @@ import {
 } from "@secure-local/mcp/server";
 import { FileError, type Files } from "../capabilities/files/files.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
+import { shownName } from "../capabilities/files/shown-name.js";
 import { GitError } from "../capabilities/git/git-folder.js";
 import type { GitContents, GitEntry, GitRepository } from "../capabilities/git/git-repository.js";
 import { gitAddress } from "../capabilities/git/git-uri.js";
@@ -67,8 +68,9 @@ function contentsOf(uri: string, path: string, contents: GitContents): ResourceC
 }
 
 function lineOf({ name, kind }: GitEntry): string {
-  if (kind === "file") return name;
-  return kind === "folder" ? `${name}/` : `${name} [${kind}]`;
+  const shown = shownName(name);
+  if (kind === "file") return shown;
+  return kind === "folder" ? `${shown}/` : `${shown} [${kind}]`;
 }
 
 function unlessAbsent({ code, message }: GitError): never {

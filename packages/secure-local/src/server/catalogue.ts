@@ -3,7 +3,7 @@ import type { Call, Middleware, PromptDefinition, ResourceDefinition, Unlisted }
 import { systemClock } from "../capabilities/clock.js";
 import { commandUsages } from "../capabilities/command-usage.js";
 import type { Databases } from "../capabilities/databases/databases.js";
-import { logTail } from "../capabilities/log-tail.js";
+import type { ReadLog } from "../capabilities/log-tail.js";
 import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
@@ -80,6 +80,8 @@ export interface CatalogueOptions {
   readonly servers?: { readonly mountedOn: MountedOn };
   /** How commands are run; without it they are only listed. */
   readonly run?: Run;
+  /** Reads the log that the policy names; without it no prompt carries one. */
+  readonly readLog?: ReadLog;
   /** The tools that are listed, asked when somebody searches them. */
   readonly listed?: ListedTools;
   /** Whether the others are called by `call_tool`. Default: where the menu of the policy may want it. */
@@ -93,8 +95,7 @@ const FILE_TOOLS: readonly AnyTool[] = [readFile, writeFile, editFile, listDirec
 export function catalogueOf(policy: Policy, options: CatalogueOptions): Catalogue {
   const { identity, tools, files, databases, plugins, servers, run = notRun, listed = () => [] } = options;
   const { shortMenu = policy.menu.mode !== "full" } = options;
-  const { analyzeLogsFile } = policy.prompts;
-  const readLog = analyzeLogsFile === undefined ? undefined : logTail(analyzeLogsFile);
+  const readLog = policy.prompts.analyzeLogsFile === undefined ? undefined : options.readLog;
   const offered = fileRegistrations(policy, files);
   const schemas = databaseRegistrations(policy, databases);
   const builtIn: readonly AnyTool[] = [
@@ -259,6 +260,7 @@ const LACKS: Readonly<Record<ToolNeed, (policy: Policy) => string | undefined>> 
       : "The policy names no database that may be filled; add one under databases, with a file and read_only: false.",
   commands: ({ commands }) =>
     commands.allowed.size > 0 ? undefined : "The policy names no command; add some to commands.allowed.",
+  "search-service": () => undefined,
   network: ({ network }) =>
     mayConnect(network) ? undefined : "The policy lets no host be reached; add some to network.allowed_endpoints.",
 };

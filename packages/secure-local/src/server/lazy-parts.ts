@@ -9,6 +9,7 @@ import { policyEgress } from "../capabilities/policy-egress.js";
 import type { Reader } from "../capabilities/files/file-rules.js";
 import type { FileSystem } from "../capabilities/files/file-system.js";
 import type { Files } from "../capabilities/files/files.js";
+import type { ReadLog } from "../capabilities/log-tail.js";
 import type { Run, TellCommandRefusals } from "../capabilities/policy-run.js";
 
 /** `policy` is asked at every operation; `own` are the program's own files, which no database is. */
@@ -155,6 +156,15 @@ function lazyFiles(
 async function startFileSystem(policy: () => Policy, own: readonly string[]): Promise<FileSystem> {
   const { FileSystem } = await import("../capabilities/files/file-system.js");
   return new FileSystem(policy, { own });
+}
+
+/** `policy` is asked at every read; `own` are the program's own files, which no log is. */
+export function lazyLog(policy: () => Policy, own: readonly string[]): ReadLog {
+  let loading: Promise<ReadLog> | undefined;
+  return async (maxBytes) => {
+    loading ??= import("../capabilities/log-tail.js").then(({ logTail }) => logTail(policy, own));
+    return (await loading)(maxBytes);
+  };
 }
 
 // `run`, loaded with the first command: most sessions never run one, and all of them want to start fast.

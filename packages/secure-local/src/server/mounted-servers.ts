@@ -2,22 +2,25 @@
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
 import type {
   BeforeCall,
+  BeforeRead,
   Mounted,
   Mounts,
   MountState,
   Offer,
   RelayedItem,
   RelayedRequest,
+  RelayFailure,
 } from "@secure-local/mcp/gateway";
 import type { Call, Server } from "@secure-local/mcp/server";
 import type { AuditEvent, UpstreamHop } from "../audit/audit-event.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { Finding, Peer } from "../inspection/finding.js";
 import { cleanValue } from "../guard/cleaning/clean-result.js";
-import { decide, decideAnyName, type Decision } from "../policy/decide.js";
+import { decide, type Decision } from "../policy/decide.js";
 import type { BuiltinTool, ToolSchema } from "../tools/tool.js";
-import type { Policy, ServerGrant, ServerQuestion } from "../policy/policy.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { LockedPlugin, PluginLock } from "./plugin-lock.js";
+import type { LinkRules } from "./server-links.js";
 import type { KeptFindings } from "./server-reviews.js";
 import { watchFile } from "./watch-file.js";
 
@@ -27,8 +30,11 @@ export type OpenServer = (grant: ServerGrant, options: ClientOptions, launch: un
 export interface MountedServersOptions {
   readonly server: Server;
   readonly open: OpenServer;
-  /** Asked right before a call of a tool is relayed. */
+  /** Asked right before a call of a tool is relayed, and before a resource or prompt is asked for. */
   readonly before: BeforeCall;
+  readonly beforeRead: BeforeRead;
+  /** Resolves when a question that is asked within a call may be passed on; rejects where it may not. */
+  readonly mayAsk: (call: Call) => Promise<void>;
   /** What is offered, or withheld, is something else now. */
   readonly changed: () => void;
   readonly say: (line: string) => void;
@@ -59,20 +65,24 @@ export interface ServerHealth {
 
 /** What mounting takes, loaded with the first policy that names a server: most name none, and all want to start fast. */
 async function loadParts() {
-  const [gateway, items, launches, words, reviews, drift] = await Promise.all([
+  const [gateway, items, launches, words, questions, reviews, drift, links] = await Promise.all([
     import("@secure-local/mcp/gateway"),
     import("./server-items.js"),
     import("./server-launch.js"),
     import("./server-words.js"),
+    import("./server-questions.js"),
     import("./server-reviews.js"),
     import("../inspection/drift.js"),
+    import("./server-links.js"),
   ]);
-  const { approvedServers, KeptFindings, reviewServer, serverLockFile } = reviews;
-  const { approvedOffer, serverPeers } = items;
-  const { launchDigest, serverLaunch } = launches;
+  const { approvedServers, KeptFindings, NOT_OFFERED, reviewServer, serverLockFile } = reviews;
+  const { approvedOffer, sameGrant, serverPeers } = items;
+  const { launchDigest, launchReason, serverLaunch } = launches;
   const { serverWords } = words;
-  const { Mounts, mountedName, readOffer, wrapUri } = gateway;
+  const { askable } = questions;
+  const { Mounts, mountedName, readOffer, unwrapUri, wrapUri } = gateway;
   const { canonicalJson } = drift;
+  const { decideUri, linkRules, plainUri, safeIcons } = links;
   return {
     Mounts,
     approvedOffer,
@@ -82,11 +92,20 @@ async function loadParts() {
     serverLaunch,
     readOffer,
     reviewServer,
+    sameGrant,
     KeptFindings,
     launchDigest,
+    launchReason,
+    NOT_OFFERED,
     serverLockFile,
     serverPeers,
     serverWords,
+    askable,
+    decideUri,
+    linkRules,
+    plainUri,
+    safeIcons,
+    unwrapUri,
     wrapUri,
   };
 }
@@ -121,6 +140,8 @@ export class MountedServers {
   readonly #standing = new Map<string, Standing>();
   /** The way of each call that went to a server, until its record is written. */
   readonly #hops = new WeakMap<Call, RelayedRequest>();
+  /** What a server's failure was in full, until the record of its call is written. */
+  readonly #failures = new WeakMap<Call, string>();
   /** Those that a person stopped, until they are started again. */
   readonly #stopped = new Set<string>();
   #mounts: Mounts | undefined;
@@ -165,6 +186,11 @@ export class MountedServers {
     return { revision, transport, ids: [...ids], sent: new Date(sentAt).toISOString(), ms };
   }
 
+  /** Why a server did not answer a call, for the record of it alone: its caller is told less. */
+  failureOf(call: Call): string | undefined {
+    return this.#failures.get(call);
+  }
+
   #find({
     kind,
     name,
@@ -205,7 +231,8 @@ export class MountedServers {
       const whole = decide(policy, { kind, name: `${server}__${own}` });
       return whole.allowed ? byName : whole;
     }
-    return decideAnyName(policy, [shown, own, (this.#parts as Parts).wrapUri(server, own)]);
+    const { decideUri, wrapUri } = this.#parts as Parts;
+    return decideUri(policy, { shown, own, wrapped: wrapUri(server, own) });
   }
 
   /** Why a server may not be asked for something, as it would be started and as it was approved. */
@@ -213,7 +240,7 @@ export class MountedServers {
     const { grant, withheld, locked } = standing;
     if (this.#stopped.has(grant.name)) return STOPPED;
     if (standing.launchChanged) standing.launchChanged = this.#launchChanged(grant, locked);
-    if (standing.launchChanged) return LAUNCH;
+    if (standing.launchChanged) return (this.#parts as Parts).launchReason(grant, locked.approved);
     const reason = withheld.get(`${kind} ${own}`);
     if (reason !== undefined || kind !== "resource" || locked.approved.has(`resource ${own}`)) return reason;
     return this.#unlistedReason(standing, own);
@@ -224,6 +251,7 @@ export class MountedServers {
     const uris = [...withheld.keys()].filter((item) => /^(?:resource|template) /.test(item));
     if (uris.length === 0) return undefined;
     const fitting = (this.#mounts as Mounts).templatesOf(grant.name, own).map((each) => `template ${each}`);
+    const { plainUri } = this.#parts as Parts;
     const plain = plainUri(own);
     const alike = uris.find(
       (item) => fitting.includes(item) || (item.startsWith("resource ") && plainUri(item.slice(9)) === plain),
@@ -332,7 +360,7 @@ export class MountedServers {
 
   async #apply(policy: Policy): Promise<void> {
     const parts = (this.#parts ??= await loadParts());
-    const { approvedServers, canonicalJson, serverLockFile } = parts;
+    const { approvedServers, canonicalJson, sameGrant, serverLockFile } = parts;
     if (this.#mounts === undefined) {
       this.#mounts = new parts.Mounts(this.#options.server, this.#options.reserved);
       const { file } = policy;
@@ -387,13 +415,19 @@ export class MountedServers {
       idleMs: grant.idleMs,
       checkOutput: true,
       before: this.#options.before,
+      beforeRead: this.#options.beforeRead,
       admit: (item) => this.#refusal(name, item),
-      words: (this.#parts as Parts).serverWords(grant, this.#options.record),
+      words: (this.#parts as Parts).serverWords(grant, {
+        record: this.#options.record,
+        mayAsk: this.#options.mayAsk,
+        failed: (failure) => this.#failed(failure),
+        links: () => this.#linkRules(name),
+      }),
       relayed: (request) => void this.#hops.set(request.call, request),
     });
     this.#standing.set(name, standing as Standing);
-    const withheld = standing.launchChanged ? [["all of it", LAUNCH] as const] : [...review.withheld];
-    this.#quarantined(name, withheld, review.findings);
+    const changed = standing.launchChanged && (this.#parts as Parts).launchReason(grant, locked.approved);
+    this.#quarantined(name, changed ? [["all of it", changed]] : [...review.withheld], review.findings);
     this.#show(policy, standing as Standing);
   }
 
@@ -413,6 +447,13 @@ export class MountedServers {
     this.#withhold(standing, new Map([...standing.withheld, ...withheld]));
   }
 
+  #linkRules(server: string): LinkRules {
+    const parts = this.#parts as Parts;
+    const approved = this.#standing.get(server)?.locked.approved ?? new Map();
+    const templatesOf = (own: string): readonly string[] => (this.#mounts as Mounts).templatesOf(server, own);
+    return parts.linkRules(server, { ...parts, policy: this.#policy as Policy, approved, templatesOf });
+  }
+
   /** Names outside of all that is known of a server; of two that are called alike the second has none. */
   #rename(standing: Pick<Standing, "grant" | "locked" | "withheld"> & { names: Standing["names"] }): void {
     const { mountedName } = this.#parts as Parts;
@@ -427,7 +468,8 @@ export class MountedServers {
 
   /** What may be asked for, its texts cleaned as every answer is: lists come from the same decision as answers. */
   #visible(policy: Policy, standing: Standing): Offer {
-    const { approvedOffer, mountedName } = this.#parts as Parts;
+    const { approvedOffer, mountedName, safeIcons } = this.#parts as Parts;
+    const pictured = <T extends object>(thing: T): T => safeIcons(thing, policy);
     const { name: server } = standing.grant;
     const offer = approvedOffer(standing.locked.approved);
     const named = (kind: "tool" | "prompt", own: string): boolean => {
@@ -440,10 +482,12 @@ export class MountedServers {
         .allowed;
     return cleanValue({
       ...offer,
-      tools: offer.tools.filter(({ name }) => named("tool", name)),
-      prompts: offer.prompts.filter(({ name }) => named("prompt", name)),
-      resources: offer.resources.filter(({ uri }) => readable("resource", uri)),
-      resourceTemplates: offer.resourceTemplates.filter(({ uriTemplate }) => readable("template", uriTemplate)),
+      tools: offer.tools.filter(({ name }) => named("tool", name)).map(pictured),
+      prompts: offer.prompts.filter(({ name }) => named("prompt", name)).map(pictured),
+      resources: offer.resources.filter(({ uri }) => readable("resource", uri)).map(pictured),
+      resourceTemplates: offer.resourceTemplates
+        .filter(({ uriTemplate }) => readable("template", uriTemplate))
+        .map(pictured),
     });
   }
 
@@ -453,20 +497,21 @@ export class MountedServers {
 
   /** A server that was started is compared with what was approved of it before anything is sent to it. */
   async #open(name: string, options: ClientOptions): Promise<Client> {
-    const { readOffer, reviewServer } = this.#parts as Parts;
+    const { askable, readOffer, reviewServer } = this.#parts as Parts;
     const standing = this.#standing.get(name);
     if (standing === undefined) throw new Error(`${name} is not mounted`);
     const { grant, locked } = standing;
     if (this.#launchChanged(grant, locked)) {
       standing.launchChanged = true;
-      this.#changed(standing, [["all of it", LAUNCH]]);
-      throw new Error(`${name} was not started: ${LAUNCH}`);
+      const reason = (this.#parts as Parts).launchReason(grant, locked.approved);
+      this.#changed(standing, [["all of it", reason]]);
+      throw new Error(`${name} was not started: ${reason}`);
     }
     const launch = locked.approved.get("launch");
     // Nothing is started that is not on record.
     const detail = { launch: (this.#parts as Parts).launchDigest(launch) };
     await this.#options.record({ kind: "server.started", server: name, detail });
-    const client = await this.#options.open(grant, declaring(grant, options), launch);
+    const client = await this.#options.open(grant, askable(grant, options), launch);
     try {
       const review = reviewServer(grant, await readOffer(client), { locked, launch, peers: standing.peers });
       standing.missing.set(
@@ -496,8 +541,9 @@ export class MountedServers {
 
   #changed(standing: Standing, withheld: Iterable<readonly [string, string]>): void {
     if (this.#policy !== undefined) this.#show(this.#policy, standing);
-    this.#quarantined(standing.grant.name, [...withheld]);
-    for (const [item, reason] of withheld)
+    const news = [...withheld].filter(([, reason]) => reason !== this.#parts?.NOT_OFFERED);
+    this.#quarantined(standing.grant.name, news);
+    for (const [item, reason] of news)
       this.#options.say(cleanLine(`server ${standing.grant.name}: ${item} is withheld: ${reason}`));
     this.#options.changed();
   }
@@ -523,6 +569,11 @@ export class MountedServers {
     return reason === undefined ? undefined : `Denied. The ${item.kind} ${item.shown} is withheld: ${reason}.`;
   }
 
+  #failed({ call, server, error }: RelayFailure): void {
+    this.#failures.set(call, error.message);
+    this.#options.say(cleanLine(`server ${server}: ${error.message}`));
+  }
+
   #tell(error: unknown): void {
     this.#options.say(cleanLine(`servers: ${error instanceof Error ? error.message : String(error)}`));
   }
@@ -536,16 +587,7 @@ export function deniedByEntry(grant: ServerGrant, own: string): Decision | undef
 }
 
 const LOGIN = "give its entry login: oauth, or a header with a secret that the server takes";
-/** What it may not ask is not declared to it. */
-function declaring({ mayAsk }: ServerGrant, options: ClientOptions): ClientOptions {
-  const all = Object.entries(options.capabilities ?? {});
-  const isQuestion = (key: string): key is ServerQuestion =>
-    key === "elicitation" || key === "sampling" || key === "roots";
-  return { ...options, capabilities: Object.fromEntries(all.filter(([key]) => !isQuestion(key) || mayAsk.has(key))) };
-}
-
 const STOPPED = "a person stopped its server";
-const LAUNCH = "it is not as it was approved (launch was changed)";
 
 /** Shown while it is being mounted. */
 const NOTHING_YET: Offer = {
@@ -556,23 +598,3 @@ const NOTHING_YET: Offer = {
   capabilities: {},
   hints: { ttlMs: 0, cacheScope: "private" },
 };
-
-/** One spelling for all that a server may take for the same. */
-function plainUri(uri: string): string {
-  let plain = uri;
-  try {
-    plain = new URL(uri).href;
-    plain = decodeURIComponent(plain);
-  } catch {
-    // What cannot be read so far is compared as it is.
-  }
-  return plain.toLowerCase().replaceAll(/\/{2,}/g, "/");
-}
-
-/** A changed entry is another server: its connections end. */
-function sameGrant(now: ServerGrant | undefined, before: ServerGrant): boolean {
-  if (now === undefined) return false;
-  const text = ({ rule: _, env, headers, ...rest }: ServerGrant): string =>
-    JSON.stringify({ ...rest, env: [...env], headers: [...headers] });
-  return text(now) === text(before);
-}

@@ -6,6 +6,11 @@ import { isIP } from "node:net";
 import { guardedFetch } from "@secure-local/mcp/auth/client/node";
 import type { ClientOptions, HttpAuthorizer } from "@secure-local/mcp/client";
 import { type Client, connect, LocalError } from "@secure-local/mcp/client/node";
+import type { AuditEvent } from "../audit/audit-event.js";
+import { type DecideEgress, type EgressDecision, parseTarget } from "../capabilities/egress-target.js";
+import { FetchError } from "../capabilities/fetch-error.js";
+import { policyEgress } from "../capabilities/policy-egress.js";
+import { resolveAllowed, resolveBySystem } from "../capabilities/resolve.js";
 import { deniedEndpoint } from "../policy/decide.js";
 import type { Policy, SecretPolicy, ServerGrant } from "../policy/policy.js";
 import { withSecrets } from "../policy/read-servers.js";
@@ -24,10 +29,16 @@ export interface OpenServerOptions {
   readonly current?: () => Policy;
   /** Authorizes requests to a URL whose entry has a login. Default: nobody does. */
   readonly logins?: Logins | undefined;
+  /** Writes a record; rejects where it cannot be kept. Without it nobody is authorized: no request of a login goes unrecorded. */
+  readonly record?: Recorder | undefined;
 }
 
-/** Undefined for a URL that tokens must not go to. */
-export type Logins = (url: string) => Promise<HttpAuthorizer | undefined>;
+type Fetch = ReturnType<typeof guardedFetch>;
+
+type Recorder = (event: AuditEvent) => Promise<void>;
+
+/** Every request of a login goes by the fetch that is given. Undefined for a URL that tokens must not go to. */
+export type Logins = (url: string, fetch: Fetch) => Promise<HttpAuthorizer | undefined>;
 
 /** A package that has to be fetched first takes its time. */
 const CONNECT_MS = 60_000;
@@ -41,7 +52,7 @@ export const PARENT = "MCP_SECURE_LOCAL_PARENT";
 /** Rejects with a ConnectError, or with NO_SECRET naming what could not be read. */
 export async function openServer(
   grant: ServerGrant,
-  { policy, program, say, launch: approved, current = () => policy, logins }: OpenServerOptions,
+  { policy, program, say, launch: approved, current = () => policy, logins, record }: OpenServerOptions,
   options: ClientOptions,
 ): Promise<Client> {
   const { name, launch } = grant;
@@ -51,11 +62,15 @@ export async function openServer(
     const fetch = serverFetch(launch.url, current);
     // A login may be renewed before anything is sent to the server itself.
     await judgedAddresses(launch.url, current());
-    const authorizer = grant.login === undefined ? undefined : await logins?.(launch.url);
+    const authorizer =
+      grant.login === undefined || record === undefined
+        ? undefined
+        : await logins?.(launch.url, loginFetch(grant, { current, record }));
     return connect(launch.url, { ...given, http: { headers, fetch, ...(authorizer && { authorizer }) } });
   }
   const { file } = policy;
-  if (file === undefined) throw new LocalError("USAGE", `${name} needs a policy file to be started by`);
+  if (file === undefined)
+    throw new LocalError("USAGE", `${name} needs a policy file to be started by; name one with --policy FILE`);
   // Our own program: what the server itself gets of it all is decided there.
   const args = [program, "servers", "run", name, "--policy", file];
   const env = {
@@ -69,7 +84,7 @@ export async function openServer(
  * A fetch for a server's URL, and for nothing that the section `network` denies: judged by name before it is looked up, and by each address
  * before it is dialled. It follows no redirects.
  */
-export function serverFetch(url: string, current: () => Policy): ReturnType<typeof guardedFetch> {
+export function serverFetch(url: string, current: () => Policy): Fetch {
   return async (target, init) => {
     const addresses = await judgedAddresses(target, current());
     return guardedFetch({ trusted: [url], lookup: () => Promise.resolve(addresses) })(target, init);
@@ -84,13 +99,59 @@ export async function judgedAddresses(url: string | URL, { network }: Policy): P
     const denied = deniedEndpoint(network, { host, port, ...(address === undefined ? {} : { address }) });
     if (denied === undefined) return;
     const place = denied.rule.line === undefined ? "" : ` (line ${denied.rule.line} of the policy)`;
-    throw new LocalError("REFUSED", `Denied. ${denied.reason} Rule: ${denied.rule.text}${place}.`);
+    const text = `Denied. ${denied.reason} Rule: ${denied.rule.text}${place}.`;
+    throw new LocalError("REFUSED", text, { brief: text });
   };
   judge();
   if (isIP(host.replace(/^\[|\]$/g, "")) !== 0) return [];
   const found = await lookup(host, { all: true });
   for (const { address } of found) judge(address);
   return found;
+}
+
+/**
+ * A fetch for what a server's login takes: its metadata, and whatever they name. Each request is judged by the section `network` as
+ * those to the server are, by name and by each address, and is on record before it is sent. What is not on the internet is reached
+ * at the URL of the entry and where the section names it, and nowhere else: a stranger wrote those metadata.
+ */
+export function loginFetch(
+  { name, launch }: Pick<ServerGrant, "name" | "launch">,
+  { current, record }: { readonly current: () => Policy; readonly record: Recorder },
+): Fetch {
+  const home = launch.kind === "url" ? parseTarget(launch.url) : undefined;
+  return async (url, init) => {
+    const policy = current();
+    const target = parseTarget(url);
+    let decision: EgressDecision = { allowed: true, rule: `servers.${name}` };
+    const decide: DecideEgress = (endpoint, address) => {
+      const denied = deniedEndpoint(policy.network, {
+        ...endpoint,
+        ...(address === undefined ? {} : { address }),
+      })?.rule;
+      if (denied !== undefined) return (decision = { allowed: false, rule: denied.text, line: denied.line });
+      const own = home?.scheme === endpoint.scheme && home.host === endpoint.host && home.port === endpoint.port;
+      // A name that no endpoint allows may be of this machine all the same, as localhost is.
+      const { allowed, allowPrivate } = policyEgress(() => policy)(endpoint, address);
+      return { ...decision, allowPrivate: own || (allowed && allowPrivate === true) };
+    };
+    const { origin, pathname } = target.url;
+    const about = {
+      kind: "server.login" as const,
+      server: name,
+      detail: { method: init.method ?? "GET", url: origin + pathname },
+    };
+    const addresses = await resolveAllowed(target, decide, resolveBySystem).catch(async (error: unknown) => {
+      if (!(error instanceof FetchError) || error.rule === undefined) throw error;
+      const { rule, line } = decision.allowed ? { rule: error.rule, line: undefined } : decision;
+      await record({ ...about, decision: { allowed: false, rule, line }, outcome: "denied" });
+      const advice = decision.allowed ? ` If you mean it, add ${target.host} to network.allowed_endpoints.` : "";
+      const text = `Denied. The login of ${name} leads to ${origin}. ${error.message}${advice}`;
+      throw new LocalError("REFUSED", text, { brief: text });
+    });
+    await record({ ...about, decision });
+    const found = addresses.map((address) => ({ address, family: isIP(address) }));
+    return guardedFetch({ trusted: [target.url], lookup: () => Promise.resolve(found) })(url, init);
+  };
 }
 
 /** The values of a server's variables or headers, secrets read now and known from now on to whatever is written down. */

@@ -40,7 +40,8 @@ export function wantedPackage([program = "", ...rest]: readonly string[]): Wante
   const first = rest.findIndex((word) => word !== "-y" && word !== "--yes" && word !== "-q" && word !== "--quiet");
   const spec = rest[first];
   if (spec === undefined || spec.startsWith("-") || !SPEC.test(spec)) return undefined;
-  return { spec, name: spec.replace(/(?<=.)@[^@/]*$/, ""), args: rest.slice(first + 1) };
+  const version = spec.indexOf("@", 1);
+  return { spec, name: version === -1 ? spec : spec.slice(0, version), args: rest.slice(first + 1) };
 }
 
 /** Where a package lies, whether it was fetched or not. */
@@ -48,8 +49,9 @@ export function packageFolder({ spec }: WantedPackage): string {
   return join(stateFolder(), "packages", createHash("sha256").update(spec).digest("hex").slice(0, 32));
 }
 
-/** What was fetched; undefined where nothing was. */
+/** What was fetched; undefined where nothing was, or where it lies there no more. */
 export function pinnedPackage(wanted: WantedPackage): PinnedPackage | undefined {
+  if (!fs.existsSync(join(packageFolder(wanted), "node_modules", wanted.name, "package.json"))) return undefined;
   try {
     const kept = JSON.parse(fs.readFileSync(`${packageFolder(wanted)}.json`, "utf8")) as Partial<PinnedPackage>;
     const { name, version, integrity, sha256 } = kept;
@@ -57,6 +59,15 @@ export function pinnedPackage(wanted: WantedPackage): PinnedPackage | undefined 
     return texts && name === wanted.name ? (kept as PinnedPackage) : undefined;
   } catch {
     return undefined;
+  }
+}
+
+/** Whether it lies there as it was fetched, byte by byte. */
+export function isIntact(wanted: WantedPackage, { sha256 }: PinnedPackage): boolean {
+  try {
+    return treeDigest(packageFolder(wanted)) === sha256;
+  } catch {
+    return false;
   }
 }
 
@@ -69,7 +80,8 @@ export async function pinPackage(wanted: WantedPackage): Promise<PinnedPackage> 
   const draft = `${folder}.${randomBytes(6).toString("hex")}`;
   fs.mkdirSync(draft, { mode: 0o700 });
   try {
-    fs.writeFileSync(join(draft, "package.json"), '{ "private": true }\n');
+    // Without a name of its own npm writes down that of the folder, and no fetch is like another.
+    fs.writeFileSync(join(draft, "package.json"), '{ "name": "kept", "private": true }\n');
     await npmInstall(draft, wanted.spec);
     const pinned = { ...lockedIn(draft, wanted.name), sha256: treeDigest(draft) };
     fs.rmSync(folder, { recursive: true, force: true });

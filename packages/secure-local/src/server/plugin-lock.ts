@@ -42,11 +42,14 @@ export function readLock(file: string): PluginLock | undefined {
 /** What stands in the file; undefined where there is none. @throws LockError */
 export function lockText(file: string): string | undefined {
   try {
-    if (fs.statSync(file).size > MAX_BYTES) throw new LockError(`${file} is longer than ${MAX_BYTES} bytes.`);
+    if (fs.statSync(file).size > MAX_BYTES)
+      throw new LockError(`${file} is longer than ${MAX_BYTES} bytes; write it anew: mcp-secure-local plugins lock.`);
     return fs.readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error instanceof LockError ? error : new LockError(`${file} cannot be read: ${(error as Error).message}.`);
+    throw error instanceof LockError
+      ? error
+      : new LockError(`${file} cannot be read (${(error as Error).message}); see to its rights.`);
   }
 }
 

@@ -3,9 +3,7 @@ import {
   type Context,
   type JsonSchema,
   type Registration,
-  type ResourceTemplateDefinition,
   result,
-  RpcError,
   type Server,
   type ToolDefinition,
 } from "@secure-local/mcp/server";
@@ -27,6 +25,7 @@ import type { AuditEvent } from "../audit/audit-event.js";
 import type { PluginReview } from "./plugin-reviews.js";
 import type { AskedCall, NotApproved } from "../guard/approvals/approvals.js";
 import { RULE_META } from "../guard/conclusion.js";
+import { AskedReads } from "./asked-reads.js";
 
 /** One registration and the listing it was made with. */
 interface Offered {
@@ -45,8 +44,10 @@ interface Item {
 interface OfferOptions {
   readonly powers: SharedPowers;
   readonly catalogue: Catalogue;
-  /** Asked before each call of a tool is run. */
+  /** Asked before each call of a tool is run, and before each resource and prompt is read. */
   readonly consent: Consent;
+  /** Whether a person would be asked, where nobody can be. */
+  readonly wouldAsk: (call: AskedCall) => boolean;
   /** Takes something away once no call needs it that was admitted before. */
   readonly withdraw: (take: () => void) => void;
 }
@@ -57,6 +58,7 @@ export class Registrations {
   readonly #powers: SharedPowers;
   readonly #consent: Consent;
   readonly #withdraw: (take: () => void) => void;
+  readonly #reads: AskedReads;
   readonly #offered = new Map<string, Offered>();
   /** No longer on offer, and still there for calls that were admitted before. */
   readonly #leaving = new Map<string, Registration>();
@@ -72,6 +74,12 @@ export class Registrations {
     this.#catalogue = given.catalogue;
     this.#consent = given.consent;
     this.#withdraw = given.withdraw;
+    this.#reads = new AskedReads({
+      ...given,
+      policy: () => this.#policy,
+      judging: () => this.#judging,
+      denial: linkedDenial,
+    });
   }
 
   /** Whether there is such a thing, allowed or not. */
@@ -134,16 +142,13 @@ export class Registrations {
     }
     for (const [uri, resource] of resources) {
       const { allowed } = decide(policy, { kind: "resource", uri });
-      const register = (): Registration => this.#server.resource(uri, resource);
+      const register = (): Registration => this.#server.resource(uri, this.#reads.resource(uri, resource));
       yield { key: `resource ${uri}`, listing: resource, allowed, register };
     }
     for (const [uri, template] of templates) {
       const { allowed } = decide(policy, { kind: "resource", uri });
       const register = (): Registration =>
-        this.#server.resourceTemplate(
-          uri,
-          whereJudged(template.definition, () => this.#policy),
-        );
+        this.#server.resourceTemplate(uri, this.#reads.template(template.definition));
       yield { key: `template ${uri}`, listing: template.definition, allowed, register };
     }
   }
@@ -179,10 +184,8 @@ export class Registrations {
   }
 
   #registerPrompt(name: string, prompt: AnyPrompt): Registration {
-    return this.#server.prompt(name, {
-      ...prompt,
-      run: (args, context) => (this.#catalogue.prompts.get(name) ?? prompt).run(args, context),
-    });
+    const run: AnyPrompt["run"] = (args, context) => (this.#catalogue.prompts.get(name) ?? prompt).run(args, context);
+    return this.#server.prompt(name, this.#reads.prompt(name, { ...prompt, run }));
   }
 }
 
@@ -258,7 +261,7 @@ function toolFlow(policy: Policy, { tools }: Catalogue, { name, arguments: args 
     const sends = commandSends(policy, commandIn(args));
     return { untrusted: sends, private: reads, sends };
   }
-  const sends = needs.includes("network");
+  const sends = needs.includes("network") || needs.includes("search-service");
   return { untrusted: sends || tool.annotations.openWorldHint, private: reads, sends };
 }
 
@@ -300,7 +303,6 @@ function objection(
   return reason === undefined ? undefined : { allowed: false, rule: DEFAULT_DENY, reason };
 }
 
-const INVALID_PARAMS = -32602;
 const UNTOLD: Rule = Object.freeze({ text: "built-in rule: denials hold for what a URI leads to" });
 
 /** A file or repository is denied by each of its names, whatever links the URI goes by. */
@@ -322,35 +324,6 @@ function linkedDenial(policy: Policy, uri: string): Decision | undefined {
   const rest = /[?#].*$/s.exec(uri)?.[0] ?? "";
   const others = names.map((name) => uriOfPath(name).replace(/^file:/, scheme) + rest);
   return deniedElsewhere(policy, uri, others);
-}
-
-/** The definition with a `read` of the very thing that no denial stands against, whatever becomes of the links on the way. */
-function whereJudged(
-  definition: ResourceTemplateDefinition,
-  current: () => Policy | undefined,
-): ResourceTemplateDefinition {
-  return {
-    ...definition,
-    read(uri, variables, ctx) {
-      const policy = current();
-      if (policy === undefined || policy.resources.denied.rules.length === 0)
-        return definition.read(uri, variables, ctx);
-      const places = placesIn(pathsOf(uri));
-      const denied = linkedDenial(policy, uri);
-      if (denied !== undefined) throw new RpcError(INVALID_PARAMS, denied.reason);
-      return atPlaces(places, () => definition.read(uri, variables, ctx));
-    },
-  };
-}
-
-function pathsOf(uri: string): string[] {
-  try {
-    if (isGitUri(uri)) return [gitAddress(uri).repository];
-    return isFileUri(uri) ? [pathOfUri(uri)] : [];
-  } catch {
-    // Whoever reads it says what is wrong with it.
-    return [];
-  }
 }
 
 /** The folder that a denied URI, or the beginning of one, stands in, and the thing itself. */
@@ -425,17 +398,33 @@ function withConsent(
 ): Definition {
   const destructive = annotations.destructiveHint && !annotations.readOnlyHint;
   const run = definition.run;
+  const open = openArguments(definition.input);
   return {
     ...definition,
     run(args: unknown, ctx: Context) {
       const places = judging() ? placesIn(args) : undefined;
-      const asked = consent({ ctx, tool: name, destructive, arguments: args });
+      const asked = consent({ ctx, tool: name, destructive, arguments: args, open });
       const go = (): ReturnType<typeof run> =>
         places === undefined ? run(args, ctx) : atPlaces(places, () => run(args, ctx));
       if (asked === undefined) return go();
       return asked.then((refused) => (refused === undefined ? go() : refusedResult(refused)));
     },
   };
+}
+
+/** Those that may be left out and have no default on paper: the tool finds them when it runs. */
+function openArguments(input: JsonSchema | undefined): ReadonlySet<string> {
+  const { properties = {}, required = [] } = (input ?? {}) as {
+    readonly properties?: Readonly<Record<string, unknown>>;
+    readonly required?: readonly string[];
+  };
+  const isOpen = ([name, schema]: [string, unknown]): boolean =>
+    !required.includes(name) && !(typeof schema === "object" && schema !== null && "default" in schema);
+  return new Set(
+    Object.entries(properties)
+      .filter(isOpen)
+      .map(([name]) => name),
+  );
 }
 
 /** What the caller of a tool is told that nobody consented to. */

@@ -1,14 +1,17 @@
 // Composes the product: the library's server, the guard around every request, and what the policy allows.
 import type { Client, ClientOptions } from "@secure-local/mcp/client";
-import type { RelayedCall } from "@secure-local/mcp/gateway";
+import type { RelayedCall, RelayedRead } from "@secure-local/mcp/gateway";
 import { type Call, type LoggingLevel, type Middleware, Server, type ToolResult } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import { systemClock } from "../capabilities/clock.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
+import { rememberOwnFiles } from "../capabilities/files/own-files.js";
+import { rememberBases } from "../capabilities/files/bases.js";
 import type { ApprovalChannel } from "../guard/approvals/approvals.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import type { CallerMemory } from "../guard/caller-memory.js";
 import { Guard, type GuardOptions, type UsedLimit } from "../guard/guard.js";
+import type { TaintBook } from "../guard/taints.js";
 import type { Telemetry } from "../observe/open-telemetry.js";
 import type { PluginHealth } from "../plugins/plugin.js";
 import type { SubjectKind } from "../guard/compiled-policy.js";
@@ -18,7 +21,7 @@ import { hasControlGroups } from "../sandbox/control-group.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions, Menu, unmetNeed } from "./catalogue.js";
 import type { SharedPowers } from "../tools/tool.js";
 import { unwatchedSchemas } from "./database-family.js";
-import { lazyDatabases, lazyFetch, lazyFileSystem, lazyRun } from "./lazy-parts.js";
+import { lazyDatabases, lazyFetch, lazyFileSystem, lazyLog, lazyRun } from "./lazy-parts.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type MountedTool, type OpenServer, type ServerHealth } from "./mounted-servers.js";
 import { Quarantines, refusedResult, Registrations } from "./registrations.js";
@@ -60,6 +63,8 @@ export interface SecureServerOptions {
   readonly channel?: ApprovalChannel | undefined;
   /** What other processes of this server know of callers; without it this one is alone. */
   readonly memory?: CallerMemory | undefined;
+  /** What callers without a session have read, shared with the other parts of the policy that this process serves. Default: its own. */
+  readonly book?: TaintBook | undefined;
   /** Told, one line at a time, what only the operator should know. */
   readonly say?: Say;
   /** Connects to servers of the policy. Default: behind the wall, or by the guarded fetch. */
@@ -83,6 +88,7 @@ export class SecureServer {
   readonly #quarantines = new Quarantines();
   readonly #menu: Menu;
   readonly #clients = new ClientRegister();
+  readonly #own: readonly string[];
   #started = false;
   #serversReady: Promise<void> = Promise.resolve();
 
@@ -91,15 +97,17 @@ export class SecureServer {
     const audit = policy.profile === undefined ? options.audit : new ProfileAudit(options.audit, policy.profile.name);
     this.#audit = audit;
     this.#say = say;
+    this.#own = own;
     this.#menu = new Menu(say);
     const current = (): Policy => this.#guard.policy;
     const files = lazyFileSystem(current, own);
     const databases = lazyDatabases(current, own);
+    const readLog = lazyLog(current, own);
     const run = lazyRun(current, own, (command, files, rule) =>
       this.#refusedInside(`command ${command}`, { kind: "sandbox.refused", detail: { files } }, rule),
     );
     const listed = (): readonly MountedTool[] => [...this.#offer.tools(), ...this.#servers.tools()];
-    this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, listed };
+    this.#catalogue = { identity: { name: SERVER_NAME, version }, tools, files, databases, run, readLog, listed };
     // What servers offer is not known yet: nobody is answered before it is.
     const catalogue = catalogueOf(policy, { ...this.#catalogue, shortMenu: false });
     const builtIn = { tools: [...catalogue.tools.keys()], prompts: [...catalogue.prompts.keys()] };
@@ -121,19 +129,18 @@ export class SecureServer {
       report: (level, message, details) => this.#reported(level, message, details),
       ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
     });
-    rememberSecrets(policy, say);
-    const acts: SharedPowers["acts"] = (act) => this.#guard.acts(act);
-    const powers = { fetch: lazyFetch(current), clock: systemClock, files: files.files, databases, acts };
+    this.#remember(policy);
     this.#offer = new Registrations(this.server, {
-      powers,
+      powers: this.#powers({ fetch: lazyFetch(current), files: files.files, databases }),
       catalogue,
       consent: (call) => this.#guard.consent(call),
+      wouldAsk: (call) => this.#guard.wouldAsk(call),
       withdraw: (take) => this.#guard.withdraw(take),
     });
     this.#kept = options;
     this.#servers = this.#mountedServers(options);
-    const { channel, memory } = options;
-    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel, memory, leads: leadsTo });
+    const { channel, memory, book } = options;
+    this.#guard = new Guard({ policy, audit, ...this.#offered(), channel, memory, book, leads: leadsTo });
     this.#updateOffer();
     this.#useMiddleware(options);
   }
@@ -154,25 +161,44 @@ export class SecureServer {
     this.server.use(this.#guard.middleware);
   }
 
+  #powers(given: Pick<SharedPowers, "fetch" | "files" | "databases">): SharedPowers {
+    return {
+      ...given,
+      clock: systemClock,
+      acts: (act) => this.#guard.acts(act),
+      watch: {
+        reads: (ctx) => this.#guard.reads(ctx),
+        sends: (ctx, hop) => this.#guard.sends(ctx, hop),
+        sendingOver: (ctx) => this.#guard.sendingOver(ctx),
+      },
+    };
+  }
+
   #mountedServers({ openServer: open, findings: folder, version }: SecureServerOptions): MountedServers {
     return new MountedServers({
       findings: { folder, version },
       server: this.server,
       open: open ?? ((grant, given, launch) => this.#openServer(grant, given, launch)),
       before: (call) => this.#beforeRelay(call),
+      beforeRead: (read) => this.#beforeRead(read),
       changed: () => this.#updateOffer(),
       say: (line) => this.#say(line),
-      record: (event) => this.#audit.record({ ...event, policy: this.policy.hash.slice(0, LABEL_DIGITS) }),
-      reserved: (uri) => OWN_SCHEMES.test(uri) || this.#offer.claims(uri),
+      mayAsk: (call) => this.#guard.mayAsk(call),
+      record: (event) => this.#recordLabelled(event),
+      reserved: (uri) => OWN_SCHEMES.test(uri) || RUN_SCHEMES.test(uri) || this.#offer.claims(uri),
     });
   }
 
   /** What the guard asks about what there is. */
-  #offered(): Pick<GuardOptions, "exists" | "objection" | "outside" | "flow" | "serverOf" | "upstreamOf" | "met"> {
+  #offered(): Pick<
+    GuardOptions,
+    "exists" | "objection" | "outside" | "flow" | "serverOf" | "upstreamOf" | "failureOf" | "met"
+  > {
     return {
       met: (call) => this.#clients.note(call),
       serverOf: ({ kind, name }) => this.#servers.ownerOf(kind, name),
       upstreamOf: (call) => this.#servers.upstreamOf(call),
+      failureOf: (call) => this.#servers.failureOf(call),
       exists: ({ kind, name }) => this.#offer.exists(kind, name),
       objection: (under, subject, byName) =>
         this.#servers.decision(under, subject, byName) ??
@@ -208,9 +234,16 @@ export class SecureServer {
     return this.#offer.tools();
   }
 
+  /** What is known from the moment of the load on, before anything runs that could exchange a link or a value. */
+  #remember(policy: Policy): void {
+    rememberSecrets(policy, this.#say);
+    rememberBases(policy);
+    rememberOwnFiles(policy, this.#own);
+  }
+
   /** Puts another policy in force: every request from now on is judged by it, and clients hear of lists that changed. */
   reload(policy: Policy): void {
-    rememberSecrets(policy, this.#say);
+    this.#remember(policy);
     this.#guard.swap(policy);
     if (this.#started) this.#plugins.apply(policy);
     void this.#servers.apply(policy);
@@ -310,6 +343,10 @@ export class SecureServer {
     return [...own, ...this.#servers.approvedTools(policy)];
   }
 
+  #recordLabelled(event: AuditEvent): Promise<void> {
+    return this.#audit.record({ ...event, policy: this.policy.hash.slice(0, LABEL_DIGITS) });
+  }
+
   async #openServer(grant: ServerGrant, given: ClientOptions, launch: unknown): Promise<Client> {
     const { openServer } = await import("./open-server.js");
     const { policy } = this;
@@ -318,7 +355,11 @@ export class SecureServer {
     try {
       const client = await openServer(
         grant,
-        { policy, program: process.argv[1] ?? "", say, launch, current: () => this.policy, logins: this.#kept.logins },
+        {
+          ...{ policy, program: process.argv[1] ?? "", say, launch, logins: this.#kept.logins },
+          current: () => this.policy,
+          record: (event) => this.#recordLabelled(event),
+        },
         given,
       );
       log?.add("started");
@@ -347,6 +388,11 @@ export class SecureServer {
     const destructive = annotations.destructiveHint !== false && annotations.readOnlyHint !== true;
     const refused = await this.#guard.consent({ ctx: context, tool: name, destructive, arguments: args });
     return refused && refusedResult(refused);
+  }
+
+  async #beforeRead({ kind, name, arguments: args, context: ctx }: RelayedRead): Promise<string | undefined> {
+    const read = { kind, name };
+    return (await this.#guard.consent({ ctx, tool: name, read, destructive: false, arguments: args }))?.text;
   }
 
   #pluginsChanged(): void {
@@ -409,6 +455,8 @@ const LABEL_DIGITS = 12;
 
 /** What begins so is ours, whether the policy lets it be seen or not. */
 const OWN_SCHEMES = /^(?:server|git|db):/i;
+/** What begins so is nobody's in a list: programs run or show it without asking. */
+const RUN_SCHEMES = /^(?:about|blob|data|filesystem|javascript|jar|mhtml|vbscript):/i;
 
 /** Levels that leave out what is neither a call, a denial nor a fault. */
 const QUIET: ReadonlySet<Policy["audit"]["level"]> = new Set(["WARN", "ERROR"]);

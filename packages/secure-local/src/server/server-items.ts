@@ -1,5 +1,7 @@
 // Takes what a mounted server offers apart into the items that are inspected and approved one by one, and puts it together again.
+import type { ServerGrant } from "../policy/policy.js";
 import type { Offer } from "@secure-local/mcp/gateway";
+import { replaceKnown } from "../audit/secret-shapes.js";
 import type { Items } from "../inspection/drift.js";
 import type { Offering, Peer, RawItem } from "../inspection/finding.js";
 
@@ -11,8 +13,24 @@ const LISTS = [
   ["template", "resourceTemplates", "uriTemplate"],
 ] as const;
 
-/** All that a person approves of a server: each item whole, what it says of itself, and how it is started. */
-export function serverItems(offer: Offer, launch: unknown): Items {
+/** A value with the names of known secrets instead of their values, in its texts and in the names of its members. */
+export function withoutSecrets<T>(value: T): T {
+  return withNames(value) as T;
+}
+
+function withNames(value: unknown): unknown {
+  if (typeof value === "string") return replaceKnown(value);
+  if (typeof value !== "object" || value === null || "toJSON" in value) return value;
+  if (Array.isArray(value)) return value.map(withNames);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [replaceKnown(key), withNames(member)]));
+}
+
+/**
+ * All that a person approves of a server: each item whole, what it says of itself, and how it is started. A secret that a server puts
+ * into its definitions is in none of it: it would stand in the lock, on screens and in every list.
+ */
+export function serverItems(said: Offer, launch: unknown): Items {
+  const offer = withoutSecrets(said);
   const items = new Map<string, unknown>([
     ["launch", launch],
     ["server", { capabilities: offer.capabilities, instructions: offer.instructions, ...saidOfItself(offer) }],
@@ -68,7 +86,8 @@ export function approvedOffer(approved: Items): Offer {
 }
 
 /** As an inspection reads it. */
-export function serverOffering(server: string, offer: Offer): Offering {
+export function serverOffering(server: string, said: Offer): Offering {
+  const offer = withoutSecrets(said);
   const raw = (items: readonly object[]): readonly RawItem[] => items as readonly RawItem[];
   return {
     server,
@@ -79,4 +98,12 @@ export function serverOffering(server: string, offer: Offer): Offering {
     resources: raw(offer.resources),
     resourceTemplates: raw(offer.resourceTemplates),
   };
+}
+
+/** A changed entry is another server: its connections end. */
+export function sameGrant(now: ServerGrant | undefined, before: ServerGrant): boolean {
+  if (now === undefined) return false;
+  const text = ({ rule: _, env, headers, ...rest }: ServerGrant): string =>
+    JSON.stringify({ ...rest, env: [...env], headers: [...headers] });
+  return text(now) === text(before);
 }

@@ -44,11 +44,11 @@ export function serverLaunch(grant: ServerGrant, hash: HashFile = hashOf): unkno
   const long = files.flatMap(([path, sha256]) => (sha256 === undefined ? [`the file ${path}, which is too long`] : []));
   const unpinned = [
     ...long,
-    ...named.data.map((path) => `the file ${path}, which it may write`),
+    ...named.data.map(({ path, why }) => `the file ${path}, which ${why}`),
     ...named.folders.map((path) => `what lies in the folder ${path}`),
     ...(workingDirectory === undefined ? [] : [`what lies in its working directory ${workingDirectory}`]),
     ...(pinned === undefined && FETCHES.test(basename(program))
-      ? [`what ${basename(program)} fetches: name an exact version`]
+      ? [fetchedText(basename(program), launch.command.slice(1))]
       : []),
     ...(SHELLS.test(basename(program)) ? [`what ${basename(program)} starts: name the program itself`] : []),
   ];
@@ -61,6 +61,17 @@ export function serverLaunch(grant: ServerGrant, hash: HashFile = hashOf): unkno
     ...(workingDirectory === undefined ? {} : { folder: workingDirectory }),
     ...(unpinned.length === 0 ? {} : { unpinned: [...new Set(unpinned)] }),
   };
+}
+
+/** Launchers of Python's packages: nothing here fetches in their place, so that only the version can be named. */
+const PYTHON = /^(?:uv|uvx|pipx)(?:\.\w+)?$/;
+const EXACT = /^[\w.[\]-]+(?:==|@)\d[\w.!+-]*$/;
+
+function fetchedText(program: string, args: readonly string[]): string {
+  const exact = PYTHON.test(program) ? args.find((word) => EXACT.test(word)) : undefined;
+  return exact === undefined
+    ? `what ${program} fetches: name an exact version`
+    : `what ${program} fetches as ${exact}: its files are compared with nothing`;
 }
 
 /** The package that a command is started from, where it was fetched to be kept. */
@@ -120,13 +131,21 @@ export function takeLaunch(grant: ServerGrant, folder: string): TakenLaunch {
   const [program, args] =
     pinned === undefined ? [named, words] : [process.execPath, [programOf(pinned.wanted), ...pinned.wanted.args]];
   const executable = programFile(program);
-  const { files } = namedPaths(grant);
+  const { files, data } = namedPaths(grant);
+  // No part of the launch, and seen all the same where the entry grants nothing of it: as it is now, and not to be changed.
+  for (const { real } of data) {
+    const bytes = isGranted(grant.filesystem, real) ? undefined : boundedBytes(real);
+    if (bytes === undefined) continue;
+    taken.set(real, copyOf(folder, bytes, { sha256: createHash("sha256").update(bytes).digest("hex"), runs: false }));
+  }
   const at = new Map(files.map(({ real }) => [real, real]));
-  if (executable !== undefined) at.set(fs.realpathSync(executable), executable);
+  const script = executable === undefined ? undefined : linkedScript(executable);
+  if (executable !== undefined) at.set(fs.realpathSync(executable), script ?? executable);
   const links = new Map(files.flatMap(({ word, path, real }) => (path === real ? [] : [[word, real] as const])));
   const copies = [...taken].map(([real, copy]) => ({ copy, at: at.get(real) ?? real }));
   const linked = args.map((arg) => links.get(arg) ?? arg);
-  if (pinned === undefined) return { launch, copies, args: linked };
+  if (pinned === undefined)
+    return { launch, copies, args: linked, ...(script === undefined ? {} : { program: script }) };
   const kept = packageFolder(pinned.wanted);
   // What lies there now counts, and not what was written down of it.
   const found = { ...(launch as object), package: { ...pinned.package, sha256: treeDigest(kept) } };
@@ -168,34 +187,114 @@ interface NamedPath {
 function namedPaths({ launch, env, workingDirectory = "/", filesystem }: ServerGrant): {
   readonly files: readonly NamedPath[];
   readonly folders: readonly string[];
-  readonly data: readonly string[];
+  readonly data: readonly (NamedPath & { readonly why: string })[];
 } {
-  const texts = [...(launch.kind === "url" ? [] : launch.command.slice(1)), ...env.values()];
+  const words = new Set((launch.kind === "url" ? [] : launch.command.slice(1)).flatMap(wordsOf));
+  const told = new Set([...env].flatMap(([name, value]) => (LOADS.test(name) || words.has(value) ? [] : [value])));
   const files = new Map<string, NamedPath>();
   const folders = new Set<string>();
-  const data = new Set<string>();
-  for (const word of new Set(texts.flatMap(wordsOf))) {
+  const data = new Map<string, NamedPath & { readonly why: string }>();
+  for (const word of new Set([...words, ...[...env.values()].flatMap(wordsOf)])) {
     const path = resolve(workingDirectory, word);
     const status = statOf(path);
     if (status?.isFile() === true) {
       const real = fs.realpathSync(path);
-      if (PROGRAM.test(real) || (status.mode & 0o111) !== 0 || !mayWrite(filesystem, real))
-        files.set(path, { word, path, real });
-      else data.add(path);
+      const why = dataOf(real, { status, told: told.has(word), mayWrite: mayWrite(filesystem, real) });
+      if (why === undefined) files.set(path, { word, path, real });
+      else data.set(path, { word, path, real, why });
     }
     if (status?.isDirectory() === true && path !== "/") folders.add(path);
   }
-  const sorted = [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
-  return { files: sorted, folders: [...folders].sort(), data: [...data].sort() };
+  return { files: sortedByPath(files), folders: [...folders].sort(), data: sortedByPath(data) };
 }
 
-/** Files that are programs whatever is granted of them; others that it may write, as a database, are its data. */
-const PROGRAM = /\.(?:[cm]?[jt]sx?|pyz?|rb|pl|php|lua|jar|sh|bash|ps1|exe|wasm|json|toml|ya?ml)$/i;
+function sortedByPath<T extends NamedPath>(paths: ReadonlyMap<string, T>): T[] {
+  return [...paths.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/** Files that are programs whatever is granted of them. */
+const PROGRAM = /\.(?:[cm]?[jt]sx?|pyz?|rb|pl|php|lua|jar|sh|bash|ps1|exe|wasm)$/i;
+/** May say what is to be started, and may be where a server keeps its data. */
+const SETTINGS = /\.(?:json|toml|ya?ml)$/i;
+/** Only ever data, where nobody is told to load it. */
+const KEPT = /\.(?:jsonl|ndjson|csv|tsv|txt|md|log)$/i;
+/** Variables whose files an interpreter, a shell or the loader of the system runs. */
+const LOADS =
+  /^(?:BASH_ENV|ENV|LD_\w+|DYLD_\w+|\w*PRELOADS?|\w*OPTIONS|\w*OPTS?|(?:PYTHON|NODE|PERL|RUBY|LUA|PHP)\w*)$/i;
+const DATABASE = "SQLite format 3\0";
+
+/**
+ * Why a file is data rather than a part of the program, as the end of a sentence; undefined where it may be one: it is pinned then. Data
+ * changes with every call, and no approval would outlive it. `told`: it is the whole value of a variable that nothing is loaded by.
+ */
+function dataOf(
+  real: string,
+  { status, told, mayWrite: writes }: { readonly status: fs.Stats; readonly told: boolean; readonly mayWrite: boolean },
+): string | undefined {
+  if (PROGRAM.test(real) || (status.mode & 0o111) !== 0) return undefined;
+  const first = firstBytes(real, DATABASE.length);
+  if (first === DATABASE) return "is a database";
+  if (told && KEPT.test(real) && !first.startsWith("#!")) return "holds data";
+  return writes && (told || !SETTINGS.test(real)) ? "it may write" : undefined;
+}
+
+function firstBytes(real: string, count: number): string {
+  const file = fs.openSync(real, "r");
+  try {
+    const bytes = Buffer.alloc(count);
+    return bytes.toString("latin1", 0, fs.readSync(file, bytes));
+  } finally {
+    fs.closeSync(file);
+  }
+}
 
 function mayWrite({ allowed, readOnly, unwritable, denied }: ServerGrant["filesystem"], path: string): boolean {
   const kept = readOnly ?? unwritable.findAround(path) ?? denied.findAround(path);
   return kept === undefined && allowed.find(path) !== undefined;
 }
+
+function isGranted({ allowed, readable }: ServerGrant["filesystem"], path: string): boolean {
+  return [allowed, readable].some((each) => each.find(path) !== undefined);
+}
+
+/** What of a launch is another than was approved, in plain words; `full`: with the folders of this machine. */
+export function launchDifference(approved: unknown, now: unknown, full = false): string {
+  const [before, after] = [approved, now].map((launch) => (launch ?? {}) as Readonly<Record<string, unknown>>);
+  const parts = new Set([...Object.keys(before!), ...Object.keys(after!)]);
+  const differs = (a: unknown, b: unknown): boolean => canonicalJson(a ?? null) !== canonicalJson(b ?? null);
+  const shown = (path: string): string => `the file ${full ? path : basename(path)}`;
+  const words = [...parts].flatMap((part): string[] => {
+    const [was, is] = [before![part], after![part]];
+    if (!differs(was, is)) return [];
+    if (part === "executable") return [shown((is as ExecutableFile)?.path ?? (was as ExecutableFile)?.path ?? "")];
+    if (part !== "files") return [NAMED_PARTS[part] ?? part];
+    const [old, fresh] = [was, is].map((each) => (each ?? {}) as Readonly<Record<string, unknown>>);
+    const paths = new Set([...Object.keys(old!), ...Object.keys(fresh!)]);
+    return [...paths].filter((path) => differs(old![path], fresh![path])).map(shown);
+  });
+  // What is not pinned follows from the rest, and is news only where it stands alone.
+  const news = words.length > 1 ? words.filter((each) => each !== NAMED_PARTS["unpinned"]) : words;
+  return [...new Set(news)].join(", ");
+}
+
+/** Why a server is not started, and what mends it: for callers, who are told names of files and nothing of their folders. */
+export function launchReason(grant: ServerGrant, approved: ReadonlyMap<string, unknown>): string {
+  const what = launchDifference(approved.get("launch"), serverLaunch(grant));
+  const changed = `launch was changed${what === "" ? "" : `: ${what}`}`;
+  return `it is not as it was approved (${changed}); look at it: mcp-secure-local servers review ${grant.name}`;
+}
+
+type ExecutableFile = { readonly path: string } | undefined;
+
+const NAMED_PARTS: Readonly<Record<string, string>> = {
+  command: "its command",
+  package: "its package",
+  env: "the names of its variables",
+  headers: "the names of its headers",
+  folder: "its working directory",
+  url: "its address",
+  unpinned: "what of it is not pinned",
+};
 
 /** The text, its parts, and what stands right behind a short option as in `-r/a.js`. */
 function wordsOf(text: string): string[] {
@@ -211,12 +310,19 @@ function statOf(path: string): fs.Stats | undefined {
   }
 }
 
+/** The file behind a link to a script, as in `node_modules/.bin`: what it loads lies beside the file, and not beside the link. */
+function linkedScript(executable: string): string | undefined {
+  const real = fs.realpathSync(executable);
+  if (real === resolve(executable) || SYSTEM.test(real)) return undefined;
+  return firstBytes(real, 2) === "#!" ? real : undefined;
+}
+
 /** A path, or the first of that name in the folders of PATH; undefined where there is none. */
-function programFile(program: string): string | undefined {
+export function programFile(program: string, folder = "."): string | undefined {
   const folders = program.includes("/")
     ? []
     : (process.env["PATH"] ?? "").split(delimiter).filter((each) => each !== "");
-  const places = program.includes("/") ? [resolve(program)] : folders.map((folder) => join(folder, program));
+  const places = program.includes("/") ? [resolve(folder, program)] : folders.map((each) => join(each, program));
   return places.find((path) => {
     try {
       fs.accessSync(path, fs.constants.X_OK);

@@ -36,6 +36,9 @@ export interface ServerReview {
 /** Cleaned, it would be called like something else. */
 const UNCLEAN = "its name is empty or holds characters that nobody sees";
 
+/** Of what was approved and is in none of its lists: some servers list less to clients that can be asked less. */
+export const NOT_OFFERED = "its server does not offer it to this client, or not any more";
+
 /** Compares what a server offers now with what was approved of it. */
 export function reviewServer(
   grant: ServerGrant,
@@ -66,8 +69,7 @@ export function reviewServer(
       withheld.set(item, `it is not as it was approved (${change.item} was ${change.kind})`);
     else if (found !== undefined) withheld.set(item, `its description looks like an attack on the model (${found.id})`);
   }
-  for (const { item, kind } of changes)
-    if (kind === "removed") withheld.set(item, "its server does not offer it any more");
+  for (const { item, kind } of changes) if (kind === "removed") withheld.set(item, NOT_OFFERED);
   return { server: grant.name, findings, changes, withheld };
 }
 

@@ -1,123 +1,93 @@
-// What a server of the policy says on its way to the caller: who says it stands in it, nothing of it passes for ours, and its questions are recorded.
-import type { RelayedQuestion, RelayedWords } from "@secure-local/mcp/gateway";
-import type { JsonObject } from "@secure-local/mcp/jsonrpc";
+// What a server of the policy says on its way to the caller: who says it stands in it, nothing of it passes for ours.
+import type { RelayedQuestion, RelayedWords, RelayFailure } from "@secure-local/mcp/gateway";
+import { ExactNumber, exactly, type JsonObject } from "@secure-local/mcp/jsonrpc";
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
-import type { AuditEvent } from "../audit/audit-event.js";
-import { redactValue } from "../audit/redact.js";
-import { cleanValue } from "../guard/cleaning/clean-result.js";
-import type { ServerGrant, ServerQuestion } from "../policy/policy.js";
+import { foldLetters } from "../inspection/names.js";
+import type { ServerGrant } from "../policy/policy.js";
+import { type LinkRules, safeLinks } from "./server-links.js";
+import { pagesAsked, passQuestion, type RecordWords } from "./server-questions.js";
 
-/** Rejects where the record cannot be kept: then nothing is asked. */
-export type RecordWords = (event: AuditEvent) => Promise<void>;
-
-const INVALID_REQUEST = -32600;
-
-const QUESTIONS: Readonly<Record<RelayedQuestion["method"], ServerQuestion>> = {
-  "elicitation/create": "elicitation",
-  "sampling/createMessage": "sampling",
-  "roots/list": "roots",
-};
-
-/** What our own refusals begin with, whatever stands before it: nobody else's text may be taken for one. */
+/** What our own refusals, and the marks of who says something, begin with: nobody else's text may be taken for one. */
 const OURS =
-  /(?:^|[\n\r\u2028\u2029])[^\p{L}\p{N}\n\r\u2028\u2029]*(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy)\b|no consent\b|nobody\b)/iu;
+  /^(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy)\b|no consent\b|nobody\b|an unexpected error\b|the server .{1,80}? says\b)/iu;
+/** No longer beginning of a line is looked at: it says whose words follow. */
+const BEGINNING = 200;
+const LINES = /[\n\r\v\f\u0085\u2028\u2029]/;
 /** Members of `_meta` that are ours. */
-const OUR_META = /^mcp-secure-local\//;
+const OUR_META = /^mcp-secure-local\//i;
 
-export function serverWords(grant: ServerGrant, record: RecordWords): RelayedWords {
+interface WordsOptions {
+  readonly record: RecordWords;
+  /** Resolves once what was read for the call is known wherever it has to be; rejects where a question must not be passed on. */
+  readonly mayAsk: (call: RelayedQuestion["call"]) => Promise<void>;
+  /** Told of each request that failed, with what only the operator may read of it. */
+  readonly failed: (failure: RelayFailure) => void;
+  /** What URIs are judged by, as things stand. */
+  readonly links: () => LinkRules;
+}
+
+export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links }: WordsOptions): RelayedWords {
   const { name } = grant;
   const attributed = (text: string): string => (looksLikeOurs(text) ? `[the server ${name} says] ${text}` : text);
   return {
-    question: (question, pass) => passQuestion(grant, question, { pass, record }),
-    answer: (answer) => mapped(answer, attributed),
-    error: ({ code, message, data }) => new RpcError(code, `${name}: ${message}`, errorData(grant, code, data)),
+    question: (question, pass) =>
+      passQuestion(grant, question, { pass: (params) => mayAsk(question.call).then(() => pass(params)), record }),
+    answer: (answer, { kind, shown }) =>
+      mapped(safeLinks(answer, links(), kind === "resource" ? shown : undefined), attributed),
+    error: (error, call) => {
+      if (error.code === McpErrorCode.UrlElicitationRequired) return pagesAsked(grant, { error, call }, record);
+      const { code, message, data } = error;
+      const told = data === undefined ? undefined : { server: name, data };
+      return new RpcError(code, `${name}: ${saidBelow(message, attributed)}`, told);
+    },
     logger: (logger) => (logger === undefined ? name : `${name}: ${logger}`),
     progress: attributed,
+    failed: (failure) => {
+      failed(failure);
+      return grant.login !== undefined && NEEDS_LOGIN.test(failure.error.code)
+        ? `${name} needs a login. Its owner gives it by: mcp-secure-local servers login ${name}`
+        : undefined;
+    },
   };
 }
 
-/** As a reader would see it: wide and styled letters are the plain ones. */
+const NEEDS_LOGIN = /^(?:UNAUTHORIZED|AUTH_\w+)$/;
+
+/** As a reader would see it: styled letters, and those of other alphabets, are the plain ones they look like. */
 function looksLikeOurs(text: string): boolean {
-  return OURS.test(text.normalize("NFKC").replaceAll(/\p{Cf}/gu, ""));
-}
-
-async function passQuestion(
-  { name: server, mayAsk }: ServerGrant,
-  { call, method, params }: RelayedQuestion,
-  {
-    pass,
-    record,
-  }: { readonly pass: (params: JsonObject) => Promise<JsonObject | undefined>; readonly record: RecordWords },
-): Promise<JsonObject | undefined> {
-  const what = QUESTIONS[method];
-  const { principal } = call.carrier;
-  const about = { id: call.id, principal, method, server };
-  const asked = cleanValue(params);
-  const detail = redactValue({ asked }) as JsonObject;
-  if (!mayAsk.has(what)) {
-    const decision = { allowed: false, rule: `servers.${server}.may_ask` };
-    await record({ kind: "server.asked", ...about, decision, outcome: "denied", detail });
-    throw new RpcError(INVALID_REQUEST, `Denied. The policy does not let ${server} ask for ${what}.`);
-  }
-  await record({
-    kind: "server.asked",
-    ...about,
-    decision: { allowed: true, rule: `servers.${server}.may_ask` },
-    detail,
+  const plain = text.normalize("NFKC").replaceAll(/\p{Cf}/gu, "");
+  return plain.split(LINES).some((line) => {
+    const begins = line.replace(/^[^\p{L}\p{N}]+/u, "").slice(0, BEGINNING);
+    return OURS.test(begins) || OURS.test(foldLetters(begins));
   });
-  try {
-    const answer = await pass(named(server, method, asked));
-    const action = answer?.["action"];
-    const settled = answer === undefined ? "none" : "ok";
-    await record({
-      kind: "server.answered",
-      ...about,
-      outcome: typeof action === "string" ? action : settled,
-    });
-    return answer;
-  } catch (error) {
-    await record({ kind: "server.answered", ...about, outcome: "error" });
-    throw error;
-  }
 }
 
-/** The question with the name of who asks in the text that a person reads. */
-function named(server: string, method: RelayedQuestion["method"], params: JsonObject): JsonObject {
-  const by = (text: unknown): string => `The server ${server} asks: ${typeof text === "string" ? text : ""}`.trimEnd();
-  if (method === "elicitation/create") return { ...params, message: by(params["message"]) };
-  if (method === "sampling/createMessage") return { ...params, systemPrompt: by(params["systemPrompt"]) };
-  return params;
+/** The first line of an error stands behind its server's name already. */
+function saidBelow(message: string, text: (given: string) => string): string {
+  const [first = "", ...below] = message.split(LINES);
+  return below.some(looksLikeOurs) ? text(message) : first.length === message.length ? first : message;
 }
 
-/** Data of an error say whose they are; a page to log in at is a question, and the only thing that keeps its place. */
-function errorData({ name, mayAsk }: ServerGrant, code: number, data: unknown): unknown {
-  if (code !== McpErrorCode.UrlElicitationRequired || !mayAsk.has("elicitation"))
-    return data === undefined ? undefined : { server: name, data };
-  const { elicitations } = (data ?? {}) as { readonly elicitations?: unknown };
-  if (!Array.isArray(elicitations)) return { server: name, data };
-  return { elicitations: elicitations.map((each) => named(name, "elicitation/create", each as JsonObject)) };
-}
+/** Members that are no text for a reader. */
+const NO_TEXT: ReadonlySet<string> = new Set(["data", "blob", "mimeType", "uri", "url", "src", "type", "role"]);
+/** Elsewhere than in a block's `text` a single word is a value, such as a state. */
+const WORDS = /\S\s+\S/;
 
-/** The texts of an answer that a model reads as such, attributed where they look like ours, and no member of ours in `_meta`. */
+/** Every text of an answer, attributed where it looks like ours, and no member of ours in any `_meta`. */
 function mapped(answer: JsonObject, text: (given: string) => string): JsonObject {
-  const blocks = (list: unknown): unknown => (Array.isArray(list) ? list.map(block) : list);
-  const block = (given: unknown): unknown => {
-    if (typeof given !== "object" || given === null || Array.isArray(given)) return given;
-    const { text: words, resource, content } = given as JsonObject;
-    return {
-      ...given,
-      ...(typeof words === "string" ? { text: text(words) } : {}),
-      ...(resource === undefined ? {} : { resource: block(resource) }),
-      ...(content === undefined ? {} : { content: Array.isArray(content) ? blocks(content) : block(content) }),
-    };
+  const walked = (value: unknown, key: string): unknown => {
+    if (typeof value === "string")
+      return !NO_TEXT.has(key) && (key === "text" || WORDS.test(value)) ? text(value) : value;
+    if (typeof value !== "object" || value === null || value instanceof ExactNumber) return value;
+    const kept = Object.entries(value).filter(([name]) => key !== "_meta" || !OUR_META.test(name));
+    const now = kept.map(([name, member]) => [name, walked(member, Array.isArray(value) ? key : name)] as const);
+    const same =
+      now.length === Object.keys(value).length && now.every(([name, member]) => Reflect.get(value, name) === member);
+    if (same) return value;
+    // A copy keeps the digits of its numbers only where they were read from what it is a copy of.
+    const exact = exactly(value) as Record<string, unknown>;
+    const made = now.map(([name, member]) => [name, typeof member === "number" ? exact[name] : member] as const);
+    return Array.isArray(value) ? made.map(([, member]) => member) : Object.fromEntries(made);
   };
-  const { content, contents, messages, _meta: meta } = answer;
-  const theirs = Object.entries((meta ?? {}) as JsonObject).filter(([key]) => !OUR_META.test(key));
-  return {
-    ...answer,
-    ...(content === undefined ? {} : { content: blocks(content) }),
-    ...(contents === undefined ? {} : { contents: blocks(contents) }),
-    ...(messages === undefined ? {} : { messages: blocks(messages) }),
-    ...(meta === undefined ? {} : { _meta: Object.fromEntries(theirs) }),
-  };
+  return walked(answer, "") as JsonObject;
 }

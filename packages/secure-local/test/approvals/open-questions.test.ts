@@ -44,7 +44,7 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     folder = join(mkdtempSync(join(tmpdir(), "channel-")), "run");
     const about = { secure: SECURE, version: "1", auditFile: "/log", transport: "stdio" } as const;
     control = (await ControlSocket.open(folder, about, (line) => lines.push(line))) as ControlSocket;
-    inbox = new ApprovalsInbox(folder);
+    inbox = new ApprovalsInbox(folder, "terminal");
     over = new AbortController();
   });
 
@@ -80,14 +80,19 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     expect(waiting).toMatchObject({ id: QUESTION.id, text: QUESTION.text });
     expect(waiting.secondsLeft).toBeGreaterThan(0);
     expect(waiting.secondsLeft).toBeLessThanOrEqual(QUESTION.timeoutMs / 1_000);
-    expect(await waiting.answer("approve")).toEqual({ answer: "approve", reason: undefined, counted: true });
-    expect(await reply).toEqual({ answer: "approve" });
+    expect(await waiting.answer("approve")).toEqual({
+      answer: "approve",
+      reason: undefined,
+      by: "terminal",
+      counted: true,
+    });
+    expect(await reply).toEqual({ answer: "approve", by: "terminal" });
     await control.close();
     expect(readdirSync(folder)).toEqual([]);
   });
 
   it("takes one answer of all that are given, and tells everybody whose it was", async () => {
-    const others = [1, 2].map(() => new ApprovalsInbox(folder));
+    const others = [1, 2].map(() => new ApprovalsInbox(folder, "console"));
     const { reply } = await ask();
     const shown = await Promise.all(
       [inbox, ...others].map((each) => {
@@ -96,7 +101,9 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
       }),
     );
     const told = await Promise.all(shown.map((each, index) => each.answer(index === 0 ? "deny" : "approve")));
-    const { answer } = await reply;
+    const { answer, by } = (await reply) as { answer?: string; by?: string };
+    expect(by).toBe(told[0]?.counted ? "terminal" : "console");
+    expect(new Set(told.map((each) => each?.by))).toEqual(new Set([by]));
     expect(told.filter((each) => each?.counted)).toHaveLength(1);
     expect(new Set(told.map((each) => each?.answer))).toEqual(new Set([answer]));
     expect(told.find((each) => each?.counted)?.answer).toBe(answer);
@@ -112,7 +119,7 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     const waiting = await inbox.next();
     const [first, second] = await Promise.all([waiting.answer("deny"), waiting.answer("approve")]);
     expect([first?.counted, second?.counted, second?.answer]).toEqual([true, false, "deny"]);
-    expect(await reply).toEqual({ answer: "deny" });
+    expect(await reply).toEqual({ answer: "deny", by: "terminal" });
   });
 
   it("answers how its server is at the same socket, also while questions are open there", async () => {
@@ -146,7 +153,10 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
       .open()
       .find(({ id }) => id === QUESTION.id)
       ?.answer("approve");
-    expect(await Promise.all(replies)).toEqual([{ answer: "approve" }, { answer: "approve" }]);
+    expect(await Promise.all(replies)).toEqual([
+      { answer: "approve", by: "terminal" },
+      { answer: "approve", by: "terminal" },
+    ]);
     await expect.poll(() => inbox.open().map(({ id }) => id)).toEqual(["ffff0000"]);
     over.abort();
     await another;
@@ -165,14 +175,14 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     const { reply } = await ask();
     inbox.look();
     await answerOne(await inbox.next(), () => Promise.resolve(typed));
-    expect(await reply).toEqual({ answer });
+    expect(await reply).toEqual({ answer, by: "terminal" });
   });
 
   it("remembers where that is offered", async () => {
     const { reply } = await ask({ ...QUESTION, remember: "for 10 minutes" });
     inbox.look();
     await answerOne(await inbox.next(), () => Promise.resolve("ab12 keep"));
-    expect(await reply).toEqual({ answer: "remember" });
+    expect(await reply).toEqual({ answer: "remember", by: "terminal" });
   });
 
   it("refuses when the terminal that showed the question is closed", async () => {
@@ -188,9 +198,10 @@ describe.skipIf(process.platform === "win32")("questions at the control socket",
     const { link, shown } = raw(socket);
     await shown;
     const answer = { ask: "answer", id: QUESTION.id, shown: digestOfText(QUESTION.text), answer: "approve" } as const;
-    link.write(controlLine({ ...answer, id: "ffff" }));
-    link.write(controlLine({ ...answer, shown: digestOfText("Allow a harmless thing?") }));
-    link.write(controlLine(answer));
+    const by = "terminal";
+    link.write(controlLine({ ...answer, by, id: "ffff" }));
+    link.write(controlLine({ ...answer, by, shown: digestOfText("Allow a harmless thing?") }));
+    link.write(controlLine({ ...answer, by }));
     expect(await reply).toEqual({ answer: undefined, reason: "the terminal had shown another text" });
     link.destroy();
   });

@@ -54,6 +54,20 @@ it.each([
   expect(await faultOf([grant, "sandbox: { homes: /grounded/homes }"])).toBeUndefined();
 });
 
+it.each([
+  [COMMAND],
+  [PLUGIN],
+  ["commands: { allowed: [{ name: cp, executable: /bin/cp, arguments: [{ path: write }] }] }"],
+  ["commands: { allowed: [{ name: cp, executable: /bin/cp, flags: [{ flag: --to, path: write }] }] }"],
+])("what every sandbox sees in what a program may write: %s", async (by) => {
+  const grant = 'filesystem: { allowed_paths: ["/ground/**"] }';
+  const fault = await faultOf([grant, by, "sandbox: { read_only_paths: [/opt, /ground/tools] }"]);
+  expect(fault).toContain(
+    "would let a program write where what every sandbox sees (line 4: sandbox.read_only_paths) lies",
+  );
+  expect(await faultOf([grant, by, "sandbox: { read_only_paths: [/opt, /grounds] }"])).toBeUndefined();
+});
+
 it("a folder that is only read, and one that is named beside them, is granted", async () => {
   const readable = PLUGIN.replace("allowed_paths", "readable_paths");
   expect(await faultOf([readable, "audit: { log_file: /ground/a.log }"], {}, "/ground/p.yaml")).toBeUndefined();

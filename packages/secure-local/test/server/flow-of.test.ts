@@ -34,7 +34,7 @@ async function flow(subject: FlowSubject, extra = ""): Promise<string> {
 
 it.each<[string, string]>([
   ["web_fetch", "untrusted sends"],
-  ["web_search", "untrusted"],
+  ["web_search", "untrusted sends"],
   ["read_file", "private"],
   ["search_text", "private"],
   ["list_directory", "private"],

@@ -20,7 +20,7 @@ ${more}`;
 
 beforeAll(async () => {
   house.write(entry());
-  const reviewed = await house.run(["servers", "review", "notes", "--yes"]);
+  const reviewed = await house.approve("notes");
   expect([reviewed.code, reviewed.stderr]).toEqual([0, ""]);
 });
 afterEach(() => house.closeClients());

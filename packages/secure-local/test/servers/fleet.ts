@@ -11,7 +11,7 @@ import { MemoryAudit } from "../../src/audit/event-text.js";
 import { loadPolicy } from "../../src/policy/load-policy.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { type PluginLock, readLock, relocked, writeLock } from "../../src/server/plugin-lock.js";
-import { SecureServer } from "../../src/server/secure-server.js";
+import { SecureServer, type SecureServerOptions } from "../../src/server/secure-server.js";
 import { serverItems } from "../../src/server/server-items.js";
 import { serverLaunch } from "../../src/server/server-launch.js";
 import { serverLockFile } from "../../src/server/server-reviews.js";
@@ -29,7 +29,10 @@ export class Fleet {
   readonly asked: string[] = [];
   readonly said: string[] = [];
   secure!: SecureServer;
+  /** The revision that servers speak. Default: the newest. */
+  spoken: string | undefined;
   readonly #made = new Map<string, Make>();
+  readonly #parts: SecureServer[] = [];
   readonly #peers: Peer[] = [];
   readonly #clients: Client[] = [];
 
@@ -73,14 +76,22 @@ export class Fleet {
   }
 
   async serve(policy: Policy): Promise<void> {
-    this.secure = new SecureServer({
+    this.secure = this.part(policy);
+    await this.secure.serversReady;
+  }
+
+  /** One more server for a part of the policy, or with something special. */
+  part(policy: Policy, more: Partial<SecureServerOptions> = {}): SecureServer {
+    const secure = new SecureServer({
       policy,
       audit: this.audit,
       version: "9.9.9",
       say: (line) => this.said.push(line),
       openServer: (grant, options) => this.#open(grant.name, options),
+      ...more,
     });
-    await this.secure.serversReady;
+    this.#parts.push(secure);
+    return secure;
   }
 
   async client(revision: string, options: object = {}): Promise<Peer> {
@@ -107,7 +118,7 @@ export class Fleet {
   async close(): Promise<void> {
     for (const client of this.#clients.splice(0)) await client.close();
     for (const peer of this.#peers.splice(0)) await peer.close();
-    await (this.secure as SecureServer | undefined)?.stop();
+    for (const part of this.#parts.splice(0)) await part.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -119,7 +130,7 @@ export class Fleet {
         this.asked.push(`${name} ${call.method}`);
       return next();
     });
-    return connect(server, options);
+    return connect(server, { ...options, ...(this.spoken === undefined ? {} : { revision: this.spoken }) });
   }
 }
 

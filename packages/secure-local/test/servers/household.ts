@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { RawClient, type Ran, type RunOptions } from "../cli/command.js";
+import { digestIn, RawClient, type Ran, type RunOptions } from "../cli/command.js";
 import { runQuickly } from "../cli/command-in-thread.js";
 
 /** What a server of the tests offers: its tools, and what the program says in their calls (a function as text). */
@@ -73,6 +73,13 @@ export class Household {
 
   run(words: readonly string[], options: Partial<Omit<RunOptions, "input">> = {}): Promise<Ran> {
     return runQuickly([...words, "--policy", this.policy], { home: this.folder, env: this.env, ...options });
+  }
+
+  /** Approves what is shown, as a person does who is in no terminal: by the digest that stands under it. */
+  async approve(...names: readonly string[]): Promise<Ran> {
+    const shown = await this.run(["servers", "review", ...names]);
+    const digest = digestIn(shown);
+    return digest === undefined ? shown : this.run(["servers", "review", ...names, "--yes", "--digest", digest]);
   }
 
   /** A client of the served policy, its session open. */

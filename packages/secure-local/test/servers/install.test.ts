@@ -5,7 +5,7 @@ import { parseServersConfig } from "@secure-local/mcp/host";
 import { parse } from "smol-toml";
 import { afterAll, expect, it } from "vitest";
 import { CLIENT_FILES, fileOf } from "../../src/cli/client-files.js";
-import { editedText } from "../../src/cli/install-command.js";
+import { editedText } from "../../src/cli/edit-client-file.js";
 import { COMMAND } from "../cli/command.js";
 import { Household, tool } from "./household.js";
 
@@ -87,7 +87,7 @@ it("takes only its own entry out of a file that was changed since", async () => 
 
 it("refuses a file that it cannot read, and one whose servers it would not find again", async () => {
   const [json, toml] = [CLIENT_FILES[0], CLIENT_FILES.find(({ form }) => form === "toml")];
-  const edit = { put: { name: NAME, entry: launch }, take: [] };
+  const edit = { put: new Map([[NAME, launch]]), take: [] };
   await expect(editedText(json as never, '{ "a": ', edit)).rejects.toThrow("line 1");
   await expect(editedText(toml as never, "a = ", edit)).rejects.toThrow("mend it first");
   const inline = 'mcp_servers = { other = { command = "x" } }\n';
@@ -121,6 +121,8 @@ it("brings servers under the policy with what each has to read, its secrets in f
   const ran = await house.run(["servers", "import", "cursor", "--yes"], { env });
   const text = readFileSync(house.policy, "utf8");
   expect(ran.stdout).toContain("my_web");
+  // What npm said is the cause: nothing is waited for after it.
+  expect(ran.stderr).toContain("named cannot be looked at: npm could not fetch some-server@1.0.0: 1");
   for (const secret of ["k-0123456789", "t-0123456789", "far-0123456789"]) {
     expect(text).not.toContain(secret);
     expect(ran.stdout).not.toContain(secret);
@@ -139,4 +141,47 @@ it("brings servers under the policy with what each has to read, its secrets in f
   // What is there already is not written twice.
   const again = await house.run(["servers", "import", "cursor", "--yes"], { env });
   expect(again.stdout).toContain("no server to bring under the policy");
+});
+
+it("brings no secret of an address into the policy: a password becomes a header, any other keeps its server in the file", async () => {
+  house.write('version: "1.0"\ntools: { allowed: [] }\n');
+  const file = join(house.folder, ".cursor/mcp.json");
+  const KEY = "sk-abcdefgh12345678901234567890";
+  const staying = {
+    query: "http://127.0.0.1:9/mcp?api_key=q-0123456789",
+    token: `http://127.0.0.1:9/mcp?x=${KEY}`,
+    path: `http://127.0.0.1:9/${KEY}/mcp`,
+    both: "http://ada:b-0123456789@127.0.0.1:9/mcp?access_token=b-0123456789",
+  };
+  const urls = {
+    ...staying,
+    plain: "http://127.0.0.1:9/mcp?lang=de",
+    user: "http://ada:p%40-0123456789@127.0.0.1:9/mcp",
+  };
+  const entries = Object.entries(urls).map(([name, url]) => [name, { url }]);
+  write(file, JSON.stringify({ mcpServers: Object.fromEntries(entries) as object }));
+  const env = { XDG_CONFIG_HOME: join(house.folder, "moved") };
+  const ran = await house.run(["servers", "import", "cursor", "--yes"], { env, cwd: house.folder });
+  const text = readFileSync(house.policy, "utf8");
+  for (const name of Object.keys(staying)) {
+    expect(ran.stderr).toMatch(new RegExp(`"${name}" of Cursor is left out: a secret stands in its address`));
+    expect(text).not.toContain(`  ${name}:`);
+  }
+  expect(text).toMatch(
+    /url: http:\/\/127\.0\.0\.1:9\/mcp\n +headers:\n +Authorization: \$\{secret:user_authorization\}/,
+  );
+  expect(text).toContain("url: http://127.0.0.1:9/mcp?lang=de");
+  const shown = text + ran.stdout + ran.stderr + (await house.run(["servers", "list"], { env })).stdout;
+  for (const secret of ["0123456789", KEY]) expect(shown).not.toContain(secret);
+  const secret = join(env.XDG_CONFIG_HOME, "mcp-secure-local/secrets/user_authorization");
+  expect(readFileSync(secret, "utf8")).toBe(`Basic ${Buffer.from("ada:p@-0123456789").toString("base64")}`);
+  // One that stands in a policy already is shown by nobody.
+  house.write(
+    'version: "1.0"\nservers: { old: { url: "http://ada:p-0123456789@127.0.0.1:9/mcp?api_key=q-0123456789" } }\n',
+  );
+  for (const more of [[], ["--json"]]) {
+    const { stdout, stderr } = await house.run(["servers", "list", ...more]);
+    expect(stdout + stderr).toContain("127.0.0.1:9");
+    expect(stdout + stderr).not.toContain("0123456789");
+  }
 });

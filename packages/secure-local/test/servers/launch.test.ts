@@ -5,7 +5,13 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { ServerGrant } from "../../src/policy/policy.js";
-import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../../src/server/server-launch.js";
+import {
+  launchDifference,
+  launchDigest,
+  serverLaunch,
+  takeLaunch,
+  unpinnedOf,
+} from "../../src/server/server-launch.js";
 import { Household, said, tool } from "./household.js";
 
 let folder: string;
@@ -61,6 +67,54 @@ it.each(Object.keys(WAYS))("pins the bytes of a file that is named by %s", async
   expect(launchDigest(takeLaunch(grant, copies).launch)).not.toBe(before);
 });
 
+/** Files that hold data, by the variable or argument that names them; each is written anew by a server that is well. */
+const DATA: readonly (readonly [string, string, (file: string) => object])[] = [
+  ["m.jsonl", "{}\n", (file) => ({ command: ["node", "h.js"], env: { MEMORY_FILE_PATH: file } })],
+  ["notes.md", "# a", (file) => ({ command: ["node", "h.js"], env: { NOTES: file } })],
+  ["run.log", "a", (file) => ({ command: ["node", "h.js"], env: { LOG_FILE: file } })],
+  ["my.db", "SQLite format 3\0", (file) => ({ command: ["node", "h.js", "--db-path", file] })],
+  ["plain", "SQLite format 3\0", (file) => ({ command: ["node", "h.js", file] })],
+  [
+    "memory.json",
+    "{}",
+    (file) => ({ command: ["node", "h.js"], env: { MEMORY: file }, filesystem: { allowed_paths: ["DIR/**"] } }),
+  ],
+];
+
+/** The same files where something may load them. */
+const LOADED: readonly (readonly [string, string, (file: string) => object])[] = [
+  ["m.jsonl", "1", (file) => ({ command: ["node", file] })],
+  ["m.txt", "1", (file) => ({ command: ["node", "h.js"], env: { BASH_ENV: file } })],
+  ["m.txt", "1", (file) => ({ command: ["node", "h.js"], env: { NODE_OPTIONS: `--require=${file}` } })],
+  ["m.txt", "1", (file) => ({ command: ["node", "h.js"], env: { LD_PRELOAD: file } })],
+  ["m.txt", "#!/bin/sh\n", (file) => ({ command: ["node", "h.js"], env: { HOOK: file } })],
+  [
+    "m.js",
+    "1",
+    (file) => ({ command: ["node", "h.js"], env: { HOOK: file }, filesystem: { allowed_paths: ["DIR/**"] } }),
+  ],
+  ["m.json", "{}", (file) => ({ command: ["node", "h.js"], env: { CONFIG: file } })],
+  ["m.json", "{}", (file) => ({ command: ["node", file], filesystem: { allowed_paths: ["DIR/**"] } })],
+];
+
+it.each([...DATA.map((each) => [false, ...each] as const), ...LOADED.map((each) => [true, ...each] as const)])(
+  "pinned %s: %s, which begins %j, in %s",
+  async (pinned, name, text, entry) => {
+    const file = join(folder, name);
+    writeFileSync(file, text);
+    const given = JSON.stringify({ working_directory: folder, ...entry(file) }).replaceAll("DIR", folder);
+    const grant = await grantOf(JSON.parse(given) as object);
+    const before = serverLaunch(grant);
+    appendFileSync(file, "2");
+    expect(launchDigest(serverLaunch(grant)) !== launchDigest(before)).toBe(pinned);
+    expect(launchDifference(before, serverLaunch(grant))).toBe(pinned ? `the file ${name}` : "");
+    if (!pinned) expect(unpinnedOf(before).join()).toContain(file);
+    // Seen in its sandbox either way: as the entry grants it, or as it is now.
+    const seen = takeLaunch(grant, join(folder, "copies")).copies.some(({ at }) => at === file);
+    expect(seen || given.includes("allowed_paths")).toBe(true);
+  },
+);
+
 describe("what is not pinned is said", () => {
   it.each([
     [{ command: ["node", "DIR/pkg"] }, /the folder .*pkg/],
@@ -71,6 +125,18 @@ describe("what is not pinned is said", () => {
   ])("%j", async (entry, words) => {
     const grant = await grantOf(JSON.parse(JSON.stringify(entry).replaceAll("DIR", folder)) as object);
     expect(unpinnedOf(serverLaunch(grant)).join("\n")).toMatch(words);
+  });
+
+  it.each([
+    [["uvx", "mcp-server-time"], "what uvx fetches: name an exact version"],
+    [["uvx", "mcp-server-time@latest"], "what uvx fetches: name an exact version"],
+    [["uvx", "--from", "pkg>=1", "tool"], "what uvx fetches: name an exact version"],
+    [["uvx", "pkg@1.2.3"], "what uvx fetches as pkg@1.2.3: its files are compared with nothing"],
+    [["/usr/bin/uvx", "--from", "pkg[cli]==1.2", "tool"], "what uvx fetches as pkg[cli]==1.2: its files are compared"],
+    [["uv", "tool", "run", "pkg==1.0rc1"], "what uv fetches as pkg==1.0rc1: its files are compared with nothing"],
+    [["pipx", "run", "pkg==2"], "what pipx fetches as pkg==2: its files are compared with nothing"],
+  ])("%j", async (command, text) => {
+    expect(unpinnedOf(serverLaunch(await grantOf({ command }))).join("\n")).toContain(text);
   });
 
   it("nothing, where there is nothing", async () => {
@@ -96,13 +162,17 @@ servers:
     working_directory: ${house.folder}/programs
     ${house.readable}
 `);
-    const review = await house.run(["servers", "review", "notes", "--yes"]);
+    const review = await house.approve("notes");
     expect(review).toMatchObject({ code: 0, stdout: expect.stringContaining("not pinned") });
     const client = await house.client();
     const before = await said(client, "notes__read");
     appendFileSync(source, "// exchanged while it runs");
     expect(await said(client, "notes__read")).toBe(before);
     const next = await house.client();
-    expect(await said(next, "notes__read")).toMatch(/^Denied\..*launch was changed/s);
+    expect(await said(next, "notes__read")).toMatch(
+      /^Denied\..*launch was changed: the file notes\.mjs\); look at it: mcp-secure-local servers review notes\./s,
+    );
+    const { stdout } = await house.run(["servers", "list"]);
+    expect(stdout).toContain(`not as it was approved: the file ${source}`);
   });
 });

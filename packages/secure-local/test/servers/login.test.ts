@@ -10,7 +10,8 @@ const house = new Household();
 afterAll(() => house.close());
 
 it("is authorized in the browser once, called with the kept tokens, and refused after logging out", async () => {
-  const url = await protectedServer(await mockAuthorization({}));
+  const mock = await mockAuthorization({});
+  const url = await protectedServer(mock);
   // A browser that follows where it is sent.
   const bin = join(house.folder, "bin");
   mkdirSync(bin);
@@ -18,12 +19,18 @@ it("is authorized in the browser once, called with the kept tokens, and refused 
   chmodSync(join(bin, "xdg-open"), 0o755);
   const data = join(house.folder, "data");
   house.env = { PATH: `${bin}:${process.env["PATH"] ?? ""}`, XDG_DATA_HOME: data, DISPLAY: ":0" };
-  house.write(`version: "1.0"\ntools: { allowed: ["far__*"] }\nservers:\n  far: { url: ${url}, login: oauth }\n`);
-  const before = await house.run(["servers", "review", "far", "--yes"]);
+  const named = `network: { allowed_endpoints: [{ host: 127.0.0.1, ports: [${new URL(mock.issuer).port}] }] }`;
+  const rest = `tools: { allowed: ["far__*"] }\nservers:\n  far: { url: ${url}, login: oauth }\n`;
+  house.write(`version: "1.0"\n${rest}`);
+  const elsewhere = await house.run(["servers", "login", "far"]);
+  expect(elsewhere).toMatchObject({ code: 4, stderr: expect.stringContaining("network.allowed_endpoints") as string });
+  expect(mock.seen).toEqual([]);
+  house.write(`version: "1.0"\n${named}\n${rest}`);
+  const before = await house.approve("far");
   expect(before).toMatchObject({ code: 1, stderr: expect.stringContaining("cannot be looked at") as string });
   const login = await house.run(["servers", "login", "far"]);
   expect(login).toMatchObject({ code: 0, stdout: expect.stringContaining("far is logged in") as string });
-  expect(await house.run(["servers", "review", "far", "--yes"])).toMatchObject({ code: 0 });
+  expect(await house.approve("far")).toMatchObject({ code: 0 });
   const client = await house.client();
   onTestFinished(() => house.closeClients());
   expect(await said(client, "far__who")).toBe("ada");
@@ -33,7 +40,9 @@ it("is authorized in the browser once, called with the kept tokens, and refused 
   expect(await house.run(["servers", "logout", "far"])).toMatchObject({ code: 0 });
   expect(readFileSync(tokens, "utf8")).not.toContain(url);
   const after = await house.client();
-  expect(await said(after, "far__who")).toContain("needs a person to authorize it");
+  expect(await said(after, "far__who")).toBe(
+    "far needs a login. Its owner gives it by: mcp-secure-local servers login far",
+  );
 });
 
 it("says which entry has no login", async () => {

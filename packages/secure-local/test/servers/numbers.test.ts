@@ -19,7 +19,7 @@ tools: { allowed: ["digits__*"] }
 approvals: [{ approve: [digits__tell], remember: session }]
 servers: { digits: { command: [node, ${program}], ${house.readable} } }
 `);
-  const reviewed = await house.run(["servers", "review", "digits", "--yes"]);
+  const reviewed = await house.approve("digits");
   expect([reviewed.code, reviewed.stderr]).toEqual([0, ""]);
 });
 afterAll(() => house.close());

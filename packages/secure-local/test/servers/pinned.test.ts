@@ -1,7 +1,7 @@
 // A server that npx would fetch at each start: fetched once from a registry of this test, then started from what was kept.
 import { createHash } from "node:crypto";
 import { spawnSync } from "node:child_process";
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -93,8 +93,8 @@ it.each([
 ])("reads %j", (command, wanted) => expect(wantedPackage(command)).toEqual(wanted));
 
 it("fetches it once, runs none of its scripts, and asks the registry nothing at later starts", async () => {
-  const reviewed = await house.run(["servers", "review", "--yes"]);
-  expect(reviewed).toMatchObject({ code: 0 });
+  const reviewed = await house.run(["servers", "review"]);
+  expect(await house.approve()).toMatchObject({ code: 0 });
   expect(reviewed.stderr).toMatch(/kept: @test\/kept-server@1\.0\.0 is kept from now on \(sha512-/);
   expect(reviewed.stdout).not.toMatch(/npx fetches/);
   expect(asked.length).toBeGreaterThan(0);
@@ -120,9 +120,31 @@ it("does not start what was changed since, though its name and version are the s
   expect(await call()).toMatch(/not as it was approved/);
 });
 
+it.each([
+  ["its folder is gone", () => rmSync(folder(), { recursive: true })],
+  ["its folder is empty", () => rmSync(join(folder(), "node_modules"), { recursive: true })],
+  ["the package in it is gone", () => rmSync(join(folder(), "node_modules", NAME), { recursive: true })],
+  ["a file of it is gone", () => rmSync(join(folder(), "node_modules", NAME, "main.json"))],
+  ["a file of it was changed", () => appendFileSync(join(folder(), "node_modules", NAME, "main.mjs"), "//")],
+  ["what was written down of it is gone", () => rmSync(`${folder()}.json`)],
+] as const)("is as it was approved again after a review, where %s", async (_, damage) => {
+  rmSync(join(folder(), "node_modules", "more.js"), { force: true });
+  damage();
+  expect(await call()).toMatch(/not as it was approved|withheld/);
+  const listed = await house.run(["servers", "list"]);
+  if (/gone$|empty$/.test(_) && !_.startsWith("a file"))
+    expect(listed).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining("its package that was kept is gone") as string,
+    });
+  const review = await house.run(["servers", "review"]);
+  expect(review).toMatchObject({ code: 0, stdout: expect.stringContaining("as it was approved") as string });
+  expect(await call()).toContain("1.0.0 --here");
+});
+
 it("withholds another version until it is approved", async () => {
   entry(`${NAME}@1.1.0`);
   expect(await call()).toMatch(/withheld|not as it was approved/);
-  expect((await house.run(["servers", "review", "--yes"])).code).toBe(0);
+  expect((await house.approve()).code).toBe(0);
   expect(await call()).toContain("1.1.0 --here");
 });

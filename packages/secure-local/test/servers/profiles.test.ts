@@ -1,6 +1,7 @@
 // Profiles of a running `serve`, by path and by option, and `attach`: many clients, one set of servers.
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { copyFileSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { once } from "node:events";
 import { afterAll, afterEach, beforeEach, expect, it } from "vitest";
 import { RawClient } from "../cli/command.js";
@@ -13,20 +14,24 @@ const notes = house.program("notes", {
   answers: { born: "() => (globalThis.born ??= process.hrtime.bigint())", slow: "() => new Promise(() => {})" },
 });
 const more = house.program("more", { tools: [tool("read")] });
+/** Asks without saying within which call. */
+const asking = join(house.folder, "programs/asking.mjs");
+copyFileSync(fileURLToPath(new URL("../../../mcp/test/gateway/asking.mjs", import.meta.url)), asking);
 const clients: RawClient[] = [];
 
 const POLICY = `version: "1.0"
-tools: { allowed: ["notes__*", "more__*", calculate] }
+tools: { allowed: ["notes__*", "more__*", "asking__*", calculate] }
 servers:
   notes: { command: [node, ${notes}], ${house.readable} }
   more: { command: [node, ${more}], ${house.readable} }
+  asking: { command: [node, ${asking}], ${house.readable} }
 profiles:
   work: { servers: [notes], tools: { allowed: ["notes__*"], denied: [notes__other] } }
   home: { servers: [more] }
 `;
 beforeEach(async () => {
   house.write(POLICY);
-  expect(await house.run(["servers", "review", "--yes"])).toMatchObject({ code: 0 });
+  expect(await house.approve()).toMatchObject({ code: 0 });
 });
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
@@ -101,7 +106,7 @@ it("knows --profile in each command that asks the policy, and names those there 
   expect(called.code).not.toBe(0);
   expect(`${called.stdout}${called.stderr}`).toContain("profiles.work.tools.allowed");
   const explained = await house.run(["policy", "explain", "notes__other", "--profile", "work"]);
-  expect(explained.stdout).toMatch(/denied[^]*profiles\.work\.tools\.denied: notes__other \(.*policy\.yaml:7:/);
+  expect(explained.stdout).toMatch(/denied[^]*profiles\.work\.tools\.denied: notes__other \(.*policy\.yaml:8:/);
   const printed = await house.run(["install", "cursor", "--print", "--attach", "--profile", "work"]);
   expect(printed.stdout).toMatch(/"attach",\s+"--policy",\s+".*policy\.yaml",\s+"--profile",\s+"work"/);
   const wrong = await house.run(["tools", "--profile", "wrok"]);
@@ -130,6 +135,35 @@ it("joins many clients to one set of servers, over a socket that nobody else can
   served.child.kill("SIGTERM");
   await once(served.child, "close");
   expect(existsSync(join(folder, sockets[0] as string))).toBe(false);
+});
+
+it("puts no question to another of the clients without sessions that are attached, and none on record as another call's", async () => {
+  const served = serve();
+  await served.ready();
+  const [a, b] = [0, 1].map(() => {
+    const client = new RawClient(["attach", "--policy", house.policy], { home: house.folder });
+    clients.push(client);
+    return client;
+  }) as [RawClient, RawClient];
+  const meta = "io.modelcontextprotocol/";
+  const _meta = {
+    [`${meta}protocolVersion`]: "2026-07-28",
+    [`${meta}clientInfo`]: { name: "alike", version: "1" },
+    [`${meta}clientCapabilities`]: { elicitation: { form: {} } },
+  };
+  const call = async (client: RawClient, name: string, tag: string): Promise<string> =>
+    JSON.stringify(await client.request("tools/call", { name: `asking__${name}`, arguments: { tag }, _meta }));
+  expect(await call(a, "later", "of A")).toContain("later");
+  // A's call is over, and B's alone is under way.
+  expect(await call(b, "fire", "")).toContain("of A -> refused");
+  for (const [client, tag] of [
+    [a, "of A"],
+    [b, "of B"],
+  ] as const)
+    expect(await call(client, "ask", tag)).toMatch(new RegExp(`input_required.*The server asking asks: ${tag}`));
+  const asked = records().filter(({ kind }) => kind === "server.asked");
+  const calls = records().filter(({ kind, tool: name }) => kind === "call.intent" && name === "asking__ask");
+  expect(asked.map(({ id }) => id)).toEqual(calls.map(({ id }) => id));
 });
 
 it("goes on when the server is started anew, and says what to do while there is none", async () => {

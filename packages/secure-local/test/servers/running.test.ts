@@ -28,7 +28,7 @@ servers:
   notes: { command: [node, ${notes}], ${house.readable} }
   stubborn: { command: [node, ${stubborn}], ${house.readable} }
 `);
-  expect(await house.run(["servers", "review", "--yes"])).toMatchObject({ code: 0 });
+  expect(await house.approve()).toMatchObject({ code: 0 });
 });
 afterEach(() => house.closeClients());
 afterAll(() => house.close());
@@ -97,7 +97,8 @@ it("starts a server that a person stopped for no call, until it is started again
 
 it("leaves a server alone that dies in each first call, says why and what to do, and keeps what it wrote", async () => {
   const client = await house.client();
-  for (let count = 0; count < 3; count++) expect(await said(client, "notes__die")).toContain("out of ink");
+  for (let count = 0; count < 3; count++) expect(await said(client, "notes__die")).toContain("exited with status 7");
+  expect(await said(client, "notes__die")).toMatch(/failed 3 times in a row \(its process exited with status 7 /);
   const state = await stateOf("notes");
   expect(state).toMatchObject({ state: "broken", remedy: "mcp-secure-local servers logs notes" });
   expect(state.cause).toContain("out of ink");

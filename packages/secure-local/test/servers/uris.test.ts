@@ -1,5 +1,5 @@
 // A rule means the same whatever other servers there are, and under whatever name a URI is asked for.
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Server } from "@secure-local/mcp/server";
 import { Fleet } from "./fleet.js";
 
@@ -92,4 +92,38 @@ it("never has a URI answered by another server because its own is withheld", asy
   ]);
   for (const answer of [listed, fitting, wrapped]) expect(answer).not.toContain("from");
   expect(other).toContain("from two: note://1");
+});
+
+describe("a URI that names one server more than once", () => {
+  const PREFIXES = ["mcp.ev+", "MCP.ev+", "mcp.two+", "mcp.x+"];
+  const CHAINS = PREFIXES.flatMap((first) =>
+    PREFIXES.flatMap((second) => ["", ...PREFIXES].map((third) => `${first}${second}${third}`)),
+  ).filter((chain) => /^mcp\.ev\+/i.test(chain));
+
+  /** A gateway, of whose servers one may be called as ours are. */
+  async function served(rules: string): Promise<void> {
+    fleet.make("ev", () => noting("ev", [], "mcp.{+any}"));
+    const policy = await fleet.policy(`resources: { ${rules} }`);
+    await fleet.approve(policy);
+    await fleet.serve(policy);
+  }
+
+  it("is denied by every name inside", async () => {
+    const deep = "mcp.ev+".repeat(12);
+    const allowed = new Set([...CHAINS.map((chain) => chain.toLowerCase()), deep].map((chain) => `"${chain}note://*"`));
+    await served(`allowed: [${[...allowed].join(", ")}], denied: ["note://secret*"]`);
+    const answers = await readAll(CHAINS.flatMap((chain) => [`${chain}note://secret`, `${chain}NOTE://secret2`]));
+    for (const answer of answers) expect(answer).toContain("The policy denies");
+    // The server itself has them in small letters.
+    const known = CHAINS.filter((chain) => /^[^+]*\+[^A-Z]*$/.test(chain));
+    for (const answer of await readAll(known.map((chain) => `${chain}note://open`)))
+      expect(answer).toContain("from ev");
+    expect((await readAll([`${deep}note://open`])).join("")).not.toContain("from ev");
+  });
+
+  it("is allowed by its whole name alone", async () => {
+    await served('allowed: ["mcp.two+note://*", "note://*"]');
+    for (const answer of await readAll(CHAINS.map((chain) => `${chain}note://open`)))
+      expect(answer).not.toContain("from ev");
+  });
 });

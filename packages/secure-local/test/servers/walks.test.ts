@@ -45,7 +45,7 @@ servers:
 describe.skipIf(!hasWall())("a user with servers", { timeout: 120_000 }, () => {
   it("reads why one cannot be started in its own words, and what waits", async () => {
     writePolicy();
-    const { stderr, stdout, code } = await house.run(["servers", "review", "--yes"]);
+    const { stderr, stdout, code } = await house.approve();
     expect(code).toBe(1);
     expect(stdout).toContain("added tool read");
     expect(stderr).toContain('there is no program "/opt/old/server"');
@@ -112,7 +112,7 @@ describe("a client with other servers", () => {
     const again = await run(["install", "cursor", "--yes", "--json"], { home });
     expect(JSON.parse(again.stdout)).toMatchObject({ client: "cursor", file, written: false });
     const undone = await run(["uninstall", "cursor", "--json"], { home });
-    expect(JSON.parse(undone.stdout)).toEqual({ client: "cursor", file, state: "restored" });
+    expect(JSON.parse(undone.stdout)).toMatchObject({ client: "cursor", file, state: "restored", copies: [] });
   });
 });
 

@@ -21,11 +21,23 @@ export interface ApprovalQuestion {
   /** How long a remembered consent would last, in words; undefined where consents are not remembered. */
   readonly remember: string | undefined;
   readonly timeoutMs: number;
+  /** Where people at other processes see it too: what became of it, once it was answered here. Never rejects. */
+  readonly settled?: (() => Promise<SettledElsewhere>) | undefined;
+}
+
+/** What became of a question that several processes show, and whether by an answer that was given here. */
+export interface SettledElsewhere {
+  readonly reply: ApprovalReply;
+  readonly byUs: boolean;
 }
 
 /** What became of a question: an answer, or why there is none. */
 export type ApprovalReply =
-  | { readonly answer: "approve" | "remember" | "deny" }
+  | {
+      readonly answer: "approve" | "remember" | "deny";
+      /** Where the person sat, if not at the terminal that the question was put to. */
+      readonly by?: "terminal" | "console" | undefined;
+    }
   | { readonly answer: undefined; readonly reason: string };
 
 /** Where questions are put when the client cannot ask its user. */
@@ -42,8 +54,14 @@ export interface AskedCall {
   /** Who does it for the call; absent where it is the call itself. See `ApprovalCall`. */
   readonly actor?: string | undefined;
   readonly isPart?: boolean | undefined;
+  /** Where a resource or prompt is asked for: what. `tool` is then the tool that reads the same thing. */
+  readonly read?: { readonly kind: "resource" | "prompt"; readonly name: string } | undefined;
+  /** Names beside `tool` that a rule may have. */
+  readonly also?: readonly string[] | undefined;
   /** What the handler will get. */
   readonly arguments: unknown;
+  /** Arguments that the tool finds by itself where they are absent. */
+  readonly open?: ReadonlySet<string> | undefined;
   /** What the session has read, where the tool can send it out. */
   readonly taint?: Taint | undefined;
 }
@@ -60,6 +78,12 @@ export interface Underway {
   readonly deadline: Deadline;
   /** Whether it was tainted when it was asked about. */
   tainted?: boolean;
+  /** What was asked about. */
+  asked?: AskedCall;
+  /** Ends what it sends by other means than are judged each time. */
+  sendingOver?: AbortController;
+  /** It has read something private. */
+  hasRead?: boolean;
 }
 
 export interface ApprovalsOptions {
@@ -104,10 +128,34 @@ export class Approvals {
 
   /** Undefined when the call may run now, once. Never rejects. */
   consent(call: AskedCall, { guarded, deadline }: Underway): Promise<NotApproved | undefined> | undefined {
-    const { policy } = guarded.terms;
     const { leads } = this.#options;
-    const need = approvalNeed(policy, { ...call, tainted: call.taint !== undefined, leads });
+    const need = this.needOf(call, { guarded });
     return need === undefined ? undefined : this.#decide(new Case({ call, guarded, need, leads }), deadline);
+  }
+
+  /** Why a person has to be asked, if one has. */
+  needOf(call: AskedCall, { guarded }: Pick<Underway, "guarded">): ApprovalNeed | undefined {
+    const { leads } = this.#options;
+    return approvalNeed(guarded.terms.policy, { ...call, tainted: call.taint !== undefined, leads });
+  }
+
+  /** Whether a person has to be asked about a call for what its session has read. */
+  wantsForTaint(call: AskedCall, { guarded }: Underway): boolean {
+    const { policy } = guarded.terms;
+    const approvals = policy.approvals.filter(({ approve }) => approve === "tainted");
+    return approvalNeed({ ...policy, approvals }, { ...call, tainted: true, leads: this.#options.leads }) !== undefined;
+  }
+
+  /**
+   * Asks about a further step of a call that was let through, with arguments that are its own, where a rule fits it that did not fit
+   * the call.
+   */
+  step(call: AskedCall, of: AskedCall, underway: Underway): Promise<NotApproved | undefined> | undefined {
+    const { policy } = underway.guarded.terms;
+    const { leads } = this.#options;
+    const known = new Set(approvalNeed(policy, { ...of, tainted: of.taint !== undefined, leads })?.rules);
+    const need = approvalNeed(policy, { ...call, tainted: call.taint !== undefined, leads });
+    return need?.rules.some((rule) => !known.has(rule)) === true ? this.consent(call, underway) : undefined;
   }
 
   async #decide(asked: Case, deadline: Deadline): Promise<NotApproved | undefined> {
@@ -123,6 +171,7 @@ export class Approvals {
       return given ? undefined : asked.refused(NO_RECORD);
     }
     const reply = await this.#ask(asked, deadline);
+    if (reply.answer !== undefined) asked.by = reply.by ?? asked.by;
     const doubt = reply.answer === undefined ? reply.reason : this.#doubt(asked);
     if (doubt === undefined && reply.answer !== "deny") {
       const given = await recorded(trail.approval(guarded, "approval.given", asked.detail({ by: asked.by })));
@@ -256,7 +305,7 @@ class Case {
   readonly shown: string | undefined;
   readonly question: ApprovalQuestion;
   readonly #leads: LeadsTo | undefined;
-  by: "client" | "terminal" | undefined;
+  by: "client" | "terminal" | "console" | undefined;
 
   constructor({ call, guarded, need, leads }: AboutCase) {
     const id = randomBytes(8).toString("hex");
@@ -270,6 +319,7 @@ class Case {
     this.digest = digestOf(call, guarded, led);
     const shown = {
       tool: call.tool,
+      read: call.read,
       arguments: exactly(call.arguments),
       led,
       principal,
@@ -318,10 +368,12 @@ class Case {
 }
 
 function digestOf(
-  { tool, arguments: args }: AskedCall,
+  { tool: called, read, arguments: args }: AskedCall,
   { call, terms }: GuardedRequest,
   led: BoundCall["led"],
 ): string {
+  // What no tool reads must not pass for a tool of that name.
+  const tool = read?.name === called ? `${read.kind} ${called}` : called;
   return callDigest({ tool, arguments: args, led, policy: terms.policy.hash, principal: call.carrier.principal });
 }
 

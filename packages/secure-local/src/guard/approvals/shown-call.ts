@@ -5,6 +5,8 @@ import { seconds } from "../deadline.js";
 /** What a person is shown. */
 export interface Shown {
   readonly tool: string;
+  /** The resource or prompt that is asked for, where it is no call of a tool. */
+  readonly read?: { readonly kind: "resource" | "prompt"; readonly name: string } | undefined;
   readonly arguments: unknown;
   /** Paths in them that lead elsewhere, and where; undefined where that could not be found out. */
   readonly led?: readonly (readonly [path: string, real: string | undefined])[];
@@ -36,18 +38,19 @@ export function shownCall(call: Shown): string | undefined {
   // What the call reaches for first, then the shortest: a long one must not push the others out of sight.
   const args = Object.entries(call.arguments ?? {})
     .map(([name, value]) => ({
-      text: shownArgument(name, value),
+      text: shownMember(name, value),
       first: TELLING.has(name) && typeof value === "string" && value.length <= MAX_TELLING,
     }))
     .sort((a, b) => Number(b.first) - Number(a.first) || a.text.length - b.text.length)
     .map(({ text }) => text);
   const rules = call.rules.map(({ text, line }) => `${printable(text)}${line === undefined ? "" : ` (line ${line})`}`);
+  const subject = call.read?.name ?? call.tool;
   const lines = [
-    `Allow this one call of the tool ${quoted(call.tool)}?`,
-    ...warnings(call.tool),
+    `Allow this one ${call.read === undefined ? "call of the tool" : `read of the ${call.read.kind}`} ${quoted(subject)}?`,
+    ...warnings(subject),
     args.length === 0
       ? "It has no arguments."
-      : `Its ${args.length} argument${args.length === 1 ? "" : "s"}, complete:`,
+      : `${call.read === undefined ? "Its" : "What it asks for, in"} ${args.length} argument${args.length === 1 ? "" : "s"}, complete:`,
     ...args,
     ...(call.led ?? []).map(
       ([path, real]) =>
@@ -71,10 +74,11 @@ function asker({ client, principal }: Shown): string {
   return principal === undefined ? named : `${named} (${quoted(principal)})`;
 }
 
-function shownArgument(name: string, value: unknown): string {
+/** One value under its name, in as many lines as it takes: every character of both, none of which steers, hides or passes for another. */
+export function shownMember(name: string, value: unknown, about = ""): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   const size = typeof value === "string" && value.length > RUN ? ` (${value.length} characters)` : "";
-  return [`  ${quoted(name)}${size}: ${quotedValue(value)}`, ...warnings(`${name} ${text}`)].join("\n");
+  return [`  ${quoted(name)}${about}${size}: ${quotedValue(value)}`, ...warnings(`${name} ${text}`)].join("\n");
 }
 
 /** A text of several lines is shown as lines, each behind a bar that none of them can remove. */
@@ -90,7 +94,8 @@ function quotedValue(value: unknown): string {
   return `\n${out.join("\n")}`;
 }
 
-function quoted(text: string): string {
+/** A text in quotes, as `shownMember` writes it. */
+export function quoted(text: string): string {
   return shortened(printable(JSON.stringify(text)));
 }
 

@@ -1,6 +1,7 @@
 // Cleans every text of a result, an error or any other JSON value on its way out.
-import { Buffer } from "node:buffer";
+import { Buffer, isUtf8 } from "node:buffer";
 import { randomBytes } from "node:crypto";
+import { knownPlaces, knowsSecrets } from "../../audit/secret-shapes.js";
 import { type CleanLimits, cleanText, DEFAULT_CLEAN_LIMITS } from "./clean-text.js";
 
 /** Deeper than any honest answer, and far from where recursion would overflow the stack; also ends cycles. */
@@ -16,29 +17,53 @@ const OWN_KEYS: ReadonlySet<string> = new Set(["content", "type", "text", "isErr
 
 type Json = Record<string, unknown>;
 
+/** Bytes that quotes and commas take around a value, about. */
+const BETWEEN = 3;
+
 interface Pass {
   readonly limits: CleanLimits;
   /** UTF-8 bytes the texts still to come may use together. */
   left: number;
+  /** Bytes of all of it so far: texts, keys, numbers, Base64 and what stands between them. */
+  size: number;
+  /** The texts of content blocks, for what stands in none of them alone. */
+  readonly texts: string[];
+}
+
+/** Thrown for a result that is longer than the policy allows though its texts were cut. */
+export class LongResultError extends Error {
+  constructor() {
+    super("The result is too long.");
+    this.name = "LongResultError";
+  }
 }
 
 /**
  * Returns a result of `tools/call`, `resources/read`, `prompts/get` or any other method with every string in it cleaned,
- * keys included; base64 of image, audio and blob contents is left alone. Returns the same object when nothing changed and
- * never writes to it. Of two keys that are equal once cleaned the first stays.
+ * keys included. Base64 of image, audio and blob contents is decoded: text in it is cleaned as text, and what else holds the value
+ * of a known secret is withheld. A value that is spread over content blocks is taken out of them. Returns the same object when
+ * nothing changed and never writes to it. Of two keys that are equal once cleaned the first stays.
+ *
+ * @throws HiddenTextError, LongResultError
  */
 export function cleanResult<T>(result: T, limits: CleanLimits = DEFAULT_CLEAN_LIMITS): T {
-  return cleanAny(result, { limits, left: limits.resultBytes }, 0, true) as T;
+  const pass: Pass = { limits, left: limits.resultBytes, size: 0, texts: [] };
+  const cleaned = cleanAny(result, pass, 0, true);
+  if (limits.wholeBytes !== undefined && pass.size > limits.wholeBytes) throw new LongResultError();
+  return withoutSpread(cleaned, pass.texts) as T;
 }
 
 /** Returns any JSON value (error data, log data, arguments to be shown) cleaned, as `cleanResult` does. */
 export function cleanValue<T>(value: T, limits: CleanLimits = DEFAULT_CLEAN_LIMITS): T {
-  return cleanAny(value, { limits, left: limits.resultBytes }, 0, false) as T;
+  return cleanAny(value, { limits, left: limits.resultBytes, size: 0, texts: [] }, 0, false) as T;
 }
 
 function cleanAny(value: unknown, pass: Pass, depth: number, inBlocks: boolean): unknown {
   if (typeof value === "string") return cleanString(value, pass);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null) {
+    pass.size += String(value).length + BETWEEN;
+    return value;
+  }
   if (depth >= MAX_DEPTH) return TOO_DEEP;
   if (Array.isArray(value)) return cleanArray(value, pass, depth, inBlocks);
   const plain = "toJSON" in value && typeof value.toJSON === "function" ? (value.toJSON() as unknown) : value;
@@ -49,12 +74,15 @@ function cleanAny(value: unknown, pass: Pass, depth: number, inBlocks: boolean):
 
 function cleanString(text: string, pass: Pass): string {
   const cleaned = cleanText(text, pass.limits, Math.min(pass.limits.textBytes, pass.left));
-  pass.left -= Buffer.byteLength(cleaned);
+  const bytes = Buffer.byteLength(cleaned);
+  pass.left -= bytes;
+  pass.size += bytes + BETWEEN;
   return cleaned;
 }
 
 function cleanArray(list: readonly unknown[], pass: Pass, depth: number, inBlocks: boolean): readonly unknown[] {
   let copy: unknown[] | undefined;
+  pass.size += BETWEEN;
   for (let index = 0; index < list.length; index += 1) {
     const cleaned = cleanAny(list[index], pass, depth + 1, inBlocks);
     if (cleaned === list[index]) continue;
@@ -67,14 +95,17 @@ function cleanArray(list: readonly unknown[], pass: Pass, depth: number, inBlock
 function cleanObject(source: Json, pass: Pass, depth: number, inBlocks: boolean): Json {
   let copy: Json | undefined;
   const keys = Object.keys(source);
+  pass.size += BETWEEN;
   for (let index = 0; index < keys.length; index += 1) {
     const key = keys[index] as string;
     const value = source[key];
     const name = OWN_KEYS.has(key) ? key : cleanText(key, pass.limits);
+    pass.size += name.length + BETWEEN;
     const cleaned =
       inBlocks && isBytes(source, key, value)
-        ? value
+        ? cleanBytes(source, value as string, pass)
         : cleanAny(value, pass, depth + 1, leadsToBlocks(key, depth, inBlocks));
+    if (inBlocks && depth > 0 && key === "text" && typeof cleaned === "string") pass.texts.push(cleaned);
     if (copy === undefined && name === key && cleaned === value) continue;
     copy ??= copyOf(source, keys.slice(0, index));
     if (!Object.hasOwn(copy, name)) define(copy, name, cleaned);
@@ -86,10 +117,84 @@ function leadsToBlocks(key: string, depth: number, inBlocks: boolean): boolean {
   return inBlocks && (depth === 0 ? BLOCK_FIELDS.has(key) : key !== "structuredContent" && key !== "_meta");
 }
 
-/** Base64 where the protocol has it: nothing in its alphabet can act on anyone, and cutting it would break it. */
+/** Base64 where the protocol has it: cutting it would break it. */
 function isBytes(block: Json, key: string, value: unknown): boolean {
   if (key === "data" ? block["type"] !== "image" && block["type"] !== "audio" : key !== "blob") return false;
   return typeof value === "string" && BASE64.test(value);
+}
+
+/** Types of media that are texts. */
+const TEXTUAL = /^text\/|[/+](?:json|xml|yaml|toml|csv|html|(?:x-)?javascript|(?:x-)?sh)\b|^image\/svg/i;
+
+/** What Base64 of a block holds, without what a text must not hold; the very same where there is nothing. */
+function cleanBytes(block: Json, encoded: string, pass: Pass): string {
+  const { mimeType } = block;
+  pass.size += encoded.length + BETWEEN;
+  const isTextual = typeof mimeType === "string" ? TEXTUAL.test(mimeType) : mimeType === undefined;
+  if (!isTextual && !knowsSecrets()) return encoded;
+  const bytes = Buffer.from(encoded, "base64");
+  const text = bytes.toString("utf8");
+  if (isTextual && (mimeType !== undefined || (isUtf8(bytes) && !text.includes("\0")))) {
+    const cleaned = cleanText(text, pass.limits, Number.POSITIVE_INFINITY);
+    return cleaned === text ? encoded : Buffer.from(cleaned).toString("base64");
+  }
+  // Two bytes a character are one and a zero where it is of ASCII.
+  const [found] = [text, text.replaceAll("\0", "")].flatMap(knownPlaces);
+  if (found === undefined) return encoded;
+  return Buffer.from(`[withheld: these bytes held ${found.label}]`).toString("base64");
+}
+
+// A secret that stands in no text alone, but in the texts of content blocks one behind the other.
+
+interface Cut {
+  readonly from: number;
+  readonly to: number;
+  /** What is written there: once for each value. */
+  readonly instead: string;
+}
+
+function withoutSpread(result: unknown, texts: readonly string[]): unknown {
+  if (texts.length < 2 || !knowsSecrets()) return result;
+  const places = knownPlaces(texts.join(""));
+  if (places.length === 0) return result;
+  const cuts: Cut[][] = [];
+  let begin = 0;
+  for (const text of texts) {
+    const end = begin + text.length;
+    const here = places.filter(({ index, length }) => index < end && index + length > begin);
+    cuts.push(
+      here.map(({ index, length, label }) => ({
+        from: Math.max(0, index - begin),
+        to: Math.min(text.length, index + length - begin),
+        instead: index >= begin ? label : "",
+      })),
+    );
+    begin = end;
+  }
+  let at = 0;
+  return withTexts(result, () => withoutCuts(texts[at] as string, cuts[at++] as Cut[]));
+}
+
+function withoutCuts(text: string, cuts: readonly Cut[]): string {
+  let [out, position] = ["", 0];
+  for (const { from, to, instead } of cuts) {
+    if (from < position) continue;
+    out += text.slice(position, from) + instead;
+    position = to;
+  }
+  return out + text.slice(position);
+}
+
+/** The result with other texts in its content blocks, in the order in which they were read. */
+function withTexts(value: unknown, next: () => string, depth = 0, inBlocks = true): unknown {
+  if (Array.isArray(value)) return value.map((each: unknown) => withTexts(each, next, depth + 1, inBlocks));
+  if (typeof value !== "object" || value === null || "toJSON" in value || !inBlocks) return value;
+  const copy = copyOf(value as Json, Object.keys(value));
+  for (const [key, member] of Object.entries(value)) {
+    const isText = depth > 0 && key === "text" && typeof member === "string";
+    define(copy, key, isText ? next() : withTexts(member, next, depth + 1, leadsToBlocks(key, depth, inBlocks)));
+  }
+  return copy;
 }
 
 function copyOf(source: Json, keys: readonly string[]): Json {

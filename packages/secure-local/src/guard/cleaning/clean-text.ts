@@ -18,6 +18,8 @@ interface CleanRules {
 export interface CleanLimits extends CleanRules {
   /** Bytes of all texts of one result together; a text that finds the budget spent is cut to 64 bytes. */
   readonly resultBytes: number;
+  /** Bytes of one result with everything in it, keys, numbers and Base64 too: a longer one is no answer. Default: as many as there are. */
+  readonly wholeBytes?: number;
 }
 
 /** One text: 1 MiB is about 250,000 tokens, more than a model can use. A result: four of them. */
@@ -60,7 +62,8 @@ export function cleanText(
   rules: CleanRules = DEFAULT_CLEAN_LIMITS,
   most: number = rules.textBytes,
 ): string {
-  let cleaned = capBytes(text, most);
+  // What is cut through is recognised no more.
+  let cleaned = capBytes(replaceKnown(text), most);
   if (NOT_PLAIN.test(cleaned)) {
     if (LONE_SURROGATE.test(cleaned)) cleaned = cleaned.replace(ALL_LONE_SURROGATES, "\uFFFD");
     if (CONTROL.test(cleaned)) cleaned = stripTerminalSequences(cleaned);

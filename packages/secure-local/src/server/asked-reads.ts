@@ -1,0 +1,187 @@
+// Puts the question for a person's consent before a resource or prompt is read, as before a call of the tool that reads the same thing.
+import {
+  type Context,
+  type ResourceDefinition,
+  type ResourceTemplateDefinition,
+  RpcError,
+} from "@secure-local/mcp/server";
+import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
+import { isFileUri, pathOfUri } from "../capabilities/files/plain-path.js";
+import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
+import type { AskedCall, NotApproved } from "../guard/approvals/approvals.js";
+import type { Decision } from "../policy/decide.js";
+import type { Policy } from "../policy/policy.js";
+import type { AnyPrompt } from "./catalogue.js";
+
+const INVALID_PARAMS = -32602;
+const DATABASE = /^db:\/\/([^/?#]*)/i;
+/** A file or folder: which of the two is known when it is opened. */
+const FILE_TOOLS: readonly string[] = ["read_file", "list_directory"];
+/** The statement is ours and not an argument: a rule about it could mean it. */
+const OPEN_SQL: ReadonlySet<string> = new Set(["sql", "limit"]);
+
+/** A call of a tool, as rules of consent judge it; the first of `tools` is the one that is shown. */
+export interface ReadCall {
+  readonly tools: readonly string[];
+  readonly arguments: Readonly<Record<string, unknown>>;
+  readonly open?: ReadonlySet<string>;
+}
+
+/** The call that reads what a URI stands for. Where no tool does, it is called by the URI itself. */
+export function callOfUri(uri: string): ReadCall {
+  const [, database] = DATABASE.exec(uri) ?? [];
+  if (database !== undefined)
+    return { tools: ["query_database"], arguments: { database: decoded(database), uri }, open: OPEN_SQL };
+  const file = fileOf(uri);
+  return file === undefined ? { tools: [uri], arguments: {} } : { tools: FILE_TOOLS, arguments: file };
+}
+
+/** The call that reads what a prompt brings along, with the prompt's own arguments. */
+export function callOfPrompt(
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+  { prompts }: Pick<Policy, "prompts">,
+): ReadCall {
+  const log = name === "analyze_logs" ? prompts.analyzeLogsFile : undefined;
+  return log === undefined
+    ? { tools: [name], arguments: given }
+    : { tools: FILE_TOOLS, arguments: { ...given, path: log } };
+}
+
+interface AskedReadsOptions {
+  /** Undefined when it may go on. */
+  readonly consent: (call: AskedCall) => Promise<NotApproved | undefined> | undefined;
+  readonly wouldAsk: (call: AskedCall) => boolean;
+  /** The policy in force. */
+  readonly policy: () => Policy | undefined;
+  /** Whether there is anybody to ask about. */
+  readonly judging: () => boolean;
+  /** What stands against a URI for where its links lead. */
+  readonly denial: (policy: Policy, uri: string) => Decision | undefined;
+}
+
+export class AskedReads {
+  readonly #options: AskedReadsOptions;
+
+  constructor(options: AskedReadsOptions) {
+    this.#options = options;
+  }
+
+  /** The definition with a `read` of the very thing that was judged and consented to, whatever becomes of the links on the way. */
+  resource(uri: string, definition: ResourceDefinition): ResourceDefinition {
+    return { ...definition, read: (ctx) => this.#read(uri, ctx, () => definition.read(ctx)) };
+  }
+
+  template(definition: ResourceTemplateDefinition): ResourceTemplateDefinition {
+    return {
+      ...definition,
+      read: (uri, variables, ctx) => this.#read(uri, ctx, () => definition.read(uri, variables, ctx)),
+      ...(definition.complete === undefined ? {} : { complete: this.#completers(definition.complete) }),
+    };
+  }
+
+  prompt(name: string, definition: AnyPrompt): AnyPrompt {
+    return {
+      ...definition,
+      run: (given, ctx) => {
+        const policy = this.#options.policy();
+        const run = (): ReturnType<typeof definition.run> => definition.run(given, ctx);
+        if (policy === undefined || !this.#options.judging()) return run();
+        const asked = callOfPrompt(name, given, policy);
+        return this.#asking({ ctx, read: { kind: "prompt", name } }, asked, run);
+      },
+    };
+  }
+
+  #read<T>(uri: string, ctx: Context, read: () => MaybePromise<T>): MaybePromise<T> {
+    const { policy, judging, denial } = this.#options;
+    const current = policy();
+    const denies = current !== undefined && current.resources.denied.rules.length > 0;
+    if (!denies && !judging()) return read();
+    const asked = callOfUri(uri);
+    const places = placesIn([...placesOf(uri), asked.arguments]);
+    const denied = denies ? denial(current, uri) : undefined;
+    if (denied !== undefined) throw new RpcError(INVALID_PARAMS, denied.reason);
+    const go = (): MaybePromise<T> => atPlaces(places, read);
+    return judging() ? this.#asking({ ctx, read: { kind: "resource", name: uri } }, asked, go) : go();
+  }
+
+  #asking<T>(what: What, asked: ReadCall, go: () => MaybePromise<T>): MaybePromise<T> {
+    const answer = this.#options.consent(askedCall(what, asked));
+    if (answer === undefined) return go();
+    return answer.then((refused) => {
+      if (refused === undefined) return go();
+      const data = { path: what.read.kind === "prompt" ? "/name" : "/uri", rule: refused.rule };
+      throw new RpcError(INVALID_PARAMS, refused.text, { ...data, constraint: "what a person agrees to" });
+    });
+  }
+
+  /** Nobody can be asked while somebody types: what a person would be asked about is not completed. */
+  #completers(complete: Completers): Completers {
+    const asking = ([name, completer]: [string, Completers[string]]): [string, Completers[string]] => {
+      if (typeof completer !== "function") return [name, completer];
+      return [
+        name,
+        (typed, request) => {
+          const known = { ...request.arguments, [name]: typed };
+          const asked = this.#options.judging() ? callOfCompletion(known) : undefined;
+          const what = { ctx: request.context, read: { kind: "resource" as const, name: "completion" } };
+          if (asked !== undefined && this.#options.wouldAsk(askedCall(what, asked))) return { values: [] };
+          return completer(typed, request);
+        },
+      ];
+    };
+    return Object.fromEntries(Object.entries(complete).map(asking));
+  }
+}
+
+type MaybePromise<T> = T | PromiseLike<T>;
+type Completers = NonNullable<ResourceTemplateDefinition["complete"]>;
+
+interface What {
+  readonly ctx: Context;
+  readonly read: NonNullable<AskedCall["read"]>;
+}
+
+function askedCall(what: What, { tools: [tool = "", ...others], arguments: args, open }: ReadCall): AskedCall {
+  return { ...what, tool, also: [...others, what.read.name], destructive: false, arguments: args, open };
+}
+
+/** What gives the names that a completion of ours shows: of a folder, of a repository's, of a database's tables. */
+function callOfCompletion({ repository, database, path = "" }: Readonly<Record<string, string>>): ReadCall {
+  if (database !== undefined) return { tools: ["query_database"], arguments: { database }, open: OPEN_SQL };
+  const below = repository === undefined ? path : `${repository}/${path}`;
+  return {
+    tools: FILE_TOOLS,
+    arguments: { path: `/${below.slice(0, below.lastIndexOf("/") + 1)}`.replace(/(?<=.)\/$/, "") },
+  };
+}
+
+/** The file that a URI stands for; of a repository, the one of that name in its work tree, with what else tells it apart. */
+function fileOf(uri: string): { readonly path: string; readonly ref?: string } | undefined {
+  try {
+    if (isFileUri(uri)) return { path: pathOfUri(uri) };
+    if (!isGitUri(uri)) return undefined;
+    const { repository, ref, path } = gitAddress(uri);
+    return { path: path === "" ? repository : `${repository}/${path}`, ref };
+  } catch {
+    // Whoever reads it says what is wrong with it.
+    return undefined;
+  }
+}
+
+function placesOf(uri: string): string[] {
+  try {
+    return isGitUri(uri) ? [gitAddress(uri).repository] : [];
+  } catch {
+    return [];
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,185 @@
+// Which URIs of a server reach a client as such: pages of https, and what the server itself was approved with; the rest is text.
+import { innerUri } from "@secure-local/mcp/gateway";
+import type { JsonObject } from "@secure-local/mcp/jsonrpc";
+import { decide, decideAnyName, type Decision } from "../policy/decide.js";
+import type { Policy } from "../policy/policy.js";
+
+/** What a URI in an answer of one server is judged by. */
+export interface LinkRules {
+  readonly policy: Policy;
+  /** The server's own spelling of a URI as it is shown. */
+  own(uri: string): string;
+  /** Whether the server was approved with this resource, or with a template that it fits. */
+  approved(own: string): boolean;
+  /** The spelling that names the server: nobody opens it but by reading it here. */
+  wrapped(own: string): string;
+}
+
+/** What is known of one server: how its URIs are spelled outside, and what was approved of it. */
+interface Known {
+  readonly policy: Policy;
+  readonly approved: ReadonlyMap<string, unknown>;
+  /** The templates that one of its own URIs fits. */
+  templatesOf(own: string): readonly string[];
+  unwrapUri(server: string, uri: string): string | undefined;
+  wrapUri(server: string, own: string): string;
+}
+
+export function linkRules(server: string, { policy, approved, templatesOf, unwrapUri, wrapUri }: Known): LinkRules {
+  return {
+    policy,
+    own: (uri) => unwrapUri(server, uri) ?? uri,
+    approved: (own) =>
+      approved.has(`resource ${own}`) || templatesOf(own).some((each) => approved.has(`template ${each}`)),
+    wrapped: (own) => wrapUri(server, own),
+  };
+}
+
+const SCHEME = /^([a-z][a-z0-9+.-]*):/i;
+/** What no URI has, and some readers of URIs leave out before they look at the scheme. */
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const NO_URI = /[\x00-\x20\x7f-\xa0"<>\\^`{|}\u2028\u2029\ufeff]|\p{Cf}/u;
+/** Of an approved resource these are shown in the wrapped spelling alone: programs open or run them without asking anybody. */
+const OPENED = new Set([
+  "about",
+  "blob",
+  "data",
+  "file",
+  "filesystem",
+  "ftp",
+  "javascript",
+  "jar",
+  "mhtml",
+  "vbscript",
+]);
+/** Pictures that hold no program. */
+const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[a-z0-9+/]*={0,2}$/i;
+const HTTPS_PORT = 443;
+
+/** Whether a client may open this page: by https, or by http where the policy allows its host and port. */
+function isPage(policy: Policy, uri: string): boolean {
+  if (!/^https?:\/\//i.test(uri) || NO_URI.test(uri) || !URL.canParse(uri)) return false;
+  const { protocol, hostname: host, port, username, password } = new URL(uri);
+  // A name before the host makes people take it for the host.
+  if (username !== "" || password !== "") return false;
+  if (protocol === "https:") return true;
+  const at = port === "" ? 80 : Number(port);
+  return at !== HTTPS_PORT && decide(policy, { kind: "network", host, port: at }).allowed;
+}
+
+/** The URI as it may be shown as one; undefined where it is text. */
+function shownUri(uri: string, { policy, own: ownOf, approved, wrapped }: LinkRules): string | undefined {
+  const own = ownOf(uri);
+  const scheme = SCHEME.exec(own)?.[1]?.toLowerCase();
+  if (scheme === undefined) return undefined;
+  if (isPage(policy, own)) return uri;
+  if (!approved(own)) return undefined;
+  return OPENED.has(scheme) ? wrapped(own) : uri;
+}
+
+/** An answer whose URIs are all ones that may be opened or read. `asked`: the URI that was read, which its reader knows already. */
+export function safeLinks(answer: JsonObject, rules: LinkRules, asked: string | undefined): JsonObject {
+  const { content, contents, messages } = answer;
+  const block = (given: unknown): unknown => safeBlock(given, rules);
+  return {
+    ...answer,
+    ...(Array.isArray(content) ? { content: content.map(block) } : {}),
+    ...(Array.isArray(contents) ? { contents: contents.map((each) => contained(each, rules, asked)) } : {}),
+    ...(Array.isArray(messages)
+      ? {
+          messages: messages.map((message) =>
+            isObject(message) ? { ...message, content: blocks(message["content"], block) } : message,
+          ),
+        }
+      : {}),
+  };
+}
+
+function blocks(given: unknown, block: (each: unknown) => unknown): unknown {
+  return Array.isArray(given) ? given.map(block) : block(given);
+}
+
+function safeBlock(given: unknown, rules: LinkRules): unknown {
+  if (!isObject(given)) return given;
+  if (given["type"] === "resource") return { ...given, resource: contained(given["resource"], rules, undefined) };
+  if (given["type"] !== "resource_link") return given;
+  const link = safeIcons(given, rules.policy);
+  const uri = shownUri(String(link["uri"]), rules);
+  if (uri !== undefined) return uri === link["uri"] ? link : { ...link, uri };
+  const { name, description, annotations, _meta } = link;
+  const about = typeof description === "string" && description !== "" ? `\n${description}` : "";
+  return {
+    type: "text",
+    text: `${String(name)}: ${String(link["uri"])}${about}`,
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
+}
+
+/** What was read stays, under a name that nobody opens. */
+function contained(given: unknown, rules: LinkRules, asked: string | undefined): unknown {
+  if (!isObject(given)) return given;
+  const { uri } = given;
+  if (typeof uri !== "string" || uri === asked) return given;
+  const shown = shownUri(uri, rules) ?? rules.wrapped(rules.own(uri));
+  return shown === uri ? given : { ...given, uri: shown };
+}
+
+/** A definition or link without icons that are no pictures. */
+export function safeIcons<T extends object>(thing: T, policy: Policy): T {
+  const { icons } = thing as { readonly icons?: unknown };
+  if (icons === undefined) return thing;
+  const all: readonly unknown[] = Array.isArray(icons) ? icons : [];
+  const kept = all.filter((icon) => isObject(icon) && isPicture(icon["src"], policy));
+  if (kept.length === all.length && Array.isArray(icons)) return thing;
+  const { icons: _, ...rest } = thing as { readonly icons?: unknown };
+  return (kept.length === 0 ? rest : { ...rest, icons: kept }) as T;
+}
+
+function isPicture(src: unknown, policy: Policy): boolean {
+  return typeof src === "string" && (PICTURE.test(src) || isPage(policy, src));
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Gateways behind each other that one URI may name. */
+const MOST_WRAPS = 8;
+
+/** A URI of a server under all its names. */
+interface NamedUri {
+  readonly shown: string;
+  readonly own: string;
+  readonly wrapped: string;
+}
+
+/**
+ * The decision about a URI of a server. What is wrapped in its own URI, as a server has it that is a gateway itself, is denied by all
+ * the names inside, and allowed by the whole name alone: the others may be those of another server.
+ */
+export function decideUri(policy: Policy, { shown, own, wrapped }: NamedUri): Decision {
+  const names = [own];
+  for (let inner = innerUri(own); inner !== undefined; inner = innerUri(inner)) {
+    if (names.push(inner) > MOST_WRAPS)
+      return { allowed: false, rule: TOO_DEEP, reason: `The resource "${shown}" names more servers than one URI may.` };
+  }
+  if (names.length === 1) return decideAnyName(policy, [shown, own, wrapped]);
+  const decision = decideAnyName(policy, [wrapped]);
+  return decision.allowed ? decideAnyName(policy, [wrapped, ...names]) : decision;
+}
+
+const TOO_DEEP = Object.freeze({ text: `built-in rule: at most ${MOST_WRAPS} servers in one URI` });
+
+/** One spelling for all that a server may take for the same. */
+export function plainUri(uri: string): string {
+  let plain = uri;
+  for (let inner = innerUri(uri); inner !== undefined; inner = innerUri(inner)) plain = inner;
+  try {
+    plain = new URL(plain).href;
+    plain = decodeURIComponent(plain);
+  } catch {
+    // What cannot be read so far is compared as it is.
+  }
+  return plain.toLowerCase().replaceAll(/\/{2,}/g, "/");
+}

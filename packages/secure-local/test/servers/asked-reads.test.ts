@@ -1,0 +1,56 @@
+// Resources and prompts of mounted servers are asked about like their tools, and nothing is started or sent before the answer.
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { everyKind, Fleet } from "./fleet.js";
+
+let fleet: Fleet;
+beforeEach(() => {
+  fleet = new Fleet();
+  fleet.make("every", () => everyKind());
+});
+afterEach(() => fleet.close());
+
+const ASKS: Readonly<Record<string, object>> = {
+  "tools/call": { name: "every__num", arguments: {} },
+  "prompts/get": { name: "every__pr", arguments: { q: "x" } },
+  "resources/read": { uri: "note://a" },
+};
+const TEMPLATE = { uri: "memo://7" };
+const ASKED = /needs a person's consent/;
+
+async function told(rule: string, revision: string, first?: string): Promise<string[]> {
+  const policy = await fleet.policy(
+    `tools: { allowed: ["every__*"] }\nprompts: { allowed: ["every__*"] }\nresources: { allowed: ["note://*", "memo://*"] }
+sandbox: none\napprovals: [${rule}]`,
+  );
+  await fleet.approve(policy);
+  await fleet.serve(policy);
+  const peer = await fleet.client(revision);
+  if (first !== undefined) await peer.request(first, { ...ASKS[first] });
+  const asks = [...Object.entries(ASKS), ["resources/read", TEMPLATE] as const];
+  const answers = asks.map(([method, params]) =>
+    peer.request(method, { ...params }).then(JSON.stringify, (error: Error) => error.message),
+  );
+  return Promise.all(answers);
+}
+
+it.each(["2025-06-18", "2026-07-28"])(
+  "asks about each of them before a server is started, in revision %s",
+  async (revision) => {
+    for (const answer of await told("{ approve: all }", revision)) expect(answer).toMatch(ASKED);
+    expect([fleet.starts, fleet.asked]).toEqual([[], []]);
+  },
+);
+
+it("asks by name, and lets pass what no rule names", async () => {
+  const [tool, prompt, resource, template] = await told('{ approve: ["every__pr"] }', "2025-11-25");
+  expect(prompt).toMatch(ASKED);
+  expect([tool, resource, template].filter((answer) => ASKED.test(answer ?? ""))).toEqual([]);
+  const sent = fleet.asked.filter((method) => !method.endsWith("listen"));
+  expect(sent.toSorted()).toEqual(["every resources/read", "every resources/read", "every tools/call"]);
+});
+
+it("asks before what could carry away what the session has read, a URI as well", async () => {
+  for (const answer of await told("{ approve: tainted }", "2025-11-25", "resources/read"))
+    expect(answer).toMatch(ASKED);
+  expect(fleet.asked.filter((method) => !method.endsWith("listen"))).toEqual(["every resources/read"]);
+});
