@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { chromium } from "playwright-core";
+import { approvePlugins, approveServers } from "./lib/approve-servers.mjs";
 import { root } from "./lib/run-command.mjs";
 
 const COMMAND = join(root, "packages/secure-local/dist/mcp-secure-local.cjs");
@@ -88,15 +89,14 @@ function addServers() {
     "calendar",
     `console.error("calendar: cannot open calendar.db: no such table: events"); process.exit(3);`,
   );
-  const args = ["servers", "review", "--yes", "--policy", place("policy.yaml")];
-  execFileSync(process.execPath, [COMMAND, ...args], { cwd: home, env, stdio: "ignore" });
+  approveServers(COMMAND, place("policy.yaml"), { cwd: home, env });
 }
 
 /** A plugin that was approved, and says something else since. */
 function changePlugin() {
   const run = (...args) => execFileSync(process.execPath, [COMMAND, ...args], { cwd: home, env, stdio: "ignore" });
   run("plugins", "new", "weather", "js");
-  run("plugins", "lock", "--yes", "--policy", place("policy.yaml"));
+  approvePlugins(COMMAND, place("policy.yaml"), { cwd: home, env });
   const file = place("weather/plugin.mjs");
   const text = readFileSync(file, "utf8");
   writeFileSync(
@@ -133,7 +133,7 @@ async function shoot(address) {
     if (screen === "calls") await page.locator(".call", { hasText: "notes__find" }).locator("button").click();
     if (screen === "servers") await page.locator("summary", { hasText: "together" }).first().waitFor();
     if (screen === "audit") await page.getByRole("button", { name: "Verify every record" }).click();
-    if (screen === "definitions") await page.getByRole("button", { name: "Start the plugins" }).click();
+    if (screen === "definitions") await page.getByRole("button", { name: "Start them" }).click();
     await page
       .locator({ calls: ".steps", audit: ".verified", definitions: ".offering" }[screen] ?? "h2")
       .first()

@@ -83,6 +83,8 @@ export interface SettledCall {
   readonly at: number;
   /** The answer that counted; absent where there was none. */
   readonly answer?: Answer | undefined;
+  /** Where it was given: here or in another page of the console, or by `approve` in a terminal. */
+  readonly by?: "terminal" | "console" | undefined;
   /** Why there was none. */
   readonly reason?: string | undefined;
   /** The row of its call; absent where the console did not see it begin. */
@@ -171,6 +173,51 @@ export interface RunningPlugin {
   readonly changes: readonly { readonly item: string; readonly kind: string; readonly lines: readonly string[] }[];
   readonly withheld: Readonly<Record<string, string>>;
 }
+
+/** What a plugin or a server of a policy offers now, beside what a person approved of it. */
+export interface OfferedDefinitions {
+  readonly kind: "plugin" | "server";
+  readonly name: string;
+  /** Whether it is as it was approved. */
+  readonly approved: boolean;
+  /** SHA-256 of all of it, and of what was approved before: an approval of anything else is none. */
+  readonly digest: string;
+  readonly findings: readonly DefinitionFinding[];
+  readonly changes: readonly { readonly item: string; readonly kind: string; readonly lines: readonly string[] }[];
+  /** What is not offered, and why. */
+  readonly withheld: Readonly<Record<string, string>>;
+  readonly items: readonly OfferedItem[];
+}
+
+export interface DefinitionFinding {
+  readonly tier: string;
+  readonly id: string;
+  /** `server`, `tool`, `prompt`, `resource` or `template`. */
+  readonly kind: string;
+  readonly item: string;
+  readonly at: string;
+  readonly about: string;
+  readonly excerpt: string;
+}
+
+/** A tool, prompt, resource, how it is started, or what it says of itself. */
+export interface OfferedItem {
+  readonly item: string;
+  readonly kind: "added" | "changed" | "removed" | "same";
+  /** It was approved once, was gone, and is offered again. */
+  readonly isBack?: boolean;
+  /** Its texts by their places, each a JSON Pointer: as approved, and as it is offered now. */
+  readonly places: readonly {
+    readonly at: string;
+    readonly before?: string | undefined;
+    readonly now?: string | undefined;
+  }[];
+}
+
+/** The same with its policy; `fault` says why one could not be looked at. */
+export type ShownDefinitions =
+  | (OfferedDefinitions & { readonly policy: string })
+  | (Pick<OfferedDefinitions, "kind" | "name"> & { readonly policy: string; readonly fault: string });
 
 /** Counts over a time, of the same rows that every list shows. */
 export interface Totals {

@@ -17,7 +17,11 @@ export function go(screen: string, query: Readonly<Record<string, string | numbe
 }
 
 export function watchAddress(): void {
-  addEventListener("hashchange", () => (place.value = placeOf(location.hash)));
+  addEventListener("hashchange", () => {
+    // An address with a new code was opened in this tab: it signs in as any page does that is opened by it.
+    if (location.hash.startsWith("#code=")) location.reload();
+    else place.value = placeOf(location.hash);
+  });
 }
 
 function placeOf(hash: string): Place {

@@ -57,9 +57,15 @@ export function JustOver(): JSX.Element | null {
   );
 }
 
-function became({ answer, reason }: SettledCall): JSX.Element {
-  if (answer === "deny") return <State of="denied" word="was refused" />;
-  if (answer !== undefined) return <State of="ok" word="was allowed" />;
+function became({ answer, reason, by }: SettledCall): JSX.Element {
+  const where = by === undefined ? "" : by === "console" ? " in the console" : " in a terminal";
+  if (answer !== undefined)
+    return (
+      <>
+        <State of={answer === "deny" ? "denied" : "ok"} word={answer === "deny" ? "was refused" : "was allowed"} />
+        {where}
+      </>
+    );
   return (
     <>
       <State of="denied" word="was refused" />, since <Shown text={reason ?? "it was withdrawn"} />

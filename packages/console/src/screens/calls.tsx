@@ -184,6 +184,7 @@ function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
       <h4>Steps</h4>
       <Steps of={steps} />
       {hops.length > 1 && <Hops of={hops} />}
+      <p class="note">No record has the result, which may hold anything: only what was asked for, and how it ended.</p>
       <h4>Records</h4>
       {records.map((record, index) => (
         <Shown key={index} text={indented(record)} block />

@@ -1,131 +1,287 @@
-// Definitions: what plugins offer now beside what was approved, word by word, and what the inspection found in it.
+// Definitions: what plugins and servers offer now beside what was approved, word by word, and what the inspection found in it.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import type { RunningPlugin } from "../api.js";
+import type { DefinitionFinding, OfferedDefinitions, OfferedItem, ShownDefinitions } from "../api.js";
 import { servers } from "../live.js";
-import { Action, Empty, Fault, Shown, State } from "../parts.js";
+import { Action, Empty, Shown, State } from "../parts.js";
 import { post } from "../request.js";
+import { wordDiff } from "../word-diff.js";
 
-interface Offered extends Pick<RunningPlugin, "name" | "findings" | "changes" | "withheld"> {
-  readonly digest: string;
-  readonly approved: boolean;
-}
+type Place = OfferedItem["places"][number];
 
 export function Definitions(): JSX.Element {
-  const offered = useSignal<readonly Offered[] | undefined>(undefined);
-  const fault = useSignal<unknown>(undefined);
-  const known = servers.value.flatMap(({ plugins }) => plugins);
+  const offered = useSignal<readonly ShownDefinitions[] | undefined>(undefined);
   const look = async (): Promise<void> => {
-    offered.value = await post<Offered[]>("/api/definitions", {});
+    offered.value = await post<ShownDefinitions[]>("/api/definitions", {});
   };
+  const policies = new Set(offered.value?.map(({ policy }) => policy));
   return (
     <section aria-labelledby="definitions-title">
       <h2 id="definitions-title">Definitions</h2>
       <p>
-        What a plugin offers is read by the model like an order. What has changed since it was approved is withheld
-        until it is approved again; what was not approved stays withheld, and nothing has to be done to refuse it.
+        What a plugin or a server offers is read by the model like an order. What has changed since it was approved is
+        withheld until it is approved again; what was not approved stays withheld, and nothing has to be done to refuse
+        it.
       </p>
-      <Action label="Start the plugins and compare" act={look} />
-      <Fault error={fault.value} />
-      {offered.value === undefined && known.some(({ withheld }) => Object.keys(withheld).length > 0) && (
-        <ul class="troubles">
-          {known.flatMap(({ name, withheld }) =>
-            Object.entries(withheld).map(([item, reason]) => (
-              <li key={`${name} ${item}`}>
-                <Shown text={`${name}: ${item}: ${reason}`} />
-              </li>
-            )),
-          )}
-        </ul>
-      )}
+      <Action label="Start them and compare" act={look} />
+      {offered.value === undefined && <WithheldNow />}
       {offered.value?.length === 0 && (
-        <Empty next="plugins.load in the policy names them; docs/plugins.md shows how to write one.">
-          The policy loads no plugin.
+        <Empty next="plugins.load and servers in the policy name them; mcp-secure-local servers add NAME -- COMMAND adds one.">
+          The policies in use load no plugin and name no server.
         </Empty>
       )}
-      {offered.value?.map((plugin) => (
-        <Offering key={plugin.digest} plugin={plugin} again={look} />
+      {offered.value?.map((each) => (
+        <article key={`${each.policy} ${each.kind} ${each.name}`} class="offering">
+          {"fault" in each ? <NotLookedAt of={each} /> : <Offering of={each} again={look} />}
+          {policies.size > 1 && (
+            <p class="note">
+              By the policy <Shown text={each.policy} />
+            </p>
+          )}
+        </article>
       ))}
     </section>
   );
 }
 
-function Offering({ plugin, again }: { readonly plugin: Offered; readonly again: () => Promise<void> }): JSX.Element {
-  const { name, findings, changes, withheld, digest, approved } = plugin;
-  const approve = async (): Promise<void> => {
-    await post("/api/approve", { plugin: name, digest });
-    await again();
-  };
-  return (
-    <article class="offering">
-      <h3>
-        <Shown text={name} />{" "}
-        <State of={approved ? "ok" : "waiting"} word={approved ? "as approved" : "not approved"} />
-      </h3>
-      {Object.entries(withheld).map(([item, reason]) => (
-        <p key={item} class="note">
-          Withheld: <Shown text={`${item}: ${reason}`} />
-        </p>
+/** What the running processes say without anything being started. */
+function WithheldNow(): JSX.Element | null {
+  const plugins = servers.value.flatMap(({ plugins: all }) =>
+    all.flatMap(({ name, withheld }) =>
+      Object.entries(withheld).map(([item, reason]) => `plugin ${name}: ${item}: ${reason}`),
+    ),
+  );
+  const mounted = servers.value.flatMap(({ servers: all = [] }) =>
+    all.filter(({ state }) => state === "withheld").map(({ name, cause }) => `server ${name}: ${cause}`),
+  );
+  const lines = [...new Set([...plugins, ...mounted])];
+  return lines.length === 0 ? null : (
+    <ul class="troubles">
+      {lines.map((line) => (
+        <li key={line}>
+          <Shown text={line} />
+        </li>
       ))}
-      {findings.length > 0 && <h4>What the inspection found</h4>}
-      <ul>
-        {findings.map(({ id, tier, about, item, at, excerpt }, index) => (
-          <li key={index}>
-            <State of={tier === "hard" ? "denied" : "waiting"} word={tier === "hard" ? "withheld" : "to be read"} />{" "}
-            <Shown text={about} /> <Shown text={`(${id}, ${item} ${at})`} />
-            <Shown text={excerpt} block />
-          </li>
-        ))}
-      </ul>
-      {changes.length > 0 && <h4>What changed</h4>}
-      {changes.map(({ item, kind, lines }) => (
-        <div key={item} class="change">
-          <State of={kind === "removed" ? "denied" : "waiting"} word={kind} /> <Shown text={item} />
-          {lines.map((line, index) => (
-            <Changed key={index} line={line} />
-          ))}
-        </div>
-      ))}
-      {!approved && <Action label={`Approve what stands above of ${name}`} kind="good" act={approve} />}
-    </article>
+    </ul>
   );
 }
 
-/** `/place: "was" -> "is"` as two columns, with the words that differ marked. */
-function Changed({ line }: { readonly line: string }): JSX.Element {
-  const [, at, was, is] = /^(\S*): (".*"|nothing|\S+) -> (".*"|nothing|\S+)$/s.exec(line) ?? [];
-  if (at === undefined || was === undefined || is === undefined) return <Shown text={line} block />;
-  const [old, fresh] = [words(was), words(is)];
-  const [oldSet, freshSet] = [new Set(old), new Set(fresh)];
+const KINDS = { plugin: "Plugin", server: "Server" } as const;
+
+function NotLookedAt({
+  of: { kind, name, fault },
+}: {
+  readonly of: ShownDefinitions & { fault: string };
+}): JSX.Element {
+  return (
+    <>
+      <h3>
+        {KINDS[kind]} <Shown text={name} /> <State of="denied" word="not looked at" />
+      </h3>
+      <Shown text={fault} block />
+    </>
+  );
+}
+
+interface OfferingProps {
+  readonly of: OfferedDefinitions & { readonly policy: string };
+  readonly again: () => Promise<void>;
+}
+
+function Offering({ of, again }: OfferingProps): JSX.Element {
+  const { kind, name, policy, digest, approved, items, findings, withheld } = of;
+  const approve = async (): Promise<void> => {
+    await post("/api/approve", { policy, kind, name, digest });
+    await again();
+  };
+  const foundIn = (item: string): DefinitionFinding[] => findings.filter((finding) => itemOf(finding) === item);
+  const isCalm = ({ item, kind: change }: OfferedItem): boolean =>
+    change === "same" && foundIn(item).length === 0 && withheld[item] === undefined;
+  const calm = items.filter(isCalm);
+  const elsewhere = findings.filter((finding) => !items.some(({ item }) => item === itemOf(finding)));
+  return (
+    <>
+      <h3>
+        {KINDS[kind]} <Shown text={name} />{" "}
+        <State of={approved ? "ok" : "waiting"} word={approved ? "as approved" : "not approved"} />
+      </h3>
+      <Findings of={elsewhere} />
+      {items
+        .filter((item) => !isCalm(item))
+        .map((item) => (
+          <Item key={item.item} of={item} findings={foundIn(item.item)} withheld={withheld[item.item]} />
+        ))}
+      {calm.length > 0 && <Calm items={calm} />}
+      {!approved && (
+        <p class="answers">
+          <Action label={`Approve what stands above of ${name}`} kind="good" act={approve} />
+          <span class="note">To refuse it, leave it: it stays withheld.</span>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Findings in what something says of itself belong to the server or plugin as a whole. */
+function itemOf({ kind, item }: DefinitionFinding): string {
+  return kind === "server" ? "server" : `${kind} ${item}`;
+}
+
+const WORDS = { added: "added", changed: "changed", removed: "removed", same: "as approved" } as const;
+
+interface ItemProps {
+  readonly of: OfferedItem;
+  readonly findings: readonly DefinitionFinding[];
+  readonly withheld: string | undefined;
+}
+
+function Item({ of: { item, kind, isBack = false, places }, findings, withheld }: ItemProps): JSX.Element {
+  const changed = places.filter(({ before, now, at }) => before !== now || findings.some((each) => each.at === at));
+  const rest = places.filter((place) => !changed.includes(place));
+  const placed = (at: string): DefinitionFinding[] => findings.filter((each) => each.at === at);
+  return (
+    <section class="change">
+      <h4>
+        <State of={kind === "removed" ? "denied" : kind === "same" ? "ok" : "waiting"} word={WORDS[kind]} />{" "}
+        <Shown text={item} />
+      </h4>
+      {isBack && <p class="note">It was approved once, was gone, and is offered again.</p>}
+      {withheld !== undefined && (
+        <p class="note">
+          Withheld: <Shown text={withheld} />
+        </p>
+      )}
+      <Findings of={findings.filter(({ at }) => !changed.some((place) => place.at === at))} />
+      {changed.map((place) => (
+        <Difference key={place.at} of={place} findings={placed(place.at)} />
+      ))}
+      {rest.length > 0 && <Rest places={rest} />}
+    </section>
+  );
+}
+
+function Findings({ of }: { readonly of: readonly DefinitionFinding[] }): JSX.Element | null {
+  return of.length === 0 ? null : (
+    <ul class="findings">
+      {of.map(({ id, tier, about, at, excerpt }, index) => (
+        <li key={index}>
+          <State of={tier === "hard" ? "denied" : "waiting"} word={tier === "hard" ? "withheld" : "to be read"} />{" "}
+          <Shown text={about} /> <Shown text={`(${id}, ${at})`} />
+          <Shown text={excerpt} block />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+interface DifferenceProps {
+  readonly of: Place;
+  readonly findings: readonly DefinitionFinding[];
+}
+
+/** One place of an item, as it was approved and as it is now, with what was found in it. */
+function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX.Element {
+  const { before: was, now: is } = wordDiff(before ?? "", now ?? "");
   return (
     <div class="two">
-      <Shown text={at} />
-      <p class="was">
-        {old.map((word, index) =>
-          freshSet.has(word) ? (
-            <Shown key={index} text={word} />
+      <Shown text={at === "" ? "all of it" : at} />
+      {before !== undefined && before !== now && (
+        <p class="was">
+          {was.map(({ text, differs }, index) =>
+            differs && now !== undefined ? (
+              <del key={index}>
+                <Shown text={text} />
+              </del>
+            ) : (
+              <Shown key={index} text={text} />
+            ),
+          )}
+        </p>
+      )}
+      {now !== undefined && (
+        <p class="is">
+          {before === undefined || before === now ? (
+            <Marked text={now} findings={findings} />
           ) : (
-            <del key={index}>
-              <Shown text={word} />
-            </del>
-          ),
-        )}
-      </p>
-      <p class="is">
-        {fresh.map((word, index) =>
-          oldSet.has(word) ? (
-            <Shown key={index} text={word} />
-          ) : (
-            <ins key={index}>
-              <Shown text={word} />
-            </ins>
-          ),
-        )}
-      </p>
+            is.map(({ text, differs }, index) =>
+              differs ? (
+                <ins key={index}>
+                  <Shown text={text} />
+                </ins>
+              ) : (
+                <Shown key={index} text={text} />
+              ),
+            )
+          )}
+        </p>
+      )}
+      <Findings of={findings} />
     </div>
   );
 }
 
-function words(text: string): string[] {
-  return text.split(/(?<=\s)/);
+/** A text with the words marked that the inspection found; those it had to write in another way stand below it alone. */
+function Marked({
+  text,
+  findings,
+}: {
+  readonly text: string;
+  readonly findings: readonly DefinitionFinding[];
+}): JSX.Element {
+  const pieces: JSX.Element[] = [];
+  let from = 0;
+  // A few letters become two when they are made small: then places would not be those of the text.
+  const low = text.toLowerCase().length === text.length ? text.toLowerCase() : text;
+  const places = findings
+    .map(({ excerpt }) => excerpt.replace(/…$/, ""))
+    .map((words) => ({ start: words === "" ? -1 : low.indexOf(words.toLowerCase()), length: words.length }))
+    .filter(({ start }) => start >= 0)
+    .sort((a, b) => a.start - b.start);
+  for (const { start, length } of places) {
+    if (start < from) continue;
+    pieces.push(
+      <Shown key={from} text={text.slice(from, start)} />,
+      <mark key={`${start} found`}>
+        <Shown text={text.slice(start, start + length)} />
+      </mark>,
+    );
+    from = start + length;
+  }
+  return (
+    <>
+      {pieces}
+      <Shown text={text.slice(from)} />
+    </>
+  );
+}
+
+/** Places that are as they were. They are many: drawn when they are asked for. */
+function Rest({ places }: { readonly places: readonly Place[] }): JSX.Element {
+  const open = useSignal(false);
+  return (
+    <details onToggle={({ currentTarget }) => (open.value = currentTarget.open)}>
+      <summary>The rest of it, as it was</summary>
+      {open.value && places.map((place) => <Difference key={place.at} of={place} findings={[]} />)}
+    </details>
+  );
+}
+
+function Calm({ items }: { readonly items: readonly OfferedItem[] }): JSX.Element {
+  const open = useSignal(false);
+  return (
+    <details onToggle={({ currentTarget }) => (open.value = currentTarget.open)}>
+      <summary>{items.length} as approved</summary>
+      {open.value &&
+        items.map((item) => (
+          <section key={item.item} class="change">
+            <h4>
+              <Shown text={item.item} />
+            </h4>
+            {item.places.map((place) => (
+              <Difference key={place.at} of={place} findings={[]} />
+            ))}
+          </section>
+        ))}
+    </details>
+  );
 }

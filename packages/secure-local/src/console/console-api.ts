@@ -1,4 +1,5 @@
 // The API of the console's page: what it may ask and do, each by the same function that the command line uses.
+import { isAbsolute } from "node:path";
 import type {
   Answer,
   CallDetail,
@@ -6,7 +7,7 @@ import type {
   Explanation,
   Outcome,
   PolicyState,
-  RunningPlugin,
+  ShownDefinitions,
   StreamLine,
   Trial,
   Verification,
@@ -29,10 +30,12 @@ export interface ConsoleCommands {
   /** Writes the policy, if what is there still has `digest`. @throws ConsoleFault */
   save(text: string, digest: string): Promise<void>;
   verify(files: readonly string[]): Promise<readonly Verification[]>;
-  /** What the plugins offer now beside what was approved. */
-  definitions(): Promise<readonly ComparedPlugin[]>;
-  /** Approves a plugin, if what it offers still has `digest`. @throws ConsoleFault */
-  approve(plugin: string, digest: string): Promise<void>;
+  /** The policy that the console was started with; undefined for the built-in one. */
+  readonly policyFile: string | undefined;
+  /** What the plugins and servers of these policies offer now beside what was approved. */
+  definitions(policies: readonly string[]): Promise<readonly ShownDefinitions[]>;
+  /** Approves a plugin or a server, if what it offers still has its digest. @throws ConsoleFault */
+  approve(offer: NamedOffer): Promise<void>;
   /** What a server of a policy said last on its standard error; empty where it has said nothing. */
   serverLog(policy: string, server: string): string;
   /** Begins a login. @returns where a person goes on; undefined when there was nothing to do. @throws ConsoleFault */
@@ -49,12 +52,10 @@ export interface TriedCall {
   readonly arguments: unknown;
 }
 
-export type ComparedPlugin = Pick<RunningPlugin, "name" | "findings" | "changes" | "withheld"> & {
-  /** Of all that is shown: an approval of anything else is none. */
+/** A plugin or a server as it was shown. */
+export interface NamedOffer extends Pick<ShownDefinitions, "policy" | "kind" | "name"> {
   readonly digest: string;
-  readonly approved: boolean;
-  readonly fault?: string;
-};
+}
 
 /** Rows a page gets at once. */
 const PAGE = 500;
@@ -67,6 +68,8 @@ const HOUR_MS = 3_600_000;
 const BEAT_MS = 5_000;
 /** Milliseconds between two sets of totals. */
 const TOTALS_MS = 1_000;
+/** The part of the time that may go into totals: those of 200,000 calls take a fifth of a second, in which no call is seen. */
+const TOTALS_SHARE = 0.05;
 
 type Route = (request: ApiRequest) => Promise<ApiAnswer>;
 
@@ -97,9 +100,9 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     "POST /api/verify": async () => ({ json: await commands.verify(state.logs.map(({ file }) => file)) }),
     ...policyRoutes(state, commands),
     ...serverRoutes(state, commands),
-    "POST /api/definitions": async () => ({ json: await commands.definitions() }),
+    "POST /api/definitions": async () => ({ json: await commands.definitions(policiesInUse(state, commands)) }),
     "POST /api/approve": async ({ body }) => {
-      await commands.approve(textIn(body, "plugin"), textIn(body, "digest"));
+      await commands.approve(offerIn(body, policiesInUse(state, commands)));
       return { json: {} };
     },
   };
@@ -108,6 +111,22 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     if (route === undefined) throw new ConsoleFault(404, "There is no such thing to ask.", "Load the page again.");
     return route(request);
   };
+}
+
+/** The console's own and those of what runs: of no other file anything is read or approved. */
+function policiesInUse(state: ConsoleState, { policyFile }: ConsoleCommands): readonly string[] {
+  const named = [policyFile, ...state.servers.map(({ policy }) => policy.file)];
+  return [...new Set(named.flatMap((file) => (file !== undefined && isAbsolute(file) ? [file] : [])))];
+}
+
+/** @throws ConsoleFault */
+function offerIn(body: Readonly<Record<string, unknown>>, policies: readonly string[]): NamedOffer {
+  const [policy, kind, name, digest] = ["policy", "kind", "name", "digest"].map((each) => textIn(body, each));
+  if (policy === undefined || !policies.includes(policy))
+    throw new ConsoleFault(409, "No process of yours runs by this policy any more.", "Look again at what is offered.");
+  if ((kind !== "plugin" && kind !== "server") || name === undefined || digest === undefined)
+    throw new ConsoleFault(400, "A plugin or a server is approved, nothing else.", "Load the page again.");
+  return { policy, kind, name, digest };
 }
 
 /** What is asked of the servers behind a policy, and done with them. */
@@ -201,6 +220,7 @@ async function* streamOf(
   let seen = -1;
   let totalled = 0;
   let totalAt = -1;
+  let pauseMs = TOTALS_MS;
   while (!signal.aborted) {
     if (seen !== state.version) {
       seen = state.version;
@@ -209,19 +229,28 @@ async function* streamOf(
     }
     if (cursor !== calls.cursor) {
       const rows = calls.changedAfter(cursor) ?? calls.list({}, { limit: PAGE }).reverse();
+      const before = cursor;
       cursor = calls.cursor;
+      // A page that is cut off among these lines goes on before all of them: what it has already changes nothing.
       for (let from = 0; from < rows.length; from += PAGE)
-        yield line({ kind: "calls", cursor, rows: rows.slice(from, from + PAGE) });
+        yield line({
+          kind: "calls",
+          cursor: from + PAGE < rows.length ? before : cursor,
+          rows: rows.slice(from, from + PAGE),
+        });
     }
     const now = Date.now();
-    if (now - totalled >= TOTALS_MS && (totalAt !== cursor || now - totalled >= BEAT_MS)) {
+    if (now - totalled >= pauseMs && (totalAt !== cursor || now - totalled >= BEAT_MS)) {
       [totalled, totalAt] = [now, cursor];
-      yield line({ kind: "totals", totals: calls.totals({}, { from: now - HOUR_MS, to: now + 1, parts: PARTS }) });
+      const from = performance.now();
+      const totals = calls.totals({}, { from: now - HOUR_MS, to: now + 1, parts: PARTS });
+      pauseMs = Math.min(BEAT_MS, Math.max(TOTALS_MS, (performance.now() - from) / TOTALS_SHARE));
+      yield line({ kind: "totals", totals });
       yield line({ kind: "beat", now });
     }
     // What changed while a line was on its way has woken nobody.
     if (seen === state.version && cursor === calls.cursor)
-      await changedOrBeat(state, signal, totalAt === cursor ? BEAT_MS : TOTALS_MS);
+      await changedOrBeat(state, signal, totalAt === cursor ? BEAT_MS : pauseMs);
   }
 }
 

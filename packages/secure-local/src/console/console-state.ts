@@ -6,10 +6,16 @@ import { controlServer, runningServers } from "../control/control-client.js";
 import { digestOfText } from "../control/control-messages.js";
 import { CallIndex } from "./call-index.js";
 import { LogReader } from "./log-reader.js";
+import { LogWatch } from "./log-watch.js";
 
-/** Milliseconds between two looks at the logs and the open questions: nobody notices less. */
-const LOOK_MS = 100;
-/** Milliseconds between two looks at the processes: they start and end at a person's pace. */
+/** Milliseconds between two looks for servers that have questions: nobody notices less. */
+const QUESTIONS_MS = 100;
+/**
+ * Milliseconds between two looks at the logs while much is written. A write after a pause is looked at at once; more looks
+ * than these would have the page draw more often than anybody reads.
+ */
+const LOOK_MS = 50;
+/** Milliseconds between two looks at the processes, which start and end at a person's pace, and at logs nobody tells of. */
 const SERVERS_MS = 1_000;
 /** Logs read at once: of 32 servers that write beside each other, and those of other policies. */
 const MAX_LOGS = 128;
@@ -32,8 +38,17 @@ export class ConsoleState {
   readonly #readers = new Map<string, LogReader>();
   readonly #waiters = new Set<() => void>();
   #servers: readonly RunningServer[] = [];
+  #serversLook: Promise<void> | undefined;
+  #serversWanted = false;
   #waiting: readonly WaitingCall[] = [];
+  readonly #watch = new LogWatch((log) => this.#written(log));
   #timers: NodeJS.Timeout[] = [];
+  /** The look at the logs that is due; it keeps the pace. */
+  #due: NodeJS.Timeout | undefined;
+  /** Logs that were written to since; undefined for all, and those that are not known yet. */
+  readonly #touched = new Set<string | undefined>();
+  #lookedAt = 0;
+  #closed = false;
   #version = 0;
 
   constructor(options: ConsoleStateOptions) {
@@ -43,20 +58,20 @@ export class ConsoleState {
   /** Resolves when all that is in the logs has been read. */
   async begin(): Promise<void> {
     await this.#lookAtServers();
-    await this.#lookAtLogs();
+    await this.#lookAtLogs(new Set([undefined]));
     this.calls.putInOrder();
     this.#lookAtQuestions();
     this.#timers = [
-      setInterval(() => {
-        this.#lookAtQuestions();
-        void this.#lookAtLogs();
-      }, LOOK_MS),
-      setInterval(() => void this.#lookAtServers(), SERVERS_MS),
+      setInterval(() => this.#lookAtQuestions(), QUESTIONS_MS),
+      setInterval(() => void this.#lookAtServers().then(() => this.#written(undefined)), SERVERS_MS),
     ];
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#due);
+    this.#watch.close();
     this.#options.inbox.close();
     await Promise.all([...this.#readers.values()].map((reader) => reader.close()));
   }
@@ -76,7 +91,7 @@ export class ConsoleState {
   /** Questions that are over, the newest first: what became of each. */
   get settled(): readonly SettledCall[] {
     const all = [...this.#options.inbox.settled].slice(-SETTLED_SHOWN).reverse();
-    return all.map(([id, { answer, reason, at }]) => ({ id, at, answer, reason, n: this.calls.callOf(id) }));
+    return all.map(([id, { answer, reason, by, at }]) => ({ id, at, answer, reason, by, n: this.calls.callOf(id) }));
   }
 
   /** What became of a question; undefined while it is open, and where it is not known. */
@@ -134,10 +149,26 @@ export class ConsoleState {
     return { row, policy, file: reader?.file ?? "", texts: texts.filter((text) => text !== undefined) };
   }
 
-  async #lookAtLogs(): Promise<void> {
-    this.#findLogs();
+  #written(log: string | undefined): void {
+    this.#touched.add(log);
+    if (this.#due !== undefined || this.#closed) return;
+    const pause = Math.max(0, this.#lookedAt + LOOK_MS - performance.now());
+    this.#due = setTimeout(() => {
+      // What is written while it looks is looked at next.
+      const touched = new Set(this.#touched);
+      this.#touched.clear();
+      this.#due = undefined;
+      void this.#lookAtLogs(touched);
+    }, pause);
+  }
+
+  async #lookAtLogs(touched: ReadonlySet<string | undefined>): Promise<void> {
+    const all = touched.has(undefined);
+    if (all) this.#findLogs();
+    this.#lookedAt = performance.now();
     const before = this.calls.cursor;
-    await Promise.all([...this.#readers.values()].map((reader) => reader.look()));
+    const looked = [...this.#readers.values()].filter(({ file }) => all || touched.has(file));
+    await Promise.all(looked.map((reader) => reader.look()));
     if (this.calls.cursor !== before) this.#wake();
   }
 
@@ -150,11 +181,13 @@ export class ConsoleState {
         new LogReader(file, this.#readers.size, (record, place) => this.calls.add(record, place)),
       );
     }
+    this.#watch.follow(this.#readers.keys());
   }
 
   #lookAtQuestions(): void {
     const { inbox } = this.#options;
-    inbox.look();
+    // One that ends within its first second is to be known as well: what it had not finished is lost.
+    if (inbox.look()) void this.#lookAtServers();
     const open = inbox
       .open()
       .map(({ id, text, remember, until }) => ({ id, text, digest: digestOfText(text), remember, until }));
@@ -165,7 +198,22 @@ export class ConsoleState {
     this.#wake();
   }
 
-  async #lookAtServers(): Promise<void> {
+  /** Looks that overlap are one, which looks once more: an older one that ends later would take new processes for gone. */
+  #lookAtServers(): Promise<void> {
+    this.#serversWanted = true;
+    this.#serversLook ??= this.#lookAtServersWhileWanted();
+    return this.#serversLook;
+  }
+
+  async #lookAtServersWhileWanted(): Promise<void> {
+    while (this.#serversWanted) {
+      this.#serversWanted = false;
+      await this.#lookAtServersOnce();
+    }
+    this.#serversLook = undefined;
+  }
+
+  async #lookAtServersOnce(): Promise<void> {
     const running = await runningServers(this.#options.controlFolder);
     const gone = this.#servers
       .filter(({ pid, since }) => !running.some((server) => server.pid === pid && server.since === since))
@@ -189,7 +237,8 @@ export class ConsoleState {
 }
 
 /** What became of a question, as the rest of a sentence that begins with it. */
-export function becameText({ answer, reason }: Pick<SettledCall, "answer" | "reason">): string {
+export function becameText({ answer, reason, by }: Pick<SettledCall, "answer" | "reason" | "by">): string {
   if (answer === undefined) return `was refused, since ${reason ?? "it was withdrawn"}`;
-  return answer === "deny" ? "was refused" : "was allowed";
+  const where = by === undefined ? "" : by === "console" ? " in the console" : " in a terminal";
+  return `${answer === "deny" ? "was refused" : "was allowed"}${where}`;
 }

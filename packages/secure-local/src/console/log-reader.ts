@@ -6,7 +6,8 @@ import { archivesOf } from "../audit/log-file.js";
 import { MAX_LINE_BYTES } from "../audit/event-text.js";
 import type { RecordPlace } from "./call-index.js";
 
-const CHUNK = 1024 * 1024;
+/** Bytes read at once: a second of a busy server. */
+const CHUNK = 256 * 1024;
 const NEWLINE = 10;
 
 /** Told of each record in the order of its log. */
@@ -24,6 +25,8 @@ export class LogReader {
   #records = 0;
   #fault: string | undefined;
   #busy: Promise<void> | undefined;
+  #wanted = false;
+  #buffer: Buffer | undefined;
 
   /** @param log Names the log in the places of its records. */
   constructor(file: string, log: number, onRecord: OnRecord) {
@@ -41,9 +44,10 @@ export class LogReader {
     return this.#fault;
   }
 
-  /** Reads what has been written since the last look; looks that overlap are one. Never rejects. */
+  /** Reads what has been written until now; looks that overlap are one, which looks once more. Never rejects. */
   look(): Promise<void> {
-    this.#busy ??= this.#look().finally(() => (this.#busy = undefined));
+    this.#wanted = true;
+    this.#busy ??= this.#lookWhileWanted();
     return this.#busy;
   }
 
@@ -65,6 +69,14 @@ export class LogReader {
     } finally {
       await handle.close();
     }
+  }
+
+  async #lookWhileWanted(): Promise<void> {
+    while (this.#wanted) {
+      this.#wanted = false;
+      await this.#look();
+    }
+    this.#busy = undefined;
   }
 
   async #look(): Promise<void> {
@@ -98,7 +110,7 @@ export class LogReader {
   }
 
   async #readOn(): Promise<void> {
-    const buffer = Buffer.allocUnsafe(CHUNK);
+    const buffer = (this.#buffer ??= Buffer.allocUnsafe(CHUNK));
     for (;;) {
       const read = await this.#handle?.read(buffer, 0, CHUNK, this.#position);
       if (read === undefined || read.bytesRead === 0) return;

@@ -7,6 +7,7 @@ import {
   digestOfText,
   LineReader,
   MAX_LINE,
+  type AnswerPlace,
   type PersonsAnswer,
   type QuestionMessage,
   readQuestionMessage,
@@ -45,6 +46,7 @@ interface Heard {
 
 export class ApprovalsInbox {
   readonly #folder: string;
+  readonly #by: AnswerPlace;
   readonly #open = new Map<string, Heard>();
   readonly #servers = new Map<string, Socket>();
   /** Of a version that tells no questions: not asked again. */
@@ -53,19 +55,26 @@ export class ApprovalsInbox {
   #waiting: PendingQuestion[] = [];
   #arrived: (() => void) | undefined;
 
-  /** @param folder where control sockets are. */
-  constructor(folder: string) {
+  /**
+   * @param folder where control sockets are.
+   * @param by where the answers are given, for the record and for whoever has the same questions before their eyes.
+   */
+  constructor(folder: string, by: AnswerPlace) {
     this.#folder = folder;
+    this.#by = by;
   }
 
-  /** Connects to servers that have begun since the last look. */
-  look(): void {
+  /** Connects to servers that have begun since the last look. @returns whether there are any */
+  look(): boolean {
+    let found = false;
     const names = socketsIn(this.#folder);
     for (const name of this.#deaf) if (!names.includes(name)) this.#deaf.delete(name);
     for (const name of names) {
       if (this.#servers.has(name) || this.#deaf.has(name) || this.#servers.size >= MAX_SERVERS) continue;
       this.#connect(name, join(this.#folder, name));
+      found = true;
     }
+    return found;
   }
 
   /** The next question that is still open; resolves when there is one. */
@@ -115,11 +124,11 @@ export class ApprovalsInbox {
   }
 
   #over(server: Socket, message: SettledQuestion & { readonly id: string }): void {
-    const { id, answer, reason, counted } = message;
+    const { id, answer, reason, by, counted } = message;
     const heard = this.#open.get(id);
     if (heard?.servers.has(server) !== true) return;
     this.#open.delete(id);
-    const settled = { answer, reason, counted };
+    const settled = { answer, reason, by, counted };
     this.#settled.set(id, { ...settled, at: Date.now() });
     const [oldest] = this.#settled.keys();
     if (this.#settled.size > MAX_SETTLED && oldest !== undefined) this.#settled.delete(oldest);
@@ -143,7 +152,7 @@ export class ApprovalsInbox {
     const answer: PendingQuestion["answer"] = async (given) => {
       const first = !answered;
       answered = true;
-      const said = controlLine({ ask: "answer", id, shown, answer: given });
+      const said = controlLine({ ask: "answer", id, shown, answer: given, by: this.#by });
       if (first && !gone.aborted) for (const each of servers) each.write(said);
       const settled = await becameOf(gone);
       return settled && { ...settled, counted: first && settled.counted };

@@ -11,7 +11,13 @@ export type ControlRequest =
   /** From now on each open question is told, and what becomes of it; the connection may answer what it was told. */
   | { readonly ask: "questions" }
   /** `shown` is the digest of the text that was shown: a consent to another text is none. */
-  | { readonly ask: "answer"; readonly id: string; readonly shown: string; readonly answer: PersonsAnswer };
+  | {
+      readonly ask: "answer";
+      readonly id: string;
+      readonly shown: string;
+      readonly answer: PersonsAnswer;
+      readonly by: AnswerPlace;
+    };
 
 /** What is answered, by what was asked. */
 export interface ControlAnswers {
@@ -24,10 +30,15 @@ export interface ControlAnswers {
 /** What a person may answer. */
 export type PersonsAnswer = "approve" | "remember" | "deny";
 
+/** Where a person answers. What says nothing of it, as an older version does, is a terminal. */
+export type AnswerPlace = "terminal" | "console";
+
 /** What became of a question: the answer that counted, or the reason why there is none. */
 export interface SettledQuestion {
   readonly answer?: PersonsAnswer | undefined;
   readonly reason?: string | undefined;
+  /** Where that answer was given; absent from what an older version says, and where there is none. */
+  readonly by?: AnswerPlace | undefined;
   /** Whether the answer is that of whoever is told this. */
   readonly counted: boolean;
 }
@@ -61,20 +72,20 @@ export function controlLine(message: ControlRequest | QuestionMessage): string {
 
 /** Undefined for anything that cannot be asked. */
 export function readControlRequest(line: string): ControlRequest | undefined {
-  const { ask, server, id, shown, answer } = recordOf(line) ?? {};
+  const { ask, server, id, shown, answer, by } = recordOf(line) ?? {};
   if (ask === "state" || ask === "questions") return { ask };
   if ((ask === "restart" || ask === "stop") && typeof server === "string") return { ask, server };
   if (ask !== "answer" || typeof id !== "string" || typeof shown !== "string") return undefined;
-  return isAnswer(answer) ? { ask, id, shown, answer } : undefined;
+  return isAnswer(answer) ? { ask, id, shown, answer, by: isPlace(by) ? by : "terminal" } : undefined;
 }
 
 /** Undefined for anything a server does not say of its questions. */
 export function readQuestionMessage(line: string): QuestionMessage | undefined {
-  const { kind, id, text, remember, secondsLeft, answer, reason, counted } = recordOf(line) ?? {};
+  const { kind, id, text, remember, secondsLeft, answer, reason, by, counted } = recordOf(line) ?? {};
   if (typeof id !== "string") return undefined;
   if (kind === "settled") {
     const given = { ...(isAnswer(answer) ? { answer } : {}), ...(typeof reason === "string" ? { reason } : {}) };
-    return { kind, id, ...given, counted: counted === true };
+    return { kind, id, ...given, ...(isPlace(by) ? { by } : {}), counted: counted === true };
   }
   if (kind !== "question" || typeof text !== "string" || typeof secondsLeft !== "number") return undefined;
   return { kind, id, text, secondsLeft, ...(typeof remember === "string" ? { remember } : {}) };
@@ -82,6 +93,10 @@ export function readQuestionMessage(line: string): QuestionMessage | undefined {
 
 export function isAnswer(value: unknown): value is PersonsAnswer {
   return value === "approve" || value === "remember" || value === "deny";
+}
+
+export function isPlace(value: unknown): value is AnswerPlace {
+  return value === "terminal" || value === "console";
 }
 
 /** Cuts what arrives into lines; a line that is too long ends it all. */

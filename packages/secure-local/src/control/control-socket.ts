@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import * as fs from "node:fs";
 import { createServer, type Server, type Socket } from "node:net";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { RunningServer } from "@secure-local/console/api";
 import { makeFolder } from "../audit/make-folder.js";
 import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../guard/approvals/approvals.js";
@@ -143,7 +143,8 @@ export class ControlSocket {
       transport,
       url,
       since: this.#since,
-      policy: { file, hash },
+      // Whoever asks may be in another folder.
+      policy: { file: file && resolve(file), hash },
       auditFile,
       tools: secure.tools().map(({ name }) => name),
       plugins: secure.pluginHealth().map(({ name, state, version: of, tools, starts, note, output, wall }) => {
@@ -225,7 +226,7 @@ export class OpenQuestions implements ApprovalChannel {
       return;
     }
     const notOffered = given.answer === "remember" && open.question.remember === undefined;
-    this.#settle(open, { answer: notOffered ? "deny" : given.answer }, watcher);
+    this.#settle(open, { answer: notOffered ? "deny" : given.answer, by: given.by }, watcher);
   }
 
   /** Who had the question before their eyes and goes away has not said yes. */
@@ -246,9 +247,15 @@ export class OpenQuestions implements ApprovalChannel {
   }
 
   #settle(open: Open, reply: ApprovalReply, by?: Watcher): void {
-    const { id } = open.question;
+    const { id, settled } = open.question;
     if (!this.#open.delete(id)) return;
-    for (const watcher of open.shownTo) watcher.tell({ kind: "settled", id, ...reply, counted: watcher === by });
+    const tell = (became: ApprovalReply, counts: boolean): void => {
+      for (const watcher of open.shownTo)
+        watcher.tell({ kind: "settled", id, ...became, counted: counts && watcher === by });
+    };
+    // Of two people who answer at two processes only one has: the process that asked knows which.
+    if (by === undefined || settled === undefined) tell(reply, true);
+    else void settled().then((there) => tell(there.reply, there.byUs));
     open.settle(reply);
   }
 }

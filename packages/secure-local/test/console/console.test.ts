@@ -283,9 +283,18 @@ describe.skipIf(process.platform === "win32")("the console", () => {
     await done;
     expect(readFileSync(file, "utf8")).toBe("x");
     const late = await watched.post("/api/answer", { id, digest, answer: "deny" });
-    expect([late.status, late.text]).toEqual([409, expect.stringContaining("It was allowed.")]);
+    expect([late.status, late.text]).toEqual([409, expect.stringContaining("It was allowed in the console.")]);
     const lines = await watched.stream((seen) => seen.some(({ kind }) => kind === "waiting"));
-    expect(lines.find(({ kind }) => kind === "waiting")).toMatchObject({ settled: [{ id, answer: "approve" }] });
+    expect(lines.find(({ kind }) => kind === "waiting")).toMatchObject({
+      settled: [{ id, answer: "approve", by: "console" }],
+    });
+    const given = async (): Promise<object | undefined> => {
+      const detail = JSON.parse((await watched.get(`/api/asked?question=${id}`)).text) as CallDetail;
+      const records = detail.records.map((record) => JSON.parse(record) as { kind: string; detail?: object });
+      return records.find(({ kind }) => kind === "approval.given");
+    };
+    // The console reads the log a moment after it is written.
+    await expect.poll(given).toMatchObject({ detail: { by: "console" } });
   });
 
   it("says of a question whose time is over, and of one whose server is gone, what became of it", async () => {

@@ -163,7 +163,8 @@ export class Watched {
   async end(): Promise<void> {
     this.client?.child.kill("SIGKILL");
     this.console.kill("SIGINT");
-    if (this.console.exitCode === null) await once(this.console, "close");
-    rmSync(this.home, { recursive: true, force: true });
+    if (this.console.exitCode === null && this.console.signalCode === null) await once(this.console, "close");
+    // What a server that was killed has started ends a moment after it, and may write until then.
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
   }
 }
