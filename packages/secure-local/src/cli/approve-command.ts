@@ -18,13 +18,13 @@ export type AskLine = (prompt: string, signal: AbortSignal) => Promise<string>;
 
 /** Resolves when the person leaves. @throws UsageError where there is no person */
 export async function approveCommand(line: CommandLine): Promise<number> {
-  if (line.words.length > 0) throw new UsageError(`approve takes nothing, not "${line.words[0]}"`);
+  if (line.words.length > 0) throw new UsageError(`approve takes nothing, not "${line.words[0]}"; leave it out`);
   if (!process.stdin.isTTY || !process.stdout.isTTY)
     throw new UsageError("approve is answered by a person: run it in a terminal, without pipes");
   const { createInterface } = await import("node:readline/promises");
   const lines = createInterface({ input: process.stdin, output: process.stdout });
   const left = new Promise<void>((resolve) => lines.on("close", resolve));
-  const inbox = new ApprovalsInbox(controlFolder());
+  const inbox = new ApprovalsInbox(controlFolder(), "terminal");
   inbox.look();
   const looking = setInterval(() => inbox.look(), LOOK_MS);
   print(styled("dim", "Calls that need consent appear here. Leave with Ctrl-C; what is open then is refused."));
@@ -67,9 +67,10 @@ export async function answerOne(waiting: PendingQuestion, ask: AskLine): Promise
 
 /** What became of a question, for whoever had it before their eyes. */
 function outcomeText(settled: SettledQuestion | undefined): string {
-  const { answer, reason, counted = false } = settled ?? {};
+  const { answer, reason, by, counted = false } = settled ?? {};
   if (settled === undefined) return styled("yellow", "its server has not said that it heard the answer", "stderr");
   if (answer === undefined) return styled("yellow", `no longer open: ${reason ?? "it was withdrawn"}`, "stderr");
   const word = answer === "deny" ? styled("red", "refused", "stderr") : styled("green", "allowed", "stderr");
-  return counted ? word : `${word} already, in another terminal or in the console`;
+  const elsewhere = { console: "in the console", terminal: "in another terminal" };
+  return counted ? word : `${word} already, ${by === undefined ? "elsewhere" : elsewhere[by]}`;
 }

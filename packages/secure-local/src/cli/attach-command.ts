@@ -1,11 +1,12 @@
 // `mcp-secure-local attach`: on stdin and stdout the server that `serve` runs already, so that many clients share its servers.
+import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
 import { LocalError, nodeRequester, streamableHttpTransport } from "@secure-local/mcp/client/node";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { linesOf, LONGEST_LINE } from "../recording/record-link.js";
 import { TextLink } from "../remote/text-link.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { attachSocket, socketUrl } from "./serve-profiles.js";
+import { ATTACHED, ATTACHED_ANEW, attachSocket, socketUrl } from "./serve-profiles.js";
 import { policyFile } from "./settings.js";
 import { complain, ExitCode } from "./terminal.js";
 
@@ -72,6 +73,10 @@ class Attachment {
   readonly #place: Place;
   readonly #write: (text: string) => void;
   readonly #remedy: string;
+  /** By this the server tells the clients apart that are attached: questions of one must not reach another. */
+  readonly #headers = { [ATTACHED]: randomUUID() };
+  /** Whether the client was told anything: a server that does not know this one then has to think that it has read all there is. */
+  #told = false;
   /** What the client opened its session with. */
   #hello: Message | undefined;
   #link: Promise<TextLink> | undefined;
@@ -128,7 +133,15 @@ class Attachment {
 
   async #connect(greets: boolean): Promise<TextLink> {
     const { url } = this.#place;
-    const link = new TextLink(streamableHttpTransport({ url, requester: nodeRequester(), ownsRequester: true }), {
+    const headers = this.#headers;
+    const transport = streamableHttpTransport({
+      ...{ url, headers, requester: nodeRequester(), ownsRequester: true },
+      authorizer: {
+        headers: () => Promise.resolve<Record<string, string>>(this.#told ? {} : { [ATTACHED_ANEW]: "true" }),
+        challenged: () => Promise.resolve(false),
+      },
+    });
+    const link = new TextLink(transport, {
       receive: (text) => this.#receive(text),
       lost: (id, error) => void this.#lost(link, id, error),
       noise: (text) => complain(`mcp-secure-local: ${cleanLine(text)}`),
@@ -153,6 +166,7 @@ class Attachment {
     const { id, method } = message;
     const answers = method === undefined && id !== undefined;
     if (answers && id === OWN_ID) return this.#greeted?.(message);
+    this.#told = true;
     this.#write(text);
     if (answers) this.#answered(id);
   }

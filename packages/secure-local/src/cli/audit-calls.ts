@@ -1,7 +1,7 @@
 // Makes one line of all the records of a call: who asked for what, what was decided by which rule, and how it ended.
 import { CallJoiner, callerOf, type LogRecord, objectOf, ruleOf, textOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { isDenied, type LogLine, POLICY_NAME } from "./audit-lines.js";
+import { isDenied, kindsOf, type LogLine, POLICY_NAME, RECORD_KINDS } from "./audit-lines.js";
 import { fitted, outputWidth, styled } from "./terminal.js";
 
 /** A call with its outcome, or another event of the log. */
@@ -50,10 +50,12 @@ export class EntryJoiner {
     const { call, step } = this.#calls.join(record, log, hold) ?? { call: hold(), step: "ended" };
     if (step === "begun") call.record = { ...record, kind: "call" };
     if (step === "ended") call.done = true;
+    const kinds = kindsOf(call.record);
     if (!isFirst) {
       call.record = step === "ended" ? ended(call.record, record) : asked(call.record, record);
       call.line += `\n${line}`;
     }
+    call.record = { ...call.record, [RECORD_KINDS]: [...kinds, record["kind"]] };
     yield* this.#ready();
   }
 

@@ -1,9 +1,13 @@
-// `mcp-secure-local audit verify | query | tail | report`: checks the audit log, looks into it, follows it, and writes it out as a page.
-import { readFileSync, statSync } from "node:fs";
+// `mcp-secure-local audit verify | query | tail | report | archive`: checks the audit log, looks into it, follows it, writes it out as a page, and moves its full files away.
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { once } from "node:events";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { recordOf } from "../audit/call-records.js";
-import { publicKeyPath } from "../audit/checkpoint.js";
+import { basename, join } from "node:path";
+import type { ArchivedFile } from "../audit/archive.js";
+import { AuditError } from "../audit/audit-event.js";
+import { checkpointKey, publicKeyPath } from "../audit/checkpoint.js";
+import { archivedPath } from "../audit/log-file.js";
 import { existingLogs, rememberedLogs } from "../audit/log-lock.js";
 import { verifyAudit, type VerifyOptions } from "../audit/verify-audit.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -12,12 +16,12 @@ import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import { checkpointKeyFile } from "./open-audit.js";
 import { auditFile, policyFile, programVersion } from "./settings.js";
-import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
+import { complain, ExitCode, print, printJson, showProgress, styled } from "./terminal.js";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { LineCutter, PolicyNames, readLogs, recordFilter, type RecordFilter } from "./audit-lines.js";
 import { callsOf, EntryJoiner, localTime, tableHead, tableRow } from "./audit-calls.js";
 
-const ACTIONS = ["verify", "query", "tail", "report"];
+const ACTIONS = ["verify", "query", "tail", "report", "archive"];
 
 export async function auditCommand(line: CommandLine): Promise<number> {
   const [action, ...words] = line.words;
@@ -26,7 +30,11 @@ export async function auditCommand(line: CommandLine): Promise<number> {
       `audit needs one of ${ACTIONS.join(", ")}${action === undefined ? "" : nearest(action, ACTIONS)}`,
     );
   if (action === "verify") return verifyAll(line, words);
-  const files = existingLogs(await usualFile(line));
+  const usual = await usualFile(line);
+  const logs = existingLogs(usual);
+  if (action === "archive") return logs.length === 0 ? noLog(line) : auditArchive(line, logs, words);
+  // Where files were archived to there is no log that goes on.
+  const files = logs.length === 0 && action !== "tail" && existsSync(archivedPath(usual)) ? [usual] : logs;
   if (files.length === 0) return noLog(line);
   if (action === "query") return auditQuery(line, files, words);
   if (action === "report") return auditReport(line, files, words);
@@ -42,7 +50,7 @@ async function verifyAll(line: CommandLine, [named, ...rest]: readonly string[])
   // Servers that run at the same time write logs of their own beside the first one.
   const files = named === undefined ? rememberedLogs(await usualFile(line)) : [named];
   if (files.length === 0) return noLog(line);
-  const logs = await verifiedLogs(line, files);
+  const logs = await verifiedLogs(line, files, named !== undefined);
   const ok = logs.every((log) => log.ok);
   if (line.json) printJson({ ok, logs });
   else {
@@ -59,22 +67,28 @@ async function verifyFolder(line: CommandLine, folder: string): Promise<number> 
   const settings = line.redis === undefined ? undefined : clusterSettings(line);
   const heads = settings && (await (await import("../cluster/open-cluster.js")).headsIn(clusterPlace(settings)));
   const { verifyChains } = await import("../audit/verify-chains.js");
-  const chains = await verifyChains(folder, heads);
+  const chains = await verifyChains(folder, heads, await verifyOptions(line));
   const ok = chains.length > 0 && chains.every((chain) => chain.ok);
   if (line.json) printJson({ ok, chains });
   else if (chains.length === 0) complain(`mcp-secure-local: there is no audit log in ${folder}`);
-  for (const { file, ok: fine, records, witnesses, reason, at } of line.json ? [] : chains) {
+  for (const { file, ok: fine, records, witnesses, checkpoints, reason, at } of line.json ? [] : chains) {
     if (!fine) complain(`${at ?? file}: ${reason}`);
-    else
-      print(
-        `${styled("green", "ok")}  ${file}: ${records} records, none changed, missing or added; ${witnesses} witnesses agree`,
-      );
+    else {
+      const agree = [
+        ...(checkpoints > 0 ? [`${checkpoints} signed checkpoints agree`] : []),
+        ...(witnesses > 0 ? [`${witnesses} witnesses agree`] : []),
+      ];
+      const proof =
+        agree.length > 0 ? agree.join(", ") : "its end is not proven: no checkpoint and no other log knows it";
+      print(`${styled("green", "ok")}  ${file}: ${records} records, none changed, missing or added; ${proof}`);
+    }
   }
   return ok ? ExitCode.Ok : ExitCode.Failed;
 }
 
-async function verifiedLogs(line: CommandLine, files: readonly string[]): Promise<Verified[]> {
-  const options = await verifyOptions(line);
+async function verifiedLogs(line: CommandLine, files: readonly string[], named = false): Promise<Verified[]> {
+  const options = { ...(await verifyOptions(line)), named };
+  showProgress(`verifying ${files.join(", ")}`);
   return Promise.all(files.map((file) => verify(file, options)));
 }
 
@@ -86,21 +100,30 @@ async function noLog(line: CommandLine): Promise<number> {
 /** A broken policy must not keep a log from being checked; without it nobody knows of checkpoints, which is said. */
 export async function verifyOptions(line: CommandLine): Promise<VerifyOptions> {
   const file = policyFile(line);
-  if (file === undefined) return {};
+  const archives = archiveKey();
+  if (file === undefined) return { archives };
   let policy: Policy;
   try {
     policy = await loadPolicy(file);
   } catch {
     complain(`mcp-secure-local: ${file} cannot be used, so checkpoints are not compared`);
-    return {};
+    return { archives };
   }
   const { checkpoints } = policy.audit;
-  if (checkpoints === undefined) return {};
+  if (checkpoints === undefined) return { archives };
+  const { publicKey, keyFile } = archives;
+  if (publicKey === undefined)
+    throw new UsageError(`the checkpoints cannot be compared: there is no public key at ${keyFile}; copy it there`);
+  return { archives, checkpoints: { file: checkpoints.file, publicKey } };
+}
+
+/** The key that checkpoints and words of archived files are signed with, and where it lies. */
+function archiveKey(): NonNullable<VerifyOptions["archives"]> {
   const keyFile = publicKeyPath(checkpointKeyFile());
   try {
-    return { checkpoints: { file: checkpoints.file, publicKey: readFileSync(keyFile, "utf8") } };
+    return { publicKey: readFileSync(keyFile, "utf8"), keyFile };
   } catch {
-    throw new UsageError(`the checkpoints cannot be compared: there is no public key at ${keyFile}; copy it there`);
+    return { publicKey: undefined, keyFile };
   }
 }
 
@@ -119,6 +142,7 @@ interface Verified {
   /** The first bad line, as FILE:LINE. */
   readonly at?: string;
   readonly records?: number;
+  readonly continues?: ArchivedFile;
 }
 
 async function verify(file: string, options: VerifyOptions): Promise<Verified> {
@@ -134,6 +158,8 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       reason = "",
       tornTail,
       inJournal,
+      continues,
+      archive,
     } = report;
     const at = `${badFile}${firstBadLine === undefined ? "" : `:${firstBadLine}`}`;
     if (!ok) return { file, ok, at, said: reason, records };
@@ -143,8 +169,11 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       checkpoints === undefined ? "" : `; ${checkpoints} signed checkpoints agree`,
       tornTail === undefined ? "" : `; an unfinished last line of ${tornTail} bytes, which the next start repairs`,
       inJournal === undefined ? "" : `; ${inJournal} more in its journal, which the next start puts back`,
+      continues === undefined ? "" : `; continues from ${continuesText(continues)}`,
+      archive === undefined ? "" : `; an archive, which ends with record ${archive}`,
     ];
-    return { file, ok, records, said: `${records} records${notes.join("")}` };
+    const before = continues === undefined ? {} : { continues };
+    return { file, ok, records, said: `${records} records${notes.join("")}`, ...before };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     return {
@@ -153,6 +182,54 @@ async function verify(file: string, options: VerifyOptions): Promise<Verified> {
       said: code === "ENOENT" ? "there is no file of that name" : `it cannot be read: ${message}`,
     };
   }
+}
+
+/** Which file came before what is there, and what is known of it. */
+export function continuesText({ file, to, time, seq }: ArchivedFile): string {
+  return `${file}, archived to ${to} at ${time}, verified up to record ${seq}`;
+}
+
+// `mcp-secure-local audit archive FOLDER`: verifies the log, and moves its full files away for good.
+
+/** Nothing is moved of a log that does not verify: that would be its last word. */
+async function auditArchive(
+  line: CommandLine,
+  files: readonly string[],
+  [folder, ...rest]: readonly string[],
+): Promise<number> {
+  if (folder === undefined || rest.length > 0)
+    throw new UsageError("audit archive needs one folder, as in audit archive /mnt/archive");
+  const options = { ...(await verifyOptions(line)), full: true };
+  const { archiveFiles } = await import("../audit/archive.js");
+  const moved: { readonly log: string; readonly to: string; readonly files: readonly string[] }[] = [];
+  for (const log of files) {
+    showProgress(`verifying ${log}`);
+    const { ok, reason, firstBadLine: bad, badFile = log, full } = await verifyAudit(log, options);
+    if (!ok || full === undefined) {
+      const at = `${badFile}${bad === undefined ? "" : `:${bad}`}`;
+      throw new AuditError("not_ours", at, `${reason}. Nothing of this log was archived; see audit verify.`);
+    }
+    if (full.files.length === 0) continue;
+    showProgress(`copying ${full.files.length === 1 ? "1 file" : `${full.files.length} files`} to ${folder}`);
+    const to = await archiveFiles(log, full.files, {
+      to: folder,
+      key: checkpointKey(checkpointKeyFile()),
+      chain: full.chain,
+    });
+    moved.push({ log, to, files: full.files.map(({ path }) => basename(path)) });
+  }
+  if (line.json) printJson({ moved });
+  else if (moved.length === 0)
+    print(
+      "No file of the log is full, so there is nothing to archive; audit.rotate_mb in the policy says when one is.",
+    );
+  for (const { log, to, files: names } of line.json ? [] : moved) {
+    const which = names.length === 1 ? names[0] : `${names.length} files`;
+    print(
+      `${styled("green", "archived")}  ${which} of ${log} to ${to}; to check: audit verify ${join(to, basename(log))}`,
+    );
+  }
+  return ExitCode.Ok;
 }
 
 // `mcp-secure-local audit report [KEY=VALUE…] [WORD…]`: one HTML file.
@@ -166,6 +243,7 @@ async function auditReport(line: CommandLine, files: readonly string[], words: r
   const logs = await verifiedLogs(line, files);
   const report = new AuditReport({ logs, wanted, now: now.getTime(), version: programVersion() });
   const lines = readLogs(files, await policyNames(line));
+  showProgress(`reading ${files.join(", ")}`);
   for await (const entry of callsOf(lines)) if (fits(entry.record, entry.line)) report.add(entry);
   const { writeNewFile } = await import("./write-new-file.js");
   const wrong = writeNewFile(file, report.html(), line.force);

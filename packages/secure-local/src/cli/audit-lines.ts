@@ -17,6 +17,13 @@ export interface LogLine {
 /** Beside the record's own fields, for people alone: what its policy is called. No line of a log has it. */
 export const POLICY_NAME = "policy name";
 
+/** Likewise: the kinds of all records that a call was joined from. */
+export const RECORD_KINDS = "kinds of its records";
+
+export function kindsOf({ [RECORD_KINDS]: kinds }: LogRecord): readonly unknown[] {
+  return Array.isArray(kinds) ? kinds : [];
+}
+
 /** Policies that are kept by name: what is older is shown by its hash. */
 const MAX_POLICIES = 1_000;
 /** Digits by which records name the policy in force. */
@@ -138,6 +145,8 @@ function testOf(key: string, value: string, now: number): RecordFilter {
       (typeof field === "string" || typeof field === "number") && pattern.test(`${field}`);
     // A policy is asked for by its hash, or as the table calls it.
     if (key === "policy") return ({ policy, [POLICY_NAME]: name }) => fits(policy) || fits(name);
+    // A call has the kinds of all its records besides.
+    if (key === "kind") return (record) => fits(record["kind"]) || kindsOf(record).some(fits);
     return ({ [key]: field }) => fits(field);
   }
   switch (key) {

@@ -62,7 +62,9 @@ function readObject(text: string): Record<string, unknown> {
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch (error) {
-    throw new UsageError(`the arguments are not JSON: ${(error as Error).message}`);
+    throw new UsageError(
+      `the arguments are not JSON (${(error as Error).message}); write one object, as in '{"query": "news"}', or key=value`,
+    );
   }
 }
 

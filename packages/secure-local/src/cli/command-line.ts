@@ -199,7 +199,7 @@ const WANTED: ReadonlyMap<string, string> = new Map([
   ["--max-message-mb", "a number of megabytes, as in --max-message-mb 64"],
   ["--max-members", "a number, as in --max-members 1000000"],
   ["--save-images", "the name of a folder, as in --save-images shots"],
-  ["--digest", "the digest that plugins lock --json shows, as in --digest 1f0c…"],
+  ["--digest", "the digest of what was shown, as in --digest 1f0c…"],
   ["--header", "a header, as in --header 'X-Key: abc'"],
   ["--env", "a variable, as in --env KEY=value"],
   ["--ignore", "the name of a check, as in --ignore batch"],
@@ -251,7 +251,7 @@ const OWNERS: readonly (readonly [Key, readonly string[]])[] = [
   ["print", ["install"]],
   ["move", ["install"]],
   ["attach", ["install"]],
-  ["digest", ["plugins"]],
+  ["digest", ["plugins", "servers"]],
   ["output", ["audit", "policy"]],
   // Without a command, too: that is how clients start this program.
   ["profile", ["", "serve", "attach", "tools", "call", "policy", "install"]],

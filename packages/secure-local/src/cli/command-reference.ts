@@ -255,6 +255,15 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     ],
   },
   {
+    name: "audit archive",
+    usage: "FOLDER",
+    about: "Verify the log, and move its full files to a folder for good, so that what is left still verifies",
+    details:
+      "Leaves a signed word of what was moved, in FILE.archived beside the log. Interrupted, it goes on when it is run again.",
+    options: [POLICY, "--audit"],
+    examples: [["audit archive /mnt/archive", "then, as long as it lies there: audit verify /mnt/archive/audit.log"]],
+  },
+  {
     name: "servers list",
     usage: "",
     about: "Say of each server of the policy whether it is approved, what its tools cost a model, and how it runs",
@@ -266,7 +275,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "NAME URL, or NAME -- COMMAND…",
     about:
       "Write another server into the policy, start it once in the sandbox, show what it offers and ask for approval",
-    options: [POLICY, "--yes"],
+    options: [POLICY],
     examples: [
       ["servers add notes -- npx -y @modelcontextprotocol/server-filesystem@2026.7.10 /srv/notes", ""],
       ["servers add tickets https://tickets.example/mcp", ""],
@@ -304,10 +313,11 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   {
     name: "servers review",
     usage: "[NAME]",
-    about: "Show what of the servers is not as you approved it, and approve it",
-    options: [POLICY, "--yes", "--json"],
+    about: "Show whole what of the servers is not as you approved it, and approve what was shown",
+    options: [POLICY, "--yes", "--digest", "--json"],
     examples: [
-      ["servers review notes", ""],
+      ["servers review notes", "asks in a terminal"],
+      ["servers review notes --yes --digest 1f0c…", "elsewhere: the digest stands at the end of what it shows"],
       ["servers review --json", "in a continuous integration: fails while something waits"],
     ],
   },
@@ -384,9 +394,12 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
   {
     name: "plugins lock",
     usage: "[NAME]",
-    about: "Approve what the plugins offer now; shows what changed since you last did",
+    about: "Show what of the plugins is not as you approved it, and approve what was shown",
     options: [POLICY, "--yes", "--digest"],
-    examples: [["plugins lock weather", ""]],
+    examples: [
+      ["plugins lock weather", "asks in a terminal"],
+      ["plugins lock weather --yes --digest 1f0c…", "elsewhere: the digest stands at the end of what it shows"],
+    ],
   },
   {
     name: "plugins new",
@@ -471,7 +484,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     about: "Bring a server of the official SDK over, by the imports of its sources",
     details:
       "Rewrites what TypeScript and JavaScript below DIR import of the official SDK to @secure-local/mcp/compat, in place. Says with the line what it leaves to you, and then ends with exit code 1. Commit before.",
-    examples: [["migrate src", "then: npm install @secure-local/mcp, build, test"]],
+    examples: [["migrate src", "then: install @secure-local/mcp from its tarball, build, test"]],
   },
   {
     name: "completion",
@@ -529,7 +542,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--verbose": { about: "print a line for each call" },
   "--preset": { value: "NAME", about: "build on offline, read-only or developer" },
   "--yes": { about: "do not ask" },
-  "--digest": { value: "HASH", about: "approve one plugin only if this is still what --json shows of it" },
+  "--digest": { value: "HASH", about: "approve what this digest was shown of, and nothing else" },
   "--since": { value: "TIME", about: "from then on: 90m, 24h, 7d, 2026-01-31 or 2026-01-31T12:00:00Z" },
   "--output": { value: "FILE", about: "the file to write" },
   "--force": { about: "replace a file that exists" },

@@ -29,7 +29,7 @@ export interface OpenConsole {
 
 /** Resolves when the person ends it. @throws UsageError, ServeError */
 export async function consoleCommand(line: CommandLine): Promise<number> {
-  if (line.words.length > 0) throw new UsageError(`console takes nothing, not "${line.words[0]}"`);
+  if (line.words.length > 0) throw new UsageError(`console takes nothing, not "${line.words[0]}"; leave it out`);
   const open = await openConsole({ line, port: portOf(line.port) });
   const show = (): void => tell(line, { address: open.address() }, open.address());
   show();
@@ -48,7 +48,7 @@ export async function consoleCommand(line: CommandLine): Promise<number> {
 
 /** @throws ServeError when the port cannot be listened on */
 export async function openConsole({ line, port }: ConsoleSettings): Promise<OpenConsole> {
-  const inbox = new ApprovalsInbox(controlFolder());
+  const inbox = new ApprovalsInbox(controlFolder(), "console");
   const auditFile = await usualFile(line);
   const state = new ConsoleState({ auditFile, controlFolder: controlFolder(), inbox });
   const listener = new ConsoleListener({

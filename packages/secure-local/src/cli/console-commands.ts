@@ -2,10 +2,11 @@
 import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import * as fs from "node:fs";
-import type { Explanation, Verification } from "@secure-local/console/api";
-import { recordOf } from "../audit/call-records.js";
+import { resolve } from "node:path";
+import type { Explanation, OfferedDefinitions, ShownDefinitions, Verification } from "@secure-local/console/api";
+import { membersOf, recordOf, textOf } from "../audit/call-records.js";
 import { verifyAudit } from "../audit/verify-audit.js";
-import type { ConsoleCommands, TriedCall } from "../console/console-api.js";
+import type { ConsoleCommands, NamedOffer, TriedCall } from "../console/console-api.js";
 import { ConsoleFault } from "../console/console-listener.js";
 import { cleanText } from "../guard/cleaning/clean-text.js";
 import { describePolicy } from "../policy/describe-policy.js";
@@ -13,13 +14,13 @@ import { loadPolicy } from "../policy/load-policy.js";
 import { PolicyError } from "../policy/faults.js";
 import type { Policy } from "../policy/policy.js";
 import { serverLogFile } from "../server/server-log.js";
-import { verifyOptions } from "./audit-command.js";
+import { continuesText, verifyOptions } from "./audit-command.js";
 import { type CommandLine, UsageError } from "./command-line.js";
 import { type Judgement, judgeQuestion } from "./judge-question.js";
 import { VERDICTS } from "./policy-explain.js";
 import { reachOf } from "./policy-map.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
-import type { LockOutcome, OfferedPlugin } from "./plugins-command.js";
+import type { LockOutcome } from "./plugins-command.js";
 import { pluginFolders, policyFile, programVersion, policyContext } from "./settings.js";
 import { ExitCode } from "./terminal.js";
 
@@ -36,11 +37,12 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
       const options = await verifyOptions(line);
       return Promise.all(files.map((each) => verification(each, options)));
     },
-    definitions: () => offered(line),
+    policyFile: file === undefined ? undefined : resolve(file),
+    definitions,
     serverLog,
     logIn,
     logOut,
-    approve: (plugin, digest) => approve(line, plugin, digest),
+    approve,
     reach: async () =>
       Object.fromEntries(reachOf(await usable(file)).map(({ title, entries }) => [title, entries] as const)),
   };
@@ -180,8 +182,9 @@ async function save(
 async function verification(file: string, options: Awaited<ReturnType<typeof verifyOptions>>): Promise<Verification> {
   const command = `mcp-secure-local audit verify ${file}`;
   try {
-    const { files = 1, tornTail, inJournal, ...report } = await verifyAudit(file, options);
+    const { files = 1, tornTail, inJournal, continues, ...report } = await verifyAudit(file, options);
     const notes = [
+      ...(continues === undefined ? [] : [`continues from ${continuesText(continues)}`]),
       ...(tornTail === undefined ? [] : [`an unfinished last line of ${tornTail} bytes, which the next start repairs`]),
       ...(inJournal === undefined ? [] : [`${inJournal} more in its journal, which the next start puts back`]),
     ];
@@ -194,26 +197,83 @@ async function verification(file: string, options: Awaited<ReturnType<typeof ver
 }
 
 /**
- * Each plugin as `plugins lock` shows it. A process of its own starts them for that: this one is a person's page, and
- * whatever a plugin does at its start is to be nobody's but its sandbox's and that process's.
+ * Each plugin as `plugins lock` shows it, and each server as `servers review` does. Processes of their own start them for that:
+ * this one is a person's page, and whatever they do at their start is to be nobody's but their sandbox's and that process's.
  */
-async function offered(line: CommandLine): Promise<readonly OfferedPlugin[]> {
-  const policy = await usable(policyFile(line));
-  if (policy.file === undefined || policy.plugins.load.size === 0) return [];
-  return (await lockOutcome(["plugins", "lock"], policy.file)).plugins;
+async function definitions(policies: readonly string[]): Promise<readonly ShownDefinitions[]> {
+  return (await Promise.all(policies.flatMap((policy) => [offeredPlugins(policy), offeredServers(policy)]))).flat();
 }
 
-async function approve(line: CommandLine, plugin: string, digest: string): Promise<void> {
-  const { file, plugins } = await usable(policyFile(line));
-  if (file === undefined || !plugins.load.has(plugin))
-    throw new ConsoleFault(409, `There is no plugin ${plugin} to approve.`, "Look again at what is offered.");
-  const { written, plugins: now } = await lockOutcome(["plugins", "lock", plugin, "--yes", "--digest", digest], file);
-  if (written || now.some((each) => each.digest === digest && each.approved)) return;
+async function offeredPlugins(policy: string): Promise<readonly ShownDefinitions[]> {
+  try {
+    const { plugins } = await usable(policy);
+    if (plugins.load.size === 0) return [];
+    const found = (await lockOutcome(["plugins", "lock"], policy)).plugins.map((each) => ({ ...each, policy }));
+    const missing = [...plugins.load.keys()].filter((name) => !found.some((each) => each.name === name));
+    const faults = missing.map((name) => ({ kind: "plugin", name, policy, fault: NOT_LOOKED_AT }) as const);
+    return [...found, ...faults];
+  } catch (error) {
+    if (!(error instanceof ConsoleFault)) throw error;
+    return [{ kind: "plugin", name: "", policy, fault: `${error.message} ${error.advice}` }];
+  }
+}
+
+const NOT_LOOKED_AT = "It could not be started; mcp-secure-local plugins list says why.";
+
+async function offeredServers(policy: string): Promise<readonly ShownDefinitions[]> {
+  let enabled: readonly string[];
+  try {
+    const { servers } = await usable(policy);
+    enabled = [...servers.values()].filter((each) => each.enabled).map(({ name }) => name);
+  } catch (error) {
+    // What is wrong with the policy is said where its plugins stand.
+    if (error instanceof ConsoleFault) return [];
+    throw error;
+  }
+  if (enabled.length === 0) return [];
+  const { found, faults, stderr } = await reviewed([], policy);
+  return enabled.map((name): ShownDefinitions => {
+    const offered = found.find((each) => each.name === name);
+    if (offered !== undefined) return { ...offered, policy };
+    return { kind: "server", name, policy, fault: faults.get(name) ?? reasonIn(stderr) };
+  });
+}
+
+interface Reviewed {
+  readonly found: readonly OfferedDefinitions[];
+  /** Why a server could not be looked at, by its name. */
+  readonly faults: ReadonlyMap<string, string>;
+  readonly stderr: string;
+}
+
+async function reviewed(words: readonly string[], policy: string): Promise<Reviewed> {
+  const { stdout, stderr } = await runOurselves(["servers", "review", ...words, "--json", "--policy", policy]);
+  const outcome: unknown = recordOf(stdout);
+  const faults = stderr.split("\n").flatMap((line): [string, string][] => {
+    const { server, message } = membersOf(recordOf(line)?.["error"]);
+    return typeof server === "string" ? [[server, cleanText(textOf(message)).slice(0, MAX_REASON)]] : [];
+  });
+  return { found: Array.isArray(outcome) ? (outcome as OfferedDefinitions[]) : [], faults: new Map(faults), stderr };
+}
+
+/** What stands in the request has been compared with what runs; the rest is the command's to judge. */
+async function approve({ policy, kind, name, digest }: NamedOffer): Promise<void> {
+  const { plugins, servers } = await usable(policy);
+  if (!(kind === "plugin" ? plugins.load : servers).has(name))
+    throw new ConsoleFault(409, `There is no ${kind} ${name} to approve.`, "Look again at what is offered.");
+  if (await isApproved({ policy, kind, name, digest })) return;
   throw new ConsoleFault(
     409,
-    `What ${plugin} offers is not what was shown.`,
+    `What ${name} offers is not what was shown.`,
     "Nothing was approved. Look again, and decide then.",
   );
+}
+
+async function isApproved({ policy, kind, name, digest }: NamedOffer): Promise<boolean> {
+  const agreed = [name, "--yes", "--digest", digest];
+  if (kind === "server") return (await reviewed(agreed, policy)).found.some(({ approved }) => approved);
+  const { written, plugins } = await lockOutcome(["plugins", "lock", ...agreed], policy);
+  return written || plugins.some((each) => each.digest === digest && each.approved);
 }
 
 async function lockOutcome(words: readonly string[], policy: string): Promise<LockOutcome> {

@@ -1,140 +1,37 @@
-// `mcp-secure-local install CLIENT` and `uninstall CLIENT`: changes a client's file in its own format, and undoes it
-// byte by byte.
+// `mcp-secure-local install CLIENT` and `uninstall CLIENT`: changes a client's file in its own format, and undoes it:
+// byte by byte while nobody else changed the file, entry by entry afterwards.
 
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { makeFolder } from "../audit/make-folder.js";
 import { redactString } from "../audit/redact.js";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
-import { stateFolder } from "../policy/own-places.js";
+import { canonicalJson } from "../inspection/drift.js";
+import { configFolder, stateFolder } from "../policy/own-places.js";
 import { clientEnvironment } from "../remote/config-locations.js";
 import { CLIENT_FILES, type ClientFile, type ClientLaunch, SERVER, fileOf, section } from "./client-files.js";
 import { type CommandLine, UsageError, nearest } from "./command-line.js";
+import { editedText, entriesOf } from "./edit-client-file.js";
 import { policyFile } from "./settings.js";
 import { ExitCode, askInTerminal, askYesNo, complain, print, printJson, styled, tell } from "./terminal.js";
+import type { ImportPlan } from "./servers-import.js";
 import { launch } from "./welcome.js";
-import type { ParseError } from "jsonc-parser";
-
-/** What is to be different in a file. */
-export interface Edit {
-  /** The entry to write, by its name; undefined writes none. */
-  readonly put?: { readonly name: string; readonly entry: object } | undefined;
-  /** Entries that are to go, by their names. */
-  readonly take: readonly string[];
-}
-
-/** @throws UsageError for a text that is not of the form the client reads */
-export async function editedText(file: ClientFile, text: string, edit: Edit): Promise<string> {
-  if (file.form === "json") return editedJson(file, text, edit);
-  return file.form === "toml" ? editedToml(file, text, edit) : editedYaml(file, text, edit);
-}
-
-const BOM = "\ufeff";
-
-async function editedJson({ member, client }: ClientFile, given: string, { put, take }: Edit): Promise<string> {
-  const { applyEdits, modify, parse, printParseErrorCode } = await import("jsonc-parser");
-  const mark = given.startsWith(BOM) ? BOM : "";
-  let text = given.slice(mark.length).trim() === "" ? "{}\n" : given.slice(mark.length);
-  const errors: ParseError[] = [];
-  parse(text, errors, { allowTrailingComma: true });
-  const [fault] = errors;
-  if (fault !== undefined) {
-    const line = text.slice(0, fault.offset).split("\n").length;
-    throw new UsageError(
-      `the file of ${client} cannot be read (line ${line}: ${printParseErrorCode(fault.error)}); mend it first`,
-    );
-  }
-  const formattingOptions = { ...indentation(text), eol: text.includes("\r\n") ? "\r\n" : "\n" };
-  const set = (path: string[], value: unknown): void => {
-    text = applyEdits(text, modify(text, path, value, { formattingOptions }));
-  };
-  for (const name of take) set([member, name], undefined);
-  if (put !== undefined) set([member, put.name], put.entry);
-  return mark + text;
-}
-
-/** As the file has it: tabs, or so many spaces. */
-function indentation(text: string): { readonly insertSpaces: boolean; readonly tabSize: number } {
-  const [, white = "  "] = /^([ \t]+)\S/m.exec(text) ?? [];
-  return white.startsWith("\t") ? { insertSpaces: false, tabSize: 1 } : { insertSpaces: true, tabSize: white.length };
-}
-
-/** Tables are whole runs of lines: what stands between them stays as it is. */
-async function editedToml({ member, client }: ClientFile, text: string, { put, take }: Edit): Promise<string> {
-  const { parse } = await import("smol-toml");
-  const read = (toml: string): Readonly<Record<string, unknown>> => {
-    try {
-      return (parse(toml)[member] ?? {}) as Readonly<Record<string, unknown>>;
-    } catch (error) {
-      throw new UsageError(
-        `the file of ${client} cannot be read (${(error as Error).message.split("\n")[0]}); mend it first`,
-      );
-    }
-  };
-  const before = read(text);
-  const names = new Set([...take, ...(put === undefined ? [] : [put.name])]);
-  let inside = false;
-  const kept = text.split(/(?<=\n)/).filter((line) => {
-    const table = /^\s*\[([^\]]+)\]/.exec(line)?.[1]?.trim();
-    if (table !== undefined) {
-      inside = [...names].some((name) =>
-        [name, JSON.stringify(name)].some((each) => isTable(table, `${member}.${each}`)),
-      );
-    }
-    return !inside;
-  });
-  const rest = kept.join("");
-  const gap = rest === "" || rest.endsWith("\n\n") ? "" : rest.endsWith("\n") ? "\n" : "\n\n";
-  const after = put === undefined ? rest : `${rest}${gap}${tomlTable(`${member}.${put.name}`, put.entry)}`;
-  const wanted = Object.keys(before).filter((name) => !names.has(name));
-  if (put !== undefined) wanted.push(put.name);
-  if (JSON.stringify(Object.keys(read(after)).sort()) !== JSON.stringify(wanted.sort()))
-    throw new UsageError(
-      `the file of ${client} has its servers in a form that cannot be changed safely; change it by hand`,
-    );
-  return after;
-}
-
-function isTable(table: string, name: string): boolean {
-  return table === name || table.startsWith(`${name}.`);
-}
-
-/** Its strings are written as JSON writes them. */
-function tomlTable(name: string, entry: object): string {
-  const lines = Object.entries(entry).map(([key, value]) => `${key} = ${JSON.stringify(value)}`);
-  return [`[${name}]`, ...lines, ""].join("\n");
-}
-
-async function editedYaml({ member, client }: ClientFile, text: string, { put, take }: Edit): Promise<string> {
-  const { isMap, isSeq, parseDocument } = await import("yaml");
-  const document = parseDocument(text);
-  const [fault] = document.errors;
-  if (fault !== undefined)
-    throw new UsageError(`the file of ${client} cannot be read (${fault.message}); mend it first`);
-  const names = new Set([...take, ...(put === undefined ? [] : [put.name])]);
-  const list = document.get(member);
-  if (isSeq(list)) list.items = list.items.filter((item) => !(isMap(item) && names.has(String(item.get("name")))));
-  if (put !== undefined) {
-    const entry = document.createNode({ name: put.name, ...put.entry });
-    if (isSeq(list)) list.add(entry);
-    else document.set(member, document.createNode([{ name: put.name, ...put.entry }]));
-  }
-  return document.toString({ lineWidth: 0 });
-}
+import { writeInPlace } from "./write-new-file.js";
 
 /** What was done to a client's file, so that it can be undone. */
 interface Installed {
   readonly file: string;
-  /** The file as it was; undefined: there was none. */
+  /** The file as `uninstall` is to leave it: a copy; undefined: there was none. */
   readonly copy: string | undefined;
   /** Of the file as it was left. */
   readonly sha256: string;
-  /** Servers that went from it under the policy. */
+  /** Servers that went from it under the policy; the copy has them. */
   readonly moved: readonly string[];
   /** The first folder that was made for it. */
   readonly folder: string | undefined;
 }
+
+const NOTHING_DONE = { copy: undefined, sha256: "", moved: [], folder: undefined } as const;
 
 export async function installCommand(line: CommandLine): Promise<number> {
   // A profile that is misspelt would be found out by the client, which says nothing.
@@ -147,30 +44,43 @@ export async function installCommand(line: CommandLine): Promise<number> {
     else for (const { client, file, entry } of entries) print(`${section(client, file)}\n${entry}\n`);
     return ExitCode.Ok;
   }
-  const client = clientOf(line, "install");
+  if (line.policy !== undefined) await (await import("../policy/load-policy.js")).loadPolicy(line.policy);
+  return installIn(clientOf(line, "install"), line);
+}
+
+async function installIn(client: ClientFile, line: CommandLine): Promise<number> {
   const undo = `mcp-secure-local uninstall ${client.id}`;
+  const record = recordOf(client);
   const file = realFile(fileOf(client, clientEnvironment()));
+  if (record !== undefined && record.file !== file)
+    throw new UsageError(`${client.client} has ${SERVER} in ${record.file}, and reads ${file} now; first: ${undo}`);
   const about = { client: client.id, file, undo };
-  if (recordOf(client) !== undefined && readIfThere(file)?.includes(SERVER) === true) {
-    const move = line.move ? `. To bring its other servers under the policy, do that first, then repeat this` : "";
-    tell(line, { ...about, written: false }, `${client.client} has ${SERVER} already; to undo it: ${undo}${move}`);
-    return ExitCode.Ok;
-  }
-  const moved = line.move ? await moveServers(line, file) : [];
-  if (moved === undefined) return notWritten(line, about);
+  const plan = line.move ? await moveServers(line, file) : undefined;
+  const moved = plan?.names ?? [];
   const before = readIfThere(file);
-  const after = await editedText(client, before ?? "", {
-    put: { name: SERVER, entry: client.entry(launchOf(line)) },
-    take: moved,
-  });
+  const entry = client.entry(launchOf(line));
+  const there = await entriesOf(client, before ?? "");
+  const same = canonicalJson(there.get(SERVER)) === canonicalJson(entry);
+  const outcome = (plan?.failed ?? 0) === 0 ? ExitCode.Ok : ExitCode.Failed;
+  if (record !== undefined && same && moved.length === 0) {
+    tell(line, { ...about, written: false }, `${client.client} has ${SERVER} already; to undo it: ${undo}`);
+    return outcome;
+  }
+  const put = new Map(same ? [] : [[SERVER, entry] as const]);
+  const after = await editedText(client, before ?? "", { put, take: moved });
   if (!line.json) {
     print(section(client.client, file));
     await printDifference(before ?? "", after);
   }
-  if (!(await agreed(line, `Write this into ${file}?`))) return notWritten(line, about);
-  const folder = firstMissing(dirname(file));
-  const copy = before === undefined ? undefined : keepCopy(client, file);
-  keepRecord(client, { file, copy, sha256: digest(after), moved, folder });
+  const files = plan === undefined || plan.servers.length === 0 ? file : `${plan.policy} and ${file}`;
+  if (!(await agreed(line, `Write this into ${files}?`))) return notWritten(line, about);
+  if (readIfThere(file) !== before)
+    throw new UsageError(`${file} was changed meanwhile, so it is left as it is; run the same again`);
+  // The policy first: a server is at no moment in neither.
+  plan?.write();
+  if (moved.length > 0 && !line.json)
+    print("Nothing of them is offered until you have approved it: mcp-secure-local servers review");
+  const copy = await keepUndo(client, { before, after, file }, record);
   writeInPlace(file, after);
   const rest = await unguarded(file);
   const said = [
@@ -180,11 +90,79 @@ export async function installCommand(line: CommandLine): Promise<number> {
       ? []
       : [
           `Not under the policy: ${rest.join(", ")}. ${client.client} still starts them itself. ` +
-            `To bring them: ${undo}, then mcp-secure-local install ${client.id} --move`,
+            `To bring them: mcp-secure-local install ${client.id} --move`,
         ]),
   ];
   tell(line, { ...about, written: true, copy, moved, unguarded: rest }, cleanText(said.join("\n")));
-  return ExitCode.Ok;
+  return outcome;
+}
+
+interface Change {
+  readonly file: string;
+  readonly before: string | undefined;
+  readonly after: string;
+}
+
+/**
+ * Keeps what `uninstall` will need: of a client that has us already what it would leave now, so that nothing is forgotten that was
+ * moved before, and nothing undone that was changed since. @returns the copy
+ */
+async function keepUndo(
+  client: ClientFile,
+  { file, before, after }: Change,
+  record: Installed | undefined,
+): Promise<string | undefined> {
+  // An entry of ours that nobody knows of, as one that was pasted, is not what was there before us.
+  const original = (await undone(client, before, record ?? { ...NOTHING_DONE, file })).text;
+  const kept = record?.copy === undefined ? undefined : readIfThere(record.copy);
+  // Bytes that are no text would not survive being read as one.
+  const content = original === before && original !== undefined ? fs.readFileSync(file) : original;
+  const copy = content === undefined ? undefined : original === kept ? record?.copy : keepCopy(client, content);
+  const left = await entriesOf(client, after);
+  const moved = [...(await entriesOf(client, original ?? "")).keys()].filter((name) => !left.has(name));
+  const folder = record === undefined ? firstMissing(dirname(file)) : record.folder;
+  keepRecord(client, { file, copy, sha256: digest(after), moved, folder });
+  return copy;
+}
+
+/** What `uninstall` leaves of a file. */
+interface Undone {
+  /** Undefined: no file. */
+  readonly text: string | undefined;
+  /** The very bytes there were. */
+  readonly exact: boolean;
+  /** Moved servers that come back: `as` another name where the file has another server of theirs now. */
+  readonly returned: readonly { readonly name: string; readonly as: string }[];
+}
+
+/** Every server that was moved is in it, unless the file has the very same again. */
+async function undone(client: ClientFile, now: string | undefined, record: Installed): Promise<Undone> {
+  const { copy, moved, sha256 } = record;
+  const original = copy === undefined ? undefined : readIfThere(copy);
+  if (copy !== undefined && original === undefined && moved.length > 0)
+    throw new UsageError(
+      `${copy} is gone, so ${moved.join(", ")} cannot be put back into ${record.file}; ` +
+        `the policy still has them. To give them up there, remove ${recordFile(client)}, then repeat this`,
+    );
+  if (now !== undefined && digest(now) === sha256 && (copy === undefined || original !== undefined))
+    return { text: original, exact: true, returned: [] };
+  const there = new Map(await entriesOf(client, now ?? ""));
+  const take = there.delete(SERVER) ? [SERVER] : [];
+  const put = new Map<string, object>();
+  const returned: Undone["returned"][number][] = [];
+  for (const [name, entry] of await entriesOf(client, original ?? "")) {
+    if (!moved.includes(name) || canonicalJson(there.get(name)) === canonicalJson(entry)) continue;
+    const as = freeName(name, new Set([...there.keys(), ...put.keys()]));
+    put.set(as, entry);
+    returned.push({ name, as });
+  }
+  const isSame = take.length === 0 && put.size === 0;
+  const text = isSame ? now : await editedText(client, now ?? "", { put, take });
+  return { text, exact: false, returned };
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  for (let count = 2, free = name; ; free = `${name}-${count++}`) if (!taken.has(free)) return free;
 }
 
 /** With --json nobody is asked: without --yes it says what it has not done. */
@@ -202,39 +180,50 @@ async function unguarded(file: string): Promise<string[]> {
 
 export async function uninstallCommand(line: CommandLine): Promise<number> {
   const client = clientOf(line, "uninstall");
-  const record = recordOf(client);
-  const file = record?.file ?? realFile(fileOf(client, clientEnvironment()));
+  const kept = recordOf(client);
+  const file = kept?.file ?? realFile(fileOf(client, clientEnvironment()));
   const now = readIfThere(file);
-  const about = { client: client.id, file };
-  if (record !== undefined && now !== undefined && digest(now) === record.sha256) {
-    const left = restore(file, record);
-    const how = left === "restored" ? "is as it was" : "is gone, as it was not there before";
-    tell(line, { ...about, state: left }, `${file} ${how}.`);
-  } else if (now === undefined || !now.includes(SERVER))
-    tell(line, { ...about, state: "unchanged" }, `${file} has no ${SERVER}: nothing is changed.`);
-  else {
-    writeInPlace(file, await editedText(client, now, { take: [SERVER] }));
-    const moved = record?.moved ?? [];
-    const where =
-      moved.length === 0
-        ? ""
-        : `\nServers that were moved under the policy stand in ${record?.copy}: ${moved.join(", ")}`;
-    const words = `${file} was changed since: ${SERVER} is taken out of it, and the rest stays.${where}`;
-    tell(line, { ...about, state: "edited", copy: record?.copy, moved }, words);
-  }
+  const record = kept ?? { ...NOTHING_DONE, file };
+  const { text, exact, returned } = await undone(client, now, record);
+  if (text === undefined) {
+    if (now !== undefined) removeWith(file, record.folder);
+  } else if (exact && record.copy !== undefined) writeInPlace(file, fs.readFileSync(record.copy));
+  else if (text !== now) writeInPlace(file, text);
+  // What the file has again is not kept a second time, with all its secrets.
+  if (exact && record.copy !== undefined) fs.rmSync(record.copy, { force: true });
   fs.rmSync(recordFile(client), { force: true });
+  const state = exact ? (text === undefined ? "removed" : "restored") : text === now ? "unchanged" : "edited";
+  const copies = copiesOf(client);
+  const words = [howLeft(file, state, returned), ...stillKept(record.moved, copies)];
+  tell(line, { client: client.id, file, state, returned, moved: record.moved, copies }, cleanText(words.join("\n")));
   return ExitCode.Ok;
 }
 
-/** The very bytes there were before; a file that was not there is gone again, with the folders made for it. */
-function restore(file: string, { copy, folder }: Installed): "restored" | "removed" {
-  if (copy !== undefined) {
-    writeInPlace(file, fs.readFileSync(copy));
-    return "restored";
-  }
+function howLeft(file: string, state: string, returned: Undone["returned"]): string {
+  if (state === "restored") return `${file} is as it was.`;
+  if (state === "removed") return `${file} is gone, as it was not there before.`;
+  if (state === "unchanged") return `${file} has no ${SERVER}: nothing is changed.`;
+  const back = returned.map(({ name, as }) =>
+    name === as ? name : `${name} as ${as}, since there is another ${name}`,
+  );
+  const moved = back.length === 0 ? "" : ` What was moved under the policy is back: ${back.join(", ")}.`;
+  return `${file} was changed since: ${SERVER} is taken out of it, and the rest stays.${moved}`;
+}
+
+/** Where secrets still are, and how to be rid of them. */
+function stillKept(moved: readonly string[], copies: readonly string[]): string[] {
+  const policy = `The policy still has what was moved: ${moved.join(", ")}. Secrets are in ${join(configFolder(), "secrets")}.`;
+  const remove = "What no other client needs: mcp-secure-local servers remove NAME";
+  return [
+    ...(moved.length === 0 ? [] : [`${policy} ${remove}`]),
+    ...(copies.length === 0 ? [] : [`Copies of the file may hold secrets; delete them: ${copies.join(" ")}`]),
+  ];
+}
+
+/** A file that was not there is gone again, with the folders made for it. */
+function removeWith(file: string, folder: string | undefined): void {
   fs.rmSync(file);
   if (folder !== undefined) removeEmpty(dirname(file), folder);
-  return "removed";
 }
 
 /** Folders that nobody put anything else into, up to and with the outer one. */
@@ -264,23 +253,24 @@ function launchOf(line: CommandLine): ClientLaunch {
   return { command, args: [...args, ...(line.attach ? ["attach"] : []), ...named, ...profile] };
 }
 
-async function moveServers(line: CommandLine, file: string): Promise<readonly string[] | undefined> {
+async function moveServers(
+  line: CommandLine,
+  file: string,
+): Promise<(ImportPlan & { readonly policy: string }) | undefined> {
   const policy = policyFile(line);
   if (policy === undefined || !fs.existsSync(policy))
     throw new UsageError(
       "install --move needs a policy file to move servers into; make one: mcp-secure-local policy init FILE",
     );
-  if (!fs.existsSync(file)) return [];
-  const [{ loadPolicy }, { importFrom }] = await Promise.all([
+  if (!fs.existsSync(file)) return undefined;
+  const [{ loadPolicy }, { planImport }, { tryOut }] = await Promise.all([
     import("../policy/load-policy.js"),
     import("./servers-import.js"),
+    import("./try-out.js"),
   ]);
   const { json, yes } = line;
-  const imported = await importFrom(file, { policy: await loadPolicy(policy), file: policy, yes, json });
-  if (imported === undefined) return undefined;
-  if (imported.names.length > 0 && !json)
-    print("Nothing of them is offered until you have approved it: mcp-secure-local servers review");
-  return imported.names;
+  const plan = await planImport(file, { policy: await loadPolicy(policy), file: policy, yes, json, tryOut });
+  return { ...plan, policy };
 }
 
 async function agreed({ yes, json }: CommandLine, question: string): Promise<boolean> {
@@ -300,7 +290,7 @@ interface Entry {
 }
 
 async function entryOf(client: ClientFile, started: ClientLaunch): Promise<Entry> {
-  const entry = await editedText(client, "", { put: { name: SERVER, entry: client.entry(started) }, take: [] });
+  const entry = await editedText(client, "", { put: new Map([[SERVER, client.entry(started)]]), take: [] });
   return { id: client.id, client: client.client, file: fileOf(client, clientEnvironment()), entry: entry.trim() };
 }
 
@@ -339,26 +329,24 @@ function recordOf(client: ClientFile): Installed | undefined {
 }
 
 function keepRecord(client: ClientFile, record: Installed): void {
-  makeFolder(installs());
-  fs.writeFileSync(recordFile(client), JSON.stringify(record, null, 2), { mode: 0o600 });
+  writeInPlace(recordFile(client), JSON.stringify(record, null, 2));
 }
 
-/** The bytes as they are, under the date. */
-function keepCopy({ id }: ClientFile, file: string): string {
-  makeFolder(installs());
+/** Under the date. */
+function keepCopy({ id }: ClientFile, content: string | Buffer): string {
   const date = new Date().toISOString().replace(/[:.]/g, "-");
-  const copy = join(installs(), `${id}-${date}.copy`);
-  fs.writeFileSync(copy, fs.readFileSync(file), { mode: 0o600, flag: "wx" });
-  return copy;
+  for (let count = 1; ; count++) {
+    const copy = join(installs(), `${id}-${date}${count === 1 ? "" : `-${count}`}.copy`);
+    if (fs.existsSync(copy)) continue;
+    writeInPlace(copy, content);
+    return copy;
+  }
 }
 
-/** Whole or not at all, with the rights it had. */
-function writeInPlace(file: string, content: string | Buffer): void {
-  const mode = fs.statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600;
-  fs.mkdirSync(dirname(file), { recursive: true });
-  const draft = `${file}.${process.pid}.new`;
-  fs.writeFileSync(draft, content, { mode: mode & 0o777, flag: "wx" });
-  fs.renameSync(draft, file);
+function copiesOf({ id }: ClientFile): string[] {
+  if (!fs.existsSync(installs())) return [];
+  const own = fs.readdirSync(installs()).filter((name) => /-\d{4}-[^]*\.copy$/.test(name));
+  return own.filter((name) => name.replace(/-\d{4}-[^]*$/, "") === id).map((name) => join(installs(), name));
 }
 
 /** Where a link leads is what is changed; the link stays. */
@@ -381,7 +369,9 @@ function readIfThere(file: string): string | undefined {
     return fs.readFileSync(file, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw new UsageError(`${file} cannot be read (${(error as Error).message})`);
+    throw new UsageError(
+      `${file} cannot be read (${(error as Error).message}); see to its rights, then run this again`,
+    );
   }
 }
 

@@ -1,10 +1,11 @@
 // `mcp-secure-local migrate DIR`: brings a server of the official SDK over to our library by its imports.
 
-import { lstat, readFile, readdir, rename, writeFile } from "node:fs/promises";
+import { lstat, readFile, readdir } from "node:fs/promises";
 import { extname, join, relative } from "node:path";
 import { escapeUnseen } from "../audit/escape-unseen.js";
 import { type CommandLine, UsageError } from "./command-line.js";
-import { ExitCode, print, printJson } from "./terminal.js";
+import { ExitCode, print, printJson, showProgress } from "./terminal.js";
+import { writeInPlace } from "./write-new-file.js";
 
 /** What stands in one source where something could not be rewritten. */
 export interface Leftover {
@@ -106,6 +107,9 @@ const MOST_SOURCES = 10_000;
 /** Longer files are bundles, which are built anew. */
 const LONGEST_SOURCE = 2 * 1024 * 1024;
 
+/** A person need not see each of them go by. */
+const SHOWN_EVERY = 100;
+
 interface FileReport {
   readonly file: string;
   readonly rewritten: number;
@@ -119,10 +123,11 @@ export async function migrateCommand({ words, json }: CommandLine): Promise<numb
   if (more !== undefined) throw new UsageError(`migrate takes one folder, and "${more}" is one too many`);
   const sources = await sourcesOf(folder);
   const reports: FileReport[] = [];
-  for (const path of sources) {
+  for (const [at, path] of sources.entries()) {
+    if (at % SHOWN_EVERY === 0) showProgress(`rewriting ${at + 1} of ${sources.length} sources`);
     const before = await readFile(path, "utf8");
     const { text, rewritten, leftovers } = migrateSource(before);
-    if (text !== before) await replaceFile(path, text);
+    if (text !== before) writeInPlace(path, text);
     if (rewritten > 0 || leftovers.length > 0) reports.push({ file: relative(folder, path), rewritten, leftovers });
   }
   if (json) printJson(reports);
@@ -136,7 +141,7 @@ function tell(reports: readonly FileReport[]): void {
     print(`${escapeUnseen(file)}: ${rewritten} ${rewritten === 1 ? "import" : "imports"} rewritten`);
     for (const { line, what } of leftovers) print(`  line ${line} is left to you: ${escapeUnseen(what)}`);
   }
-  print("Now: npm install @secure-local/mcp, then build and run your tests.");
+  print("Now: npm install ./secure-local-mcp-VERSION.tgz, then build and run your tests.");
 }
 
 /** Sources below a folder; links are not followed. */
@@ -158,11 +163,4 @@ async function sourcesOf(folder: string): Promise<string[]> {
   }
   const sizes = await Promise.all(found.map(async (path) => (await lstat(path)).size));
   return found.filter((_, i) => (sizes[i] ?? 0) <= LONGEST_SOURCE).sort();
-}
-
-/** Whole or not at all: nobody is left with half a source. */
-async function replaceFile(path: string, text: string): Promise<void> {
-  const { mode } = await lstat(path);
-  await writeFile(`${path}.migrating`, text, { mode, flag: "wx" });
-  await rename(`${path}.migrating`, path);
 }

@@ -20,6 +20,19 @@ export async function openAudit(
   return log;
 }
 
+/** A log that is opened by its first record: most errands that may write one have nothing to write. */
+export function lateAudit(
+  line: Pick<CommandLine, "audit">,
+  policy: Policy,
+  say: (line: string) => void,
+): Pick<AuditLog, "record" | "close"> {
+  let log: Promise<AuditLog> | undefined;
+  return {
+    record: async (event) => (await (log ??= openAudit(line, policy, say))).record(event),
+    close: async () => (await log?.catch(() => undefined))?.close(),
+  };
+}
+
 /**
  * Keeps an open log as another policy wants it: from when on it is put away, and its checkpoints. Which file it is written
  * to is settled when the server starts.

@@ -49,7 +49,7 @@ const skip = process.features.typescript ? false : "this Node reads no TypeScrip
 
 function moduleFiles(name: string, { file, typing: [before, parameter, after] }: ModuleTemplate): Template {
   const typed = file.endsWith(".ts");
-  const plugin = `// To have types while you write: npm install --save-dev mcp-secure-local
+  const plugin = `// To have types while you write: npm install --save-dev ./mcp-secure-local-VERSION.tgz
 ${before}{
   name: "${name}",
   version: "1.0.0",

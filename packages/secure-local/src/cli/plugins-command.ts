@@ -1,5 +1,4 @@
 // `mcp-secure-local plugins`: lists the plugins of the policy and how they are, makes new ones, and computes their hashes.
-import { createHash } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { noAudit } from "../audit/event-text.js";
@@ -12,19 +11,11 @@ import { SecureServer } from "../server/secure-server.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
-import {
-  askInTerminal,
-  askYesNo,
-  complain,
-  complainJson,
-  ExitCode,
-  print,
-  printJson,
-  styled,
-  tell,
-} from "./terminal.js";
+import { complain, complainJson, ExitCode, print, printJson, styled, tell } from "./terminal.js";
+import { approvesShown, checkYes, differenceLines, digestOf, offeredDefinitions } from "./offered-definitions.js";
 import { type Language, pluginFiles } from "./plugin-templates.js";
-import type { Change } from "../inspection/drift.js";
+import type { OfferedDefinitions } from "@secure-local/console/api";
+import type { Change, Items } from "../inspection/drift.js";
 import type { Policy } from "../policy/policy.js";
 import { itemsOf } from "../server/plugin-items.js";
 import {
@@ -57,6 +48,8 @@ export async function pluginsCommand(line: CommandLine): Promise<number> {
 
 /** Starts them all, as a server would, and says what became of each. */
 async function list(line: CommandLine): Promise<number> {
+  if (line.words.length > 0)
+    throw new UsageError(`plugins list takes no "${line.words[0]}": it shows every plugin; leave it out`);
   const policy = await loadPolicy(policyFile(line));
   const kept = { own: ownPlaces(line), ...pluginFolders() };
   const secure = new SecureServer({ policy, audit: noAudit, version: programVersion(), ...kept, say: sayBesides });
@@ -118,7 +111,7 @@ function lockCommand(plugin: string, { policy }: CommandLine): string {
 async function hash({ words: [path, ...more], json }: CommandLine): Promise<number> {
   if (path === undefined || more.length > 0)
     throw new UsageError("plugins hash needs one path, as in plugins hash ./weather");
-  if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}`);
+  if (!existsSync(path)) throw new UsageError(`there is nothing at ${path}; check the path`);
   const { hashPlugin } = await import("../plugins/plugin-content.js");
   const { PluginError } = await import("../plugins/plugin-error.js");
   try {
@@ -137,6 +130,14 @@ async function hash({ words: [path, ...more], json }: CommandLine): Promise<numb
 // `mcp-secure-local plugins new`: writes a plugin that works, with a test.
 
 const LANGUAGES: readonly Language[] = ["js", "ts", "python", "sh"];
+/** What else people call them. */
+const CALLED: Readonly<Record<string, Language>> = {
+  py: "python",
+  javascript: "js",
+  typescript: "ts",
+  bash: "sh",
+  shell: "sh",
+};
 const NAME = /^[a-z][a-z0-9_-]{0,47}$/;
 
 /** `NAME [LANGUAGE]`: a folder of that name in the current one. Nothing that exists is touched. */
@@ -144,10 +145,11 @@ export async function newPlugin(line: Pick<CommandLine, "words" | "json">): Prom
   const [name, language = "js", ...more] = line.words;
   if (name === undefined || !NAME.test(name) || more.length > 0) {
     throw new UsageError(
-      "plugins new needs a name of lower-case letters, digits, - and _, as in plugins new weather python",
+      "plugins new needs a name of lower-case letters, digits, - and _, a letter first, as in plugins new weather python",
     );
   }
-  const known = LANGUAGES.find((each) => each === language);
+  const known =
+    LANGUAGES.find((each) => each === language) ?? (Object.hasOwn(CALLED, language) ? CALLED[language] : undefined);
   if (known === undefined) {
     throw new UsageError(
       `there is no template for "${language}", only ${LANGUAGES.join(", ")}${nearest(language, LANGUAGES)}`,
@@ -194,10 +196,10 @@ function older(language: Language): string {
 interface Compared {
   readonly name: string;
   readonly changes: readonly Change[];
-  readonly locked: LockedPlugin;
+  readonly items: Items;
+  /** What was approved; undefined where it never was. */
+  readonly before: LockedPlugin | undefined;
   readonly review: PluginReview;
-  /** Whether it was ever approved. */
-  readonly isLocked: boolean;
 }
 
 /** What `plugins lock --json` prints. */
@@ -205,74 +207,57 @@ export interface LockOutcome {
   readonly file: string;
   readonly written: boolean;
   readonly changed: readonly Pick<Compared, "name" | "changes">[];
-  readonly plugins: readonly OfferedPlugin[];
+  /** Each with all that a person reads before approving it. */
+  readonly plugins: readonly OfferedDefinitions[];
 }
 
-/** A plugin with all that a person reads before approving it. */
-export interface OfferedPlugin extends Pick<Compared, "name" | "changes"> {
-  readonly findings: PluginReview["findings"];
-  readonly withheld: Readonly<Record<string, string>>;
-  /** Whether it is as it was approved. */
-  readonly approved: boolean;
-  /** SHA-256 of the rest: an approval of anything else is none. */
-  readonly digest: string;
-}
-
-function offeredOf({ name, changes, review, isLocked }: Compared): OfferedPlugin {
+function offeredOf({ name, changes, items, before, review }: Compared): OfferedDefinitions {
   const { findings, withheld } = review;
-  const shown = { name, findings, changes, withheld: Object.fromEntries(withheld) };
-  const digest = createHash("sha256").update(JSON.stringify(shown)).digest("hex");
-  return { ...shown, digest, approved: isLocked && changes.length === 0 };
+  return offeredDefinitions({ kind: "plugin", name, locked: before, items, changes, findings, withheld });
 }
 
 /** The one plugin that a command line names, if it does. */
-function pluginNamed({ words: [wanted, ...more], digest }: CommandLine): string | undefined {
+function pluginNamed({ words: [wanted, ...more] }: CommandLine): string | undefined {
   if (more.length > 0) throw new UsageError("plugins lock takes one plugin at most, as in plugins lock weather");
-  if (digest !== undefined && wanted === undefined)
-    throw new UsageError("--digest is of one plugin: name it, as in plugins lock weather --digest HASH");
   return wanted;
+}
+
+function notLoaded(file: string, wanted: string, { plugins }: Policy): string {
+  return `${file} loads no plugin ${wanted}${nearest(wanted, plugins.load.keys()) || "; name it in plugins.load"}`;
 }
 
 export async function lockPlugins(line: CommandLine): Promise<number> {
   const wanted = pluginNamed(line);
+  checkYes(line, "plugins lock");
   const policy = await loadPolicy(policyFile(line));
   const { file } = policy;
   if (file === undefined) throw new UsageError("plugins lock needs a policy file that names plugins");
   if (policy.plugins.load.size === 0) throw new UsageError(`${file} loads no plugin; name some in plugins.load`);
-  if (wanted !== undefined && !policy.plugins.load.has(wanted))
-    throw new UsageError(`the policy loads no plugin ${wanted}`);
+  if (wanted !== undefined && !policy.plugins.load.has(wanted)) throw new UsageError(notLoaded(file, wanted, policy));
   const before = lockBefore(lockFileOf(file));
   const compared = await compare(policy, { line, before, wanted });
   const changed = compared.filter(({ changes }) => changes.length > 0);
   if (!line.json)
-    for (const { name, changes } of changed) print(`${styled("bold", name)}\n${changes.map(changeText).join("\n")}`);
+    for (const { name, changes, items, before: locked } of changed)
+      print([styled("bold", name), ...differenceLines({ locked, items, changes })].join("\n"));
   const outcome = (written: boolean): LockOutcome => ({
     file: lockFileOf(file),
     written,
     changed: changed.map(({ name, changes }) => ({ name, changes })),
     plugins: compared.map(offeredOf),
   });
-  const { digest } = line;
-  if (digest !== undefined && !compared.some((each) => offeredOf(each).digest === digest)) {
-    tell(
-      line,
-      outcome(false),
-      `What ${wanted ?? "it"} offers is not what this digest was shown of. Nothing is written.`,
-    );
-    return ExitCode.Failed;
-  }
   const current = changed.length === 0 && before !== undefined;
   if (compared.length === 0 || current) {
     tell(line, outcome(false), current ? `${lockFileOf(file)} is up to date.` : "No plugin could be looked at.");
     return current ? ExitCode.Ok : ExitCode.Failed;
   }
-  if (!(await approved(line))) {
+  if (!(await isApproved(line, compared.map(offeredOf)))) {
     if (line.json) printJson(outcome(false));
     return ExitCode.Failed;
   }
   writeLock(
     lockFileOf(file),
-    new Map([...(before ?? []), ...compared.map(({ name, locked }) => [name, locked] as const)]),
+    new Map([...(before ?? []), ...compared.map((each) => [each.name, relocked(each.before, each.items)] as const)]),
   );
   tell(
     line,
@@ -317,26 +302,17 @@ async function compare(
     found.push({
       name,
       changes: changesOf(before?.get(name), items, launch),
+      items: new Map([...items, ["launch", launch]]),
+      before: before?.get(name),
       review,
-      isLocked: before?.has(name) === true,
-      locked: relocked(before?.get(name), new Map([...items, ["launch", launch]])),
     });
   }
   await secure.stop();
   return found;
 }
 
-export function changeText({ item, kind, lines }: Change): string {
-  const color = kind === "added" ? "green" : kind === "removed" ? "red" : "yellow";
-  return [`  ${styled(color, kind)} ${cleanLine(item)}`, ...lines.map((each) => `    ${cleanLine(each)}`)].join("\n");
-}
-
-async function approved({ yes, json }: CommandLine): Promise<boolean> {
-  if (yes) return true;
-  if (json) return false;
-  if (!process.stdin.isTTY) {
-    complain("Nothing is written: read what changed, then approve it with --yes.");
-    return false;
-  }
-  return askInTerminal((ask) => askYesNo(ask, "Approve what stands above?", false));
+/** With `--json` nothing is approved but what a digest names. */
+async function isApproved(line: CommandLine, offers: readonly OfferedDefinitions[]): Promise<boolean> {
+  if (line.json) return line.yes && line.digest === digestOf(offers);
+  return approvesShown(line, "plugins lock", offers);
 }

@@ -78,7 +78,9 @@ function oneFile(action: string, { policy, words: [file, ...rest] }: CommandLine
 export async function policyCheck(line: CommandLine, named: string | undefined): Promise<number> {
   const file = named ?? policyFile(line);
   const policy = await loadPolicy(file);
-  const remarks = reviewPolicy(policy, reviewedTools(policy), kindOfPath);
+  const { approvedNames } = await import("./server-state.js");
+  const surroundings = { kindOf: kindOfPath, approved: await approvedNames(policy) };
+  const remarks = reviewPolicy(policy, reviewedTools(policy), surroundings);
   const code = line.strict && remarks.length > 0 ? ExitCode.Failed : ExitCode.Ok;
   if (line.json) {
     printJson({ ok: true, file, hash: policy.hash, remarks });
@@ -182,7 +184,7 @@ function foldersIn(given: string): string[] {
     .filter((part) => part !== "");
   return parts.flatMap((part) => {
     const whole = statSync(part.replace(/^~(?=\/|$)/, homedir()), { throwIfNoEntry: false }) !== undefined;
-    return whole || !/\s(?=[~/.]|[A-Za-z]:)/.test(part) ? [part] : part.split(/\s+(?=[~/.]|[A-Za-z]:)/);
+    return whole ? [part] : part.split(/\s(?=[~/.]|[A-Za-z]:)/).map((each) => each.trim());
   });
 }
 
@@ -249,14 +251,15 @@ export async function policyExport(line: CommandLine): Promise<number> {
 
 function readConfiguration(file: string): unknown {
   const status = statSync(file, { throwIfNoEntry: false });
-  if (!status?.isFile()) throw new UsageError(`there is no file ${file}`);
-  if (status.size > MAX_BYTES) throw new UsageError(`${file} is longer than ${MAX_BYTES} bytes`);
+  if (!status?.isFile()) throw new UsageError(`there is no file ${file}; check the path`);
+  if (status.size > MAX_BYTES)
+    throw new UsageError(`${file} is longer than ${MAX_BYTES} bytes; name the configuration of a client`);
   const keepTexts = (match: string): string => (match.startsWith('"') ? match : "");
   const text = readFileSync(file, "utf8").replace(TEXT_OR_COMMENT, keepTexts).replace(TEXT_OR_COMMA, keepTexts);
   try {
     return JSON.parse(text) as unknown;
   } catch (error) {
-    throw new UsageError(`${file} is not JSON: ${(error as Error).message}`);
+    throw new UsageError(`${file} is not JSON (${(error as Error).message}); mend it first`);
   }
 }
 

@@ -21,7 +21,7 @@ const USAGE =
  */
 export function readQuestion(words: readonly string[]): PolicyQuestion {
   const [first, second, ...rest] = words;
-  if (first === undefined) throw new UsageError(USAGE);
+  if (first === undefined || (first === "run" && second === undefined)) throw new UsageError(USAGE);
   if (TOOL.has(first) && second !== undefined) return toolQuestion(second, rest);
   if (second === undefined || second.trimStart().startsWith("{")) return toolQuestion(first, words.slice(1));
   if (first === "run") return { kind: "command", name: second, arguments: rest };

@@ -125,7 +125,7 @@ function questionOf(item: Section, { value, place }: Placed<string>, given?: Tre
   try {
     if (given === undefined) return readQuestionText(value);
     if (given.kind === "map") return { kind: "tool", name: value, arguments: plainMap(given) };
-    throw new UsageError("arguments must be a mapping of names to values");
+    throw new UsageError("arguments must be a mapping of names to values, as in arguments: { path: /data/notes.txt }");
   } catch (error) {
     if (!(error instanceof UsageError)) throw error;
     item.faults.add(place, `${item.path}: ${error.message}`);

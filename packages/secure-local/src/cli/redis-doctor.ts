@@ -9,7 +9,8 @@ const CLOCK_MS = 5_000;
 
 /** Resolves with 2 and one sentence for each thing that is wrong. Rejects with BAD_SHARE for what keeps processes from sharing at all. */
 export async function redisDoctor(line: CommandLine): Promise<number> {
-  if (line.words.length > 1) throw new UsageError(`doctor --redis takes no target, not "${line.words[1]}"`);
+  if (line.words.length > 1)
+    throw new UsageError(`doctor --redis takes no target, not "${line.words[1]}"; leave it out`);
   const settings = clusterSettings(line);
   if (settings === undefined) throw new UsageError("doctor needs an address of Redis, as in --redis redis://127.0.0.1");
   const report = await inspectRedis(settings.redis, settings.prefix);

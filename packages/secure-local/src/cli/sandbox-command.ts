@@ -4,6 +4,7 @@ import { accessSync, constants as modes, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { once } from "node:events";
 import type { AuditSink } from "../audit/audit-event.js";
+import { unseenEscaped } from "../audit/escape-unseen.js";
 import { ownFiles } from "../capabilities/files/own-files.js";
 import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import { loadPolicy } from "../policy/load-policy.js";
@@ -37,6 +38,8 @@ export interface Errand {
   readonly auditBy: Policy;
   /** The process without which nobody speaks to the command: both end with it. */
   readonly parent?: number | undefined;
+  /** What of a server's a person reads here: what steers a terminal is escaped in it. Default: all passes as it is. */
+  readonly shown?: readonly ("stdout" | "stderr")[];
   /** The server of the policy that it is, and the rule that has it started; absent: a person gave the command. */
   readonly server?: { readonly name: string; readonly rule: string; readonly line?: number | undefined };
 }
@@ -52,7 +55,7 @@ export async function runErrand(line: Pick<CommandLine, "audit">, errand: Errand
   const wall = await findWall(policy.sandbox);
   if (wall.name === "none")
     complain("mcp-secure-local: the policy says sandbox: none, so there is no wall around this");
-  const own = await ownFiles(policy, ownPlaces(line));
+  const own = ownFiles(policy, ownPlaces(line));
   const owner = [basename(executable), ...args];
   const audit = await openAudit(line, errand.auditBy, complain);
   try {
@@ -96,7 +99,7 @@ async function ofServer(line: CommandLine, file: string): Promise<Errand> {
 
 async function run(
   wall: Wall,
-  { executable, args, env, folder, parent, copies = [] }: Errand,
+  { executable, args, env, folder, parent, copies = [], shown: read = [] }: Errand,
   { reach, limits, egress, close }: SandboxEnvironment,
 ): Promise<number> {
   const inPlace = copies.map(({ at, copy }): Reach => ({ path: realpathSync(copy), at, access: "read" }));
@@ -105,13 +108,16 @@ async function run(
   const rest = reach.filter(({ path, at = path, access }) => access === "hidden" || !replaced.has(at));
   const all = [...rest, ...(shown ? [] : [programReach(executable)]), ...inPlace];
   const workingDirectory = folderInside(folder, all);
+  const way = (name: "stdout" | "stderr"): "pipe" | "inherit" => (read.includes(name) ? "pipe" : "inherit");
   const command: WalledCommand = { executable, args, env, reach: all, limits, egress, workingDirectory };
   try {
-    const child = startWalled(wall, command, ["inherit", "inherit", "inherit"]);
+    const child = startWalled(wall, command, ["inherit", way("stdout"), way("stderr")]);
+    for (const name of read) child[name]?.pipe(unseenEscaped()).pipe(process[name], { end: false });
     // The terminal tells the command itself; this program stays to record how it ended.
     for (const name of SIGNALS) process.on(name, () => name !== "SIGINT" && child.kill(name));
     if (parent !== undefined) endWith(parent, () => child.kill("SIGKILL"));
-    const [code, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
+    const over = read.length > 0 ? "close" : "exit";
+    const [code, signal] = (await once(child, over)) as [number | null, NodeJS.Signals | null];
     const limit = endedByLimit(code, signal);
     if (limit !== undefined) complain(`mcp-secure-local: ${executable} was ended: ${limit}; raise it in the policy`);
     return code ?? 128 + (signal === null ? 0 : constants.signals[signal]);

@@ -16,6 +16,7 @@ import { lockFileOf } from "../server/plugin-lock.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
 import { httpRoom, LoadShedder, memoryLimit, MemoryMonitor } from "../server/load-shedder.js";
 import { tuneEngine } from "../server/engine.js";
+import { TaintBook } from "../guard/taints.js";
 import { SecureServer } from "../server/secure-server.js";
 import type { CommandLine } from "./command-line.js";
 import { ControlDoor } from "./approval-channels.js";
@@ -26,7 +27,7 @@ import { storedToken } from "./stored-secret.js";
 import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
-import { attachSocket, openAttach, ProfileServers } from "./serve-profiles.js";
+import { ATTACHED, ATTACHED_ANEW, attachSocket, openAttach, ProfileServers } from "./serve-profiles.js";
 import { ServeError } from "./failure.js";
 import { PACKAGE, clientConfigPaths, section, SERVER } from "./client-files.js";
 import { moreClients } from "./client-snippets.js";
@@ -54,12 +55,13 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const heard = line.verbose ? new SpokenAudit(audit) : audit;
   const observed = { audit: metrics.listenTo(heard), telemetry: await telemetry(version, say) };
   const kept = { own: [...ownPlaces(line), ...logPlaces(line, policy)], ...pluginFolders() };
-  const given = { version, say, ...kept, channel, memory, ...observed, admit: gate.middleware };
+  const book = new TaintBook();
+  const given = { version, say, ...kept, channel, memory, book, ...observed, admit: gate.middleware };
   const secure = new SecureServer({ policy, ...given });
   const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();
   tuneEngine();
-  const parts = { settings, token, audit, secure, profiles, metrics, gate, cluster };
+  const parts = { settings, token, audit, secure, profiles, metrics, gate, cluster, book };
   const serving = await begin(parts);
   const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();
@@ -125,6 +127,7 @@ interface Parts {
   readonly profiles: ProfileServers;
   readonly metrics: Metrics;
   readonly gate: LoadShedder;
+  readonly book: TaintBook;
 }
 
 async function begin(given: Parts): Promise<HttpServing> {
@@ -154,9 +157,15 @@ function pathsOf({ cluster, profiles }: Parts): readonly string[] {
 }
 
 /** The same servers at a socket of the owner's, who needs no token there; the rate of one caller is not limited there. */
-function beginAttached({ secure, profiles, gate }: Parts, socket: string): Promise<HttpServing | undefined> {
-  const authenticate = (head: Parameters<NonNullable<ServeHttpOptions["authenticate"]>>[0]): Entrance =>
-    gate.refusal(head) ?? OWNER;
+function beginAttached({ secure, profiles, gate, book }: Parts, socket: string): Promise<HttpServing | undefined> {
+  const authenticate = (head: Parameters<NonNullable<ServeHttpOptions["authenticate"]>>[0]): Entrance => {
+    const refused = gate.refusal(head);
+    if (refused !== undefined) return refused;
+    const program = head.header(ATTACHED);
+    if (program === undefined) return { identity: { principal: OWNER, scopes: [] } };
+    book.meet(program, head.header(ATTACHED_ANEW) !== undefined);
+    return { identity: { principal: OWNER, scopes: [], program } };
+  };
   const options = { authenticate, servers: profiles.servers, limits: httpRoom(), pings: true } as const;
   const place = { host: "", port: 0, socketPath: socket };
   return openAttach(() => listen(secure.server, place, options), say);
@@ -327,7 +336,17 @@ export function serveWelcome(
   );
 }
 
-function forPort(served: Served, platform: string, script: string): string[] {
+/** Nobody connects to an address that means every one: on this machine it is this machine. */
+function onThisMachine(url: string): string {
+  return url.replace(/^(https?:\/\/)(?:0\.0\.0\.0|\[::\])(?=[:/])/, "$1127.0.0.1");
+}
+
+function forPort(reached: Served, platform: string, script: string): string[] {
+  const served = { ...reached, url: onThisMachine(reached.url) };
+  const elsewhere =
+    served.url === reached.url
+      ? []
+      : ["On other machines: the name of this one in place of 127.0.0.1, and https, by the proxy in front of it.", ""];
   const { desktop, cursor, code } = clientConfigPaths(platform);
   const entry = { type: "http", url: served.url, ...headersOf(served) };
   const mcpServers = JSON.stringify({ mcpServers: { [SERVER]: entry } }, null, 2);
@@ -339,6 +358,7 @@ function forPort(served: Served, platform: string, script: string): string[] {
   const header =
     served.token === undefined ? "" : ` --header "Authorization: Bearer $(cat ${quoted(served.tokenFile)})"`;
   return [
+    ...elsewhere,
     section("Claude Desktop", desktop),
     JSON.stringify({ mcpServers: { [SERVER]: bridge } }, null, 2),
     "",

@@ -85,6 +85,12 @@ function nothingOf(policy: Policy, { profile }: Policy): Policy {
 
 // The socket at which `attach` finds the server that runs with a policy: its owner's alone, so that it asks for no token.
 
+/** Header by which `attach` says which of the clients it is: a random text that nobody else knows. */
+export const ATTACHED = "mcp-secure-local-attached";
+
+/** Header by which `attach` says that its client was told nothing yet, by whatever server. */
+export const ATTACHED_ANEW = "mcp-secure-local-attached-anew";
+
 /** Digits of the name: nobody has so many policies that two of them are named alike. */
 const NAME_DIGITS = 16;
 
@@ -114,7 +120,10 @@ export async function openAttach(
     return await listen();
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    say(`attach does not reach this server: ${why}`);
+    const { code } = (error as { readonly cause?: NodeJS.ErrnoException }).cause ?? {};
+    // Several servers of one policy are in order: clients that share one share the first.
+    if (code === "EADDRINUSE") say("attach reaches the server of this policy that was started first, and not this one");
+    else say(`attach does not reach this server: ${why}`);
     return undefined;
   }
 }

@@ -1,8 +1,11 @@
 // Says how a server of the policy stands without starting it: approved or not, and what its definitions cost a model.
+import { redactString } from "../audit/redact.js";
 import type { Items } from "../inspection/drift.js";
-import type { ServerGrant } from "../policy/policy.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
 import type { PluginLock } from "../server/plugin-lock.js";
-import { serverLaunch } from "../server/server-launch.js";
+import { pinnedPackage, wantedPackage } from "../server/pinned-package.js";
+import { launchDifference, serverLaunch } from "../server/server-launch.js";
+import { approvedServers } from "../server/server-reviews.js";
 
 /** What of a server is known without starting it. */
 export interface ServerState {
@@ -11,7 +14,10 @@ export interface ServerState {
   readonly tools: number;
   /** What its approved definitions cost a model that is shown them all: a token is about four bytes. */
   readonly tokens: number;
+  /** Without the values of secrets that stand in it. */
   readonly launch: readonly string[] | string;
+  /** Why it is not as it was approved, where that is known without starting it. */
+  readonly note?: string;
   /** How it is in each of our processes that runs by this policy. */
   readonly running?: readonly {
     readonly pid: number;
@@ -24,13 +30,32 @@ export interface ServerState {
 export function serverState(grant: ServerGrant, approved: PluginLock): ServerState {
   const { name, enabled, launch } = grant;
   const items = approved.get(name)?.approved;
-  const shown = launch.kind === "url" ? launch.url : launch.command;
+  const shown = launch.kind === "url" ? redactString(launch.url) : launch.command.map(redactString);
   const tools = toolsOf(items);
   const known = { name, tools: tools.length, tokens: Math.ceil(JSON.stringify(tools).length / 4), launch: shown };
   if (!enabled) return { ...known, state: "disabled" };
   if (items === undefined) return { ...known, state: "not approved" };
-  const same = JSON.stringify(items.get("launch")) === JSON.stringify(JSON.parse(JSON.stringify(serverLaunch(grant))));
-  return { ...known, state: same ? "approved" : "launch changed" };
+  const [was, now] = [items.get("launch"), JSON.parse(JSON.stringify(serverLaunch(grant))) as unknown];
+  if (JSON.stringify(was) === JSON.stringify(now)) return { ...known, state: "approved" };
+  const what = `not as it was approved: ${launchDifference(was, now, true)}`;
+  return { ...known, state: "launch changed", note: isPackageGone(grant, items) ? PACKAGE_GONE : what };
+}
+
+/** The names for clients of the tools that were approved, by server; undefined where the policy names no server. */
+export async function approvedNames(policy: Policy): Promise<ReadonlyMap<string, readonly string[]> | undefined> {
+  if (policy.servers.size === 0) return undefined;
+  const { mountedName } = await import("@secure-local/mcp/gateway");
+  const namesOf = (server: string, items: Items): readonly string[] =>
+    [...items.keys()].flatMap((item) => (item.startsWith("tool ") ? [mountedName(server, item.slice(5))] : []));
+  return new Map([...approvedServers(policy)].map(([name, { approved }]) => [name, namesOf(name, approved)]));
+}
+
+const PACKAGE_GONE = "its package that was kept is gone; servers review fetches it again and compares it";
+
+function isPackageGone({ launch }: ServerGrant, approved: Items): boolean {
+  const wanted = launch.kind === "command" ? wantedPackage(launch.command) : undefined;
+  const { package: kept } = (approved.get("launch") ?? {}) as { readonly package?: unknown };
+  return wanted !== undefined && kept !== undefined && pinnedPackage(wanted) === undefined;
 }
 
 function toolsOf(items: Items | undefined): readonly unknown[] {

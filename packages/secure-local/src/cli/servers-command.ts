@@ -1,7 +1,7 @@
 // `mcp-secure-local servers`: other MCP servers behind this policy: added, looked at, approved, tried and taken away.
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { HttpAuthorizer } from "@secure-local/mcp/client";
+import type { OfferedDefinitions } from "@secure-local/console/api";
 import type { Offer } from "@secure-local/mcp/gateway";
 import { cleanLine, cleanText } from "../guard/cleaning/clean-text.js";
 import type { Finding } from "../inspection/finding.js";
@@ -9,20 +9,37 @@ import type { Change, Items } from "../inspection/drift.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
-import { APPROVED, filled, filledArguments, judgedAddresses, openServer, PARENT } from "../server/open-server.js";
+import {
+  APPROVED,
+  filled,
+  filledArguments,
+  judgedAddresses,
+  loginFetch,
+  type Logins,
+  openServer,
+  PARENT,
+} from "../server/open-server.js";
 import type { ServerHealth } from "../server/mounted-servers.js";
-import { type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
-import { serverItems, serverPeers } from "../server/server-items.js";
+import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
+import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
+import { rememberSecrets } from "../server/remember-secrets.js";
 import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { inOptions } from "./failure.js";
-import { changeText } from "./plugins-command.js";
+import { lackingPath } from "./granted-paths.js";
+import {
+  approvesShown,
+  checkYes,
+  definitionLines,
+  differenceLines,
+  digestOf,
+  offeredDefinitions,
+} from "./offered-definitions.js";
 import { serverState, type ServerState } from "./server-state.js";
+import { lateAudit } from "./open-audit.js";
 import { clientTokensFile, controlFolder, pluginFolders, policyFile, programVersion } from "./settings.js";
 import {
-  askInTerminal,
-  askYesNo,
   clearProgress,
   complain,
   complainJson,
@@ -33,6 +50,7 @@ import {
   styled,
   tell,
 } from "./terminal.js";
+import { writeInPlace } from "./write-new-file.js";
 
 type Action = (line: CommandLine) => Promise<number>;
 
@@ -90,11 +108,12 @@ async function listServers(line: CommandLine): Promise<number> {
   return listed.every(({ state }) => state === "approved" || state === "disabled") ? ExitCode.Ok : ExitCode.Failed;
 }
 
-function printListed({ name, state, tools, tokens, launch, running = [] }: ServerState): void {
+function printListed({ name, state, tools, tokens, launch, note, running = [] }: ServerState): void {
   const color = state === "approved" ? "green" : state === "disabled" ? "dim" : "yellow";
   const counted = state === "approved" ? `  ${tools} ${tools === 1 ? "tool" : "tools"}, about ${tokens} tokens` : "";
   print(`${styled("bold", name)}  ${styled(color, state)}${counted}`);
   print(styled("dim", `  ${cleanLine(typeof launch === "string" ? launch : launch.join(" "))}`));
+  if (note !== undefined) print(`  ${cleanLine(note)}`);
   for (const each of running) {
     print(`  ${each.state} in process ${each.pid}${each.cause === "" ? "" : `: ${cleanLine(each.cause)}`}`);
     if (each.remedy !== "") print(`    what to do: ${each.remedy}`);
@@ -108,15 +127,11 @@ async function showServer(line: CommandLine): Promise<number> {
   const grant = namedServer(policy, line.words, "show");
   const approved = approvedServers(policy).get(grant.name)?.approved ?? new Map<string, unknown>();
   if (line.json) {
-    printJson(Object.fromEntries(approved));
+    printJson(withoutSecrets(Object.fromEntries(approved)));
     return ExitCode.Ok;
   }
   printListed(serverState(grant, approvedServers(policy)));
-  for (const [item, content] of approved) {
-    if (item === "launch" || item === "server") continue;
-    const { description = "" } = content as { readonly description?: string };
-    print(`  ${cleanLine(item)}  ${styled("dim", cleanLine(description).slice(0, 160))}`);
-  }
+  for (const each of definitionLines(approved)) print(each);
   return ExitCode.Ok;
 }
 
@@ -125,24 +140,27 @@ interface Looked {
   readonly name: string;
   readonly changes: readonly Change[];
   readonly findings: readonly Finding[];
+  readonly withheld: ReadonlyMap<string, string>;
   readonly items: Items;
+  /** What was approved; undefined where it never was. */
+  readonly locked: LockedPlugin | undefined;
 }
 
-/** Starts each once, shows what is not as it was approved, and writes down what a person approves. */
 async function reviewServers(line: CommandLine): Promise<number> {
+  checkYes(line, "servers review");
+  return reviewed(line);
+}
+
+/** Starts each once, shows what is not as it was approved, and writes down what a person approves of what was shown. */
+async function reviewed(line: CommandLine): Promise<number> {
   const review = await lookAtAll(line);
+  if (line.json) return reviewAsJson(line, review);
   const changed = review.looked.filter(({ changes }) => changes.length > 0);
-  if (line.json) {
-    printJson(review.looked.map(shownLooked));
-    return changed.length > 0 || review.failed ? ExitCode.Failed : ExitCode.Ok;
-  }
-  const { looked, failed, before, file } = review;
+  const { looked, failed, file } = review;
   for (const each of looked) showLooked(each);
   if (changed.length === 0) return failed ? ExitCode.Failed : ExitCode.Ok;
-  if (!(await approves(line))) return ExitCode.Failed;
-  const after = new Map(before);
-  for (const { name, items } of changed) after.set(name, relocked(before.get(name), items));
-  writeLock(serverLockFile(file), after);
+  if (!(await approvesShown(line, "servers review", looked.map(offeredOf)))) return ExitCode.Failed;
+  writeApproved(review);
   print(`${serverLockFile(file)} is written: a running server takes it in a moment.`);
   const hard = looked.flatMap(({ name, findings }) =>
     findings.filter(isHardFinding).map(({ item }) => `${name} ${item}`),
@@ -154,6 +172,31 @@ async function reviewServers(line: CommandLine): Promise<number> {
   return failed || hard.length > 0 ? ExitCode.Failed : ExitCode.Ok;
 }
 
+/** Nothing is approved by it but what a digest names. */
+function reviewAsJson({ yes, digest }: CommandLine, review: Review): number {
+  const written = yes && digest !== undefined && digestOf(review.looked.map(offeredOf)) === digest;
+  if (written) writeApproved(review);
+  const { looked, failed } = written ? { looked: review.looked.map(asApproved), failed: review.failed } : review;
+  printJson(withoutSecrets(looked.map(offeredOf)));
+  return failed || looked.some(({ changes }) => changes.length > 0) ? ExitCode.Failed : ExitCode.Ok;
+}
+
+function offeredOf(looked: Looked): OfferedDefinitions {
+  return offeredDefinitions({ kind: "server", ...looked });
+}
+
+function asApproved(looked: Looked): Looked {
+  return { ...looked, changes: [], locked: relocked(looked.locked, looked.items) };
+}
+
+function writeApproved({ looked, policy, file }: Review): void {
+  // Others may have approved something since these were looked at.
+  const after = new Map(approvedServers(policy));
+  for (const { name, changes, items } of looked)
+    if (changes.length > 0) after.set(name, relocked(after.get(name), items));
+  writeLock(serverLockFile(file), after);
+}
+
 function isHardFinding({ tier }: Finding): boolean {
   return tier === "hard";
 }
@@ -161,7 +204,7 @@ function isHardFinding({ tier }: Finding): boolean {
 interface Review {
   readonly looked: readonly Looked[];
   readonly failed: boolean;
-  readonly before: PluginLock;
+  readonly policy: Policy;
   /** The policy's. */
   readonly file: string;
 }
@@ -176,31 +219,41 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
   for (const grant of wanted.filter(({ enabled }) => enabled)) {
     showProgress(`starting ${grant.name}`);
     try {
-      started.push(await look(policy, grant));
+      started.push(await look(policy, grant, line));
     } catch (error) {
       failed = true;
       clearProgress();
-      const message = `${grant.name} cannot be looked at: ${whyNot(error)}`;
-      if (line.json) complainJson({ error: { code: "UNREACHABLE", message } });
+      const message = `${grant.name} cannot be looked at: ${whyNot(error, grant.name)}`;
+      if (line.json) complainJson({ error: { code: "UNREACHABLE", message, server: grant.name } });
       else complain(message);
     }
     clearProgress();
   }
-  return { looked: judged(started, before, policy), failed, before, file };
-}
-
-function shownLooked({ name, changes, findings }: Looked): object {
-  return { name, changes, findings };
+  return { looked: judged(started, before, policy), failed, policy, file };
 }
 
 /** A server runs by way of this very program: of its command line a person knows nothing, and of the first question even less. */
 const BY_WAY_OF_US =
   /^Could not connect to [^]*?: (?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
 
-function whyNot(error: unknown): string {
+/** Why a server did not come up, with the key that grants what it lacked where its words say so much. */
+export function whyNot(error: unknown, server: string): string {
   const text = inOptions(error instanceof Error ? error.message : String(error));
-  return cleanText(text.replace(/\nBefore that: [^]*$/, "").replace(BY_WAY_OF_US, "it "));
+  const lacking = lackingPath(text);
+  if (lacking !== undefined) {
+    const { path, key } = lacking;
+    const what = key === "readable_paths" ? "it does not see" : "it may not change";
+    return cleanLine(`${what} ${path}. Grant it: servers.${server}.filesystem.${key}: ["${path}"]`);
+  }
+  const lines = text
+    .replace(/\nBefore that: [^]*$/, "")
+    .replace(BY_WAY_OF_US, "it ")
+    .split("\n");
+  return cleanText(lines.filter((each) => !STACK.test(each)).join("\n"));
 }
+
+/** What Node prints around the words of an error: a person who did not write the server reads nothing in it. */
+const STACK = /^\s*(?:at .*|node:internal.*|throw \w+;|\^+|Node\.js v[\d.]+|code: '.*',?|requireStack: .*|[{}]?)$/;
 
 /** What a server said of itself when it was started. */
 interface Started {
@@ -218,49 +271,50 @@ function judged(started: readonly Started[], before: PluginLock, policy: Policy)
   return started.map(({ grant, offer, launch, items }) => {
     const { name } = grant;
     const given = { locked: before.get(name), launch, peers: serverPeers(beside, name) };
-    const { changes, findings } = reviewServer(grant, offer, given);
-    return { name, changes, findings, items };
+    const { changes, findings, withheld } = reviewServer(grant, offer, given);
+    return { name, changes, findings, withheld, items, locked: given.locked };
   });
 }
 
-async function look(policy: Policy, grant: ServerGrant): Promise<Started> {
+/** Starts it, and reads what it offers. What its login asks for goes into the log of `line`; without it nobody logs in. */
+export async function look(policy: Policy, grant: ServerGrant, line?: CommandLine): Promise<Started> {
   const { EVERYTHING_ASKABLE, readOffer } = await import("@secure-local/mcp/gateway");
   const identity = { name: "mcp-secure-local", version: programVersion() };
-  const options = { ...EVERYTHING_ASKABLE, clientInfo: identity, validateOutput: "off" as const };
+  const { askable } = await import("../server/server-questions.js");
+  // It lists what it lists to those whom it may ask; here all is declined.
+  const options = askable(grant, { ...EVERYTHING_ASKABLE, clientInfo: identity, validateOutput: "off" });
   await pin(grant);
   // What is looked at is what is approved: another program that takes its place meanwhile is not started.
   const launch = serverLaunch(grant);
-  const { logins } = pluginFolders();
-  const client = await openServer(grant, { policy, program: process.argv[1] ?? "", launch, logins }, options);
+  const audit = line && lateAudit(line, policy, complain);
+  const given = { policy, program: process.argv[1] ?? "", launch, logins: pluginFolders().logins };
   try {
-    const offer: Offer = await readOffer(client);
-    return { grant, offer, launch, items: serverItems(offer, launch) };
+    const client = await openServer(grant, { ...given, record: audit?.record }, options);
+    try {
+      const offer: Offer = await readOffer(client);
+      return { grant, offer, launch, items: serverItems(offer, launch) };
+    } finally {
+      await client.close();
+    }
   } finally {
-    await client.close();
+    await audit?.close();
   }
 }
 
-/** Has a package that would be fetched at each start fetched once, and kept. */
+/** Has a package that would be fetched at each start fetched once, and kept; again where what was kept is gone or was changed. */
 async function pin({ name, launch }: ServerGrant): Promise<void> {
-  const { pinnedPackage, pinPackage, wantedPackage } = await import("../server/pinned-package.js");
+  const { isIntact, pinnedPackage, pinPackage, wantedPackage } = await import("../server/pinned-package.js");
   const wanted = launch.kind === "command" ? wantedPackage(launch.command) : undefined;
-  if (wanted === undefined || pinnedPackage(wanted) !== undefined) return;
-  try {
-    const { name: found, version, integrity } = await pinPackage(wanted);
-    complain(`${name}: ${found}@${version} is kept from now on (${integrity}); none of its scripts was run`);
-  } catch (error) {
-    complain(`${name}: ${cleanLine(error instanceof Error ? error.message : String(error))}`);
-  }
+  const kept = wanted && pinnedPackage(wanted);
+  if (wanted === undefined || (kept !== undefined && isIntact(wanted, kept))) return;
+  // Without it the start would ask the same registry again, for a minute, and say less.
+  const { name: found, version, integrity } = await pinPackage(wanted);
+  complain(`${name}: ${found}@${version} is kept from now on (${integrity}); none of its scripts was run`);
 }
 
-function showLooked({ name, changes, findings, items }: Looked): void {
+function showLooked({ name, changes, findings, items, locked }: Looked): void {
   print(`${styled("bold", name)}${changes.length === 0 ? `  ${styled("green", "as it was approved")}` : ""}`);
-  for (const change of changes) {
-    print(changeText(change));
-    const { description } = (items.get(change.item) ?? {}) as { readonly description?: unknown };
-    if (change.kind === "added" && typeof description === "string" && description !== "")
-      print(`    ${styled("dim", shortened(cleanLine(description)))}`);
-  }
+  for (const each of differenceLines({ locked, items, changes })) print(each);
   for (const what of unpinnedOf(items.get("launch")))
     print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
@@ -271,31 +325,22 @@ function showLooked({ name, changes, findings, items }: Looked): void {
   }
 }
 
-/** As much of a description as two lines of a terminal show; `servers show NAME --json` has all of it. */
-const SHOWN_DESCRIPTION = 160;
-
-function shortened(text: string): string {
-  return text.length <= SHOWN_DESCRIPTION ? text : `${text.slice(0, SHOWN_DESCRIPTION)}…`;
-}
-
-async function approves({ yes }: CommandLine): Promise<boolean> {
-  if (yes) return true;
-  if (!process.stdin.isTTY) {
-    complain("Nothing is written: read what stands above, then approve it with --yes.");
-    return false;
-  }
-  return askInTerminal((ask) => askYesNo(ask, "Approve what stands above?", false));
-}
-
 /** `NAME -- COMMAND…` or `NAME URL`: writes the entry, starts it once and asks for approval. */
 async function addServer(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { after } = line;
+  if (line.yes)
+    throw new UsageError(
+      "servers add takes no --yes: what a server offers is shown before it is approved; the review that follows says how",
+    );
   const [name, url, ...more] = after === undefined ? line.words : line.words.slice(0, -after.length || undefined);
   const usage = "servers add needs a name and a command or URL, as in servers add notes -- npx -y NAME";
   if (name === undefined || more.length > 0 || (after === undefined) === (url === undefined))
     throw new UsageError(usage);
-  if (policy.servers.has(name)) throw new UsageError(`${file} has a server ${name} already; remove it first`);
+  if (policy.servers.has(name))
+    throw new UsageError(
+      `${file} has a server ${name} already; remove it first: mcp-secure-local servers remove ${name}`,
+    );
   const { withServer } = await import("../policy/edit-servers.js");
   const { parsePolicy } = await import("../policy/parse-policy.js");
   const text = withServer(
@@ -305,12 +350,12 @@ async function addServer(line: CommandLine): Promise<number> {
   );
   // What cannot be read again is not written.
   await parsePolicy(text, { file });
-  writeFileSync(file, text);
+  writeInPlace(file, text);
   if (!line.json)
     print(
       `${file} names the server ${name} now, and allows ${name}__*. It reaches no file and no host until its entry grants some.`,
     );
-  return reviewServers({ ...line, words: [name], after: undefined });
+  return reviewed({ ...line, words: [name], after: undefined });
 }
 
 /** Every server that the clients on this machine have, or those of one client or file. */
@@ -333,11 +378,12 @@ async function importServers(line: CommandLine): Promise<number> {
   }
   if (brought === undefined) return ExitCode.Failed;
   if (brought.names.length === 0) return ExitCode.Ok;
-  const all = { ...line, words: [], after: undefined };
-  if (!json) return reviewServers(all);
+  // What was agreed to is what the policy says of them, and nothing of what they offer.
+  const all = { ...line, words: [], after: undefined, yes: false };
+  if (!json) return reviewed(all);
   const { looked, failed } = await lookAtAll(all);
   const { servers, leftOut } = brought;
-  printJson({ policy: file, written: true, servers, leftOut, review: looked.map(shownLooked) });
+  printJson({ policy: file, written: true, servers, leftOut, review: withoutSecrets(looked.map(offeredOf)) });
   // As `servers review --json`: nothing is approved by it.
   return failed || looked.some(({ changes }) => changes.length > 0) ? ExitCode.Failed : ExitCode.Ok;
 }
@@ -346,7 +392,7 @@ async function removeServer(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, "remove");
   const { withoutServer } = await import("../policy/edit-servers.js");
-  writeFileSync(file, withoutServer(readFileSync(file, "utf8"), name));
+  writeInPlace(file, withoutServer(readFileSync(file, "utf8"), name));
   const approved = new Map(approvedServers(policy));
   if (approved.delete(name)) writeLock(serverLockFile(file), approved);
   const secrets = secretsOf(policy, name);
@@ -371,12 +417,15 @@ function secretsOf({ servers, secrets }: Policy, name: string): string[] {
 /** The doctor, through the wall. */
 async function testServer(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
-  const { name, launch } = namedServer(policy, line.words, "test");
+  const grant = namedServer(policy, line.words, "test");
+  const { name, launch } = grant;
   const { doctorCommand } = await import("./remote/doctor-command.js");
   if (launch.kind === "url") {
     // What the policy denies is not asked, whoever wants to know.
     await judgedAddresses(launch.url, policy);
-    return doctorCommand({ ...line, words: [launch.url] });
+    const { record, close } = lateAudit(line, policy, complain);
+    const fetch = loginFetch(grant, { current: () => policy, record });
+    return doctorCommand({ ...line, words: [launch.url] }, { fetch }).finally(close);
   }
   const command = [process.execPath, process.argv[1] ?? "", "servers", "run", name, "--policy", file];
   return doctorCommand({ ...line, policy: undefined, words: command, after: command });
@@ -388,11 +437,16 @@ async function logIn(line: CommandLine): Promise<number> {
   const grant = await loginOf(policy, line, "login");
   const show = (url: string): void => complain(`Open this page to log in, if your browser has not: ${cleanLine(url)}`);
   const { personAuthorizer } = await import("../remote/person-authorizer.js");
-  const logins = (url: string): Promise<HttpAuthorizer | undefined> =>
-    Promise.resolve(personAuthorizer(url, { tokensFile: clientTokensFile(), show }));
+  const logins: Logins = (url, fetch) =>
+    Promise.resolve(personAuthorizer(url, { tokensFile: clientTokensFile(), show, fetch }));
   const options = { clientInfo: { name: "mcp-secure-local", version: programVersion() } };
-  const client = await openServer(grant, { policy, program: process.argv[1] ?? "", logins }, options);
-  await client.close();
+  const { record, close } = lateAudit(line, policy, complain);
+  try {
+    const given = { policy, program: process.argv[1] ?? "", logins, record };
+    await (await openServer(grant, given, options)).close();
+  } finally {
+    await close();
+  }
   print(
     `${grant.name} is logged in; look at what it offers, and approve it: mcp-secure-local servers review ${grant.name}`,
   );
@@ -471,13 +525,18 @@ async function runServer(line: CommandLine): Promise<number> {
   const { policy } = await policyOf(line);
   const grant = namedServer(policy, line.words, "run");
   const { launch, network, filesystem } = grant;
-  if (launch.kind === "url") throw new UsageError(`${grant.name} is at ${launch.url}: there is nothing to start`);
+  if (launch.kind === "url")
+    throw new UsageError(
+      `${grant.name} is at ${launch.url}: there is nothing to start; to look at it: mcp-secure-local servers test ${grant.name}`,
+    );
   const { executableOf, runErrand } = await import("./sandbox-command.js");
   const [program = ""] = launch.command;
   const { args, copies, launch: taken, program: kept = program } = takeLaunch(grant, pluginFolders().programs);
   const approved = process.env[APPROVED];
   if (approved !== undefined && launchDigest(taken) !== approved)
-    throw new UsageError(`${grant.name} is not started: it is not as it was approved (launch was changed)`);
+    throw new UsageError(
+      `${grant.name} is not started: it is not as it was approved (launch was changed); look at it: mcp-secure-local servers review ${grant.name}`,
+    );
   return runErrand(line, {
     executable: executableOf(kept),
     copies,
@@ -489,7 +548,7 @@ async function runServer(line: CommandLine): Promise<number> {
     parent: Number(process.env[PARENT] ?? process.ppid),
     // With a parent of ours it serves a call or a review, and no person has typed it.
     ...(process.env[PARENT] === undefined
-      ? {}
+      ? { shown: process.stdout.isTTY ? ["stdout", "stderr"] : ["stderr"] }
       : { server: { name: grant.name, rule: grant.rule.text, line: grant.rule.line } }),
   });
 }
@@ -498,9 +557,14 @@ async function policyOf(line: CommandLine): Promise<{ readonly policy: Policy; r
   const file = policyFile(line);
   if (file === undefined || !existsSync(file))
     throw new UsageError(
-      "servers needs a policy file to write to; make one: mcp-secure-local policy init FILE, then --policy FILE",
+      file === undefined
+        ? "servers stand in a policy file, and there is none yet; make one: mcp-secure-local policy init, or name one with --policy FILE"
+        : `there is no policy ${file}, in which servers would stand; make it: mcp-secure-local policy init ${file}`,
     );
-  return { policy: await loadPolicy(file), file };
+  const policy = await loadPolicy(file);
+  // What is shown and approved holds none of them, as in the processes that serve.
+  rememberSecrets(policy, () => undefined);
+  return { policy, file };
 }
 
 function namedServer(policy: Policy, [name, ...more]: readonly string[], action: string): ServerGrant {
@@ -508,5 +572,7 @@ function namedServer(policy: Policy, [name, ...more]: readonly string[], action:
     throw new UsageError(`servers ${action} needs the name of one server, as in servers ${action} notes`);
   const grant = policy.servers.get(name);
   if (grant !== undefined) return grant;
-  throw new UsageError(`the policy names no server ${name}${nearest(name, policy.servers.keys())}`);
+  throw new UsageError(
+    `the policy names no server ${name}${nearest(name, policy.servers.keys()) || "; mcp-secure-local servers list shows those it names"}`,
+  );
 }

@@ -1,28 +1,33 @@
 // Brings the servers that clients are told of under the policy: each with what it has to read, and its secrets out of the file.
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { basename, dirname, join, resolve } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { redactString } from "../audit/redact.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
+import { canonicalJson } from "../inspection/drift.js";
 import { type SecretEntry, type ServerEntry, withServer } from "../policy/edit-servers.js";
 import { configFolder } from "../policy/own-places.js";
 import { parsePolicy } from "../policy/parse-policy.js";
-import type { Policy } from "../policy/policy.js";
+import type { Policy, ServerGrant } from "../policy/policy.js";
+import { withSecrets } from "../policy/read-servers.js";
 import { clientEnvironment, type ConfigLocation } from "../remote/config-locations.js";
 import { type ConfiguredServer, everyServer, targetFor } from "../remote/configured-servers.js";
+import { filled, filledArguments } from "../server/open-server.js";
 import { learnSecret } from "../server/remember-secrets.js";
 import type { Target } from "../remote/target.js";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
+import { changeable, keptPlaces, readablePaths } from "./granted-paths.js";
 import { askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
-import { writeNewFile } from "./write-new-file.js";
+import { writeInPlace, writeNewFile } from "./write-new-file.js";
 
 /** A server as it will stand in the policy. */
-interface Imported {
+export interface BroughtServer {
   readonly name: string;
   /** Its name in the client's file. */
   readonly was: string;
   readonly place: ConfigLocation;
+  /** As `identityOf` has it. */
+  readonly identity: string;
   /** The policy, or another client, has it. */
   readonly already: boolean;
   readonly entry: ServerEntry;
@@ -31,12 +36,14 @@ interface Imported {
   readonly values: ReadonlyMap<string, string>;
 }
 
-interface Into {
+export interface ImportInto {
   readonly policy: Policy;
   readonly file: string;
   readonly yes: boolean;
   /** Nothing is printed and nobody is asked: without `yes` nothing is written. */
   readonly json: boolean;
+  /** Starts each once before anything is written; those that do not come up stay where they are. Why, by name. */
+  readonly tryOut?: (all: readonly BroughtServer[], into: ImportInto) => Promise<ReadonlyMap<string, string>>;
 }
 
 /** What came under the policy. */
@@ -53,40 +60,59 @@ interface Brought {
   }[];
   /** What stays where it is, each with the reason. */
   readonly leftOut: readonly string[];
+  /** Those that are there already under another name or the same: `name` in the client's file, `as` in the policy. */
+  readonly same: readonly { readonly name: string; readonly as: string }[];
+}
+
+/** What is going to come under the policy, written nowhere yet. */
+export interface ImportPlan extends Brought {
+  /** How many do not come up. */
+  readonly failed: number;
+  /** Writes all of it, secrets first: nothing that is read names a file that is not there. */
+  write(): void;
 }
 
 /**
  * Writes the servers of a client, a file or everything on this machine into the policy. @returns undefined where a person did not
  * agree. @throws UsageError for a client nobody knows, PolicyError
  */
-export async function importFrom(from: string | undefined, into: Into): Promise<Brought | undefined> {
-  const leftOut: string[] = [];
-  const all = await serversToImport(from, into.policy, leftOut);
-  if (!into.json) for (const each of leftOut) complain(each);
-  const found = all.filter(({ already }) => !already);
-  const names = all.map(({ was }) => was);
-  if (found.length === 0) {
+export async function importFrom(from: string | undefined, into: ImportInto): Promise<Brought | undefined> {
+  const plan = await planImport(from, into);
+  const { length } = plan.servers;
+  if (length === 0) {
     if (!into.json) print("There is no server to bring under the policy that it does not have.");
-    return { names, servers: [], leftOut };
+    return plan;
   }
-  for (const each of found) {
+  const what = length === 1 ? "this server" : `these ${length} servers`;
+  if (!(await agreed(into, `Write ${what} into ${into.file}?`))) return undefined;
+  plan.write();
+  return plan;
+}
+
+/** @throws UsageError for a client nobody knows, PolicyError */
+export async function planImport(from: string | undefined, into: ImportInto): Promise<ImportPlan> {
+  const leftOut: string[] = [];
+  const listed = await serversToImport(from, into.policy, leftOut);
+  const same = listed.filter(({ already }) => already).map(({ was, name }) => ({ name: was, as: name }));
+  if (!into.json) {
+    for (const each of leftOut) complain(each);
+    for (const { name, as } of same) print(`${cleanLine(name)}: the same as ${as} of the policy`);
+  }
+  const asked: BroughtServer[] = [];
+  for (const each of listed) {
     for (const [path, value] of each.values) learnSecret(basename(path), value);
-    if (!into.json) printImported(each);
+    if (!into.json && !each.already) printImported(each);
+    asked.push(each.already ? each : await withKeptPlaces(each, into));
   }
-  if (
-    !(await agreed(
-      into,
-      `Write ${found.length === 1 ? "this server" : `these ${found.length} servers`} into ${into.file}?`,
-    ))
-  )
-    return undefined;
-  let text = readFileSync(into.file, "utf8");
-  for (const { name, entry, secrets } of found) text = withServer(text, name, entry, secrets);
-  // What cannot be read again is not written, and no secret without what names it.
-  await parsePolicy(text, { file: into.file });
-  for (const { values } of found) for (const [path, value] of values) keepSecret(path, value);
-  writeFileSync(into.file, text);
-  if (!into.json) print(`${into.file} names ${found.map(({ name }) => name).join(", ")} now.`);
+  const failed = (await into.tryOut?.(asked, into)) ?? new Map<string, string>();
+  for (const [name, why] of failed) {
+    const left = `${name} does not come up in its sandbox, so it stays where it is: ${why}`;
+    leftOut.push(left);
+    if (!into.json) complain(left);
+  }
+  const all = asked.filter(({ name }) => !failed.has(name));
+  const found = all.filter(({ already }) => !already);
+  const text = await policyWith(found, into);
   const servers = found.map(({ name, place, entry, secrets }) => ({
     name,
     client: place.client,
@@ -94,10 +120,48 @@ export async function importFrom(from: string | undefined, into: Into): Promise<
     reads: entry.filesystem?.readable_paths ?? [],
     secrets: Object.keys(secrets),
   }));
-  return { names, servers, leftOut };
+  return {
+    names: all.map(({ was }) => was),
+    servers,
+    leftOut,
+    same,
+    failed: failed.size,
+    write() {
+      if (found.length === 0) return;
+      for (const { values } of found) for (const [path, value] of values) keepSecret(path, value);
+      writeInPlace(into.file, text);
+      if (!into.json) print(`${into.file} names ${servers.map(({ name }) => name).join(", ")} now.`);
+    },
+  };
 }
 
-async function agreed({ yes, json }: Into, question: string): Promise<boolean> {
+/** The text of the policy with these servers. @throws PolicyError for what could not be read again */
+async function policyWith(found: readonly BroughtServer[], { file }: ImportInto): Promise<string> {
+  let text = readFileSync(file, "utf8");
+  for (const { name, entry, secrets } of found) text = withServer(text, name, entry, secrets);
+  await parsePolicy(text, { file });
+  return text;
+}
+
+/** Leave to change files is a person's to give, and never `--yes`: without one it is said which line gives it. */
+async function withKeptPlaces(each: BroughtServer, into: ImportInto): Promise<BroughtServer> {
+  const { name, entry } = each;
+  const allowed: string[] = [];
+  for (const place of keptPlaces(entry.env ?? {})) {
+    const pattern = changeable(place);
+    if (pattern === undefined || into.json) continue;
+    const words = `${name} keeps what ${cleanLine(place.variable)} names in ${cleanLine(place.folder)}`;
+    if (!into.yes && process.stdin.isTTY) {
+      const question = `${words}: may it change ${cleanLine(pattern)}?`;
+      if (await askInTerminal((ask) => askYesNo(ask, question, false))) allowed.push(pattern);
+    } else
+      print(`${words}, and may not change it. To let it: servers.${name}.filesystem.allowed_paths: ["${pattern}"]`);
+  }
+  if (allowed.length === 0) return each;
+  return { ...each, entry: { ...entry, filesystem: { ...entry.filesystem, allowed_paths: [...new Set(allowed)] } } };
+}
+
+async function agreed({ yes, json }: ImportInto, question: string): Promise<boolean> {
   if (yes) return true;
   if (json) return false;
   if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, question, false));
@@ -105,14 +169,14 @@ async function agreed({ yes, json }: Into, question: string): Promise<boolean> {
   return false;
 }
 
-async function serversToImport(from: string | undefined, policy: Policy, leftOut: string[]): Promise<Imported[]> {
+async function serversToImport(from: string | undefined, policy: Policy, leftOut: string[]): Promise<BroughtServer[]> {
   const around = clientEnvironment();
   const client = from === undefined ? undefined : clientNamed(from);
   if (from !== undefined && client === undefined && !existsSync(from))
     throw new UsageError(`there is neither a client nor a file "${from}"; name one, as in servers import cursor`);
   const listed = await everyServer({ file: client === undefined ? from : undefined, around });
   const taken = new Set([...policy.servers.keys(), ...policy.plugins.load.keys()]);
-  const imported: Imported[] = [];
+  const imported: BroughtServer[] = [];
   for (const { name, place, found, problem } of listed) {
     // What a folder's file names comes from anybody: whoever means it names the file.
     if (client !== undefined ? place.client !== client : from === undefined && place.owner !== "user") continue;
@@ -121,7 +185,12 @@ async function serversToImport(from: string | undefined, policy: Policy, leftOut
     else if (isOurs(found)) continue;
     else if (found.server.disabled)
       leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: it is disabled there`);
-    else imported.push(await importedServer(found, { taken, policy, imported }));
+    else {
+      const target = await targetFor(found, { consent: () => Promise.resolve() });
+      const kept = target.kind === "url" ? withoutCredentials(target) : target;
+      if (kept === undefined) leftOut.push(`"${cleanLine(name)}" of ${place.client} is left out: ${SECRET_IN_URL}`);
+      else imported.push(importedServer(found, kept, { taken, policy, imported }));
+    }
   }
   return imported;
 }
@@ -135,55 +204,120 @@ function isOurs({ server }: ConfiguredServer): boolean {
 interface Around {
   readonly taken: Set<string>;
   readonly policy: Policy;
-  readonly imported: readonly Imported[];
+  readonly imported: readonly BroughtServer[];
 }
 
-async function importedServer(found: ConfiguredServer, { taken, policy, imported }: Around): Promise<Imported> {
+const SECRET_IN_URL =
+  "a secret stands in its address, which a policy shows to everybody; give it a header for that secret, if it takes one";
+
+/** The names and values of a URL's query, and the parts of its path. */
+function partsOf({ pathname, searchParams }: URL): readonly (readonly [name: string, value: string])[] {
+  return [...searchParams, ...pathname.split("/").map((part) => ["", decoded(part)] as const)];
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/**
+ * A user and password of an address as the header that they are sent in, which is kept like every other secret. Undefined where a
+ * secret stands elsewhere in the address, or the header is there already.
+ */
+function withoutCredentials(target: Extract<Target, { kind: "url" }>): typeof target | undefined {
+  const url = new URL(target.url);
+  const { username, password, hash } = url;
+  if (partsOf(url).some(([name, value]) => (value !== "" && SECRET_NAME.test(name)) || isSecret(value)))
+    return undefined;
+  if (username === "" && password === "") return isSecret(hash) ? undefined : target;
+  if (Object.keys(target.headers).some((name) => name.toLowerCase() === "authorization")) return undefined;
+  [url.username, url.password] = ["", ""];
+  const basic = Buffer.from(`${decoded(username)}:${decoded(password)}`).toString("base64");
+  return { ...target, url: url.href, headers: { ...target.headers, Authorization: `Basic ${basic}` } };
+}
+
+function importedServer(found: ConfiguredServer, target: Target, { taken, policy, imported }: Around): BroughtServer {
   const { server, place } = found;
-  const target = await targetFor(found, { consent: () => Promise.resolve() });
-  const before = nameOfSame(found, target, { policy, imported });
-  const name = before ?? freeName(server.name, taken);
+  const known = new Set([...policy.secrets.keys(), ...imported.flatMap(({ secrets }) => Object.keys(secrets))]);
+  const identity = identityAsRead(writtenServer(found, target, { name: server.name, known }));
+  const before =
+    [...policy.servers.values()].find((grant) => identityOfGrant(policy, grant) === identity) ??
+    imported.find((each) => each.identity === identity);
+  const name = before?.name ?? freeName(server.name, taken);
   taken.add(name);
+  const about = { name, was: server.name, place, identity, already: before !== undefined };
+  return { ...about, ...writtenServer(found, target, { name, known }) };
+}
+
+type Written = Pick<BroughtServer, "entry" | "secrets" | "values">;
+
+/** A server as the policy will have it, its secrets by their names. */
+function writtenServer(
+  { server, format }: ConfiguredServer,
+  target: Target,
+  { name, known }: { readonly name: string; readonly known: ReadonlySet<string> },
+): Written {
   const hosts = target.kind === "url" ? [hostOf(target.url)] : [];
-  const secrets = new Secrets(name, hosts, found);
-  const about = { name, was: server.name, place, already: before !== undefined };
+  const secrets = new Secrets(name, { hosts, format, known });
   if (target.kind === "url") {
-    const headers = secrets.outOf(target.headers, server.headers);
-    const entry = { url: target.url, headers: some(headers) };
-    return { ...about, entry, secrets: secrets.entries, values: secrets.values };
+    const entry = { url: target.url, headers: some(secrets.outOf(target.headers, server.headers)) };
+    return { entry, secrets: secrets.entries, values: secrets.values };
   }
   const { command, args, env, cwd } = target;
+  const plain = secrets.outOf(env, server.env);
   const entry = {
     command: [command, ...secrets.outOfArguments(args)],
     working_directory: cwd,
-    env: some(secrets.outOf(env, server.env)),
-    filesystem: readable(args, cwd),
+    env: some(plain),
+    filesystem: some({ readable_paths: readablePaths({ command, args, env: plain, cwd }) }),
     network: fetched(command),
   };
-  return { ...about, entry, secrets: secrets.entries, values: secrets.values };
+  return { entry, secrets: secrets.entries, values: secrets.values };
 }
 
-/** The name of the very same server, which the policy has, or another client had. */
-function nameOfSame(
-  found: ConfiguredServer,
-  target: Target,
-  { policy, imported }: Pick<Around, "policy" | "imported">,
-): string | undefined {
-  const known = [
-    ...[...policy.servers.values()].map(({ name, launch }) =>
-      launch.kind === "url" ? { name, url: launch.url } : { name, command: launch.command },
-    ),
-    ...imported.map(({ name, entry }) => ({ name, url: entry.url, command: entry.command })),
-  ];
-  return known.find(({ name, ...launch }) => {
-    if (target.kind === "url") return "url" in launch && launch.url === target.url;
-    const args = new Secrets(name, [], found).outOfArguments(target.args);
-    return "command" in launch && JSON.stringify(launch.command) === JSON.stringify([target.command, ...args]);
-  })?.name;
+interface Launched {
+  readonly started: string | readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly cwd?: string | undefined;
 }
 
-function some(values: Readonly<Record<string, string>>): Readonly<Record<string, string>> | undefined {
-  return Object.keys(values).length === 0 ? undefined : values;
+/** All that makes two servers different ones, secrets by their values: one account more is one server more. */
+function identityOf({ started, env = {}, headers = {}, cwd = "" }: Launched): string {
+  const named = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+  return canonicalJson({ started, env, headers: named, cwd });
+}
+
+/** As it will be once its secrets are read from where they are put. */
+function identityAsRead({ entry, secrets, values }: Written): string {
+  const valueOf = (name: string): string | undefined => {
+    const [, kind, where = ""] = /^(env|file):([^]*)$/.exec(secrets[name]?.from ?? "") ?? [];
+    return kind === "env" ? process.env[where] : values.get(where)?.trim();
+  };
+  const read = (text: string): string => withSecrets(text, valueOf) ?? text;
+  const readAll = (texts: Readonly<Record<string, string>> = {}): Record<string, string> =>
+    Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, read(text)]));
+  const { command, url = "", env, headers, working_directory: cwd } = entry;
+  return identityOf({ started: command?.map(read) ?? url, env: readAll(env), headers: readAll(headers), cwd });
+}
+
+/** The same of a server that the policy has; undefined where a secret cannot be read: nobody knows then whether it is the same. */
+function identityOfGrant(policy: Policy, grant: ServerGrant): string | undefined {
+  const { launch, env, headers, workingDirectory: cwd } = grant;
+  try {
+    if (launch.kind === "url") return identityOf({ started: launch.url, headers: filled(policy, grant, headers) });
+    const started = filledArguments(policy, grant, launch.command);
+    return identityOf({ started, env: filled(policy, grant, env), cwd });
+  } catch {
+    return undefined;
+  }
+}
+
+function some<T extends object>(values: T): T | undefined {
+  return Object.values(values).every((each) => each === undefined) ? undefined : values;
 }
 
 /** As the policy wants names of servers, and not one that is there. */
@@ -200,31 +334,6 @@ function hostOf(url: string): SecretEntry["hosts"][number] {
   const { hostname, port, protocol } = new URL(url);
   const number = port === "" ? (protocol === "https:" ? 443 : 80) : Number(port);
   return number === 443 ? hostname : { host: hostname, ports: [number] };
-}
-
-/** Folders above which a whole package is not looked for. */
-const LEVELS = 8;
-
-/** What it was started with is what it has to read: a program with its package, a folder that it is told of. */
-function readable(args: readonly string[], cwd: string | undefined): ServerEntry["filesystem"] {
-  const paths = args.flatMap((arg) => {
-    const path = resolve(cwd ?? "/", arg.replace(/^~(?=\/)/, homedir()));
-    if (!/[/\\]/.test(arg) || arg.startsWith("-")) return [];
-    const status = statSync(path, { throwIfNoEntry: false });
-    if (status === undefined) return [];
-    return [status.isDirectory() ? `${path}/**` : packageOf(path)];
-  });
-  return paths.length === 0 ? undefined : { readable_paths: [...new Set(paths)] };
-}
-
-function packageOf(file: string): string {
-  let folder = dirname(file);
-  for (let level = 0; level < LEVELS && folder !== homedir() && dirname(folder) !== folder; level++) {
-    const modules = basename(dirname(folder)) === "node_modules" ? dirname(folder) : undefined;
-    if (existsSync(join(folder, "package.json"))) return `${modules ?? folder}/**`;
-    folder = dirname(folder);
-  }
-  return file;
 }
 
 /** Programs that fetch what they run. */
@@ -249,11 +358,17 @@ class Secrets {
   readonly #server: string;
   readonly #hosts: SecretEntry["hosts"];
   readonly #format: string;
+  /** Names that other servers' secrets have. */
+  readonly #known: ReadonlySet<string>;
 
-  constructor(server: string, hosts: SecretEntry["hosts"], { format }: ConfiguredServer) {
+  constructor(
+    server: string,
+    given: { readonly hosts: SecretEntry["hosts"]; readonly format: string; readonly known: ReadonlySet<string> },
+  ) {
     this.#server = server;
-    this.#hosts = hosts;
-    this.#format = format;
+    this.#hosts = given.hosts;
+    this.#format = given.format;
+    this.#known = given.known;
   }
 
   outOf(
@@ -268,7 +383,7 @@ class Secrets {
             : VARIABLE.exec(written[key] ?? "")
                 ?.slice(1)
                 .find(Boolean);
-        if (variable !== undefined) return [key, this.#named(key, `env:${variable}`)];
+        if (variable !== undefined) return [key, this.#named(this.#nameOf(key), `env:${variable}`)];
         return [key, value !== "" && (SECRET_NAME.test(key) || isSecret(value)) ? this.#kept(key, value) : value];
       }),
     );
@@ -287,19 +402,37 @@ class Secrets {
   }
 
   #kept(key: string, value: string): string {
-    const path = join(configFolder(), "secrets", this.#nameOf(key));
+    const name = this.#nameOf(key, value);
+    const path = secretFile(name);
     this.values.set(path, value);
-    return this.#named(key, `file:${path}`);
+    return this.#named(name, `file:${path}`);
   }
 
-  #named(key: string, from: string): string {
-    const name = this.#nameOf(key);
+  #named(name: string, from: string): string {
     this.entries[name] = { from, hosts: this.#hosts };
     return `\${secret:${name}}`;
   }
 
-  #nameOf(key: string): string {
-    return `${this.#server}_${key}`.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+  /** The name of another secret, or of a file that holds another value, is never taken: what was there would be lost. */
+  #nameOf(key: string, value?: string): string {
+    const plain = `${this.#server}_${key}`.toLowerCase().replace(/[^a-z0-9]+/g, "_");
+    for (let count = 1; ; count++) {
+      const name = count === 1 ? plain : `${plain}_${count}`;
+      if (this.#known.has(name) || Object.hasOwn(this.entries, name)) continue;
+      if (value === undefined || holdsNoOther(secretFile(name), value)) return name;
+    }
+  }
+}
+
+function secretFile(name: string): string {
+  return join(configFolder(), "secrets", name);
+}
+
+function holdsNoOther(file: string, value: string): boolean {
+  try {
+    return readFileSync(file, "utf8") === value;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT";
   }
 }
 
@@ -308,13 +441,13 @@ function isSecret(value: string): boolean {
   return redactString(value) !== value;
 }
 
-/** One that is there already is the same secret of another client, or an older one: the newest counts. */
+/** One that is there already holds the same. */
 function keepSecret(path: string, value: string): void {
   const fault = writeNewFile(path, value, true);
   if (fault !== undefined) throw new UsageError(fault);
 }
 
-function printImported({ name, place, entry, secrets }: Imported): void {
+function printImported({ name, place, entry, secrets }: BroughtServer): void {
   print(`${styled("bold", name)}  ${styled("dim", `from ${place.client}`)}`);
   print(`  ${launchText(entry)}`);
   for (const path of entry.filesystem?.readable_paths ?? []) print(`  may read ${cleanLine(path)}`);

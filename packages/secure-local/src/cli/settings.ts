@@ -1,7 +1,6 @@
 // Says which policy and audit log to use: option first, then environment, then the policy or the default place.
 import { extname, join } from "node:path";
 import { lstatSync, readFileSync } from "node:fs";
-import type { HttpAuthorizer } from "@secure-local/mcp/client";
 import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
 import { FileRules } from "../capabilities/files/file-rules.js";
@@ -11,6 +10,7 @@ import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/ow
 import { didYouMean } from "../policy/section.js";
 import type { KnownTool } from "../policy/review-policy.js";
 import { type Catalogue, catalogueOf, unmetNeed } from "../server/catalogue.js";
+import type { Logins } from "../server/open-server.js";
 import { SERVER_NAME } from "../server/secure-server.js";
 
 const LOG = "audit.log";
@@ -62,7 +62,7 @@ export function pluginFolders(environment: Environment = process.env): {
   readonly findings: string;
   /** Copies of the programs that servers are started from. */
   readonly programs: string;
-  readonly logins: (url: string) => Promise<HttpAuthorizer | undefined>;
+  readonly logins: Logins;
 } {
   const state = stateFolder(environment);
   return {
@@ -71,9 +71,9 @@ export function pluginFolders(environment: Environment = process.env): {
     logs: join(state, "servers"),
     findings: join(state, "findings"),
     programs: join(state, "programs"),
-    logins: async (url) => {
+    logins: async (url, fetch) => {
       const { personAuthorizer } = await import("../remote/person-authorizer.js");
-      return personAuthorizer(url, { tokensFile: clientTokensFile(environment), show: undefined });
+      return personAuthorizer(url, { tokensFile: clientTokensFile(environment), show: undefined, fetch });
     },
   };
 }
@@ -135,7 +135,7 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
     if ([...policy.servers.keys()].some((server) => name.startsWith(`${server}__`))) return undefined;
     return `There is no tool "${name}"${didYouMean(name, [...tools.keys()])}.`.replace("?.", "?");
   };
-  const rules = await FileRules.of(policy, await ownFiles(policy, ownPlaces(line)));
+  const rules = await FileRules.of(policy, ownFiles(policy, ownPlaces(line)));
   return {
     effects(name) {
       const annotations = tools.get(name)?.annotations;
@@ -156,7 +156,11 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
 
 /** The built-in tools, and what the policy lacks for each. */
 export function reviewedTools(policy: Policy): KnownTool[] {
-  return [...knownTools(policy).values()].map(({ name, needs }) => ({ name, lack: unmetNeed(policy, needs) }));
+  return [...knownTools(policy).values()].map(({ name, needs, input }) => ({
+    name,
+    lack: unmetNeed(policy, needs),
+    arguments: Object.keys((input["properties"] as object | undefined) ?? {}),
+  }));
 }
 
 /** The built-in tools by name. */

@@ -88,7 +88,9 @@ async function surveyPolicy(
   const file = policyFile(line);
   try {
     const policy = await loadPolicy(file);
-    const remarks = reviewPolicy(policy, reviewedTools(policy), kindOfPath);
+    const { approvedNames } = await import("./server-state.js");
+    const surroundings = { kindOf: kindOfPath, approved: await approvedNames(policy) };
+    const remarks = reviewPolicy(policy, reviewedTools(policy), surroundings);
     const hash = `sha-256 ${policy.hash.slice(0, 12)}`;
     const text = file === undefined ? "built in: web search, arithmetic, time" : `${file} (${hash})`;
     const mend =
@@ -106,7 +108,8 @@ async function surveyPolicy(
       });
     return { policy, items };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    // Each fault is a line of its own, and this is one.
+    const text = (error instanceof Error ? error.message : String(error)).split("\n").join("; ");
     return {
       policy: undefined,
       items: [{ name: "policy", state: "fault", text, mend: `mcp-secure-local policy check ${quoted(file ?? "")}` }],
@@ -287,7 +290,7 @@ function isOurs(server: object): boolean {
 }
 
 export async function statusCommand(line: CommandLine): Promise<number> {
-  if (line.words.length > 0) throw new UsageError(`status takes no "${line.words[0]}"`);
+  if (line.words.length > 0) throw new UsageError(`status takes no "${line.words[0]}"; leave it out`);
   const items = await surveyMachine(line);
   if (line.json) printJson(items);
   else for (const item of items) print(itemText(item));

@@ -40,7 +40,10 @@ function storedSecrets(file: string, kind: SecretKind): readonly string[] {
     return readSecrets(file, kind) ?? [makeSecret(file, kind)];
   } catch (error) {
     if (error instanceof ServeError) throw error;
-    throw new ServeError(`the ${kind.noun} file ${file} cannot be used: ${(error as Error).message}`, { cause: error });
+    throw new ServeError(
+      `the ${kind.noun} file ${file} cannot be used (${(error as Error).message}); see to its rights, or remove it`,
+      { cause: error },
+    );
   }
 }
 
@@ -68,13 +71,19 @@ function openExisting(file: string, noun: string): number | undefined {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    if (code === "ELOOP") throw new ServeError(`${file} is a link: the ${noun} has to be in a file of its own`);
+    if (code === "ELOOP")
+      throw new ServeError(
+        `${file} is a link, and the ${noun} has to be in a file of its own: remove it, and the next start makes one`,
+      );
     throw error;
   }
 }
 
 function checkOwner(file: string, stats: fs.Stats, noun: string): void {
-  if (!stats.isFile()) throw new ServeError(`${file} is no file: the ${noun} cannot be kept there`);
+  if (!stats.isFile())
+    throw new ServeError(
+      `${file} is no file, so the ${noun} cannot be kept there: remove it, and the next start makes one`,
+    );
   if (process.platform === "win32") return;
   if (stats.uid !== process.getuid?.())
     throw new ServeError(`${file} belongs to somebody else: remove it, and the next start makes a ${noun} of your own`);

@@ -34,12 +34,23 @@ export function styled(style: keyof typeof SGR, text: string, stream: Stream = "
 
 export function print(text: string): void {
   hideProgress();
-  process.stdout.write(`${text}\n`);
+  process.stdout.write(`${calm(text)}\n`);
 }
 
 export function complain(text: string): void {
   hideProgress();
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${calm(text)}\n`);
+}
+
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+// oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
+const ALL_STEERING = /\u001b\[(?:[0-2]|3[1236])m|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** Whatever a command forgot to clean: our own styles stay, and nothing else acts on the terminal. */
+function calm(text: string): string {
+  if (!STEERING.test(text)) return text;
+  return text.replace(ALL_STEERING, (found) => (found.length > 1 ? found : escapeUnseen(found)));
 }
 
 // One line on standard error that says what is waited for and how long, where a terminal shows it.
@@ -178,7 +189,7 @@ export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): 
     return await conversation(askOn(lines, process.stdout, gone.signal));
   } catch (error) {
     if (interrupted) throw new InterruptedError("interrupted, so nothing was written");
-    if (gone.signal.aborted) throw new UsageError("no answer, so nothing was written");
+    if (gone.signal.aborted) throw new UsageError("no answer came, so nothing was written; run it again in a terminal");
     throw error;
   } finally {
     lines.close();

@@ -1,7 +1,9 @@
-// Writes a file whole or not at all, for its owner only, and over no file that is there unless that is asked for.
+// Writes files whole or not at all: new ones for their owner only, over no file that is there unless that is asked for; and what
+// people have already, in its place.
 import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
+import { UsageError } from "./command-line.js";
 
 /**
  * Undefined when the file was written, else a line that says why it was not. Folders above it are made.
@@ -35,4 +37,27 @@ export function writeNewFile(file: string, text: string, replace = false): strin
 /** The line that says so. */
 export function isThere(file: string): string {
   return `${file} already exists; name another file, or remove it first`;
+}
+
+/**
+ * Writes what a person's file is to hold, with the rights it had; where it is a link, what that leads to. Nothing comes between the
+ * first byte and the last, Ctrl-C neither: the file is as it was, or whole. @throws UsageError where it cannot be written
+ */
+export function writeInPlace(file: string, content: string | Buffer): void {
+  let draft: string | undefined;
+  try {
+    const path = fs.existsSync(file) ? fs.realpathSync(file) : file;
+    makeFolder(dirname(path));
+    const mode = fs.statSync(path, { throwIfNoEntry: false })?.mode ?? 0o600;
+    draft = `${path}.${process.pid}.new`;
+    fs.rmSync(draft, { force: true });
+    fs.writeFileSync(draft, content, { mode: mode & 0o777, flag: "wx", flush: true });
+    fs.renameSync(draft, path);
+  } catch (error) {
+    throw new UsageError(
+      `${file} cannot be written (${(error as Error).message}), so it is as it was; see to its folder and the room on its disk, then run this again`,
+    );
+  } finally {
+    if (draft !== undefined) fs.rmSync(draft, { force: true });
+  }
 }

@@ -49,6 +49,9 @@ export function joinedMetrics(texts: ReadonlyMap<string, string>): string {
 
 function withNode(sample: string, node: string): string {
   const label = `node="${node}"`;
-  const [, name = "", labels, value = ""] = /^(\w+)(?:\{(.*)\})?( .*)$/.exec(sample) ?? [];
-  return `${name}{${labels === undefined ? label : `${labels},${label}`}}${value}`;
+  // A value holds neither brace nor space: what stands after the last of them is the value, whatever labels say.
+  const end = sample.lastIndexOf("}");
+  if (end !== -1) return `${sample.slice(0, end)},${label}${sample.slice(end)}`;
+  const space = sample.lastIndexOf(" ");
+  return `${sample.slice(0, space)}{${label}}${sample.slice(space)}`;
 }

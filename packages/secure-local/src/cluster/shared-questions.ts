@@ -1,7 +1,19 @@
 // Puts the questions of one process to the people at all of them: who answers first, wherever, has answered.
 import type { Bus, RecordStore } from "@secure-local/mcp/cluster";
-import { digestOfText, isAnswer, type PersonsAnswer, TERMINAL_CLOSED } from "../control/control-messages.js";
-import type { ApprovalChannel, ApprovalQuestion, ApprovalReply } from "../guard/approvals/approvals.js";
+import {
+  type AnswerPlace,
+  digestOfText,
+  isAnswer,
+  isPlace,
+  type PersonsAnswer,
+  TERMINAL_CLOSED,
+} from "../control/control-messages.js";
+import type {
+  ApprovalChannel,
+  ApprovalQuestion,
+  ApprovalReply,
+  SettledElsewhere,
+} from "../guard/approvals/approvals.js";
 
 const TOPIC = "questions";
 /** Questions of other processes that are shown here at once: more than anybody reads. */
@@ -11,13 +23,44 @@ const MOST_SHOWN = 64;
 type QuestionNews =
   | { readonly kind: "asked"; readonly question: ApprovalQuestion }
   /** `shown`: the digest of the text that was shown. Without an answer the terminal was closed that showed it. */
-  | { readonly kind: "answered"; readonly id: string; readonly shown: string; readonly answer?: PersonsAnswer }
-  | { readonly kind: "settled"; readonly id: string };
+  | {
+      readonly kind: "answered";
+      readonly id: string;
+      readonly shown: string;
+      readonly answer?: PersonsAnswer;
+      readonly by?: AnswerPlace | undefined;
+    }
+  /** `at`: the process whose answer counted; undefined where there is none. */
+  | {
+      readonly kind: "settled";
+      readonly id: string;
+      readonly at?: string;
+      readonly answer?: PersonsAnswer | undefined;
+      readonly by?: AnswerPlace | undefined;
+      readonly reason?: string;
+    };
+
+/** A reply, and the process at which it was given. */
+interface GivenReply {
+  readonly reply: ApprovalReply;
+  readonly at: string;
+}
 
 interface OwnQuestion {
   readonly question: ApprovalQuestion;
-  settle(reply: ApprovalReply): void;
+  settle(given: GivenReply): void;
 }
+
+/** A question of another process that is shown here. */
+interface ShownQuestion {
+  /** The process that asks. */
+  readonly node: string;
+  /** Ends it, with what became of it. */
+  end(became: SettledElsewhere): void;
+}
+
+const GONE_REASON = "the process that asked has not said what became of it";
+const GONE: ApprovalReply = { answer: undefined, reason: GONE_REASON };
 
 export interface SharedQuestionsOptions {
   readonly node: string;
@@ -30,8 +73,7 @@ export interface SharedQuestionsOptions {
 export class SharedQuestions implements ApprovalChannel {
   readonly #options: SharedQuestionsOptions;
   readonly #own = new Map<string, OwnQuestion>();
-  /** Questions of others that are shown here, and by whom they are asked. */
-  readonly #shown = new Map<string, { readonly node: string; readonly over: AbortController }>();
+  readonly #shown = new Map<string, ShownQuestion>();
   #stop: (() => void) | undefined;
 
   constructor(options: SharedQuestionsOptions) {
@@ -48,44 +90,49 @@ export class SharedQuestions implements ApprovalChannel {
 
   close(): void {
     this.#stop?.();
-    for (const { over } of this.#shown.values()) over.abort();
+    for (const { end } of this.#shown.values()) end({ reply: GONE, byUs: false });
   }
 
   /** These processes are there: the questions of any other are gone with it. */
   present(nodes: ReadonlyMap<string, unknown>): void {
-    for (const [id, { node, over }] of this.#shown) {
-      if (nodes.has(node)) continue;
-      this.#shown.delete(id);
-      over.abort();
-    }
+    for (const { node, end } of this.#shown.values()) if (!nodes.has(node)) end({ reply: GONE, byUs: false });
   }
 
   async ask(question: ApprovalQuestion, signal: AbortSignal): Promise<ApprovalReply> {
     const { local, node, records } = this.#options;
     const { id, timeoutMs } = question;
     const over = new AbortController();
-    const elsewhere = new Promise<ApprovalReply>((settle) => this.#own.set(id, { question, settle }));
+    const settledHere = (given: GivenReply): SettledElsewhere => ({ reply: given.reply, byUs: given.at === node });
+    const elsewhere = new Promise<GivenReply>((settle) => this.#own.set(id, { question, settle }));
     const end = (): void => over.abort(signal.reason);
     signal.addEventListener("abort", end);
     const text = JSON.stringify({ node, question, until: Date.now() + timeoutMs });
     // Where the others cannot be reached, whoever sits here is asked all the same.
     const told = records.put(TOPIC, id, text, timeoutMs).then(() => this.#tell({ kind: "asked", question }));
     told.catch(() => undefined);
-    try {
-      return await Promise.race([local.ask(question, over.signal), elsewhere]);
-    } finally {
-      signal.removeEventListener("abort", end);
-      this.#own.delete(id);
-      over.abort();
-      // After it was told: what is settled is not put again.
-      const settled = told.then(() => records.delete(TOPIC, id)).then(() => this.#tell({ kind: "settled", id }));
-      settled.catch(() => undefined);
-    }
+    const decided: Promise<GivenReply> = Promise.race([
+      local
+        .ask({ ...question, settled: () => decided.then(settledHere) }, over.signal)
+        .then((reply) => ({ reply, at: node })),
+      elsewhere,
+    ]);
+    const { reply, at } = await decided;
+    signal.removeEventListener("abort", end);
+    this.#own.delete(id);
+    over.abort(answeredElsewhere(reply));
+    // After it was told: what is settled is not put again.
+    const settled = told
+      .then(() => records.delete(TOPIC, id))
+      .then(() => this.#tell({ kind: "settled", id, at, ...reply }));
+    settled.catch(() => undefined);
+    return reply;
   }
 
-  /** Questions that are open, for one who has heard of none. */
+  /** Questions that are open, for one who may have missed what was said of them. */
   async #look(): Promise<void> {
-    for (const text of (await this.#options.records.list(TOPIC)).values()) {
+    const open = await this.#options.records.list(TOPIC);
+    for (const [id, { end }] of this.#shown) if (!open.has(id)) end({ reply: GONE, byUs: false });
+    for (const text of open.values()) {
       const { node, question, until } = JSON.parse(text) as { node: string; question: ApprovalQuestion; until: number };
       this.#show(node, { ...question, timeoutMs: Math.max(0, until - Date.now()) });
     }
@@ -94,40 +141,59 @@ export class SharedQuestions implements ApprovalChannel {
   #hear(from: string, news: QuestionNews): void {
     if (from === this.#options.node) return;
     if (news.kind === "asked") return this.#show(from, news.question);
-    if (news.kind === "answered") return this.#answered(news);
-    this.#shown.get(news.id)?.over.abort();
-    this.#shown.delete(news.id);
+    if (news.kind === "answered") return this.#answered(from, news);
+    const { id, at, answer, by, reason = GONE_REASON } = news;
+    const reply = isAnswer(answer) ? replyOf(answer, by) : { answer: undefined, reason };
+    this.#shown.get(id)?.end({ reply, byUs: at === this.#options.node });
   }
 
   /** One answer to a question of ours, from where it was shown. */
-  #answered({ id, shown, answer }: Extract<QuestionNews, { kind: "answered" }>): void {
+  #answered(at: string, { id, shown, answer, by }: Extract<QuestionNews, { kind: "answered" }>): void {
     const own = this.#own.get(id);
     if (own === undefined) return;
-    const { question, settle } = own;
+    const { question } = own;
+    const settle = (reply: ApprovalReply): void => own.settle({ reply, at });
     if (shown !== digestOfText(question.text))
       settle({ answer: undefined, reason: "another process had shown another text" });
     else if (!isAnswer(answer)) settle({ answer: undefined, reason: TERMINAL_CLOSED });
-    else settle({ answer: answer === "remember" && question.remember === undefined ? "deny" : answer });
+    else settle(replyOf(answer === "remember" && question.remember === undefined ? "deny" : answer, by));
   }
 
   #show(node: string, question: ApprovalQuestion): void {
     const { id, text, timeoutMs } = question;
     if (node === this.#options.node || this.#shown.has(id) || this.#shown.size >= MOST_SHOWN) return;
     const over = new AbortController();
-    this.#shown.set(id, { node, over });
-    const timer = setTimeout(() => over.abort(), timeoutMs).unref();
-    const answered = (reply: ApprovalReply): void => {
+    let became!: (there: SettledElsewhere) => void;
+    const settled = new Promise<SettledElsewhere>((resolve) => (became = resolve));
+    const end = (there: SettledElsewhere): void => {
       clearTimeout(timer);
+      this.#shown.delete(id);
+      became(there);
+      over.abort(answeredElsewhere(there.reply));
+    };
+    this.#shown.set(id, { node, end });
+    const timer = setTimeout(() => end({ reply: GONE, byUs: false }), timeoutMs).unref();
+    const answered = (reply: ApprovalReply): void => {
       if (over.signal.aborted) return;
       const shown = digestOfText(text);
-      if (reply.answer !== undefined) void this.#tell({ kind: "answered", id, shown, answer: reply.answer });
+      const { answer } = reply;
+      if (answer !== undefined) void this.#tell({ kind: "answered", id, shown, answer, by: reply.by });
       else if (reply.reason === TERMINAL_CLOSED) void this.#tell({ kind: "answered", id, shown });
     };
-    void this.#options.local.ask(question, over.signal).then(answered);
+    void this.#options.local.ask({ ...question, settled: () => settled }, over.signal).then(answered);
   }
 
   async #tell(news: QuestionNews): Promise<void> {
     const { bus, node } = this.#options;
     await bus.publish(node, JSON.stringify(news), TOPIC).catch(() => undefined);
   }
+}
+
+/** What those are told who had it before their eyes and did not decide it. */
+function answeredElsewhere({ answer }: ApprovalReply): string | undefined {
+  return answer === undefined ? undefined : `it was answered at another process: ${answer}`;
+}
+
+function replyOf(answer: PersonsAnswer, by: unknown): ApprovalReply {
+  return { answer, by: isPlace(by) ? by : undefined };
 }

@@ -146,6 +146,26 @@ describe("a call", () => {
     }
   });
 
+  it("is found by each kind of its records", async () => {
+    const log = await AuditLog.open(file);
+    const about = { connection: 1, id: 1, method: "tools/call", tool: "write_file" } as const;
+    for (const kind of ["call.intent", "approval.asked", "approval.given", "call.result"] as const)
+      await log.record({ kind, ...about, ...(kind === "call.result" ? { outcome: "ok" } : {}) });
+    await log.record({ kind: "call.intent", ...about, id: 2 });
+    await log.close();
+    for (const [kind, count] of [
+      ["approval.asked", 1],
+      ["approval.given", 1],
+      ["approval.*", 1],
+      ["call", 2],
+      ["approval.denied", 0],
+    ] as const) {
+      shown = "";
+      await auditQuery(readCommandLine([]), [file], [`kind=${kind}`]);
+      expect({ kind, count: shown.split("\n").length - 2 }).toEqual({ kind, count });
+    }
+  });
+
   it("stands in the order of time, over all logs", async () => {
     const other = join(temporaryFolder(), "audit.log");
     const logs = [await AuditLog.open(file), await AuditLog.open(other)];

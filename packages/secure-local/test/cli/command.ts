@@ -35,6 +35,19 @@ export async function run(args: readonly string[], options: RunOptions): Promise
   return { code, ...output };
 }
 
+/** What a command that approves says has to be named to approve what it showed; undefined where nothing waits. */
+export function digestIn({ stderr }: Pick<Ran, "stderr">): string | undefined {
+  return /--digest ([0-9a-f]{64})/.exec(stderr)?.[1];
+}
+
+/** Approves what the plugins of a policy are shown to be. */
+export async function approvePlugins(policy: string, home: string): Promise<Ran> {
+  const words = ["plugins", "lock", "--policy", policy];
+  const shown = await run(words, { home });
+  const digest = digestIn(shown);
+  return digest === undefined ? shown : run([...words, "--yes", "--digest", digest], { home });
+}
+
 export function start(args: readonly string[], { home, env = {}, cwd }: RunOptions): ChildProcessWithoutNullStreams {
   return spawn(process.execPath, [COMMAND, ...args], { cwd, env: { ...environmentOf(home), ...env } });
 }

@@ -34,7 +34,10 @@ const POLICY = 'version: "1.0"\n';
 describe("failures", () => {
   it("are one line, without a stack but with --debug", async () => {
     const wrong = ["sandbox", "--env", "A", "--", "ls"];
-    expect(await tried(...wrong)).toMatchObject({ code: 2, stderr: /^mcp-secure-local: [^\n]+\n$/ as never });
+    expect(await tried(...wrong)).toMatchObject({
+      code: 2,
+      stderr: expect.stringMatching(/^mcp-secure-local: [^\n]+\n$/) as never,
+    });
     expect((await tried("--debug", ...wrong)).stderr).toContain("\n    at ");
   });
 

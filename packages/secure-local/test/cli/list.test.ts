@@ -15,6 +15,9 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
+/** A name that is a command where it is copied unquoted. */
+const HOSTILE = "ok; touch pwn";
+
 it("shows the servers of all clients on this machine, each with how it is, and starts nothing of a folder's", async () => {
   const root = temporaryFolder();
   const [home, work, mark] = [join(root, "home"), join(root, "work"), join(root, "mark")];
@@ -41,14 +44,21 @@ it("shows the servers of all clients on this machine, each with how it is, and s
   );
   write(
     "work/.mcp.json",
-    JSON.stringify({ mcpServers: { strange: { command: "sh", args: ["-c", `touch ${mark}`] } } }),
+    JSON.stringify({
+      mcpServers: Object.fromEntries(
+        ["strange", HOSTILE].map((n) => [n, { command: "sh", args: ["-c", `touch ${mark}`] }]),
+      ),
+    }),
   );
   const { code, stdout } = await run(["list", "--json", "--timeout", "3"], { home, cwd: work });
   expect(code).toBe(1);
-  const rows = JSON.parse(stdout) as { name: string; health: string }[];
+  const rows = JSON.parse(stdout) as { name: string; health: string; reason?: string }[];
+  // What is to be copied is one word, whatever its author called it.
+  const advice = rows.find(({ name }) => name === HOSTILE)?.reason;
+  expect(advice).toContain(`mcp-secure-local trust 'ok; touch pwn' shows`);
   expect(Object.fromEntries(rows.map(({ name, health }) => [name, health]))).toEqual({
     ...{ good: "ok", gone: "failed", hangs: "failed", off: "disabled", odd: "broken", far: "login needed" },
-    ...{ codex: "ok", strange: "not allowed" },
+    ...{ codex: "ok", strange: "not allowed", [HOSTILE]: "not allowed" },
   });
   expect(rows.find(({ name }) => name === "good")).toMatchObject({
     ...{ client: "Claude Code", server: "small 1.0.0", revision: "2026-07-28", transport: "stdio" },

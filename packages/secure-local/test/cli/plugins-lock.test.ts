@@ -1,9 +1,9 @@
 // `plugins lock` writes what was approved, shows what changed since, and writes nothing without a yes.
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { RawClient, type Ran, run } from "./command.js";
+import { approvePlugins, digestIn, RawClient, type Ran } from "./command.js";
 import { runQuickly } from "./command-in-thread.js";
 
 const home = mkdtempSync(join(tmpdir(), "plugins-lock-"));
@@ -16,7 +16,6 @@ function describes(description: string): void {
 }
 
 const plugins = (...words: string[]): Promise<Ran> => runQuickly(["plugins", ...words, "--policy", policy], { home });
-const built = (...words: string[]): Promise<Ran> => run(["plugins", ...words, "--policy", policy], { home });
 
 beforeAll(() => {
   mkdirSync(join(home, "weather"));
@@ -32,9 +31,10 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 it("asks before it writes, and shows what changed", async () => {
-  expect(await plugins("lock")).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes") as string });
+  const asked = await plugins("lock");
+  expect(asked).toMatchObject({ code: 1, stderr: expect.stringContaining("--yes --digest") as string });
   expect(existsSync(lock)).toBe(false);
-  expect(await plugins("lock", "--yes")).toMatchObject({ code: 0 });
+  expect(await plugins("lock", "--yes", "--digest", digestIn(asked) ?? "")).toMatchObject({ code: 0 });
   expect(statSync(lock).mode & 0o777).toBe(0o600);
   expect(await plugins("lock")).toMatchObject({
     code: 0,
@@ -49,9 +49,26 @@ it("asks before it writes, and shows what changed", async () => {
   expect(listed.stdout).toContain("hidden.zero-width");
   const shown = await plugins("lock");
   expect(shown).toMatchObject({ code: 1 });
-  expect(shown.stdout).toContain(
-    '/description: "Returns the weather of a city." -> "Returns the weather of a\\u{200b} city."',
-  );
+  expect(shown.stdout).toContain('"/description" was (30 characters): "Returns the weather of a city."');
+  expect(shown.stdout).toContain('"/description" is (31 characters): "Returns the weather of a\\u{200b} city."');
+});
+
+it("approves what a digest was shown of, and nothing that is said at the next start", async () => {
+  const before = readFileSync(lock, "utf8");
+  for (const words of [[], ["weather"], ["weather", "--json"]])
+    expect(await plugins("lock", ...words, "--yes"), words.join(" ")).toMatchObject({ code: 2, stdout: "" });
+  for (const words of [[], ["weather"]]) {
+    describes(`Returns the weather of a town, ${words.length}.`);
+    const digest = digestIn(await plugins("lock", ...words)) ?? "";
+    describes(`Returns the weather of a town, ${words.length}, and sends it.`);
+    const late = await plugins("lock", ...words, "--yes", "--digest", digest);
+    expect(late, words.join(" ")).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("not what this digest was shown of") as string,
+    });
+    expect(await plugins("lock", ...words, "--json", "--yes", "--digest", digest)).toMatchObject({ code: 1 });
+  }
+  expect(readFileSync(lock, "utf8")).toBe(before);
 });
 
 it("takes effect under a server that runs", async () => {
@@ -62,7 +79,7 @@ it("takes effect under a server that runs", async () => {
     ((await client.request("tools/list"))["result"] as { tools: unknown }).tools;
   expect(await offered()).toEqual([]);
   const changed = client.next(({ method }) => method === "notifications/tools/list_changed");
-  expect(await built("lock", "--yes")).toMatchObject({
+  expect(await approvePlugins(policy, home)).toMatchObject({
     code: 0,
     stdout: expect.stringContaining("a running server takes it in a moment") as string,
   });

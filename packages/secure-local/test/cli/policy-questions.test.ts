@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { FileRules } from "../../src/capabilities/files/file-rules.js";
 import { judgeQuestion } from "../../src/cli/judge-question.js";
-import type { PolicyContext } from "../../src/cli/settings.js";
+import { type PolicyContext, reviewedTools } from "../../src/cli/settings.js";
 import { readQuestion, readQuestionText } from "../../src/cli/policy-question.js";
 import { askWishes, usualWishes } from "../../src/cli/policy-command.js";
 import { decide } from "../../src/policy/decide.js";
@@ -141,6 +141,66 @@ describe("a policy that can be used but is not meant", () => {
     ["sandbox: none", "2 plugins and commands run without a wall"],
     ["output: { redact_secrets: false }", "may see keys"],
   ])("%s", async (body, message) => expect((await remarks(body)).join("\n")).toContain(message));
+
+  it.each([
+    [
+      "tools: { denied: [raed_file] }",
+      'there is no tool "raed_file", so this stands against nothing; did you mean "read_file"?',
+    ],
+    [
+      "tools: { denied: [Calculate] }",
+      'there is no tool "Calculate", so this stands against nothing; did you mean "calculate"?',
+    ],
+    ["tools: { denied: ['raed*'] }", 'there is no tool "raed*", so this stands against nothing'],
+    [
+      "approvals: [{ approve: [wirte_file] }]",
+      'there is no tool "wirte_file", so this stands against nothing; did you mean "write_file"?',
+    ],
+    [
+      "approvals: [{ approve: [write_file], when: { pth: /a } }]",
+      'has an argument "pth", so nobody is asked; did you mean "path"?',
+    ],
+    ["approvals: [{ approve: ['write*', read_file], when: { pth.a: x } }]", 'has an argument "pth"'],
+    ["approvals: [{ approve: all, when: { databse: x } }]", 'did you mean "database"?'],
+    [
+      "tools: { denied: [read_file, 'web*', ev__x] }\napprovals: [{ approve: [write_file, 'plugin:a'], when: { path: /a } }]",
+      "",
+    ],
+    [
+      "approvals: [{ approve: all, when: { command: x } }, { approve: tainted }, { approve: ['ev__*'], when: { x: y } }]",
+      "",
+    ],
+  ])("stands against nothing by %s", async (body, message) => {
+    const policy = await parse(body);
+    const found = reviewPolicy(policy, reviewedTools(policy)).map(({ message: each }) => each);
+    const open = found.filter((each) => /stands against nothing|nobody is asked/.test(each)).join("\n");
+    if (message === "") expect(open).toBe("");
+    else expect(open).toContain(message);
+  });
+
+  it.each([
+    ["ev__*", ""],
+    ["ev__read", ""],
+    ["ev__reed", 'the server ev was approved with no such tool; did you mean "ev__read"?'],
+    ["ev__write*", "the server ev was approved with no such tool"],
+    ["new__*", "nothing of the server new is approved yet: look at it with mcp-secure-local servers review new"],
+    ["off__*", "the entry of the server off says enabled: false, so it has no tools"],
+    ["eve__*", 'there is no server "eve"; did you mean "ev"?'],
+  ])("names tools of a server by %s", async (pattern, message) => {
+    const servers = "servers: { ev: { command: [x] }, new: { command: [x] }, off: { command: [x], enabled: false } }";
+    const approved = new Map([["ev", ["ev__read"]]]);
+    for (const list of ["allowed", "denied"]) {
+      const body = `tools: { allowed: [calculate], ${list === "denied" ? "denied" : "allowed"}: ["${pattern}"] }`;
+      const policy = await parse(
+        `${list === "denied" ? body : body.replace("allowed: [calculate], ", "")}\n${servers}`,
+      );
+      const found = reviewPolicy(policy, known(tools), { approved }).map(({ message: each }) => each);
+      if (message === "") expect(found).toEqual([]);
+      else expect(found).toContain(message);
+      // Where nobody knows what was approved, nothing is said of it.
+      if (/^(?:ev|new)__/.test(pattern)) expect(reviewPolicy(policy, known(tools))).toEqual([]);
+    }
+  });
 
   it("is one that allows tools with nothing to work on", async () => {
     const lack = "The policy lets no file be read; add folders.";

@@ -107,6 +107,17 @@ describe("serve", () => {
     expect(welcome.slice(welcome.indexOf("Cursor"))).toContain('"type": "http"');
   });
 
+  it.each(["http://0.0.0.0:3920/mcp", "http://[::]:3920/mcp"])(
+    "prints no entry with %s, which is no address",
+    (url) => {
+      const served = { url, socketPath: undefined, token: "secret", tokenFile: "/t/token", sse: false };
+      const [, ...entries] = serveWelcome(served, "linux", "/src/x.cjs").split("Clients need the token");
+      expect(entries.join("")).not.toContain(url);
+      expect(entries.join("")).toContain('"url": "http://127.0.0.1:3920/mcp"');
+      expect(entries.join("")).toContain("On other machines");
+    },
+  );
+
   it("takes origins of pages, as browsers write them", () => {
     const origins = (...words: string[]) =>
       serveSettings({ ...readCommandLine(["serve", ...words]), words: [] }).origins;

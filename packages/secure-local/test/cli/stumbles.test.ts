@@ -1,13 +1,14 @@
 // The stumbles that a new user's first hour had, each with the test that catches its return; and the tests of those that no
 // other file has.
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { connect } from "@secure-local/mcp/client/node";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { readArguments } from "../../src/cli/call-arguments.js";
 import { inOptions } from "../../src/cli/failure.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
-import { run } from "./command.js";
+import { approvePlugins, run, start } from "./command.js";
 import { runQuickly } from "./command-in-thread.js";
 
 const ROOT = join(dirname(fileURLToPath(import.meta.url)), "../../../..");
@@ -36,11 +37,7 @@ const STUMBLES: Readonly<Record<string, readonly [what: string, file: string, ti
   S8: ["a folder without /** was ok", TRIES, "says of a folder that its files are not named"],
   S9: ["own calls left half-done files", TRIES, "cancels a call of our own, which leaves nothing half-done behind"],
   S10: ["limits without their key", TRIES, "name the key that raises them"],
-  S11: [
-    "nobody said what the machine lacks",
-    "packages/secure-local/test/cli/help.test.ts",
-    "say what is in force here",
-  ],
+  S11: ["nobody said what the machine lacks", HERE, "says what this machine lacks for a policy with plugins"],
   S12: ["a host allowed that nothing fetches", TRIES, "says that a host which is allowed is fetched by nobody"],
   S13: ["advice to open metadata addresses", TRIES, "advises nobody to open where clouds keep credentials"],
   S14: [
@@ -59,7 +56,7 @@ const STUMBLES: Readonly<Record<string, readonly [what: string, file: string, ti
     "packages/secure-local/test/cli/remote-commands.test.ts",
     "leaves out what it is told to",
   ],
-  S22: ["serve printed the token, and no calls", OPTIONS, "and no token in it"],
+  S22: ["serve printed the token, and no calls", HERE, "serve prints calls and what ails the log, and never its token"],
   S23: ["limits by the library's names", HERE, "are told by the options of the command line"],
   S24: ["a child's errors glued together", TRIES, "a server that ended is told in lines of their own"],
   S25: ["--json that printed text", "packages/secure-local/test/cli/every-command.test.ts", "of %s prints JSON"],
@@ -151,7 +148,7 @@ it("plugins list advises the whole command, with the policy in use", async () =>
   const text = (name: string): string =>
     `${POLICY}sandbox: none\ntools: { allowed: ["weather_*"] }\nplugins: { load: [{ name: weather, path: ${JSON.stringify(name)} }] }\n`;
   writeFileSync(policy, text(plugin), { mode: 0o600 });
-  await run(["plugins", "lock", "--yes", "--policy", policy], { home });
+  await approvePlugins(policy, home);
   const main = join(plugin, "plugin.mjs");
   writeFileSync(
     main,
@@ -160,6 +157,80 @@ it("plugins list advises the whole command, with the policy in use", async () =>
   const { stdout } = await run(["plugins", "list", "--policy", policy], { home });
   expect(stdout).toContain(`mcp-secure-local plugins lock weather --policy ${policy}`);
 });
+
+it("doctor says what this machine lacks for a policy with plugins, and only notes it for one without", async () => {
+  const home = temporaryFolder();
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(home, name), POLICY + text, { mode: 0o600 });
+    return join(home, name);
+  };
+  const plugin = `plugins: { load: [{ name: weather, path: ${JSON.stringify(join(home, "weather.mjs"))} }] }\n`;
+  // Where the sandbox keeps nothing it cannot be set up, as where its programs are missing.
+  const lacking = { home, env: { TMPDIR: join(home, "nowhere") } };
+  for (const [policy, state, code] of [
+    [file("with.yaml", plugin), "fault", 1],
+    [file("without.yaml", ""), "note", 0],
+  ] as const) {
+    const ran = await run(["doctor", "--json", "--policy", policy], lacking);
+    const items = JSON.parse(ran.stdout) as { name: string; state: string; text: string }[];
+    const sandbox = items.find(({ name }) => name === "sandbox");
+    expect({ policy, sandbox }).toMatchObject({
+      sandbox: { state, text: expect.stringMatching(/^The sandbox needs .+/) as never },
+    });
+    if (state === "note") expect(ran.code).toBe(code);
+    else expect(ran.code).not.toBe(0);
+  }
+});
+
+it("serve prints calls and what ails the log, and never its token", async () => {
+  const home = temporaryFolder();
+  const child = start(["serve", "--port", "0", "--verbose"], { home });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let said = "";
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (text: string) => (said += text));
+  const saying = async (text: RegExp): Promise<string> => {
+    await expect.poll(() => text.test(said), { timeout: 20_000, interval: 10 }).toBe(true);
+    return text.exec(said)?.[1] ?? "";
+  };
+  const url = await saying(/serving at (http:\S+)/);
+  const token = readFileSync(join(home, ".config/mcp-secure-local/token"), "utf8").trim();
+  const client = await connect(url, { http: { headers: { authorization: `Bearer ${token}` } } });
+  onTestFinished(() => client.close());
+  await client.call("calculate", { expression: "2 + 3" });
+  await saying(/ (calculate) +2 \+ 3 +ok/);
+  // A second server of the same policy is in order, and no warning.
+  const second = start(["serve", "--port", "0", "--quiet"], { home });
+  onTestFinished(() => void second.kill("SIGKILL"));
+  let saidToo = "";
+  second.stderr.setEncoding("utf8").on("data", (text: string) => (saidToo += text));
+  await expect
+    .poll(() => saidToo, { timeout: 20_000 })
+    .toContain("attach reaches the server of this policy that was started first");
+  const log = join(home, "state/mcp-secure-local/audit.log");
+  renameSync(log, `${log}.away`);
+  await client.call("calculate", { expression: "1" }).catch(() => undefined);
+  await saying(/(audit\.log): the log was moved or removed.*no call is run/);
+  expect(said).not.toContain(token);
+});
+
+it("what nobody caught ends the program in one line", async () => {
+  const thrower = `const { write } = process.stdout;
+process.stdout.write = (...args) => (setImmediate(() => { throw new Error("boom"); }), Reflect.apply(write, process.stdout, args));`;
+  const env = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(thrower)}` };
+  const { code, stderr } = await run(["audit", "tail"], { home: await withCall(), env });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringMatching(/^mcp-secure-local: .*boom.*\n$/) as never,
+  });
+});
+
+/** A home with a call on record. */
+async function withCall(): Promise<string> {
+  const home = temporaryFolder();
+  await runQuickly(["call", "calculate", "expression=1"], { home });
+  return home;
+}
 
 /** The sentences that a native reader needed twice; each has been written plainly since. */
 const OLD_SENTENCES = [
@@ -190,6 +261,8 @@ const OLD_SENTENCES = [
   "Who sends more than",
 ];
 
+const OURS = join(ROOT, "packages/mcp/README.md");
+
 describe("the pages", () => {
   const folders = ["docs", "docs/tools"].map((folder) => join(ROOT, folder));
   const pages = folders.flatMap((folder) =>
@@ -198,6 +271,25 @@ describe("the pages", () => {
   const texts = [...pages, join(ROOT, "README.md"), join(ROOT, "packages/secure-local/README.md")].map(
     (page) => [page, readFileSync(page, "utf8").replace(/\s+/g, " ")] as const,
   );
+
+  it("tell nobody to run or install what stands on npm under a name of ours: nobody has published it yet", () => {
+    const sources = [
+      join(ROOT, "packages/secure-local/src"),
+      join(ROOT, "packages/mcp/src"),
+      join(ROOT, "docs/library"),
+    ];
+    const files = sources.flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)),
+    );
+    const read = files
+      .filter((file) => /\.(?:ts|md)$/.test(file))
+      .map((file) => [file, readFileSync(file, "utf8")] as const);
+    const all = [...read, ...texts, [OURS, readFileSync(OURS, "utf8")] as const];
+    const fetched =
+      /\b(?:npx|npm (?:i|install|add|exec)|pnpm (?:add|dlx)|yarn (?:add|dlx)|bunx?(?: add)?)(?: -\S+)* (?:@secure-local\/|mcp-secure-local(?![\w-]*VERSION))/;
+    expect(all.filter(([, text]) => fetched.test(text)).map(([file]) => file)).toEqual([]);
+    expect(fetched.test("npx -y mcp-secure-local")).toBe(true);
+  });
 
   it.each(OLD_SENTENCES)("say %j no more", (sentence) => {
     expect(texts.filter(([, text]) => text.includes(sentence)).map(([page]) => page)).toEqual([]);

@@ -81,7 +81,7 @@ export function recordsOf({ audit }: Pick<Member, "audit">): readonly Record<str
 
 /** A person at the terminal of one machine, who gives an answer to the first question there. Resolves with its text. */
 export async function answerAt(home: string, answer: "approve" | "remember" | "deny"): Promise<string> {
-  const inbox = new ApprovalsInbox(join(home, "state", "mcp-secure-local", "run"));
+  const inbox = new ApprovalsInbox(join(home, "state", "mcp-secure-local", "run"), "terminal");
   onTestFinished(() => inbox.close());
   await until(() => {
     inbox.look();

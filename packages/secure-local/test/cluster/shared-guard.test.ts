@@ -1,8 +1,11 @@
 // What one guard knows of a caller another one knows: what was read, and what nobody can be asked about.
-import { describe, expect, it } from "vitest";
-import { memoryStores, type SharedStores } from "@secure-local/mcp/cluster";
+import { randomBytes } from "node:crypto";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { fleetOf, memoryStores, type SharedStores } from "@secure-local/mcp/cluster";
+import { redisStores } from "@secure-local/mcp/redis";
 import { Server } from "@secure-local/mcp/server";
 import { connectInMemory } from "@secure-local/mcp/testing";
+import { hasRedis, startRedis } from "../../../mcp/test/cluster/redis-fixture.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { SharedMemory } from "../../src/cluster/shared-memory.js";
 import type { ApprovalQuestion } from "../../src/guard/approvals/approvals.js";
@@ -69,6 +72,24 @@ describe("what was read at one process and at another", () => {
     expect(await one.call("own")).toContain("so its result is withheld");
     expect(await one.call("send")).toContain("UNREACHABLE");
     expect(one.questions).toHaveLength(0);
+  });
+});
+
+describe.runIf(hasRedis)("what was kept in Redis for some time", () => {
+  it.each(["consent", "taint"] as const)("is not kept longer by who writes to Redis: %s", async (kind) => {
+    const redis = await startRedis();
+    const key = randomBytes(32);
+    const stores = redisStores(redis.url, { key });
+    await stores.open("one", fleetOf(key));
+    onTestFinished(() => stores.close());
+    const memory = new SharedMemory(stores, () => 1);
+    await memory.keep(kind, "the very call", "yes", 60_000);
+    for (const each of redis.cli("--scan").split("\n")) redis.cli("persist", each);
+    expect(await memory.find(kind, "the very call")).toBe("yes");
+    onTestFinished(() => void vi.restoreAllMocks());
+    const later = Date.now() + 60_001;
+    vi.spyOn(Date, "now").mockReturnValue(later);
+    expect(await memory.find(kind, "the very call")).toBeUndefined();
   });
 });
 

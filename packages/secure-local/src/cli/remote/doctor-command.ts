@@ -8,6 +8,7 @@ import {
   type ExamineOptions,
 } from "../../doctor/examine.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
+import type { Person } from "../../remote/person-authorizer.js";
 import { type Target, routeTo, targetText } from "../../remote/target.js";
 import { type CommandLine, nearest, UsageError } from "../command-line.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
@@ -15,7 +16,8 @@ import { inOptions } from "../failure.js";
 import { findTarget, isOwn } from "./find-target.js";
 import { bearerToken, interruptible, limitsOf, person, timeoutMs } from "./with-client.js";
 
-export async function doctorCommand(line: CommandLine): Promise<number> {
+/** `given`: by what the requests of an authorization go, where a policy has a say in it. */
+export async function doctorCommand(line: CommandLine, given: Pick<Person, "fetch"> = {}): Promise<number> {
   if (line.redis !== undefined) return (await import("../redis-doctor.js")).redisDoctor(line);
   if (isOwn(line, 0)) return await (await import("../status-command.js")).machineDoctor(line);
   const ignore = ignoredChecks(line);
@@ -24,7 +26,7 @@ export async function doctorCommand(line: CommandLine): Promise<number> {
   return interruptible(async (interrupted) => {
     showProgress(`starting ${cleanLine(targetText(target))}`);
     const diagnosis = await examine({
-      ...(await examOptions(target, line)),
+      ...(await examOptions(target, line, given)),
       ignore,
       // What a server that was interrupted answers says nothing of it.
       onCheck: (id, at, all) => (interrupted.throwIfAborted(), showProgress(`check ${at + 1} of ${all}: ${id}`)),
@@ -58,10 +60,11 @@ function ignoredChecks({ ignore }: CommandLine): readonly string[] {
 /** Names of checks that are told in place of one that does not exist. */
 const MOST_ALIKE = 6;
 
-async function examOptions(target: Target, line: CommandLine): Promise<ExamineOptions> {
+async function examOptions(target: Target, line: CommandLine, given: Pick<Person, "fetch">): Promise<ExamineOptions> {
   const token = bearerToken(line);
   const answerMs = timeoutMs(line);
-  const way = await routeTo(target, { token, person: person(), timeoutMs: answerMs, ...limitsOf(line) });
+  const whom = { ...person(), ...given };
+  const way = await routeTo(target, { token, person: whom, timeoutMs: answerMs, ...limitsOf(line) });
   if (target.kind === "command") return { ...way, answerMs };
   const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
   return { ...way, answerMs, url: target.url, headers: { ...target.headers, ...authorization } };

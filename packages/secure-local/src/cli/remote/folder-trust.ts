@@ -107,7 +107,7 @@ export async function untrustedServer(found: ConfiguredServer): Promise<Untruste
   if (text.length > MOST_SHOWN)
     throw new LocalError(
       "USAGE",
-      `${place.path} says more of "${server.name}" than a person can read; nothing was started`,
+      `${place.path} says more of "${server.name}" than a person can read, so nothing was started; give its command after -- if you mean it`,
     );
   return { found, digest, text, wide: grants?.outside ?? [] };
 }
@@ -221,7 +221,8 @@ function oneLine(text: string): string {
   return escapeUnseen(text).replaceAll("\n", "\\n").replaceAll("\t", "\\t");
 }
 
-function shellWord(word: string): string {
+/** As one word of a command that people copy, whatever is in it. */
+export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${oneLine(word).replaceAll("'", "'\\''")}'`;
 }
 
@@ -279,6 +280,9 @@ function remember({ found: { place, server }, digest }: UntrustedServer): void {
     fs.renameSync(draft, file);
   } catch (error) {
     fs.rmSync(draft, { force: true });
-    throw new LocalError("USAGE", `the answer cannot be kept in ${file}: ${(error as Error).message}`);
+    throw new LocalError(
+      "USAGE",
+      `the answer cannot be kept in ${file} (${(error as Error).message}); make its folder writable, then answer again`,
+    );
   }
 }

@@ -8,7 +8,7 @@ import { clientTokensFile, programVersion } from "../settings.js";
 import { ExitCode, print, printJson, showProgress, styled } from "../terminal.js";
 import { failureCode, inOptions } from "../failure.js";
 import { inSandbox } from "./find-target.js";
-import { isTrusted, untrustedServer, TRUSTED } from "./folder-trust.js";
+import { isTrusted, shellWord, untrustedServer, TRUSTED } from "./folder-trust.js";
 import { interruptible, limitsOf, timeoutMs } from "./with-client.js";
 
 /** Programs that are started at once: each may install itself first. */
@@ -70,7 +70,7 @@ async function rowOf({ name, place, found, problem }: Listed, line: CommandLine,
       return {
         ...base,
         health: "not allowed",
-        reason: `a folder's file: mcp-secure-local trust ${name} shows it and asks`,
+        reason: `a folder's file: mcp-secure-local trust ${shellWord(name)} shows it and asks`,
       };
     const trusted = place.owner === "user" ? {} : { [TRUSTED]: (await untrustedServer(found)).digest };
     const target = inSandbox(await targetFor(found, { consent: () => Promise.resolve() }), trusted);

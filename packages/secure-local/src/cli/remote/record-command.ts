@@ -49,7 +49,7 @@ export async function replayCommand(line: CommandLine): Promise<number> {
   const [file, ...words] = line.words;
   if (file === undefined || line.words.length === line.after?.length) throw new UsageError(REPLAY_USAGE);
   if (words.length === 0 && line.url === undefined) return await asServer(readRecording(file), line);
-  if (line.strict) throw new UsageError("--strict is for replay without a target");
+  if (line.strict) throw new UsageError("--strict is for replay without a target; leave one of them out");
   const sessions = readSessions(file);
   const { target } = await findTarget({ ...line, words }, REPLAY_USAGE);
   const { link } = await routeTo(target, { token: bearerToken(line), person: person() });

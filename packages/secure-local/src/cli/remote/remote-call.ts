@@ -203,7 +203,9 @@ function savedImages({ content }: CallToolResult, tool: string, folder: string |
       throw new Error(`${folder} has ${MOST_NAMES} of them already`);
     });
   } catch (error) {
-    throw new UsageError(`the images cannot be written to ${folder}: ${(error as Error).message}`);
+    throw new UsageError(
+      `the images cannot be written to ${folder} (${(error as Error).message}); name another folder with --save-images`,
+    );
   }
 }
 

@@ -156,9 +156,11 @@ export function bearerToken({ token, tokenFile }: Pick<CommandLine, "token" | "t
     const text = readFileSync(tokenFile, "utf8").trim();
     if (/^[\x21-\x7e]+$/.test(text)) return text;
   } catch (error) {
-    throw new UsageError(`${tokenFile} cannot be read: ${(error as Error).message}`);
+    throw new UsageError(
+      `${tokenFile} cannot be read (${(error as Error).message}); name the file of the token with --token-file`,
+    );
   }
-  throw new UsageError(`${tokenFile} holds no token: one word of printed characters`);
+  throw new UsageError(`${tokenFile} holds no token: write it there, one word of printed characters and nothing else`);
 }
 
 function connecting(line: CommandLine): { token: string | undefined; person: ReturnType<typeof person> } {

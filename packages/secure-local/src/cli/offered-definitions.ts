@@ -1,0 +1,164 @@
+// What a plugin or a server offers now beside what was approved of it: every item whole and place by place, with a digest of it all.
+import { createHash } from "node:crypto";
+import type { OfferedDefinitions, OfferedItem } from "@secure-local/console/api";
+import { canonicalJson, type Change, type Items } from "../inspection/drift.js";
+import type { Finding } from "../inspection/finding.js";
+import { replaceKnown } from "../audit/secret-shapes.js";
+import { quoted, shownMember } from "../guard/approvals/shown-call.js";
+import type { LockedPlugin } from "../server/plugin-lock.js";
+import { type CommandLine, UsageError } from "./command-line.js";
+import { askInTerminal, askYesNo, complain, styled } from "./terminal.js";
+
+/** Deeper parts of a definition are one place: a person reads no tree of more levels. */
+const MAX_DEPTH = 24;
+
+/** One plugin or server, compared. */
+export interface ComparedOffer {
+  readonly kind: OfferedDefinitions["kind"];
+  readonly name: string;
+  /** What was approved; undefined where it never was. */
+  readonly locked: LockedPlugin | undefined;
+  /** What is offered, and `launch`. */
+  readonly items: Items;
+  readonly changes: readonly Change[];
+  readonly findings: readonly Finding[];
+  readonly withheld: ReadonlyMap<string, string>;
+}
+
+export function offeredDefinitions(of: ComparedOffer): OfferedDefinitions {
+  const { kind, name, locked, items, changes, findings, withheld } = of;
+  const shown = {
+    kind,
+    name,
+    findings,
+    changes,
+    withheld: Object.fromEntries(withheld),
+    items: [...new Set([...changes.map(({ item }) => item), ...items.keys()])].map((item) => offeredItem(item, of)),
+  };
+  // Of the definitions themselves: texts of theirs are cut before they are shown.
+  const whole = { ...shown, items: Object.fromEntries(items), before: Object.fromEntries(locked?.approved ?? []) };
+  const digest = createHash("sha256").update(canonicalJson(whole)).digest("hex");
+  return { ...shown, digest, approved: locked !== undefined && changes.length === 0 };
+}
+
+/** Commands that show what is offered, and approve it. */
+type ApprovingCommand = "servers review" | "plugins lock";
+
+/** Of all that was looked at; of one, what `--json` says of it. */
+export function digestOf(offers: readonly OfferedDefinitions[]): string {
+  const digests = offers.map(({ digest }) => digest);
+  return digests.length === 1 ? (digests[0] ?? "") : createHash("sha256").update(digests.join("\n")).digest("hex");
+}
+
+/** `--yes` says nothing without the digest of what was shown. */
+export function checkYes({ yes, digest }: CommandLine, command: ApprovingCommand): void {
+  if (!yes || digest !== undefined) return;
+  throw new UsageError(
+    `${command} --yes approves what a digest names: run it without --yes first, which shows all there is and ends with the digest, as in ${command} notes --yes --digest 1f0c…`,
+  );
+}
+
+/** Whether what stands above is approved: by its digest, or by a person in a terminal. Elsewhere the digest is told. */
+export async function approvesShown(
+  { yes, digest, words, policy }: CommandLine,
+  command: ApprovingCommand,
+  offers: readonly OfferedDefinitions[],
+): Promise<boolean> {
+  const shown = digestOf(offers);
+  if (digest !== undefined && digest !== shown) {
+    complain(`What ${words[0] ?? "they"} offers is not what this digest was shown of. Nothing is written.`);
+    return false;
+  }
+  if (yes) return true;
+  if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, "Approve what stands above?", false));
+  const which = [command, ...words, "--yes --digest", shown].join(" ");
+  complain(
+    `Nothing is written. To approve exactly what stands above: mcp-secure-local ${which}${policy === undefined ? "" : ` --policy ${policy}`}`,
+  );
+  return false;
+}
+
+function offeredItem(item: string, { locked, items, changes }: ComparedOffer): OfferedItem {
+  const kind = changes.find((change) => change.item === item)?.kind ?? "same";
+  const isBack = kind === "added" && locked?.removed.has(item) === true;
+  const before = placesOf(isBack ? locked.removed.get(item) : locked?.approved.get(item));
+  const now = placesOf(items.get(item));
+  const places = [...new Set([...now.keys(), ...before.keys()])].map((at) => ({
+    at,
+    before: textOf(before.get(at)),
+    now: textOf(now.get(at)),
+  }));
+  return { item, kind, places, ...(isBack ? { isBack } : {}) };
+}
+
+/**
+ * What differs from what was approved, for a terminal: every place of it whole, and what stood there before. A person approves what
+ * these lines hold, so nothing of it is left out or cut.
+ */
+export function differenceLines({
+  locked,
+  items,
+  changes,
+}: Pick<ComparedOffer, "locked" | "items" | "changes">): string[] {
+  return changes.flatMap(({ item, kind }) => {
+    const isBack = kind === "added" && locked?.removed.has(item) === true;
+    const before = kind === "changed" ? locked?.approved.get(item) : undefined;
+    const note = isBack ? " (it was approved once, was removed, and is back)" : "";
+    return [
+      `  ${styled(COLORS[kind], kind)} ${replaceKnown(quoted(item).slice(1, -1))}${note}`,
+      ...(kind === "removed" ? [] : memberLines(items.get(item), before)),
+    ];
+  });
+}
+
+/** Every item whole, for a terminal. */
+export function definitionLines(items: Items): string[] {
+  return [...items].flatMap(([item, content]) => [
+    `  ${replaceKnown(quoted(item).slice(1, -1))}`,
+    ...memberLines(content, undefined),
+  ]);
+}
+
+const COLORS = { added: "green", changed: "yellow", removed: "red" } as const;
+
+/** The places of an item; where there is one from before, those alone at which both differ. */
+function memberLines(now: unknown, before: unknown): string[] {
+  const [there, gone] = [placesOf(now), placesOf(before)];
+  const isNew = before === undefined;
+  const lines: string[] = [];
+  const add = (at: string, value: unknown, about: string): void =>
+    void lines.push(...replaceKnown(shownMember(at, value, about)).split("\n"));
+  for (const at of new Set([...there.keys(), ...gone.keys()])) {
+    const differs = isNew || JSON.stringify(there.get(at)) !== JSON.stringify(gone.get(at));
+    if (differs && gone.has(at)) add(at, gone.get(at), " was");
+    if (differs && there.has(at)) add(at, there.get(at), isNew ? "" : " is");
+    else if (differs) lines.push(`  ${replaceKnown(quoted(at))} is gone`);
+  }
+  return lines.map((line) => `  ${line}`);
+}
+
+/** What a value holds by the JSON Pointers of its places. */
+function placesOf(value: unknown): ReadonlyMap<string, unknown> {
+  const places = new Map<string, unknown>();
+  if (value !== undefined) collect(value, { at: "", depth: 0, places });
+  return places;
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" || value === undefined ? value : canonicalJson(value);
+}
+
+interface Branch {
+  readonly at: string;
+  readonly depth: number;
+  readonly places: Map<string, unknown>;
+}
+
+function collect(value: unknown, { at, depth, places }: Branch): void {
+  const members = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  if (members.length === 0 || depth >= MAX_DEPTH) return void places.set(at, value);
+  for (const [name, member] of members) {
+    const step = name.replaceAll("~", "~0").replaceAll("/", "~1");
+    if (member !== undefined) collect(member, { at: `${at}/${step}`, depth: depth + 1, places });
+  }
+}

@@ -1,0 +1,68 @@
+// Starts servers once as they would stand in the policy, before anything of theirs is written for good or taken from its place.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { makeFolder } from "../audit/make-folder.js";
+import { withServer } from "../policy/edit-servers.js";
+import { loadPolicy } from "../policy/load-policy.js";
+import { stateFolder } from "../policy/own-places.js";
+import { approvedServers } from "../server/server-reviews.js";
+import { look, whyNot } from "./servers-command.js";
+import type { BroughtServer, ImportInto } from "./servers-import.js";
+import { clearProgress, ExitCode, showProgress } from "./terminal.js";
+
+/** Why each that does not come up does not, by its name. Remote ones are not started, so they are not tried. */
+export async function tryOut(all: readonly BroughtServer[], into: ImportInto): Promise<ReadonlyMap<string, string>> {
+  const approved = approvedServers(into.policy);
+  const tried = all.filter(({ name, entry }) => entry.command !== undefined && !approved.has(name));
+  const failed = new Map<string, string>();
+  if (tried.length === 0) return failed;
+  const draft = `${into.file}.${process.pid}.trial`;
+  makeFolder(stateFolder());
+  const secrets = mkdtempSync(join(stateFolder(), "trial-"));
+  const clean = (): void => {
+    rmSync(draft, { force: true });
+    rmSync(secrets, { recursive: true, force: true });
+  };
+  const stop = (): void => process.exit(ExitCode.Interrupted);
+  // However this ends, as by a reader that went away: no secret stays in two places.
+  process.once("exit", clean);
+  for (const signal of STOPS) process.once(signal, stop);
+  try {
+    writeFileSync(draft, trialText(all, into.file, secrets), { mode: 0o600, flag: "wx" });
+    const policy = await loadPolicy(draft);
+    for (const name of new Set(tried.map((each) => each.name))) {
+      const grant = policy.servers.get(name);
+      if (grant === undefined) continue;
+      showProgress(`starting ${name}`);
+      try {
+        await look(policy, grant);
+      } catch (error) {
+        failed.set(name, whyNot(error, name));
+      } finally {
+        clearProgress();
+      }
+    }
+    return failed;
+  } finally {
+    for (const signal of STOPS) process.off(signal, stop);
+    process.off("exit", clean);
+    clean();
+  }
+}
+
+const STOPS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** The policy as it would be, with the values of secrets in a folder that is gone when the trial is over. */
+function trialText(all: readonly BroughtServer[], file: string, folder: string): string {
+  let text = readFileSync(file, "utf8");
+  for (const { name, already, entry, secrets, values } of all) {
+    if (already) continue;
+    for (const [path, value] of values) writeFileSync(join(folder, basename(path)), value, { mode: 0o600 });
+    const here = Object.entries(secrets).map(([secret, { from, hosts }]) => {
+      const kept = values.has(from.replace(/^file:/, ""));
+      return [secret, { from: kept ? `file:${join(folder, basename(from))}` : from, hosts }] as const;
+    });
+    text = withServer(text, name, entry, Object.fromEntries(here));
+  }
+  return text;
+}
