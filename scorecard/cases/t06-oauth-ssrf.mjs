@@ -70,11 +70,14 @@ export async function run(report, parts) {
   });
   for (const url of [...BAD_URLS, ...FOREIGN_URLS]) {
     const shown = url.slice(0, 60);
+    report.kind("a challenge that names a place inside");
     if (url !== "") await attack(`a challenge to ${shown}`, {}, { challenge: `Bearer resource_metadata="${url}"` });
+    report.kind("metadata that names a place inside");
     await attack(`the resource ${shown}`, { prm: { resource: url } });
     await attack(`the issuer ${shown}`, { prm: { authorization_servers: [url] } });
     await attack(`metadata of the issuer ${shown}`, { metadata: { issuer: url } });
     for (const name of ENDPOINTS) await attack(`${name} ${shown}`, { metadata: { [name]: url } });
+    report.kind("a redirect to a place inside");
     for (const from of [WELL_KNOWN, AS_WELL_KNOWN, `${ISSUER}/register`, `${ISSUER}/token`])
       await attack(`${from} redirects to ${shown}`, {
         answers: {
@@ -82,13 +85,14 @@ export async function run(report, parts) {
         },
       });
   }
-  await documents(attack);
+  await documents(report, attack);
   await addresses(report, parts);
   await honest(report, parts);
 }
 
 /** Documents that are too long, no JSON, say things twice, or are not what they should be. */
-async function documents(attack) {
+async function documents(report, attack) {
+  report.kind("documents that are too long, say things twice, or are none");
   const bodies = {
     "a megabyte": `{"issuer":"${"x".repeat(1_000_000)}"}`,
     "no JSON": "<html>",
@@ -112,6 +116,7 @@ async function documents(attack) {
 
 /** What the names of metadata resolve to is judged where it is dialled: see T05 for every address. */
 async function addresses(report, { guardedFetch, ...parts }) {
+  report.kind("names of metadata that resolve to a place inside");
   for (const address of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "100.100.100.200", "192.168.0.1", "172.20.0.1"])
     await report.attack(`all names resolve to ${address}`, async () => {
       const fetch = guardedFetch({ trusted: ["https://other.example/"], lookup: async () => [{ address, family: 4 }] });

@@ -17,6 +17,7 @@ const PROBES = fileURLToPath(new URL("../../packages/secure-local/test/sandbox/e
 export async function run(report, parts) {
   if (!canProbe(parts)) return report.demand("bubblewrap and python3 are there to be tried", false);
   const { held, reached } = await escapes(parts);
+  report.kind("escapes to a network, by a list");
   for (const [name, why] of Object.entries(held))
     if (isOfNetwork(name)) await report.attack(name, () => why !== null || "it got out");
   if (reached > 0) report.sideEffect(`${reached} connections to the canaries`);
@@ -115,6 +116,7 @@ function endOf(text) {
 /** From inside a sandbox that may use the network: past its proxy, and more out of it than the policy allows. */
 async function connected(report, { probeEgress }) {
   const { attacks, uses, reached, lookedUp } = await probeEgress(PROBES);
+  report.kind("connections from inside past the proxy");
   for (const [name, why] of Object.entries(attacks))
     await report.attack(`inside: ${name}`, () => why !== null || "it got through");
   for (const [name, worked] of Object.entries(uses)) await report.benign(`inside: ${name}`, () => worked);
@@ -162,14 +164,17 @@ async function proxied(report, { EgressProxy }) {
     });
   const tunnel = (to, authority, then) =>
     ask(to.socket, `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`, then);
+  report.kind("tunnels to other names");
   const authorities = hostileUrls(GOOD).flatMap((url) =>
     URL.canParse(url) ? [new URL(url).host, url.replace(/^\w+:\/*/, "").replace(/\/.*$/s, "")] : [],
   );
   for (const authority of new Set(authorities.filter((one) => one !== GOOD && !/[\r\n]/.test(one) && isLatin(one))))
     await refuses(`CONNECT ${JSON.stringify(authority)}`, () => tunnel(proxy, `${authority}:${port}`));
+  report.kind("tunnels to addresses");
   for (const { addr, verdict } of corpus("ip-verdicts.json", []))
     if (verdict === "deny")
       await refuses(`a tunnel to ${addr}`, () => tunnel(open, `${addr.includes(":") ? `[${addr}]` : addr}:${port}`));
+  report.kind("tunnels that open otherwise than by TLS to their name");
   const hello = await helloFor(GOOD);
   const others = {
     "another server name": await helloFor("evil.test"),
@@ -180,8 +185,10 @@ async function proxied(report, { EgressProxy }) {
   };
   for (const [name, bytes] of Object.entries(others))
     await refuses(`a tunnel with ${name}`, () => tunnel(proxy, `${GOOD}:${port}`, bytes));
+  report.kind("other ports");
   for (const asked of [22, 25, 53, 80, 443, 445, 3_306, 6_379, 65_535, 0, 65_536, -1, "ssh", ""])
     await refuses(`port ${asked}`, () => tunnel(proxy, `${GOOD}:${asked}`));
+  report.kind("requests without a tunnel to another place");
   for (const url of [
     `http://evil.test:${web.port}/`,
     `https://${GOOD}:${port}/`,

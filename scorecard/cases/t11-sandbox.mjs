@@ -14,6 +14,7 @@ const AT_ONCE = 4;
 export async function run(report, parts) {
   if (!canProbe(parts)) return report.demand("bubblewrap and python3 are there to be tried", false);
   const { held, untouched } = await escapes(parts);
+  report.kind("escapes from inside, by a list");
   for (const [name, why] of Object.entries(held))
     if (!isOfNetwork(name)) await report.attack(name, () => why !== null || "it got out");
   if (!untouched) report.sideEffect("the canary was changed");

@@ -25,6 +25,34 @@ export const defences = [
     replace: "...[0].flatMap",
   },
   {
+    name: "Base64 of an answer is decoded",
+    steps: ["saidBack"],
+    file: "secure-local/src/guard/cleaning/clean-result.ts",
+    find: "? cleanBytes(source, value as string, pass)",
+    replace: "? value",
+  },
+  {
+    name: "the texts of an answer are looked through together",
+    steps: ["saidBack"],
+    file: "secure-local/src/guard/cleaning/clean-result.ts",
+    find: "return withoutSpread(cleaned, pass.texts) as T;",
+    replace: "return cleaned as T;",
+  },
+  {
+    name: "entities of HTML are read",
+    steps: ["saidBack"],
+    file: "secure-local/src/audit/secret-shapes.ts",
+    find: "&#(\\d{2,7});",
+    replace: "&#(\\d{9});",
+  },
+  {
+    name: "definitions of servers are kept without secrets",
+    steps: ["saidBack"],
+    file: "secure-local/src/server/server-items.ts",
+    find: "const offer = withoutSecrets(said);\n  const items",
+    replace: "const offer = said;\n  const items",
+  },
+  {
     name: "names of headers are looked through",
     steps: ["alignments"],
     file: "secure-local/src/capabilities/secret-exchange.ts",
@@ -39,6 +67,83 @@ export const defences = [
     replace: "[...own, ...secretFiles(new Map())]",
   },
 ];
+
+/** Where an answer holds bytes. */
+const HOLDERS = {
+  "an image": (data, mimeType) => ({ content: [{ type: "image", data, mimeType }] }),
+  "a sound": (data, mimeType) => ({ messages: [{ role: "user", content: { type: "audio", data, mimeType } }] }),
+  "an embedded resource": (blob, mimeType) => ({
+    content: [{ type: "resource", resource: { uri: "x:y", blob, mimeType } }],
+  }),
+  "a resource": (blob, mimeType) => ({ contents: [{ uri: "x:y", blob, mimeType }] }),
+};
+
+/** All texts of an answer, and all bytes in it as text. */
+function readAll(answer) {
+  const text = JSON.stringify(answer);
+  const blobs = [...text.matchAll(/"(?:data|blob)":"([^"]*)"/g)].map(([, bytes]) =>
+    Buffer.from(bytes, "base64").toString(),
+  );
+  const texts = [...text.matchAll(/"text":"([^"]*)"/g)].map(([, found]) => found);
+  return [text, ...blobs, texts.join("")].join("\n");
+}
+
+/** A server says back what it was sent, where no text of its answer is the secret. */
+async function saidBack(report, { cleanResult, rememberSecret, serverItems }) {
+  for (let index = 0; index < 12; index += 1) {
+    const value = valueOf(index);
+    rememberSecret(`key_${index}`, value);
+    const attack = (name, answer, said = (got) => got) =>
+      report.attack(`value ${index}: ${name}`, () => {
+        const got = said(readAll(cleanResult(answer)));
+        return (got.includes(`[secret key_${index}]`) && !got.includes(value)) || got.slice(0, 400);
+      });
+    report.kind("a secret in the bytes of an answer", { found: "attack" });
+    for (const [name, make] of Object.entries(HOLDERS))
+      for (const type of ["text/plain", "application/json", "image/png", undefined])
+        for (const before of ["", "x", "xy"])
+          await attack(
+            `${name} of ${type}, ${before.length} before`,
+            make(Buffer.from(before + value).toString("base64"), type),
+          );
+    report.kind("a secret spread over the blocks of an answer", { found: "attack" });
+    for (const size of [1, 3, 7, value.length - 1]) {
+      const content = value.match(new RegExp(`.{1,${size}}`, "g")).map((text) => ({ type: "text", text }));
+      await attack(`blocks of ${size}`, { content });
+      await attack(`contents of ${size}`, { contents: content.map(({ text }) => ({ uri: "x:y", text })) });
+    }
+    report.kind("a secret behind entities of HTML", { found: "attack" });
+    const entities = { decimal: (code) => `&#${code};`, hexadecimal: (code) => `&#x${code.toString(16)};` };
+    for (const [name, entity] of Object.entries(entities))
+      for (const every of [1, 2, 5]) {
+        const text = [...value].map((each, at) => (at % every === 0 ? entity(each.charCodeAt(0)) : each)).join("");
+        await attack(`${name}, every ${every}`, { content: [{ type: "text", text }] });
+      }
+    report.kind("a secret in the definitions of a server", { found: "attack" });
+    const tool = {
+      name: "t",
+      title: value,
+      description: `With ${value}.`,
+      inputSchema: { properties: { [value]: { default: value } } },
+    };
+    await report.attack(`value ${index} in a tool and in instructions`, () => {
+      const offer = {
+        tools: [tool],
+        prompts: [],
+        resources: [],
+        resourceTemplates: [],
+        capabilities: {},
+        instructions: value,
+      };
+      const kept = JSON.stringify([...serverItems(offer, {})]);
+      return !kept.includes(value) || kept;
+    });
+    const picture = {
+      content: [{ type: "image", mimeType: "image/png", data: Buffer.from([0x89, 0x50, index]).toString("base64") }],
+    };
+    await report.benign(`value ${index}: a picture`, () => cleanResult(picture) === picture);
+  }
+}
 
 /** What a plugin tries with the file a secret comes from, which lies in a folder it was granted; it says so where that worked. */
 const FILE_TRIES = {
@@ -110,7 +215,7 @@ plugins: { folder: ${base}, load: [{ name: plug, secrets: [granted], filesystem:
   rmSync(base, { recursive: true });
 }
 
-const STEPS = { alignments, files, broughtOut };
+const STEPS = { alignments, saidBack, files, broughtOut };
 
 export async function run(report, parts) {
   if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);

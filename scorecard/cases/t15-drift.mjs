@@ -50,6 +50,7 @@ const BASE = {
 
 export async function run(report, parts) {
   const mutations = everyMutation(BASE);
+  report.kind("any one change of an offering");
   for (const [name, mutated] of mutations)
     await report.attack(name, () => {
       const changes = parts.driftOf(items(BASE), items(mutated));
@@ -160,6 +161,7 @@ async function launches(report, { driftOf, findPlugin, PluginCache, launchOf }) 
     "a file in a folder": () => (mkdirSync(join(folder, "sub")), writeFileSync(join(folder, "sub/a"), "")),
     "another secret": () => (grant.secrets = ["key", "more"]),
   };
+  report.kind("a program, file or variable of the launch changed");
   for (const [name, way] of Object.entries(ways))
     await report.attack(`launch: ${name}`, async () => {
       way();
@@ -184,6 +186,7 @@ async function locks(report, { changesOf, lockFileOf, readLock, relocked, writeL
   const one = items({ "tool now": BASE["tool now"] });
   const first = relocked(undefined, both);
   const second = relocked(first, one);
+  report.kind("tools nobody approved as they are");
   await report.attack("a tool that was removed comes back", () => {
     const back = changesOf(second, both, launch).find(({ item }) => item === "tool later");
     return back?.lines[0]?.includes("was removed") === true || "not remembered";
@@ -199,6 +202,7 @@ async function locks(report, { changesOf, lockFileOf, readLock, relocked, writeL
   await report.benign("a lock is read as it was written", () =>
     changesOf(readLock(file).get("weather"), both, launch).every(({ item }) => item === "launch"),
   );
+  report.kind("a lock that is damaged, or read by others");
   await report.attack(
     "the lock is its owner's only",
     () => (statSync(file).mode & 0o777) === 0o600 || "others read it",

@@ -27,6 +27,7 @@ export async function run(whole, parts) {
   const report = {
     attack: (name, ask) => whole.attack(name, ask, AGAIN),
     benign: (name, ask) => whole.benign(name, ask),
+    kind: (name, options) => whole.kind(name, options),
   };
   await changedCalls(report, parts);
   await replays(report, parts);
@@ -43,6 +44,7 @@ export async function run(whole, parts) {
 
 /** Approved is one call, sent is another: by the retry of a stateless client, and against a consent that is remembered. */
 async function changedCalls(report, parts) {
+  report.kind("approved is one call, sent another");
   for (const [what, args] of Object.entries(OTHER_CALLS)) {
     await report.attack(`approved, then sent with ${what}`, async () => {
       const server = await approving(parts, ASK);
@@ -77,6 +79,7 @@ async function replays(report, parts) {
     "the same answer ten times at once": (answer) => Array.from({ length: 10 }, () => answer),
     "yes, then keep": (answer) => [answer, { ...answer, inputResponses: only(answer, keep("for 10 minutes")) }],
   };
+  report.kind("an answer used twice");
   for (const [what, requests] of Object.entries(twice))
     await report.attack(`${what} runs it once at most`, async () => {
       const server = await approving(parts, ASK);
@@ -118,6 +121,7 @@ async function replays(report, parts) {
         requestState: state.slice(0, place) + wrong + state.slice(place + 1),
       });
     };
+  report.kind("answers and states that are forged");
   for (const [what, send] of Object.entries(forged))
     await report.attack(what, async () => {
       const server = await approving(parts, ASK);

@@ -78,16 +78,21 @@ export async function run(report, parts) {
       if (!url.startsWith(`${ISSUER}/authorize?`)) report.sideEffect(`${name}: opened ${url}`);
     return STOPS.test(String(error?.code)) || String(error);
   });
+  report.kind("answers of another issuer, state or page");
   for (const [name, callback] of Object.entries(CALLBACKS)) {
     await attack(`the answer with ${name}`, { callback });
     if (name.includes("though promised")) continue;
     const quiet = { authorization_response_iss_parameter_supported: false };
     await attack(`the answer with ${name}, no issuer promised`, { callback, metadata: quiet });
   }
+  report.kind("an authorization server without PKCE");
   for (const [name, methods] of Object.entries(PKCE))
     await attack(`PKCE: ${name}`, { metadata: { code_challenge_methods_supported: methods } });
+  report.kind("answers with a token that is none");
   for (const [name, token] of Object.entries(TOKENS)) await attack(name, { token });
+  report.kind("pages that are no web pages");
   for (const page of PAGES) await attack(`the page ${page}`, { metadata: { authorization_endpoint: page } });
+  report.kind("another server's endpoints and clients");
   for (const endpoint of ["authorization_endpoint", "token_endpoint", "registration_endpoint"])
     for (const at of [
       `${EVIL}/x`,
@@ -116,6 +121,7 @@ export async function run(report, parts) {
 async function browsers(report, { openBrowser }) {
   const started = [];
   const start = async (command, args) => void started.push([command, ...args]);
+  report.kind("pages that a shell or a program would act on");
   for (const platform of ["linux", "darwin", "win32"]) {
     for (const page of PAGES.filter((one) => !/^https?:/.test(one)))
       await report.attack(`${platform} opens ${page}`, async () => {

@@ -55,6 +55,7 @@ async function suite(report, { compileJsonSchema }) {
       JSON.parse(readFileSync(file, "utf8")),
     ]),
   );
+  report.kind("values that do not fit, by a public suite");
   for (const [folder, dialect] of Object.entries({ "draft2020-12": "2020-12", draft7: "draft-07" })) {
     const files = corpusFiles(`json-schema-test-suite/tests/${folder}`).filter((file) => !file.includes("/optional/"));
     for (const file of files)
@@ -73,6 +74,7 @@ async function suite(report, { compileJsonSchema }) {
 async function bombs(report, { compileJsonSchema, SchemaError, SCHEMA_BOMBS }) {
   let slowest = [0, ""];
   let large = 0;
+  report.kind("schemas that cost more than they say");
   for (const [name, make, expected] of SCHEMA_BOMBS) {
     const { schema, value } = make();
     let best = Infinity;
@@ -135,6 +137,7 @@ async function references(report, { compileJsonSchema, SchemaError }) {
     ],
     ...["#/$defs/a/../b", "#/__proto__", "#/constructor/prototype", "#/toString", "#/properties/__proto__"],
   ];
+  report.kind("references that lead out of a schema");
   for (const ref of refs)
     for (const [keyword, schema] of Object.entries({
       $ref: { $ref: ref },
@@ -166,6 +169,7 @@ async function references(report, { compileJsonSchema, SchemaError }) {
 
 /** What an object inherits is not what it has. */
 async function names(report, { compileJsonSchema }) {
+  report.kind("members named like what objects inherit");
   for (const name of INHERITED) {
     await report.attack(`required ${name}`, () => !compileJsonSchema({ required: [name] }).check({}));
     await report.attack(

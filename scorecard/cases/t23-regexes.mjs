@@ -48,11 +48,13 @@ const PUMPS = [
 
 export async function run(report, parts) {
   const { literals, made } = regularExpressions();
+  report.kind("our own expressions on the worst texts");
   for (const literal of literals) await judge(report, literal);
   // Of text are only these: formats, schemas' own patterns (judged before they run), what a user asks the log for, some made of
   // constants, and the values of secrets as they are, one or the other.
   const known =
     /^(?:packages\/mcp\/src\/(?:schema\/json-schema\/(?:formats|pattern)|jsonrpc\/visible-text)|packages\/secure-local\/src\/(?:policy\/policy-tree|audit\/(?:secret-context|secret-shapes|known-secrets)|cli\/audit-lines|capabilities\/secret-exchange|capabilities\/files\/atomic-write|tools\/web-fetch\/markdown-text|guard\/cleaning\/[\w-]+))\.ts$/;
+  report.kind("expressions made of text");
   for (const { file, text } of made)
     await report.attack(`${file}: ${text.slice(0, 60)}`, () => known.test(file) || "made of text");
   await usersPatterns(report, parts);
@@ -109,6 +111,7 @@ async function usersPatterns(report, { parsePolicy, decideCommand }) {
     "^(([a-z])+.)+[A-Z]([a-z])+$",
     "(.*){1,20}z",
   ];
+  report.kind("patterns of a policy on the worst texts");
   for (const [index, pattern] of patterns.entries()) {
     const text = `version: "1.0"\ncommands:\n  allowed: [{ name: go, executable: /bin/true, arguments: [{ pattern: ${JSON.stringify(pattern)} }] }]\n`;
     const policy = await parsePolicy(text, { file: "p.yaml" });

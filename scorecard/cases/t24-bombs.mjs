@@ -49,6 +49,7 @@ tools:
 /** One bomb: refused or read to its bounds, on record, and what it took. */
 async function explode(report, { name, bomb, fetch, worst }) {
   let grown = 0;
+  report.kind("answers that grow, fetched");
   const time = await report.attack(
     name,
     async () => {
@@ -71,6 +72,7 @@ async function explode(report, { name, bomb, fetch, worst }) {
 /** The other reader of pages. */
 async function searched(report, { readResultsPage }, { name, bomb }) {
   const html = String(bomb.body());
+  report.kind("pages that grow, as results of a search");
   await report.attack(`as a page of results: ${name}`, async () => {
     const { cards } = await readResultsPage(html);
     return cards.length <= 100 || `${cards.length} results`;

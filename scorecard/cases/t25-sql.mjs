@@ -35,6 +35,34 @@ export const defences = [
     replace: "WHERE false",
   },
   {
+    name: "a name after a dot counts as a call",
+    steps: ["postgres"],
+    file: "secure-local/src/capabilities/databases/postgres-statement.ts",
+    find: 'if (name !== "") this.#dotted.set',
+    replace: 'if (name === "") this.#dotted.set',
+  },
+  {
+    name: "a column is one in every table that the name before the dot can mean",
+    steps: ["postgres"],
+    file: "secure-local/src/capabilities/databases/postgres-statement.ts",
+    find: "return areTables && tables.length === meant.length ? tables : [];",
+    replace: "return areTables ? tables : tables;",
+  },
+  {
+    name: "conversions on assignment and to JSON count",
+    steps: ["postgres"],
+    file: "secure-local/src/capabilities/databases/postgres-catalogue.ts",
+    find: "OR ((c.castcontext <> 'e' OR t.oid IN (SELECT oid FROM targets) OR t.typname = 'json')",
+    replace: "OR ((c.castcontext = 'i' OR t.oid IN (SELECT oid FROM targets))",
+  },
+  {
+    name: "nothing is planned by the checks of tables",
+    steps: ["postgres"],
+    file: "secure-local/src/capabilities/databases/postgres-store.ts",
+    find: "SET constraint_exclusion = off; ",
+    replace: "",
+  },
+  {
     name: "relations of the catalogue are allowed by a list",
     steps: ["postgres"],
     file: "secure-local/src/capabilities/databases/postgres-statement.ts",
@@ -82,6 +110,13 @@ databases:
       attacks: parts.POSTGRES_ATTACKS,
       honest: parts.POSTGRES_HONEST,
     });
+    report.kind("PostgreSQL: checks of tables that planning would run", { found: "attack" });
+    const { call, close } = await session(parts, {
+      policy: `version: "1.0"\ntools:\n  allowed: [query_database]\n${entries}\n`,
+    });
+    for (const sql of parts.POSTGRES_PLANNED)
+      await report.attack(`PostgreSQL: ${sql}`, async () => wasServed(await call("query_database", { sql })), AGAIN);
+    await close();
   } finally {
     await sample.drop();
   }
@@ -113,7 +148,10 @@ async function statements(report, parts, { name, entries, state, attacks, honest
   await close();
 }
 
-function kindOf({ POSTGRES_COERCED, POSTGRES_TRAPS, POSTGRES_UNLISTED }, sql) {
+function kindOf({ POSTGRES_COERCED, POSTGRES_DOTTED, POSTGRES_HIDDEN, POSTGRES_TRAPS, POSTGRES_UNLISTED }, sql) {
+  if (POSTGRES_DOTTED.includes(sql)) return { name: "functions and types called by a dot", by: { found: "attack" } };
+  if (POSTGRES_HIDDEN.includes(sql))
+    return { name: "conversions that no part of a statement names", by: { found: "attack" } };
   if (POSTGRES_COERCED.includes(sql))
     return { name: "texts that become a type by what they stand beside", by: { found: "attack" } };
   if (POSTGRES_TRAPS.includes(sql))

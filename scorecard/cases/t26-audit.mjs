@@ -62,6 +62,7 @@ async function texts(report, { MemoryAudit }) {
       decision: { allowed: false, rule: text },
     }),
   };
+  report.kind("texts that would be a line of their own");
   for (const text of all)
     for (const [field, event] of Object.entries(fields))
       await report.attack(`${JSON.stringify(text).slice(0, 80)} in ${field}`, async () => {
@@ -110,7 +111,8 @@ async function changes(report, { AuditLog, verifyAudit }, folder) {
     "cut the end": (list) => list.slice(0, -1),
     blank: (list, line) => list.toSpliced(line, 0, ""),
   };
-  for (const [kind, change] of Object.entries(kinds))
+  for (const [kind, change] of Object.entries(kinds)) {
+    report.kind(`lines of a log: ${kind}`);
     for (let turn = 0; turn < 10; turn += 1) {
       const changed = change(lines, at());
       if (changed.join("\n") === lines.join("\n")) continue;
@@ -118,6 +120,7 @@ async function changes(report, { AuditLog, verifyAudit }, folder) {
       copyFileSync(`${file}.head`, `${copy}.head`);
       await report.attack(`${kind} ${turn}`, async () => !(await verifyAudit(copy)).ok || "not found");
     }
+  }
   await everyByte(report, verifyAudit, { lines: lines.slice(0, 3), folder });
 }
 
@@ -125,6 +128,7 @@ async function changes(report, { AuditLog, verifyAudit }, folder) {
 async function everyByte(report, verifyAudit, { lines, folder }) {
   const file = join(folder, "short.jsonl");
   const bytes = Buffer.from(`${lines.join("\n")}\n`);
+  report.kind("any one byte of a log");
   for (let at = 0; at < bytes.length - 1; at += 2) {
     const changed = Buffer.from(bytes);
     changed[at] ^= 1;
@@ -149,6 +153,7 @@ async function unwritable(report, parts) {
     run: () => String((ran += 1)),
   };
   const policy = 'version: "1.0"\ntools:\n  allowed: [canary]';
+  report.kind("a call while the log cannot be written");
   for (const revision of ["2025-11-25", "2026-07-28"]) {
     const { call, audit, close } = await session(parts, { policy, tools: [canary], revision });
     await report.benign("a call while the log works", async () => (await call("canary", {})).answer.isError !== true);

@@ -45,6 +45,7 @@ function million(report, { RateLimits }) {
 
 /** The clock is monotonic; should one jump after all, it gives no calls away and locks nobody out. */
 async function clocks(report, { RateLimits }) {
+  report.kind("clocks that jump");
   for (const jump of [-3_600_000, -60_000, -1, -86_400_000]) {
     let now = 10_000_000;
     const limits = new RateLimits(() => now);
@@ -68,6 +69,7 @@ async function clocks(report, { RateLimits }) {
 
 /** Names of callers come from outside: their number is bounded, and nobody pushes out somebody else's count. */
 async function manyCallers(report, { RateLimits }) {
+  report.kind("floods of names");
   let now = 0;
   const limits = new RateLimits(() => now);
   for (let used = 0; used < 5; used += 1) limits.take("ada", "x", 5);
@@ -86,6 +88,7 @@ async function manyCallers(report, { RateLimits }) {
 async function throughTheProduct(report, parts) {
   const policy =
     'version: "1.0"\ntools:\n  allowed: [calculate, get_timestamp]\n  rate_limits: { default: 60, calculate: 20 }';
+  report.kind("more calls than a minute has, by the tools");
   for (const revision of ["2024-11-05", "2025-11-25", "2026-07-28"]) {
     const { call, close } = await session(parts, { policy, revision });
     for (let turn = 0; turn < 20; turn += 1)

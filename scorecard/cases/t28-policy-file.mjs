@@ -44,7 +44,9 @@ async function fails({ parsePolicy, PolicyError }, text) {
 
 async function malformed(report, parts) {
   const { WHOLE, FRAGMENTS, VERSION_LINE } = parts;
+  report.kind("texts that are no policy");
   for (const [text] of WHOLE) await report.attack(JSON.stringify(text.slice(0, 60)), () => fails(parts, text));
+  report.kind("sections with a fault");
   for (const [text] of FRAGMENTS) await report.attack(JSON.stringify(text), () => fails(parts, VERSION_LINE + text));
   const keys = [
     "version",
@@ -63,9 +65,11 @@ async function malformed(report, parts) {
     "sandbox",
     "output",
   ];
+  report.kind("sections of a wrong type");
   for (const key of keys.slice(1))
     for (const value of ["yes", "7", "'*'", "[[]]", "{x: 1}", "[null]", "!!js/function 'x'", "*a", "{allowed: '*'}"])
       await report.attack(`${key}: ${value}`, () => fails(parts, `${VERSION_LINE}${key}: ${value}\n`));
+  report.kind("keys in another spelling");
   for (const key of keys)
     for (const spelled of [
       `${key} `,
@@ -98,6 +102,7 @@ network:
     { kind: "network", host: "b.example", port: 443 },
     { kind: "resource", uri: "x://y" },
   ];
+  report.kind("a policy cut off anywhere");
   for (let length = 0; length < text.length; length += 1)
     await report.attack(`cut after ${length} characters`, async () => {
       const policy = await parsePolicy(text.slice(0, length), { file: "p.yaml" }).catch(() => undefined);
@@ -123,18 +128,22 @@ async function files(report, { loadPolicy, PolicyError }, folder) {
     chmodSync(file, mode);
   };
   if (process.platform !== "win32") {
+    report.kind("a policy that others may write");
     for (const mode of [0o660, 0o620, 0o606, 0o602, 0o666, 0o777, 0o722, 0o664]) {
       write(mode);
       await attack(`a file of mode ${mode.toString(8)}`);
     }
+    report.kind("a policy that is no regular file");
     execFileSync("mkfifo", [file]);
     await attack("a FIFO");
     symlinkSync("/dev/zero", file);
     await attack("a device");
   }
+  report.kind("a policy that is no regular file");
   mkdirSync(file);
   await attack("a folder");
   await attack("no file");
+  report.kind("a policy of too many bytes, or of none that are text");
   writeFileSync(file, Buffer.from([0xff, 0xfe, 0x76, 0x00]));
   await attack("UTF-16");
   writeFileSync(file, Buffer.concat([Buffer.from(good), Buffer.from([0xc3, 0x28])]));

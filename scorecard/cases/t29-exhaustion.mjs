@@ -97,6 +97,7 @@ async function lines(report) {
     "10 MB of a call": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"${"x".repeat(10_000_000)}"}}`,
     "64 MB of brackets": "[".repeat(64_000_000),
   };
+  report.kind("lines without an end");
   for (const [name, text] of Object.entries(huge)) {
     await report.attack(name, async () => {
       const count = server.answers.length;
@@ -121,6 +122,7 @@ async function lines(report) {
     "Content-Length: 10",
     "\x1b[31m",
   ];
+  report.kind("lines that are noise");
   for (let turn = 0; turn < 1_000; turn += 1) {
     const text = noise[turn % noise.length];
     await report.attack(`noise ${turn}`, () => {
@@ -155,6 +157,7 @@ async function flood(report) {
   const served = server.answers.filter(
     ({ result }) => result !== undefined && result.isError !== true && result.content,
   ).length;
+  report.kind("requests without an end");
   await report.attack("ten thousand requests at once", () => ids() === count + 1 || `${ids()} answers`);
   report.demand(
     "of ten thousand calls at once a minute's worth is served",
@@ -178,6 +181,7 @@ async function silentReader(report) {
     stopped = await Promise.race([once(server.child.stdin, "drain").then(() => false), pause(1_500).then(() => true)]);
   }
   const grown = rss(server) - before;
+  report.kind("a client that does not read");
   await report.attack("a client that does not read", () => stopped || "its requests are taken without end");
   report.demand(
     "a client that does not read grows the server by less than 64 MB",

@@ -22,6 +22,7 @@ export async function run(report) {
   }
   await manifests(report, shipped);
   await locked(report, lock);
+  report.kind("packages at run time with scripts or machine code");
   for (const name of total) await onePackage(report, lock, name);
   report.demand(
     `at most ${MAX_DIRECT} direct run-time dependencies, those rolled into the command included`,
@@ -69,6 +70,7 @@ function bundled() {
 
 /** What we publish runs nothing when it is installed, and pins what it needs. */
 async function manifests(report, shipped) {
+  report.kind("what we publish runs something when it is installed, or leaves versions open");
   for (const folder of shipped) {
     const manifest = JSON.parse(readFileSync(`${root}${folder}/package.json`, "utf8"));
     for (const script of INSTALL_SCRIPTS)
@@ -81,6 +83,7 @@ async function manifests(report, shipped) {
 
 /** Everything in the lock comes from the registry, by hash; npm writes none for binaries of platforms it did not see. */
 async function locked(report, lock) {
+  report.kind("packages from elsewhere, or without a hash");
   const unseen = ({ dev, optional, os, integrity }) => dev && optional && os !== undefined && integrity === undefined;
   for (const [path, entry] of Object.entries(lock.packages)) {
     if (!path.includes("node_modules/") || entry.link === true || unseen(entry)) continue;

@@ -49,6 +49,7 @@ async function thrown(report, parts) {
     tool("odd", ({ n }) => ({ structured: circular(SECRETS[n]) })),
   ];
   const policy = 'version: "1.0"\ntools:\n  allowed: [now, later, rejected, odd]';
+  report.kind("secrets in what a tool throws");
   for (const revision of REVISIONS) {
     const { call, peer, close } = await session(parts, { policy, tools, revision });
     for (const [n, secret] of SECRETS.entries()) {
@@ -84,6 +85,7 @@ tools:
   allowed: ["search_*", "read_file", "write_file", "edit_file", "list_directory"]`;
   const there = [join(at.outside, "secret.txt"), "/etc/passwd", "/root", at.outside, "/proc/1/environ"];
   const absent = there.map((path) => `${path}-absent-${path.length}`);
+  report.kind("whether a file lies outside");
   for (const revision of REVISIONS) {
     const { call, close } = await session(parts, { policy, revision });
     for (const [index, path] of there.entries())
@@ -100,6 +102,7 @@ tools:
     });
     await close();
   }
+  report.kind("where an address leads");
   for (const address of ["10.0.0.7", "127.0.0.1", "169.254.169.254", "fd00::1", "192.168.7.7"])
     for (let turn = 0; turn < 100; turn += 1)
       await report.attack(`a name that leads to ${address}, ${turn}`, async () => {

@@ -26,6 +26,8 @@ import { BUILDS, namesIn, sandboxSiege } from "../support/sandbox-siege.mjs";
 /** Calls against an exchanger, over all kinds of them together. */
 const RACES = Number(process.env.SCORECARD_RACES ?? 800);
 const SIEGE_SECONDS = Number(process.env.SCORECARD_SIEGE_SECONDS ?? 10);
+/** Programs end each other, so that several in a row may tell nothing of 20 s each; where all do, nothing is besieged. */
+const MOST_SILENT_S = 120;
 /** All but the siege and the races, and a second for so many calls of these, on a machine with others. */
 const REST_SECONDS = 900;
 const CALLS_A_SECOND = 10;
@@ -330,7 +332,7 @@ async function reader(parts, folder, network = "") {
     environment: {},
   });
   const wall = await findWall({ mode: "required" });
-  const own = await ownFiles(policy, []);
+  const own = ownFiles(policy, []);
   const { reach, limits, egress, close } = await parts.sandboxEnvironment(policy, { own, wall });
   const script = `echo ready; while read -r line; do eval "$line" 2>&1; echo; echo END; done`;
   const command = { executable: "/bin/bash", args: ["-c", script], workingDirectory: folder, reach, limits, egress };
@@ -521,7 +523,7 @@ async function races(report, parts, ground) {
 async function siege(report, parts, ground) {
   report.kind("a siege at random from inside and outside", { found: "attack" });
   const found = await sandboxSiege(parts, folderIn(ground), SIEGE_SECONDS);
-  const { tries, changed, read, lost, odd, set, reached, kinds, root } = found;
+  const { pause, tries, changed, read, lost, odd, set, reached, kinds, root } = found;
   const none = (list) => list.length === 0 || list.join(", ");
   const zero = (number) => number === 0 || `${number}`;
   const all = {
@@ -536,6 +538,12 @@ async function siege(report, parts, ground) {
     await report.attack(`${SIEGE_SECONDS} seconds at random: ${what}`, ask);
   const told = [...kinds].map(([kind, [tried, done]]) => `${kind} ${tried} (${done} done)`).join(", ");
   report.demand("the siege is one", tries > 100, `${tries} turns: ${told}`);
+  const longest = Math.max(MOST_SILENT_S, SIEGE_SECONDS / 4);
+  report.demand(
+    "it goes on to its end",
+    pause < longest,
+    `no program told of its turns for ${pause.toFixed(0)} s at most`,
+  );
   const plain = [...kinds.values()].reduce((sum, [, done]) => sum + done, 0);
   report.demand("what is not protected is worked with in the siege", plain > 10, `${plain} times`);
   for (const [name, script] of Object.entries(BUILDS))

@@ -32,8 +32,8 @@ export const defences = [
   {
     name: "a plugin is named like a tool",
     file: "secure-local/src/policy/decide-command.ts",
-    find: "(actor !== undefined && approve.find(actor) !== undefined)",
-    replace: "(actor !== undefined && approve.find(actor) === null)",
+    find: "actor !== undefined && approve.find(actor) !== undefined",
+    replace: "actor !== undefined && approve.find(actor) === null",
   },
   {
     name: "what was asked for ends with its call",

@@ -153,7 +153,8 @@ const READ = ["GET", "/api/policy"];
 const ACT = ["POST", "/api/answer"];
 
 /** Programs of this machine and pages that are not signed in. */
-async function strangers({ door, session, attempt }) {
+async function strangers({ door, session, attempt, report }) {
+  report.kind("programs and pages that are not signed in");
   const { headers } = door.own(session);
   const wrong = "A".repeat(43);
   const tries = {
@@ -179,7 +180,8 @@ async function strangers({ door, session, attempt }) {
 }
 
 /** Other names of this machine, as a page behind a name that leads here would ask. */
-async function rebinding({ door, session, attempt }) {
+async function rebinding({ door, session, attempt, report }) {
+  report.kind("names that lead here");
   const port = door.host.split(":")[1];
   const { headers } = door.own(session);
   const hosts = [
@@ -217,7 +219,8 @@ async function rebinding({ door, session, attempt }) {
 }
 
 /** Pages of other origins in the signed-in browser. Its cookie goes along; a page that reads the key is not assumed. */
-async function foreignPages({ door, session, attempt }) {
+async function foreignPages({ door, session, attempt, report }) {
+  report.kind("pages of other origins");
   const port = door.host.split(":")[1];
   const { headers } = door.own(session);
   const origins = [
@@ -261,7 +264,8 @@ async function foreignPages({ door, session, attempt }) {
 }
 
 /** What a form, an image or a link can send without a script's leave. */
-async function forms({ door, session, attempt }) {
+async function forms({ door, session, attempt, report }) {
+  report.kind("forms, bodies and methods that no page of ours sends");
   const { headers } = door.own(session);
   for (const type of [
     "text/plain",
@@ -291,7 +295,8 @@ async function forms({ door, session, attempt }) {
 }
 
 /** Files beside the page, and the API under other spellings. */
-async function paths({ door, attempt }) {
+async function paths({ door, attempt, report }) {
+  report.kind("paths of other files");
   const asked = [
     "/../package.json",
     "/..%2f..%2fetc/passwd",
@@ -321,7 +326,8 @@ async function paths({ door, attempt }) {
 }
 
 /** Requests that two readers could cut in two ways. */
-async function smuggling({ door, session, attempt }) {
+async function smuggling({ door, session, attempt, report }) {
+  report.kind("requests inside of others");
   const key = `cookie: ${session.cookie}\r\nx-console-key: ${session.key}\r\norigin: ${door.origin}\r\ncontent-type: application/json\r\n`;
   const start = `POST /api/answer HTTP/1.1\r\nhost: ${door.host}\r\n${key}`;
   const bytes = {
@@ -343,6 +349,7 @@ async function smuggling({ door, session, attempt }) {
 
 /** Codes that were used, replaced, guessed or changed. */
 async function codes({ door, report }) {
+  report.kind("codes that are wrong, old, guessed or sent by others");
   const refused = (name, ask) =>
     report.attack(`a code that is ${name}`, async () => ((await ask()) === undefined ? true : "it signed in"));
   const used = door.newCode();
@@ -382,6 +389,7 @@ async function codes({ door, report }) {
 
 /** Cookies that another program of this machine, on another port, has set beside ours or instead. */
 async function cookies({ door, session, attempt, report }) {
+  report.kind("cookies and keys of others");
   const { headers } = door.own(session);
   const name = session.cookie.split("=")[0];
   for (const cookie of [
@@ -408,6 +416,7 @@ async function cookies({ door, session, attempt, report }) {
 
 /** What every answer says about who may show, load or measure it. */
 async function framing({ door, session, report }) {
+  report.kind("pages that frame, load or keep ours");
   const wanted = {
     "framed by a page": /content-security-policy: [^\r]*frame-ancestors 'none'/i,
     "framed by an old browser's page": /x-frame-options: DENY/i,
@@ -446,6 +455,7 @@ async function honest({ door, session, report }) {
 
 /** A session ends with its console, also where another one listens at the same place, and is worth nothing at another's. */
 async function otherConsole(parts, report) {
+  report.kind("a session of another console");
   const [one, two] = [await Door.open(parts), await Door.open(parts)];
   const session = await one.signIn();
   two.newCode();

@@ -29,7 +29,7 @@ export { RateLimits } from "../../packages/secure-local/src/guard/rate-limits.js
 export { builtInPolicy } from "../../packages/secure-local/src/policy/load-policy.js";
 export { runCommandLine } from "../../packages/secure-local/src/cli/run-command-line.js";
 export { SecretFilter } from "../../packages/secure-local/src/capabilities/secret-exchange.js";
-export { spellingsOf } from "../../packages/secure-local/src/audit/secret-shapes.js";
+export { rememberSecret, spellingsOf } from "../../packages/secure-local/src/audit/secret-shapes.js";
 export { approvalNeed } from "../../packages/secure-local/src/policy/decide-command.js";
 export { MadeRepository } from "../../packages/secure-local/test/git/made-repository.js";
 export { resolveAllowed } from "../../packages/secure-local/src/capabilities/resolve.js";
@@ -51,6 +51,7 @@ export {
   spellings,
   traversals,
 } from "../../packages/secure-local/test/files/attacks.js";
+export { inEveryOrder } from "../../packages/secure-local/test/files/exchange-orders.js";
 export { FRAGMENTS, VERSION_LINE, WHOLE } from "../../packages/secure-local/test/policy/malformed-policies.js";
 export {
   content,
@@ -93,6 +94,9 @@ export { CANARY, samplePostgres, sampleSqlite } from "../../packages/secure-loca
 export {
   POSTGRES_ATTACKS,
   POSTGRES_COERCED,
+  POSTGRES_DOTTED,
+  POSTGRES_HIDDEN,
+  POSTGRES_PLANNED,
   POSTGRES_TRAPS,
   POSTGRES_UNLISTED,
   SQLITE_ATTACKS,
@@ -127,4 +131,5 @@ export { Gateway } from "../../packages/mcp/src/gateway/gateway.js";
 export { exactJson, exactly, watchNumbers } from "../../packages/mcp/src/jsonrpc/exact-numbers.js";
 export { connect as connectClient } from "../../packages/mcp/src/serve/connect.js";
 export { serverItems } from "../../packages/secure-local/src/server/server-items.js";
+export { differenceLines, offeredDefinitions } from "../../packages/secure-local/src/cli/offered-definitions.js";
 export { reviewServer } from "../../packages/secure-local/src/server/server-reviews.js";

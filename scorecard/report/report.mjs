@@ -30,6 +30,7 @@ export class Report {
   #demands = [];
   #kinds = new Map();
   #kind;
+  #unnamed = 0;
 
   /**
    * `goal`: id, title, atLeast (cases without any corpus), refusalMs. `steps`: names of those to take; all without it. `first`: the run
@@ -49,11 +50,12 @@ export class Report {
 
   /**
    * Begins a kind of attack, to which the attacks after it count. `found` says by whom: "own" (by those who built the
-   * defence), "reader" (by somebody who read the source) or "attack" (by somebody who had the product and its pages).
+   * defence), "reader" (by somebody who read the source) or "attack" (by somebody who had the product and its pages). One that
+   * began before goes on.
    */
   kind(name, { found = "own" } = {}) {
     if (!FOUND.has(found)) throw new TypeError(`found is "own", "reader" or "attack", not ${JSON.stringify(found)}`);
-    this.#kind = { name, found, cases: 0 };
+    this.#kind = this.#kinds.get(name) ?? { name, found, cases: 0 };
     this.#kinds.set(name, this.#kind);
   }
 
@@ -73,7 +75,8 @@ export class Report {
     }
     this.#times.push(best);
     this.#attacks += 1;
-    if (this.#kind !== undefined) this.#kind.cases += 1;
+    if (this.#kind === undefined) this.#unnamed += 1;
+    else this.#kind.cases += 1;
     if (got !== true) {
       this.#bypasses.add(`${name}: ${show(got)}`);
       // One that threw was neither refused nor let through.
@@ -120,6 +123,7 @@ export class Report {
       refusal: { p50: at(0.5), p99: at(0.99), worst: at(1), limitMs: this.#goal.refusalMs ?? REFUSAL_MS },
       demands: this.#demands,
       kinds: [...this.#kinds.values()],
+      unnamed: this.#unnamed,
       first: this.#first,
     };
   }

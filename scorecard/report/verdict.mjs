@@ -16,6 +16,7 @@ export function misses(outcome) {
       .map(({ text, measured }) => `not held: ${text}${measured === undefined ? "" : ` (${measured})`}`),
   ];
   for (const { name, cases: count } of outcome.kinds ?? []) if (count === 0) list.push(`no case of the kind: ${name}`);
+  if (outcome.unnamed > 0) list.push(`no kind is named for ${outcome.unnamed} cases`);
   if (cases < atLeast) list.push(`only ${cases} cases, not ${atLeast}`);
   if (refusal.p99 > refusal.limitMs) list.push(`refusals take ${refusal.p99.toFixed(1)} ms at p99`);
   return list;
@@ -37,14 +38,18 @@ export function line(outcome) {
 
 /** How many kinds of attack there are in all, and how many came from readers and attackers. */
 export function kindsLine(outcomes) {
-  const kinds = outcomes.flatMap((outcome) => outcome.kinds ?? []);
-  const from = (found) => kinds.filter((kind) => kind.found === found).length;
-  return `${kinds.length} named kinds of attack: ${from("reader")} found by readers, ${from("attack")} by attackers, ${from("own")} our own`;
+  const { all, own, readers, attackers } = counted(outcomes.flatMap((outcome) => outcome.kinds ?? []));
+  return `${all} named kinds of attack: ${readers} found by readers, ${attackers} by attackers, ${own} our own`;
 }
 
-/** The kinds of one goal in words; empty where it names none. */
+/** The kinds of one goal in words; empty where it tries no attack. */
 export function kindsOf({ kinds = [] }) {
-  if (kinds.length === 0) return "";
-  const strangers = kinds.filter(({ found }) => found !== "own").length;
-  return `${kinds.length} kinds, ${strangers} found by readers or attackers`;
+  const { all, readers, attackers } = counted(kinds);
+  if (all === 0) return "";
+  return `${all} ${all === 1 ? "kind" : "kinds"} of attack, ${readers} found by readers and ${attackers} by attackers`;
+}
+
+function counted(kinds) {
+  const from = (who) => kinds.filter(({ found }) => found === who).length;
+  return { all: kinds.length, own: from("own"), readers: from("reader"), attackers: from("attack") };
 }

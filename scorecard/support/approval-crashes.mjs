@@ -12,6 +12,7 @@ const SERVER = fileURLToPath(new URL("approval-crash.mjs", import.meta.url));
 const MOMENTS = ["before approval.asked", "after approval.asked", "before approval.given", "after approval.given"];
 
 export async function crashes(report, parts) {
+  report.kind("an end of the server between question and call");
   for (const moment of MOMENTS) {
     const life = await killed(moment);
     await report.attack(`killed ${moment}: not run`, () => !life.effect || "it was run");

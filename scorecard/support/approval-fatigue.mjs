@@ -16,6 +16,7 @@ import {
 } from "./approving.mjs";
 
 export async function otherCallers(report, parts) {
+  report.kind("another caller's consent");
   const pairs = [
     ["ada", "eve"],
     ["ada", "Ada"],
@@ -47,6 +48,7 @@ const principal = (name) => (name === undefined ? {} : { principal: name });
 
 /** The policy is exchanged between question and answer, while the answer is on its way, and after a remembered consent. */
 export async function otherPolicies(report, parts) {
+  report.kind("a consent from before another policy");
   const others = {
     "a comment": `${ASK} # changed`,
     "a longer time": "  - { approve: destructive, timeout: 60 }",
@@ -81,6 +83,7 @@ export async function otherPolicies(report, parts) {
 
 /** A remembered consent ends with its time, its session, and its rule. */
 export async function rememberedNarrowly(report, parts) {
+  report.kind("a remembered consent used for more");
   const [caller, other] = [{}, {}];
   const minutes = { kind: "minutes", minutes: 10 };
   for (const [what, minute] of [
@@ -122,6 +125,7 @@ export async function rememberedNarrowly(report, parts) {
 
 /** Who is asked too often stops reading: questions have a rate, and few are open at once. */
 export async function tiredPeople(report, parts) {
+  report.kind("more questions than a person can answer");
   const server = await approving(parts, ASK, async () => ({ answer: "approve" }));
   const peer = await server.connect({ revision: STATEFUL });
   for (let count = 0; count < 20; count += 1) await parts.erase(peer, { path: `/srv/${count}` });

@@ -50,6 +50,7 @@ const HONEST = [
 ];
 
 export async function questionsShown(report, parts) {
+  report.kind("a question that shows something else than what is done");
   const look = (args, tool = "erase") => shown(parts, args, tool);
   for (const [what, padding] of Object.entries(PADDING)) {
     const forms = { before: `${padding}${CORE}`, behind: `${CORE}${padding}`, around: `${padding}${CORE}${padding}` };

@@ -3,7 +3,16 @@
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 
@@ -64,7 +73,7 @@ my %do = (
   "a path changed while it is judged" => sub { my $p = "a/one.txt\0" . "x" x 64; my $t = path(); my $pid = fork() // return; unless ($pid) { syscall(257, -100, $p, 01101, 0644) for 1..20; exit } substr($p, 0, length($t) + 1) = "$t\0"; waitpid($pid, 0) },
   "a socket made" => sub { socket(my $s, AF_UNIX, any(SOCK_STREAM, SOCK_DGRAM), 0) or return; bind($s, pack_sockaddr_un(path())) },
   "a socket reached" => sub { (socket(my $s, AF_UNIX, any(SOCK_STREAM, SOCK_DGRAM), 0) or socketpair($s, my $o, AF_UNIX, SOCK_STREAM, 0)) or return; my $done = connect($s, pack_sockaddr_un(any("", any(@proc)) . "${AGENT}")); $reached++ if $done; $done },
-  "a pipe made" => sub { syscall(any(133), my $a = path(), 0010644, 0) == 0 },
+  "a pipe made" => sub { my $p = path(); my $done = syscall(133, $p, 0010644, 0) == 0; unlink($p) if $done && $p =~ m{^/tmp/}; $done },
   "a pipe opened" => sub { my $f; my $done = sysopen($f, any("", any(@proc)) . "${PIPE}", any(O_RDONLY, O_RDWR, O_WRONLY)|O_NONBLOCK) && -p $f; $reached++ if $done; $done },
   started => sub { my $pid = fork() // return; unless ($pid) { close STDOUT; close STDERR; exec { any("", any(@proc)) . path() } "x"; kill(9, $$) } waitpid($pid, 0); ($? & 127) == 0 },
   "others ended" => sub { rand() < 0.001 and kill(9, any(1, 2, 3)) },
@@ -78,7 +87,8 @@ const LANES = 2;
 
 /**
  * What became of it after so many seconds. `lost` is what was made under a protected name, `odd` are new pipes and sockets, `set` says
- * how many attributes were set, `reached` how often somebody outside was; `kinds`: by what was tried, how often, and how often it was done.
+ * how many attributes were set, `reached` how often somebody outside was; `kinds`: by what was tried, how often, and how often it was
+ * done. `pause` is how many seconds long, at most, no program came to its end: many are ended by others.
  */
 export async function sandboxSiege({ createRun, parsePolicy }, folder, seconds) {
   const root = join(folder, "p");
@@ -108,19 +118,24 @@ commands:
   if (!existsSync(join(root, AGENT))) await once(agent, "listening");
   const others = new Set([AGENT, PIPE].map((name) => lstatSync(join(root, name)).ino));
   const watched = PROTECTED.filter((name) => !SAVED.includes(name));
-  const outcome = { tries: 0, read: 0, set: 0, reached: 0, kinds: new Map() };
+  const outcome = { pause: 0, tries: 0, read: 0, set: 0, reached: 0, kinds: new Map() };
   const before = hashes(root, watched);
   let over = false;
   const saving = save(root, () => over);
   const deadline = performance.now() + seconds * 1_000;
+  let lastEnd = performance.now();
   const lane = async (seed) => {
     for (; performance.now() < deadline; seed += LANES) {
       const left = Math.max(1, Math.ceil((deadline - performance.now()) / 1_000));
       const { stdout } = await run("attack", ["-e", ATTACKER, String(seed), String(Math.min(left, 20))]);
       count(outcome, stdout);
+      if (stdout === "") continue;
+      outcome.pause = Math.max(outcome.pause, (performance.now() - lastEnd) / 1_000);
+      lastEnd = performance.now();
     }
   };
   await Promise.all(Array.from({ length: LANES }, (_, seed) => lane(seed)));
+  outcome.pause = Math.max(outcome.pause, (performance.now() - lastEnd) / 1_000);
   over = true;
   await saving;
   agent.close();
@@ -157,7 +172,9 @@ function count(outcome, said) {
 /** As editors save (a new file moved over the old one), and as git does (a lock file, then a move). */
 async function save(root, over) {
   for (let turn = 0; !over(); turn += 1) {
-    // A program that did away with the tree would have nothing left to try.
+    // A program that did away with the tree, or shut it, would have nothing left to try.
+    await tryTo(() => openAgain(root));
+    await tryTo(() => namesIn(root, "", (entry) => entry.isDirectory()).forEach((name) => openAgain(join(root, name))));
     for (const name of PLAIN)
       if (!existsSync(join(root, name))) await tryTo(() => put(root, name, "plain", { flag: "wx" }));
     for (const name of SAVED)
@@ -171,6 +188,12 @@ async function save(root, over) {
       });
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
+}
+
+/** A folder that nobody may enter any more, the granted one too, is one to its owner again. */
+function openAgain(path) {
+  const { mode } = lstatSync(path);
+  if ((mode & 0o700) !== 0o700) chmodSync(path, 0o755);
 }
 
 async function tryTo(work) {

@@ -33,6 +33,7 @@ const NOT_YES = {
 const NO_FORMS = [{}, { sampling: {} }, { elicitation: { url: {} } }];
 
 export async function nobodyAnswers(report, parts) {
+  report.kind("nobody to ask, no answer, and answers that are none");
   for (const [what, answer] of Object.entries(NOT_YES)) {
     await report.attack(`a form that comes back: ${what}`, async () => {
       const server = await approving(parts, ASK);
@@ -70,6 +71,7 @@ export async function nobodyAnswers(report, parts) {
 
 /** Answers that come when the question is over. */
 async function tooLate(report, parts) {
+  report.kind("answers that come too late");
   const short = "  - { approve: destructive, timeout: 0.02 }";
   await report.attack("nobody answers the form in time", async () => {
     const server = await approving(parts, short);
@@ -117,6 +119,7 @@ async function tooLate(report, parts) {
 
 /** Channels that fail in every way, and one that is not meant. */
 async function channels(report, parts) {
+  report.kind("channels that fail");
   const failing = {
     "says no": async () => ({ answer: "deny" }),
     "has no answer": async () => ({ answer: undefined, reason: "the terminal was closed" }),
@@ -140,6 +143,7 @@ async function channels(report, parts) {
 
 /** The socket where terminals answer: strangers' lines on it, and tools that try to reach it. */
 export async function terminals(report, parts) {
+  report.kind("what is sent to the terminals' socket, or typed");
   if (process.platform === "win32") return;
   const question = { id: "ab12cd34", text: 'Allow "erase"?', remember: undefined, timeoutMs: 5_000 };
   const good = { ask: "answer", id: question.id, shown: parts.digestOfText(question.text), answer: "approve" };
@@ -197,6 +201,7 @@ async function written(parts, question, text) {
 
 /** A policy that opens every file opens neither the folder of the sockets nor what lies in it. */
 async function outOfReach(report, parts) {
+  report.kind("the place of questions, by the file tools");
   const own = mkdtempSync(join(tmpdir(), "state-"));
   const policy = `version: "1.0"
 filesystem: { allowed_paths: ["/**"] }
