@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
+import { approveServers } from "../scripts/lib/approve-servers.mjs";
 import { carriers, settle } from "./faults/leftovers.mjs";
 import { machine, table } from "./measure/markdown.mjs";
 import { residentBytes } from "./measure/process-stats.mjs";
@@ -60,7 +61,7 @@ async function product() {
   const tools = 'tools: { allowed: ["*"], timeout: 5, rate_limits: { default: 1000000 } }';
   writeFileSync(policy, `version: "1.0"\n${tools}\nservers:\n${entries.join("\n")}\n`);
   const env = { PATH: process.env.PATH, HOME: home };
-  await once(start(COMMAND, ["servers", "review", "--yes", "--policy", policy], { env }), "exit");
+  approveServers(COMMAND, policy, { env });
   const words = ["serve", "--no-auth", "--port", "0", "--rate", "1000000", "--json", "--policy", policy];
   const child = start(COMMAND, words, { env });
   const { url } = await firstLine(child);
@@ -165,7 +166,7 @@ async function ends(name, runs) {
   const entry = `stays: { command: ["${process.execPath}", "${program}"], filesystem: { readable_paths: ["${folder}/**"] } }`;
   writeFileSync(policy, `version: "1.0"\ntools: { allowed: ["*"] }\nservers: { ${entry} }\n`);
   const env = { PATH: process.env.PATH, HOME: home };
-  await once(start(COMMAND, ["servers", "review", "--yes", "--policy", policy], { env }), "exit");
+  approveServers(COMMAND, policy, { env });
   let left = 0;
   let longest = 0;
   for (let run = 0; run < runs; run++) {

@@ -7,7 +7,7 @@ import { median, pairedRatio } from "./measure/statistics.mjs";
 import { arena } from "./races/arena.mjs";
 import { inMemory } from "./races/in-memory.mjs";
 import { productFiles } from "./races/product-files.mjs";
-import { KINDS, underAttack } from "./races/under-attack.mjs";
+import { escapedBy, KINDS, underAttack } from "./races/under-attack.mjs";
 import { checkThenOpen, product } from "./races/victims.mjs";
 
 const USAGE = `npm run bench -- races [options]
@@ -80,10 +80,11 @@ function showProgress({ operations, done, refused, escapes }) {
   process.stderr.write(`${done + refused} of ${operations} operations, ${escapes} escapes\n`);
 }
 
-function show(name, { operations, escapes, done, refused, damage: harm, seconds }) {
+function show(name, outcome) {
+  const { operations, escapes, done, refused, damage: harm, seconds } = outcome;
   const shown = harm.length === 0 ? "nothing outside changed" : `OUTSIDE: ${harm.slice(0, 5).join(", ")}`;
   console.log(`${name}: ${operations} operations in ${seconds.toFixed(0)} s, ${done} done, ${refused} refused`);
-  console.log(`  escapes: ${escapes}; ${shown}`);
+  console.log(`  escapes: ${escapes === 0 ? 0 : escapedBy(outcome)}; ${shown}`);
 }
 
 function readOptions(argv) {

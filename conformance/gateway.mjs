@@ -9,7 +9,9 @@ import { fixtureServer } from "./fixture/fixture-server.mjs";
 const [upstream = "stdio"] = process.argv.slice(2);
 const gateway = new Gateway({ name: "conformance-gateway", version: "1.0.0" });
 await gateway.mount("fixture", await opener(), { prefix: "" });
-const serving = await serveHttp(gateway, { port: 0 });
+const serving = await serveHttp(gateway, { port: 0, signals: false });
+// What stands behind the gateway would keep this process alive.
+process.once("SIGTERM", () => void gateway.unmountAll().then(() => process.exit()));
 
 // The suite tries its foreign hosts against nothing but the name localhost.
 announce(serving.url.replace("127.0.0.1", "localhost"));

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { fileURLToPath } from "node:url";
+import { approveServers } from "../../scripts/lib/approve-servers.mjs";
 import { fixed, machine, table } from "../measure/markdown.mjs";
 import { cpuNanoseconds, cpuSource } from "../measure/process-stats.mjs";
 
@@ -190,10 +191,7 @@ async function approved(servers) {
   const tools = 'tools: { allowed: ["*"], rate_limits: { default: 1000000 } }';
   writeFileSync(policy, `version: "1.0"\n${tools}\n${named}`);
   const env = { PATH: process.env.PATH, HOME: home };
-  if (entries.length > 0) {
-    const review = start(COMMAND, ["servers", "review", "--yes", "--policy", policy], { env });
-    await new Promise((resolve) => review.once("exit", resolve));
-  }
+  if (entries.length > 0) approveServers(COMMAND, policy, { env });
   return { home, policy, env };
 }
 

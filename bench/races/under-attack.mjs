@@ -16,14 +16,14 @@ const MIX = ["read", "write", "read", "list", "read", "delete", "read", "write"]
 const TELL_MS = 30_000;
 
 /**
- * `make` turns the place into the victim. Escapes are counted, and `damage` names what changed outside. `tell` is given
- * what has come of it so far, every half minute.
+ * `make` turns the place into the victim. Escapes are counted, in all and by method, and `damage` names what changed outside. `tell`
+ * is given what has come of it so far, every half minute.
  */
 export async function underAttack(make, operations, { kinds, folder, tell = () => {} }) {
   const place = arena(folder);
   const victim = await make(place);
   const attackers = await Promise.all(kinds.map((kind) => start(kind, place)));
-  const outcome = { operations, escapes: 0, done: 0, refused: 0, damage: [], seconds: 0 };
+  const outcome = { operations, escapes: 0, by: { read: 0, list: 0 }, done: 0, refused: 0, damage: [], seconds: 0 };
   const started = performance.now();
   const telling = setInterval(() => tell(outcome), TELL_MS);
   let next = 0;
@@ -50,10 +50,18 @@ async function operate(victim, { inside }, turn, outcome) {
     const got = await victim[method](method === "list" ? dirname(path) : path);
     outcome.done += 1;
     const escaped = method === "list" ? got.some(isForeignName) : method === "read" && isEscape(got);
-    if (escaped) outcome.escapes += 1;
+    if (!escaped) return;
+    outcome.escapes += 1;
+    outcome.by[method] += 1;
   } catch {
     outcome.refused += 1;
   }
+}
+
+/** Which methods gave away something from outside, in words; empty when none did. */
+export function escapedBy({ by }) {
+  const some = Object.entries(by).filter(([, count]) => count > 0);
+  return some.map(([method, count]) => `${count} by ${method}`).join(", ");
 }
 
 async function start(kind, { inside, outside }) {

@@ -181,7 +181,13 @@ export const SECTIONS = {
   },
   "prompts.analyze_logs": {
     about: "",
-    keys: { log_file: ["none", "The log that the prompt embeds.", "an absolute path"] },
+    keys: {
+      log_file: [
+        "none",
+        "The log that the prompt embeds. Nothing is read behind a link that a program may exchange.",
+        "an absolute path",
+      ],
+    },
   },
   approvals: {
     about:
@@ -195,12 +201,12 @@ export const SECTIONS = {
     keys: {
       approve: [
         "required",
-        "`destructive` is every tool that does not say that it only reads or destroys nothing; `tainted` every tool that can send something out, once the session has read private data and texts of strangers. `plugin:NAME` is what that plugin asks the server for in the course of a call, and `run_command` its commands, too.",
+        "`destructive` is every tool that does not say that it only reads or destroys nothing; `tainted` every tool that can send something out, once the session has read private data and texts of strangers. `plugin:NAME` is what that plugin asks the server for in the course of a call, and `run_command` its commands, too. Resources and prompts count as the tool that reads the same thing.",
         "destructive, tainted, all, or a list of names and beginnings of tools",
       ],
       when: [
         "every call",
-        "All must match; `a.b` is a nested field. A value that begins with `/`, `~` or `**/` is a path pattern. Ambiguous paths match it, so you are asked. Missing arguments never match.",
+        "All must match; `a.b` is a nested field. A value that begins with `/`, `~` or `**/` is a path pattern. Ambiguous paths match it, so you are asked, and so do missing arguments that a tool of ours or of a plugin finds when it runs. Other missing arguments never match. Redirects count as calls of where they lead.",
         "a mapping of arguments to texts with * and ?, numbers, true or false",
       ],
       timeout: ["120", "Seconds until no answer is a refusal."],
@@ -388,7 +394,10 @@ export const SECTIONS = {
     about: "What is done to every text before a model reads it.",
     example: "output:\n  max_bytes: 262144\n  mark_untrusted: true\n  redact_secrets: true\n  hidden_unicode: strip",
     keys: {
-      max_bytes: ["1048576", "The longest result; the same as `tools.max_output_bytes`."],
+      max_bytes: [
+        "1048576",
+        "The longest result; the same as `tools.max_output_bytes`. Texts are cut to it. A result that is longer with all its members (numbers, names of members, images, files) by more than an eighth, or 4 KiB, is withheld.",
+      ],
       mark_untrusted: ["false", "Texts from outside are marked as such."],
       redact_secrets: ["true", "What looks like a key or password is taken out."],
       hidden_unicode: [
