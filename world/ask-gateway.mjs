@@ -8,7 +8,7 @@ import { StdioClientTransport as StdioV2 } from "@modelcontextprotocol/client/st
 import { Client as ClientV1 } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport as StdioV1 } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { COMMAND } from "./ask-server.mjs";
-import { runProgram } from "./run-program.mjs";
+import { approveServers } from "../scripts/lib/approve-servers.mjs";
 
 /** A server behind the wall starts within this, on a busy machine too. */
 const START_MS = 120_000;
@@ -22,6 +22,8 @@ const QUOTED = 300;
 const CLIENT = { name: "world", version: "1.0.0" };
 /** Some servers list more to a client that can be asked something; the gateway reads their lists as one that can. */
 const ABILITIES = { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} };
+/** What an entry lets its server ask: all that the clients can, or servers that ask would list less. */
+const MAY_ASK = JSON.stringify(Object.keys(ABILITIES));
 const OFFICIAL = { v1: [ClientV1, StdioV1], v2: [ClientV2, StdioV2] };
 
 /**
@@ -39,10 +41,7 @@ export async function askGateway(servers, scratch) {
   const policy = join(scratch, "gateway.yaml");
   writeFileSync(policy, policyText(named), { mode: 0o600 });
   const env = { PATH: process.env.PATH, HOME: join(scratch, "home-of-gateway") };
-  const reviewed = await runProgram(process.execPath, [COMMAND, "servers", "review", "--yes", "--policy", policy], {
-    env,
-    timeoutMs: REVIEW_MS,
-  });
+  const reviewed = approveServers(COMMAND, policy, { env, timeout: REVIEW_MS });
   const through = { command: process.execPath, args: [COMMAND, "--policy", policy], env };
   const rows = new Map(named.map(({ id, name, start }) => [id, { name, version: start.version, misses: [] }]));
   for (const way of Object.keys(OFFICIAL)) {
@@ -68,7 +67,7 @@ function policyText(servers) {
     const paths = `filesystem: { readable_paths: ["${folder}/**"], allowed_paths: ["${work}/**"] }`;
     const command = JSON.stringify([process.execPath, program, ...args]);
     // They are judged by whether they answer the same; whether a description pleads too much is another question.
-    return `  ${id}: { command: ${command}, env: ${JSON.stringify(set)}, working_directory: "${work}", ${paths}, accept: ${JSON.stringify(start.accept ?? [])} }`;
+    return `  ${id}: { command: ${command}, env: ${JSON.stringify(set)}, working_directory: "${work}", ${paths}, may_ask: ${MAY_ASK}, accept: ${JSON.stringify(start.accept ?? [])} }`;
   });
   return [
     'version: "1.0"',
