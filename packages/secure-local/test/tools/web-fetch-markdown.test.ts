@@ -45,6 +45,7 @@ const ATTACKS = [
   "![[x](https://evil.example)",
   "[x](<https://evil.example>)",
   "!\\[x](https://evil.example)",
+  "|@+.https://x /@_.a.b %@-.c",
   "\u00A0# x\n\u2003<img src=x>",
 ];
 

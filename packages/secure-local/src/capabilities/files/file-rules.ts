@@ -59,6 +59,8 @@ interface Wild {
 
 /** The protected names, by how a name is compared with them; those with a star by two characters that are certain. */
 interface Tables {
+  /** The home folder that `~` of a name stands for. */
+  readonly home: string;
   readonly exact: Map<string, Sequence[]>;
   readonly byStart: Map<string, Wild[]>;
   readonly byEnd: Map<string, Wild[]>;
@@ -77,9 +79,18 @@ const SECRETS: ReadonlySet<string> = new Set(["keys", "credentials", "histories"
 let made: Tables | undefined;
 
 function tables(): Tables {
-  if (made !== undefined) return made;
-  made = { exact: new Map(), byStart: new Map(), byEnd: new Map(), above: new Set(), beginnings: [], links: [] };
-  const home = homedir().split(/[/\\]/).filter(Boolean).map(foldName);
+  const own = homedir();
+  if (made?.home === own) return made;
+  made = {
+    home: own,
+    exact: new Map(),
+    byStart: new Map(),
+    byEnd: new Map(),
+    above: new Set(),
+    beginnings: [],
+    links: [],
+  };
+  const home = own.split(/[/\\]/).filter(Boolean).map(foldName);
   for (const names of NAME_CLASSES) {
     for (const { name, from, unless } of namesIn(names)) {
       const protection = { class: names.id, from, rule: `built-in protection of ${name}: ${names.reason}` };

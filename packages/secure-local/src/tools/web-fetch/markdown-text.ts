@@ -18,7 +18,7 @@ const SPECIAL = new RegExp(
     "~(?=~|$)|(?<=~)~",
     "(?<=(?:https?|ftp|mailto|xmpp)):",
     String.raw`(?<=www)\.`,
-    "(?<=[A-Za-z0-9._+-])@(?=[A-Za-z0-9]|$)",
+    String.raw`(?<=\S)@(?=\S|$)`,
   ].join("|"),
   "gi",
 );
