@@ -182,6 +182,8 @@ export interface OfferedDefinitions {
   readonly approved: boolean;
   /** SHA-256 of all of it, and of what was approved before: an approval of anything else is none. */
   readonly digest: string;
+  /** When a person refused exactly this, as an ISO 8601 date; absent where nobody did. */
+  readonly refused?: string;
   readonly findings: readonly DefinitionFinding[];
   readonly changes: readonly { readonly item: string; readonly kind: string; readonly lines: readonly string[] }[];
   /** What is not offered, and why. */

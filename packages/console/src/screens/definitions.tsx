@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { DefinitionFinding, OfferedDefinitions, OfferedItem, ShownDefinitions } from "../api.js";
 import { servers } from "../live.js";
-import { Action, Empty, Shown, State } from "../parts.js";
+import { Action, Empty, Moment, Shown, State } from "../parts.js";
 import { post } from "../request.js";
 import { wordDiff } from "../word-diff.js";
 
@@ -20,8 +20,7 @@ export function Definitions(): JSX.Element {
       <h2 id="definitions-title">Definitions</h2>
       <p>
         What a plugin or a server offers is read by the model like an order. What has changed since it was approved is
-        withheld until it is approved again; what was not approved stays withheld, and nothing has to be done to refuse
-        it.
+        withheld until it is approved again. What is refused stays withheld, and so does what nobody has decided yet.
       </p>
       <Action label="Start them and compare" act={look} />
       {offered.value === undefined && <WithheldNow />}
@@ -89,11 +88,7 @@ interface OfferingProps {
 }
 
 function Offering({ of, again }: OfferingProps): JSX.Element {
-  const { kind, name, policy, digest, approved, items, findings, withheld } = of;
-  const approve = async (): Promise<void> => {
-    await post("/api/approve", { policy, kind, name, digest });
-    await again();
-  };
+  const { kind, name, approved, refused, items, findings, withheld } = of;
   const foundIn = (item: string): DefinitionFinding[] => findings.filter((finding) => itemOf(finding) === item);
   const isCalm = ({ item, kind: change }: OfferedItem): boolean =>
     change === "same" && foundIn(item).length === 0 && withheld[item] === undefined;
@@ -102,8 +97,13 @@ function Offering({ of, again }: OfferingProps): JSX.Element {
   return (
     <>
       <h3>
-        {KINDS[kind]} <Shown text={name} />{" "}
-        <State of={approved ? "ok" : "waiting"} word={approved ? "as approved" : "not approved"} />
+        {KINDS[kind]} <Shown text={name} /> {approved && <State of="ok" word="as approved" />}
+        {!approved && (
+          <State
+            of={refused === undefined ? "waiting" : "refused"}
+            word={refused === undefined ? "not approved" : "refused"}
+          />
+        )}
       </h3>
       <Findings of={elsewhere} />
       {items
@@ -112,13 +112,29 @@ function Offering({ of, again }: OfferingProps): JSX.Element {
           <Item key={item.item} of={item} findings={foundIn(item.item)} withheld={withheld[item.item]} />
         ))}
       {calm.length > 0 && <Calm items={calm} />}
-      {!approved && (
-        <p class="answers">
-          <Action label={`Approve what stands above of ${name}`} kind="good" act={approve} />
-          <span class="note">To refuse it, leave it: it stays withheld.</span>
-        </p>
-      )}
+      {!approved && <Decision of={of} again={again} />}
     </>
+  );
+}
+
+/** A refusal changes nothing that is in force: it is remembered, so that the same is not taken for undecided again. */
+function Decision({ of: { policy, kind, name, digest, refused }, again }: OfferingProps): JSX.Element {
+  const decide = (what: "approve" | "refuse") => async (): Promise<void> => {
+    await post(`/api/${what}`, { policy, kind, name, digest });
+    await again();
+  };
+  return (
+    <p class="answers">
+      <Action label={`Approve what stands above of ${name}`} kind="good" act={decide("approve")} />
+      {refused === undefined ? (
+        <Action label={`Refuse what stands above of ${name}`} kind="bad" act={decide("refuse")} />
+      ) : (
+        <span class="note">
+          Refused at <Moment at={Date.parse(refused)} />: it stays withheld. Words that change are shown as not
+          approved.
+        </span>
+      )}
+    </p>
   );
 }
 

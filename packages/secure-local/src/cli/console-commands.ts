@@ -21,6 +21,7 @@ import { VERDICTS } from "./policy-explain.js";
 import { reachOf } from "./policy-map.js";
 import { type PolicyQuestion, readQuestionText } from "./policy-question.js";
 import type { LockOutcome } from "./plugins-command.js";
+import { rememberRefusal } from "./refused-definitions.js";
 import { pluginFolders, policyFile, programVersion, policyContext } from "./settings.js";
 import { ExitCode } from "./terminal.js";
 
@@ -43,6 +44,7 @@ export function consoleCommands(line: CommandLine): ConsoleCommands {
     logIn,
     logOut,
     approve,
+    refuse,
     reach: async () =>
       Object.fromEntries(reachOf(await usable(file)).map(({ title, entries }) => [title, entries] as const)),
   };
@@ -267,6 +269,11 @@ async function approve({ policy, kind, name, digest }: NamedOffer): Promise<void
     `What ${name} offers is not what was shown.`,
     "Nothing was approved. Look again, and decide then.",
   );
+}
+
+function refuse({ digest }: NamedOffer): void {
+  if (!/^[0-9a-f]{64}$/.test(digest)) throw new ConsoleFault(400, "Nothing has this digest.", "Load the page again.");
+  rememberRefusal(digest);
 }
 
 async function isApproved({ policy, kind, name, digest }: NamedOffer): Promise<boolean> {

@@ -7,6 +7,7 @@ import { replaceKnown } from "../audit/secret-shapes.js";
 import { quoted, shownMember } from "../guard/approvals/shown-call.js";
 import type { LockedPlugin } from "../server/plugin-lock.js";
 import { type CommandLine, UsageError } from "./command-line.js";
+import { refusedAt } from "./refused-definitions.js";
 import { askInTerminal, askYesNo, complain, styled } from "./terminal.js";
 
 /** Deeper parts of a definition are one place: a person reads no tree of more levels. */
@@ -38,7 +39,9 @@ export function offeredDefinitions(of: ComparedOffer): OfferedDefinitions {
   // Of the definitions themselves: texts of theirs are cut before they are shown.
   const whole = { ...shown, items: Object.fromEntries(items), before: Object.fromEntries(locked?.approved ?? []) };
   const digest = createHash("sha256").update(canonicalJson(whole)).digest("hex");
-  return { ...shown, digest, approved: locked !== undefined && changes.length === 0 };
+  const approved = locked !== undefined && changes.length === 0;
+  const refused = approved ? undefined : refusedAt(digest);
+  return { ...shown, digest, approved, ...(refused === undefined ? {} : { refused }) };
 }
 
 /** Commands that show what is offered, and approve it. */
@@ -69,6 +72,8 @@ export async function approvesShown(
     complain(`What ${words[0] ?? "they"} offers is not what this digest was shown of. Nothing is written.`);
     return false;
   }
+  for (const { name, refused } of offers)
+    if (refused !== undefined) complain(`What ${name} offers was refused as it stands here, on ${refused}.`);
   if (yes) return true;
   if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, "Approve what stands above?", false));
   const which = [command, ...words, "--yes --digest", shown].join(" ");

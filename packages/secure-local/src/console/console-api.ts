@@ -36,6 +36,8 @@ export interface ConsoleCommands {
   definitions(policies: readonly string[]): Promise<readonly ShownDefinitions[]>;
   /** Approves a plugin or a server, if what it offers still has its digest. @throws ConsoleFault */
   approve(offer: NamedOffer): Promise<void>;
+  /** Remembers that a person refused a plugin or a server as it was shown: it stays withheld. */
+  refuse(offer: NamedOffer): void;
   /** What a server of a policy said last on its standard error; empty where it has said nothing. */
   serverLog(policy: string, server: string): string;
   /** Begins a login. @returns where a person goes on; undefined when there was nothing to do. @throws ConsoleFault */
@@ -105,6 +107,10 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
       await commands.approve(offerIn(body, policiesInUse(state, commands)));
       return { json: {} };
     },
+    "POST /api/refuse": async ({ body }) => {
+      commands.refuse(offerIn(body, policiesInUse(state, commands)));
+      return { json: {} };
+    },
   };
   return async (request) => {
     const route = routes[`${request.method} ${request.path}`];
@@ -125,7 +131,7 @@ function offerIn(body: Readonly<Record<string, unknown>>, policies: readonly str
   if (policy === undefined || !policies.includes(policy))
     throw new ConsoleFault(409, "No process of yours runs by this policy any more.", "Look again at what is offered.");
   if ((kind !== "plugin" && kind !== "server") || name === undefined || digest === undefined)
-    throw new ConsoleFault(400, "A plugin or a server is approved, nothing else.", "Load the page again.");
+    throw new ConsoleFault(400, "A plugin or a server is approved or refused, nothing else.", "Load the page again.");
   return { policy, kind, name, digest };
 }
 

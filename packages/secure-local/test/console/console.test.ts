@@ -90,6 +90,7 @@ describe.skipIf(process.platform === "win32")("the console's door", () => {
     "/api/save",
     "/api/definitions",
     "/api/approve",
+    "/api/refuse",
     "/api/restart",
     "/api/stop",
     "/api/login",

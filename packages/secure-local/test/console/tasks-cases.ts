@@ -132,13 +132,13 @@ export function taskCases(browser: () => Browser): void {
       await person.sees("default deny");
     });
 
-    task("finds which definition changed, and refuses it", 2, async () => {
+    task("finds which definition changed, and refuses it", 3, async () => {
       await person.screen("Definitions");
       await person.click(person.button("Start them and compare"));
       await person.page.locator(".change", { hasText: "/description" }).getByText("changed").first().waitFor();
       await person.sees(/another thing\./);
-      // To refuse it nothing is to be done: the page says so.
-      await person.sees(/nothing has to be done to refuse it/);
+      await person.click(person.button(/^Refuse what stands above of weather/));
+      await person.sees(/it stays withheld/);
     });
 
     task("finds the plugin that is not well, and mends it", 4, async () => {
