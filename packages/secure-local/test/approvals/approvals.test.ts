@@ -222,6 +222,27 @@ describe("a consent", () => {
     }
   });
 
+  it("that is remembered counts only on record too, each time it is used", async () => {
+    const server = await approvingServer(KEEP);
+    const forms: string[] = [];
+    const keep = { action: "accept", content: { decision: `${APPROVE.replace("one ", "very ")} for 10 minutes` } };
+    const peer = await server.connect(person(() => keep, forms));
+    expect(textOf(await erase(peer))).toBe("done");
+    const record = server.audit.record.bind(server.audit);
+    let failing = true;
+    server.audit.record = (event) =>
+      failing && event.kind === "approval.given" ? Promise.reject(new Error("full")) : record(event);
+    expect(textOf(await erase(peer))).toContain("audit log is unavailable");
+    failing = false;
+    expect(textOf(await erase(peer))).toBe("done");
+    expect(forms).toHaveLength(1);
+    expect(server.ran).toHaveLength(2);
+    expect(server.audit.records().filter(({ kind }) => kind === "approval.given")).toMatchObject([
+      { detail: { by: "client" } },
+      { detail: { remembered: true } },
+    ]);
+  });
+
   it("is looked at once more when it is on record: what changed while that was written counts", async () => {
     const changes = {
       "the policy has changed": (server: Approving) => server.reload(`${DESTRUCTIVE} # changed`),

@@ -100,7 +100,23 @@ it.each([
   [{ arguments: "x" }, ""],
   [{ method: "resources/read", tool: "file:///a" }, "file:///a"],
   [{ arguments: { path: "/a" }, detail: { endpoint: "https://a.example" } }, "https://a.example"],
+  [{ method: "tools/call", tool: "read_file", arguments: { path: "/a" } }, "/a"],
+  [{ method: "tools/call", server: "notes" }, ""],
+  [{ server: "notes" }, "notes"],
+  [{ detail: { path: "/a" } }, "/a"],
 ])("says of %j what the call was about", (given, about) => expect(objectOf(given)).toBe(about));
+
+it("says what a call reached for by the most telling of its arguments, and by where it came before all of them", () => {
+  const telling = ["path", "file", "url", "uri", "host", "query", "sql", "pattern", "expression", "name", "text"];
+  for (const [at, name] of telling.entries()) {
+    const less = telling.slice(at).map((each) => [each, `by ${each}`]);
+    expect(objectOf({ arguments: Object.fromEntries(less.toReversed()) })).toBe(`by ${name}`);
+    expect(objectOf({ arguments: { other: "no", [name]: 5 } })).toBe(`{"other":"no","${name}":5}`);
+  }
+  for (const place of ["endpoint", "files", "command"])
+    expect(objectOf({ arguments: { path: "/a" }, detail: { [place]: "/b" } })).toBe("/b");
+  expect(objectOf({ arguments: { path: "/a" }, detail: { endpoint: 5, files: "/b", command: "c" } })).toBe("/b");
+});
 
 it("names the rule that refused an allowed call on its way, rather than the one that allowed it", () => {
   const decision = { rule: "tools.allowed: read_file", line: 4 };

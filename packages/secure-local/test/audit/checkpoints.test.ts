@@ -124,6 +124,21 @@ it("the public half of the key is made again where it is missing or not whole", 
   expect(fs.readFileSync(publicKeyPath(keyFile()), "utf8")).toBe(whole);
 });
 
+it("the public half of the key stays the file that it is while it is whole", () => {
+  checkpointKey(keyFile());
+  const { ino } = fs.statSync(publicKeyPath(keyFile()));
+  checkpointKey(keyFile());
+  expect(fs.statSync(publicKeyPath(keyFile())).ino).toBe(ino);
+  expect(fs.readdirSync(folder("key"))).toHaveLength(2);
+});
+
+it("what a server that was ended left of a key is in nobody's way", () => {
+  fs.mkdirSync(folder("key"), { mode: 0o700 });
+  for (const path of [keyFile(), publicKeyPath(keyFile())]) fs.writeFileSync(`${path}.${process.pid}`, "half");
+  checkpointKey(keyFile());
+  expect(fs.readdirSync(folder("key"))).toHaveLength(2);
+});
+
 it("shows a cut log in a folder of logs too, of whichever the checkpoints are", async () => {
   const { file, checkpoints } = await write("a/audit", 20);
   await write("b/audit", 20);

@@ -1,6 +1,6 @@
 // What processes sign and record of each other's logs, and what is found by it: rewritten, cut and missing ones, and forged words.
 import { generateKeyPairSync } from "node:crypto";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { memoryStores } from "@secure-local/mcp/cluster";
 import { describe, expect, it } from "vitest";
@@ -99,6 +99,78 @@ describe("the logs of two processes", () => {
     cut(two.file, 1);
     const [first, second] = await reasons(folder, await signedHeads(records));
     expect([first, second?.replace(/\d+/g, "N")]).toEqual(["ok", "records N to N were cut off at the end"]);
+  });
+});
+
+describe("words of others in a log", () => {
+  const head = (more: Partial<ChainHead> = {}): ChainHead => ({
+    ...{ chain: "c".repeat(64), node: "gone", file: "gone.log", seq: 7, hash: "h" },
+    ...more,
+  });
+  async function logWith(...heads: (readonly ChainHead[] | undefined)[]): Promise<string> {
+    const folder = temporaryFolder();
+    const audit = await AuditLog.open(join(folder, "one.log"), { sync: false });
+    for (const each of heads)
+      await audit.record({ kind: "cluster.heads", ...(each === undefined ? {} : { detail: { heads: each } }) });
+    await audit.close();
+    return folder;
+  }
+
+  it("count up to the furthest, in whatever order they come", async () => {
+    const folder = await logWith([head({ seq: 3 })], [head({ seq: 9 }), head({ seq: 4 })]);
+    expect((await reasons(folder))[1]).toContain("up to record 9");
+  });
+
+  it("that name no head say nothing, and a line that is no record is found where it stands", async () => {
+    const folder = await logWith(undefined, []);
+    expect(await reasons(folder)).toEqual(["ok"]);
+    appendFileSync(join(folder, "one.log"), '{"kind":"cluster.heads","detail":{"heads":[{"seq":1\n');
+    const [one] = await verifyChains(folder);
+    expect(one).toMatchObject({ ok: false, at: `${join(folder, "one.log")}:3` });
+  });
+
+  it("that contradict each other are believed by nobody, in either order", async () => {
+    const folder = temporaryFolder();
+    const [one] = await twoLogs(folder);
+    const chain = (await chainOf(one.file)) ?? "";
+    const [, line = ""] = readFileSync(one.file, "utf8").split("\n");
+    const { hash } = JSON.parse(line) as { hash: string };
+    const word = { node: "one", file: "one.log", publicKey: "", chain, seq: 2 };
+    const audit = await AuditLog.open(join(folder, "three.log"), { sync: false });
+    await audit.record({
+      kind: "cluster.heads",
+      detail: {
+        heads: [
+          { ...word, hash },
+          { ...word, hash },
+        ],
+      },
+    });
+    expect((await reasons(folder))[0]).toBe("ok");
+    await audit.record({
+      kind: "cluster.heads",
+      detail: {
+        heads: [
+          { ...word, hash: "other" },
+          { ...word, hash },
+        ],
+      },
+    });
+    await audit.close();
+    expect((await reasons(folder))[0]).toContain("the log was rewritten");
+  });
+
+  it("are looked for in the folders of a folder, and no deeper; a log of which the head alone is left is missed", async () => {
+    const folder = temporaryFolder();
+    const one = await AuditLog.open(join(folder, "in", "one.log"), { sync: false });
+    await one.record({ kind: "start" });
+    await one.close();
+    mkdirSync(join(folder, "in", "deeper"));
+    writeFileSync(join(folder, "in", "deeper", "two.log"), "no log\n");
+    writeFileSync(join(folder, "notes.txt"), "no log\n");
+    expect((await verifyChains(folder)).map(({ file, ok }) => [file, ok])).toEqual([[one.file, true]]);
+    rmSync(one.file);
+    expect((await verifyChains(folder)).map(({ file, ok }) => [file, ok])).toEqual([[one.file, false]]);
   });
 });
 

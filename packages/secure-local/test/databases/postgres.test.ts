@@ -1,6 +1,6 @@
 // Querying a real PostgreSQL server: what is answered, what is refused, and that nothing is changed.
 import { existsSync } from "node:fs";
-import { type AddressInfo, type Server, connect, createServer } from "node:net";
+import { type AddressInfo, type Server, type Socket, connect, createServer } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { MAX_ANSWER } from "../../src/capabilities/databases/databases.js";
 import { PolicyDatabases } from "../../src/capabilities/databases/policy-databases.js";
@@ -354,6 +354,82 @@ describe.skipIf(sample === undefined)("PostgreSQL", () => {
       socket.destroy();
       await new Promise((resolve) => server.close(resolve));
     }
+  });
+});
+
+describe("the messages of a server", () => {
+  const said = (type: string, ...body: number[]): Buffer => {
+    const head = Buffer.from(`${type}....`, "latin1");
+    head.writeInt32BE(body.length + 4, 1);
+    return Buffer.concat([head, Buffer.from(body)]);
+  };
+  const OPEN = Buffer.concat([said("R", 0, 0, 0, 0), said("Z", 73)]);
+  const ROW = said("D", 0, 1, 0, 0, 0, 1, 120);
+
+  /** A connection to a server that says `open` at first and `answers` to a query, in pieces of `size` bytes. */
+  async function opened(
+    { open = OPEN, answers = Buffer.alloc(0), size = Infinity },
+    use: (connection: PostgresConnection, socket: Socket) => Promise<void>,
+  ): Promise<void> {
+    const server: Server = createServer((socket) => {
+      socket.on("error", () => undefined).setNoDelay(true);
+      const say = async (bytes: Buffer): Promise<void> => {
+        for (let at = 0; at < bytes.length; at += size) {
+          socket.write(bytes.subarray(at, at + size));
+          if (size < bytes.length) await new Promise((resolve) => setImmediate(resolve));
+        }
+      };
+      socket.once("data", () => void say(open).then(() => socket.once("data", () => void say(answers))));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const socket = connect(port, "127.0.0.1").on("error", () => undefined);
+    try {
+      const url = parsePostgresUrl(`postgresql://u:secret@localhost:${port}/d`) as PostgresUrl;
+      await use(await PostgresConnection.open(socket, url), socket);
+    } finally {
+      socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+
+  it.each([1, 4, 6, 1_000])("are the same in pieces of %i bytes", async (size) => {
+    const answers = Buffer.concat([ROW, said("N"), ROW, said("s"), said("Z", 73)]);
+    await opened({ answers, size }, async (connection) => {
+      expect(await connection.query("SELECT 1", [], 5)).toEqual({ columns: [], rows: [["x"], ["x"]], more: true });
+    });
+  });
+
+  it("wait with the server once a thousand of them are read ahead, and are all there afterwards", async () => {
+    const rows = 1_003;
+    const ahead = Buffer.concat([OPEN, ...Array.from({ length: rows }, () => ROW), said("Z", 73)]);
+    await opened({ open: ahead }, async (connection, socket) => {
+      await expect.poll(() => socket.isPaused()).toBe(true);
+      expect((await connection.query("SELECT 1", [], 5)).rows).toHaveLength(rows);
+      expect(socket.isPaused()).toBe(false);
+    });
+    await opened({ open: Buffer.concat([OPEN, ROW]) }, async (connection, socket) => {
+      const asked = connection.query("SELECT 1", [], 5).catch(() => undefined);
+      expect(socket.isPaused()).toBe(false);
+      socket.destroy();
+      await asked;
+    });
+  });
+
+  it.each([
+    [0, "protocol"],
+    [3, "protocol"],
+    [4, "closed the connection"],
+    [16 * 1024 * 1024 - 1, "closed the connection"],
+    [16 * 1024 * 1024, "too large"],
+  ])("of a length of %i bytes end in: %s", async (length, words) => {
+    const head = said("N");
+    head.writeInt32BE(length, 1);
+    await opened({ answers: head }, async (connection, socket) => {
+      const asked = expect(connection.query("SELECT 1", [], 5)).rejects.toThrow(words);
+      if (words.startsWith("closed")) socket.once("data", () => setImmediate(() => socket.destroy()));
+      await asked;
+    });
   });
 });
 

@@ -1,7 +1,7 @@
 // Querying SQLite files: what is answered, what is refused, and that nothing is changed.
 import { createRequire } from "node:module";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, utimesSync } from "node:fs";
 import { link, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -211,6 +211,27 @@ describe("SQLite", () => {
 });
 
 describe("query_database", () => {
+  it("answers from a file that stays as it is while it is read, and gives up where it never does", async () => {
+    const busy = join(folder, "busy.db");
+    await writeFile(busy, readFileSync(file));
+    const store = await databasesFor(`  busy: { file: "${busy}" }\n`);
+    let time = 1;
+    const touching = setInterval(() => utimesSync(busy, time, (time += 1)), 1);
+    const asked = store.query({ sql: "SELECT count(*) FROM people", limit: 1, signal });
+    await expect(asked).rejects.toMatchObject({ code: "busy", message: expect.stringContaining("keeps writing") });
+    clearInterval(touching);
+    expect((await store.query({ sql: "SELECT count(*) FROM people", limit: 1, signal })).rows).toEqual([[3]]);
+    for (const suffix of ["-wal", "-journal"]) {
+      await writeFile(busy + suffix, "x");
+      await expect(store.query({ sql: "SELECT 1", limit: 1, signal })).rejects.toMatchObject({
+        code: "busy",
+        message: expect.stringContaining(suffix),
+      });
+      await writeFile(busy + suffix, "");
+    }
+    store.close();
+  });
+
   it("answers with data and a table", async () => {
     const answer = await queryDatabase.run({ sql: "SELECT id, name FROM people WHERE id < 3" }, powers({ databases }));
     expect(answer).toEqual({

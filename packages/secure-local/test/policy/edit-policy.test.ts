@@ -1,6 +1,7 @@
 // What refuses a text before anything of it is used: policies to be edited, and the sandbox an editor's file asks for.
 import { describe, expect, it } from "vitest";
-import { withoutServer } from "../../src/policy/edit-servers.js";
+import { parse } from "yaml";
+import { withoutServer, withServer } from "../../src/policy/edit-servers.js";
 import { PolicyError } from "../../src/policy/faults.js";
 import { vscodeSandboxFault } from "../../src/policy/vscode-sandbox.js";
 
@@ -10,6 +11,51 @@ describe("a policy that is no YAML", () => {
     expect(withoutServer('version: "1.0"\nservers: {notes: {url: "https://a.example"}}\n', "notes")).not.toContain(
       "notes",
     );
+  });
+});
+
+describe("a server", () => {
+  const POLICY = `version: "1.0" # ours
+tools:
+  allowed: [calculate, "notes__*", "notes__extra"] # by name
+  denied: ["notes__*"]
+prompts: { allowed: ["notes__*"] }
+servers:
+  notes: { command: [node, /n.mjs] }
+  more: { url: "https://a.example" }
+`;
+
+  it("goes with what was allowed for it and nothing else", () => {
+    const text = withoutServer(POLICY, "notes");
+    expect(text).toBe(`version: "1.0" # ours
+tools:
+  allowed: [calculate, "notes__extra"] # by name
+  denied: ["notes__*"]
+prompts: {allowed: []}
+servers:
+  more: {url: "https://a.example"}
+`);
+    expect(withoutServer(text, "more")).not.toContain("servers");
+    expect(withoutServer(text, "absent")).toBe(text);
+    expect(withoutServer('version: "1.0"\nservers: {}\n', "notes")).toBe('version: "1.0"\n');
+  });
+
+  it("comes with its tools and prompts behind those that are allowed, or as the first", () => {
+    const entry = {
+      command: ["node", "/n.mjs"],
+      url: undefined,
+      filesystem: { readable_paths: ["/r"], allowed_paths: undefined },
+    };
+    const secrets = { key: { from: "env:KEY", hosts: ["a.example"] } };
+    const text = withServer('version: "1.0"\ntools: { allowed: [calculate] }\n', "notes", entry, secrets);
+    expect(parse(text)).toEqual({
+      version: "1.0",
+      tools: { allowed: ["calculate", "notes__*"] },
+      prompts: { allowed: ["notes__*"] },
+      secrets: { key: { from: "env:KEY", hosts: ["a.example"] } },
+      servers: { notes: { command: ["node", "/n.mjs"], filesystem: { readable_paths: ["/r"] } } },
+    });
+    expect(text).not.toContain("null");
   });
 });
 

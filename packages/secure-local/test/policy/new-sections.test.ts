@@ -1,6 +1,8 @@
 // The sections this product adds to the format: what they come to, and how faults in them are told.
 import { describe, expect, it } from "vitest";
+import { decide } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
+import { profiledPolicy } from "../../src/policy/read-profiles.js";
 import { PolicyError } from "../../src/policy/faults.js";
 import type { Policy } from "../../src/policy/policy.js";
 import { VERSION_LINE } from "./malformed-policies.js";
@@ -48,6 +50,74 @@ describe("approvals", () => {
       remember: { kind: "minutes", minutes: 10 },
       answerBy: new Set(["terminal"]),
     });
+  });
+});
+
+describe("profiles", () => {
+  const SERVER = 'servers: { notes: { command: [node, "/srv/notes.mjs"] } }\n';
+
+  it.each(["work", "a", "w-2", "a".repeat(32)])("may be called %j", async (name) => {
+    expect([...(await parse(`profiles: { ${name}: {} }`)).profiles.keys()]).toEqual([name]);
+  });
+
+  it.each(["Work", "2w", "-w", "w_x", "w/x", "a".repeat(33), ""])(
+    "are not called %j, which no URL ends in",
+    async (name) => {
+      const [fault] = await faultsOf(`profiles:\n  "${name}": {}\n`);
+      expect(fault).toMatch(/^3:3 profiles has the name ".*"; it must be at most 32 small letters/);
+    },
+  );
+
+  it.each(["5", "true", '""', "[notes]"])("name servers by texts, and not by %s", async (server) => {
+    expect(await faultsOf(`${SERVER}profiles: { work: { servers: [${server}] } }`)).toEqual([
+      expect.stringMatching(/^3:31 each item of profiles\.work\.servers must be the name of a server/),
+    ]);
+  });
+
+  it.each([
+    ["note", '; did you mean "notes"?'],
+    ["quite_another", "; add it to servers"],
+  ])("are told at their place that there is no server %j", async (server, hint) => {
+    expect(await faultsOf(`${SERVER}profiles:\n  work: { servers: [notes, ${server}] }\n`)).toEqual([
+      `4:3 profiles.work names the server "${server}", which servers does not have${hint}`,
+    ]);
+  });
+
+  it("leave of the policy what both name, and of its denials all", async () => {
+    const policy = await parse(`${SERVER}menu: search
+tools: { allowed: ["notes__*", calculate, read_file], denied: [notes__drop] }
+profiles:
+  work: { servers: [], tools: { allowed: ["notes__*", web_fetch], denied: [notes__erase] } }
+  home: { servers: [notes] }
+`);
+    const names = ["notes__add", "notes__drop", "notes__erase", "calculate", "web_fetch", "search_tools"];
+    const allowed = (profile?: string): string[] => {
+      const own = profile === undefined ? policy : profiledPolicy(policy, profile);
+      return names.filter((name) => decide(own, { kind: "tool", name }).allowed);
+    };
+    expect(allowed()).toEqual(["notes__add", "notes__erase", "calculate", "search_tools"]);
+    expect(allowed("work")).toEqual(["notes__add", "search_tools"]);
+    expect(allowed("home")).toEqual(allowed());
+    expect([...profiledPolicy(policy, "work").servers.keys()]).toEqual([]);
+    expect([...profiledPolicy(policy, "home").servers.keys()]).toEqual(["notes"]);
+    const [by, without] = ["notes__erase", "calculate"].map((name) =>
+      decide(profiledPolicy(policy, "work"), { kind: "tool", name }),
+    );
+    expect(by?.rule.text).toBe("profiles.work.tools.denied: notes__erase");
+    expect(without?.rule.text).toBe("profiles: work");
+  });
+
+  it("give nobody the tools of a menu that the policy denies, or does not have", async () => {
+    const denying = await parse("menu: search\ntools: { denied: [search_tools] }\nprofiles: { work: {} }\n");
+    const without = await parse("tools: { allowed: ['*'] }\nprofiles: { work: { tools: { allowed: [calculate] } } }\n");
+    for (const policy of [denying, without])
+      expect(decide(profiledPolicy(policy, "work"), { kind: "tool", name: "search_tools" }).allowed).toBe(false);
+  });
+
+  it("that are not there are told with those that are", async () => {
+    const policy = await parse("profiles: { work: {}, home: {} }");
+    expect(() => profiledPolicy(policy, "worc")).toThrow('there is no profile "worc"; did you mean "work"?');
+    expect(() => profiledPolicy(policy, "quite-another")).toThrow("; profiles has work, home");
   });
 });
 

@@ -1,6 +1,7 @@
 // Limits of a sandbox as a whole, where the kernel lets this user make a control group; elsewhere none is made.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createRun, type RunResult } from "../../src/capabilities/policy-run.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
@@ -24,8 +25,24 @@ function groupsLeft(): string[] {
   return folders
     .map((line) => line.split(":"))
     .flatMap(([, name = "", path = "/"]) => [`/sys/fs/cgroup/${name}${path}`, `/sys/fs/cgroup${dirname(path)}`])
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => readdirSync(folder).filter((name) => name.startsWith(`mcp-secure-local-${process.pid}-`)));
+    .filter((folder, at, all) => existsSync(folder) && all.indexOf(folder) === at)
+    .flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
+    .filter((path) => path.includes(`mcp-secure-local-${process.pid}-`));
+}
+
+/** Whether a group that has this file may be made in the folder, and a process of ours put into it. */
+function mayLimit(folder: string, file: string): boolean {
+  const group = join(folder, `test-${process.pid}`);
+  try {
+    mkdirSync(group);
+    if (!existsSync(join(group, file))) return false;
+    execFileSync("/bin/sh", ["-c", 'echo $$ > "$1/cgroup.procs"', "sh", group], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    if (existsSync(group)) rmdirSync(group);
+  }
 }
 
 test("is there for all sandboxes or for none", () => {
@@ -33,6 +50,37 @@ test("is there for all sandboxes or for none", () => {
   expect(group !== undefined).toBe(hasControlGroups());
   group?.remove();
 });
+
+test.skipIf(process.platform !== "linux")(
+  "is there wherever the kernel lets this user make one, of either kind",
+  () => {
+    const own = readFileSync("/proc/self/cgroup", "utf8").trim().split("\n");
+    const paths = new Map(own.map((line) => line.split(":")).map(([, name = "", path = "/"]) => [name, path]));
+    const first = (name: string): string => `/sys/fs/cgroup/${name}${paths.get(name) ?? "/"}`;
+    const second = join("/sys/fs/cgroup", dirname(paths.get("") ?? "/"));
+    const ofFirst = mayLimit(first("memory"), "memory.limit_in_bytes") && mayLimit(first("pids"), "pids.max");
+    const ofSecond = mayLimit(second, "memory.max") && mayLimit(second, "pids.max");
+    expect(hasControlGroups()).toBe(ofFirst || ofSecond);
+  },
+);
+
+test.skipIf(!hasControlGroups())(
+  "has the limits of the policy, with room for the two processes of the wall itself",
+  () => {
+    const before = groupsLeft();
+    const group = controlGroup({ ...LIMITS, processes: 71, memoryMb: 47 });
+    const made = groupsLeft().filter((path) => !before.includes(path));
+    const limits = (file: string): string[] =>
+      made
+        .map((path) => join(path, file))
+        .flatMap((path) => (existsSync(path) ? [readFileSync(path, "utf8").trim()] : []));
+    expect(limits("pids.max")).toContain("73");
+    expect([...limits("memory.max"), ...limits("memory.limit_in_bytes")]).toContain(
+      `${47 * SHARED_SHARE * 1024 * 1024}`,
+    );
+    group?.remove();
+  },
+);
 
 describe.skipIf(!hasWall() || !hasControlGroups())("in a control group", () => {
   test("memory that processes share counts", async () => {

@@ -257,4 +257,13 @@ describe.skipIf(!hasWall())("behind the wall", () => {
     const ended = await runWalled({ executable: process.execPath, args, egress: proxy.socket, reach });
     expect(ended).toEqual({ code: 0, stdout: "socks5h: true 0 2\n", stderr: "" });
   });
+
+  test("Node from 24 on is told that its own fetch goes there too, past which nothing goes", async () => {
+    const names = ["NODE_USE_ENV_PROXY", "NO_PROXY", "no_proxy"];
+    const script = `console.log(JSON.stringify(${JSON.stringify(names)}.map((name) => process.env[name])))`;
+    const reach = [{ path: process.execPath, access: "read" }] as const;
+    const args = ["--no-warnings", "-e", script];
+    const ended = await runWalled({ executable: process.execPath, args, egress: proxy.socket, reach });
+    expect(ended).toEqual({ code: 0, stdout: '["1","",""]\n', stderr: "" });
+  });
 });
