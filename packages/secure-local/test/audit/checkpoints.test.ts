@@ -1,8 +1,10 @@
 // Signed checkpoints in a second place: what they show that the log alone cannot.
+import { execFileSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import * as fs from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { AuditLog } from "../../src/audit/audit-log.js";
 import { CheckpointWriter, checkpointKey, publicKeyPath } from "../../src/audit/checkpoint.js";
 import { headPath } from "../../src/audit/log-file.js";
@@ -139,6 +141,96 @@ it("what a server that was ended left of a key is in nobody's way", () => {
   expect(fs.readdirSync(folder("key"))).toHaveLength(2);
 });
 
+describe("a writer of checkpoints", () => {
+  const second = (): string => folder("second/checkpoints");
+  const seqs = (): number[] =>
+    !fs.existsSync(second())
+      ? []
+      : fs
+          .readFileSync(second(), "utf8")
+          .split("\n")
+          .filter((line) => line !== "")
+          .map((line) => (JSON.parse(line) as { seq: number }).seq);
+  function writer(more: { everyRecords?: number; everyMs?: number } = {}): {
+    writer: CheckpointWriter;
+    said: string[];
+  } {
+    const said: string[] = [];
+    const made = new CheckpointWriter({
+      ...{ file: second(), key: checkpointKey(keyFile()), everyRecords: 5, everyMs: 600_000 },
+      ...{ say: (line: string) => void said.push(line), ...more },
+    });
+    made.begin(folder("audit.log"));
+    return { writer: made, said };
+  }
+  const link = (seq: number) => ({ seq, hash: `${seq}`.repeat(64).slice(0, 64) });
+
+  it("signs at the very record that is due, and nothing twice", async () => {
+    const { writer: one } = writer();
+    for (let seq = 1; seq <= 4; seq += 1) one.reached(link(seq));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(seqs()).toEqual([]);
+    one.reached(link(5));
+    await expect.poll(seqs).toEqual([5]);
+    await one.close();
+    await one.close();
+    expect(seqs()).toEqual([5]);
+    one.reached(link(6));
+    await one.close();
+    expect(seqs()).toEqual([5, 6]);
+  });
+
+  it("signs after its time where records are few", async () => {
+    const { writer: one } = writer({ everyMs: 1 });
+    one.reached(link(1));
+    await expect.poll(seqs).toEqual([1]);
+    one.reached(link(2));
+    await expect.poll(seqs).toEqual([1, 2]);
+  });
+
+  it("says once that it cannot write, and once that it can again, each time anew", async () => {
+    const { writer: one, said } = writer();
+    for (let seq = 1; seq <= 6; seq += 1) {
+      if (seq === 1 || seq === 5) fs.mkdirSync(second(), { recursive: true });
+      if (seq === 3) fs.rmdirSync(second());
+      one.reached(link(seq));
+      await one.close();
+      if (seq === 4) fs.rmSync(second());
+    }
+    expect(said.map((line) => line.slice(second().length + 2).replace(/ \(.*/, ""))).toEqual([
+      "no checkpoint can be written",
+      "checkpoints are written again",
+      "no checkpoint can be written",
+    ]);
+  });
+
+  it.skipIf(process.platform === "win32")("does not wait for somebody who reads a pipe in its place", async () => {
+    const { writer: one, said } = writer();
+    fs.mkdirSync(folder("second"));
+    execFileSync("mkfifo", [second()]);
+    one.reached(link(1));
+    const closed = one.close();
+    try {
+      await expect.poll(() => said).toEqual([expect.stringContaining("no checkpoint can be written")]);
+    } finally {
+      // Lets go of one that waits.
+      fs.closeSync(fs.openSync(second(), fs.constants.O_RDONLY | fs.constants.O_NONBLOCK));
+      await closed;
+    }
+  });
+
+  it("has what it wrote on the disk before it counts as written", async () => {
+    const some = await open(keyFile().replace("key/", "some"), "w");
+    const synced = vi.spyOn(Object.getPrototypeOf(some) as typeof some, "datasync");
+    await some.close();
+    const { writer: one } = writer();
+    one.reached(link(1));
+    await one.close();
+    expect(synced).toHaveBeenCalledTimes(1);
+    synced.mockRestore();
+  });
+});
+
 it("shows a cut log in a folder of logs too, of whichever the checkpoints are", async () => {
   const { file, checkpoints } = await write("a/audit", 20);
   await write("b/audit", 20);
@@ -164,9 +256,9 @@ it("shows a cut log in a folder of logs too, of whichever the checkpoints are", 
 it("a folder of which no checkpoint is known is not called proven", async () => {
   const home = folder("home");
   const log = join(home, "logs/audit.log");
-  const open = await AuditLog.open(log);
-  await open.record({ kind: "start" });
-  await open.close();
+  const audit = await AuditLog.open(log);
+  await audit.record({ kind: "start" });
+  await audit.close();
   const { stdout, code } = await runQuickly(["audit", "verify", join(home, "logs")], { home });
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("its end is not proven") as string });
 });

@@ -368,7 +368,7 @@ describe("the messages of a server", () => {
 
   /** A connection to a server that says `open` at first and `answers` to a query, in pieces of `size` bytes. */
   async function opened(
-    { open = OPEN, answers = Buffer.alloc(0), size = Infinity },
+    { open = OPEN, answers = ROW, size = Infinity }: { open?: Buffer; answers?: Buffer; size?: number },
     use: (connection: PostgresConnection, socket: Socket) => Promise<void>,
   ): Promise<void> {
     const server: Server = createServer((socket) => {

@@ -1,6 +1,7 @@
 // Decisions: default deny, deny over allow, the rule behind each, monotony, and their cost.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { plainHost } from "../../src/policy/host-matcher.js";
 import { builtInPolicy } from "../../src/policy/load-policy.js";
 import { decide, type PolicyRequest } from "../../src/policy/decide.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
@@ -438,4 +439,31 @@ describe("path rules among many", () => {
       { numRuns: PATHS },
     );
   });
+});
+
+it.each([
+  ["**/*.key", "/a/.key"],
+  ["**/*.key", "/.key"],
+  ["**/?.key", "/a/b.key"],
+  ["**/*", "/a"],
+  ["/**", "/"],
+])("the pattern %s names %s, where a wildcard stands for nothing or for all there is", (pattern, path) => {
+  for (const fold of [false, true])
+    expect(new PathMatcher([patternRule("denied_paths", pattern)], fold).find(path)?.text).toContain(pattern);
+});
+
+it("what is denied is denied with all that lies in it, from the topmost folder on", () => {
+  const denied = new PathMatcher([patternRule("denied_paths", "/top"), patternRule("denied_paths", "/a/*/c")], true);
+  for (const path of ["/top", "/TOP/a", "/top/a/b/c", "/a/b/c", "/a/x/c/d"])
+    expect(denied.findAround(path), path).toBeDefined();
+  for (const path of ["/", "/topmost", "/a/top", "/a/b", "/a/c", "/a/b/d/c"])
+    expect(denied.findAround(path), path).toBeUndefined();
+});
+
+it("a host has as many characters as the DNS carries, and labels of 63", () => {
+  const name = (length: number): string => `${"a".repeat(61)}.`.repeat(5).slice(0, length - 1) + "b";
+  expect(plainHost(name(253))).toBe(name(253));
+  expect(plainHost(name(254))).toBeUndefined();
+  expect(plainHost(`${"a".repeat(63)}.test`)).toBeDefined();
+  expect(plainHost(`${"a".repeat(64)}.test`)).toBeUndefined();
 });
