@@ -189,7 +189,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     usage: "QUESTION",
     about: "Say which rule decides about a call, a URL, a path or a command",
     details:
-      "QUESTION is NAME [ARGUMENTS], call NAME [ARGUMENTS], fetch URL, read PATH, write PATH, run [--] COMMAND…, prompt NAME or resource URI.",
+      "QUESTION is NAME [ARGUMENTS], call NAME [ARGUMENTS], fetch URL, read PATH, write PATH, run [--] COMMAND…, prompt NAME [ARGUMENTS] or resource URI.",
     options: [POLICY, "--profile"],
     examples: [
       ["policy explain read ~/notes/plan.txt", "may this file be read?"],

@@ -136,7 +136,7 @@ async function trial(line: CommandLine, text: string): ReturnType<ConsoleCommand
 function questionOf({ method, name, arguments: given }: TriedCall): PolicyQuestion | undefined {
   const args = typeof given === "object" && given !== null ? (given as Readonly<Record<string, unknown>>) : {};
   if (method === "tools/call") return { kind: "tool", name, arguments: args };
-  if (method === "prompts/get") return { kind: "prompt", name };
+  if (method === "prompts/get") return { kind: "prompt", name, arguments: args };
   return method === "resources/read" ? { kind: "resource", name } : undefined;
 }
 

@@ -1,5 +1,5 @@
 // Answers what the policy says of a call, with everything that would be asked on its way.
-import { realpathSync } from "node:fs";
+import { existsSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, basename, resolve } from "node:path";
 import { parseTarget } from "../capabilities/egress-target.js";
@@ -8,6 +8,7 @@ import { leadsTo } from "../capabilities/files/leads-to.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import { policyEgress } from "../capabilities/policy-egress.js";
 import { type ApprovalNeed, approvalNeed, decideCommand } from "../policy/decide-command.js";
+import { judgedPrompt, judgedUri } from "../server/asked-reads.js";
 import { decide, type Decision, type FileOperation } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
 import type { PolicyQuestion } from "./policy-question.js";
@@ -29,7 +30,7 @@ export interface Judgement {
   readonly steps: readonly Step[];
   readonly need: ApprovalNeed | undefined;
   /** What else is needed for it to be done at all. */
-  readonly notes?: readonly string[];
+  readonly notes?: readonly string[] | undefined;
 }
 
 export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: PolicyContext): Judgement {
@@ -39,15 +40,24 @@ export function judgeQuestion(policy: Policy, question: PolicyQuestion, around: 
     if (!step.decision.allowed) return { verdict: "denied", steps, need: undefined };
   }
   const passed = steps.some(({ depends }) => depends) ? "address" : "allowed";
-  if (question.kind !== "tool") return { verdict: passed, steps, need: undefined, notes: notesOn(policy, question) };
+  const notes = question.kind === "tool" ? undefined : notesOn(policy, question);
+  const call = askedAs(policy, question, around);
+  const need = call && approvalNeed(policy, { ...call, leads: leadsTo });
+  return { verdict: need && passed === "allowed" ? "approval" : passed, steps, need, notes };
+}
+
+/** What the server would ask a person about, as its guard judges it; undefined for what is no request of a client. */
+function askedAs(
+  policy: Policy,
+  question: PolicyQuestion,
+  around: PolicyContext,
+): Omit<Parameters<typeof approvalNeed>[1], "leads"> | undefined {
+  if (question.kind === "resource") return judgedUri(question.name);
+  if (question.kind === "prompt") return judgedPrompt(question.name, question.arguments, policy);
+  if (question.kind !== "tool") return undefined;
   const destructive = around.effects(question.name)?.destructive ?? true;
-  const need = approvalNeed(policy, {
-    tool: question.name,
-    destructive,
-    arguments: question.arguments,
-    leads: leadsTo,
-  });
-  return { verdict: need && passed === "allowed" ? "approval" : passed, steps, need };
+  const { open, defaults } = around.inputs?.(question.name) ?? {};
+  return { tool: question.name, destructive, arguments: { ...defaults, ...question.arguments }, open };
 }
 
 /** A host that is allowed is of use to nobody while no tool that fetches is. */
@@ -67,10 +77,10 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: PolicyContex
       if (around.serverOf?.(question.name) === undefined) yield* insideCall(policy, question, around);
       return;
     case "prompt":
-      yield { about: `prompt ${question.name}`, decision: decide(policy, { kind: "prompt", name: question.name }) };
+      yield present(`prompt ${question.name}`, decide(policy, question), around.absent?.("prompt", question.name));
       return;
     case "resource":
-      yield { about: `resource ${question.name}`, decision: decide(policy, { kind: "resource", uri: question.name }) };
+      yield resourceStep(policy, question.name, around);
       yield* behindUri(policy, question.name, around);
       return;
     case "fetch":
@@ -80,10 +90,7 @@ function* stepsOf(policy: Policy, question: PolicyQuestion, around: PolicyContex
       yield fileStep(policy, around, question);
       return;
     case "command":
-      yield {
-        about: `run ${question.name}`,
-        decision: decideCommand(policy, question.name, question.arguments),
-      };
+      yield* commandSteps(policy, around, question);
   }
 }
 
@@ -100,13 +107,74 @@ function toolStep(policy: Policy, name: string, around: PolicyContext): Step {
   return { about: `tool ${name}`, decision: { allowed: false, rule, reason } };
 }
 
-/** The arguments by which built-in tools name what they reach for. */
+/** A command, and what else stands against the paths among its arguments. */
+function* commandSteps(
+  policy: Policy,
+  around: PolicyContext,
+  { name, arguments: words }: { readonly name: string; readonly arguments: readonly string[] },
+): Iterable<Step> {
+  const decision = decideCommand(policy, name, words);
+  yield { about: `run ${name}`, decision };
+  for (const { path, access } of decision.paths ?? []) {
+    const step = fileStep(policy, around, { op: access, path });
+    if (!step.decision.allowed) yield step;
+  }
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
+}
+
+function resourceStep(policy: Policy, uri: string, around: PolicyContext): Step {
+  const about = `resource ${uri}`;
+  const decision = decide(policy, { kind: "resource", uri });
+  const against = decision.allowed ? around.objection?.(uri) : undefined;
+  return against === undefined
+    ? present(about, decision, around.absent?.("resource", uri))
+    : { about, decision: against };
+}
+
+/** What is not there cannot be read, whatever the policy says of its name. */
+function present(about: string, decision: Decision, absent: string | undefined): Step {
+  if (absent === undefined || !decision.allowed) return { about, decision };
+  return { about, decision: { allowed: false, rule: { text: "default deny" }, reason: absent } };
+}
+
+/** The arguments by which built-in tools name what they reach for. What a plugin reaches with its own is its grant's to say. */
 function* insideCall(policy: Policy, call: PolicyQuestion & { kind: "tool" }, around: PolicyContext): Iterable<Step> {
-  const op = around.effects(call.name)?.readOnly === true ? "read" : "write";
+  const effects = around.effects(call.name);
+  if (effects === undefined) return;
   for (const [name, value] of Object.entries(call.arguments)) {
     if (typeof value !== "string") continue;
     if (name === "url") yield fetchStep(policy, value);
-    if (name === "path" || name === "file") yield fileStep(policy, around, { op, path: value });
+    if (name === "file") yield fileStep(policy, around, { op: "read", path: value });
+    if (name !== "path") continue;
+    const looks = call.name === "read_file" ? "read" : lookingAt(value);
+    yield fileStep(policy, around, { op: effects.readOnly ? looks : "write", path: value });
+  }
+  if (SEARCHES.has(call.name) && call.arguments["path"] === undefined) yield* everyFolder(policy, around);
+  const { command, arguments: words = [] } = call.arguments;
+  if (call.name !== "run_command" || typeof command !== "string" || !isTexts(words)) return;
+  yield* commandSteps(policy, around, { name: command, arguments: words });
+}
+
+/** Tools that look into all that is allowed unless they are told where. */
+const SEARCHES: ReadonlySet<string> = new Set(["search_files", "search_text"]);
+
+/** Folder by folder, as they are searched: one that cannot be ends it. */
+function* everyFolder(policy: Policy, around: PolicyContext): Iterable<Step> {
+  for (const path of around.folders?.() ?? []) {
+    yield fileStep(policy, around, { op: "list", path });
+    if (lookingAt(path) !== "list") return;
+  }
+}
+
+/** Folders above allowed files may be listed, as far as that goes. */
+function lookingAt(path: string): FileOperation {
+  try {
+    return statSync(path).isDirectory() ? "list" : "read";
+  } catch {
+    return "read";
   }
 }
 
@@ -117,6 +185,7 @@ function* behindUri(policy: Policy, uri: string, around: PolicyContext): Iterabl
   try {
     const path = isFileUri(uri) ? pathOfUri(uri) : pathInRepository(uri);
     const step = fileStep(policy, around, { op: "read", path });
+    if (isGitUri(uri)) yield* historyStep(around, gitAddress(uri).repository);
     // Folders above allowed files may be listed, as far as that goes.
     yield step.decision.allowed ? step : fileStep(policy, around, { op: "list", path });
   } catch (error) {
@@ -126,6 +195,15 @@ function* behindUri(policy: Policy, uri: string, around: PolicyContext): Iterabl
       decision: { allowed: false, rule: { text: "built-in rule: only plain file and git URIs" }, reason },
     };
   }
+}
+
+/** History is read out of git's own files, which lie in the repository or are it. */
+function* historyStep({ judge }: PolicyContext, repository: string): Iterable<Step> {
+  const kept = followed(existsSync(`${repository}/.git`) ? `${repository}/.git` : repository);
+  const refusal = judge(`${kept}/HEAD`, "read", "git");
+  if (refusal === undefined) return;
+  const { rule, reason } = refusal;
+  yield { about: `history in ${kept}`, decision: { allowed: false, rule: { text: rule }, reason } };
 }
 
 function pathInRepository(uri: string): string {
@@ -151,13 +229,15 @@ function fetchStep(policy: Policy, url: string): Step {
   }
 }
 
-/** The path as it is on this machine now: links followed as far as they lead. */
+/** The path as it is written, and as it is on this machine now: links followed as far as they lead. */
 function fileStep(
   policy: Policy,
   around: PolicyContext,
   { op, path: given }: { readonly op: FileOperation; readonly path: string },
 ): Step {
-  const path = followed(resolve(given.replace(/^~(?=\/|$)/, homedir()))).replaceAll("\\", "/");
+  const written = resolve(given.replace(/^~(?=\/|$)/, homedir())).replaceAll("\\", "/");
+  const led = followed(written).replaceAll("\\", "/");
+  const path = around.judge(written, op) === undefined ? led : written;
   const about = `${op} ${path}`;
   const refusal = around.judge(path, op);
   const decision = decide(policy, { kind: "file", path, op });

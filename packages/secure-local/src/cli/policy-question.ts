@@ -5,7 +5,8 @@ import { UsageError } from "./command-line.js";
 
 export type PolicyQuestion =
   | { readonly kind: "tool"; readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
-  | { readonly kind: "prompt" | "resource"; readonly name: string }
+  | { readonly kind: "prompt"; readonly name: string; readonly arguments: Readonly<Record<string, unknown>> }
+  | { readonly kind: "resource"; readonly name: string }
   | { readonly kind: "fetch"; readonly url: string }
   | { readonly kind: "file"; readonly op: FileOperation; readonly path: string }
   | { readonly kind: "command"; readonly name: string; readonly arguments: readonly string[] };
@@ -13,7 +14,7 @@ export type PolicyQuestion =
 const OPERATIONS: ReadonlySet<string> = new Set(["read", "write", "list", "delete"]);
 const TOOL: ReadonlySet<string> = new Set(["tool", "call"]);
 const USAGE =
-  'name a call, as in web_search \'{"query":"x"}\', fetch URL, read PATH, write PATH, run COMMAND ARGUMENT…, prompt NAME or resource URI';
+  'name a call, as in web_search \'{"query":"x"}\', fetch URL, read PATH, write PATH, run COMMAND ARGUMENT…, prompt NAME [ARGUMENTS] or resource URI';
 
 /**
  * The first word says what it is; a name that is none of the known words is a tool. `tool NAME` and `call NAME` stand for a tool of any name.
@@ -29,9 +30,10 @@ export function readQuestion(words: readonly string[]): PolicyQuestion {
   if (!isFile && first !== "fetch" && first !== "prompt" && first !== "resource") {
     return toolQuestion(first, words.slice(1));
   }
+  if (first === "prompt") return { kind: "prompt", name: second, arguments: readArguments(rest, undefined) };
   if (rest.length > 0) throw new UsageError(`${first} takes one thing, not also "${rest[0]}"`);
   if (isFile) return { kind: "file", op: first as FileOperation, path: second };
-  return first === "fetch" ? { kind: "fetch", url: second } : { kind: first as "prompt" | "resource", name: second };
+  return first === "fetch" ? { kind: "fetch", url: second } : { kind: "resource", name: second };
 }
 
 /** The same from one line of text: its words are divided by spaces, an object stays whole. */
@@ -40,7 +42,7 @@ export function readQuestionText(text: string): PolicyQuestion {
   if (first === "") throw new UsageError(USAGE);
   if (rest === "") return readQuestion([first]);
   const object = rest.indexOf("{");
-  const whole = rest.startsWith("{") || (TOOL.has(first) && object > 0);
+  const whole = rest.startsWith("{") || ((TOOL.has(first) || first === "prompt") && object > 0);
   if (!whole) return readQuestion([first, ...(first === "run" ? rest.split(/\s+/) : pathWords(first, rest))]);
   return readQuestion([first, rest.slice(0, object).trim(), rest.slice(object)].filter((word) => word !== ""));
 }

@@ -3,13 +3,16 @@ import { extname, join } from "node:path";
 import { lstatSync, readFileSync } from "node:fs";
 import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
-import { FileRules } from "../capabilities/files/file-rules.js";
+import { FileRules, type Reader } from "../capabilities/files/file-rules.js";
 import { ownFiles } from "../capabilities/files/own-files.js";
 import type { Decision, FileOperation } from "../policy/decide.js";
 import { cacheFolder, configFolder, dataFolder, stateFolder } from "../policy/own-places.js";
 import { didYouMean } from "../policy/section.js";
 import type { KnownTool } from "../policy/review-policy.js";
-import { type Catalogue, catalogueOf, unmetNeed } from "../server/catalogue.js";
+import type { JsonSchema } from "@secure-local/mcp/server";
+import { type Catalogue, catalogueOf, has, unmetNeed } from "../server/catalogue.js";
+import { lazyDatabases, lazyFileSystem } from "../server/lazy-parts.js";
+import { objection, openArguments } from "../server/registrations.js";
 import type { Logins } from "../server/open-server.js";
 import { SERVER_NAME } from "../server/secure-server.js";
 
@@ -123,12 +126,25 @@ export interface PolicyContext {
   serverOf?(tool: string): string | undefined;
   /** What a server's own entry says against one of its tools. */
   denial?(tool: string): Decision | undefined;
+  /** Where a prompt or resource can only be misspelt: that there is none; undefined where there is one, or a plugin or server may have it. */
+  absent?(kind: "prompt" | "resource", name: string): string | undefined;
+  /** What stands against a resource for where its links lead, and what else the server looks at before it reads. */
+  objection?(uri: string): Decision | undefined;
+  /** Arguments of a tool that it finds by itself when it runs, and those it takes where they are left out. */
+  inputs?(tool: string): { readonly open: ReadonlySet<string>; readonly defaults: Readonly<Record<string, unknown>> };
+  /** What is allowed of the file system, as people are told. */
+  folders?(): readonly string[];
   /** Why a path, free of links, is refused; undefined when it is not. */
-  judge(path: string, op: FileOperation): { readonly rule: string; readonly reason: string } | undefined;
+  judge(
+    path: string,
+    op: FileOperation,
+    reader?: Reader,
+  ): { readonly rule: string; readonly reason: string } | undefined;
 }
 
 export async function policyContext(policy: Policy, line: CommandLine): Promise<PolicyContext> {
-  const tools = knownTools(policy);
+  const catalogue = knownCatalogue(policy);
+  const { tools } = catalogue;
   const theirs = policy.servers.size === 0 ? undefined : (await import("./server-context.js")).serverContext(policy);
   const unknown = (name: string): string | undefined => {
     if (tools.has(name) || policy.plugins.load.size > 0) return undefined;
@@ -150,21 +166,38 @@ export async function policyContext(policy: Policy, line: CommandLine): Promise<
     serverOf: (name) => theirs?.serverOf(name),
     denial: (name) => theirs?.denial(name),
     unknown,
-    judge: (path, op) => rules.judge(path, op),
+    absent(kind, name) {
+      const others = policy.plugins.load.size + policy.servers.size > 0;
+      return others || has(catalogue, kind, name) ? undefined : `There is no ${kind} "${name}".`;
+    },
+    objection: (uri) => objection(policy, catalogue, { kind: "resource", name: uri }),
+    inputs: (name) => inputsOf(tools.get(name)?.input),
+    judge: (path, op, reader) => rules.judge(path, op, reader),
+    folders: () => rules.shown,
   };
 }
 
 /** The built-in tools, and what the policy lacks for each. */
 export function reviewedTools(policy: Policy): KnownTool[] {
-  return [...knownTools(policy).values()].map(({ name, needs, input }) => ({
+  return [...knownCatalogue(policy).tools.values()].map(({ name, needs, input }) => ({
     name,
     lack: unmetNeed(policy, needs),
     arguments: Object.keys((input["properties"] as object | undefined) ?? {}),
   }));
 }
 
-/** The built-in tools by name. */
-function knownTools(policy: Policy): Catalogue["tools"] {
+/** All that is built in. Nothing of it is run. */
+function knownCatalogue(policy: Policy): Catalogue {
   const identity = { name: SERVER_NAME, version: programVersion() };
-  return catalogueOf(policy, { identity, tools: [] }).tools;
+  const current = (): Policy => policy;
+  const [files, databases] = [lazyFileSystem(current, []), lazyDatabases(current, [])];
+  return catalogueOf(policy, { identity, tools: [], files, databases });
+}
+
+function inputsOf(input: JsonSchema | undefined): ReturnType<NonNullable<PolicyContext["inputs"]>> {
+  const { properties = {} } = (input ?? {}) as { readonly properties?: Readonly<Record<string, unknown>> };
+  const defaults = Object.entries(properties).flatMap(([name, schema]): [string, unknown][] =>
+    typeof schema === "object" && schema !== null && "default" in schema ? [[name, schema.default]] : [],
+  );
+  return { open: openArguments(input), defaults: Object.fromEntries(defaults) };
 }

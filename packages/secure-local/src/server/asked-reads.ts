@@ -21,14 +21,14 @@ const FILE_TOOLS: readonly string[] = ["read_file", "list_directory"];
 const OPEN_SQL: ReadonlySet<string> = new Set(["sql", "limit"]);
 
 /** A call of a tool, as rules of consent judge it; the first of `tools` is the one that is shown. */
-export interface ReadCall {
+interface ReadCall {
   readonly tools: readonly string[];
   readonly arguments: Readonly<Record<string, unknown>>;
   readonly open?: ReadonlySet<string>;
 }
 
 /** The call that reads what a URI stands for. Where no tool does, it is called by the URI itself. */
-export function callOfUri(uri: string): ReadCall {
+function callOfUri(uri: string): ReadCall {
   const [, database] = DATABASE.exec(uri) ?? [];
   if (database !== undefined)
     return { tools: ["query_database"], arguments: { database: decoded(database), uri }, open: OPEN_SQL };
@@ -37,7 +37,7 @@ export function callOfUri(uri: string): ReadCall {
 }
 
 /** The call that reads what a prompt brings along, with the prompt's own arguments. */
-export function callOfPrompt(
+function callOfPrompt(
   name: string,
   given: Readonly<Record<string, unknown>>,
   { prompts }: Pick<Policy, "prompts">,
@@ -46,6 +46,29 @@ export function callOfPrompt(
   return log === undefined
     ? { tools: [name], arguments: given }
     : { tools: FILE_TOOLS, arguments: { ...given, path: log } };
+}
+
+/** A read of a resource as rules of consent judge it: all but the request it is made in. */
+export function judgedUri(uri: string): JudgedRead {
+  return judgedRead({ kind: "resource", name: uri }, callOfUri(uri));
+}
+
+/** The same of a prompt, with its own arguments. */
+export function judgedPrompt(
+  name: string,
+  given: Readonly<Record<string, unknown>>,
+  policy: Pick<Policy, "prompts">,
+): JudgedRead {
+  return judgedRead({ kind: "prompt", name }, callOfPrompt(name, given, policy));
+}
+
+type JudgedRead = Omit<AskedCall, "ctx"> & Required<Pick<AskedCall, "read">>;
+
+function judgedRead(
+  read: NonNullable<AskedCall["read"]>,
+  { tools: [tool = "", ...others], arguments: args, open }: ReadCall,
+): JudgedRead {
+  return { read, tool, also: [...others, read.name], destructive: false, arguments: args, open };
 }
 
 interface AskedReadsOptions {
@@ -87,8 +110,7 @@ export class AskedReads {
         const policy = this.#options.policy();
         const run = (): ReturnType<typeof definition.run> => definition.run(given, ctx);
         if (policy === undefined || !this.#options.judging()) return run();
-        const asked = callOfPrompt(name, given, policy);
-        return this.#asking({ ctx, read: { kind: "prompt", name } }, asked, run);
+        return this.#asking(ctx, judgedPrompt(name, given, policy), run);
       },
     };
   }
@@ -98,20 +120,20 @@ export class AskedReads {
     const current = policy();
     const denies = current !== undefined && current.resources.denied.rules.length > 0;
     if (!denies && !judging()) return read();
-    const asked = callOfUri(uri);
+    const asked = judgedUri(uri);
     const places = placesIn([...placesOf(uri), asked.arguments]);
     const denied = denies ? denial(current, uri) : undefined;
     if (denied !== undefined) throw new RpcError(INVALID_PARAMS, denied.reason);
     const go = (): MaybePromise<T> => atPlaces(places, read);
-    return judging() ? this.#asking({ ctx, read: { kind: "resource", name: uri } }, asked, go) : go();
+    return judging() ? this.#asking(ctx, asked, go) : go();
   }
 
-  #asking<T>(what: What, asked: ReadCall, go: () => MaybePromise<T>): MaybePromise<T> {
-    const answer = this.#options.consent(askedCall(what, asked));
+  #asking<T>(ctx: Context, asked: JudgedRead, go: () => MaybePromise<T>): MaybePromise<T> {
+    const answer = this.#options.consent({ ...asked, ctx });
     if (answer === undefined) return go();
     return answer.then((refused) => {
       if (refused === undefined) return go();
-      const data = { path: what.read.kind === "prompt" ? "/name" : "/uri", rule: refused.rule };
+      const data = { path: asked.read?.kind === "prompt" ? "/name" : "/uri", rule: refused.rule };
       throw new RpcError(INVALID_PARAMS, refused.text, { ...data, constraint: "what a person agrees to" });
     });
   }
@@ -125,8 +147,8 @@ export class AskedReads {
         (typed, request) => {
           const known = { ...request.arguments, [name]: typed };
           const asked = this.#options.judging() ? callOfCompletion(known) : undefined;
-          const what = { ctx: request.context, read: { kind: "resource" as const, name: "completion" } };
-          if (asked !== undefined && this.#options.wouldAsk(askedCall(what, asked))) return { values: [] };
+          const judged = asked && judgedRead({ kind: "resource", name: "completion" }, asked);
+          if (judged && this.#options.wouldAsk({ ...judged, ctx: request.context })) return { values: [] };
           return completer(typed, request);
         },
       ];
@@ -137,15 +159,6 @@ export class AskedReads {
 
 type MaybePromise<T> = T | PromiseLike<T>;
 type Completers = NonNullable<ResourceTemplateDefinition["complete"]>;
-
-interface What {
-  readonly ctx: Context;
-  readonly read: NonNullable<AskedCall["read"]>;
-}
-
-function askedCall(what: What, { tools: [tool = "", ...others], arguments: args, open }: ReadCall): AskedCall {
-  return { ...what, tool, also: [...others, what.read.name], destructive: false, arguments: args, open };
-}
 
 /** What gives the names that a completion of ours shows: of a folder, of a repository's, of a database's tables. */
 function callOfCompletion({ repository, database, path = "" }: Readonly<Record<string, string>>): ReadCall {

@@ -6,6 +6,7 @@ import {
   result,
   type Server,
   type ToolDefinition,
+  type Unlisted,
 } from "@secure-local/mcp/server";
 import type { SubjectKind } from "../guard/compiled-policy.js";
 import type { Flow } from "../guard/taints.js";
@@ -62,6 +63,7 @@ export class Registrations {
   readonly #offered = new Map<string, Offered>();
   /** No longer on offer, and still there for calls that were admitted before. */
   readonly #leaving = new Map<string, Registration>();
+  readonly #unlisted = new Set<string>();
   #catalogue: Catalogue;
   /** The policy in force; undefined before there is one. */
   #policy: Policy | undefined;
@@ -114,6 +116,9 @@ export class Registrations {
     return [...this.#catalogue.tools.values()].filter(({ name }) => this.#offered.has(`tool ${name}`));
   }
 
+  /** Whether lists leave out a template: the policy allows single URIs of it, or beginnings of some, and not all there are. */
+  readonly unlisted: Unlisted = (kind, uri) => kind === "template" && this.#unlisted.has(uri);
+
   /** Registers what became allowed and removes what no longer is; the server announces what changed. */
   update(policy: Policy, catalogue: Catalogue): void {
     this.#catalogue = catalogue;
@@ -146,10 +151,14 @@ export class Registrations {
       yield { key: `resource ${uri}`, listing: resource, allowed, register };
     }
     for (const [uri, template] of templates) {
-      const { allowed } = decide(policy, { kind: "resource", uri });
-      const register = (): Registration =>
-        this.#server.resourceTemplate(uri, this.#reads.template(template.definition));
-      yield { key: `template ${uri}`, listing: template.definition, allowed, register };
+      const isListed = decide(policy, { kind: "resource", uri }).allowed;
+      const register = (): Registration => {
+        if (isListed) this.#unlisted.delete(uri);
+        else this.#unlisted.add(uri);
+        return this.#server.resourceTemplate(uri, this.#reads.template(template.definition));
+      };
+      const allowed = isListed || allowsSome(policy, uri);
+      yield { key: `template ${uri}`, listing: { ...template.definition, isListed }, allowed, register };
     }
   }
 
@@ -187,6 +196,12 @@ export class Registrations {
     const run: AnyPrompt["run"] = (args, context) => (this.#catalogue.prompts.get(name) ?? prompt).run(args, context);
     return this.#server.prompt(name, this.#reads.prompt(name, { ...prompt, run }));
   }
+}
+
+/** Whether the policy allows URIs of a template's scheme: each is judged when it is asked for. */
+function allowsSome({ resources }: Policy, template: string): boolean {
+  const scheme = template.slice(0, template.indexOf(":") + 1).toLowerCase();
+  return resources.allowed.rules.some(({ pattern }) => pattern.toLowerCase().startsWith(scheme));
 }
 
 // Cleans what a list shows of a tool: its title, its description and its schemas are read by models like any answer.
@@ -290,7 +305,7 @@ const QUARANTINE: Rule = Object.freeze({ text: "quarantine of plugins" });
 const DEFAULT_DENY: Rule = Object.freeze({ text: "default deny" });
 
 /** A refusal, or undefined when nothing does: a tool has nothing to work on, a file is out of reach. */
-function objection(
+export function objection(
   policy: Policy,
   catalogue: Catalogue,
   { kind, name }: { readonly kind: SubjectKind; readonly name: string },
@@ -413,7 +428,7 @@ function withConsent(
 }
 
 /** Those that may be left out and have no default on paper: the tool finds them when it runs. */
-function openArguments(input: JsonSchema | undefined): ReadonlySet<string> {
+export function openArguments(input: JsonSchema | undefined): ReadonlySet<string> {
   const { properties = {}, required = [] } = (input ?? {}) as {
     readonly properties?: Readonly<Record<string, unknown>>;
     readonly required?: readonly string[];

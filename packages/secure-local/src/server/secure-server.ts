@@ -125,7 +125,7 @@ export class SecureServer {
       instructions: INSTRUCTIONS,
       // A reload can fill a list that is empty now, and says so.
       capabilities: { expect: ["tools", "resources", "prompts"] },
-      unlisted: this.#menu.unlisted,
+      unlisted: (kind, name) => this.#menu.unlisted(kind, name) || this.#offer.unlisted(kind, name),
       report: (level, message, details) => this.#reported(level, message, details),
       ...(telemetry === undefined ? {} : { onSessionEnd: telemetry.onSessionEnd }),
     });

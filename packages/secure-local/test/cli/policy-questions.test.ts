@@ -29,7 +29,9 @@ describe("a question", () => {
     ["read /a b/c", { kind: "file", op: "read", path: "/a b/c" }],
     ["delete /a", { kind: "file", op: "delete", path: "/a" }],
     ["run git log -n", { kind: "command", name: "git", arguments: ["log", "-n"] }],
-    ["prompt code_review", { kind: "prompt", name: "code_review" }],
+    ["prompt code_review", { kind: "prompt", name: "code_review", arguments: {} }],
+    ['prompt code_review {"code": "a b"}', { kind: "prompt", name: "code_review", arguments: { code: "a b" } }],
+    ["prompt code_review code=x", { kind: "prompt", name: "code_review", arguments: { code: "x" } }],
     ["resource server://info", { kind: "resource", name: "server://info" }],
   ])("%s", (text, question) => expect(readQuestionText(text)).toEqual(question));
 

@@ -1,5 +1,6 @@
 // Files through the whole server: which tools and resources a policy offers, the guard and the record, client roots.
-import { writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { describe, expect, it, vi } from "vitest";
@@ -176,4 +177,32 @@ it("tells subscribers of a file that changed, and nobody of files that are denie
   await vi.waitUntil(() => (writeFileSync(path, String(performance.now())), heard()), { timeout: 10_000 });
   await peer.request("resources/unsubscribe", { uri: uriOf(path) });
   await peer.close();
+});
+
+it("are read where the policy allows a beginning of their URIs, though no list has a template of all files", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "beginnings-")));
+  mkdirSync(join(folder, "open"));
+  for (const name of ["open/a.txt", "b.txt"]) writeFileSync(join(folder, name), "text");
+  const text = (allowed: string): string => `version: "1.0"
+resources: { allowed: ["${allowed}"] }
+filesystem: { readable_paths: ["${folder}/**"] }`;
+  const load = (allowed: string) => parsePolicy(text(allowed), { file: "policy.yaml" });
+  const secure = new SecureServer({
+    policy: await load(`file://${folder}/open/*`),
+    audit: new MemoryAudit(),
+    version: "1",
+  });
+  const peer = await connectInMemory(secure.server, { revision: "2025-11-25" });
+  const templates = async () => (await peer.request("resources/templates/list"))["resourceTemplates"];
+  const read = (name: string) => peer.request("resources/read", { uri: `file://${folder}/${name}` });
+  expect(await templates()).toEqual([]);
+  expect(await read("open/a.txt")).toMatchObject({ contents: [{ text: "text" }] });
+  await expect(read("b.txt")).rejects.toThrow("Denied");
+  secure.reload(await load("file:///*"));
+  expect(await templates()).toMatchObject([{ uriTemplate: "file:///{+path}" }]);
+  expect(await read("b.txt")).toMatchObject({ contents: [{ text: "text" }] });
+  secure.reload(await load(`file://${folder}/open/*`));
+  expect(await templates()).toEqual([]);
+  await peer.close();
+  rmSync(folder, { recursive: true, force: true });
 });
