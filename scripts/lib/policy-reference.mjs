@@ -15,7 +15,7 @@ A policy is one file that says what an AI client may do through \`mcp-secure-loc
 | \`mcp-secure-local policy init [FILE]\` | asks what a client may do, and writes the policy that allows it |
 | \`mcp-secure-local policy check [FILE]\` | tells every fault with its line, and what is probably not meant |
 | \`mcp-secure-local policy show [FILE]\` | the policy in full, presets and defaults written out |
-| \`mcp-secure-local policy explain CALL\` | which rule decides, at which line: \`web_search '{"query":"x"}'\`, \`fetch URL\`, \`read PATH\`, \`run COMMAND ARGUMENT…\` |
+| \`mcp-secure-local policy explain CALL\` | which rule decides, at which line: \`web_search '{"query":"x"}'\`, \`fetch URL\`, \`read PATH\`, \`run COMMAND ARGUMENT…\`, \`prompt NAME ARGUMENTS\`, \`resource URI\`, and whether a person is asked |
 | \`mcp-secure-local policy test FILE\` | holds cases against the policy, and exits with 1 where one fails |
 
 A server reads its policy again when the file changes (and has rested for a second) and at SIGHUP. A file that cannot be used changes nothing: the policy
