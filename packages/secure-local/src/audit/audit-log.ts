@@ -13,7 +13,9 @@ import {
   openPresent,
   readHead,
   writeHead,
+  dropJournal,
   journalledAfter,
+  newestRound,
   readJournal,
 } from "./log-file.js";
 import { LogSyncer, LogWriter, RecordBatch, logReplaced } from "./log-writer.js";
@@ -90,9 +92,12 @@ export class AuditLog implements AuditSink {
       const tail = orAuditError(lock.file, () => readTail(opened, lock.file));
       const made = new AuditLog(lock, opened, { tail, options });
       audit = made;
+      const round = newestRound(readJournal(made.file));
       const restored = await made.#putBack(tail);
-      const damage = damageOf({ tornBytes: tail.tornBytes, restored, head: readHead(made.file), found: made.#seq });
+      const last = { seq: made.#seq, hash: made.#prev };
+      const damage = damageOf({ tornBytes: tail.tornBytes, restored, head: readHead(made.file), last, round });
       await Promise.all(damage.map((event) => made.record(event)));
+      await dropJournal(made.file, opened);
       // A stop that had no room for one would leave the log without its second witness until many records later.
       if (readHead(made.file) === undefined) await made.#saveHead();
       return made;

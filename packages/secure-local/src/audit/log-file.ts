@@ -243,6 +243,8 @@ export interface Journal {
   write(bytes: Buffer): void;
   /** Says that the log itself has been synced: all the room is free again. */
   rewind(): void;
+  /** Forgets all of it, on the disk too: what it holds may not be what the log has. */
+  clear(): void;
   /** Lets go of the file, and removes it unless it holds what the log may lose. */
   close(): void;
 }
@@ -354,6 +356,13 @@ class FileJournal implements Journal {
     this.#used = 0;
   }
 
+  clear(): void {
+    this.#used = 0;
+    this.#image.fill(0);
+    writeAll(this.#fd, this.#image, { from: 0, to: this.#image.length });
+    if (!this.#durable) fs.fdatasyncSync(this.#fd);
+  }
+
   close(): void {
     const ours = this.#isHere;
     fs.closeSync(this.#fd);
@@ -388,18 +397,62 @@ export function journalledAfter(content: Buffer, last: RecordLink): Journalled {
   return { bytes: Buffer.concat(lines), records: lines.length, link };
 }
 
+/**
+ * The records of the newest round, from the beginning of the journal on as far as one follows the other. A round begins when all
+ * records before it are safe in the log, so each of these is in the log, or follows its last one.
+ */
+export function newestRound(content: Buffer): RecordLink[] {
+  const round: RecordLink[] = [];
+  let start = 0;
+  for (let end = content.indexOf(NEWLINE); end >= 0; end = content.indexOf(NEWLINE, start)) {
+    const next = readLine(content.subarray(start, end));
+    const before = round.at(-1);
+    if (typeof next === "string" || (before && (next.seq !== before.seq + 1 || next.prev !== before.hash))) break;
+    round.push({ seq: next.seq, hash: next.hash });
+    start = end + 1;
+  }
+  return round;
+}
+
 /** The bytes of a log's journal; empty when there is none or it cannot be read. */
 export function readJournal(log: string): Buffer {
+  return lookAtJournal(log).content;
+}
+
+/** The bytes of a log's journal, and why it is none of ours, if it is not. */
+export function lookAtJournal(log: string): { readonly content: Buffer; readonly fault?: string } {
+  const path = journalPath(log);
   try {
-    const fd = openPresent(journalPath(log), NO_FOLLOW);
+    const fd = openPresent(path, NO_FOLLOW);
     try {
-      const content = Buffer.alloc(JOURNAL_BYTES);
-      return content.subarray(0, fs.readSync(fd, content, 0, JOURNAL_BYTES, 0));
+      const { size } = fs.fstatSync(fd);
+      const whole = Buffer.alloc(JOURNAL_BYTES);
+      const content = whole.subarray(0, fs.readSync(fd, whole, 0, JOURNAL_BYTES, 0));
+      // A crash while it is made leaves a shorter one, which holds nothing yet.
+      const isCut = size < JOURNAL_BYTES && content.some((byte) => byte !== 0);
+      if (!isCut && size <= JOURNAL_BYTES) return { content };
+      return {
+        content,
+        fault: `the journal ${path} was ${isCut ? "cut" : "made longer"}: it has ${size} bytes of ${JOURNAL_BYTES}`,
+      };
     } finally {
       fs.closeSync(fd);
     }
+  } catch (error) {
+    const none = { content: Buffer.alloc(0) };
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === "ENOENT" ? none : { ...none, fault: `the journal ${path} cannot be read (${code ?? message})` };
+  }
+}
+
+/** Removes a journal that an earlier process left, once all of the log is on the disk. */
+export async function dropJournal(log: string, file: Pick<LogFile, "sync">): Promise<void> {
+  if (fs.lstatSync(journalPath(log), { throwIfNoEntry: false }) === undefined) return;
+  await file.sync();
+  try {
+    fs.rmSync(journalPath(log), { force: true });
   } catch {
-    return Buffer.alloc(0);
+    // A folder that was put in its place: the check of the log says so.
   }
 }
 

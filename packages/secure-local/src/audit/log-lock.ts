@@ -127,15 +127,24 @@ interface Damage {
   /** Records put back from the journal. */
   readonly restored: number;
   readonly head: RecordLink | undefined;
-  /** The number of the last record there is. */
-  readonly found: number;
+  /** The last record there is. */
+  readonly last: RecordLink;
+  /** The newest records that the journal held. */
+  readonly round: readonly RecordLink[];
 }
 
-export function damageOf({ tornBytes: bytes, restored, head, found }: Damage): AuditEvent[] {
+export function damageOf({ tornBytes: bytes, restored, head, last, round }: Damage): AuditEvent[] {
   const notes: AuditEvent[] = [];
   if (bytes > 0) notes.push(repaired({ reason: "the last line was torn", bytes }));
   if (restored > 0) notes.push(repaired({ reason: "the journal had records the log had not", restored }));
-  if (head && head.seq > found) notes.push({ kind: "log.truncated", detail: { expected: head.seq, found } });
+  const journalled = round.at(-1)?.seq ?? 0;
+  const isOther = round.some(({ seq, hash }) => seq > last.seq || (seq === last.seq && hash !== last.hash));
+  const isBegun = last.seq > 0 || head !== undefined;
+  if (isOther && !isBegun) notes.push(repaired({ reason: "a journal of another log lay beside this one" }));
+  if ((head && head.seq > last.seq) || (isOther && isBegun)) {
+    const expected = Math.max(head?.seq ?? 0, isOther ? journalled : 0);
+    notes.push({ kind: "log.truncated", detail: { expected, found: last.seq } });
+  }
   return notes;
 }
 

@@ -57,7 +57,7 @@ export class LogWriter {
     const written = this.#log.append(bytes);
     if (written !== bytes.length) throw new Error(`only ${written} of ${bytes.length} bytes were written`);
     // What failed may be in the journal, where it would stand in the way of this.
-    return doubted ? this.#syncer?.settle() : this.#syncer?.sync(bytes, records);
+    return doubted ? this.#syncer?.settleAnew() : this.#syncer?.sync(bytes, records);
   }
 
   /**
@@ -198,6 +198,17 @@ export class LogSyncer {
     if (this.#quick) this.#making ??= this.#makeJournal();
   }
 
+  /** As `settle`, after a record was refused that the journal may have: it must not contradict what takes its place in the log. */
+  async settleAnew(): Promise<void> {
+    await this.settle();
+    try {
+      this.#journal?.clear();
+    } catch {
+      this.#journal?.close();
+      this.#journal = undefined;
+    }
+  }
+
   /** As `settle`, where the log depends on the journal. */
   settleJournal(): Promise<void> | undefined {
     return this.#journalled ? this.settle() : undefined;
@@ -224,7 +235,7 @@ export class LogSyncer {
 
   /** What was written into it before stays there until the log is synced. */
   async #giveUpJournal(): Promise<void> {
-    await this.settle();
+    await this.settleAnew();
     this.#journal?.close();
     this.#journal = undefined;
   }

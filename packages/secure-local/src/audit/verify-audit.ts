@@ -5,7 +5,15 @@ import { createReadStream, existsSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { type ArchivedFile, signedArchives, type VerifiedFile } from "./archive.js";
 import { GENESIS, type RecordLink, MAX_LINE_BYTES, readLine } from "./event-text.js";
-import { archivedPath, archivesOf, openPresent, readHead, journalledAfter, readJournal } from "./log-file.js";
+import {
+  archivedPath,
+  archivesOf,
+  openPresent,
+  readHead,
+  journalledAfter,
+  lookAtJournal,
+  newestRound,
+} from "./log-file.js";
 import { publicKeyOf, readCheckpoint } from "./checkpoint.js";
 
 /** What a check found. */
@@ -65,9 +73,11 @@ export async function verifyAudit(file: string, options: VerifyOptions = {}): Pr
   const head = readHead(file);
   const { witnesses = NONE } = options;
   const place = options.named === true ? archivePlace(file, archived) : undefined;
-  const walk = new Walk(file, head, { checkpoints, witnesses, archived, place, full: options.full === true });
   // Before the log, which a server may be writing: whatever is in its journal is in the log already.
-  const journal = readJournal(file);
+  const { content: journal, fault } = lookAtJournal(file);
+  if (fault !== undefined) return { ok: false, records: 0, reason: fault };
+  const round = newestRound(journal);
+  const walk = new Walk(file, head, { checkpoints, witnesses, archived, place, round, full: options.full === true });
   const archives = archivesOf(file);
   // A server that was killed while it put a file away has not begun the next one; and a log that its head file, a checkpoint or
   // the word of what was archived remembers was taken away.
@@ -119,6 +129,8 @@ class Walk {
   readonly #archived: ReadonlyMap<number, ArchivedFile>;
   /** Hashes of records by their numbers, as they were when files were archived. */
   readonly #remembered = new Map<number, string>();
+  /** Hashes of the records that the journal holds, by their numbers. */
+  readonly #round: ReadonlyMap<number, string>;
   readonly #place: ArchivedFile | undefined;
   readonly #full: VerifiedFile[] | undefined;
   /** The record before the first that is read, in a file that was archived. */
@@ -139,6 +151,7 @@ class Walk {
       readonly witnesses: ReadonlyMap<number, string>;
       readonly archived: readonly ArchivedFile[];
       readonly place: ArchivedFile | undefined;
+      readonly round: readonly RecordLink[];
       readonly full: boolean;
     },
   ) {
@@ -150,6 +163,7 @@ class Walk {
     for (const { seq, hash, reached } of others.archived)
       this.#remembered.set(seq, hash).set(reached.seq, reached.hash);
     this.#place = others.place;
+    this.#round = new Map(others.round.map(({ seq, hash }) => [seq, hash]));
     this.#full = others.full ? [] : undefined;
   }
 
@@ -207,6 +221,7 @@ class Walk {
   #known(): number {
     let known = Math.max(this.#head?.seq ?? 0, this.#checkpoints?.last ?? 0);
     for (const seq of this.#witnesses.keys()) known = Math.max(known, seq);
+    for (const seq of this.#round.keys()) known = Math.max(known, seq);
     for (const seq of this.#remembered.keys()) known = Math.max(known, seq);
     return known;
   }
@@ -241,6 +256,9 @@ class Walk {
     const seen = this.#witnesses.get(next.seq);
     if (seen !== undefined && seen !== next.hash)
       return "the log was rewritten: another process remembers another record";
+    const journalled = this.#round.get(next.seq);
+    if (journalled !== undefined && journalled !== next.hash)
+      return "the log or its journal was rewritten: the journal has another record";
     if (signed !== undefined) this.#agreed += 1;
     this.#last = next;
     this.#line += 1;
@@ -269,7 +287,7 @@ function follow(line: Buffer, last: RecordLink, head: RecordLink | undefined): R
   if (head?.seq === next.seq && head.hash !== next.hash)
     return "the log was rewritten: the head file remembers another record";
   if (line.includes(TRUNCATED) && isTruncation(line)) {
-    return "records before this line had been cut off when the server started; if you removed them yourself, remove the log and its .head file";
+    return "records before this line had been cut off, or the journal exchanged, when the server started; if you removed them yourself, remove the log, its .head and its .journal file";
   }
   return next;
 }

@@ -24,6 +24,9 @@ function disk(room = 3) {
       act("journal");
       used++;
     },
+    clear() {
+      act("cleared");
+    },
     rewind() {
       used = 0;
     },
@@ -133,7 +136,7 @@ describe("a journal that fails", () => {
     state.faults.push(systemError("EIO"));
     await syncer.sync(RECORD, 1);
     await syncer.sync(RECORD, 1);
-    expect(said).toEqual(["journal", "journal", "log", "closed with 0", "log"]);
+    expect(said).toEqual(["journal", "journal", "log", "cleared", "closed with 0", "log"]);
   });
 
   it("together with the log has its records refused", async () => {

@@ -41,6 +41,8 @@ describe.skipIf(process.platform === "win32")("a pipe is not waited for", () => 
     }
     expect(readHead(file)).toBeUndefined();
     expect(readJournal(file)).toHaveLength(0);
+    expect(await verifyAudit(file)).toMatchObject({ ok: false, reason: expect.stringContaining("cannot be read") });
+    fs.rmSync(journalPath(file));
     expect(await verifyAudit(file)).toMatchObject({ ok: true });
   });
 
