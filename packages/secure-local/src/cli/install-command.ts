@@ -89,7 +89,7 @@ async function installIn(client: ClientFile, line: CommandLine): Promise<number>
     ...(rest.length === 0
       ? []
       : [
-          `Not under the policy: ${rest.join(", ")}. ${client.client} still starts them itself. ` +
+          `Not under the policy: ${named(rest)}. ${client.client} still starts them itself. ` +
             `To bring them: mcp-secure-local install ${client.id} --move`,
         ]),
   ];
@@ -141,7 +141,7 @@ async function undone(client: ClientFile, now: string | undefined, record: Insta
   const original = copy === undefined ? undefined : readIfThere(copy);
   if (copy !== undefined && original === undefined && moved.length > 0)
     throw new UsageError(
-      `${copy} is gone, so ${moved.join(", ")} cannot be put back into ${record.file}; ` +
+      `${copy} is gone, so ${named(moved)} cannot be put back into ${record.file}; ` +
         `the policy still has them. To give them up there, remove ${recordFile(client)}, then repeat this`,
     );
   if (now !== undefined && digest(now) === sha256 && (copy === undefined || original !== undefined))
@@ -199,12 +199,17 @@ export async function uninstallCommand(line: CommandLine): Promise<number> {
   return ExitCode.Ok;
 }
 
+/** Names as a client's file has them, which could hold lines of their own. */
+function named(names: readonly string[]): string {
+  return names.map((name) => cleanLine(name)).join(", ");
+}
+
 function howLeft(file: string, state: string, returned: Undone["returned"]): string {
   if (state === "restored") return `${file} is as it was.`;
   if (state === "removed") return `${file} is gone, as it was not there before.`;
   if (state === "unchanged") return `${file} has no ${SERVER}: nothing is changed.`;
   const back = returned.map(({ name, as }) =>
-    name === as ? name : `${name} as ${as}, since there is another ${name}`,
+    name === as ? cleanLine(name) : cleanLine(`${name} as ${as}, since there is another ${name}`),
   );
   const moved = back.length === 0 ? "" : ` What was moved under the policy is back: ${back.join(", ")}.`;
   return `${file} was changed since: ${SERVER} is taken out of it, and the rest stays.${moved}`;
@@ -212,7 +217,7 @@ function howLeft(file: string, state: string, returned: Undone["returned"]): str
 
 /** Where secrets still are, and how to be rid of them. */
 function stillKept(moved: readonly string[], copies: readonly string[]): string[] {
-  const policy = `The policy still has what was moved: ${moved.join(", ")}. Secrets are in ${join(configFolder(), "secrets")}.`;
+  const policy = `The policy still has what was moved: ${named(moved)}. Secrets are in ${join(configFolder(), "secrets")}.`;
   const remove = "What no other client needs: mcp-secure-local servers remove NAME";
   return [
     ...(moved.length === 0 ? [] : [`${policy} ${remove}`]),

@@ -1,6 +1,7 @@
 // `mcp-secure-local policy test FILE`: whether calls are allowed and denied as a file of cases says.
 import { readFileSync, statSync } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
+import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { Faults, type Place, PolicyError } from "../policy/faults.js";
 import { loadPolicy } from "../policy/load-policy.js";
 import type { Policy } from "../policy/policy.js";
@@ -76,7 +77,10 @@ function report(file: string, count: number, failures: readonly Failure[]): void
     print(`${styled("green", "ok")}  ${count} case${count === 1 ? "" : "s"} of ${file} passed`);
     return;
   }
-  const rows = [["line", "call", "wanted", "got", "rule"], ...failures.map((each) => Object.values(each).map(String))];
+  const rows = [
+    ["line", "call", "wanted", "got", "rule"],
+    ...failures.map((each) => Object.values(each).map((cell) => cleanLine(String(cell)))),
+  ];
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   for (const row of rows)
     complain(

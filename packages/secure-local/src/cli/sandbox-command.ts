@@ -8,6 +8,7 @@ import { unseenEscaped } from "../audit/escape-unseen.js";
 import { ownFiles } from "../capabilities/files/own-files.js";
 import { sandboxEnvironment, type SandboxEnvironment } from "../capabilities/sandbox-environment.js";
 import { loadPolicy } from "../policy/load-policy.js";
+import { blockedBy } from "../policy/decide-command.js";
 import type { Policy } from "../policy/policy.js";
 import { findWall } from "../sandbox/find-wall.js";
 import { endedByLimit } from "../sandbox/ended-by-limit.js";
@@ -76,10 +77,10 @@ async function ofCommand(line: CommandLine): Promise<Errand> {
   const [name, ...args] = line.words;
   if (name === undefined)
     throw new UsageError("sandbox needs a command, as in mcp-secure-local sandbox -- npx -y NAME");
-  const executable = executableOf(name);
   const { readVariables } = await import("../remote/target.js");
   const env = readVariables(line.env);
   const policy = await loadPolicy(policyFile(line));
+  const executable = unblocked(policy, executableOf(name));
   return { executable, args, env, folder: process.cwd(), policy, auditBy: policy };
 }
 
@@ -94,7 +95,17 @@ async function ofServer(line: CommandLine, file: string): Promise<Errand> {
   const { target, policy, notes } = await vscodeServer(name, file, denied);
   for (const note of notes) complain(`mcp-secure-local: ${note}`);
   const { command, args, env, cwd = process.cwd() } = target;
-  return { executable: executableOf(command), args, env, folder: cwd, policy, auditBy: mine };
+  return { executable: unblocked(mine, executableOf(command)), args, env, folder: cwd, policy, auditBy: mine };
+}
+
+/** The executable, unless the policy blocks commands of its name, or of the name of what its links lead to. @throws UsageError */
+function unblocked(policy: Policy, executable: string): string {
+  const rule = [executable, realpathSync(executable)].map((path) => blockedBy(policy, path)).find(Boolean);
+  if (rule === undefined) return executable;
+  const place = rule.line === undefined ? "" : ` (line ${rule.line} of ${policy.file})`;
+  throw new UsageError(
+    `the policy blocks the command "${basename(executable)}": ${rule.text}${place}; remove it there to run it`,
+  );
 }
 
 async function run(

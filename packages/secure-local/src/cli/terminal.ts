@@ -43,14 +43,15 @@ export function complain(text: string): void {
 }
 
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
+const STEERING = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/u;
 // oxlint-disable-next-line no-control-regex -- finding control characters is the purpose
-const ALL_STEERING = /\u001b\[(?:[0-2]|3[1236])m|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+const ALL_STEERING =
+  /\u001b\[(?:[0-2]|3[1236])m|[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
 
-/** Whatever a command forgot to clean: our own styles stay, and nothing else acts on the terminal. */
+/** Whatever a command forgot to clean: our own styles stay, and nothing else acts on the terminal or turns the direction of a line. */
 function calm(text: string): string {
   if (!STEERING.test(text)) return text;
-  return text.replace(ALL_STEERING, (found) => (found.length > 1 ? found : escapeUnseen(found)));
+  return text.replace(ALL_STEERING, (found) => (found.startsWith(ESCAPE) ? found : escapeUnseen(found)));
 }
 
 // One line on standard error that says what is waited for and how long, where a terminal shows it.

@@ -38,18 +38,18 @@ const ONE_LETTER = /^-[^-]$/u;
 /** An operand that begins with `-` is refused where its grammar does not spell it out, since the command could take it for a flag. */
 export function decideCommand(policy: Policy, name: string, given: readonly string[]): CommandDecision {
   const command = policy.commands.allowed.get(name);
-  const blocked = policy.commands.blocked.find(
-    ({ pattern }) => same(pattern, name) || (command && same(pattern, basename(command.executable))),
-  );
-  if (blocked) return refused(blocked.rule, `The policy blocks the command "${name}".`);
+  const blocked = blockedBy(policy, name) ?? (command && blockedBy(policy, command.executable));
+  if (blocked) return refused(blocked, `The policy blocks the command "${name}".`);
   if (!command) {
     return refused(DEFAULT_DENY, `The policy does not name the command "${name}"; add it to commands.allowed.`);
   }
   return new Reading(policy, command).read(given);
 }
 
-function same(pattern: string, name: string): boolean {
-  return pattern.toLowerCase() === name.toLowerCase();
+/** The rule that blocks a command by its name, or by the last part of its path. */
+export function blockedBy({ commands }: Policy, named: string): Rule | undefined {
+  const name = basename(named).toLowerCase();
+  return commands.blocked.find(({ pattern }) => pattern.toLowerCase() === name)?.rule;
 }
 
 function refused(rule: Rule, reason: string): CommandDecision {

@@ -1,8 +1,17 @@
 // What people try in their first hour with the command line, and what they are told.
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, vi } from "vitest";
 import { writeHead } from "../../src/audit/log-file.js";
@@ -166,6 +175,23 @@ it("policy show names a tool once that a preset and the file allow", async () =>
 
 it("-V is the version", async () => {
   expect(await tried("-V")).toEqual(await tried("--version"));
+});
+
+describe("sandbox", () => {
+  it("starts nothing that the policy blocks, by its name, its path or a link to it", async () => {
+    const home = temporaryFolder();
+    const name = basename(process.execPath);
+    const policy = fileOf(`${POLICY}sandbox: none\ncommands: { blocked: [${name.toUpperCase()}] }\n`);
+    symlinkSync(process.execPath, join(home, "other"));
+    for (const program of [process.execPath, name, join(home, "other")]) {
+      const ran = await run(["sandbox", "--policy", policy, "--", program, "-e", "console.log('ran')"], { home });
+      expect(ran, program).toMatchObject({ code: 2, stdout: "" });
+      expect(ran.stderr).toMatch(/blocks the command .*commands\.blocked.*line \d+/);
+    }
+    const others = fileOf(`${POLICY}sandbox: none\ncommands: { blocked: [curl] }\n`);
+    const ran = await run(["sandbox", "--policy", others, "--", name, "-e", "console.log('ran')"], { home });
+    expect(ran).toMatchObject({ code: 0, stdout: "ran\n" });
+  });
 });
 
 describe("what this program does itself", () => {

@@ -1,10 +1,11 @@
 // Folders that rules begin with are what they were when the policy was loaded, for every part of the program, whenever it first looks.
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
 import { ownFiles } from "../../src/capabilities/files/own-files.js";
-import { rememberBases } from "../../src/capabilities/files/bases.js";
+import { isExchangeable, isMoved, rememberBases } from "../../src/capabilities/files/bases.js";
+import { wayTo } from "../../src/capabilities/files/leads-to.js";
 import { SandboxView } from "../../src/capabilities/sandbox-reach.js";
 import { grantedPolicy } from "../../src/policy/granted-policy.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
@@ -99,4 +100,37 @@ it.each([
   const policy = await policyOf({ filesystem: { allowed_paths: allowed }, ...more(t.inside) });
   rememberBases(policy);
   expect(await answers(policy, join(folder, "f"))).toEqual(["denied", "denied", "denied"]);
+});
+
+/** A folder behind links whose names are more than are walked, though the system walks them. */
+function endless(t: Tree): string {
+  mkdirSync(join(t.inside, "x"));
+  mkdirSync(join(t.inside, "end"));
+  const round = "x/../".repeat(780);
+  symlinkSync(`${round}end`, join(t.inside, "l0"));
+  for (const [index, next] of ["l0", "l1", "l2"].entries()) symlinkSync(round + next, join(t.inside, `l${index + 1}`));
+  return join(t.inside, "l3");
+}
+
+it.skipIf(process.platform === "win32")("are refused where the way to them cannot be seen to its end", async () => {
+  const t = tree();
+  const folder = endless(t);
+  const program = join(folder, "program");
+  writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });
+  expect(readFileSync(join(t.inside, "end/program"), "utf8")).toContain("sh");
+  expect(wayTo(program)).toMatchObject({ isWhole: false, real: join(t.inside, "end/program") });
+  expect(wayTo(program).links[0]).toBe(folder);
+  expect(wayTo(join(t.inside, "end/program"))).toMatchObject({ isWhole: true, links: [] });
+  const text = `version: "1.0"
+filesystem: { readable_paths: ["${folder}/**"] }
+commands: { allowed: [{ name: p, executable: "${program}" }, { name: q, executable: "${t.inside}/end/program" }] }`;
+  const policy = await parsePolicy(text, { file: join(folder, "policy.yaml") });
+  rememberBases(policy);
+  expect(isExchangeable(program)).toBe(true);
+  expect(isMoved(program)).toBe(true);
+  expect(isMoved(join(t.inside, "end/program"))).toBe(false);
+  expect(await answers(policy, program)).not.toContain("read");
+  expect(await answers(policy, program)).not.toContain("shown");
+  const own = ownFiles(policy, []);
+  for (const path of [folder, join(t.inside, "end")]) expect(own).toContain(path.toLowerCase());
 });

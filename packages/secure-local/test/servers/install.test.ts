@@ -57,6 +57,19 @@ it.each(CLIENT_FILES.map((client) => [client.id, client] as const))(
   },
 );
 
+it("shows names of a client's file on one line, without what steers a terminal", async () => {
+  house.write('version: "1.0"\n');
+  const file = join(house.folder, ".cursor/mcp.json");
+  const name = "good\nok  all is well\u001b[2J\u202e\u2028x";
+  write(file, JSON.stringify({ mcpServers: { [name]: { command: "other", args: [] } } }));
+  const { code, stdout, stderr } = await install("install", "cursor", "--yes");
+  expect(code).toBe(0);
+  expect(stdout).toContain("Not under the policy: good\\n");
+  expect(stdout + stderr).not.toMatch(/^ok {2}all/m);
+  expect(stdout + stderr).not.toMatch(/[\u001b\u202e\u2028]/);
+  expect(await install("uninstall", "cursor")).toMatchObject({ code: 0 });
+});
+
 it("shows the change and writes nothing before a person agrees", async () => {
   const file = join(house.folder, ".cursor/mcp.json");
   write(file, "{}");

@@ -37,6 +37,7 @@ export function rememberBases(policy: Policy): void {
 /** Whether something to start is elsewhere than when the policy was loaded, behind a link that a program may have exchanged. */
 export function isMoved(path: string): boolean {
   const was = STARTS.get(path);
+  if (was !== undefined && !wayTo(path).isWhole && fs.existsSync(path)) return true;
   return was !== undefined && was.real !== realPrefixNow(path) && (was.exchangeable || isExchangeable(path));
 }
 
@@ -114,11 +115,12 @@ function isToldWhatToWrite({ positions, flags }: AllowedCommand): boolean {
 export function isExchangeable(path: string): boolean {
   const names = namesOf(path);
   // Each folder above by itself: what cannot be looked at ends a way, and its beginning counts all the same.
-  return names.some((_, index) =>
-    wayTo(pathOf(names.slice(0, names.length - index))).links.some((link) =>
-      [...WRITTEN].some((folder) => link !== folder && liesIn(link, folder)),
-    ),
-  );
+  return names.some((_, index) => {
+    const { links, isWhole } = wayTo(pathOf(names.slice(0, names.length - index)));
+    // What nobody could see to its end may be led elsewhere anywhere.
+    if (!isWhole) return true;
+    return links.some((link) => [...WRITTEN].some((folder) => link !== folder && liesIn(link, folder)));
+  });
 }
 
 /** What the program opens by itself because the policy names it. */

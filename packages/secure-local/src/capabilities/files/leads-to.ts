@@ -4,7 +4,7 @@
 import { type BigIntStats, lstatSync, readlinkSync, statSync } from "node:fs";
 import type { LeadsTo } from "../../policy/decide-command.js";
 import { join, namesOf } from "./plain-path.js";
-import { parentOf, pathOf } from "./root-folders.js";
+import { parentOf, pathOf, realPrefixNow } from "./root-folders.js";
 
 /** Links followed for one path, as on Linux. */
 const MOST_LINKS = 40;
@@ -25,27 +25,36 @@ export const leadsTo: LeadsTo = (path, folders) => {
   }
 };
 
-/** Where a path leads, and the links on the way there; the path alone where that cannot be told. */
-export function wayTo(path: string): Pick<Way, "real" | "links"> {
+/** Where a path leads, and the links on the way there. */
+export interface WayTo {
+  readonly real: string;
+  readonly links: readonly string[];
+  /** Whether all of the way was seen: where it was not there may be more links, and whoever asks refuses. */
+  readonly isWhole: boolean;
+}
+
+/** What cannot be walked to its end leads to where the system says, or to itself, by the links as far as they were seen. */
+export function wayTo(path: string): WayTo {
+  const links: string[] = [];
   try {
-    return walk(path) ?? { real: path, links: [] };
+    const way = walk(path, links);
+    if (way !== undefined) return { real: way.real, links, isWhole: true };
   } catch {
-    return { real: path, links: [] };
+    // Judged by whoever asks, as what has too many links is.
   }
+  return { real: realPrefixNow(path), links, isWhole: false };
 }
 
 interface Way {
   readonly real: string;
-  readonly links: readonly string[];
   /** Of every part of it that exists. */
   readonly stats: ReadonlyMap<string, BigIntStats>;
 }
 
-/** Goes name by name as the kernel does: `..` behind a link leads out of where the link led. */
-function walk(path: string): Way | undefined {
+/** Goes name by name as the kernel does: `..` behind a link leads out of where the link led. Adds the links it meets. */
+function walk(path: string, links: string[] = []): Way | undefined {
   const left = namesOf(path).reverse();
   const stats = new Map<string, BigIntStats>();
-  const links: string[] = [];
   let [real, missing] = [pathOf([]), false];
   for (let seen = 0; left.length > 0; seen += 1) {
     if (seen > MOST_NAMES) return undefined;
@@ -69,7 +78,7 @@ function walk(path: string): Way | undefined {
     if (/^(?:\/|[A-Za-z]:\/)/.test(target)) real = pathOf([]);
     left.push(...namesOf(target).reverse());
   }
-  return { real, links, stats };
+  return { real, stats };
 }
 
 /** The same folder may be mounted twice, written in other letters, or be behind a link of the rule's own: its number tells. */

@@ -29,10 +29,11 @@ export function rememberOwnFiles({ file, audit, secrets, filesystem }: Policy, m
   return paths.flatMap((path) => {
     const found = FOUND.get(path) ?? new Set<string>([path]);
     FOUND.set(path, found);
-    const { real, links } = wayTo(path);
+    const { real, links, isWhole } = wayTo(path);
     found.add(real);
-    // Whoever may put another link there says what the file is.
-    for (const link of links) if (filesystem.allowed.find(link) !== undefined) found.add(link);
+    // Whoever may put another link there says what the file is; where not all links were seen, all around counts.
+    for (const link of links) if (!isWhole || filesystem.allowed.find(link) !== undefined) found.add(link);
+    if (!isWhole) found.add(slashed(dirname(path))).add(slashed(dirname(real)));
     for (const oldest of found) if (found.size > MOST_FOUND && oldest !== path) found.delete(oldest);
     return [...found];
   });
