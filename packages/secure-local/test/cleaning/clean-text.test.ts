@@ -1,7 +1,7 @@
 // What cleaning takes away, what it leaves, and that doing it twice changes nothing.
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cleanLine, cleanText } from "../../src/guard/cleaning/clean-text.js";
+import { cleanLine, cleanText, HiddenTextError } from "../../src/guard/cleaning/clean-text.js";
 import { hasCorpus, readCorpus } from "../fixtures/shared-corpus.js";
 import { activeControls } from "./terminal.js";
 import { threadMilliseconds } from "../../../mcp/test/support/thread-time.js";
@@ -195,4 +195,16 @@ describe("any text", () => {
       expect(cleanText(cleaned)).toBe(cleaned);
     }
   });
+});
+
+it.each(["\x07", "\x9c", "\x18", "\x1a", "\x1b\\"])("a terminal's string ends at %j, with all that is in it", (end) => {
+  for (const begin of ["\x1b]0;", "\x9d0;", "\x1bP", "\x1b_", "\x1b^", "\x1bX"])
+    expect(cleanText(`before${begin}title${end}after`)).toBe("beforeafter");
+});
+
+it("odd breaks and blanks are no hidden text where that is refused, and what is beside them is", () => {
+  const rules = { textBytes: 1_000, hidden: "refuse" } as const;
+  expect(cleanText("a\u2800b\u2028c\u2029d", rules)).toBe("a b\nc\nd");
+  for (const text of ["a\u2800\u200bb", "a\u2028\u{E0041}b"])
+    expect(() => cleanText(text, rules)).toThrow(HiddenTextError);
 });

@@ -132,12 +132,32 @@ describe("a secret", () => {
   });
 });
 
+it("a text has no more bytes than it may when what stands for a secret is longer than it", () => {
+  rememberSecret("name-that-is-longer-than-it", "sh0rt-1x");
+  for (let times = 20; times < 30; times += 1) {
+    // Found only once what nobody sees is gone.
+    const text = "sh0rt\u200b-1x ".repeat(times);
+    const textBytes = Buffer.byteLength(text);
+    const cleaned = cleanText(text, { textBytes });
+    expect(cleaned).not.toContain("sh0rt-1x");
+    expect(cleaned).toContain("[secret name-that-is-longer-than-it]");
+    expect(Buffer.byteLength(cleaned)).toBeLessThanOrEqual(textBytes);
+  }
+});
+
 describe("a result that is long without long texts", () => {
   const numbers = Array.from({ length: 20_000 }, (_, at) => at + 1e12);
   const named = Object.fromEntries(numbers.map((each) => [`key ${each}`, 1]));
   const kinds: readonly (readonly [string, object])[] = [
     ["numbers", { content: [], structuredContent: { numbers } }],
     ["names of members", { content: [], structuredContent: named }],
+    [
+      "few long names",
+      {
+        content: [],
+        structuredContent: Object.fromEntries(numbers.slice(0, 20).map((each) => [`${"n".repeat(500)}${each}`, 1])),
+      },
+    ],
     ["_meta", { content: [], _meta: named }],
     ["_meta of a block", { content: [{ type: "text", text: "", _meta: named }] }],
     [

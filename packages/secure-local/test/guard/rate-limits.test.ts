@@ -13,6 +13,22 @@ describe("RateLimits", () => {
     expect(limits.take(undefined, "tool x", 1)).toBe(0);
   });
 
+  it("tells how many places are taken now, and of none that is free again", () => {
+    let now = 0;
+    const limits = new RateLimits(() => now);
+    limits.take("a", "x", 5);
+    now = 30_000;
+    for (let i = 0; i < 2; i += 1) limits.take("a", "y", 5);
+    limits.take("b", "x", 5);
+    expect([...limits.used("a")]).toEqual([
+      ["x", 1],
+      ["y", 2],
+    ]);
+    now = 60_500;
+    expect([...limits.used("a")]).toEqual([["y", 2]]);
+    expect([...limits.used("nobody")]).toEqual([]);
+  });
+
   it("serves nobody new while its windows are full, and everybody again a minute later", () => {
     let now = 0;
     const limits = new RateLimits(() => now);

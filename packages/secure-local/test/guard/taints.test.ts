@@ -4,7 +4,7 @@ import { connectInMemory, type MemoryPeer } from "@secure-local/mcp/testing";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, it } from "vitest";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { AnyTool } from "../../src/server/catalogue.js";
@@ -319,6 +319,128 @@ describe("what one call reads and another sends", () => {
     // More of them than are remembered: the one that was heard of longest ago is not known any more.
     for (let i = 0; i < 10_000; i++) book.meet(`other ${i}`, true);
     expect(taints.of(a)).toBeDefined();
+  });
+
+  it("is thought to be both of a client of attach by when it was heard of last", () => {
+    const book = new TaintBook();
+    const taints = new Taints(() => 0, { book });
+    const [a, b] = ["a", "b"].map((name) => way("alone", 0, program(name))) as [Call, Call];
+    for (const name of ["a", "b"]) book.meet(name, true);
+    book.meet("a", false);
+    for (let i = 0; i < 9_999; i++) book.meet(`other ${i}`, true);
+    expect(taints.of(a)).toBeUndefined();
+    expect(taints.of(b)).toBeDefined();
+  });
+
+  const by = (principal: string): Call => way("alone", 0, { carrier: { kind: "http", principal } });
+  const [onlyPrivate, onlyUntrusted] = [
+    { ...both, untrusted: false },
+    { ...both, private: false },
+  ];
+
+  it("is forgotten an hour after the last of it, where no session says when a conversation ends", () => {
+    const minute = 60_000;
+    let now = 0;
+    const taints = new Taints(() => now);
+    void taints.note(by("p"), "r", onlyPrivate);
+    now = 59 * minute;
+    void taints.note(by("p"), "s", onlyUntrusted);
+    now = 118 * minute;
+    expect(taints.of(by("p"))).toMatchObject({ private: { from: "r" }, untrusted: { from: "s" } });
+    now = 119 * minute;
+    expect(taints.of(by("p"))).toBeUndefined();
+  });
+
+  it("is thought to be both of a caller who is new while as many are known as are remembered", () => {
+    let now = 0;
+    const taints = new Taints(() => now);
+    for (let i = 0; i < 9_999; i++) void taints.note(by(`caller ${i}`), "r", onlyPrivate);
+    expect(taints.of(by("new"))).toBeUndefined();
+    void taints.note(by("the last"), "r", onlyPrivate);
+    expect(taints.of(by("new"))).toMatchObject({ private: { id: 0 }, untrusted: { id: 0 } });
+    now = 60 * 60_000;
+    void taints.note(by("new"), "r", onlyPrivate);
+    expect(taints.of(by("new"))).toBeUndefined();
+    void taints.note(by("new"), "s", onlyUntrusted);
+    expect(taints.of(by("new"))).toMatchObject({ private: { from: "r" }, untrusted: { from: "s" } });
+  });
+
+  it("is private where a power to read was used, whatever the policy makes of it and whatever became of it", () => {
+    const strange = { untrusted: true, private: false, sends: true };
+    const noted = (outcome: string, hasRead: boolean, method = "tools/call"): (string | undefined)[] => {
+      const taints = new Taints(() => 0, { flow: () => strange });
+      const call = Object.assign(by("p"), { method });
+      const request = { call, subject: { kind: "tool", name: "t" }, terms: { policy: {} } };
+      void taints.noteRead(request as never, { outcome } as never, hasRead);
+      const whole = taints.of(call);
+      void taints.note(call, "private", onlyPrivate);
+      const withPrivate = taints.of(call);
+      void taints.note(call, "untrusted", onlyUntrusted);
+      const all = taints.of(call) as { private: { from: string }; untrusted: { from: string } };
+      expect([whole === undefined, withPrivate === undefined]).toEqual([
+        all.private.from === "private" || all.untrusted.from === "untrusted",
+        all.untrusted.from === "untrusted",
+      ]);
+      return [all.private.from, all.untrusted.from];
+    };
+    expect(noted("ok", true)).toEqual(["t", "t"]);
+    expect(noted("ok", false)).toEqual(["private", "t"]);
+    for (const outcome of ["denied", "input_required"]) {
+      expect(noted(outcome, true)).toEqual(["t", "untrusted"]);
+      expect(noted(outcome, false)).toEqual(["private", "untrusted"]);
+    }
+    expect(noted("ok", true, "tools/list")).toEqual(["private", "untrusted"]);
+  });
+
+  describe("at several processes", () => {
+    const kept = new Map<string, string>();
+    let failing = false;
+    let now = 0;
+    let told: string[] = [];
+    const memory = {
+      take: () => Promise.resolve(0),
+      keep: (_kind: string, name: string, text: string) => {
+        if (failing) return Promise.reject(new Error("gone"));
+        told.push(name);
+        kept.set(name, text);
+        return Promise.resolve();
+      },
+      find: (_kind: string, name: string) =>
+        failing ? Promise.reject(new Error("gone")) : Promise.resolve(kept.get(name)),
+    };
+    const process = (): Taints => new Taints(() => now, { memory });
+    beforeEach(() => {
+      kept.clear();
+      [failing, now, told] = [false, 0, []];
+    });
+
+    it("is known to all, and may be both where they cannot be asked", async () => {
+      const [one, two, three] = [process(), process(), process()];
+      expect(await one.note(by("p"), "r", onlyPrivate)).toBe(true);
+      expect(await three.of(by("p"))).toBeUndefined();
+      expect(await two.note(by("p"), "s", onlyUntrusted)).toBe(true);
+      for (const each of [one, two, three])
+        expect(await each.of(by("p"))).toMatchObject({ private: { from: "r" }, untrusted: { from: "s" } });
+      expect(await three.of(by("q"))).toBeUndefined();
+      failing = true;
+      expect(await one.of(by("p"))).toMatchObject({ private: { from: "r" }, untrusted: { id: 0 } });
+      expect(await two.of(by("p"))).toMatchObject({ private: { id: 0 }, untrusted: { from: "s" } });
+      expect(await three.of(by("q"))).toMatchObject({ private: { id: 0 }, untrusted: { id: 0 } });
+    });
+
+    it("is told once in a quarter of an hour, and at once where it could not be told", async () => {
+      const one = process();
+      failing = true;
+      expect(await one.note(by("p"), "r", onlyPrivate)).toBe(false);
+      failing = false;
+      for (const at of [0, 15 * 60_000 - 1, 15 * 60_000]) {
+        now = at;
+        expect(await one.note(by("p"), "r", onlyPrivate)).toBe(true);
+      }
+      expect(told).toEqual(["private principal p", "private principal p"]);
+      expect(await one.note(by("p"), "r", onlyUntrusted)).toBe(true);
+      expect(told.slice(2)).toEqual(["untrusted principal p"]);
+    });
   });
 });
 

@@ -231,7 +231,6 @@ function tooLarge({ maxBytes, shown }: ReadingLimits, size: number): FileError {
 
 // Changes a large file in a copy beside it that takes its place when it is whole.
 
-const rebuildFileSyncTo = promisify(fsync);
 const writeAt = promisify(write);
 
 /** Gets the path of the copy under which this process reaches it until the promise settles. */
@@ -259,7 +258,7 @@ export async function rebuildFile({ place, shown, signal, stillAllowed, work }: 
       await work(`${folder.at}/${copy}`);
       signal.throwIfAborted();
       if (before !== undefined) keepMode(fd, before);
-      await rebuildFileSyncTo(fd);
+      await syncTo(fd);
     } finally {
       closeSync(fd);
     }
