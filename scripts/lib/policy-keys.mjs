@@ -148,7 +148,10 @@ export const SECTIONS = {
       'tools:\n  allowed: [calculate, "read_*", web_search]\n  denied: [read_private]\n  rate_limits: { default: 60, web_search: 20 }\n  timeout: 30\n  task_timeout: 600\n  max_output_bytes: 65536\n  web_search: { provider: searxng, endpoint: "http://127.0.0.1:8888/search" }\nnetwork: { allowed_endpoints: [{ host: 127.0.0.1, ports: [8888] }] }',
     keys: {
       ...names,
-      rate_limits: ["default: 60", "Calls a minute, by tool; `default` is for all others."],
+      rate_limits: [
+        "default: 60",
+        "Calls a minute, by tool; `default` is for all others. Files, folders, git history and schemas of databases read as resources count as calls of `read_file` and `query_database`. Other resources, prompts and lists count among some 6,000 requests a minute, completions among 600.",
+      ],
       timeout: ["30", "Seconds a call may take."],
       timeouts: ["default: 30", "The same, by tool."],
       task_timeout: ["3600", "Seconds a call that became a task may run."],

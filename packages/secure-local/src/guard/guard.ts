@@ -144,6 +144,8 @@ export interface GuardOptions {
   readonly exists: Exists;
   /** Asked after the policy was asked about the name. Default: nothing stands against it. */
   readonly objection?: Objection;
+  /** The tool that reads the same thing as a resource: reads count as its calls. Default: none. */
+  readonly readBy?: (uri: string) => string | undefined;
   /** Whether the texts of this tool come from strangers. Default: they do not. */
   readonly outside?: (tool: string) => boolean;
   /** The server of the policy whose thing this is. Default: there are none. */
@@ -183,6 +185,7 @@ export class Guard {
   readonly #now: () => number;
   readonly #exists: Exists;
   readonly #objection: Objection;
+  readonly #readBy: NonNullable<GuardOptions["readBy"]>;
   readonly #outside: (tool: string) => boolean;
   readonly #serverOf: NonNullable<GuardOptions["serverOf"]>;
   readonly #upstreamOf: GuardOptions["upstreamOf"];
@@ -209,6 +212,7 @@ export class Guard {
     this.#now = options.now ?? (() => performance.now());
     this.#exists = options.exists;
     this.#objection = options.objection ?? (() => undefined);
+    this.#readBy = options.readBy ?? (() => undefined);
     this.#outside = options.outside ?? (() => false);
     this.#serverOf = options.serverOf ?? (() => undefined);
     this.#upstreamOf = options.upstreamOf;
@@ -491,6 +495,8 @@ export class Guard {
       const names = { requests, completions: rates.completions };
       return this.#over(call, names, { own: this.#requests, name: "completions", limit: rates.completions, refusal });
     }
+    const reader = call.method === "resources/read" ? this.#readBy(subject.name) : undefined;
+    if (reader !== undefined) return this.#overTool(call, reader, { requests, [`tool ${reader}`]: rates.tool(reader) });
     const refusal = (waitMs: number): Refusal => limited("requests", requests, { waitMs });
     return this.#memory && this.#over(call, { requests }, { own: this.#requests, name: "", limit: requests, refusal });
   }

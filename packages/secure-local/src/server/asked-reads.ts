@@ -48,6 +48,12 @@ function callOfPrompt(
     : { tools: FILE_TOOLS, arguments: { ...given, path: log } };
 }
 
+/** The tool that reads what a URI stands for; undefined where none does. */
+export function readerOf(uri: string): string | undefined {
+  const [tool] = callOfUri(uri).tools;
+  return tool === uri ? undefined : tool;
+}
+
 /** A read of a resource as rules of consent judge it: all but the request it is made in. */
 export function judgedUri(uri: string): JudgedRead {
   return judgedRead({ kind: "resource", name: uri }, callOfUri(uri));

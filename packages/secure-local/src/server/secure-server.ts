@@ -21,6 +21,7 @@ import { hasControlGroups } from "../sandbox/control-group.js";
 import { type AnyTool, catalogueOf, type CatalogueOptions, Menu, unmetNeed } from "./catalogue.js";
 import type { SharedPowers } from "../tools/tool.js";
 import { unwatchedSchemas } from "./database-family.js";
+import { readerOf } from "./asked-reads.js";
 import { lazyDatabases, lazyFetch, lazyFileSystem, lazyLog, lazyRun } from "./lazy-parts.js";
 import { LazyPlugins, type LazyPluginsOptions } from "./lazy-plugins.js";
 import { MountedServers, type MountedTool, type OpenServer, type ServerHealth } from "./mounted-servers.js";
@@ -192,7 +193,7 @@ export class SecureServer {
   /** What the guard asks about what there is. */
   #offered(): Pick<
     GuardOptions,
-    "exists" | "objection" | "outside" | "flow" | "serverOf" | "upstreamOf" | "failureOf" | "met"
+    "exists" | "objection" | "readBy" | "outside" | "flow" | "serverOf" | "upstreamOf" | "failureOf" | "met"
   > {
     return {
       met: (call) => this.#clients.note(call),
@@ -203,6 +204,8 @@ export class SecureServer {
       objection: (under, subject, byName) =>
         this.#servers.decision(under, subject, byName) ??
         (byName.allowed ? this.#offer.objection(under, subject) : undefined),
+      // What a server of the policy offers is read by nobody else.
+      readBy: (uri) => (this.#servers.ownerOf("resource", uri) === undefined ? readerOf(uri) : undefined),
       outside: (tool) => this.#offer.speaksForStrangers(tool),
       flow: (under, subject) => this.#offer.flow(under, subject),
     };

@@ -1,5 +1,5 @@
 // What a wall lets in and out, how it ends, and what it says where there is none.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { once } from "node:events";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -33,6 +33,17 @@ describe.skipIf(!hasWall())("bubblewrap", () => {
     });
     expect(write).toMatchObject({ code: 0, stdout: "granted" });
     expect(readFileSync(file, "utf8")).toBe("changed\n");
+  });
+
+  test("starts nothing where what is seen inside is not what was judged", async () => {
+    const { dev, ino } = statSync(file, { bigint: true });
+    const close = (): void => undefined;
+    const reach = (number: bigint) => [{ path: folder, access: "read", held: { dev, ino: number, close } }] as const;
+    const at = statSync(folder, { bigint: true }).ino;
+    const run = (number: bigint) =>
+      runWalled({ executable: SHELL, args: ["-c", `echo ran; touch ${folder}/made`], reach: reach(number) });
+    await expect(run(ino)).rejects.toThrow(`"${folder}" was exchanged while its sandbox was built`);
+    expect(await run(at)).toMatchObject({ stdout: "ran\n" });
   });
 
   test("covers what is hidden in a granted folder", async () => {

@@ -206,3 +206,26 @@ filesystem: { readable_paths: ["${folder}/**"] }`;
   await peer.close();
   rmSync(folder, { recursive: true, force: true });
 });
+
+it("count against the rate of the tool that reads the same, whichever way they are read", async () => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "rates-")));
+  writeFileSync(join(folder, "a.txt"), "text");
+  const text = `version: "1.0"
+tools: { allowed: [read_file], rate_limits: { default: 50, read_file: 4 } }
+resources: { allowed: ["file:///*", "server://info"] }
+filesystem: { readable_paths: ["${folder}/**"] }`;
+  const policy = await parsePolicy(text, { file: "policy.yaml" });
+  const secure = new SecureServer({ policy, audit: new MemoryAudit(), version: "1" });
+  const peer = await connectInMemory(secure.server, { revision: "2025-11-25" });
+  const read = (uri: string) => peer.request("resources/read", { uri });
+  const file = `file://${folder}/a.txt`;
+  for (let count = 0; count < 2; count += 1) {
+    expect(await call(peer, "read_file", { path: `${folder}/a.txt` })).not.toHaveProperty("isError", true);
+    expect(await read(file)).toMatchObject({ contents: [{ text: "text" }] });
+  }
+  await expect(read(file)).rejects.toThrow(/at most 4 a minute.*tools\.rate_limits\.read_file/);
+  expect(JSON.stringify(await call(peer, "read_file", { path: `${folder}/a.txt` }))).toContain("rate_limits.read_file");
+  for (let count = 0; count < 60; count += 1) expect(await read("server://info")).toHaveProperty("contents");
+  await peer.close();
+  rmSync(folder, { recursive: true, force: true });
+});
