@@ -1,7 +1,8 @@
 // Consent: what is asked, who is asked, and that nothing but the very call that was shown is ever run.
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Caller } from "@secure-local/mcp/server";
-import { Grants } from "../../src/guard/approvals/approvals.js";
+import { Approvals, Grants } from "../../src/guard/approvals/approvals.js";
+import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { textOf } from "../guard/guarded-server.js";
 import {
   APPROVE,
@@ -319,6 +320,17 @@ describe("the channel", () => {
     }
   });
 
+  it.each([
+    [{ answer: "approve" }, "approval.given", "terminal"],
+    [{ answer: "approve", by: "console" }, "approval.given", "console"],
+    [{ answer: "deny", by: "console" }, "approval.denied", "console"],
+    [{ answer: "deny" }, "approval.denied", "terminal"],
+  ] as const)("has on record where the person sat who said %j", async (reply, kind, by) => {
+    const server = await approvingServer(DESTRUCTIVE, async () => reply);
+    await erase(await server.connect({ revision: STATEFUL }));
+    expect(server.audit.records().find((record) => record.kind === kind)).toMatchObject({ detail: { by } });
+  });
+
   it("is not asked where only the client's user may answer, and without one the call is refused", async () => {
     const server = await approvingServer("  - { approve: destructive, answer_by: [client] }", async () => ({
       answer: "approve",
@@ -360,4 +372,27 @@ describe("the channel", () => {
     expect(crowd.questions).toHaveLength(8);
     await other.close();
   });
+});
+
+it("a further step of a call is asked about where a rule fits it that did not fit the call, and nowhere else", async () => {
+  const text = `version: "1.0"
+approvals:
+  - { approve: [get], when: { url: "https://a.example/*" } }
+  - { approve: [get], when: { url: "https://*.example/admin" } }
+`;
+  const policy = await parsePolicy(text, { file: "policy.yaml" });
+  const approvals = new Approvals({ now: () => 0 } as never);
+  const asked = vi.spyOn(approvals, "consent").mockReturnValue(undefined);
+  const underway = { guarded: { terms: { policy } } } as never;
+  const call = (url: string): never => ({ tool: "get", destructive: false, arguments: { url } }) as never;
+  const isAsked = (from: string, to: string): boolean => {
+    asked.mockClear();
+    void approvals.step(call(to), call(from), underway);
+    return asked.mock.calls.length === 1;
+  };
+  expect(isAsked("https://a.example/x", "https://a.example/y")).toBe(false);
+  expect(isAsked("https://a.example/x", "https://a.example/admin")).toBe(true);
+  expect(isAsked("https://b.example/x", "https://a.example/y")).toBe(true);
+  expect(isAsked("https://a.example/x", "https://b.example/y")).toBe(false);
+  expect(isAsked("https://a.example/admin", "https://b.example/admin")).toBe(false);
 });
