@@ -342,9 +342,11 @@ class MountedUpstream implements Mounted {
         resourcesListChanged: resources?.listChanged === true,
       };
       if (!Object.values(watched).includes(true)) return;
-      // It ends with its connection, which is closed with the mount.
       const subscription = client.subscribe(watched);
-      if (signal.aborted) void subscription.close();
+      // A client that is its owner's stays open when the mount ends.
+      const end = (): void => void subscription.close();
+      if (signal.aborted) end();
+      signal.addEventListener("abort", end, { once: true });
       for await (const { kind } of subscription) {
         if (this.#fixed) continue;
         const offer = await readOffer(client).catch((error: unknown) =>

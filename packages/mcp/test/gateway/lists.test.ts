@@ -19,6 +19,25 @@ function toolbox(name: string, tools: readonly string[]): Server {
 const namesOf = (page: JsonObject | undefined): string[] =>
   ((page?.["tools"] ?? []) as { name: string }[]).map(({ name }) => name);
 
+it("leaves nothing open on a client that is its owner's when it is unmounted", async () => {
+  const own = await connect(toolbox("own", ["a"]));
+  stage.later(() => own.close());
+  const closed: Promise<void>[] = [];
+  const subscribe = own.subscribe.bind(own);
+  own.subscribe = (watched) => {
+    const subscription = subscribe(watched);
+    const close = subscription.close.bind(subscription);
+    closed.push(new Promise((resolve) => (subscription.close = () => close().then(resolve))));
+    return subscription;
+  };
+  const gateway = stage.gateway();
+  await gateway.mount("own", own);
+  expect(closed).toHaveLength(1);
+  await gateway.unmountAll();
+  await Promise.all(closed);
+  expect((await own.call("a")).isError).toBe(false);
+});
+
 it("an annotation of headers that makes no sense is taken off, and its tool can be called (case 27)", async () => {
   const program = `
     let rest = "";
