@@ -47,6 +47,13 @@ export const defences = [
     find: "if (isGitObject(folded, index)) yield GIT_OBJECT;",
     replace: "",
   },
+  {
+    name: "what the flags of a command name to an interpreter is not written",
+    steps: ["namedByCommands"],
+    file: "packages/secure-local/src/policy/started-files.ts",
+    find: "...valued.flatMap(({ flag, text }) =>\n      namedIn(",
+    replace: "...[].flatMap(({ flag, text }) =>\n      namedIn(",
+  },
 ];
 
 const EVIL = new TextEncoder().encode("evil");
@@ -118,7 +125,7 @@ const EVERYDAY = [
 ];
 
 export async function run(report, parts) {
-  const steps = { everyName, whatAReaderTried, links, programs, repositories, history, honest };
+  const steps = { everyName, whatAReaderTried, namedByCommands, links, programs, repositories, history, honest };
   await report.take(steps, parts);
 }
 
@@ -223,6 +230,69 @@ tools:
   }
   await close();
   at.remove();
+}
+
+/** By an interpreter: where the entry of a command may name the file that is run. */
+const NAMED = {
+  "a flag": (flag, file) => ({ flags: [{ flag, fixed: file }] }),
+  "one of several values": (flag, file) => ({ flags: [{ flag, enum: ["x", file] }] }),
+  "two arguments": (flag, file) => ({ arguments: [{ fixed: flag }, { fixed: file }] }),
+  "one argument": (flag, file) => ({ arguments: [{ fixed: `${flag}=${file}` }] }),
+  "optional arguments": (flag, file) => ({
+    arguments: [
+      { fixed: flag, optional: true },
+      { enum: [file], optional: true },
+    ],
+  }),
+  "arguments of a launcher": (flag, file, executable) => ({
+    executable: "/usr/bin/env",
+    arguments: [{ fixed: executable }, { fixed: flag }, { fixed: file }],
+  }),
+};
+const INTERPRETERS = {
+  node: ["--require", "-r", "--import", "--loader"],
+  perl: ["--require", "-S"],
+  python3: ["-i", "-X"],
+  ruby: ["-r", "-S"],
+  bash: ["--rcfile", "--init-file"],
+  java: ["-jar", "-cp", "-javaagent"],
+  php: ["-f", "-c"],
+  make: ["-f", "--file"],
+  pwsh: ["-File"],
+};
+
+async function namedByCommands(report, parts) {
+  report.kind("files that a policy's commands name to what runs them", { found: "attack" });
+  for (const [program, flags] of Object.entries(INTERPRETERS))
+    for (const flag of flags)
+      for (const [where, entry] of Object.entries(NAMED)) {
+        const at = place();
+        const file = at.put("hook", "old");
+        const other = at.put("notes", "old");
+        const executable = `/usr/bin/${program}`;
+        const command = { name: "c", executable, ...entry(flag, file, executable) };
+        const policy = `version: "1.0"
+filesystem: { allowed_paths: ["${at.inside}/**"] }
+tools:
+  allowed: [write_file, edit_file]
+commands: { allowed: [${JSON.stringify(command)}] }`;
+        const { call, close } = await session(parts, { policy, revision: "2026-07-28" });
+        await report.benign(`write beside it: ${program} ${flag}, ${where}`, async () =>
+          wasServed(await call("write_file", { path: other, content: "new" })),
+        );
+        const edits = [{ old_text: "old", new_text: "evil" }];
+        for (const [tool, more] of [
+          ["write_file", { content: "evil" }],
+          ["edit_file", { edits }],
+        ])
+          await report.attack(`${tool}: ${program} ${flag}, ${where}`, async () =>
+            wasDenied(await call(tool, { path: file, ...more })),
+          );
+        if (readFileSync(file, "utf8") !== "old")
+          report.sideEffect(`${program} ${flag}, ${where}: the file was changed`);
+        await close();
+        at.remove();
+      }
 }
 
 /** Protected names that are links, as people keep their dotfiles in a folder of their own: what they lead to is run as well. */

@@ -1,8 +1,8 @@
 // Makes the policy that one plugin or command lives under: its own permissions, everybody's denials.
-import { basename, isAbsolute, join } from "node:path";
 import { HostMatcher } from "./host-matcher.js";
 import { PathMatcher } from "./path-matcher.js";
-import type { AllowedCommand, FilesystemPolicy, NetworkPolicy, Policy, StartedFile } from "./policy.js";
+import type { FilesystemPolicy, NetworkPolicy, Policy } from "./policy.js";
+import { startedFiles } from "./started-files.js";
 
 /** What a plugin or command was granted; what is absent it gets nothing of. */
 export interface Grant {
@@ -63,70 +63,4 @@ function grantedFiles(all: FilesystemPolicy, own: FilesystemPolicy | undefined):
 /** The files that secrets come from: nobody's, whoever was granted the secret. */
 export function secretFiles(secrets: Policy["secrets"]): string[] {
   return [...secrets.values()].flatMap(({ from }) => (from.kind === "file" ? [from.path] : []));
-}
-
-/** What a policy starts, and what it shows to every program that it starts. */
-export function startedFiles({ started, plugins, commands, servers, sandbox }: Policy): readonly StartedFile[] {
-  if (started !== undefined) return started;
-  const programs = [...commands.allowed.values()].flatMap(({ executable, sha256, workingDirectory: from }) =>
-    sha256 === undefined ? [{ path: executable, except: undefined, from }] : [],
-  );
-  const served = [...servers.values()].flatMap(({ launch }) =>
-    launch.kind === "command" ? launch.command.slice(0, 1).filter((word) => isAbsolute(word)) : [],
-  );
-  const named = [...commands.allowed.values()].flatMap((command) =>
-    filesNamed(command).flatMap(({ path, runs }) => (runs ? [{ path, except: undefined, existing: true }] : [])),
-  );
-  return [
-    ...programs,
-    ...named,
-    ...[...served, ...sandbox.readOnlyPaths].map((path) => ({ path, except: undefined })),
-    ...[...plugins.load.values()].flatMap(({ path, sha256, filesystem }) => {
-      if (sha256 !== undefined) return [];
-      const data = filesystem.allowed.rules.filter(
-        ({ pattern }) => pattern.startsWith(`${path}/`) && !/^[^/]*[*?]/.test(pattern.slice(path.length + 1)),
-      );
-      return [{ path, except: data.length === 0 ? undefined : new PathMatcher(data, false) }];
-    }),
-  ];
-}
-
-/** Programs that run what their first arguments name. */
-const INTERPRETER =
-  /^(?:node(?:js)?|deno|bun|tsx|ts-node|python[\d.]*|pypy[\d.]*|ruby[\d.]*|perl[\d.]*|php[\d.]*|lua(?:jit)?[\d.]*|Rscript|java|sh|bash|dash|zsh|ksh|fish)(?:\.exe)?$/i;
-/** Variables by which an interpreter is told to run more. */
-const CODE_VARIABLES: ReadonlySet<string> = new Set(
-  "NODE_OPTIONS BUN_OPTIONS RUBYOPT PERL5OPT BASH_ENV ENV PYTHONSTARTUP JAVA_TOOL_OPTIONS".split(" "),
-);
-
-export interface NamedFile {
-  readonly path: string;
-  /** Whether the command runs it for certain: its program is an interpreter, or a variable says so. */
-  readonly runs: boolean;
-  /** Whether it is run as soon as it exists. */
-  readonly later: boolean;
-}
-
-/** What the fixed arguments and the variables of a command may name; whether it is there nobody has looked. */
-export function filesNamed({ executable, positions, env, workingDirectory: folder }: AllowedCommand): NamedFile[] {
-  const runs = INTERPRETER.test(basename(executable));
-  const at = (word: string): string[] => {
-    if (word === "" || word.startsWith("-")) return [];
-    if (isAbsolute(word)) return [word];
-    return folder === undefined ? [] : [join(folder, word)];
-  };
-  const fixed = positions.flatMap(({ grammar }) => (grammar.kind === "fixed" ? [grammar.text] : []));
-  const words = fixed.flatMap((text) => at(text.replace(/^-[^=]*=/, "")));
-  const module = runs ? fixed[fixed.indexOf("-m") + 1] : undefined;
-  const modules = !fixed.includes("-m") || module === undefined ? [] : at(module.replaceAll(".", "/"));
-  const told = [...env].flatMap(([name, value]) =>
-    CODE_VARIABLES.has(name) ? value.split(/\s+/).flatMap((word) => at(word.replace(/^-[^=]*=|^-r(?=.)/, ""))) : [],
-  );
-  return [
-    ...words.map((path) => ({ path, runs, later: false })),
-    ...modules.flatMap((path) =>
-      [`${path}.py`, `${path}/__init__.py`, `${path}/__main__.py`].map((one) => ({ path: one, runs, later: true })),
-    ),
-    ...told.map((path) => ({ path, runs: true, later: true })),
-  ];
 }

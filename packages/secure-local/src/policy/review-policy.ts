@@ -1,8 +1,8 @@
 // Finds what is probably not meant in a policy that can be used: it allows nothing, or rules never count.
 import { decide, isMetadataHost } from "./decide.js";
-import { filesNamed } from "./granted-policy.js";
 import type { EndpointRule } from "./host-matcher.js";
 import { didYouMean } from "./section.js";
+import { filesNamed, filesNamedByServer, type NamedFile } from "./started-files.js";
 import type { ApprovalRule, NamesPolicy, NetworkPolicy, PerTool, Policy } from "./policy.js";
 import type { PatternRule, Rule } from "./faults.js";
 
@@ -281,19 +281,25 @@ function emptyPaths({ filesystem }: Policy, kindOf: (path: string) => PathKind):
 
 /** Files that a command names at its start, and that tools may write; those that it surely runs are protected where they exist. */
 function writableLaunches(policy: Policy, kindOf: (path: string) => PathKind): Remark[] {
-  return [...policy.commands.allowed.values()].flatMap((command) => {
-    const written = filesNamed(command).filter(({ path, runs, later }) => {
-      const kind = kindOf(path);
-      if (!(runs ? later && kind === "nothing" : kind === "file")) return false;
-      return decide(policy, { kind: "file", path, op: "write" }).allowed;
-    });
+  const named = [
+    ...[...policy.commands.allowed.values()].map((command) => [command, filesNamed(command)] as const),
+    ...[...policy.servers.values()].map((server) => [server, filesNamedByServer(server)] as const),
+  ];
+  return named.flatMap(([{ name, rule }, files]) => {
+    const written = files.filter((file) => isOpen(policy, file, kindOf(file.path)));
     const paths = [...new Set(written.map(({ path }) => path))];
     if (paths.length === 0) return [];
     const whoever = "whoever writes what it runs has their text run; name such files in filesystem.denied_write_paths";
-    return [
-      { rule: command.rule, message: `"${command.name}" names ${paths.join(", ")}, which may be written: ${whoever}` },
-    ];
+    return [{ rule, message: `"${name}" names ${paths.join(", ")}, which may be written: ${whoever}` }];
   });
+}
+
+/** What is run for certain and exists is protected by itself. */
+function isOpen(policy: Policy, { path, runs, later, folder }: NamedFile, kind: PathKind): boolean {
+  const writes = (name: string): boolean => decide(policy, { kind: "file", path: name, op: "write" }).allowed;
+  if (folder === true)
+    return (kind === "folder" || kind === "nothing") && writes(`${path.replace(/\/$/, "")}/${ANY_NAME}`);
+  return (runs ? later && kind === "nothing" : kind === "file") && writes(path);
 }
 
 /** Hosts of the file's own that no allowed tool can reach: what searches asks its engine alone. */

@@ -219,3 +219,128 @@ it("what an interpreter is told to run is not written where it exists, and noted
   const named = notes.filter((note) => note.includes("may be written"));
   expect(named.join("\n")).toMatch(/^"later" names \S+gone\.cjs.*\n"module" names .*\n"word" names \S+notes\.txt,/);
 });
+
+/** Each way in which a policy names the file `run.cjs` to what runs it: parts of an entry of `commands.allowed`. */
+const WAYS: Readonly<Record<string, (file: string) => object>> = {
+  "a flag's value": (file) => ({ flags: [{ flag: "--require", fixed: file }] }),
+  "a flag of one letter": (file) => ({ flags: [{ flag: "-r", fixed: file }] }),
+  "one of several values of a flag": (file) => ({ flags: [{ flag: "--import", enum: ["node:fs", file] }] }),
+  "flag and value in one text": (file) => ({ arguments: [{ fixed: `--require=${file}` }] }),
+  "flag and value without a blank": (file) => ({ arguments: [{ fixed: `-r${file}` }] }),
+  "a URL": (file) => ({ arguments: [{ fixed: "--import" }, { fixed: `file://${file}` }] }),
+  "a list": (file) => ({ arguments: [{ fixed: "-cp" }, { fixed: `/usr/lib/x.jar:${file}` }] }),
+  "a file of arguments": (file) => ({ arguments: [{ fixed: `@${file}` }] }),
+  "one of several operands": (file) => ({ arguments: [{ enum: ["other.cjs", file] }] }),
+  "an optional operand": (file) => ({ arguments: [{ fixed: file, optional: true }] }),
+  "a line for a shell": (file) => ({
+    executable: "/bin/sh",
+    arguments: [{ fixed: "-c" }, { fixed: `. ${file} && date` }],
+  }),
+  "code that loads it": (file) => ({ arguments: [{ fixed: "-e" }, { fixed: `require("${file}")` }] }),
+  "a launcher and its interpreter": (file) => ({
+    executable: "/usr/bin/env",
+    arguments: [{ fixed: "-i" }, { fixed: "node" }, { fixed: file }],
+  }),
+  "a launcher": (file) => ({ executable: "/usr/bin/timeout", arguments: [{ fixed: "10" }, { fixed: file }] }),
+  "a launcher's variable": (file) => ({
+    executable: "/usr/bin/env",
+    arguments: [{ fixed: `NODE_OPTIONS=--require=${file}` }, { fixed: "date" }],
+  }),
+  "the loader of the system": (file) => ({ executable: "/lib64/ld-linux-x86-64.so.2", arguments: [{ fixed: file }] }),
+  "a program that makes": (file) => ({ executable: "/usr/bin/make", flags: [{ flag: "-f", fixed: file }] }),
+  "the variable LD_PRELOAD": (file) => ({ executable: "/usr/bin/wc", env: { LD_PRELOAD: `/usr/lib/a.so:${file}` } }),
+  "the variable GIT_EXTERNAL_DIFF": (file) => ({
+    executable: "/usr/bin/git",
+    env: { GIT_EXTERNAL_DIFF: `${file} -x` },
+  }),
+  "the variable JDK_JAVA_OPTIONS": (file) => ({
+    executable: "/usr/bin/date",
+    env: { JDK_JAVA_OPTIONS: `-Xmx1g -javaagent:${file}=x` },
+  }),
+};
+
+it.each(Object.keys(WAYS).flatMap((way) => ["absolute", "relative"].map((spelt) => ({ way, spelt }))))(
+  "what $way names, $spelt, is not written",
+  async ({ way, spelt }) => {
+    const t = tree();
+    t.put("run.cjs", "text");
+    t.put("notes.txt", "text");
+    const named = spelt === "absolute" || way === "a URL" ? join(t.inside, "run.cjs") : "./run.cjs";
+    const entry = { name: "c", executable: "/usr/bin/node", working_directory: t.inside, ...WAYS[way]?.(named) };
+    const policy = await parsePolicy(
+      JSON.stringify({
+        version: "1.0",
+        filesystem: { allowed_paths: [`${t.inside}/**`] },
+        commands: { allowed: [entry] },
+      }),
+      { file: "/nowhere/policy.yaml", environment: {} },
+    );
+    const { network, filesystem } = policy;
+    for (const under of [policy, grantedPolicy(policy, { network, filesystem })]) {
+      const rules = await FileRules.of(under, ownFiles(under, []));
+      expect(rules.judge(join(t.inside, "run.cjs"), "write")?.rule).toContain("without a hash (sha256)");
+      expect(rules.judge(join(t.inside, "run.cjs"), "read")).toBeUndefined();
+      expect(rules.judge(join(t.inside, "notes.txt"), "write")).toBeUndefined();
+    }
+  },
+);
+
+async function reviewed(inside: string, sections: object) {
+  const policy = await parsePolicy(
+    JSON.stringify({ version: "1.0", filesystem: { allowed_paths: [`${inside}/**`] }, ...sections }),
+    { file: "/nowhere/policy.yaml", environment: {} },
+  );
+  const rules = await FileRules.of(policy, ownFiles(policy, []));
+  const notes = reviewPolicy(policy, [], { kindOf: kindOfPath }).map(({ message }) => message);
+  return {
+    refused: (name: string): boolean => rules.judge(join(inside, name), "write") !== undefined,
+    note: notes.find((note) => note.includes("may be written")) ?? "",
+  };
+}
+
+it("what flags and variables name to other programs, do not name yet or have looked through is noted", async () => {
+  const t = tree();
+  for (const name of ["settings.ini", "out.csv"]) t.put(name, "text");
+  mkdirSync(join(t.inside, "lib"));
+  const { refused, note } = await reviewed(t.inside, {
+    commands: {
+      allowed: [
+        {
+          name: "all",
+          executable: "/usr/bin/tool",
+          flags: [{ flag: "--config", fixed: join(t.inside, "settings.ini") }],
+          env: { PYTHONPATH: `/usr/lib/python:${t.inside}/lib`, NODE_OPTIONS: `-r ${t.inside}/gone.cjs` },
+        },
+      ],
+    },
+  });
+  for (const name of ["settings.ini", "lib", "gone.cjs"]) expect(note).toContain(join(t.inside, name));
+  expect(note).not.toContain("/usr/lib");
+  expect(["settings.ini", "lib/x.py", "gone.cjs"].filter(refused)).toEqual([]);
+  const made = { name: "c", executable: "/usr/bin/node", flags: [{ flag: "--out", fixed: join(t.inside, "out.csv") }] };
+  const later = { ...made, name: "d", flags: [{ flag: "--require", fixed: join(t.inside, "later.cjs") }] };
+  const more = await reviewed(t.inside, { commands: { allowed: [made, later] } });
+  expect(more.refused("out.csv")).toBe(false);
+  expect((await reviewed(t.inside, { commands: { allowed: [later] } })).note).toContain("later.cjs");
+});
+
+it("the script of a server is not written, and its data is", async () => {
+  const t = tree();
+  for (const name of ["server.py", "start", "hook.cjs", "data.db", "package.json", "tool.py"]) t.put(name, "text");
+  const at = (name: string): string => join(t.inside, name);
+  const { refused } = await reviewed(t.inside, {
+    servers: {
+      a: { command: ["python3", at("server.py"), "--db", at("data.db")] },
+      b: { command: ["node", "--require", at("hook.cjs"), "-e", "1"], working_directory: t.inside },
+      c: { command: ["/usr/bin/env", "sh", at("start")] },
+      d: { command: ["python3", "-m", "tool"], working_directory: t.inside },
+      e: { command: ["npx", "some-server", at("package.json")] },
+    },
+  });
+  expect(["server.py", "start", "hook.cjs", "data.db", "package.json", "tool.py"].filter(refused)).toEqual([
+    "server.py",
+    "start",
+    "hook.cjs",
+    "tool.py",
+  ]);
+});

@@ -1,9 +1,10 @@
 // Where the paths that a policy names led when it was loaded, and which of them a program could lead elsewhere.
 import * as fs from "node:fs";
 import { decide } from "../../policy/decide.js";
-import { grantedPolicy, startedFiles } from "../../policy/granted-policy.js";
+import { grantedPolicy } from "../../policy/granted-policy.js";
 import { PathMatcher } from "../../policy/path-matcher.js";
 import type { AllowedCommand, FilesystemPolicy, Policy, StartedFile } from "../../policy/policy.js";
+import { startedFiles } from "../../policy/started-files.js";
 import type { PatternRule, Rule } from "../../policy/faults.js";
 import { wayTo } from "./leads-to.js";
 import { folded, slashed } from "./own-files.js";

@@ -3,7 +3,7 @@ import { lstatSync } from "node:fs";
 import { readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { homedir } from "node:os";
-import { startedFiles } from "../../policy/granted-policy.js";
+import { startedFiles } from "../../policy/started-files.js";
 import type { Policy } from "../../policy/policy.js";
 import { type Alias, aliasOf, literalPrefix, outermost, pathOf, realPrefix, rootFolders } from "./root-folders.js";
 import { aliasesOf, placesStarted, type StartedPlace } from "./bases.js";
