@@ -41,12 +41,10 @@ export class ConsoleState {
   #serversLook: Promise<void> | undefined;
   #serversWanted = false;
   #waiting: readonly WaitingCall[] = [];
-  readonly #watch = new LogWatch((log) => this.#written(log));
+  readonly #watch = new LogWatch(() => this.#written());
   #timers: NodeJS.Timeout[] = [];
   /** The look at the logs that is due; it keeps the pace. */
   #due: NodeJS.Timeout | undefined;
-  /** Logs that were written to since; undefined for all, and those that are not known yet. */
-  readonly #touched = new Set<string | undefined>();
   #lookedAt = 0;
   #closed = false;
   #version = 0;
@@ -58,12 +56,12 @@ export class ConsoleState {
   /** Resolves when all that is in the logs has been read. */
   async begin(): Promise<void> {
     await this.#lookAtServers();
-    await this.#lookAtLogs(new Set([undefined]));
+    await this.#lookAtLogs();
     this.calls.putInOrder();
     this.#lookAtQuestions();
     this.#timers = [
       setInterval(() => this.#lookAtQuestions(), QUESTIONS_MS),
-      setInterval(() => void this.#lookAtServers().then(() => this.#written(undefined)), SERVERS_MS),
+      setInterval(() => void this.#lookAtServers().then(() => this.#written()), SERVERS_MS),
     ];
   }
 
@@ -149,26 +147,22 @@ export class ConsoleState {
     return { row, policy, file: reader?.file ?? "", texts: texts.filter((text) => text !== undefined) };
   }
 
-  #written(log: string | undefined): void {
-    this.#touched.add(log);
+  #written(): void {
     if (this.#due !== undefined || this.#closed) return;
     const pause = Math.max(0, this.#lookedAt + LOOK_MS - performance.now());
     this.#due = setTimeout(() => {
       // What is written while it looks is looked at next.
-      const touched = new Set(this.#touched);
-      this.#touched.clear();
       this.#due = undefined;
-      void this.#lookAtLogs(touched);
+      void this.#lookAtLogs();
     }, pause);
   }
 
-  async #lookAtLogs(touched: ReadonlySet<string | undefined>): Promise<void> {
-    const all = touched.has(undefined);
-    if (all) this.#findLogs();
+  /** At all of them: while a folder was not watched, any of its logs may have been written to, and new ones begun. */
+  async #lookAtLogs(): Promise<void> {
+    this.#findLogs();
     this.#lookedAt = performance.now();
     const before = this.calls.cursor;
-    const looked = [...this.#readers.values()].filter(({ file }) => all || touched.has(file));
-    await Promise.all(looked.map((reader) => reader.look()));
+    await Promise.all([...this.#readers.values()].map((reader) => reader.look()));
     if (this.calls.cursor !== before) this.#wake();
   }
 
