@@ -76,6 +76,10 @@ describe("what a page says", () => {
     );
   });
 
+  it("judges words behind emphasis by the mark they stand behind", async () => {
+    expect(await markdown("<p><b>bar</b>_x_")).toBe("**bar**\\_x\\_");
+  });
+
   it("leaves the page's own links and headings what they are, with the words in them", async () => {
     const text = "a](https://evil.example) ![b";
     const own = await markdown(`<h2>! ${text}</h2><p>!<a href="/x?a=\`&amp;copy;">${text} www.a.example</a></p>`);

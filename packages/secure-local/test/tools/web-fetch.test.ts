@@ -106,6 +106,17 @@ describe("pages that mean harm", () => {
   });
 });
 
+describe("the work for one page", () => {
+  const isCut = async (html: string) => (await readPage(html, new Pace(powers({ clock: systemClock })))).cut;
+
+  it("is bounded by elements, of which those that Markdown marks count twice", async () => {
+    expect(await isCut("<p>a".repeat(79_000))).toBe(false);
+    expect(await isCut("<p>a".repeat(81_000))).toBe(true);
+    expect(await isCut("<a href=/x>y</a>".repeat(39_000))).toBe(false);
+    expect(await isCut("<a href=/x>y</a>".repeat(41_000))).toBe(true);
+  });
+});
+
 describe("web_fetch", () => {
   const said = async (path: string, rest: Partial<WebFetchArguments> = {}) => wordsOf(await run(path, rest));
 

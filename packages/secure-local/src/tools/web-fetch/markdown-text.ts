@@ -31,9 +31,17 @@ const AT_ONCE = 16_384;
 /** A mark is told by no more characters behind it: the longest name of a reference. */
 const LOOKED_AHEAD = 40;
 
+/** What `SPECIAL` finds has one of these. Most words of a page have none, and a page has a hundred thousand short texts. */
+const MAYBE_SPECIAL = /[\\`<&*_~@]|\][(:[]|(?:^|[pso]):|(?:^|w)\./i;
+
 /** The text within a paragraph, right after `tail`; what begins its lines is seen to by `plainLines`. */
 export function plainWords(text: string, tail = ""): string {
+  if (!MAYBE_SPECIAL.test(text)) return text;
   const whole = `${tail}${text}`;
+  if (whole.length <= AT_ONCE) {
+    const known = tail.length;
+    return whole.replace(SPECIAL, (found, at: number) => (at < known ? found : `\\${found}`)).slice(known);
+  }
   const pieces: string[] = [];
   for (let from = tail.length; from < whole.length; from += AT_ONCE) {
     const before = Math.min(from, TAIL);
@@ -48,6 +56,7 @@ export function plainWords(text: string, tail = ""): string {
 
 /** What `plainWords` was given. */
 export function wordsOf(text: string): string {
+  if (!text.includes("\\")) return text;
   const pieces: string[] = [];
   for (let from = 0; from < text.length;) {
     let end = Math.min(from + AT_ONCE, text.length);
@@ -77,15 +86,17 @@ const BEGINS =
   /^(?:#{1,6}(?=\s|$)|>|[-+*](?=\s|$)|=+(?=\s*$)|[-*_](?=(?:\s*[-*_]){2,}\s*$)|-+(?=\s*$)|[|:](?=[\s|:-]*$)|-(?=[\s|:-]+$))/;
 const NUMBERED = /^(\d{1,9})([.)])(?=\s|$)/;
 
+/** What `BEGINS` and `NUMBERED` can find begins with one of these. */
+const MAYBE_BEGINS = /^[#>\-+*=_|:\d]/;
+
 /** Lines that none of begins a block of another kind. */
 export function plainLines(text: string): string {
-  return text
-    .split("\n")
-    .map((line) => {
-      const words = line.trimStart();
-      return words.replace(NUMBERED, "$1\\$2").replace(BEGINS, "\\$&");
-    })
-    .join("\n");
+  return text.includes("\n") ? text.split("\n").map(plainLine).join("\n") : plainLine(text);
+}
+
+function plainLine(line: string): string {
+  const words = line.trimStart();
+  return MAYBE_BEGINS.test(words) ? words.replace(NUMBERED, "$1\\$2").replace(BEGINS, "\\$&") : words;
 }
 
 /** The address of a link, between its parentheses. */

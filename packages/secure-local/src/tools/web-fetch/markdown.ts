@@ -5,6 +5,8 @@ import type { PageElement, PageNode } from "./page-tree.js";
 // Writes Markdown piece by piece: blocks, prefixes of quotes and lists, inline text, code and tables.
 
 const SPACES = /[ \t\r\n\f\v]+/g;
+/** What `SPACES` would change. */
+const WIDE_SPACE = /[\t\r\n\f\v]| {2}/;
 /** Quotes and lists within each other; deeper ones are shown at this depth. */
 const MAX_PREFIXES = 12;
 /** Characters of a link: longer ones are parts of the page that lead somewhere, shown as what they are. */
@@ -23,7 +25,7 @@ interface Table {
 /** Every method that opens something returns what closes it. */
 class MarkdownWriter {
   readonly #blocks: string[] = [];
-  /** The text of the block under way. In pieces: pages put a hundred thousand links into one. */
+  /** The text of the block under way, none of them empty. In pieces: pages put a hundred thousand links into one. */
   #pieces: string[] = [];
   readonly #prefixes: { first: string; rest: string; used: boolean }[] = [];
   readonly #lists: { number: number | undefined }[] = [];
@@ -38,11 +40,8 @@ class MarkdownWriter {
   #loose = true;
 
   text(text: string): void {
-    if (this.#preformatted > 0) {
-      this.#pieces.push(text);
-      return;
-    }
-    const words = text.replace(SPACES, " ");
+    if (this.#preformatted > 0) return this.#push(text);
+    const words = WIDE_SPACE.test(text) ? text.replace(SPACES, " ") : text;
     const tail = this.#pieces.length === this.#tailAt ? this.#tail : "";
     this.#words(plainWords(words, tail));
     this.#tail = (tail + words).slice(-TAIL);
@@ -51,10 +50,14 @@ class MarkdownWriter {
 
   /** Words that are Markdown already. */
   #words(plain: string): void {
-    const last = this.#pieces.findLast((piece) => piece !== "")?.at(-1) ?? " ";
+    const last = this.#pieces.at(-1)?.at(-1) ?? " ";
     const piece = plain.startsWith(" ") && (last === " " || last === "\n") ? plain.slice(1) : plain;
     // What follows a bracket of the text must not become its link.
-    if (piece !== "") this.#pieces.push(last === "]" && /^[(:[]/.test(piece) ? `\\${piece}` : piece);
+    this.#push(last === "]" && /^[(:[]/.test(piece) ? `\\${piece}` : piece);
+  }
+
+  #push(piece: string): void {
+    if (piece !== "") this.#pieces.push(piece);
   }
 
   block(): () => void {
@@ -192,24 +195,36 @@ class MarkdownWriter {
       this.#wraps.delete(kind);
       // A block inside ended the one it began in: then what follows that is wrapped.
       const same = this.#pieces === pieces && this.#blocks.length === blocks;
-      const text = this.#pieces.splice(same ? at : 0).join("");
+      const text = this.#cutFrom(same ? at : 0);
       const inner = text.trim();
       if (kind === "link") this.#noImage();
-      if (inner === "" || this.#preformatted > 0) this.#pieces.push(text);
-      else this.#pieces.push(text.startsWith(" ") ? " " : "", wrapped(inner), text.endsWith(" ") ? " " : "");
+      if (inner === "" || this.#preformatted > 0) return this.#push(text);
+      if (text.startsWith(" ")) this.#pieces.push(" ");
+      this.#pieces.push(wrapped(inner));
+      if (text.endsWith(" ")) this.#pieces.push(" ");
+      // What follows stands behind the mark, and not behind the words in it.
+      this.#tailAt = -1;
     };
   }
 
   /** An exclamation mark before a link would make an image of it. */
   #noImage(): void {
-    const at = this.#pieces.findLastIndex((piece) => piece !== "");
-    const last = this.#pieces[at];
-    if (last?.endsWith("!")) this.#pieces[at] = `${last.slice(0, -1)}\\!`;
+    const last = this.#pieces.at(-1);
+    if (last?.endsWith("!")) this.#pieces[this.#pieces.length - 1] = `${last.slice(0, -1)}\\!`;
   }
 
   /** What has been written of the block under way, which is empty then. */
   #take(): string {
-    return this.#pieces.splice(0).join("");
+    this.#tailAt = -1;
+    return this.#cutFrom(0);
+  }
+
+  /** The array stays the same: who opened something knows by it whether that is still open. */
+  #cutFrom(at: number): string {
+    const pieces = this.#pieces;
+    const text = pieces.length - at === 1 ? (pieces[at] as string) : pieces.slice(at).join("");
+    pieces.length = at;
+    return text;
   }
 
   #prefixed(first: string, rest: string): () => void {
@@ -228,7 +243,7 @@ class MarkdownWriter {
       if (this.#pieces.length > 0 && !this.#pieces.at(-1)?.endsWith("\n")) this.#pieces.push("\n");
     } else if (this.#tables.length > 0) {
       if (this.#pieces.length > 0) this.#pieces.push(" ");
-    } else {
+    } else if (this.#pieces.length > 0) {
       const text = this.#take()
         .replace(/\n{3,}/g, "\n\n")
         .trim();
@@ -244,13 +259,8 @@ class MarkdownWriter {
       prefix.used = true;
     }
     const gap = this.#blocks.length === 0 ? "" : this.#loose ? "\n\n" : "\n";
-    this.#blocks.push(
-      gap +
-        text
-          .split("\n")
-          .map((line, at) => ((at === 0 ? first : rest) + line).trimEnd())
-          .join("\n"),
-    );
+    const prefixed = (line: string, at: number): string => ((at === 0 ? first : rest) + line).trimEnd();
+    this.#blocks.push(gap + (text.includes("\n") ? text.split("\n").map(prefixed).join("\n") : prefixed(text, 0)));
   }
 }
 
@@ -261,7 +271,12 @@ function linked(text: string, href: string): string {
 
 function longestRun(code: string): number {
   let longest = 0;
-  for (const [run] of code.matchAll(/`+/g)) longest = Math.max(longest, run.length);
+  for (let from = code.indexOf("`"); from >= 0;) {
+    let end = from + 1;
+    while (code[end] === "`") end += 1;
+    longest = Math.max(longest, end - from);
+    from = code.indexOf("`", end);
+  }
   return longest;
 }
 
@@ -298,15 +313,19 @@ export function toMarkdown(root: PageElement, base: string): string {
   const out = new MarkdownWriter();
   let links = 0;
   const resolve: Resolve = (href) => (++links > MAX_LINKS ? undefined : absolute(href, base));
-  const steps: Step[] = [begin(root, out, resolve)];
-  for (let step = steps.at(-1); step !== undefined; step = steps.at(-1)) {
-    const child = step.element.children[step.next];
+  const above: Step[] = [];
+  let step: Step | undefined = begin(root, out, resolve);
+  while (step !== undefined) {
+    const child: PageNode | undefined = step.element.children[step.next];
     step.next += 1;
     if (child === undefined) {
-      steps.pop();
       step.end();
+      step = above.pop();
     } else if (typeof child === "string") out.text(child);
-    else steps.push(begin(child, out, resolve));
+    else {
+      above.push(step);
+      step = begin(child, out, resolve);
+    }
   }
   return out.finish();
 }
@@ -397,9 +416,13 @@ const MENU_LINKS = 8;
 
 /** What to show: `main`, else the only `article`, else the whole page; without its menus, and unchanged if nothing is left then. */
 export function mainContent(root: PageElement): PageElement {
-  const parts = [...elementsOf(root)];
-  const mains = parts.filter(({ name, attributes }) => name === "main" || attributes["role"] === "main");
-  const articles = parts.filter(({ name, attributes }) => name === "article" || attributes["role"] === "article");
+  const mains: PageElement[] = [];
+  const articles: PageElement[] = [];
+  forEachElement(root, (element) => {
+    const { name, attributes } = element;
+    if (name === "main" || attributes["role"] === "main") mains.push(element);
+    if (name === "article" || attributes["role"] === "article") articles.push(element);
+  });
   const chosen = [mains, articles].find((found) => found.length === 1 && isEnough(found[0] as PageElement, root))?.[0];
   const kept = chosen ?? root;
   dropSurroundings(kept, chosen === undefined);
@@ -411,20 +434,20 @@ function isEnough({ textLength }: PageElement, root: PageElement): boolean {
 }
 
 /** Without recursion: pages nest as they like. */
-function* elementsOf(root: PageElement): Iterable<PageElement> {
+function forEachElement(root: PageElement, visit: (element: PageElement) => void): void {
   const waiting: PageElement[] = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    yield node;
+    visit(node);
     for (const child of node.children) if (typeof child !== "string") waiting.push(child);
   }
 }
 
 function dropSurroundings(kept: PageElement, wholePage: boolean): void {
-  for (const element of elementsOf(kept)) {
-    const { children } = element;
-    const staying = children.filter((child) => !isAround(child, kept, wholePage));
-    if (staying.length < children.length) children.splice(0, children.length, ...staying);
-  }
+  forEachElement(kept, ({ children }) => {
+    let staying = 0;
+    for (const child of children) if (!isAround(child, kept, wholePage)) children[staying++] = child;
+    children.length = staying;
+  });
 }
 
 function isAround(node: PageNode, { textLength: all }: PageElement, wholePage: boolean): boolean {
