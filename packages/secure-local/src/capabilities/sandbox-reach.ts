@@ -199,12 +199,27 @@ export async function sandboxReach(options: ViewOptions): Promise<Reach[]> {
       const [first, ...covers] = (await view.reach(each)) ?? [];
       if (first !== undefined) reach.push({ ...first, at: each.path }, ...covers);
     }
-    return reach;
+    return widest(reach);
   } catch (error) {
     for (const { held: open } of reach) open?.close();
     if (!(error instanceof FileError)) throw error;
     throw new WallError(`What the policy allows cannot be seen in a sandbox. ${error.message}`);
   }
+}
+
+/**
+ * Without what a folder that may be written shows anyway, at the same place: mounted on its own it could be neither renamed nor replaced,
+ * as programs do with each file that they write anew. Judged by name all that lies in it is all the same.
+ */
+function widest(reach: readonly Reach[]): Reach[] {
+  const isWider = (each: Reach, wide: Reach): boolean => {
+    const [at, place] = [each.at ?? each.path, wide.at ?? wide.path];
+    if (wide === each || wide.access !== "write" || each.path !== wide.path + at.slice(place.length)) return false;
+    return at.startsWith(`${place}/`) || (at === place && each.access === "read");
+  };
+  const isShown = (each: Reach): boolean => each.access !== "hidden" && reach.some((wide) => isWider(each, wide));
+  for (const each of reach) if (isShown(each)) each.held?.close();
+  return reach.filter((each) => !isShown(each));
 }
 
 /** A number of a file held open that does nothing to it: `O_PATH`, which Node does not name. */

@@ -101,6 +101,17 @@ export function changeable({ path, folder }: KeptPlace): string | undefined {
   return path === folder ? undefined : path;
 }
 
+/** What may be changed may be read: nothing in it is named a second time, with less. */
+export function withChangeable(
+  readable: readonly string[],
+  allowed: readonly string[],
+): { readonly readable_paths?: readonly string[]; readonly allowed_paths: readonly string[] } {
+  const isIn = (path: string, pattern: string): boolean =>
+    path === pattern || (pattern.endsWith("/**") && path.startsWith(pattern.slice(0, -"**".length)));
+  const rest = readable.filter((path) => !allowed.some((pattern) => isIn(path, pattern)));
+  return { ...(rest.length === 0 ? {} : { readable_paths: rest }), allowed_paths: [...new Set(allowed)] };
+}
+
 // Finds in the last words of a program the path that it lacked, so that people are told which key grants it.
 
 /** The key of an entry that lets a server have a path. */

@@ -23,7 +23,7 @@ import type { ServerHealth } from "../server/mounted-servers.js";
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
 import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
 import { rememberSecrets } from "../server/remember-secrets.js";
-import { launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
+import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
 import { inOptions } from "./failure.js";
@@ -142,6 +142,8 @@ interface Looked {
   readonly findings: readonly Finding[];
   readonly withheld: ReadonlyMap<string, string>;
   readonly items: Items;
+  /** As `dataNamed` has it. */
+  readonly data: readonly string[];
   /** What was approved; undefined where it never was. */
   readonly locked: LockedPlugin | undefined;
 }
@@ -272,7 +274,7 @@ function judged(started: readonly Started[], before: PluginLock, policy: Policy)
     const { name } = grant;
     const given = { locked: before.get(name), launch, peers: serverPeers(beside, name) };
     const { changes, findings, withheld } = reviewServer(grant, offer, given);
-    return { name, changes, findings, withheld, items, locked: given.locked };
+    return { name, changes, findings, withheld, items, data: dataNamed(grant), locked: given.locked };
   });
 }
 
@@ -312,10 +314,10 @@ async function pin({ name, launch }: ServerGrant): Promise<void> {
   complain(`${name}: ${found}@${version} is kept from now on (${integrity}); none of its scripts was run`);
 }
 
-function showLooked({ name, changes, findings, items, locked }: Looked): void {
+function showLooked({ name, changes, findings, items, data, locked }: Looked): void {
   print(`${styled("bold", name)}${changes.length === 0 ? `  ${styled("green", "as it was approved")}` : ""}`);
   for (const each of differenceLines({ locked, items, changes })) print(each);
-  for (const what of unpinnedOf(items.get("launch")))
+  for (const what of [...unpinnedOf(items.get("launch")), ...data])
     print(`  ${styled("yellow", "not pinned")}  ${cleanLine(what)}: it can change without being approved again`);
   for (const { tier, id, kind, item, at, about, excerpt } of findings) {
     const word = tier === "hard" ? styled("red", "hard") : styled("yellow", "look");

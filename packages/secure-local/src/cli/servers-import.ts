@@ -16,7 +16,7 @@ import { learnSecret } from "../server/remember-secrets.js";
 import type { Target } from "../remote/target.js";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
-import { changeable, keptPlaces, readablePaths } from "./granted-paths.js";
+import { changeable, keptPlaces, readablePaths, withChangeable } from "./granted-paths.js";
 import { askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
 import { writeInPlace, writeNewFile } from "./write-new-file.js";
 
@@ -158,7 +158,7 @@ async function withKeptPlaces(each: BroughtServer, into: ImportInto): Promise<Br
       print(`${words}, and may not change it. To let it: servers.${name}.filesystem.allowed_paths: ["${pattern}"]`);
   }
   if (allowed.length === 0) return each;
-  return { ...each, entry: { ...entry, filesystem: { ...entry.filesystem, allowed_paths: [...new Set(allowed)] } } };
+  return { ...each, entry: { ...entry, filesystem: withChangeable(entry.filesystem?.readable_paths ?? [], allowed) } };
 }
 
 async function agreed({ yes, json }: ImportInto, question: string): Promise<boolean> {

@@ -31,7 +31,7 @@ type HashFile = (real: string) => string | undefined;
 /**
  * What is approved of the way a server is started: the bytes of its program and of every file named in its arguments and variables,
  * its working directory, and in plain words what of it all is not pinned; a remote one by its address. Values of variables and headers
- * are left out: they may be secrets.
+ * are left out: they may be secrets. So is data, which comes and goes with every call: see `dataNamed`.
  */
 export function serverLaunch(grant: ServerGrant, hash: HashFile = hashOf): unknown {
   const { launch, env, headers, workingDirectory } = grant;
@@ -44,7 +44,6 @@ export function serverLaunch(grant: ServerGrant, hash: HashFile = hashOf): unkno
   const long = files.flatMap(([path, sha256]) => (sha256 === undefined ? [`the file ${path}, which is too long`] : []));
   const unpinned = [
     ...long,
-    ...named.data.map(({ path, why }) => `the file ${path}, which ${why}`),
     ...named.folders.map((path) => `what lies in the folder ${path}`),
     ...(workingDirectory === undefined ? [] : [`what lies in its working directory ${workingDirectory}`]),
     ...(pinned === undefined && FETCHES.test(basename(program))
@@ -86,6 +85,16 @@ function pinnedIn(
 /** What of a launch is not pinned, in plain words. */
 export function unpinnedOf(launch: unknown): readonly string[] {
   return (launch as { readonly unpinned?: readonly string[] } | undefined)?.unpinned ?? [];
+}
+
+/** Data that the entry names and that is there now, in the same words: it is compared with nothing, not even whether there is any. */
+export function dataNamed(grant: ServerGrant): readonly string[] {
+  if (grant.launch.kind === "url") return [];
+  const { data, kept } = namedPaths(grant);
+  return [
+    ...data.map(({ path, why }) => `the file ${path}, which ${why}`),
+    ...kept.map((path) => `what lies in the folder ${path}, which it may write`),
+  ];
 }
 
 /** Names one launch: what is started may be told which one was approved. */
@@ -188,11 +197,13 @@ function namedPaths({ launch, env, workingDirectory = "/", filesystem }: ServerG
   readonly files: readonly NamedPath[];
   readonly folders: readonly string[];
   readonly data: readonly (NamedPath & { readonly why: string })[];
+  /** Folders that it may write as a whole, and so makes itself. */
+  readonly kept: readonly string[];
 } {
   const words = new Set((launch.kind === "url" ? [] : launch.command.slice(1)).flatMap(wordsOf));
   const told = new Set([...env].flatMap(([name, value]) => (LOADS.test(name) || words.has(value) ? [] : [value])));
   const files = new Map<string, NamedPath>();
-  const folders = new Set<string>();
+  const [folders, kept] = [new Set<string>(), new Set<string>()];
   const data = new Map<string, NamedPath & { readonly why: string }>();
   for (const word of new Set([...words, ...[...env.values()].flatMap(wordsOf)])) {
     const path = resolve(workingDirectory, word);
@@ -203,9 +214,11 @@ function namedPaths({ launch, env, workingDirectory = "/", filesystem }: ServerG
       if (why === undefined) files.set(path, { word, path, real });
       else data.set(path, { word, path, real, why });
     }
-    if (status?.isDirectory() === true && path !== "/") folders.add(path);
+    if (status?.isDirectory() !== true || path === "/") continue;
+    // One that it may write it may have made itself.
+    (mayWrite(filesystem, join(fs.realpathSync(path), "any")) ? kept : folders).add(path);
   }
-  return { files: sortedByPath(files), folders: [...folders].sort(), data: sortedByPath(data) };
+  return { files: sortedByPath(files), folders: [...folders].sort(), data: sortedByPath(data), kept: [...kept].sort() };
 }
 
 function sortedByPath<T extends NamedPath>(paths: ReadonlyMap<string, T>): T[] {
