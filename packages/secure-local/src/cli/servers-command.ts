@@ -26,6 +26,7 @@ import { rememberSecrets } from "../server/remember-secrets.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
 import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { editedPolicy } from "./edit-policy.js";
 import { inOptions } from "./failure.js";
 import { lackingPath } from "./granted-paths.js";
 import {
@@ -344,15 +345,8 @@ async function addServer(line: CommandLine): Promise<number> {
       `${file} has a server ${name} already; remove it first: mcp-secure-local servers remove ${name}`,
     );
   const { withServer } = await import("../policy/edit-servers.js");
-  const { parsePolicy } = await import("../policy/parse-policy.js");
-  const text = withServer(
-    readFileSync(file, "utf8"),
-    name,
-    after === undefined ? { url: url ?? "" } : { command: after },
-  );
-  // What cannot be read again is not written.
-  await parsePolicy(text, { file });
-  writeInPlace(file, text);
+  const entry = after === undefined ? { url: url ?? "" } : { command: after };
+  writeInPlace(file, await editedPolicy(file, (text) => withServer(text, name, entry)));
   if (!line.json)
     print(
       `${file} names the server ${name} now, and allows ${name}__*. It reaches no file and no host until its entry grants some.`,
@@ -393,14 +387,16 @@ async function importServers(line: CommandLine): Promise<number> {
 async function removeServer(line: CommandLine): Promise<number> {
   const { policy, file } = await policyOf(line);
   const { name } = namedServer(policy, line.words, "remove");
-  const { withoutServer } = await import("../policy/edit-servers.js");
-  writeInPlace(file, withoutServer(readFileSync(file, "utf8"), name));
+  const { profilesWith, withoutServer } = await import("../policy/edit-servers.js");
+  const profiles = profilesWith(readFileSync(file, "utf8"), name);
+  writeInPlace(file, await editedPolicy(file, (text) => withoutServer(text, name)));
   const approved = new Map(approvedServers(policy));
   if (approved.delete(name)) writeLock(serverLockFile(file), approved);
   const secrets = secretsOf(policy, name);
   const kept =
     secrets.length === 0 ? "" : `\nIts secrets stay until you delete them: ${secrets.join(", ")} (section secrets)`;
-  tell(line, { removed: name, file, secrets }, `${file} no longer names the server ${name}.${kept}`);
+  const also = profiles.length === 0 ? "" : ` Nor do its profiles ${profiles.join(", ")}.`;
+  tell(line, { removed: name, file, secrets, profiles }, `${file} no longer names the server ${name}.${also}${kept}`);
   return ExitCode.Ok;
 }
 

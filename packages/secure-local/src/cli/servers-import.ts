@@ -6,7 +6,6 @@ import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { canonicalJson } from "../inspection/drift.js";
 import { type SecretEntry, type ServerEntry, withServer } from "../policy/edit-servers.js";
 import { configFolder } from "../policy/own-places.js";
-import { parsePolicy } from "../policy/parse-policy.js";
 import type { Policy, ServerGrant } from "../policy/policy.js";
 import { withSecrets } from "../policy/read-servers.js";
 import { clientEnvironment, type ConfigLocation } from "../remote/config-locations.js";
@@ -16,6 +15,7 @@ import { learnSecret } from "../server/remember-secrets.js";
 import type { Target } from "../remote/target.js";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
+import { editedPolicy } from "./edit-policy.js";
 import { changeable, keptPlaces, readablePaths, withChangeable } from "./granted-paths.js";
 import { askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
 import { writeInPlace, writeNewFile } from "./write-new-file.js";
@@ -135,12 +135,11 @@ export async function planImport(from: string | undefined, into: ImportInto): Pr
   };
 }
 
-/** The text of the policy with these servers. @throws PolicyError for what could not be read again */
+/** The text of the policy with these servers. @throws UsageError for what would not load */
 async function policyWith(found: readonly BroughtServer[], { file }: ImportInto): Promise<string> {
-  let text = readFileSync(file, "utf8");
-  for (const { name, entry, secrets } of found) text = withServer(text, name, entry, secrets);
-  await parsePolicy(text, { file });
-  return text;
+  return editedPolicy(file, (text) =>
+    found.reduce((all, { name, entry, secrets }) => withServer(all, name, entry, secrets), text),
+  );
 }
 
 /** Leave to change files is a person's to give, and never `--yes`: without one it is said which line gives it. */

@@ -53,18 +53,39 @@ function written(members: object): object {
   );
 }
 
-/** The text without the server and the permissions that were written with it. @throws PolicyError */
+/**
+ * The text without the server, its name in profiles and the permissions that were written with it. A profile that named no other names
+ * none then: without its list it would have all of them. @throws PolicyError
+ */
 export function withoutServer(text: string, name: string): string {
   const document = read(text);
+  for (const profile of profilesOf(document, name)) takeOut(document, ["profiles", profile, "servers"], name);
   document.deleteIn(["servers", name]);
   const servers = document.get("servers");
   if (isMap(servers) && servers.items.length === 0) document.delete("servers");
-  for (const section of ["tools", "prompts"]) {
-    const allowed = document.getIn([section, "allowed"]);
-    if (!isSeq(allowed)) continue;
-    allowed.items = allowed.items.filter((item) => String(item) !== `${name}__*`);
-  }
+  for (const section of ["tools", "prompts"]) takeOut(document, [section, "allowed"], `${name}__*`);
   return document.toString(AS_WRITTEN);
+}
+
+/** The profiles that name a server. @throws PolicyError for a text that is no YAML */
+export function profilesWith(text: string, server: string): string[] {
+  return profilesOf(read(text), server);
+}
+
+function profilesOf(document: Document, server: string): string[] {
+  const profiles = document.get("profiles");
+  if (!isMap(profiles)) return [];
+  return profiles.items
+    .map(({ key }) => String(key))
+    .filter((profile) => {
+      const servers = document.getIn(["profiles", profile, "servers"]);
+      return isSeq(servers) && servers.items.some((item) => String(item) === server);
+    });
+}
+
+function takeOut(document: Document, path: readonly string[], word: string): void {
+  const list = document.getIn(path);
+  if (isSeq(list)) list.items = list.items.filter((item) => String(item) !== word);
 }
 
 function read(text: string): Document {

@@ -199,3 +199,25 @@ it("adds a server to the file that keeps its comments, and takes it away again",
   expect(await servers("remove", "far")).toMatchObject({ code: 0 });
   expect(readFileSync(policy, "utf8")).not.toContain("far");
 });
+
+it("leaves a policy that loads when a server goes: profiles forget it; and writes none that would not", async () => {
+  writeFileSync(
+    policy,
+    `version: "1.0"
+servers:
+  gone: { url: "https://a.example" }
+  stays: { url: "https://b.example" }
+profiles:
+  work: { servers: [gone, stays] }
+  home: { servers: [gone] }
+`,
+  );
+  const removed = await servers("remove", "gone");
+  expect(removed).toMatchObject({ code: 0, stdout: expect.stringContaining("Nor do its profiles work, home.") });
+  expect((await servers("list", "--json")).stdout).toContain('"stays"');
+  expect(readFileSync(policy, "utf8")).toMatch(/home: \{ ?servers: \[\] ?\}/);
+  const before = readFileSync(policy, "utf8");
+  const refused = await servers("add", "a name", "https://a.example");
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("would not load after this") });
+  expect(readFileSync(policy, "utf8")).toBe(before);
+});

@@ -1,7 +1,7 @@
 // What refuses a text before anything of it is used: policies to be edited, and the sandbox an editor's file asks for.
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { withoutServer, withServer } from "../../src/policy/edit-servers.js";
+import { profilesWith, withoutServer, withServer } from "../../src/policy/edit-servers.js";
 import { PolicyError } from "../../src/policy/faults.js";
 import { vscodeSandboxFault } from "../../src/policy/vscode-sandbox.js";
 
@@ -38,6 +38,17 @@ servers:
     expect(withoutServer(text, "more")).not.toContain("servers");
     expect(withoutServer(text, "absent")).toBe(text);
     expect(withoutServer('version: "1.0"\nservers: {}\n', "notes")).toBe('version: "1.0"\n');
+  });
+
+  it("goes from profiles, too, and a profile that named no other is left with none rather than all", () => {
+    const profiles = "profiles:\n  work:\n    servers: [notes, more]\n  home:\n    servers: [notes]\n  all: {}\n";
+    expect(profilesWith(POLICY + profiles, "notes")).toEqual(["work", "home"]);
+    const text = withoutServer(POLICY + profiles, "notes");
+    expect((parse(text) as { profiles: object }).profiles).toEqual({
+      work: { servers: ["more"] },
+      home: { servers: [] },
+      all: {},
+    });
   });
 
   it("comes with its tools and prompts behind those that are allowed, or as the first", () => {
