@@ -1,7 +1,7 @@
 // Small parts that every screen uses: text of strangers, times, states, notes, buttons that do one thing.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
-import { now } from "./live.js";
+import { link, now } from "./live.js";
 import { RequestFault } from "./request.js";
 
 /** Characters of a text that stands within a line or a button. */
@@ -141,13 +141,19 @@ interface ActionProps {
   readonly act: () => Promise<void>;
   readonly kind?: "good" | "bad" | "plain";
   readonly disabled?: boolean;
+  /** It does nothing for now, and keeps the keyboard's place. */
+  readonly held?: boolean;
+  /** For whoever does not see what stands beside it; it begins with the label. */
+  readonly name?: string;
 }
 
 /** A button that is busy until its work is done, and says what went wrong. */
-export function Action({ label, act, kind = "plain", disabled = false }: ActionProps): JSX.Element {
+export function Action({ label, act, kind = "plain", disabled = false, held = false, name }: ActionProps): JSX.Element {
   const busy = useSignal(false);
   const fault = useSignal<unknown>(undefined);
+  const idle = held || link.value === "lost";
   const run = async (): Promise<void> => {
+    if (idle) return;
     [busy.value, fault.value] = [true, undefined];
     try {
       await act();
@@ -162,6 +168,8 @@ export function Action({ label, act, kind = "plain", disabled = false }: ActionP
         type="button"
         class={`button-${kind}`}
         disabled={disabled || busy.value}
+        aria-disabled={idle || undefined}
+        aria-label={name}
         aria-busy={busy.value}
         onClick={() => void run()}
       >

@@ -8,6 +8,7 @@ import { CallsTable } from "../calls-table.js";
 import { newest } from "../live.js";
 import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State } from "../parts.js";
 import { addressOf, ask, get } from "../request.js";
+import { Difference } from "../difference.js";
 import { go, place } from "../router.js";
 
 type Query = Readonly<Record<string, string | undefined>>;
@@ -238,34 +239,6 @@ function PolicyLine({ line, text }: { readonly line: number; readonly text: stri
       </button>
       {text === undefined ? " (the policy has changed since)" : <code> {text.trim()}</code>}
     </>
-  );
-}
-
-/** What is not as it was when a person agreed to such a call before. */
-export function Difference({ of }: { readonly of: NonNullable<CallDetail["difference"]> }): JSX.Element {
-  if (of.length === 0) return <p class="calm">Its arguments are those of the call that was approved last.</p>;
-  return (
-    <table class="difference">
-      <caption>Different from the call of this tool that was approved last</caption>
-      <thead>
-        <tr>
-          <th scope="col">Argument</th>
-          <th scope="col">Then</th>
-          <th scope="col">Now</th>
-        </tr>
-      </thead>
-      <tbody>
-        {of.map(({ name, before, now }) => (
-          <tr key={name}>
-            <th scope="row">
-              <Shown text={name} />
-            </th>
-            <td class="was">{before === undefined ? "not given" : <Shown text={before} />}</td>
-            <td class="is">{now === undefined ? "not given" : <Shown text={now} />}</td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
   );
 }
 

@@ -2,11 +2,11 @@
 import type { JSX } from "preact";
 import { Bars, Latency } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
-import { newest, servers, totals, troubles, waiting } from "../live.js";
+import { newest, servers, totals, troubles } from "../live.js";
 import { Brief, Command, Empty } from "../parts.js";
 import { CallFacts } from "../counts.js";
+import { Questions } from "../questions.js";
 import { go } from "../router.js";
-import { JustOver, Question } from "./approvals.js";
 
 const LATEST = 30;
 
@@ -16,17 +16,12 @@ export function Now(): JSX.Element {
   return (
     <>
       <section aria-labelledby="now-waiting">
-        <h2 id="now-waiting">Waits for you</h2>
-        {waiting.value.length === 0 ? (
-          <p class="calm">Nothing waits for your answer.</p>
-        ) : (
-          waiting.value.map((call) => <Question key={call.id} call={call} />)
-        )}
-        <JustOver />
+        <h2 id="now-waiting">Waiting for you</h2>
+        <Questions none={<p class="calm">Nothing waits for your answer.</p>} />
       </section>
       {troubles.value.length > 0 && (
         <section aria-labelledby="now-wrong">
-          <h2 id="now-wrong">Is wrong</h2>
+          <h2 id="now-wrong">Problems</h2>
           <ul class="troubles">
             {troubles.value.map(({ what, advice, go: screen }) => (
               <li key={what}>
@@ -43,7 +38,7 @@ export function Now(): JSX.Element {
         </section>
       )}
       <section aria-labelledby="now-happening">
-        <h2 id="now-happening">Happens</h2>
+        <h2 id="now-happening">Activity</h2>
         {sums === undefined || sums.calls === 0 ? (
           <NothingYet running={running} />
         ) : (

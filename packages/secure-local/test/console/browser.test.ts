@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, beforeAll, describe } from "vitest";
+import { decisionCases } from "./decisions-cases.js";
 import { pageCases } from "./page-cases.js";
 import { taskCases } from "./tasks-cases.js";
 
@@ -29,5 +30,6 @@ describe.skipIf(!HAS_BROWSER)("in a browser", () => {
   afterAll(() => browser.close());
 
   pageCases(() => browser);
+  decisionCases(() => browser);
   taskCases(() => browser);
 });

@@ -101,7 +101,7 @@ async function hostileServer(home: string): Promise<Server> {
 }
 
 /** A browser beside other tests on two cores is slow. */
-const LONG = 240_000;
+export const LONG = 240_000;
 /** What a page did that it may not. */
 class Conduct {
   readonly faults: string[] = [];
@@ -123,14 +123,14 @@ class Conduct {
 }
 
 /** As `Watched.start`; it ends with its test, however that ends. */
-async function started(settings: Parameters<typeof Watched.start>[0]): Promise<Watched> {
+export async function started(settings: Parameters<typeof Watched.start>[0]): Promise<Watched> {
   const watched = await Watched.start(settings);
   onTestFinished(() => watched.end());
   return watched;
 }
 
 /** A person's browser of its own, closed with its test. */
-async function contextOf(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
+export async function contextOf(browser: Browser, options: BrowserContextOptions = {}): Promise<BrowserContext> {
   const context = await browser.newContext(options);
   onTestFinished(() => context.close());
   return context;
@@ -183,7 +183,7 @@ function lastDecision({ home }: Watched): { readonly answer: string; readonly by
 }
 
 /** A signed-in page of a console. */
-async function opened(
+export async function opened(
   context: BrowserContext,
   watched: Watched,
 ): Promise<{ readonly page: Page; readonly conduct: Conduct }> {
@@ -194,14 +194,14 @@ async function opened(
   return { page, conduct };
 }
 
-async function show(page: Page, screen: string): Promise<void> {
+export async function show(page: Page, screen: string): Promise<void> {
   await page.evaluate(`location.hash = "/${screen}"`);
   await page.locator(`nav button[aria-current=page]`, { hasText: new RegExp(screen, "i") }).waitFor();
   await page.locator("h2").first().waitFor();
 }
 
 /** Accessibility faults by axe, in an isolated world of the page's. */
-async function axe(page: Page): Promise<string[]> {
+export async function axe(page: Page): Promise<string[]> {
   const session = await page.context().newCDPSession(page);
   const { frameTree } = (await session.send("Page.getFrameTree")) as { frameTree: { frame: { id: string } } };
   const frameId = frameTree.frame.id;
@@ -346,6 +346,7 @@ export function pageCases(browser: () => Browser): void {
           await page.keyboard.press("Tab");
           if ((await page.evaluate("document.activeElement?.textContent")) === "Allow this one call") break;
         }
+        await page.locator(":focus:not([aria-disabled])").waitFor();
         await page.keyboard.press("Enter");
         await first.done;
         expect(readFileSync(first.file, "utf8")).toBe("k");
