@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync,
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { leakingPlugins } from "../support/leaking-plugins.mjs";
+import { renewed } from "../support/renewed-secrets.mjs";
 import { listen } from "../support/sockets.mjs";
 
 /** A crash takes the start of a sandbox, and all of them share two processors. */
@@ -65,6 +66,13 @@ export const defences = [
     file: "secure-local/src/plugins/plugin.ts",
     find: "[...own, ...secretFiles(policy.secrets)]",
     replace: "[...own, ...secretFiles(new Map())]",
+  },
+  {
+    name: "the files of secrets are looked at before anything leaves",
+    steps: ["renewed"],
+    file: "secure-local/src/audit/secret-files.ts",
+    find: "for (const file of followed.values()) renew(file);",
+    replace: "",
   },
 ];
 
@@ -215,7 +223,7 @@ plugins: { folder: ${base}, load: [{ name: plug, secrets: [granted], filesystem:
   rmSync(base, { recursive: true });
 }
 
-const STEPS = { alignments, saidBack, files, broughtOut };
+const STEPS = { alignments, saidBack, renewed, files, broughtOut };
 
 export async function run(report, parts) {
   if (!parts.hasWall()) return report.demand("bubblewrap and python3 are there to be tried", false);

@@ -3,10 +3,12 @@ import { hash } from "node:crypto";
 import type { AuditEvent, AuditSink } from "./audit-event.js";
 import { escapeUnseen } from "./escape-unseen.js";
 import { MAX_TEXT, redactString, redactValue } from "./redact.js";
-import { mayHoldSecret } from "./secret-shapes.js";
+import { renewSecrets } from "./secret-files.js";
+import { mayHoldSecret, secretsVersion } from "./secret-shapes.js";
 
 /** The event's fields as `,"name":value…`, in a fixed order. Fields that are undefined are left out. Never throws. */
 export function eventText(event: AuditEvent): string {
+  renewSecrets();
   const { id, connection, decision, duration_ms: duration } = event;
   let text = `,"kind":${usualText(event.kind)}`;
   if (id !== undefined) text += `,"id":${typeof id === "number" ? JSON.stringify(id) : anyText(id)}`;
@@ -38,9 +40,12 @@ const MAX_USUAL = 512;
 /** Longer texts are rarely the same twice. */
 const MAX_USUAL_LENGTH = 128;
 const usual = new Map<string, string>();
+let usualVersion = 0;
 
 /** A text of which a server has few: its written form is made once. */
 function usualText(text: string): string {
+  if (usualVersion !== secretsVersion()) usual.clear();
+  usualVersion = secretsVersion();
   const known = usual.get(text);
   if (known !== undefined) return known;
   const written = anyText(text);

@@ -1,4 +1,5 @@
 // Knows secrets by their own look: the tokens whose issuers gave them a shape.
+import { renewSecretsOnce } from "./secret-files.js";
 
 /**
  * What a token of each issuer looks like. Every shape begins with something fixed or bounds its repeats, so that looking for
@@ -179,43 +180,102 @@ function isInShape(text: string, index: number): boolean {
 
 // The values of secrets that have a name: wherever one appears, in whatever usual spelling, its name is written instead.
 //
-// One list for the whole process, because a value is a secret in every text that leaves it. Nothing is ever taken off: a
-// secret that was replaced may still be in a log or an answer.
+// One list for the whole process, because a value is a secret in every text that leaves it. A secret that was replaced may still
+// be in a log or an answer, so its latest values stay known.
 
 /** Shorter values appear in texts by chance. */
 const SHORTEST_SECRET = 6;
-/** Spellings kept; more than anybody has secrets. What comes later replaces nothing and is refused. */
+/** Spellings kept; more than anybody has secrets at a time. What does not fit replaces nothing and is refused. */
 const MAX_SPELLINGS = 8_192;
+/** Values kept of one secret; of a connection string each counts as two. */
+const KEPT_VALUES = 16;
+/** Of each secret the latest are never forgotten: the value, and the password in it. */
+const LATEST_VALUES = 2;
 
+/** By secret, what was learnt last coming last. */
+const valuesOf = new Map<string, Set<string>>();
 const names = new Map<string, string>();
 let pattern: RegExp | undefined;
 /** The values with any of their characters escaped, which is looked for only where something is. */
 let escapes: EscapedValues | undefined;
 const plainNames = new Map<string, string>();
+let version = 0;
 
 /** Remembers a value. False when it is too short to be told from other text, or there are too many already. */
 export function rememberSecret(name: string, value: string): boolean {
   const trimmed = value.trim();
-  if (names.has(trimmed)) return true;
-  if (trimmed.length < SHORTEST_SECRET || names.size >= MAX_SPELLINGS) return false;
-  for (const spelling of spellingsOf(trimmed)) if (!names.has(spelling)) names.set(spelling, name);
+  if (trimmed.length < SHORTEST_SECRET) return false;
+  const own = valuesOf.get(name) ?? new Set<string>();
+  valuesOf.set(name, own);
+  const isKnown = plainNames.has(trimmed);
+  own.delete(trimmed);
+  if (!isKnown && !haveRoom()) return false;
+  own.add(trimmed);
+  if (!isKnown) {
+    plainNames.set(trimmed, name);
+    addSpellings(trimmed, name);
+  }
+  const [oldest] = own;
+  if (own.size > KEPT_VALUES && oldest !== undefined) forget(oldest, own);
+  else if (!isKnown) look();
+  return true;
+}
+
+function addSpellings(value: string, name: string): void {
+  for (const spelling of spellingsOf(value)) if (!names.has(spelling)) names.set(spelling, name);
+}
+
+/** Where all is full, what was replaced longest ago is forgotten first. */
+function haveRoom(): boolean {
+  while (names.size >= MAX_SPELLINGS) {
+    const old = [...valuesOf.values()].find((values) => values.size > LATEST_VALUES);
+    const [oldest] = old ?? [];
+    if (old === undefined || oldest === undefined) return false;
+    forget(oldest, old);
+  }
+  return true;
+}
+
+/** A value may be another secret's as well: then it stays. */
+function forget(value: string, of: Set<string>): void {
+  of.delete(value);
+  plainNames.clear();
+  names.clear();
+  for (const [name, values] of valuesOf)
+    for (const each of values) {
+      if (plainNames.has(each)) continue;
+      plainNames.set(each, name);
+      addSpellings(each, name);
+    }
+  look();
+}
+
+/** Has texts looked through for what is known by now. */
+function look(): void {
   // The longest first: one value may be the beginning of another.
   const sorted = [...names.keys()].sort((a, b) => b.length - a.length);
   pattern = new RegExp(sorted.map(escaped).join("|"), "g");
-  plainNames.set(trimmed, name);
   escapes = undefined;
-  return true;
+  version += 1;
 }
 
 /** Whether any value is known: where none is, nothing has to be looked through. */
 export function knowsSecrets(): boolean {
+  renewSecretsOnce();
   return pattern !== undefined;
+}
+
+/** Another number whenever other values are known: what was written before may hold one of them. */
+export function secretsVersion(): number {
+  renewSecretsOnce();
+  return version;
 }
 
 /** Where the values of known secrets stand in a text, and what is written in their place, in their order. */
 export function knownPlaces(
   text: string,
 ): readonly { readonly index: number; readonly length: number; readonly label: string }[] {
+  renewSecretsOnce();
   if (pattern === undefined) return [];
   const plain = [...text.matchAll(pattern)].map(({ 0: value, index }) => ({
     index,
@@ -233,6 +293,7 @@ function escapedSecrets(): EscapedValues {
 
 /** The text with the values of known secrets replaced by their names. */
 export function replaceKnown(text: string): string {
+  renewSecretsOnce();
   if (pattern === undefined) return text;
   pattern.lastIndex = 0;
   const replaced = pattern.test(text) ? text.replace(pattern, (value) => `[secret ${names.get(value) ?? ""}]`) : text;
