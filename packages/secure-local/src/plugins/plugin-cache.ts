@@ -72,7 +72,19 @@ export class PluginCache {
    * Takes what lies at `path` now. Where other content is wanted than lies there, the copy that was kept of it is taken in its place.
    * @throws PluginError
    */
-  async take(path: string, { sha256, own }: TakeOptions): Promise<CachedPlugin> {
+  async take(path: string, options: TakeOptions): Promise<CachedPlugin> {
+    for (let time = 1; ; time += 1) {
+      try {
+        return await this.#taken(path, options);
+      } catch (error) {
+        // Another process removed or made the same copy in the meantime: what it left is looked at anew.
+        if (!MEANWHILE.has((error as NodeJS.ErrnoException).code ?? "") || time === MOST_TRIES)
+          throw inWords(error, this.#folder);
+      }
+    }
+  }
+
+  async #taken(path: string, { sha256, own }: TakeOptions): Promise<CachedPlugin> {
     const ours = this.#made ?? this.#given;
     const source = sourceAt(path, ours === undefined ? own : [...own, ours]);
     const now = await takeContent(source).catch(asFault);
@@ -126,17 +138,26 @@ export class PluginCache {
   /** A copy whose content still is what its name says. One that is not was not made whole, or was touched: it goes. */
   async #kept(hash: string): Promise<Copy | undefined> {
     const folder = join(this.#folder, hash);
-    const [name, ...more] = fs.existsSync(folder) ? fs.readdirSync(folder) : [];
-    if (name === undefined) return undefined;
+    const seen = identityOf(folder);
+    if (seen === undefined) return undefined;
+    const [name, ...more] = fs.readdirSync(folder);
     // From here on nobody takes it for one that is not missed.
     fs.utimesSync(folder, new Date(), new Date());
-    const root = join(folder, name);
-    const content = more.length > 0 ? undefined : await takeContent(root).catch(() => undefined);
+    const root = join(folder, name ?? "");
+    const whole = name !== undefined && more.length === 0;
+    const content = whole ? await takeContent(root).catch(() => undefined) : undefined;
     if (content?.hash === hash) return { ...content, root };
-    const gone = join(this.#folder, `${GONE}${randomBytes(6).toString("hex")}`);
-    fs.renameSync(folder, gone);
-    removeTree(gone);
+    // While it was read, another process may have put a whole one in its place: that is none to remove.
+    if (identityOf(folder) !== seen) return await this.#kept(hash);
+    this.#remove(hash);
     return undefined;
+  }
+
+  /** Under its name a copy is there as a whole or not at all: whoever starts from it never meets half of one. */
+  #remove(hash: string): void {
+    const gone = join(this.#folder, `${GONE}${randomBytes(6).toString("hex")}`);
+    fs.renameSync(join(this.#folder, hash), gone);
+    removeTree(gone);
   }
 
   async #copied(source: string, { kind }: PluginContent): Promise<Copy> {
@@ -161,11 +182,18 @@ export class PluginCache {
 
   #held(copy: Copy, source: string, note: string): CachedPlugin {
     const { hash } = copy;
+    const mark = this.#mark(hash);
+    fs.writeFileSync(mark, "", { mode: 0o600 });
+    try {
+      // Where another process removed it before the mark was there, this says so.
+      const now = new Date();
+      fs.utimesSync(join(this.#folder, hash), now, now);
+    } catch (error) {
+      if (!this.#holders.has(hash)) fs.rmSync(mark, { force: true });
+      throw error;
+    }
     const held = this.#holders.get(hash) ?? 0;
     this.#holders.set(hash, held + 1);
-    fs.writeFileSync(this.#mark(hash), "", { mode: 0o600 });
-    const now = new Date();
-    fs.utimesSync(join(this.#folder, hash), now, now);
     let released = false;
     const release = (): void => {
       if (released) return;
@@ -197,7 +225,9 @@ export class PluginCache {
       if (isAlive(Number(pid))) held.add(hash);
       else fs.rmSync(join(this.#folder, name), { force: true });
     }
-    const age = (name: string): number => now - fs.statSync(join(this.#folder, name)).mtimeMs;
+    // What another process has removed since is of no age at all.
+    const age = (name: string): number =>
+      now - (fs.statSync(join(this.#folder, name), { throwIfNoEntry: false })?.mtimeMs ?? now);
     for (const name of names)
       if ((name.startsWith(DRAFT) || name.startsWith(GONE)) && age(name) > DRAFT_MS)
         removeTree(join(this.#folder, name));
@@ -206,8 +236,30 @@ export class PluginCache {
       .map((name) => ({ name, age: age(name) }))
       .sort((a, b) => a.age - b.age);
     for (const [at, copy] of idle.entries())
-      if (at >= MOST_IDLE || copy.age > IDLE_MS) removeTree(join(this.#folder, copy.name));
+      if ((at >= MOST_IDLE || copy.age > IDLE_MS) && !this.#isWanted(copy)) this.#remove(copy.name);
   }
+
+  /** Whether another process has come for a copy since the folder was looked through. */
+  #isWanted({ name, age }: { readonly name: string; readonly age: number }): boolean {
+    const { mtimeMs } = fs.statSync(join(this.#folder, name));
+    return Date.now() - mtimeMs < age || fs.readdirSync(this.#folder).some((each) => each.startsWith(`${name}.`));
+  }
+}
+
+/** How often a copy is looked for that other processes remove and make at the same time. */
+const MOST_TRIES = 10;
+/** What the system says when a folder has gone, or has come, in between. */
+const MEANWHILE: ReadonlySet<string> = new Set(["ENOENT", "ENOTEMPTY", "EEXIST"]);
+
+/** A new folder may have the number of one that was removed, and not the time it was made at as well. */
+function identityOf(folder: string): string | undefined {
+  const status = fs.statSync(folder, { throwIfNoEntry: false });
+  return status && `${status.ino} ${status.birthtimeMs}`;
+}
+
+function inWords(error: unknown, folder: string): unknown {
+  if (error instanceof PluginError || (error as NodeJS.ErrnoException).syscall === undefined) return error;
+  return new PluginError(`No copy of it can be kept in ${folder}: ${(error as Error).message}; see to that folder.`);
 }
 
 function asFault(error: unknown): PluginError {

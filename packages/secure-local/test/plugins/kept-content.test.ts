@@ -189,6 +189,30 @@ describe("a copy", () => {
     expect(readFileSync(join(again.root, "main.sh"), "utf8")).toBe(MAIN);
   });
 
+  it("is whole for everyone who takes it at the same time as others, though it was damaged before", async () => {
+    const path = written("contested");
+    const kept = join(folder.path, "contested-cache");
+    const words = join("lib", "words.sh");
+    for (let time = 0; time < repeated(8, 200); time++) {
+      const caches = [0, 1, 2, 3].map(() => new PluginCache(kept));
+      const first = await caches[0]!.take(path, { own: [] });
+      const damaged = join(first.root, words);
+      first.release();
+      chmodSync(damaged, 0o600);
+      writeFileSync(damaged, "words=other\n");
+      const takers = caches.map(async (cache) => {
+        const taken = await cache.take(path, { own: [] });
+        for (let look = 0; look < 20; look++) {
+          expect(readFileSync(join(taken.root, words), "utf8")).toBe("words=approved\n");
+          await new Promise((resolve) => setImmediate(resolve));
+        }
+        taken.release();
+      });
+      await Promise.all(takers);
+      for (const cache of caches) cache.close();
+    }
+  });
+
   it("of a folder that holds a home, or what is the program's own, is not made", async () => {
     const path = written("holds");
     for (const own of [path, join(path, "lib"), join(path, "lib", "words.sh")])
