@@ -129,9 +129,13 @@ export function ruleOf({ decision, detail }: LogRecord): { readonly rule: string
   return { rule: textOf(rule ?? told["reason"]), line: typeof line === "number" ? line : undefined };
 }
 
-/** Who asked: by the name the client gives itself, or as the transport knows it. */
+/** Whoever runs the server: handlers and the audit log know by this name who has its own token. */
+export const OWNER = "owner";
+
+/** Who asked: by the name the client gives itself, with the person it came for where that is another than the owner. */
 export function callerOf({ client, principal }: LogRecord): string {
-  return textOf(client ?? principal);
+  if (client === undefined || principal === undefined || principal === OWNER) return textOf(client ?? principal);
+  return `${textOf(principal)}: ${textOf(client)}`;
 }
 
 /** A text as it is, anything else as JSON; nothing for what is absent. */

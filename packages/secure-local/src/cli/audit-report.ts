@@ -2,7 +2,7 @@
 //
 // Nothing in it is loaded or run: no script, no link to follow, and a content security policy that says so. Every text of the
 // log is written by strangers as far as this file knows, so each passes `text()`.
-import { type LogRecord, objectOf } from "../audit/call-records.js";
+import { callerOf, type LogRecord, objectOf } from "../audit/call-records.js";
 import { cleanLine } from "../guard/cleaning/clean-text.js";
 import { type AuditEntry, localTime, outcomeOf, policyNameOf, ruleText, zone } from "./audit-calls.js";
 import { isDenied } from "./audit-lines.js";
@@ -69,11 +69,11 @@ export class AuditReport {
     this.#counts[verdict] += 1;
     this.#times.add(Date.parse(String(record["time"])), verdict);
     const tool = plain(record["tool"] ?? record["kind"]);
-    this.#tables.clients.add(plain(record["client"] ?? record["principal"] ?? "unknown"), verdict);
+    this.#tables.clients.add(plain(callerOf(record) || "unknown"), verdict);
     this.#tables.tools.add(tool, verdict);
     const object = objectOf(record);
     if (object !== "" && verdict !== "denied") this.#reached(object, verdict);
-    const who = plain(record["client"] ?? record["principal"]);
+    const who = plain(callerOf(record));
     const row: Row = {
       time: record["time"],
       cells: [

@@ -19,6 +19,8 @@ export interface CommandLine {
   readonly socket: string | undefined;
   /** For `serve`: requests a second of one caller, as written. */
   readonly rate: string | undefined;
+  /** For `serve`: the file of those who have tokens of their own. */
+  readonly tokens: string | undefined;
   /** Where processes share, by which key, how the others reach this one, and how keys in Redis begin. */
   readonly redis: string | undefined;
   readonly shareKey: string | undefined;
@@ -108,6 +110,7 @@ type Value =
   | "port"
   | "socket"
   | "rate"
+  | "tokens"
   | "redis"
   | "shareKey"
   | "address"
@@ -158,6 +161,7 @@ const VALUES: ReadonlyMap<string, Value> = new Map([
   ["--port", "port"],
   ["--socket", "socket"],
   ["--rate", "rate"],
+  ["--tokens", "tokens"],
   ["--redis", "redis"],
   ["--share-key", "shareKey"],
   ["--address", "address"],
@@ -210,6 +214,7 @@ const SERVE_ONLY: readonly Key[] = [
   "port",
   "socket",
   "rate",
+  "tokens",
   "origins",
   "noAuth",
   "sse",
@@ -218,7 +223,7 @@ const SERVE_ONLY: readonly Key[] = [
   "console",
 ];
 /** Those of them that `bridge -- COMMAND` does not have. */
-const SERVE_ALONE: readonly Key[] = ["socket", "rate", "sse", "quiet", "verbose", "console"];
+const SERVE_ALONE: readonly Key[] = ["socket", "rate", "tokens", "sse", "quiet", "verbose", "console"];
 const NOT_SERVE: ReadonlyMap<string, readonly Key[]> = new Map([
   ["bridge", SERVE_ALONE],
   ["console", SERVE_ONLY.filter((key) => key !== "port")],

@@ -62,6 +62,7 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
       ...LISTEN,
       "--socket",
       "--rate",
+      "--tokens",
       "--sse",
       "--quiet",
       "--verbose",
@@ -521,6 +522,7 @@ export const OPTION_PAGES: Readonly<Record<string, OptionPage>> = {
   "--host": { value: "ADDRESS", about: "the address; else MCP_SECURE_LOCAL_HOST, else 127.0.0.1 (this machine only)" },
   "--socket": { value: "PATH", about: "listen on a Unix socket for its owner only" },
   "--rate": { value: "N", about: "requests a second one caller may send (default 100; ten times that at once)" },
+  "--tokens": { value: "FILE", about: "people who may call besides you: lines NAME: SHA-256 of a token of theirs" },
   "--redis": {
     value: "URL",
     about: "share with other processes over Redis; else MCP_SECURE_LOCAL_REDIS, which no list of processes shows",

@@ -5,12 +5,13 @@ import { type Entrance, type HttpServing, serveHttp, type ServeHttpOptions } fro
 import type { Server } from "@secure-local/mcp/server";
 import type { AuditEvent, AuditSink } from "../audit/audit-event.js";
 import type { AuditLog } from "../audit/audit-log.js";
+import { OWNER } from "../audit/call-records.js";
 import { EntryJoiner, tableRow } from "./audit-calls.js";
 import { PolicyNames } from "./audit-lines.js";
 import { Metrics } from "../observe/metrics.js";
 import { telemetry } from "../observe/open-telemetry.js";
 import { loadPolicy } from "../policy/load-policy.js";
-import { httpOptions, OWNER } from "../server/http-options.js";
+import { httpOptions, type NamedToken } from "../server/http-options.js";
 import type { Policy } from "../policy/policy.js";
 import { lockFileOf } from "../server/plugin-lock.js";
 import { followPolicyFile } from "../server/follow-policy-file.js";
@@ -24,6 +25,7 @@ import { auditKeeper, checkpointKeyFile, logPlaces, openAudit } from "./open-aud
 import { ownPlaces, pluginFolders, policyFile, programVersion, tokenFile } from "./settings.js";
 import { bindsToLoopback, type ServeSettings, serveSettings } from "./serve-http-settings.js";
 import { storedToken } from "./stored-secret.js";
+import { namedTokens } from "./named-tokens.js";
 import { clusterPlace, clusterSettings } from "./cluster-settings.js";
 import type { ClusterOptions, OpenCluster } from "../cluster/open-cluster.js";
 import { complain, ExitCode, print, printJson, styled } from "./terminal.js";
@@ -42,13 +44,19 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const file = policyFile(line);
   const policy = await loadPolicy(file, line.profile);
   const token = settings.auth ? storedToken(tokenFile()) : undefined;
+  const people = settings.tokens === undefined ? [] : namedTokens(settings.tokens);
   const version = programVersion();
   const metrics = new Metrics(version);
   const onRefused = (): void => void (metrics.shed += 1);
   const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   outliveReaders();
   const door = new ControlDoor(say);
-  const common = (): readonly string[] => [...commonOf(secure.policy), line.profile ?? "", token ?? ""];
+  const common = (): readonly string[] => [
+    ...commonOf(secure.policy),
+    line.profile ?? "",
+    token ?? "",
+    ...people.map(({ principal, sha256 }) => `${principal} ${sha256}`),
+  ];
   const cluster = await joined(line, { common, local: door.channel });
   const { channel, memory } = cluster ?? { channel: door.channel };
   const audit = await openAudit(line, policy, say, cluster?.heads);
@@ -61,7 +69,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const profiles = new ProfileServers(secure, (part) => new SecureServer({ policy: part, ...given }), say);
   metrics.plugins = () => secure.pluginHealth();
   tuneEngine();
-  const parts = { settings, token, audit, secure, profiles, metrics, gate, cluster, book };
+  const parts = { settings, token, people, audit, secure, profiles, metrics, gate, cluster, book };
   const serving = await begin(parts);
   const attached = await beginAttached(parts, attachSocket(file, line.profile));
   secure.start();
@@ -70,7 +78,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const stopFollowing = followPolicyFile(profiles, file, { say, adopt });
   const { url } = serving;
   door.open({ secure, version, auditFile: audit.file, transport: "http", url });
-  announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts) }, token);
+  announce({ ...settings, json: line.json }, { serving, profiles: pathsOf(parts), people }, token);
   const watching = line.console ? await watch(line) : undefined;
   await serving.closed;
   await watching?.close();
@@ -122,6 +130,7 @@ interface Parts {
   readonly cluster: OpenCluster | undefined;
   readonly settings: ServeSettings;
   readonly token: string | undefined;
+  readonly people: readonly NamedToken[];
   readonly audit: AuditLog;
   readonly secure: SecureServer;
   readonly profiles: ProfileServers;
@@ -131,10 +140,10 @@ interface Parts {
 }
 
 async function begin(given: Parts): Promise<HttpServing> {
-  const { settings, token, audit, secure, profiles, metrics, gate, cluster } = given;
+  const { settings, token, people, audit, secure, profiles, metrics, gate, cluster } = given;
   let serving: HttpServing | undefined;
   const { sse, perSecond, origins } = settings;
-  const parts = { sse, perSecond, origins, token, audit, metrics, gate, serving: () => serving! };
+  const parts = { sse, perSecond, origins, token, people, audit, metrics, gate, serving: () => serving! };
   const options = {
     ...httpOptions({ ...parts, allMetrics: cluster?.metrics }),
     ...(cluster === undefined ? { servers: profiles.servers } : { share: cluster.share }),
@@ -179,16 +188,33 @@ function drain(signal: string): void {
 
 function announce(
   settings: ServeSettings & { readonly json: boolean },
-  { serving: { url }, profiles }: { readonly serving: HttpServing; readonly profiles: readonly string[] },
+  {
+    serving: { url },
+    profiles,
+    people,
+  }: {
+    readonly serving: HttpServing;
+    readonly profiles: readonly string[];
+    readonly people: readonly NamedToken[];
+  },
   token: string | undefined,
 ): void {
   const { socketPath, sse, host, quiet, json } = settings;
+  const names = [...new Set(people.map(({ principal }) => principal))];
   const asked = token === undefined ? {} : { tokenFile: tokenFile() };
   const parts = Object.fromEntries(profiles.map((name) => [name, `${url}/${name}`]));
   const paths = profiles.length === 0 ? {} : { profiles: parts };
-  if (json) return printJson({ url, ...paths, ...(socketPath === undefined ? {} : { socket: socketPath }), ...asked });
+  if (json)
+    return printJson({
+      url,
+      ...paths,
+      ...(socketPath === undefined ? {} : { socket: socketPath }),
+      ...asked,
+      ...(names.length === 0 ? {} : { people: names }),
+    });
   if (!quiet) print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse }));
   say(`serving at ${socketPath ?? url}`);
+  if (names.length > 0) say(`besides the owner, by their own tokens: ${names.join(", ")}`);
   for (const [name, place] of Object.entries(parts)) say(`the profile ${name} at ${place}`);
   if (token === undefined) {
     const who = socketPath === undefined ? "every program on this machine" : "every program of yours";

@@ -10,6 +10,8 @@ export interface ServeSettings {
   readonly perSecond: number;
   /** Whether a token is asked for. */
   readonly auth: boolean;
+  /** The file of those who have tokens of their own. */
+  readonly tokens: string | undefined;
   readonly sse: boolean;
   readonly quiet: boolean;
   /** Origins of web pages that may call, as browsers write them. */
@@ -18,7 +20,7 @@ export interface ServeSettings {
 
 type ServeLine = Pick<
   CommandLine,
-  "words" | "host" | "port" | "socket" | "rate" | "noAuth" | "sse" | "quiet" | "origins"
+  "words" | "host" | "port" | "socket" | "rate" | "tokens" | "noAuth" | "sse" | "quiet" | "origins"
 >;
 
 const PORT = "3333";
@@ -40,12 +42,17 @@ export function serveSettings(
   const socketPath = line.socket === undefined ? undefined : resolve(line.socket);
   if (line.noAuth && socketPath === undefined && !bindsToLoopback(host))
     throw new UsageError(`--no-auth is for this machine alone: leave it out, or leave out the host ${host}`);
+  if (line.noAuth && line.tokens !== undefined)
+    throw new UsageError(
+      "--no-auth asks nobody for a token, and --tokens lists those who have one; keep one or the other",
+    );
   return {
     host,
     port: portOf(line.port ?? (environment["MCP_SECURE_LOCAL_PORT"] || PORT)),
     socketPath,
     perSecond: rateOf(line.rate ?? PER_SECOND),
     auth: !line.noAuth,
+    tokens: line.tokens,
     sse: line.sse,
     quiet: line.quiet,
     origins: line.origins.map(originOf),

@@ -1,5 +1,5 @@
 // Says which policy and audit log to use: option first, then environment, then the policy or the default place.
-import { extname, join } from "node:path";
+import { extname, join, resolve } from "node:path";
 import { lstatSync, readFileSync } from "node:fs";
 import type { Policy } from "../policy/policy.js";
 import type { CommandLine } from "./command-line.js";
@@ -82,12 +82,16 @@ export function pluginFolders(environment: Environment = process.env): {
 }
 
 /** Everything this program keeps, which no tool may reach. */
-export function ownPlaces(line: Pick<CommandLine, "audit">, environment: Environment = process.env): string[] {
+export function ownPlaces(
+  line: Pick<CommandLine, "audit"> & Partial<Pick<CommandLine, "tokens">>,
+  environment: Environment = process.env,
+): string[] {
   const log = auditFile(line, undefined, environment);
   // The other files of a log begin with its name up to the extension.
   const stem = log.slice(0, log.length - extname(log).length);
   const folders = [configFolder, stateFolder, dataFolder, cacheFolder].map((folder) => folder(environment));
-  return [stem, tokenFile(environment), clientTokensFile(environment), ...folders];
+  const people = line.tokens === undefined ? [] : [resolve(line.tokens)];
+  return [stem, ...people, tokenFile(environment), clientTokensFile(environment), ...folders];
 }
 
 /** Where running servers are found by `console`; no tool may reach it: it lies in the program's own folder. */

@@ -15,6 +15,7 @@ import {
   staticTokenAuthenticator,
 } from "@secure-local/mcp/auth";
 import type { AuditSink } from "../audit/audit-event.js";
+import { OWNER } from "../audit/call-records.js";
 import type { Load, Metrics } from "../observe/metrics.js";
 import { httpRoom, type LoadShedder } from "./load-shedder.js";
 import { SlidingWindow } from "../guard/rate-limits.js";
@@ -31,6 +32,8 @@ export interface HttpSettings {
   readonly origins?: readonly string[];
   /** Undefined: everybody who reaches the server may call. */
   readonly token: string | undefined;
+  /** Others who may call, each by a token of their own. Default: nobody. */
+  readonly people?: readonly NamedToken[];
   readonly audit: AuditSink;
   readonly metrics: Metrics;
   readonly gate: Pick<LoadShedder, "refusal" | "short">;
@@ -44,6 +47,7 @@ export function httpOptions({
   perSecond,
   origins = [],
   token,
+  people = [],
   audit,
   metrics,
   gate,
@@ -65,20 +69,24 @@ export function httpOptions({
     pings: true,
     ...(token === undefined
       ? { authenticate: (head) => gate.refusal(head) ?? anonymous }
-      : { authorization: httpAuthorization({ token, audit, onRefused, gate }) }),
+      : { authorization: httpAuthorization({ token, people, audit, onRefused, gate }) }),
   };
 }
 
-// Lets in over HTTP whoever has the one token of this server, and records who had not.
+// Lets in over HTTP whoever has a token of this server, under the name of whoever it was made for, and records who had none.
 
-/** Who has the token: the person who started the server. Handlers and the audit log know callers by this name. */
-export const OWNER = "owner";
+/** Somebody else who may call: sessions, tasks, limits, approvals and records of theirs are kept apart by the name. */
+export interface NamedToken {
+  readonly principal: string;
+  readonly sha256: string;
+}
 
 /** Refusals recorded a minute: enough to see an attack, too few to fill a disk with. */
 const RECORDS = 60;
 
 interface HttpAuthorizationOptions {
   readonly token: string;
+  readonly people?: readonly NamedToken[];
   readonly audit: AuditSink;
   /** Told of every request without the token. */
   readonly onRefused: () => void;
@@ -87,10 +95,16 @@ interface HttpAuthorizationOptions {
 }
 
 /** Every request without the token is told to `onRefused`, and so many a minute are one record each in the audit log. */
-export function httpAuthorization({ token, audit, onRefused, gate }: HttpAuthorizationOptions): HttpAuthorization {
+export function httpAuthorization({
+  token,
+  people = [],
+  audit,
+  onRefused,
+  gate,
+}: HttpAuthorizationOptions): HttpAuthorization {
   const window = new SlidingWindow();
   return {
-    authenticator: behind(gate, staticTokenAuthenticator([{ token, principal: OWNER }])),
+    authenticator: behind(gate, staticTokenAuthenticator([{ token, principal: OWNER }, ...people])),
     onRefused({ status, message }, { path }) {
       if (status === NO_ROOM) return;
       onRefused();

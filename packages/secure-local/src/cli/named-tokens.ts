@@ -1,0 +1,75 @@
+// Reads the file of `serve --tokens`: the people who may call over HTTP, each by the SHA-256 of a token of their own.
+import * as fs from "node:fs";
+import { OWNER } from "../audit/call-records.js";
+import type { NamedToken } from "../server/http-options.js";
+import { ServeError } from "./failure.js";
+
+/** As many as are compared with each request, without the owner's. */
+const MAX_TOKENS = 999;
+/** Room for that many lines, and to notice that a file holds something else. */
+const MAX_BYTES = 256 * 1024;
+const WRITABLE_BY_OTHERS = 0o022;
+/** A name as people are called in mail and on machines: it stands in the log, and in questions. */
+const LINE = /^([A-Za-z0-9][A-Za-z0-9._@+-]{0,63})\s*:\s*(?:sha256:)?([0-9a-fA-F]{64})$/;
+const LIKE = "write NAME: SHA256, as in ada: and the 64 hexadecimal digits of her token's SHA-256";
+
+/**
+ * Lines `NAME: SHA256`; empty ones and those that begin with # are passed over. A name may stand on two lines while its token is
+ * changed. No message repeats a line: it may hold a token. @throws ServeError
+ */
+export function namedTokens(file: string): readonly NamedToken[] {
+  const found: NamedToken[] = [];
+  const whose = new Map<string, string>();
+  for (const [at, text] of readTokensFile(file).split(/\r?\n/).entries()) {
+    const line = text.trim();
+    if (line === "" || line.startsWith("#")) continue;
+    const [, principal, digits] = LINE.exec(line) ?? [];
+    if (principal === undefined || digits === undefined)
+      throw new ServeError(`${file}:${at + 1}: this line names nobody; ${LIKE}`);
+    if (principal.toLowerCase() === OWNER)
+      throw new ServeError(`${file}:${at + 1}: ${OWNER} is whoever runs serve, and has a token; use another name`);
+    const sha256 = digits.toLowerCase();
+    const other = whose.get(sha256);
+    if (other !== undefined)
+      throw new ServeError(
+        `${file}:${at + 1}: ${principal} has the token of ${other}, so nobody could tell them apart; make one for each`,
+      );
+    whose.set(sha256, principal);
+    found.push({ principal, sha256 });
+  }
+  if (found.length === 0) throw new ServeError(`${file} names nobody; ${LIKE}, or leave out --tokens`);
+  if (found.length > MAX_TOKENS)
+    throw new ServeError(`${file} has ${found.length} tokens, and ${MAX_TOKENS} are the most; remove some`);
+  return found;
+}
+
+/** Whoever could write to the file could let anybody in, so it has to be as the policy has to be. */
+function readTokensFile(file: string): string {
+  let descriptor: number | undefined;
+  try {
+    descriptor = fs.openSync(file, fs.constants.O_RDONLY | (fs.constants.O_NONBLOCK ?? 0));
+    const status = fs.fstatSync(descriptor);
+    const wrong = faultOf(status);
+    if (wrong !== undefined) throw new ServeError(`${file} cannot be the file of --tokens: ${wrong}`);
+    return fs.readFileSync(descriptor, "utf8");
+  } catch (error) {
+    if (error instanceof ServeError) throw error;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "there is no such file; check the path" : `${message}; see to its rights`;
+    throw new ServeError(`the tokens of --tokens ${file} cannot be read: ${why}`, { cause: error });
+  } finally {
+    if (descriptor !== undefined) fs.closeSync(descriptor);
+  }
+}
+
+function faultOf(status: fs.Stats): string | undefined {
+  if (!status.isFile()) return "it is not a regular file; name one";
+  if (status.size > MAX_BYTES) return `it has more than ${MAX_BYTES} bytes; it needs one line for each person`;
+  if (process.platform === "win32") return undefined;
+  const user = process.getuid?.();
+  if (user !== undefined && status.uid !== user && status.uid !== 0)
+    return `it belongs to user ${status.uid}, who could let anybody in; make it yours (chown)`;
+  if ((status.mode & WRITABLE_BY_OTHERS) !== 0)
+    return "others could write themselves into it; run chmod go-w on it, and see who is in it";
+  return undefined;
+}

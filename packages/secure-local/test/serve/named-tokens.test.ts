@@ -1,0 +1,107 @@
+// Several people at one server: who is let in by which token, and what is kept apart by their names.
+import { createHash } from "node:crypto";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { namedTokens } from "../../src/cli/named-tokens.js";
+import { serveSettings } from "../../src/cli/serve-http-settings.js";
+import { ownPlaces } from "../../src/cli/settings.js";
+import { readCommandLine } from "../../src/cli/command-line.js";
+import { tableRow } from "../../src/cli/audit-calls.js";
+import { temporaryFolder } from "../audit/temporary-folder.js";
+import { send, Served, toolCall } from "./served.js";
+
+const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex");
+const [ADA, BEN] = ["a".repeat(43), "b".repeat(43)];
+const bearer = (token: string): { readonly authorization: string } => ({ authorization: `Bearer ${token}` });
+const ARGS = { expression: "6 * 7" };
+
+describe("serve --tokens", () => {
+  it("tells people apart: in sessions, in limits, and in the log", async () => {
+    const home = temporaryFolder();
+    const file = join(home, "tokens");
+    writeFileSync(file, `# the team\nada: ${hashOf(ADA)}\nben: sha256:${hashOf(BEN)}\n`);
+    const policy = join(home, "policy.yaml");
+    writeFileSync(policy, 'version: "1.0"\ntools: { allowed: [calculate], rate_limits: { calculate: 2 } }\n');
+    const served = new Served(["--tokens", file, "--policy", policy, "--quiet"], home);
+    const url = await served.ready();
+    expect(served.stderr).toContain("besides the owner, by their own tokens: ada, ben");
+
+    const statuses = async (headers: { readonly authorization: string }, times: number): Promise<string[]> => {
+      const texts: string[] = [];
+      for (let time = 0; time < times; time++)
+        texts.push((await send(url, toolCall("calculate", ARGS, headers))).text.includes("42") ? "42" : "refused");
+      return texts;
+    };
+    expect(await statuses(bearer(ADA), 3)).toEqual(["42", "42", "refused"]);
+    expect(await statuses(bearer(BEN), 1)).toEqual(["42"]);
+    expect(await statuses(served.bearer, 1)).toEqual(["42"]);
+    expect((await send(url, toolCall("calculate", ARGS, bearer("c".repeat(43))))).status).toBe(401);
+
+    const sessionOf = await opened(url, ADA);
+    expect((await listed(url, sessionOf, ADA)).status).toBe(200);
+    expect((await listed(url, sessionOf, BEN)).status).toBe(404);
+
+    expect(await served.end()).toBe(0);
+    const log = readFileSync(join(home, "state", "mcp-secure-local", "audit.log"), "utf8");
+    const results = log
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ kind, outcome }) => kind === "call.result" && outcome === "ok");
+    expect(results.map(({ principal }) => principal)).toEqual(["ada", "ada", "ben", "owner"]);
+    expect(tableRow({ ...results[0], client: "cursor 1.0" })).toContain("ada: cursor 1.0");
+    expect(tableRow({ ...results[3], client: "cursor 1.0" })).not.toContain("owner");
+    expect(log).not.toContain(ADA);
+  });
+
+  it("reads a file that nobody else can write to, and never repeats what is in it", () => {
+    const folder = temporaryFolder();
+    const file = join(folder, "tokens");
+    const faults: readonly (readonly [string, string])[] = [
+      ["", `${file} names nobody`],
+      [`ada ${hashOf(ADA)}`, `${file}:1: this line names nobody; write NAME: SHA256`],
+      [`ada: ${ADA}`, `${file}:1: this line names nobody`],
+      [`\nowner: ${hashOf(ADA)}`, `${file}:2: owner is whoever runs serve`],
+      [`ada: ${hashOf(ADA)}\nben: ${hashOf(ADA).toUpperCase()}`, `${file}:2: ben has the token of ada`],
+    ];
+    for (const [text, fault] of faults) {
+      writeFileSync(file, text);
+      expect(() => namedTokens(file)).toThrow(fault);
+      expect(() => namedTokens(file)).not.toThrow(ADA);
+    }
+    writeFileSync(file, `ada: ${hashOf(ADA)}\nada: ${hashOf(BEN)}\n`);
+    expect(namedTokens(file).map(({ principal }) => principal)).toEqual(["ada", "ada"]);
+    mkdirSync(join(folder, "folder"));
+    expect(() => namedTokens(join(folder, "folder"))).toThrow("it is not a regular file");
+    expect(() => namedTokens(join(folder, "none"))).toThrow("there is no such file; check the path");
+    if (process.platform === "win32") return;
+    chmodSync(file, 0o664);
+    expect(() => namedTokens(file)).toThrow("others could write themselves into it; run chmod go-w");
+  });
+
+  it("is a file no tool may reach, and goes with a token only", () => {
+    const line = readCommandLine(["serve", "--tokens", "/srv/tokens"]);
+    expect(ownPlaces(line)).toContain("/srv/tokens");
+    expect(() => serveSettings({ ...readCommandLine(["--tokens", "x", "--no-auth"]), words: [] })).toThrow(
+      "keep one or the other",
+    );
+  });
+});
+
+/** The session that an `initialize` opens. */
+async function opened(url: string, token: string): Promise<string> {
+  const clientInfo = { name: "test", version: "1.0" };
+  const params = { protocolVersion: "2025-11-25", clientInfo, capabilities: {} };
+  const body = { jsonrpc: "2.0", id: 1, method: "initialize", params };
+  const { headers } = await send(url, { body, headers: { ...JSON_HEADERS, ...bearer(token) } });
+  return String(headers["mcp-session-id"]);
+}
+
+function listed(url: string, session: string, token: string): ReturnType<typeof send> {
+  const body = { jsonrpc: "2.0", id: 2, method: "tools/list", params: {} };
+  const headers = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };
+  return send(url, { body, headers: { ...JSON_HEADERS, ...headers, ...bearer(token) } });
+}
+
+const JSON_HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
