@@ -213,8 +213,8 @@ function announce(
       ...(names.length === 0 ? {} : { people: names }),
     });
   if (!quiet) print(serveWelcome({ url, socketPath, token, tokenFile: tokenFile(), sse }));
-  say(`serving at ${socketPath ?? url}`);
   if (names.length > 0) say(`besides the owner, by their own tokens: ${names.join(", ")}`);
+  say(`serving at ${socketPath ?? url}`);
   for (const [name, place] of Object.entries(parts)) say(`the profile ${name} at ${place}`);
   if (token === undefined) {
     const who = socketPath === undefined ? "every program on this machine" : "every program of yours";
