@@ -51,12 +51,7 @@ export async function serveHttpCommand(line: CommandLine): Promise<number> {
   const gate = new LoadShedder({ watch: new MemoryMonitor({ limit: memoryLimit() }), onRefused });
   outliveReaders();
   const door = new ControlDoor(say);
-  const common = (): readonly string[] => [
-    ...commonOf(secure.policy),
-    line.profile ?? "",
-    token ?? "",
-    ...people.map(({ principal, sha256 }) => `${principal} ${sha256}`),
-  ];
+  const common = (): readonly string[] => [...commonOf(secure.policy), line.profile ?? "", ...known(token, people)];
   const cluster = await joined(line, { common, local: door.channel });
   const { channel, memory } = cluster ?? { channel: door.channel };
   const audit = await openAudit(line, policy, say, cluster?.heads);
@@ -111,6 +106,11 @@ async function joined(
   const { openCluster } = await import("../cluster/open-cluster.js");
   const { address } = settings;
   return openCluster({ ...clusterPlace(settings), ...given, address, auditKey: checkpointKeyFile() });
+}
+
+/** By what callers are known, which all processes have to have alike. */
+function known(token: string | undefined, people: readonly NamedToken[]): readonly string[] {
+  return [token ?? "", ...people.map(({ principal, sha256 }) => `${principal} ${sha256}`)];
 }
 
 /** What of a policy all processes have to have alike: the file, and what was approved of plugins and servers. */
