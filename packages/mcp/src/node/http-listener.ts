@@ -220,13 +220,14 @@ export class HttpListener {
     this.#server.maxHeadersCount = limits.headers + 1;
   }
 
-  /** Resolves with the port listened on (0 for a socket file). Rejects with Node's own error when that cannot be. */
+  /** Resolves with the port listened on (0 for a socket file). Rejects with Node's own error when that cannot be, and what to do about it. */
   listen(options: ListenOptions): Promise<number> {
     const { port, host, socketPath } = options;
     return new Promise((resolve, reject) => {
-      this.#server.once("error", reject);
+      const fail = (error: NodeJS.ErrnoException): void => reject(advised(error));
+      this.#server.once("error", fail);
       this.#server.listen(socketPath === undefined ? { port, host } : { path: socketPath }, () => {
-        this.#server.off("error", reject);
+        this.#server.off("error", fail);
         const address = this.#server.address() as AddressInfo | string;
         resolve(typeof address === "string" ? 0 : address.port);
       });
@@ -519,6 +520,19 @@ class NodeExchange implements HttpExchange, HttpStream, Pipelined {
     if (isUtf8(body)) receiver.body(this, body.toString("utf8"));
     else receiver.bodyFault(this, "not-utf8");
   }
+}
+
+const ADVICE: Readonly<Record<string, string>> = {
+  EADDRINUSE:
+    "another program, or another start of this one, listens there; stop it, or give another port (0 takes a free one)",
+  EACCES: "you may not listen there; give a port above 1023",
+  EADDRNOTAVAIL: "this machine has no such address; give another host, such as 127.0.0.1",
+};
+
+function advised(error: NodeJS.ErrnoException): NodeJS.ErrnoException {
+  const advice = ADVICE[error.code ?? ""];
+  if (advice !== undefined) error.message += `: ${advice}`;
+  return error;
 }
 
 function totalBytes(pieces: MessagePieces): number {

@@ -127,7 +127,7 @@ export class PluginProcess {
     const { text } = this.#stderr;
     if (this.#stray === 0) return text;
     const first = JSON.stringify(this.#firstStray);
-    return `${text}\nstdout is for answers; lines there that are none: ${this.#stray}, the first: ${first}`.trim();
+    return `${text}\nstdout is for answers; lines there that are none (an answer has the id of its call): ${this.#stray}, the first: ${first}`.trim();
   }
 
   /** Whether it has said anything. */
