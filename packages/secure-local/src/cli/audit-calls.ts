@@ -116,9 +116,15 @@ export function tableRow(record: LogRecord): string {
   const took = typeof duration === "number" ? ` ${Math.round(duration)} ms` : "";
   const what = String(method).startsWith("resources/") ? "resource" : (tool ?? kind);
   const outcome = `${outcomeOf(record)}${took}`;
-  const who = callerOf(record);
+  const who = callerText(callerOf(record));
   const cells = [localTime(time), who, policyNameOf(record), what, objectOf(record), outcome, ruleText(record)];
   return isDenied(record) ? styled("red", row(cells)) : row(cells);
+}
+
+/** Where a terminal has no room for the whole of it, the version goes first. */
+function callerText(caller: string): string {
+  const room = outputWidth() === undefined || caller.length <= WIDTHS.client;
+  return room ? caller : caller.replace(/ \S+$/, "");
 }
 
 /** The policy in force as a person calls it, and the profile of it; eight digits of its hash where nobody said which file it is. */
@@ -156,7 +162,8 @@ function row(cells: readonly unknown[]): string {
   const left = columns === undefined ? undefined : Math.max(LEAST * 2, columns - fixed);
   return cells
     .map((cell, at) => {
-      const text = cleanLine(textOf(cell));
+      // A column that is blank would be taken for one that is missing.
+      const text = cleanLine(textOf(cell)) || NOTHING;
       if (at === cells.length - 1) return left === undefined ? text : fitted(text, Math.floor(left / 2));
       if (at === OBJECT) {
         const width = left === undefined ? WIDTHS.object : Math.ceil(left / 2);
@@ -168,4 +175,5 @@ function row(cells: readonly unknown[]): string {
     .trimEnd();
 }
 
+const NOTHING = "-";
 const OBJECT = Object.keys(WIDTHS).indexOf("object");

@@ -1,6 +1,6 @@
 // Reads a tool's arguments from the command line: one JSON object, or key=value pairs, values of files among them.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
-import { UsageError } from "./command-line.js";
+import { shellWord, UsageError } from "./command-line.js";
 
 const KEY = /^([A-Za-z_][\w.-]*)=([\s\S]*)$/;
 
@@ -21,7 +21,7 @@ export function readArguments(words: readonly string[], schema: Schema | undefin
   const pairs = words.map((word): [string, unknown] => {
     const [, key, value] = KEY.exec(word) ?? [];
     if (key === undefined || value === undefined) {
-      throw new UsageError(`"${word}" is neither key=value nor one JSON object, as in '{"query": "news"}'`);
+      throw new UsageError(wordFault(word, schema));
     }
     const type = Object.hasOwn(properties, key) ? properties[key]?.type : undefined;
     const text = textOf(value);
@@ -29,6 +29,16 @@ export function readArguments(words: readonly string[], schema: Schema | undefin
     return [key, type === "string" ? text : readValue(text)];
   });
   return Object.fromEntries(pairs);
+}
+
+/** A bare word says nothing of which argument it is: here is how it is written, by the names the tool has. */
+function wordFault(word: string, schema: Schema | undefined): string {
+  const names = Object.keys(schema?.["properties"] ?? {});
+  const needed = Array.isArray(schema?.["required"]) ? (schema["required"] as unknown[])[0] : undefined;
+  const first = typeof needed === "string" ? needed : names[0];
+  const how = `"${word}" is neither key=value nor one JSON object, as in '{"query": "news"}'`;
+  if (first !== undefined) return `${how}; write ${first}=${shellWord(word)} (there are ${names.join(", ")})`;
+  return schema === undefined ? how : `${how}; this tool takes no arguments: leave it out`;
 }
 
 /** How people answer what the pages call yes or no; true and false are read as JSON. */

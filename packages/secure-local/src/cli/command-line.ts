@@ -339,6 +339,16 @@ function optionOf(line: CommandLine, keys: readonly Key[]): string | undefined {
   return [...SWITCHES, ...VALUES, ...LISTS].find(([, value]) => value === given)?.[0];
 }
 
+/** The policy as the command line named it, so that a command that is advised is about the same one. */
+export function inUse({ policy }: Pick<CommandLine, "policy">): string {
+  return policy === undefined ? "" : ` --policy ${shellWord(policy)}`;
+}
+
+/** A word as a shell takes it for one. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./\\-]*$/.test(word) ? word : JSON.stringify(word);
+}
+
 /** The nearest of some names, for a message: `; did you mean "x"?` or nothing. */
 export function nearest(given: string, names: Iterable<string>): string {
   return didYouMean(given, names);

@@ -144,6 +144,8 @@ export const COMMAND_PAGES: readonly CommandPage[] = [
     name: "status",
     usage: "",
     about: "Show what is in force here: policy, audit log, token, sandbox, plugins, clients, versions",
+    details:
+      "The exit code is 0 when all is well, notes aside, and 1 when something that is wanted here does not work.",
     options: [POLICY, "--audit"],
     examples: [["status", ""]],
   },

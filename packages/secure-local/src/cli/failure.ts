@@ -79,8 +79,30 @@ function failureOf(error: unknown): Failure {
 /** What the system refused says what and where; of anything else the words are all there is. */
 function unexpected(error: unknown, message: string): Pick<Failure, "code" | "message"> {
   const { code, syscall } = error as NodeJS.ErrnoException;
-  if (code !== undefined && syscall !== undefined) return { code, message: `the system refused: ${message}` };
+  if (code !== undefined && syscall !== undefined)
+    return { code, message: `the system refused: ${message}${remedyFor(code)}` };
   return { code: "UNEXPECTED", message: `something unexpected went wrong: ${message}; --debug shows where` };
+}
+
+/** What a person can do about what a system refuses, whichever file or folder it was. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  EACCES: "see to the rights of that place, or name another",
+  EPERM: "see to the rights of that place, or name another",
+  EROFS: "that disk can only be read: name a place on another",
+  ENOSPC: "that disk is full: make room, or name a place on another",
+  EDQUOT: "you have used up your share of that disk: make room, or name a place on another",
+  ENOENT: "check the path: a folder on the way is missing",
+  ENOTDIR: "check the path: what should be a folder is a file",
+  EISDIR: "check the path: it is a folder, and should be a file",
+  ELOOP: "check the path: its links lead in a circle",
+  ENAMETOOLONG: "choose a shorter name",
+  EMFILE: "too many files are open: raise the limit (ulimit -n), or run less at once",
+};
+
+/** With what stands between it and the words before. */
+export function remedyFor(code: string | undefined): string {
+  const remedy = Object.hasOwn(REMEDIES, code ?? "") ? REMEDIES[code ?? ""] : undefined;
+  return remedy === undefined ? "" : `; ${remedy}`;
 }
 
 /** The library's settings by the names they have on our command line. */

@@ -10,10 +10,10 @@ import { canonicalJson } from "../inspection/drift.js";
 import { configFolder, stateFolder } from "../policy/own-places.js";
 import { clientEnvironment } from "../remote/config-locations.js";
 import { CLIENT_FILES, type ClientFile, type ClientLaunch, SERVER, fileOf, section } from "./client-files.js";
-import { type CommandLine, UsageError, nearest } from "./command-line.js";
+import { type CommandLine, UsageError, inUse, nearest } from "./command-line.js";
 import { editedText, entriesOf } from "./edit-client-file.js";
 import { policyFile } from "./settings.js";
-import { ExitCode, askInTerminal, askYesNo, complain, print, printJson, styled, tell } from "./terminal.js";
+import { ExitCode, agreesInTerminal, complain, print, printJson, styled, tell } from "./terminal.js";
 import type { ImportPlan } from "./servers-import.js";
 import { launch } from "./welcome.js";
 import { writeInPlace } from "./write-new-file.js";
@@ -79,7 +79,7 @@ async function installIn(client: ClientFile, line: CommandLine): Promise<number>
   // The policy first: a server is at no moment in neither.
   plan?.write();
   if (moved.length > 0 && !line.json)
-    print("Nothing of them is offered until you have approved it: mcp-secure-local servers review");
+    print(`Nothing of them is offered until you have approved it: mcp-secure-local servers review${inUse(line)}`);
   const copy = await keepUndo(client, { before, after, file }, record);
   writeInPlace(file, after);
   const rest = await unguarded(file);
@@ -281,7 +281,7 @@ async function moveServers(
 async function agreed({ yes, json }: CommandLine, question: string): Promise<boolean> {
   if (yes) return true;
   if (json) return false;
-  if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, question, true));
+  if (process.stdin.isTTY) return agreesInTerminal(question, true);
   complain("Nothing is written: read what stands above, then run it again with --yes.");
   return false;
 }

@@ -6,9 +6,9 @@ import type { Finding } from "../inspection/finding.js";
 import { replaceKnown } from "../audit/secret-shapes.js";
 import { quoted, shownMember } from "../guard/approvals/shown-call.js";
 import type { LockedPlugin } from "../server/plugin-lock.js";
-import { type CommandLine, UsageError } from "./command-line.js";
+import { type CommandLine, inUse, UsageError } from "./command-line.js";
 import { refusedAt } from "./refused-definitions.js";
-import { askInTerminal, askYesNo, complain, styled } from "./terminal.js";
+import { agreesInTerminal, complain, styled } from "./terminal.js";
 
 /** Deeper parts of a definition are one place: a person reads no tree of more levels. */
 const MAX_DEPTH = 24;
@@ -63,10 +63,11 @@ export function checkYes({ yes, digest }: CommandLine, command: ApprovingCommand
 
 /** Whether what stands above is approved: by its digest, or by a person in a terminal. Elsewhere the digest is told. */
 export async function approvesShown(
-  { yes, digest, words, policy }: CommandLine,
+  line: CommandLine,
   command: ApprovingCommand,
   offers: readonly OfferedDefinitions[],
 ): Promise<boolean> {
+  const { yes, digest, words } = line;
   const shown = digestOf(offers);
   if (digest !== undefined && digest !== shown) {
     complain(`What ${words[0] ?? "they"} offers is not what this digest was shown of. Nothing is written.`);
@@ -75,11 +76,9 @@ export async function approvesShown(
   for (const { name, refused } of offers)
     if (refused !== undefined) complain(`What ${name} offers was refused as it stands here, on ${refused}.`);
   if (yes) return true;
-  if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, "Approve what stands above?", false));
+  if (process.stdin.isTTY) return agreesInTerminal("Approve what stands above?", false);
   const which = [command, ...words, "--yes --digest", shown].join(" ");
-  complain(
-    `Nothing is written. To approve exactly what stands above: mcp-secure-local ${which}${policy === undefined ? "" : ` --policy ${policy}`}`,
-  );
+  complain(`Nothing is written. To approve exactly what stands above: mcp-secure-local ${which}${inUse(line)}`);
   return false;
 }
 

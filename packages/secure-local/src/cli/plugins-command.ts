@@ -8,7 +8,7 @@ import type { PluginHealth } from "../plugins/plugin.js";
 import { lastLines } from "../plugins/plugin-process.js";
 import { changesOf, type PluginReview } from "../server/plugin-reviews.js";
 import { SecureServer } from "../server/secure-server.js";
-import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { ownPlaces, pluginFolders, policyFile, programVersion } from "./settings.js";
 import { sayBesides, startPlugins } from "./started-plugins.js";
 import { complain, complainJson, ExitCode, print, printJson, styled, tell } from "./terminal.js";
@@ -104,8 +104,8 @@ function showReview(
   );
 }
 
-function lockCommand(plugin: string, { policy }: CommandLine): string {
-  return `plugins lock ${plugin}${policy === undefined ? "" : ` --policy ${policy}`}`;
+function lockCommand(plugin: string, line: CommandLine): string {
+  return `plugins lock ${plugin}${inUse(line)}`;
 }
 
 async function hash({ words: [path, ...more], json }: CommandLine): Promise<number> {

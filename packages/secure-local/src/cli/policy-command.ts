@@ -164,15 +164,17 @@ export async function askWishes(ask: Ask, preset: string | undefined): Promise<P
 
 async function askFolders(ask: Ask): Promise<string[]> {
   let question = "Which folders may it read? Several with a comma between them (empty: none) ";
+  const kept = new Set<string>();
   for (;;) {
     const given = (await ask(question)).trim();
-    if (given === "") return [];
+    if (given === "") return [...kept];
     const folders = foldersIn(given).map((each) =>
       resolve(each.replace(/^~(?=\/|$)/, homedir())).replaceAll("\\", "/"),
     );
     const wrong = folders.flatMap((folder) => folderFault(folder) ?? []);
-    if (wrong.length === 0) return [...new Set(folders)];
-    question = `${wrong.join(" ")} Which folders? (empty: none) `;
+    for (const folder of folders) if (folderFault(folder) === undefined) kept.add(folder);
+    if (wrong.length === 0) return [...kept];
+    question = `${wrong.join(" ")} ${again("Which folders", kept)}`;
   }
 }
 
@@ -196,19 +198,27 @@ function folderFault(folder: string): string | undefined {
   return statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? undefined : `There is no folder ${folder}.`;
 }
 
+/** Asks once more for what was wrong; what was right stays. */
+function again(question: string, kept: ReadonlySet<string>): string {
+  if (kept.size === 0) return `${question}? (empty: none) `;
+  return `Taken: ${[...kept].join(", ")}. ${question} besides? (empty: no more) `;
+}
+
 async function askHosts(ask: Ask): Promise<string[]> {
   let question = "Whose pages may it read? Host names, as in docs.example.com *.wikipedia.org (empty: none) ";
+  const kept = new Set<string>();
   for (;;) {
     const given = (await ask(question)).trim();
     // After two questions of yes or no, some answer this one so too.
-    if (/^(no?|none)$/i.test(given)) return [];
+    if (/^(no?|none)$/i.test(given)) return [...kept];
     const read = given
       .split(/[\s,]+/)
       .filter(Boolean)
       .map(hostPattern);
     const wrong = read.flatMap((each) => ("wrong" in each ? each.wrong : []));
-    if (wrong.length === 0) return read.flatMap((each) => ("pattern" in each ? each.pattern : []));
-    question = `${wrong.join("; ")}. Whose pages? (empty: none) `;
+    for (const each of read) if ("pattern" in each) kept.add(each.pattern);
+    if (wrong.length === 0) return [...kept];
+    question = `${wrong.join("; ")}. ${again("Whose pages", kept)}`;
   }
 }
 

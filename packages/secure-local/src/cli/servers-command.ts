@@ -25,7 +25,7 @@ import { serverItems, serverPeers, withoutSecrets } from "../server/server-items
 import { rememberSecrets } from "../server/remember-secrets.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
 import { approvedServers, reviewServer, serverLockFile } from "../server/server-reviews.js";
-import { type CommandLine, nearest, UsageError } from "./command-line.js";
+import { type CommandLine, inUse, nearest, UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import { inOptions } from "./failure.js";
 import { lackingPath } from "./granted-paths.js";
@@ -105,11 +105,11 @@ async function listServers(line: CommandLine): Promise<number> {
   if (line.json) printJson(listed);
   else if (listed.length === 0)
     print("The policy names no server; add one: mcp-secure-local servers add NAME -- COMMAND");
-  else for (const server of listed) printListed(server);
+  else for (const server of listed) printListed(server, line);
   return listed.every(({ state }) => state === "approved" || state === "disabled") ? ExitCode.Ok : ExitCode.Failed;
 }
 
-function printListed({ name, state, tools, tokens, launch, note, running = [] }: ServerState): void {
+function printListed({ name, state, tools, tokens, launch, note, running = [] }: ServerState, line: CommandLine): void {
   const color = state === "approved" ? "green" : state === "disabled" ? "dim" : "yellow";
   const counted = state === "approved" ? `  ${tools} ${tools === 1 ? "tool" : "tools"}, about ${tokens} tokens` : "";
   print(`${styled("bold", name)}  ${styled(color, state)}${counted}`);
@@ -120,7 +120,7 @@ function printListed({ name, state, tools, tokens, launch, note, running = [] }:
     if (each.remedy !== "") print(`    what to do: ${each.remedy}`);
   }
   if (state === "not approved" || state === "launch changed")
-    print(`  look at what it offers, and approve it: mcp-secure-local servers review ${name}`);
+    print(`  look at what it offers, and approve it: mcp-secure-local servers review ${name}${inUse(line)}`);
 }
 
 async function showServer(line: CommandLine): Promise<number> {
@@ -131,7 +131,7 @@ async function showServer(line: CommandLine): Promise<number> {
     printJson(withoutSecrets(Object.fromEntries(approved)));
     return ExitCode.Ok;
   }
-  printListed(serverState(grant, approvedServers(policy)));
+  printListed(serverState(grant, approvedServers(policy)), line);
   for (const each of definitionLines(approved)) print(each);
   return ExitCode.Ok;
 }
@@ -446,7 +446,7 @@ async function logIn(line: CommandLine): Promise<number> {
     await close();
   }
   print(
-    `${grant.name} is logged in; look at what it offers, and approve it: mcp-secure-local servers review ${grant.name}`,
+    `${grant.name} is logged in; look at what it offers, and approve it: mcp-secure-local servers review ${grant.name}${inUse(line)}`,
   );
   return ExitCode.Ok;
 }

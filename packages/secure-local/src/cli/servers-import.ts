@@ -17,7 +17,7 @@ import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
 import { UsageError } from "./command-line.js";
 import { editedPolicy } from "./edit-policy.js";
 import { changeable, keptPlaces, readablePaths, withChangeable } from "./granted-paths.js";
-import { askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
+import { agreesInTerminal, askInTerminal, askYesNo, complain, print, styled } from "./terminal.js";
 import { writeInPlace, writeNewFile } from "./write-new-file.js";
 
 /** A server as it will stand in the policy. */
@@ -163,7 +163,7 @@ async function withKeptPlaces(each: BroughtServer, into: ImportInto): Promise<Br
 async function agreed({ yes, json }: ImportInto, question: string): Promise<boolean> {
   if (yes) return true;
   if (json) return false;
-  if (process.stdin.isTTY) return askInTerminal((ask) => askYesNo(ask, question, false));
+  if (process.stdin.isTTY) return agreesInTerminal(question, false);
   complain("Nothing is written: read what stands above, then run it again with --yes.");
   return false;
 }

@@ -197,6 +197,13 @@ export async function askInTerminal<T>(conversation: (ask: Ask) => Promise<T>): 
   }
 }
 
+/** Asks before something is written, in a terminal; whoever says no hears that nothing was. */
+export async function agreesInTerminal(question: string, usual: boolean): Promise<boolean> {
+  const agreed = await askInTerminal((ask) => askYesNo(ask, question, usual));
+  if (!agreed) complain("Nothing is written.");
+  return agreed;
+}
+
 /** Asks until the answer is yes, no or empty. */
 export async function askYesNo(ask: Ask, question: string, usual: boolean): Promise<boolean> {
   for (let again = ""; ; again = "Please answer y or n. ") {

@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { dirname } from "node:path";
 import { makeFolder } from "../audit/make-folder.js";
 import { UsageError } from "./command-line.js";
+import { remedyFor } from "./failure.js";
 
 /**
  * Undefined when the file was written, else a line that says why it was not. Folders above it are made.
@@ -28,7 +29,7 @@ export function writeNewFile(file: string, text: string, replace = false): strin
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return isThere(file);
-    return `${file} cannot be written (${message}); check the path and its folder`;
+    return `${file} cannot be written (${message})${remedyFor(code) || "; check the path and its folder"}`;
   } finally {
     fs.rmSync(draft, { force: true });
   }
@@ -54,9 +55,9 @@ export function writeInPlace(file: string, content: string | Buffer): void {
     fs.writeFileSync(draft, content, { mode: mode & 0o777, flag: "wx", flush: true });
     fs.renameSync(draft, path);
   } catch (error) {
-    throw new UsageError(
-      `${file} cannot be written (${(error as Error).message}), so it is as it was; see to its folder and the room on its disk, then run this again`,
-    );
+    const { code, message } = error as NodeJS.ErrnoException;
+    const what = remedyFor(code) || "; see to its folder and the room on its disk";
+    throw new UsageError(`${file} cannot be written (${message}), so it is as it was${what}, then run this again`);
   } finally {
     if (draft !== undefined) fs.rmSync(draft, { force: true });
   }

@@ -128,7 +128,7 @@ describe("a call", () => {
     await log.close();
     await auditQuery(readCommandLine([]), [file], []);
     const [, first = "", second = "", ...rest] = shown.split("\n");
-    expect(first).toMatch(/ {2}Claude 1\.0 +read_file +\/etc\/passwd +denied 12 ms +filesystem\.denied_paths$/);
+    expect(first).toMatch(/ {2}Claude 1\.0 +- +read_file +\/etc\/passwd +denied 12 ms +filesystem\.denied_paths$/);
     expect(second).toMatch(/slow +x +unfinished/);
     expect(rest).toEqual([""]);
   });

@@ -51,7 +51,9 @@ describe.skipIf(!hasWall())("broken plugins", () => {
     );
     expect(told("syntax")).toMatch(/syntax\/plugin\.mjs cannot be loaded: SyntaxError/);
     expect(told("exits")).toMatch(/with code 7; [^]*\| before the end\n/);
-    expect(told("noise")).toContain('stdout is for answers; lines there that are none: 1, the first: "debug: on"');
+    expect(told("noise")).toContain(
+      'stdout is for answers; lines there that are none (an answer has the id of its call): 1, the first: "debug: on"',
+    );
     expect(told("other")).toMatch(/refused.*\n {2}It calls itself another, the policy other; make them the same\./);
     expect(told("falls")).toMatch(/waiting.*\n {2}it ended by itself with code 3; [^]*\| falling\n/);
     expect(told("closed")).toMatch(

@@ -5,7 +5,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { COMMAND_PAGES } from "../../src/cli/command-reference.js";
+import { COMMAND_PAGES, COMMON_OPTIONS, OPTION_PAGES } from "../../src/cli/command-reference.js";
+import { ExitCode } from "../../src/cli/terminal.js";
 import { temporaryFolder } from "../audit/temporary-folder.js";
 import { COMMAND, environmentOf, type Ran, run, start } from "./command.js";
 import { runQuickly } from "./command-in-thread.js";
@@ -171,6 +172,72 @@ describe("--json", () => {
   });
 });
 
+/** Nobody may make anything there, root neither. */
+const readOnly = process.platform === "linux" ? "/sys" : "/dev";
+const READ_ONLY = "every folder can only be read, the current one too";
+const NOWHERE = (folder: string): Record<string, string> => ({
+  XDG_STATE_HOME: folder,
+  XDG_CONFIG_HOME: folder,
+  XDG_DATA_HOME: folder,
+  XDG_CACHE_HOME: folder,
+});
+
+const DOCUMENTED = new Set<number | null>(Object.values(ExitCode));
+
+/** A failure is words of our own with what and where, under a code that the pages name. */
+function judge({ code, stdout, stderr }: Ran, about: string): void {
+  expect(stdout + stderr, about).not.toMatch(TRACE);
+  expect(DOCUMENTED, about).toContain(code);
+  if (code !== ExitCode.Ok) expect((stdout + stderr).trim(), about).not.toBe("");
+}
+
+describe("each option", () => {
+  const pages = COMMAND_PAGES.map((page) => [page.name, page] as const);
+  const optionsOf = ({ options = [] }: (typeof COMMAND_PAGES)[number]): readonly string[] => [
+    ...options,
+    ...COMMON_OPTIONS,
+  ];
+
+  it.each(pages)("of %s that is typed wrongly is named, and nothing is done", async (name, page) => {
+    const typed = name.split(" ");
+    for (const option of optionsOf(page)) {
+      const value = OPTION_PAGES[option]?.value;
+      const wrong =
+        value === undefined ? [[`${option}=x`]] : [[option], [`${option}=`], [option, ""], [option, "--json"]];
+      if (value !== undefined && !REPEATED.has(option)) wrong.push([option, "1", option, "2"]);
+      for (const words of [...wrong, [`${option}x`], ["--nonsuch"], ["-q"]]) {
+        const about = [...typed, ...words].join(" ");
+        const ran = await runQuickly([...typed, ...words], { home, cwd: home });
+        judge(ran, about);
+        expect([ran.code, ran.stderr], about).toEqual([
+          ExitCode.Usage,
+          expect.stringContaining(words[0]!.split("=")[0]!),
+        ]);
+      }
+    }
+  });
+
+  it.each(pages.filter(([name]) => Object.hasOwn(TYPED(), name) && !OF_ITS_OWN.has(name)))(
+    "of %s with a value that cannot be is told of in words",
+    async (name, page) => {
+      const [args] = TYPED()[name]!;
+      for (const option of optionsOf(page)) {
+        const value = OPTION_PAGES[option]?.value;
+        if (value === undefined) continue;
+        for (const wrong of value === "FILE" || value === "FOLDER" ? ["/dev/null/x", home] : ["\u0001 ?", "-1"]) {
+          const given = args!.indexOf("--");
+          const at = given < 0 ? args!.length : given;
+          const words = args!.toSpliced(at, 0, `${option}=${wrong}`);
+          judge(await runQuickly(words, { home, cwd: home }), words.join(" "));
+        }
+      }
+    },
+  );
+});
+
+/** Options that may come several times. */
+const REPEATED = new Set(["--header", "--env", "--origin", "--ignore"]);
+
 describe("surroundings that are broken", () => {
   const file = (): string => at("plugin.mjs");
   const folder = (): string => at("src");
@@ -188,15 +255,18 @@ describe("surroundings that are broken", () => {
       PATH: "",
       TZ: "Nowhere/None",
     }),
+    "there is no home": () => ({ HOME: "", ...NOWHERE("") }),
+    "the home leads nowhere": () => ({ HOME: "/dev/null/home", ...NOWHERE("") }),
+    [READ_ONLY]: () => NOWHERE(`${readOnly}/mcp`),
   };
 
   it.each(names.filter((name) => Object.hasOwn(TYPED(), name)))("make %s say so in its own words", async (name) => {
     for (const about of Object.keys(broken)) {
       for (const args of TYPED()[name]!) {
-        const how = OF_ITS_OWN.has(name) ? run : runQuickly;
-        const ran: Ran = await how(args, { home, cwd: home, env: broken[about]!() });
-        expect(ran.stdout + ran.stderr, `${args.join(" ")}, while ${about}`).not.toMatch(TRACE);
-        expect(ran.code, args.join(" ")).not.toBeNull();
+        // Without words it serves, until its input ends.
+        const how = OF_ITS_OWN.has(name) || args.length === 0 ? run : runQuickly;
+        const cwd = about === READ_ONLY ? readOnly : home;
+        judge(await how(args, { home, cwd, env: broken[about]!() }), `${args.join(" ")}, while ${about}`);
       }
     }
   });

@@ -10,7 +10,7 @@ import { escapeUnseen } from "../../audit/escape-unseen.js";
 import { cleanLine } from "../../guard/cleaning/clean-text.js";
 import { askYesNo, complain, ExitCode, print, printJson } from "../terminal.js";
 import { readArguments } from "../call-arguments.js";
-import { type CommandLine, nearest, UsageError } from "../command-line.js";
+import { type CommandLine, inUse, nearest, UsageError } from "../command-line.js";
 import { blockText } from "./content-text.js";
 import { isInteractive, questioner } from "./questioner.js";
 import { loadPolicy } from "../../policy/load-policy.js";
@@ -53,7 +53,7 @@ export function ownCall(line: CommandLine): Promise<number> {
 
 /** Whose tool it would be, where a server or plugin of the policy offers none of that name: it may wait to be approved. */
 function ownerOf(name: string, policy: Policy | undefined, line: CommandLine): string {
-  const named = line.policy === undefined ? "" : ` --policy ${line.policy}`;
+  const named = inUse(line);
   for (const server of policy?.servers.keys() ?? [])
     if (name.startsWith(`${server}__`))
       return `; the server ${server} offers what you approved of it: mcp-secure-local servers review ${server}${named}`;

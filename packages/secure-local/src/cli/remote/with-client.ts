@@ -8,6 +8,7 @@ import type {
   LogMessage,
   PrimitiveSchemaDefinition,
 } from "@secure-local/mcp/client";
+import { ConnectError, LocalError } from "@secure-local/mcp/client/node";
 import { cleanLine, cleanText } from "../../guard/cleaning/clean-text.js";
 import { type Target, openClient, targetText } from "../../remote/target.js";
 import type { SecureServer } from "../../server/secure-server.js";
@@ -49,10 +50,32 @@ export async function withClient(
     );
     try {
       return await work({ client, target, words, signal });
+    } catch (error) {
+      throw strayTold(error, client);
     } finally {
       await client.close();
     }
+  }).catch((error: unknown) => {
+    throw openingTold(error);
   });
+}
+
+/** A server that answers under another id than it was asked under looks like one that does not answer: whose fault it is has to be said. */
+function strayTold(error: unknown, { ignoredMessages: stray }: Pick<Client, "ignoredMessages">): unknown {
+  if (!(error instanceof LocalError) || error.code !== "TIMEOUT" || stray === 0) return error;
+  const some = stray === 1 ? "1 message that answers" : `${stray} messages that answer`;
+  return new LocalError(
+    "TIMEOUT",
+    `${error.message} It did send ${some} nothing it was asked: an answer has the id of its request, a number as a number. That is the server's fault: mcp-secure-local doctor TARGET shows it, and its author can mend it.`,
+  );
+}
+
+/** Before there is a conversation nobody counts what came in; there the way to find out is told. */
+function openingTold(error: unknown): unknown {
+  if (!(error instanceof ConnectError) || !/was not answered within/.test(error.message)) return error;
+  error.message +=
+    "\nIf it does answer, it may do so under another id: mcp-secure-local doctor TARGET shows what it sends.";
+  return error;
 }
 
 /** The same on the server this program is itself. */
