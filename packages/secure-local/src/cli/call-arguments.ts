@@ -1,6 +1,6 @@
 // Reads a tool's arguments from the command line: one JSON object, or key=value pairs, values of files among them.
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
-import { shellWord, UsageError } from "./command-line.js";
+import { adviceWord, UsageError } from "./command-line.js";
 
 const KEY = /^([A-Za-z_][\w.-]*)=([\s\S]*)$/;
 
@@ -37,7 +37,7 @@ function wordFault(word: string, schema: Schema | undefined): string {
   const needed = Array.isArray(schema?.["required"]) ? (schema["required"] as unknown[])[0] : undefined;
   const first = typeof needed === "string" ? needed : names[0];
   const how = `"${word}" is neither key=value nor one JSON object, as in '{"query": "news"}'`;
-  if (first !== undefined) return `${how}; write ${first}=${shellWord(word)} (there are ${names.join(", ")})`;
+  if (first !== undefined) return `${how}; write ${first}=${adviceWord(word)} (there are ${names.join(", ")})`;
   return schema === undefined ? how : `${how}; this tool takes no arguments: leave it out`;
 }
 

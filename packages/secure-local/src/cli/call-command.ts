@@ -1,5 +1,5 @@
 // `mcp-secure-local call [TARGET] NAME [ARGUMENTS]`: calls a tool of another server, or one of ours through the same guard a client's calls pass.
-import { type CommandLine, shellWord, UsageError } from "./command-line.js";
+import { type CommandLine, adviceWord, UsageError } from "./command-line.js";
 import { namesTarget } from "./remote/find-target.js";
 
 export async function callCommand(line: CommandLine): Promise<number> {
@@ -15,6 +15,6 @@ function throwWith(error: unknown, { words: [name = "", word = ""], after, url, 
   const named = after === undefined && url === undefined && config === undefined;
   if (!named || !(error instanceof Error) || !error.message.startsWith(`there is no server "${name}"`)) throw error;
   throw new UsageError(
-    `${error.message}. If ${name} is a tool: its arguments are key=value, as in call ${name} KEY=${shellWord(word)}`,
+    `${error.message}. If ${name} is a tool: its arguments are key=value, as in call ${name} KEY=${adviceWord(word)}`,
   );
 }

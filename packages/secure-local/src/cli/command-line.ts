@@ -341,11 +341,11 @@ function optionOf(line: CommandLine, keys: readonly Key[]): string | undefined {
 
 /** The policy as the command line named it, so that a command that is advised is about the same one. */
 export function inUse({ policy }: Pick<CommandLine, "policy">): string {
-  return policy === undefined ? "" : ` --policy ${shellWord(policy)}`;
+  return policy === undefined ? "" : ` --policy ${adviceWord(policy)}`;
 }
 
 /** A word as a shell takes it for one. */
-export function shellWord(word: string): string {
+export function adviceWord(word: string): string {
   return /^[\w@%+=:,./\\-]*$/.test(word) ? word : JSON.stringify(word);
 }
 

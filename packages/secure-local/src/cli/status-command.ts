@@ -1,7 +1,7 @@
 // `mcp-secure-local status`: what this program has to work with on this machine, for `doctor` without a target too.
 
 import { cleanLine } from "../guard/cleaning/clean-text.js";
-import { type CommandLine, inUse, shellWord, UsageError } from "./command-line.js";
+import { type CommandLine, inUse, adviceWord, UsageError } from "./command-line.js";
 import { ExitCode, outputWidth, print, printJson, styled, wrapped } from "./terminal.js";
 import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -104,7 +104,7 @@ async function surveyPolicy(
         name: "policy",
         state: "note",
         text: `${notes} probably not meant`,
-        mend: `mcp-secure-local policy check ${shellWord(file)}`,
+        mend: `mcp-secure-local policy check ${adviceWord(file)}`,
       });
     return { policy, items };
   } catch (error) {
@@ -112,7 +112,9 @@ async function surveyPolicy(
     const text = (error instanceof Error ? error.message : String(error)).split("\n").join("; ");
     return {
       policy: undefined,
-      items: [{ name: "policy", state: "fault", text, mend: `mcp-secure-local policy check ${shellWord(file ?? "")}` }],
+      items: [
+        { name: "policy", state: "fault", text, mend: `mcp-secure-local policy check ${adviceWord(file ?? "")}` },
+      ],
     };
   }
 }
@@ -131,7 +133,7 @@ function surveyAudit(line: CommandLine, policy: Policy | undefined): SurveyItem 
     const mend = `Make ${path} writable, or name another log with --audit FILE: no call is run that cannot be recorded.`;
     return { name, state: "fault", text: `${path} cannot be written`, mend };
   }
-  const named = line.audit === undefined ? inUse(line) : ` --audit ${shellWord(line.audit)}`;
+  const named = line.audit === undefined ? inUse(line) : ` --audit ${adviceWord(line.audit)}`;
   return { name, state: "ok", text, mend: `mcp-secure-local audit verify${named}` };
 }
 
@@ -211,7 +213,7 @@ function surveyPlugins(policy: Policy | undefined): SurveyItem[] {
   const text = load.map((plugin) => plugin.name).join(", ");
   const locked = isLocked(policy.file);
   if (locked) return [{ name, state: "ok", text: `${text} (locked)` }];
-  const mend = `mcp-secure-local plugins lock --policy ${shellWord(policy.file)}`;
+  const mend = `mcp-secure-local plugins lock --policy ${adviceWord(policy.file)}`;
   return [{ name, state: "note", text: `${text} (not locked: whatever they offer is offered)`, mend }];
 }
 
@@ -228,7 +230,7 @@ async function surveyServers(policy: Policy | undefined): Promise<SurveyItem[]> 
   const waiting = listed.filter(({ state }) => state === "not approved" || state === "launch changed");
   if (waiting.length === 0) return [{ name: "servers", state: "ok", text }];
   const which = waiting.length === 1 ? ` ${waiting[0]?.name}` : "";
-  const mend = `mcp-secure-local servers review${which} --policy ${shellWord(policy.file)}`;
+  const mend = `mcp-secure-local servers review${which} --policy ${adviceWord(policy.file)}`;
   return [{ name: "servers", state: "note", text: `${text}; what is not approved is not offered`, mend }];
 }
 
