@@ -48,10 +48,11 @@ export async function withClient(
     const client = await openClient(target, { ...clientOptions(line), ...connecting(line), signal }).finally(
       clearProgress,
     );
+    const before = client.ignoredMessages;
     try {
       return await work({ client, target, words, signal });
     } catch (error) {
-      throw strayTold(error, client);
+      throw strayTold(error, client.ignoredMessages - before);
     } finally {
       await client.close();
     }
@@ -61,12 +62,12 @@ export async function withClient(
 }
 
 /** A server that answers under another id than it was asked under looks like one that does not answer: whose fault it is has to be said. */
-function strayTold(error: unknown, { ignoredMessages: stray }: Pick<Client, "ignoredMessages">): unknown {
+function strayTold(error: unknown, stray: number): unknown {
   if (!(error instanceof LocalError) || error.code !== "TIMEOUT" || stray === 0) return error;
   const some = stray === 1 ? "1 message that answers" : `${stray} messages that answer`;
   return new LocalError(
     "TIMEOUT",
-    `${error.message} It did send ${some} nothing it was asked: an answer has the id of its request, a number as a number. That is the server's fault: mcp-secure-local doctor TARGET shows it, and its author can mend it.`,
+    `${error.message} It did send ${some} nothing that is waited for: an answer that came too late, or under another id than its request has (a text for a number is another). A wrong id is the server's fault, and mcp-secure-local doctor TARGET shows it.`,
   );
 }
 
