@@ -71,7 +71,7 @@ export { probeEgress } from "../../packages/secure-local/test/sandbox/egress-pro
 export { hasWall, runWalled } from "../../packages/secure-local/test/sandbox/walls.js";
 export { answerOne } from "../../packages/secure-local/src/cli/approve-command.js";
 export { digestOfText } from "../../packages/secure-local/src/control/control-messages.js";
-export { Grants } from "../../packages/secure-local/src/guard/approvals/approvals.js";
+export { Grants } from "../../packages/secure-local/src/guard/approvals/consents.js";
 export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
 export { ConsoleListener } from "../../packages/secure-local/src/console/console-listener.js";
 export { ControlSocket } from "../../packages/secure-local/src/control/control-socket.js";

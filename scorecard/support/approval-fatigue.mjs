@@ -94,16 +94,16 @@ export async function rememberedNarrowly(report, parts) {
     await report.attack(`kept for 10 minutes, used ${what}`, () => {
       let now = 1_000;
       const grants = new parts.Grants(() => now);
-      grants.add("digest", caller, minutes);
+      grants.add({ digest: "digest", rules: ["a rule"] }, caller, minutes);
       now += minute * 60_000;
-      return !grants.has("digest", caller, minutes);
+      return !grants.has({ digest: "digest", rules: ["a rule"] }, caller, minutes);
     });
   const kinds = { none: { kind: "none" }, session: { kind: "session" } };
   for (const [name, remember] of Object.entries(kinds))
     await report.attack(`kept for 10 minutes, used where ${name} is kept`, () => {
       const grants = new parts.Grants(() => 0);
-      grants.add("digest", caller, minutes);
-      return !grants.has("digest", caller, remember);
+      grants.add({ digest: "digest", rules: ["a rule"] }, caller, minutes);
+      return !grants.has({ digest: "digest", rules: ["a rule"] }, caller, remember);
     });
   await report.attack("kept for one session, used in another", async () => {
     const server = await approving(parts, SESSION);
@@ -113,8 +113,8 @@ export async function rememberedNarrowly(report, parts) {
   });
   await report.attack("kept by one connection, looked up by another", () => {
     const grants = new parts.Grants(() => 0);
-    grants.add("digest", caller, kinds.session);
-    return !grants.has("digest", other, kinds.session);
+    grants.add({ digest: "digest", rules: ["a rule"] }, caller, kinds.session);
+    return !grants.has({ digest: "digest", rules: ["a rule"] }, other, kinds.session);
   });
   await report.attack("kept although nothing is kept", async () => {
     const server = await approving(parts, ASK);

@@ -66,9 +66,9 @@ async function kept(report, parts) {
     let now = 0;
     const grants = new parts.Grants(() => now);
     const minutes = { kind: "minutes", minutes: 10 };
-    grants.add("digest", {}, minutes);
+    grants.add({ digest: "digest", rules: ["a rule"] }, {}, minutes);
     now = 9 * 60_000;
-    return grants.has("digest", {}, minutes);
+    return grants.has({ digest: "digest", rules: ["a rule"] }, {}, minutes);
   });
 }
 

@@ -287,7 +287,8 @@ export class Guard {
   ): Promise<NotApproved | undefined> | undefined {
     underway.tainted = taint !== undefined;
     underway.asked = call;
-    return this.#approvals.consent({ ...call, taint }, underway);
+    const taintNow = (): ReturnType<Taints["of"]> => this.#taints.before(call, underway.guarded);
+    return this.#approvals.consent({ ...call, taint, taintNow }, underway);
   }
 
   /** Whether a person would be asked about it within a request where nobody is asked, such as a completion. */
@@ -321,7 +322,8 @@ export class Guard {
     }
     const taint = await this.#taintSince(underway);
     if (taint === undefined || !this.#approvals.wantsForTaint(underway.asked, underway)) return undefined;
-    const refused = await this.#approvals.consent({ ...underway.asked, taint }, underway);
+    const taintNow = (): ReturnType<Taints["of"]> => this.#taints.of(underway.guarded.call);
+    const refused = await this.#approvals.consent({ ...underway.asked, taint, taintNow }, underway);
     underway.tainted = refused === undefined;
     return refused;
   }
@@ -360,10 +362,12 @@ export class Guard {
       if (over !== undefined) return over;
     }
     const asked = { ctx, tool: tool ?? actor, actor, isPart: tool === undefined, arguments: args };
-    const taint = await (tool === undefined
-      ? this.#taintSince(underway)
-      : this.#taints.before({ tool, arguments: args }, underway.guarded));
-    const refused = await this.#approvals.consent({ ...asked, destructive: true, taint }, underway);
+    const taintNow = (): ReturnType<Taints["of"]> =>
+      tool === undefined
+        ? this.#taintSince(underway)
+        : this.#taints.before({ tool, arguments: args }, underway.guarded);
+    const taint = await taintNow();
+    const refused = await this.#approvals.consent({ ...asked, destructive: true, taint, taintNow }, underway);
     if (refused !== undefined) return refused;
     if (ctx.signal.aborted) return NO_CALL;
     const { id } = terms.records;

@@ -8,7 +8,8 @@ import type { Run } from "../capabilities/policy-run.js";
 import { RunError } from "../capabilities/run-error.js";
 import type { SecretBroker } from "../capabilities/secret-broker.js";
 import { type Storage, StorageError, type StoredValue } from "../capabilities/storage.js";
-import { decideCommand } from "../policy/decide-command.js";
+import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
+import { decideCommand, pathsOfCommand } from "../policy/decide-command.js";
 import type { PluginGrant, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/faults.js";
 import { PluginError } from "./plugin-error.js";
@@ -103,9 +104,10 @@ export class PluginPowers {
   async #ran({ command, args }: { readonly command: string; readonly args: readonly string[] }, call: CallReference) {
     this.#run ??= this.#loadRun();
     const run = await this.#run;
+    const places = placesIn(pathsOfCommand(this.#options.granted, command, args));
     await this.#allowed(command, args, call);
     try {
-      return await run(command, args, { signal: call.signal });
+      return await atPlaces(places, () => run(command, args, { signal: call.signal }));
     } catch (error) {
       if (error instanceof RunError && error.rule !== undefined)
         this.#options.refused(`command ${command.slice(0, 64)}`, error.rule);

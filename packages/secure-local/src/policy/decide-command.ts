@@ -43,7 +43,16 @@ export function decideCommand(policy: Policy, name: string, given: readonly stri
   if (!command) {
     return refused(DEFAULT_DENY, `The policy does not name the command "${name}"; add it to commands.allowed.`);
   }
-  return new Reading(policy, command).read(given);
+  return new Reading(command, (path, op) => decide(policy, { kind: "file", path, op }).allowed).read(given);
+}
+
+/** The paths among the arguments of a command, allowed or not, as they are read when it is decided. */
+export function pathsOfCommand(policy: Policy, name: string, given: readonly string[]): readonly CommandPath[] {
+  const command = policy.commands.allowed.get(name);
+  if (command === undefined) return [];
+  const reading = new Reading(command, () => true);
+  reading.read(given);
+  return reading.paths;
 }
 
 /** The rule that blocks a command by its name, or by the last part of its path. */
@@ -58,18 +67,18 @@ function refused(rule: Rule, reason: string): CommandDecision {
 
 /** One reading of the arguments, from left to right. */
 class Reading {
-  readonly #policy: Policy;
   readonly #command: AllowedCommand;
-  readonly #paths: CommandPath[] = [];
+  readonly #mayReach: (path: string, access: CommandPath["access"]) => boolean;
+  readonly paths: CommandPath[] = [];
   readonly #seen: Set<string> = new Set();
   #position = 0;
   #times = 0;
   /** Where the text stands that is being read. */
   #place: Pick<CommandPath, "argument" | "before"> = { argument: 0, before: "" };
 
-  constructor(policy: Policy, command: AllowedCommand) {
-    this.#policy = policy;
+  constructor(command: AllowedCommand, mayReach: (path: string, access: CommandPath["access"]) => boolean) {
     this.#command = command;
+    this.#mayReach = mayReach;
   }
 
   read(given: readonly string[]): CommandDecision {
@@ -96,7 +105,7 @@ class Reading {
       .find((each) => !each.optional);
     if (missing) return refused(missing.rule, `The command "${name}" lacks an argument: ${words(missing.grammar)}.`);
     const reason = `The policy allows the command "${name}" with these arguments.`;
-    return { allowed: true, rule, reason, command: this.#command, paths: this.#paths };
+    return { allowed: true, rule, reason, command: this.#command, paths: this.paths };
   }
 
   #isFlag(text: string): boolean {
@@ -176,8 +185,8 @@ class Reading {
 
   #path(text: string, access: CommandPath["access"]): boolean {
     const path = resolve(this.#command.workingDirectory ?? "/", text);
-    if (text === "" || !decide(this.#policy, { kind: "file", path, op: access }).allowed) return false;
-    this.#paths.push({ path, access, ...this.#place });
+    if (text === "" || !this.#mayReach(path, access)) return false;
+    this.paths.push({ path, access, ...this.#place });
     return true;
   }
 }
@@ -229,6 +238,8 @@ interface ApprovalCall {
 export interface ApprovalNeed {
   /** At least one, in the order of the file. */
   readonly rules: readonly Rule[];
+  /** The same with their terms. */
+  readonly fitting: readonly ApprovalRule[];
   readonly timeoutMs: number;
   readonly remember: Remember;
   /** Empty when the rules agree on nobody: then the call is refused. */
@@ -246,6 +257,7 @@ export function approvalNeed(policy: Policy, call: ApprovalCall): ApprovalNeed |
   if (fitting.length === 0) return undefined;
   return {
     rules: fitting.map(({ rule }) => rule),
+    fitting,
     timeoutMs: Math.min(...fitting.map(({ timeoutMs }) => timeoutMs)),
     remember: fitting.map(({ remember }) => remember).reduce((a, b) => (span(b) < span(a) ? b : a)),
     answerBy: fitting.map(({ answerBy }) => answerBy).reduce((a, b) => new Set([...a].filter((who) => b.has(who)))),
@@ -321,20 +333,6 @@ function literalPart(pattern: string): string {
   const wild = names.findIndex((name) => /[*?]/.test(name));
   const literal = (wild < 0 ? names : names.slice(0, wild)).join("/");
   return pattern.startsWith("/") || literal === "" ? `/${literal}` : literal;
-}
-
-/** Paths in the arguments of a call, and where each leads when that is elsewhere; undefined where it cannot be told. */
-export function ledElsewhere(given: unknown, leads: LeadsTo): (readonly [path: string, real: string | undefined])[] {
-  const found = new Map<string, string | undefined>();
-  const waiting: unknown[] = [given];
-  for (let seen = 0; waiting.length > 0 && seen < MAX_VALUES; seen += 1) {
-    const value = waiting.pop();
-    if (typeof value === "object" && value !== null) waiting.push(...Object.values(value));
-    if (typeof value !== "string" || value.length > MAX_COMPARED || !/^(?:\/|[A-Za-z]:[/\\])/.test(value)) continue;
-    const real = leads(value, [])?.real;
-    if (real !== value) found.set(value, real);
-  }
-  return [...found];
 }
 
 /** Whether lexically equal paths are the same path; any other may lead into the pattern. */

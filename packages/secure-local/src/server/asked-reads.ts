@@ -5,6 +5,7 @@ import {
   type ResourceTemplateDefinition,
   RpcError,
 } from "@secure-local/mcp/server";
+import { pathsOfCall } from "../policy/call-paths.js";
 import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
 import { isFileUri, pathOfUri } from "../capabilities/files/plain-path.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
@@ -127,7 +128,9 @@ export class AskedReads {
     const denies = current !== undefined && current.resources.denied.rules.length > 0;
     if (!denies && !judging()) return read();
     const asked = judgedUri(uri);
-    const places = placesIn([...placesOf(uri), asked.arguments]);
+    // One URI names few of them.
+    const paths = current && pathsOfCall(current, { tool: "", arguments: [...placesOf(uri), asked.arguments] });
+    const places = placesIn(paths ?? []);
     const denied = denies ? denial(current, uri) : undefined;
     if (denied !== undefined) throw new RpcError(INVALID_PARAMS, denied.reason);
     const go = (): MaybePromise<T> => atPlaces(places, read);

@@ -19,6 +19,7 @@ import { cleanText } from "../guard/cleaning/clean-text.js";
 import { SERVER_INFO_URI } from "../resources/server-info.js";
 import { isFileUri, pathOfUri, uriOfPath } from "../capabilities/files/plain-path.js";
 import { atPlaces, placesIn } from "../capabilities/files/judged-places.js";
+import { MOST_PATHS, pathsOfCall } from "../policy/call-paths.js";
 import { leadsTo } from "../capabilities/files/leads-to.js";
 import { gitAddress, isGitUri } from "../capabilities/git/git-uri.js";
 import type { Rule } from "../policy/faults.js";
@@ -188,7 +189,10 @@ export class Registrations {
     const definition = cleanListing(toolDefinition(latest, this.#powers));
     return this.#server.tool(
       name,
-      withConsent(tool, definition, { consent: this.#consent, judging: () => this.#judging }),
+      withConsent(tool, definition, {
+        consent: this.#consent,
+        judgedBy: () => (this.#judging ? this.#policy : undefined),
+      }),
     );
   }
 
@@ -409,7 +413,7 @@ type Consent = (call: AskedCall) => Promise<NotApproved | undefined> | undefined
 function withConsent(
   { name, annotations }: AnyTool,
   definition: Definition,
-  { consent, judging }: { readonly consent: Consent; readonly judging: () => boolean },
+  { consent, judgedBy }: { readonly consent: Consent; readonly judgedBy: () => Policy | undefined },
 ): Definition {
   const destructive = annotations.destructiveHint && !annotations.readOnlyHint;
   const run = definition.run;
@@ -417,7 +421,10 @@ function withConsent(
   return {
     ...definition,
     run(args: unknown, ctx: Context) {
-      const places = judging() ? placesIn(args) : undefined;
+      const policy = judgedBy();
+      const paths = policy === undefined ? [] : pathsOfCall(policy, { tool: name, arguments: args });
+      if (paths === undefined) return refusedResult(TOO_MANY_PATHS);
+      const places = placesIn(paths);
       const asked = consent({ ctx, tool: name, destructive, arguments: args, open });
       const go = (): ReturnType<typeof run> =>
         places === undefined ? run(args, ctx) : atPlaces(places, () => run(args, ctx));
@@ -426,6 +433,12 @@ function withConsent(
     },
   };
 }
+
+/** What is opened is compared with what rules saw: all of it, or nothing. */
+const TOO_MANY_PATHS: NotApproved = Object.freeze({
+  text: `Denied. A call may name at most ${MOST_PATHS} paths where the policy has approvals. Make several calls of it.`,
+  rule: `built-in rule: at most ${MOST_PATHS} paths in a call that rules of approvals are compared with`,
+});
 
 /** Those that may be left out and have no default on paper: the tool finds them when it runs. */
 export function openArguments(input: JsonSchema | undefined): ReadonlySet<string> {

@@ -1,7 +1,8 @@
 // Consent: what is asked, who is asked, and that nothing but the very call that was shown is ever run.
 import { describe, expect, it, vi } from "vitest";
 import type { Caller } from "@secure-local/mcp/server";
-import { Approvals, Grants } from "../../src/guard/approvals/approvals.js";
+import { Approvals } from "../../src/guard/approvals/approvals.js";
+import { type Consent, Grants } from "../../src/guard/approvals/consents.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { textOf } from "../guard/guarded-server.js";
 import {
@@ -274,17 +275,18 @@ describe("a consent", () => {
     const grants = new Grants(() => now);
     const minutes = { kind: "minutes", minutes: 10 } as const;
     const caller = {} as Caller;
-    grants.add("a", caller, minutes);
+    const of = (digest: string): Consent => ({ digest, rules: ["a rule"] });
+    grants.add(of("a"), caller, minutes);
     now = 10 * 60_000 - 1;
-    expect(grants.has("a", caller, minutes)).toBe(true);
-    expect(grants.has("b", caller, minutes)).toBe(false);
+    expect(grants.has(of("a"), caller, minutes)).toBe(true);
+    expect(grants.has(of("b"), caller, minutes)).toBe(false);
     now += 1;
-    expect(grants.has("a", caller, minutes)).toBe(false);
+    expect(grants.has(of("a"), caller, minutes)).toBe(false);
     now += 1e12;
-    expect(grants.has("a", caller, minutes)).toBe(false);
-    grants.add("first", caller, minutes);
-    for (let at = 0; at < 1_000; at += 1) grants.add(`more ${at}`, caller, minutes);
-    expect(grants.has("first", caller, minutes)).toBe(false);
+    expect(grants.has(of("a"), caller, minutes)).toBe(false);
+    grants.add(of("first"), caller, minutes);
+    for (let at = 0; at < 1_000; at += 1) grants.add(of(`more ${at}`), caller, minutes);
+    expect(grants.has(of("first"), caller, minutes)).toBe(false);
   });
 
   it("is remembered for a session only there", async () => {

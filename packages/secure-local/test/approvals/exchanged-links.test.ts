@@ -7,6 +7,7 @@ import { connectInMemory } from "@secure-local/mcp/testing";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { atPlaces, placesIn } from "../../src/capabilities/files/judged-places.js";
 import { FileSystem } from "../../src/capabilities/files/file-system.js";
+import { pathsOfCall } from "../../src/policy/call-paths.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import type { AnyTool } from "../../src/server/catalogue.js";
 import { SecureServer } from "../../src/server/secure-server.js";
@@ -66,7 +67,8 @@ it("whatever is opened under the path that was judged, and nothing else", async 
   const policy = await policyOf("");
   const files = new FileSystem(() => policy).files();
   const path = `${place}/link/file`;
-  const places = placesIn({ path, deep: [{ other: `${place}/link/new` }] });
+  const named = pathsOfCall(policy, { tool: "x", arguments: { path, deep: [{ other: `${place}/link/new` }] } });
+  const places = placesIn(named ?? []);
   const text = async (given: string): Promise<string> => Buffer.from((await files.read(given)).bytes).toString();
   expect(await atPlaces(places, () => text(path))).toBe("free");
   await lead("protected");

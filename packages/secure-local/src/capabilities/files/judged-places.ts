@@ -6,9 +6,6 @@ import { leadsTo } from "./leads-to.js";
 import { join, liesIn, namesOf, plainPath } from "./plain-path.js";
 import { parentOf } from "./root-folders.js";
 
-/** Values of a call that are looked at; a call with more paths is asked about whatever they say. */
-const MOST_VALUES = 1_000;
-const LONGEST_PATH = 4_096;
 /** A file opened in a repository that was named: links of git's own do not lead out of it. */
 const OF_GIT = /^\/\.git(?:\/|$)/;
 
@@ -17,15 +14,11 @@ type Places = ReadonlyMap<string, { readonly real: string; readonly made: string
 
 const judged = new AsyncLocalStorage<Places>();
 
-/** Finds out where the absolute paths in `given` lead now; undefined where there are none. To be called before they are judged. */
-export function placesIn(given: unknown): Places | undefined {
+/** Finds out where the paths of a call lead now; undefined where there are none. To be called before they are judged. */
+export function placesIn(paths: readonly { readonly path: string }[]): Places | undefined {
   const places = new Map<string, { real: string; made: string | undefined }>();
-  const waiting: unknown[] = [given];
-  for (let seen = 0; waiting.length > 0 && seen < MOST_VALUES; seen += 1) {
-    const value = waiting.pop();
-    if (typeof value === "object" && value !== null) waiting.push(...Object.values(value));
-    if (typeof value !== "string" || value.length > LONGEST_PATH || !/^(?:\/|[A-Za-z]:[/\\])/.test(value)) continue;
-    const path = plain(value);
+  for (const { path: given } of paths) {
+    const path = plain(given);
     const real = path && leadsTo(path, [])?.real;
     // Where it cannot be told, whoever judges it does so for a path that cannot be told.
     if (path === undefined || real === undefined) continue;

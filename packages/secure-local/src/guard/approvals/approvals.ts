@@ -1,8 +1,9 @@
 // Asks a person before a call that the policy wants asked about, and lets nothing but that very call pass.
-import { createHash, randomBytes } from "node:crypto";
-import { exactly, ExactNumber } from "@secure-local/mcp/jsonrpc";
-import { AskError, type Caller, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
-import { type ApprovalNeed, approvalNeed, type LeadsTo, ledElsewhere } from "../../policy/decide-command.js";
+import { randomBytes } from "node:crypto";
+import { exactly } from "@secure-local/mcp/jsonrpc";
+import { AskError, type Context, McpErrorCode, RpcError } from "@secure-local/mcp/server";
+import { type ApprovalNeed, approvalNeed, type LeadsTo } from "../../policy/decide-command.js";
+import { ledElsewhere, MOST_PATHS, pathsOfCall } from "../../policy/call-paths.js";
 import type { Policy, Remember } from "../../policy/policy.js";
 import type { Rule } from "../../policy/faults.js";
 import type { Deadline } from "../deadline.js";
@@ -10,6 +11,7 @@ import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
 import type { CallerMemory } from "../caller-memory.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
+import { type BoundCall, callDigest, type Consent, covers, Grants } from "./consents.js";
 import { shownCall } from "./shown-call.js";
 
 /** One question. */
@@ -64,6 +66,8 @@ export interface AskedCall {
   readonly open?: ReadonlySet<string> | undefined;
   /** What the session has read, where the tool can send it out. */
   readonly taint?: Taint | undefined;
+  /** The same at the moment it is called. Default: what it had read when it was asked about. */
+  readonly taintNow?: (() => Taint | undefined | Promise<Taint | undefined>) | undefined;
 }
 
 /** Why a call may not run, for the model and for the record. */
@@ -110,6 +114,7 @@ const OPEN = 64;
 const SESSION_MS: number = 24 * 60 * 60_000;
 const NO_MEMORY =
   "what the processes of this server share cannot be reached: without it nobody knows what people have said (UNREACHABLE)";
+const READ_SINCE = "its session has read since then what it may not send out on the word that was given; make it again";
 const NO_RECORD = "the audit log is unavailable, and consents that cannot be recorded do not count";
 
 /** The one place where consents are made and used up. */
@@ -160,66 +165,72 @@ export class Approvals {
 
   async #decide(asked: Case, deadline: Deadline): Promise<NotApproved | undefined> {
     const { trail } = this.#options;
-    const { guarded, need, digest } = asked;
+    const { guarded } = asked;
     const remembered = await this.#remembers(asked);
     if (remembered === "unknown") {
       await recorded(trail.approval(guarded, "approval.denied", asked.detail({ reason: NO_MEMORY })));
       return asked.refused(NO_MEMORY);
     }
-    if (remembered) {
-      const given = await recorded(trail.approval(guarded, "approval.given", asked.detail({ remembered: true })));
-      return given ? undefined : asked.refused(NO_RECORD);
-    }
+    if (remembered) return this.#give(asked, { how: { remembered: true } });
     const reply = await this.#ask(asked, deadline);
     if (reply.answer !== undefined) asked.by = reply.by ?? asked.by;
-    const doubt = reply.answer === undefined ? reply.reason : this.#doubt(asked);
+    const doubt = reply.answer === undefined ? reply.reason : await this.#doubt(asked);
     if (doubt === undefined && reply.answer !== "deny") {
-      const given = await recorded(trail.approval(guarded, "approval.given", asked.detail({ by: asked.by })));
-      if (!given) return asked.refused(NO_RECORD);
-      // Writing takes time too: what was true a moment ago is asked once more.
-      const late = this.#doubt(asked);
-      if (late !== undefined) return asked.refused(late);
-      if (reply.answer === "remember") {
-        this.#grants.add(digest, guarded.call.caller, need.remember);
-        await this.#tell(asked);
-      }
-      return undefined;
+      return this.#give(asked, { how: { by: asked.by }, isKept: reply.answer === "remember" });
     }
     const reason = doubt ?? "the person who was asked said no";
     await recorded(trail.approval(guarded, "approval.denied", asked.detail({ by: asked.by, reason })));
     return asked.refused(reason);
   }
 
+  /** Puts a consent on record, and remembers it where the person said so. Undefined when the call may run. */
+  async #give(asked: Case, { how, isKept = false }: Giving): Promise<NotApproved | undefined> {
+    const { guarded, consent, remember } = asked;
+    const given = await recorded(this.#options.trail.approval(guarded, "approval.given", asked.detail(how)));
+    if (!given) return asked.refused(NO_RECORD);
+    if (isKept) {
+      this.#grants.add(consent, guarded.call.caller, remember);
+      await this.#tell(asked);
+    }
+    // Writing takes time too: what was true a moment ago is asked once more.
+    const late = await this.#doubt(asked);
+    return late === undefined ? undefined : asked.refused(late);
+  }
+
   /**
-   * Whether a person has said yes to this very call before, here or at another process. Where the others cannot be asked nobody
-   * knows: a policy or a person may have said no there.
+   * Whether a person has said yes to this very call before, here or at another process, for all the rules that ask now. Where the others
+   * cannot be asked nobody knows: a policy or a person may have said no there.
    */
-  async #remembers({ digest, guarded, need, sharedKey }: Case): Promise<boolean | "unknown"> {
+  async #remembers({ consent, guarded, remember, sharedKey }: Case): Promise<boolean | "unknown"> {
     const { memory } = this.#options;
-    const here = this.#grants.has(digest, guarded.call.caller, need.remember);
+    const here = this.#grants.has(consent, guarded.call.caller, remember);
     if (memory === undefined) return here;
     try {
-      const there = await memory.find("consent", sharedKey ?? digest);
-      return here || (sharedKey !== undefined && there !== undefined);
+      const there = await memory.find("consent", sharedKey ?? consent.digest);
+      if (here || sharedKey === undefined || there === undefined) return here;
+      return covers(JSON.parse(there) as string[], consent.rules);
     } catch {
       return "unknown";
     }
   }
 
   /** Has the other processes remember it too. Where that fails they ask again. */
-  async #tell({ need: { remember }, sharedKey }: Case): Promise<void> {
+  async #tell({ remember, consent, sharedKey }: Case): Promise<void> {
     const { memory } = this.#options;
     if (memory === undefined || sharedKey === undefined) return;
     const lifeMs = remember.kind === "minutes" ? remember.minutes * 60_000 : SESSION_MS;
-    await memory.keep("consent", sharedKey, "yes", lifeMs).catch(() => undefined);
+    await memory.keep("consent", sharedKey, JSON.stringify(consent.rules), lifeMs).catch(() => undefined);
   }
 
-  /** What has changed since the question was put. */
-  #doubt(asked: Case): string | undefined {
-    const { call, guarded } = asked;
+  /** What has changed since the question was put, or the consent was found. */
+  async #doubt(asked: Case): Promise<string | undefined> {
+    const { call, guarded, consent } = asked;
+    const taint = call.taintNow === undefined ? call.taint : await call.taintNow();
     if (call.ctx.signal.aborted) return "the call was cancelled";
     if (this.#options.current().hash !== guarded.terms.policy.hash) return "the policy has changed since it was asked";
-    return asked.isUnchanged() ? undefined : "the call, or where its paths lead, is not what was asked about";
+    if (!asked.isUnchanged()) return "the call, or where its paths lead, is not what was asked about";
+    const need = this.needOf({ ...call, taint }, { guarded });
+    return need === undefined || covers(consent.rules, rulesOf(need, taint, guarded)) ? undefined : READ_SINCE;
   }
 
   async #ask(asked: Case, deadline: Deadline): Promise<ApprovalReply> {
@@ -255,8 +266,9 @@ export class Approvals {
     }
   }
 
-  #reasonNotToAsk({ need, shown }: Case, caller: string): string | undefined {
+  #reasonNotToAsk({ need, shown, paths }: Case, caller: string): string | undefined {
     if (need.answerBy.size === 0) return "the rules that ask for consent agree on nobody to give it";
+    if (paths === undefined) return `it names more than ${MOST_PATHS} paths, which nobody can be shown`;
     if (shown === undefined) return "its arguments are too long to be read by the person who would be asked";
     const full = this.#openCount >= OPEN || (this.#open.get(caller) ?? 0) >= OPEN_EACH;
     if (full) return "too many questions are open already";
@@ -289,6 +301,12 @@ export class Approvals {
   }
 }
 
+interface Giving {
+  /** What the record says of it. */
+  readonly how: Readonly<Record<string, unknown>>;
+  readonly isKept?: boolean;
+}
+
 interface AboutCase {
   readonly call: AskedCall;
   readonly guarded: GuardedRequest;
@@ -301,9 +319,14 @@ class Case {
   readonly call: AskedCall;
   readonly guarded: GuardedRequest;
   readonly need: ApprovalNeed;
-  readonly digest: string;
+  /** How long a consent would be remembered. */
+  readonly remember: Remember;
+  /** What a person would agree to. */
+  readonly consent: Consent;
   readonly shown: string | undefined;
   readonly question: ApprovalQuestion;
+  /** Undefined where there are too many to show. */
+  readonly paths: ReturnType<typeof pathsOfCall>;
   readonly #leads: LeadsTo | undefined;
   by: "client" | "terminal" | "console" | undefined;
 
@@ -315,8 +338,10 @@ class Case {
     this.guarded = guarded;
     this.need = need;
     this.#leads = leads;
-    const led = leads === undefined ? [] : ledElsewhere(call.arguments, leads);
-    this.digest = digestOf(call, guarded, led);
+    this.paths = pathsOfCall(guarded.terms.policy, call);
+    const led = this.#led();
+    this.consent = { digest: digestOf(call, guarded, led), rules: rulesOf(need, call.taint, guarded) };
+    this.remember = this.paths !== undefined && canRemember(need.remember, guarded, led) ? need.remember : NOT_AT_ALL;
     const shown = {
       tool: call.tool,
       read: call.read,
@@ -328,21 +353,25 @@ class Case {
       id,
     };
     this.shown = shownCall({ ...shown, rules: rules.map((rule) => withTaint(rule, call.taint)) });
-    this.question = { id, text: this.shown ?? "", remember: inWords(need.remember), timeoutMs };
+    this.question = { id, text: this.shown ?? "", remember: inWords(this.remember), timeoutMs };
   }
 
   /** Under what other processes remember a consent to it; undefined where none is remembered beyond this process. */
   get sharedKey(): string | undefined {
-    const { kind } = this.need.remember;
-    if (kind === "minutes") return `minutes ${this.digest}`;
+    const { kind } = this.remember;
+    const { digest } = this.consent;
+    if (kind === "minutes") return `minutes ${digest}`;
     const { sessionId } = this.guarded.call.carrier;
-    return kind === "session" && sessionId !== undefined ? `session ${sessionId} ${this.digest}` : undefined;
+    return kind === "session" && sessionId !== undefined ? `session ${sessionId} ${digest}` : undefined;
   }
 
   /** Whether it is still the call that was asked about, and its paths lead to the same places. */
   isUnchanged(): boolean {
-    const led = this.#leads === undefined ? [] : ledElsewhere(this.call.arguments, this.#leads);
-    return digestOf(this.call, this.guarded, led) === this.digest;
+    return digestOf(this.call, this.guarded, this.#led()) === this.consent.digest;
+  }
+
+  #led(): BoundCall["led"] {
+    return this.#leads === undefined ? [] : ledElsewhere(this.paths ?? [], this.#leads);
   }
 
   /** What the record says beside what every record of a call says. */
@@ -352,7 +381,7 @@ class Case {
     const tainted = taint === undefined ? {} : { tainted: taint };
     return {
       rule: this.#rule,
-      detail: { question: this.question.id, call: this.digest, ...does, ...tainted, ...more },
+      detail: { question: this.question.id, call: this.consent.digest, ...does, ...tainted, ...more },
     };
   }
 
@@ -368,13 +397,37 @@ class Case {
 }
 
 function digestOf(
-  { tool: called, read, arguments: args }: AskedCall,
-  { call, terms }: GuardedRequest,
+  { tool: called, read, actor, arguments: args }: AskedCall,
+  { call: { carrier, identity }, terms: { policy } }: GuardedRequest,
   led: BoundCall["led"],
 ): string {
   // What no tool reads must not pass for a tool of that name.
   const tool = read?.name === called ? `${read.kind} ${called}` : called;
-  return callDigest({ tool, arguments: args, led, policy: terms.policy.hash, principal: call.carrier.principal });
+  return callDigest({
+    tool,
+    arguments: args,
+    led,
+    policy: [policy.hash, policy.profile?.name],
+    asker: [carrier.principal, identity?.program, actor],
+  });
+}
+
+/** The rules that ask, each with its place in the policy, its terms and what a person is shown of it. */
+function rulesOf({ fitting }: ApprovalNeed, taint: Taint | undefined, { terms }: GuardedRequest): string[] {
+  return fitting.map((each) => {
+    const { rule, answerBy, remember, timeoutMs } = each;
+    const { text, line } = withTaint(rule, taint);
+    const place = terms.policy.approvals.indexOf(each);
+    return JSON.stringify([place, text, line, [...answerBy].sort(), remember, timeoutMs]);
+  });
+}
+
+const NOT_AT_ALL: Remember = Object.freeze({ kind: "none" });
+
+/** A session that nobody can tell from another never ends, and a path that leads nobody knows where may lead elsewhere next time. */
+function canRemember({ kind }: Remember, { call: { carrier } }: GuardedRequest, led: BoundCall["led"]): boolean {
+  if (led.some(([, real]) => real === undefined)) return false;
+  return kind !== "session" || carrier.kind !== "http" || carrier.sessionId !== undefined;
 }
 
 function inWords(remember: Remember): string | undefined {
@@ -429,68 +482,3 @@ const REASONS: Readonly<Record<string, string>> = {
   REFUSED: "the client refused to show the question",
   BAD_ANSWER: "the client's answer is none of the choices",
 };
-
-// Gives a call a digest that is another one as soon as anything of the call is another.
-
-/** All that a consent is bound to. */
-interface BoundCall {
-  readonly tool: string;
-  /** As the handler gets them: validated, defaults filled in. */
-  readonly arguments: unknown;
-  /** Paths in them that lead elsewhere, and where. */
-  readonly led: readonly (readonly [path: string, real: string | undefined])[];
-  /** Hash of the policy the call was admitted under. */
-  readonly policy: string;
-  readonly principal: string | undefined;
-}
-
-/** SHA-256 in hexadecimal. The order of keys makes no difference. */
-function callDigest({ tool, arguments: args, led, policy, principal }: BoundCall): string {
-  const text = JSON.stringify([tool, sorted(exactly(args)), led, policy, principal ?? null]);
-  return createHash("sha256").update(text).digest("hex");
-}
-
-/** Lists of pairs instead of objects: keys such as `__proto__` count like any other. */
-function sorted(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (value instanceof ExactNumber) return ["number", String(value)];
-  if (Array.isArray(value)) return ["list", ...value.map(sorted)];
-  const pairs = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return ["object", ...pairs.map(([key, member]) => [key, sorted(member)])];
-}
-
-// Remembers consents that hold for more than one call: for the very same call only, in memory, for a limited time.
-
-/** Consents remembered for a time; the oldest make room. */
-const MAX_GRANTS = 1_000;
-
-export class Grants {
-  readonly #now: () => number;
-  /** When each ends, by the call's digest. */
-  readonly #timed = new Map<string, number>();
-  readonly #sessions = new WeakMap<Caller, Set<string>>();
-
-  /** `now` is monotonic, in milliseconds: a clock that is set must not lengthen a consent. */
-  constructor(now: () => number) {
-    this.#now = now;
-  }
-
-  has(digest: string, caller: Caller, remember: Remember): boolean {
-    // A rule that has become stricter is obeyed at once.
-    if (remember.kind === "none") return false;
-    if (remember.kind === "session") return this.#sessions.get(caller)?.has(digest) === true;
-    const end = this.#timed.get(digest);
-    return end !== undefined && this.#now() < end;
-  }
-
-  add(digest: string, caller: Caller, remember: Remember): void {
-    if (remember.kind === "session") {
-      const granted = this.#sessions.get(caller) ?? new Set<string>();
-      if (granted.size < MAX_GRANTS) this.#sessions.set(caller, granted.add(digest));
-    } else if (remember.kind === "minutes") {
-      this.#timed.delete(digest);
-      if (this.#timed.size >= MAX_GRANTS) this.#timed.delete(this.#timed.keys().next().value as string);
-      this.#timed.set(digest, this.#now() + remember.minutes * 60_000);
-    }
-  }
-}
