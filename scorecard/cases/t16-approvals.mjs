@@ -14,11 +14,33 @@ import {
   SESSION,
 } from "../support/approving.mjs";
 import { honestConsents } from "../support/honest-approvals.mjs";
+import { otherPrograms, otherRules } from "../support/narrow-consents.mjs";
 import { questionsShown } from "../support/questions-shown.mjs";
 import { nobodyAnswers, terminals } from "../support/unanswered-approvals.mjs";
 import { otherCallers, otherPolicies, rememberedNarrowly, tiredPeople } from "../support/approval-fatigue.mjs";
 
 export const goal = { id: "T16", title: "Approval integrity", atLeast: 370 };
+
+export const defences = [
+  {
+    name: "a remembered consent covers the rules it was asked for",
+    file: "secure-local/src/guard/approvals/consents.ts",
+    find: "asking.every((rule) => given.includes(rule))",
+    replace: "(asking.every((rule) => given.includes(rule)), true)",
+  },
+  {
+    name: "what is read while a question waits is looked at",
+    file: "secure-local/src/guard/approvals/approvals.ts",
+    find: "call.taintNow === undefined ? call.taint : await call.taintNow()",
+    replace: "call.taint",
+  },
+  {
+    name: "a consent is one program's",
+    file: "secure-local/src/guard/approvals/approvals.ts",
+    find: "asker: [carrier.principal, identity?.program, actor]",
+    replace: "asker: [carrier.principal, identity && undefined, actor]",
+  },
+];
 
 /** Questions wait for people and sockets: what takes longer is tried again, since others use the machine. */
 const AGAIN = { again: true, slowMs: 25 };
@@ -34,6 +56,8 @@ export async function run(whole, parts) {
   await otherCallers(report, parts);
   await otherPolicies(report, parts);
   await rememberedNarrowly(report, parts);
+  await otherRules(report, parts);
+  await otherPrograms(report, parts);
   await tiredPeople(report, parts);
   await nobodyAnswers(report, parts);
   await terminals(report, parts);

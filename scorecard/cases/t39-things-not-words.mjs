@@ -24,6 +24,12 @@ export const defences = [
     replace: "leads: options.leads && undefined,",
   },
   {
+    name: "every path of a command is shown and bound",
+    file: "secure-local/src/policy/call-paths.ts",
+    find: 'tool === "run_command" ? ofCommand(policy, args) : []',
+    replace: "tool === undefined ? ofCommand(policy, args) : []",
+  },
+  {
     name: "URLs and hosts are compared in every spelling",
     file: "secure-local/src/policy/decide-command.ts",
     find: ": callSpellings(text);",
@@ -55,6 +61,7 @@ export async function run(report, parts) {
     arrange(place);
     await paths(report, parts, place);
     await moving(report, parts, place);
+    await commandPaths(report, parts, place);
     await links(report, parts, place);
   } finally {
     rmSync(place, { recursive: true, force: true });
@@ -178,6 +185,61 @@ async function moving(report, parts, place) {
         const got = await peer.request("tools/call", { name: tool, arguments: { path: link } });
         return (server.ran.length === 0 && got.isError === true) || `ran: ${JSON.stringify(server.ran)}`;
       });
+}
+
+/** The ways to write one path among the arguments of a command. */
+const WRITTEN = {
+  "in full": (place) => [`${place}/src/moving/a`],
+  "from the working folder": () => ["src/moving/a"],
+  "by a way up": () => ["other/../src/moving/a"],
+  "behind a flag": () => ["--from", "src/moving/a"],
+  "in a flag": () => ["--from=src/moving/a"],
+  "in a flag, in full": (place) => [`--from=${place}/src/moving/a`],
+  "after a flag": () => ["--from=other/a", "src/moving/a"],
+};
+
+async function commandPaths(report, parts, place) {
+  report.kind("a path of a command, by a link that moves on", { found: "attack" });
+  const command = `{ name: show, executable: /bin/cat, arguments: [{ path: read, optional: true }],
+    flags: [{ flag: --from, path: read }], working_directory: "${place}" }`;
+  const lead = (to) => {
+    rmSync(join(place, "src/moving"), { force: true });
+    symlinkSync(to, join(place, "src/moving"));
+  };
+  for (const [how, write] of Object.entries(WRITTEN))
+    for (const kept of [false, true]) {
+      const policy = `version: "1.0"
+tools:
+  allowed: [run_command]
+filesystem: { allowed_paths: ["${place}/**"] }
+commands: { allowed: [${command}] }
+approvals: [{ approve: [run_command], remember: ${kept ? 10 : "none"} }]
+`;
+      const asked = [];
+      const answer = ({ message, requestedSchema }) => {
+        asked.push(message);
+        if (!kept) lead("../protected");
+        return { action: "accept", content: { decision: requestedSchema.properties.decision.enum.at(-1) } };
+      };
+      const peer = {
+        revision: "2025-11-25",
+        capabilities: { elicitation: {} },
+        answer: { "elicitation/create": answer },
+      };
+      await report.attack(`${how}, ${kept ? "after it was remembered" : "while the question waits"}`, async () => {
+        lead("../other");
+        const { call, close } = await session(parts, { policy, ...peer });
+        const args = { command: "show", arguments: write(place) };
+        const got = await call("run_command", args);
+        if (!asked[0]?.includes(`leads to "${place}/other/a"`)) return `shown: ${asked[0]}`;
+        if (kept) {
+          lead("../protected");
+          await call("run_command", args);
+        }
+        await close();
+        return kept ? asked.length === 2 || "not asked again" : wasRefused(got);
+      });
+    }
 }
 
 async function urls(report, parts) {

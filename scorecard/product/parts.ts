@@ -75,6 +75,7 @@ export { Grants } from "../../packages/secure-local/src/guard/approvals/consents
 export { shownCall } from "../../packages/secure-local/src/guard/approvals/shown-call.js";
 export { ConsoleListener } from "../../packages/secure-local/src/console/console-listener.js";
 export { ControlSocket } from "../../packages/secure-local/src/control/control-socket.js";
+export { senders } from "../../packages/secure-local/test/approvals/reading-senders.js";
 export {
   approvingServer,
   erase,

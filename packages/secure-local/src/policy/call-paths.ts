@@ -40,7 +40,10 @@ export function pathsOfCall(
 }
 
 function ofCommand(policy: Policy, args: unknown): CallPath[] {
-  const { command, arguments: given = [] } = (args ?? {}) as { readonly command?: unknown; readonly arguments?: unknown };
+  const { command, arguments: given = [] } = (args ?? {}) as {
+    readonly command?: unknown;
+    readonly arguments?: unknown;
+  };
   if (typeof command !== "string" || !isTexts(given)) return [];
   return pathsOfCommand(policy, command, given).map(({ path, argument, before }) => ({
     given: (given[argument] ?? "").slice(before.length),

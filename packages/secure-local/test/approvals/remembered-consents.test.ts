@@ -1,0 +1,131 @@
+// A remembered consent counts for what the person was asked: for those rules, that session's reading and that client, and no other.
+import { memoryStores } from "@secure-local/mcp/cluster";
+import { describe, expect, it } from "vitest";
+import { SharedMemory } from "../../src/cluster/shared-memory.js";
+import { STATEFUL } from "./approving-server.js";
+import { senders, type SendRule, type Step } from "./reading-senders.js";
+
+const WHO = [["client"], ["terminal"], ["client", "terminal"]] as const;
+const KEPT = ["none", "session", 10] as const;
+const PLAIN: readonly SendRule[] = (["all", ["send"]] as const).flatMap((approve) =>
+  WHO.flatMap((answer_by) => KEPT.map((remember) => ({ approve, answer_by, remember }))),
+);
+const TAINTED: readonly SendRule[] = WHO.flatMap((answer_by) =>
+  KEPT.map((remember) => ({ approve: "tainted" as const, answer_by, remember })),
+);
+const ORDERS: readonly (readonly Step[])[] = [
+  ["send", "own", "send", "strange", "send", "send"],
+  ["send", "strange", "send", "own", "send", "send"],
+  ["own", "send", "send", "strange", "send", "send"],
+  ["own", "strange", "send", "send"],
+];
+
+interface Given {
+  readonly rules: readonly SendRule[];
+  readonly by: string;
+}
+
+/** Who may answer for all of them. */
+function agreed(rules: readonly SendRule[]): readonly string[] {
+  return ["client", "terminal"].filter((who) =>
+    rules.every(({ answer_by = [] }) => answer_by.some((each) => each === who)),
+  );
+}
+
+/** How long the narrowest of them would have it remembered. */
+function kept(rules: readonly SendRule[]): SendRule["remember"] {
+  const all = rules.map(({ remember }) => remember);
+  return all.includes("none") ? "none" : (all.find((each) => typeof each === "number") ?? "session");
+}
+
+/** Goes through the steps, and says what was done that nobody had agreed to, or asked though it was remembered. */
+async function faults(rules: readonly SendRule[], order: readonly Step[]): Promise<string[]> {
+  const one = await senders(rules);
+  const read = new Set<Step>();
+  const given: Given[] = [];
+  const found: string[] = [];
+  for (const [index, step] of order.entries()) {
+    const { text, askedAt } = await one.step(step);
+    read.add(step);
+    if (step !== "send") continue;
+    const tainted = read.has("own") && read.has("strange");
+    const asking = rules.filter(({ approve }) => approve !== "tainted" || tainted);
+    const who = agreed(asking);
+    const fault = (what: string): number => found.push(`step ${index}: ${what}`);
+    if (text !== "sent" && who.length > 0) fault(text);
+    if (askedAt !== undefined && !who.includes(askedAt)) fault(`${askedAt} was asked`);
+    const before = given.filter((each) => asking.every((rule) => each.rules.includes(rule)));
+    if (text === "sent" && askedAt === undefined && asking.length > 0 && !before.some(({ by }) => who.includes(by)))
+      fault("sent on nobody's word");
+    const same = before.some((each) => each.rules.length === asking.length);
+    if (same && askedAt !== undefined && kept(asking) !== "none") fault("asked again");
+    if (askedAt !== undefined) given.push({ rules: asking, by: askedAt });
+  }
+  return found;
+}
+
+describe("a remembered consent", () => {
+  it("counts for the rules it was asked for, whatever is read in between and whoever may answer", async () => {
+    let at = 0;
+    for (const plain of PLAIN)
+      for (const tainted of TAINTED)
+        for (const order of ORDERS) {
+          at += 1;
+          const rules = at % 2 === 0 ? [plain, tainted] : [tainted, plain];
+          expect(await faults(rules, order), JSON.stringify([rules, order])).toEqual([]);
+        }
+    expect(at).toBe(648);
+  }, 60_000);
+
+  it("is no word for another client of attach, and is one for the same", async () => {
+    for (const answer_by of [["terminal"], ["client", "terminal"]] as const) {
+      const one = await senders([{ approve: ["send"], remember: 10, answer_by }]);
+      expect(await one.stepOf("alice", "send")).toEqual({ text: "sent", askedAt: "terminal" });
+      expect(await one.stepOf("bob", "send")).toEqual({ text: "sent", askedAt: "terminal" });
+      expect(await one.step("send")).toEqual({ text: "sent", askedAt: answer_by[0] });
+      for (const name of ["alice", "bob"])
+        expect(await one.stepOf(name, "send")).toEqual({ text: "sent", askedAt: undefined });
+    }
+  });
+
+  it("is not remembered for a session where none can be told from another", async () => {
+    const one = await senders([{ approve: ["send"], remember: "session" }]);
+    for (const revision of [undefined, undefined, STATEFUL, STATEFUL])
+      expect(await one.stepOf("alice", "send", revision)).toEqual({ text: "sent", askedAt: "terminal" });
+  });
+
+  it("counts at another process for the same rules", async () => {
+    const memory = new SharedMemory(memoryStores(), () => 2);
+    const rules: readonly SendRule[] = [
+      { approve: ["send"], remember: 10, answer_by: ["client", "terminal"] },
+      { approve: "tainted", remember: 10, answer_by: ["terminal"] },
+    ];
+    const [one, two, three] = [
+      await senders(rules, memory),
+      await senders(rules, memory),
+      await senders(rules, memory),
+    ];
+    expect(await one.step("send")).toEqual({ text: "sent", askedAt: "client" });
+    expect(await two.step("send")).toEqual({ text: "sent", askedAt: undefined });
+    for (const name of ["own", "strange"] as const) await two.step(name);
+    expect(await two.step("send")).toEqual({ text: "sent", askedAt: "terminal" });
+    expect(await three.step("send")).toEqual({ text: "sent", askedAt: undefined });
+    for (const name of ["own", "strange"] as const) await three.step(name);
+    expect(await three.step("send")).toEqual({ text: "sent", askedAt: undefined });
+  });
+});
+
+describe("what is read while a question waits", () => {
+  it("ends it where that would be asked about as well, whoever answers", async () => {
+    for (const answer_by of WHO)
+      for (const other of [undefined, ...WHO]) {
+        const tainted: readonly SendRule[] = other === undefined ? [] : [{ approve: "tainted", answer_by: other }];
+        const one = await senders([{ approve: ["send"], remember: 10, answer_by }, ...tainted]);
+        one.meanwhile = async () => {
+          for (const name of ["own", "strange"] as const) await one.step(name);
+        };
+        const { text } = await one.step("send");
+        expect(text).toMatch(other === undefined ? /^sent$/ : /its session has read since then/);
+      }
+  });
+});
