@@ -287,7 +287,7 @@ export class Guard {
   ): Promise<NotApproved | undefined> | undefined {
     underway.tainted = taint !== undefined;
     underway.asked = call;
-    const taintNow = (): ReturnType<Taints["of"]> => this.#taints.before(call, underway.guarded);
+    const taintNow = () => this.#taints.before(call, underway.guarded);
     return this.#approvals.consent({ ...call, taint, taintNow }, underway);
   }
 
@@ -322,8 +322,8 @@ export class Guard {
     }
     const taint = await this.#taintSince(underway);
     if (taint === undefined || !this.#approvals.wantsForTaint(underway.asked, underway)) return undefined;
-    const taintNow = (): ReturnType<Taints["of"]> => this.#taints.of(underway.guarded.call);
-    const refused = await this.#approvals.consent({ ...underway.asked, taint, taintNow }, underway);
+    const known = { ...underway.asked, taint, taintNow: () => this.#taints.of(underway.guarded.call) };
+    const refused = await this.#approvals.consent(known, underway);
     underway.tainted = refused === undefined;
     return refused;
   }
@@ -362,10 +362,8 @@ export class Guard {
       if (over !== undefined) return over;
     }
     const asked = { ctx, tool: tool ?? actor, actor, isPart: tool === undefined, arguments: args };
-    const taintNow = (): ReturnType<Taints["of"]> =>
-      tool === undefined
-        ? this.#taintSince(underway)
-        : this.#taints.before({ tool, arguments: args }, underway.guarded);
+    const does = tool === undefined ? undefined : { tool, arguments: args };
+    const taintNow = () => (does ? this.#taints.before(does, underway.guarded) : this.#taintSince(underway));
     const taint = await taintNow();
     const refused = await this.#approvals.consent({ ...asked, destructive: true, taint, taintNow }, underway);
     if (refused !== undefined) return refused;

@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import type { Caller } from "@secure-local/mcp/server";
 import { Approvals } from "../../src/guard/approvals/approvals.js";
-import { type Consent, Grants } from "../../src/guard/approvals/consents.js";
+import { type AskedConsent, Grants } from "../../src/guard/approvals/consents.js";
 import { parsePolicy } from "../../src/policy/parse-policy.js";
 import { textOf } from "../guard/guarded-server.js";
 import {
@@ -275,7 +275,7 @@ describe("a consent", () => {
     const grants = new Grants(() => now);
     const minutes = { kind: "minutes", minutes: 10 } as const;
     const caller = {} as Caller;
-    const of = (digest: string): Consent => ({ digest, rules: ["a rule"] });
+    const of = (digest: string): AskedConsent => ({ digest, rules: ["a rule"] });
     grants.add(of("a"), caller, minutes);
     now = 10 * 60_000 - 1;
     expect(grants.has(of("a"), caller, minutes)).toBe(true);

@@ -11,7 +11,7 @@ import { RateLimits } from "../rate-limits.js";
 import { type Taint, withTaint } from "../taints.js";
 import type { CallerMemory } from "../caller-memory.js";
 import { clientOf, type GuardedRequest, type AuditRecorder } from "../audit-recorder.js";
-import { type BoundCall, callDigest, type Consent, covers, Grants } from "./consents.js";
+import { type BoundCall, callDigest, type AskedConsent, covers, Grants } from "./consents.js";
 import { shownCall } from "./shown-call.js";
 
 /** One question. */
@@ -322,7 +322,7 @@ class Case {
   /** How long a consent would be remembered. */
   readonly remember: Remember;
   /** What a person would agree to. */
-  readonly consent: Consent;
+  readonly consent: AskedConsent;
   readonly shown: string | undefined;
   readonly question: ApprovalQuestion;
   /** Undefined where there are too many to show. */

@@ -1,3 +1,4 @@
+// What a consent is bound to, and which consents are remembered.
 import { createHash } from "node:crypto";
 import { exactly, ExactNumber } from "@secure-local/mcp/jsonrpc";
 import type { Caller } from "@secure-local/mcp/server";
@@ -36,7 +37,7 @@ function sorted(value: unknown): unknown {
 // Remembers consents that hold for more than one call: for the very same call and the rules a person was shown only, for a limited time.
 
 /** What a person has agreed to, or would have to. */
-export interface Consent {
+export interface AskedConsent {
   /** Of the call. */
   readonly digest: string;
   /** The rules that asked, each with its terms and as it was shown. */
@@ -54,15 +55,15 @@ const MAX_GRANTS = 1_000;
 export class Grants {
   readonly #now: () => number;
   /** What was agreed to and when that ends, by the call's digest. */
-  readonly #timed = new Map<string, Pick<Consent, "rules"> & { readonly end: number }>();
-  readonly #sessions = new WeakMap<Caller, Map<string, Consent>>();
+  readonly #timed = new Map<string, Pick<AskedConsent, "rules"> & { readonly end: number }>();
+  readonly #sessions = new WeakMap<Caller, Map<string, AskedConsent>>();
 
   /** `now` is monotonic, in milliseconds: a clock that is set must not lengthen a consent. */
   constructor(now: () => number) {
     this.#now = now;
   }
 
-  has({ digest, rules }: Consent, caller: Caller, remember: Remember): boolean {
+  has({ digest, rules }: AskedConsent, caller: Caller, remember: Remember): boolean {
     // A rule that has become stricter is obeyed at once.
     if (remember.kind === "none") return false;
     if (remember.kind === "session") {
@@ -73,10 +74,10 @@ export class Grants {
     return given !== undefined && this.#now() < given.end && covers(given.rules, rules);
   }
 
-  add(consent: Consent, caller: Caller, remember: Remember): void {
+  add(consent: AskedConsent, caller: Caller, remember: Remember): void {
     const { digest, rules } = consent;
     if (remember.kind === "session") {
-      const granted = this.#sessions.get(caller) ?? new Map<string, Consent>();
+      const granted = this.#sessions.get(caller) ?? new Map<string, AskedConsent>();
       if (granted.size < MAX_GRANTS || granted.has(digest)) granted.set(digest, consent);
       this.#sessions.set(caller, granted);
     } else if (remember.kind === "minutes") {
