@@ -58,27 +58,28 @@ export class AuditReport {
   readonly #denials: Row[] = [];
   readonly #newest: Row[] = [];
   readonly #times = new Times();
+  #started = 0;
 
   constructor(options: ReportOptions) {
     this.#options = options;
   }
 
   add({ record }: AuditEntry): void {
+    if (record["kind"] === "sandbox.begun") this.#started += 1;
     const verdict = verdictOf(record);
     if (verdict === undefined) return;
     this.#counts[verdict] += 1;
     this.#times.add(Date.parse(String(record["time"])), verdict);
     const tool = plain(record["tool"] ?? record["kind"]);
-    this.#tables.clients.add(plain(callerOf(record) || "unknown"), verdict);
+    this.#tables.clients.add(whoOf(record) || "unknown", verdict);
     this.#tables.tools.add(tool, verdict);
     const object = objectOf(record);
     if (object !== "" && verdict !== "denied") this.#reached(object, verdict);
-    const who = plain(callerOf(record));
     const row: Row = {
       time: record["time"],
       cells: [
         localTime(record["time"]),
-        who,
+        whoOf(record),
         plain(policyNameOf(record)),
         tool,
         plain(object),
@@ -101,6 +102,9 @@ export class AuditReport {
     return page([
       `<h1>What the AI clients did</h1><p class="dim">${text(head)}; ${text(which)}</p>`,
       `<p class="sum"><b>${ok + denied + failed}</b> calls: <b class="ok">${ok}</b> done, <b class="denied">${denied}</b> denied, <b class="failed">${failed}</b> failed</p>`,
+      this.#started === 0
+        ? ""
+        : `<p class="dim">Beside them programs were started in sandboxes ${this.#started} ${this.#started === 1 ? "time" : "times"}, which are no calls.</p>`,
       this.#chain(logs),
       `<h2>Over time</h2>${this.#times.svg()}`,
       `<div class="two">${table("By client", clients)}${table("By tool", tools)}</div>`,
@@ -126,11 +130,16 @@ export class AuditReport {
   }
 }
 
-/** Undefined for what is no call: starts and stops, questions, repairs. */
+/** Who called; of what a sandbox refused, the server in it. */
+function whoOf(record: LogRecord): string {
+  const server = record["server"] === undefined ? "" : `server ${plain(record["server"])}`;
+  return plain(callerOf(record)) || server;
+}
+
+/** Undefined for what is no call: starts and stops, of programs in their sandboxes too, questions, repairs. */
 function verdictOf(record: LogRecord): Verdict | undefined {
   const { kind } = record;
-  if (kind !== "call" && kind !== "denied" && kind !== "call.result" && !String(kind).startsWith("sandbox."))
-    return undefined;
+  if (kind !== "call" && kind !== "denied" && kind !== "call.result" && kind !== "sandbox.refused") return undefined;
   if (isDenied(record) || kind === "denied") return "denied";
   const outcome = outcomeOf(record);
   return ["ok", "approved", "allowed", "input_required", ""].includes(outcome) ? "ok" : "failed";

@@ -21,6 +21,7 @@ import {
 } from "../server/open-server.js";
 import type { ServerHealth } from "../server/mounted-servers.js";
 import { type LockedPlugin, type PluginLock, relocked, writeLock } from "../server/plugin-lock.js";
+import { networkHint } from "../server/network-hint.js";
 import { serverItems, serverPeers, withoutSecrets } from "../server/server-items.js";
 import { rememberSecrets } from "../server/remember-secrets.js";
 import { dataNamed, launchDigest, serverLaunch, takeLaunch, unpinnedOf } from "../server/server-launch.js";
@@ -226,7 +227,7 @@ async function lookAtAll(line: CommandLine): Promise<Review> {
     } catch (error) {
       failed = true;
       clearProgress();
-      const message = `${grant.name} cannot be looked at: ${whyNot(error, grant.name)}`;
+      const message = `${grant.name} cannot be looked at: ${whyNot(error, grant)}`;
       if (line.json) complainJson({ error: { code: "UNREACHABLE", message, server: grant.name } });
       else complain(message);
     }
@@ -240,19 +241,21 @@ const BY_WAY_OF_US =
   /^Could not connect to [^]*?: (?:initialize was not answered: )?The server [^]*? (?=exited|was ended|ended)/;
 
 /** Why a server did not come up, with the key that grants what it lacked where its words say so much. */
-export function whyNot(error: unknown, server: string): string {
+export function whyNot(error: unknown, grant: ServerGrant): string {
   const text = inOptions(error instanceof Error ? error.message : String(error));
   const lacking = lackingPath(text);
   if (lacking !== undefined) {
     const { path, key } = lacking;
     const what = key === "readable_paths" ? "it does not see" : "it may not change";
-    return cleanLine(`${what} ${path}. Grant it: servers.${server}.filesystem.${key}: ["${path}"]`);
+    return cleanLine(`${what} ${path}. Grant it: servers.${grant.name}.filesystem.${key}: ["${path}"]`);
   }
   const lines = text
     .replace(/\nBefore that: [^]*$/, "")
     .replace(BY_WAY_OF_US, "it ")
     .split("\n");
-  return cleanText(lines.filter((each) => !STACK.test(each)).join("\n"));
+  const hint = networkHint(grant, text);
+  const said = [...lines.filter((each) => !STACK.test(each)), ...(hint === undefined ? [] : [hint])];
+  return cleanText(said.join("\n"));
 }
 
 /** What Node prints around the words of an error: a person who did not write the server reads nothing in it. */

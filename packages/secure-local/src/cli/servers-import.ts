@@ -11,6 +11,7 @@ import { withSecrets } from "../policy/read-servers.js";
 import { clientEnvironment, type ConfigLocation } from "../remote/config-locations.js";
 import { type ConfiguredServer, everyServer, targetFor } from "../remote/configured-servers.js";
 import { filled, filledArguments } from "../server/open-server.js";
+import { wantedPackage } from "../server/pinned-package.js";
 import { learnSecret } from "../server/remember-secrets.js";
 import type { Target } from "../remote/target.js";
 import { PACKAGE, SERVER, clientNamed } from "./client-files.js";
@@ -272,7 +273,7 @@ function writtenServer(
     working_directory: cwd,
     env: some(plain),
     filesystem: some({ readable_paths: readablePaths({ command, args, env: plain, cwd }) }),
-    network: fetched(command),
+    network: fetched([command, ...args]),
   };
   return { entry, secrets: secrets.entries, values: secrets.values };
 }
@@ -341,8 +342,10 @@ const REGISTRIES: Readonly<Record<string, readonly string[]>> = {
   uvx: ["pypi.org", "files.pythonhosted.org"],
 };
 
-function fetched(command: string): ServerEntry["network"] {
-  const hosts = REGISTRIES[basename(command).replace(/\.(?:cmd|exe)$/i, "")];
+/** Nothing for what is fetched once, before it is approved, and started from where it is kept. */
+function fetched(command: readonly string[]): ServerEntry["network"] {
+  if (wantedPackage(command) !== undefined) return undefined;
+  const hosts = REGISTRIES[basename(command[0] ?? "").replace(/\.(?:cmd|exe)$/i, "")];
   return hosts && { allowed_endpoints: hosts.map((host) => ({ host })) };
 }
 
@@ -447,12 +450,17 @@ function keepSecret(path: string, value: string): void {
 }
 
 function printImported({ name, place, entry, secrets }: BroughtServer): void {
+  const hosts = entry.network?.allowed_endpoints ?? [];
   print(`${styled("bold", name)}  ${styled("dim", `from ${place.client}`)}`);
   print(`  ${launchText(entry)}`);
   for (const path of entry.filesystem?.readable_paths ?? []) print(`  may read ${cleanLine(path)}`);
   if (entry.command !== undefined)
     print(`  may change no file; allow folders in the policy: servers.${name}.filesystem.allowed_paths`);
-  for (const { host } of entry.network?.allowed_endpoints ?? []) print(`  may reach ${host}, to fetch itself`);
+  for (const { host } of hosts) print(`  may reach ${host}, to fetch itself`);
+  if (entry.command !== undefined)
+    print(
+      `  may reach no ${hosts.length === 0 ? "" : "other "}host; allow hosts in the policy: servers.${name}.network.allowed_endpoints`,
+    );
   for (const [secret, { from }] of Object.entries(secrets)) print(`  secret ${secret}, from ${cleanLine(from)}`);
 }
 

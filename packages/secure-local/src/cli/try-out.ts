@@ -37,7 +37,7 @@ export async function tryOut(all: readonly BroughtServer[], into: ImportInto): P
       try {
         await look(policy, grant);
       } catch (error) {
-        failed.set(name, whyNot(error, name));
+        failed.set(name, whyNot(error, grant));
       } finally {
         clearProgress();
       }

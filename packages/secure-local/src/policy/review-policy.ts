@@ -58,8 +58,24 @@ export function reviewPolicy(
     ...emptyPaths(policy, kindOf),
     ...writableLaunches(policy, kindOf),
     ...unfetchedHosts(policy),
+    ...secretsOfThisMachine(policy),
   ];
 }
+
+/** Services of this machine rarely listen at the port that a host without one means. */
+function secretsOfThisMachine({ secrets }: Policy): Remark[] {
+  return [...secrets.values()].flatMap(({ name, rule, hosts }) =>
+    hosts.rules
+      .filter(({ pattern, ports }) => LOOPBACK.test(pattern) && ports?.size === 1 && ports.has(HTTPS))
+      .map(({ pattern }) => ({
+        rule,
+        message: `secrets.${name} goes to port ${HTTPS} of ${pattern} and no other; another port is written hosts: [{ host: "${pattern}", ports: [8080] }]`,
+      })),
+  );
+}
+
+const HTTPS = 443;
+const LOOPBACK = /^(?:localhost|127(?:\.\d+){3}|\[?::1\]?)$/i;
 
 function nothingUseful(policy: Policy, tools: readonly KnownTool[]): Remark[] {
   const named = tools.filter(({ name }) => decide(policy, { kind: "tool", name }).allowed);

@@ -4,12 +4,13 @@ import { ExactNumber, exactly, type JsonObject } from "@secure-local/mcp/jsonrpc
 import { McpErrorCode, RpcError } from "@secure-local/mcp/server";
 import { foldLetters } from "../inspection/names.js";
 import type { ServerGrant } from "../policy/policy.js";
+import { networkHint } from "./network-hint.js";
 import { type LinkRules, safeLinks } from "./server-links.js";
 import { pagesAsked, passQuestion, type RecordWords } from "./server-questions.js";
 
 /** What our own refusals, and the marks of who says something, begin with: nobody else's text may be taken for one. */
 const OURS =
-  /^(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy)\b|no consent\b|nobody\b|an unexpected error\b|the server .{1,80}? says\b)/iu;
+  /^(?:denied\b|not run\b|not approved\b|too many\b|unknown (?:tool|prompt)\b|resource not found\b|the (?:result|call|tool|prompt|resource|policy|sandbox)\b|no consent\b|nobody\b|an unexpected error\b|the server .{1,80}? says\b)/iu;
 /** No longer beginning of a line is looked at: it says whose words follow. */
 const BEGINNING = 200;
 const LINES = /[\n\r\v\f\u0085\u2028\u2029]/;
@@ -33,12 +34,14 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
     question: (question, pass) =>
       passQuestion(grant, question, { pass: (params) => mayAsk(question.call).then(() => pass(params)), record }),
     answer: (answer, { kind, shown }) =>
-      mapped(safeLinks(answer, links(), kind === "resource" ? shown : undefined), attributed),
+      hinted(grant, mapped(safeLinks(answer, links(), kind === "resource" ? shown : undefined), attributed)),
     error: (error, call) => {
       if (error.code === McpErrorCode.UrlElicitationRequired) return pagesAsked(grant, { error, call }, record);
       const { code, message, data } = error;
       const told = data === undefined ? undefined : { server: name, data };
-      return new RpcError(code, `${name}: ${saidBelow(message, attributed)}`, told);
+      const hint = networkHint(grant, message);
+      const below = hint === undefined ? "" : `\n${hint}`;
+      return new RpcError(code, `${name}: ${saidBelow(message, attributed)}${below}`, told);
     },
     logger: (logger) => (logger === undefined ? name : `${name}: ${logger}`),
     progress: attributed,
@@ -49,6 +52,18 @@ export function serverWords(grant: ServerGrant, { record, mayAsk, failed, links 
         : undefined;
     },
   };
+}
+
+/** An answer that is an error, with what to do about it as a text of its own. */
+function hinted(grant: ServerGrant, answer: JsonObject): JsonObject {
+  const { isError, content } = answer;
+  if (isError !== true || !Array.isArray(content)) return answer;
+  const said = content.flatMap((block) => {
+    const text: unknown = typeof block === "object" && block !== null ? Reflect.get(block, "text") : undefined;
+    return typeof text === "string" ? [text] : [];
+  });
+  const hint = networkHint(grant, said.join("\n"));
+  return hint === undefined ? answer : { ...answer, content: [...content, { type: "text", text: hint }] };
 }
 
 const NEEDS_LOGIN = /^(?:UNAUTHORIZED|AUTH_\w+)$/;

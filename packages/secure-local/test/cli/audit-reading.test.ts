@@ -231,6 +231,24 @@ describe("a report", () => {
       expect(html).toContain(words);
     expect(html).toContain("tools.denied: web_search (line 7)");
   });
+
+  it("counts no start of a program in its sandbox as a call, and says whose sandbox refused something", () => {
+    const report = new AuditReport({ logs: [], wanted: [], now: NOW, version: "1" });
+    const own = { time: "2026-06-15T11:30:00.000Z", tool: "sandbox", server: "memory" };
+    const allowed = {
+      decision: { allowed: true, rule: "servers: memory" },
+      detail: { command: "/usr/bin/node /m.mjs" },
+    };
+    report.add({ record: { ...own, ...allowed, kind: "sandbox.begun" }, line: "" });
+    report.add({ record: { ...own, ...allowed, kind: "sandbox.ended", outcome: "ok" }, line: "" });
+    expect(report.html()).toContain("<b>0</b> calls");
+    expect(report.html()).toContain("started in sandboxes 1 time,");
+    expect(report.html()).not.toMatch(/unknown|usr.bin.node/);
+    const decision = { allowed: false, rule: "default deny" };
+    report.add({ record: { ...own, kind: "sandbox.refused", decision, detail: { endpoint: "x:443" } }, line: "" });
+    expect(report.html()).toContain('<b class="denied">1</b> denied');
+    expect(report.html()).toContain("<td>server memory</td>");
+  });
 });
 
 it("a time is the reader's own, of a text and of milliseconds, and what is no time stays as it is", () => {

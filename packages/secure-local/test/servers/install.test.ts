@@ -144,7 +144,9 @@ it("brings servers under the policy with what each has to read, its secrets in f
   expect(text).toContain("- ${secret:my_web_api_key}");
   expect(text).toContain("API_TOKEN: ${secret:named_api_token}");
   expect(text).toContain("from: env:OUTSIDE");
-  expect(text).toContain("host: registry.npmjs.org");
+  // What is fetched once and kept needs no registry when it is started.
+  expect(text).not.toContain("registry.npmjs.org");
+  expect(ran.stdout).toContain("may reach no host; allow hosts in the policy: servers.named.network.allowed_endpoints");
   expect(text).toMatch(/Authorization: \$\{secret:far_authorization\}\n +Accept: x/);
   expect(text).toMatch(/hosts:\n +- host: 127\.0\.0\.1\n +ports:\n +- 9\n/);
   expect(text).not.toContain("off");
