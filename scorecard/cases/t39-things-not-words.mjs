@@ -37,7 +37,7 @@ export const defences = [
   },
   {
     name: "members of a URI are looked at in every order",
-    file: "secure-local/src/policy/decide.ts",
+    file: "secure-local/src/policy/same-uri.ts",
     find: "if (members.length < 2) return [members];",
     replace: "if (members.length < 99) return [members];",
   },

@@ -4,84 +4,8 @@ import { deniedAddress } from "./address-range.js";
 import { plainHost } from "./host-matcher.js";
 import { type FilesystemPolicy, MENU_TOOLS, type NamesPolicy, type NetworkPolicy, type Policy } from "./policy.js";
 import { segments } from "./path-matcher.js";
+import { namedUri, type UriReader } from "./same-uri.js";
 import type { Rule } from "./faults.js";
-
-// The other ways to write one URI: a denial holds for all of them.
-
-/** Encoded characters and such as could be, doubled slashes behind the beginning, this machine by its name, and members. */
-const OTHERWISE = /[^\w.~:/?#=&{}+,*-]|[^:/]\/\/|:\/\/\/\/|^file:\/\/[^/]|^git:|\?.*&/s;
-const PARTS = /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)([^?#]*)(.*)$/s;
-/** Members of a query whose every order is looked at; four have 24. */
-const MOST_MEMBERS = 4;
-
-/**
- * The URI as it is, then decoded, then with each name of its path encoded as clients do it, each with the members of its query in
- * every order. One that cannot be decoded is only itself: whoever reads it refuses it. The scheme is in lower case. Undefined for
- * one with too many members to look at.
- */
-function uriSpellings(uri: string): readonly string[] | undefined {
-  if (!OTHERWISE.test(uri)) return [uri];
-  const [, scheme = "", host = "", path = "", rest = ""] = PARTS.exec(uri) ?? [];
-  if (scheme === "") return [uri];
-  const queries = queriesOf(scheme, rest);
-  if (queries === undefined) return undefined;
-  try {
-    const names = path.split("/").filter(Boolean).map(decodeURIComponent);
-    const place = scheme + (scheme === "file://" && /^localhost$/i.test(host) ? "" : decodeURIComponent(host));
-    const end = path.endsWith("/") && names.length > 0 && scheme !== "git://" ? "/" : "";
-    const written = (each: readonly string[]): string => `${place}${path === "" ? "" : "/"}${each.join("/")}${end}`;
-    const bases = [written(names), written(names.map(encodeURIComponent))];
-    return [...new Set([uri, ...bases.flatMap((base) => [...queries].map((query) => base + query))])];
-  } catch {
-    return [uri];
-  }
-}
-
-/** What may stand behind the path, from `?` or `#` on. */
-function queriesOf(scheme: string, rest: string): ReadonlySet<string> | undefined {
-  const mark = rest.indexOf("#");
-  const [query, fragment] = mark < 0 ? [rest, ""] : [rest.slice(0, mark), rest.slice(mark)];
-  const members = query.slice(1).split("&").filter(Boolean);
-  if (members.length > MOST_MEMBERS) return undefined;
-  const found = new Set([rest, plain(rest)]);
-  const sets = scheme === "git://" ? gitMembers(members) : [members];
-  for (const order of sets.flatMap(ordersOf)) {
-    const written = order.length === 0 ? "" : `?${order.join("&")}`;
-    found.add(written + fragment).add(plain(written + fragment));
-    if (scheme === "git://") found.add(`?${order.map(encodedValue).join("&")}`);
-  }
-  return found;
-}
-
-/** The same file at HEAD may be written with the ref and without; a path that is denied is denied at every ref. */
-function gitMembers(members: readonly string[]): readonly (readonly string[])[] {
-  const value = (name: string): string =>
-    plain(members.find((each) => each.startsWith(`${name}=`))?.slice(name.length + 1) ?? "");
-  const ref = `ref=${value("ref") || "HEAD"}`;
-  const path = value("path").replace(/\/+$/, "");
-  const named = path === "" ? [] : [`path=${path}`];
-  return [members, [ref, ...named], named];
-}
-
-function encodedValue(member: string): string {
-  const equals = member.indexOf("=");
-  return member.slice(0, equals + 1) + encodeURIComponent(member.slice(equals + 1)).replaceAll("%2F", "/");
-}
-
-function ordersOf(members: readonly string[]): readonly (readonly string[])[] {
-  if (members.length < 2) return [members];
-  return members.flatMap((first, index) =>
-    ordersOf(members.filter((_, other) => other !== index)).map((others) => [first, ...others]),
-  );
-}
-
-function plain(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 export type FileOperation = "read" | "write" | "list" | "delete";
 
@@ -121,11 +45,11 @@ export function decide(policy: Policy, request: PolicyRequest): Decision {
     case "prompt":
       return decideName(policy.prompts, request.name, "prompt");
     case "resource":
-      return decideResource(policy.resources, request.uri);
+      return decideResource(policy.resources, request.uri, "ours");
     case "completion":
       return request.of === "prompt"
         ? decideName(policy.prompts, request.name, "prompt")
-        : decideResource(policy.resources, request.name);
+        : decideResource(policy.resources, request.name, "ours");
     case "network":
       return decideNetwork(policy.network, request);
     case "file":
@@ -156,26 +80,26 @@ function decideName(names: NamesPolicy, name: string, what: "tool" | "prompt" | 
   );
 }
 
-function decideResource(names: NamesPolicy, given: string): Decision {
+function decideResource(names: NamesPolicy, given: string, reader: UriReader): Decision {
   const colon = given.indexOf(":");
   const uri = colon > 0 ? given.slice(0, colon).toLowerCase() + given.slice(colon) : given;
-  const spellings = names.denied.rules.length === 0 ? [uri] : uriSpellings(uri);
-  if (spellings === undefined)
+  const denied = namedUri(names.denied, uri, reader);
+  if (denied === "too many")
     return refusal(
       TOO_MANY_MEMBERS,
       `The resource "${given}" has more members in its query than denials are compared with.`,
     );
-  const denied = spellings.find((spelling) => names.denied.find(spelling) !== undefined);
-  const decision = decideName(names, denied ?? uri, "resource");
+  if (denied !== undefined) return refusal(denied, `The policy denies the resource "${given}".`);
+  const decision = decideName(names, uri, "resource");
   if (decision.allowed && names.allowed.findExact(uri) === undefined && DOT_SEGMENT.test(uri)) {
     return refusal(NOT_A_URI, `The resource "${given}" has dot segments; ask for it by its plain URI.`);
   }
   return decision;
 }
 
-/** The decision about a resource that has several URIs: denied by one is denied, allowed by one is allowed. */
+/** The decision about a resource of a server that has several URIs: denied by one is denied, allowed by one is allowed. */
 export function decideAnyName(policy: Policy, uris: readonly string[]): Decision {
-  const decisions = uris.map((uri) => decideResource(policy.resources, uri));
+  const decisions = uris.map((uri) => decideResource(policy.resources, uri, "server"));
   const denied = decisions.find(({ allowed, rule }) => !allowed && rule !== DEFAULT_DENY);
   return denied ?? decisions.find(({ allowed }) => allowed) ?? (decisions[0] as Decision);
 }
@@ -185,9 +109,10 @@ export function decideAnyName(policy: Policy, uris: readonly string[]): Decision
  * Undefined when none of them is denied.
  */
 export function deniedElsewhere(policy: Policy, uri: string, others: readonly string[]): Decision | undefined {
-  const { denied } = policy.resources;
   for (const other of others) {
-    const rule = (uriSpellings(other) ?? [other]).map((each) => denied.find(each)).find((found) => found !== undefined);
+    const rule = namedUri(policy.resources.denied, other, "ours");
+    if (rule === "too many")
+      return refusal(TOO_MANY_MEMBERS, `What the resource "${uri}" leads to cannot be compared.`);
     if (rule !== undefined) return refusal(rule, `The policy denies what the resource "${uri}" leads to.`);
   }
   return undefined;

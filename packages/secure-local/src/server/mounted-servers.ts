@@ -82,9 +82,10 @@ async function loadParts() {
   const { askable } = questions;
   const { Mounts, mountedName, readOffer, unwrapUri, wrapUri } = gateway;
   const { canonicalJson } = drift;
-  const { decideUri, linkRules, plainUri, safeIcons } = links;
+  const { alikeOf, decideUri, linkRules, safeIcons } = links;
   return {
     Mounts,
+    alikeOf,
     approvedOffer,
     approvedServers,
     canonicalJson,
@@ -103,7 +104,6 @@ async function loadParts() {
     askable,
     decideUri,
     linkRules,
-    plainUri,
     safeIcons,
     unwrapUri,
     wrapUri,
@@ -250,14 +250,10 @@ export class MountedServers {
   #unlistedReason({ grant, withheld, locked }: Standing, own: string): string | undefined {
     const uris = [...withheld.keys()].filter((item) => /^(?:resource|template) /.test(item));
     if (uris.length === 0) return undefined;
-    const fitting = (this.#mounts as Mounts).templatesOf(grant.name, own).map((each) => `template ${each}`);
-    const { plainUri } = this.#parts as Parts;
-    const plain = plainUri(own);
-    const alike = uris.find(
-      (item) => fitting.includes(item) || (item.startsWith("resource ") && plainUri(item.slice(9)) === plain),
-    );
+    const templates = (uri: string): readonly string[] => (this.#mounts as Mounts).templatesOf(grant.name, uri);
+    const alike = (this.#parts as Parts).alikeOf(own, uris, templates);
     if (alike !== undefined) return withheld.get(alike);
-    if (fitting.some((item) => locked.approved.has(item))) return undefined;
+    if (templates(own).some((each) => locked.approved.has(`template ${each}`))) return undefined;
     return "it is in none of the lists that were approved, and something in them is withheld";
   }
 

@@ -3,6 +3,7 @@ import { innerUri } from "@secure-local/mcp/gateway";
 import type { JsonObject } from "@secure-local/mcp/jsonrpc";
 import { decide, decideAnyName, type Decision } from "../policy/decide.js";
 import type { Policy } from "../policy/policy.js";
+import { mayBeSame, readings } from "../policy/same-uri.js";
 
 /** What a URI in an answer of one server is judged by. */
 export interface LinkRules {
@@ -171,15 +172,23 @@ export function decideUri(policy: Policy, { shown, own, wrapped }: NamedUri): De
 
 const TOO_DEEP = Object.freeze({ text: `built-in rule: at most ${MOST_WRAPS} servers in one URI` });
 
-/** One spelling for all that a server may take for the same. */
-export function plainUri(uri: string): string {
+/** Which of these items a server may answer with that is asked for this URI: one of its resources, or what a template stands for. */
+export function alikeOf(
+  own: string,
+  items: readonly string[],
+  templatesOf: (uri: string) => readonly string[],
+): string | undefined {
+  const asked = innermost(own);
+  const templates = new Set([own, ...readings(asked)].flatMap(templatesOf));
+  return items.find((item) => {
+    const [, kind, uri = ""] = /^(resource|template) (.*)$/s.exec(item) ?? [];
+    return kind === "template" ? templates.has(uri) : mayBeSame(innermost(uri), asked);
+  });
+}
+
+/** Without the names of servers that stand before it. */
+function innermost(uri: string): string {
   let plain = uri;
   for (let inner = innerUri(uri); inner !== undefined; inner = innerUri(inner)) plain = inner;
-  try {
-    plain = new URL(plain).href;
-    plain = decodeURIComponent(plain);
-  } catch {
-    // What cannot be read so far is compared as it is.
-  }
-  return plain.toLowerCase().replaceAll(/\/{2,}/g, "/");
+  return plain;
 }
