@@ -5,6 +5,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { realpathSync } from "node:fs";
 import { type CommandPath, decideCommand } from "../policy/decide-command.js";
 import { grantedPolicy } from "../policy/granted-policy.js";
+import { filesNamed } from "../policy/started-files.js";
 import type { AllowedCommand, Policy } from "../policy/policy.js";
 import type { Rule } from "../policy/faults.js";
 import { findWall } from "../sandbox/find-wall.js";
@@ -225,8 +226,10 @@ const KNOWN = new Map<string, Known>();
  * With a hash the very bytes that were hashed are what is run: the file may be exchanged meanwhile. They are read once and kept
  * until the file is another one. Without a hash the file is only seen inside. @throws RunError `executable`
  */
-export async function checkedExecutable({ executable, sha256 }: AllowedCommand): Promise<Executable> {
-  if (sha256 === undefined && isMoved(executable)) throw moved();
+export async function checkedExecutable(command: AllowedCommand): Promise<Executable> {
+  const { executable, sha256 } = command;
+  if (sha256 === undefined && isMoved(executable)) throw moved("the program of this command");
+  if (filesNamed(command).some(({ path, runs }) => runs && isMoved(path))) throw moved("a file that this command runs");
   if (sha256 === undefined) return { reach: SYSTEM.test(executable) ? [] : [seen(executable)], handed: [] };
   const known = await programAt(executable);
   if (known.sha256 === sha256)
@@ -301,8 +304,8 @@ function unkept(error: unknown): never {
   throw new RunError("executable", `The program of this command could not be read and kept (${code}).`);
 }
 
-function moved(): RunError {
-  const words = "A link on the way to the program of this command was exchanged since the policy was loaded";
+function moved(what: string): RunError {
+  const words = `A link on the way to ${what} was exchanged since the policy was loaded`;
   return new RunError("executable", `${words}; look where it leads, and start the server again.`);
 }
 

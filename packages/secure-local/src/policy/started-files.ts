@@ -149,7 +149,7 @@ function namedIn(text: string, { folder, runs }: Where): NamedFile[] {
   const whole = pathsIn(text, folder).map((path) => ({ path, runs, later: runs && isAbsolute(text) && path === text }));
   const words = text.split(/[\s;&|()<>"'`$={}]+/);
   if (words.length < 2) return whole;
-  const parts = words.flatMap((word) => pathsIn(word, folder));
+  const parts = [...new Set(words)].flatMap((word) => pathsIn(word, folder));
   return [...whole, ...parts.map((path) => ({ path, runs: runs && CODE.test(path), later: false }))];
 }
 
@@ -165,8 +165,11 @@ function pathsIn(word: string, folder: string | undefined): string[] {
   return [...new Set(texts.flatMap((text) => at(text, folder)))];
 }
 
+/** No system takes a longer path. */
+const LONGEST_PATH = 4_095;
+
 function at(word: string, folder: string | undefined): string[] {
-  if (word === "" || word.startsWith("-")) return [];
+  if (word === "" || word.startsWith("-") || word.length > LONGEST_PATH || word.includes("\0")) return [];
   if (/^file:\/\//i.test(word)) return URL.canParse(word) ? fromUrl(word) : [];
   if (isAbsolute(word)) return [word];
   return folder === undefined ? [] : [join(folder, word)];

@@ -285,6 +285,37 @@ it.each(Object.keys(WAYS).flatMap((way) => ["absolute", "relative"].map((spelt) 
   },
 );
 
+it("texts that are no paths, however long, keep nobody from the files", async () => {
+  const t = tree();
+  t.put("notes.txt", "text");
+  t.put("a.py", "text");
+  const code = `import a\nprint("${"long text / ".repeat(600)}")\n# notes.txt\0 and a.py`;
+  const policy = await parsePolicy(
+    JSON.stringify({
+      version: "1.0",
+      filesystem: { allowed_paths: [`${t.inside}/**`] },
+      commands: {
+        allowed: [
+          {
+            name: "c",
+            executable: "/usr/bin/python3",
+            arguments: [{ fixed: "-c" }, { fixed: code }, { fixed: join(t.inside, "notes.txt/x") }],
+            flags: [{ flag: "--long", fixed: "y".repeat(5_000) }],
+            env: { PYTHONSTARTUP: "z".repeat(5_000) },
+            working_directory: t.inside,
+          },
+        ],
+      },
+    }),
+    { file: "/nowhere/policy.yaml", environment: {} },
+  );
+  rememberBases(policy);
+  const rules = await FileRules.of(policy, ownFiles(policy, []));
+  expect(rules.judge(join(t.inside, "notes.txt"), "write")).toBeUndefined();
+  expect(rules.judge(join(t.inside, "a.py"), "write")).toBeDefined();
+  reviewPolicy(policy, [], { kindOf: kindOfPath });
+});
+
 async function reviewed(inside: string, sections: object) {
   const policy = await parsePolicy(
     JSON.stringify({ version: "1.0", filesystem: { allowed_paths: [`${inside}/**`] }, ...sections }),

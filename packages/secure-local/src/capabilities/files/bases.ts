@@ -9,7 +9,7 @@ import type { PatternRule, Rule } from "../../policy/faults.js";
 import { wayTo } from "./leads-to.js";
 import { folded, slashed } from "./own-files.js";
 import { liesIn, namesOf } from "./plain-path.js";
-import { type Alias, aliasOf, literalPrefix, pathOf, realPrefixNow } from "./root-folders.js";
+import { type Alias, aliasOf, literalPrefix, parentOf, pathOf, realPrefixNow } from "./root-folders.js";
 
 /** The paths that rules begin with, and where each led when a policy with it was first seen by this process. */
 const BASES = new Map<string, string>();
@@ -49,16 +49,30 @@ const FIRST_LINE = 256;
 
 /** All that decides what is started by a path, folded: where it is, its interpreters, and the links on the way to each. */
 export function placesStarted({ path, except, from, existing = false }: StartedFile): StartedPlace[] {
-  if (existing && !isFile(path)) return [];
+  if (existing && !mayBeFile(path)) return [];
   const places: StartedPlace[] = [];
   let next: string | undefined = slashed(path);
   for (let depth = 0; next !== undefined && depth <= MOST_INTERPRETERS; depth += 1) {
-    const { real, links } = wayTo(next);
-    const whole = [next, real, realPrefixNow(next)].map((place) => ({ path: place, except, alone: false }));
+    const { real, links, isWhole } = wayTo(next);
+    // Where not all links were seen, what lies around counts as well.
+    const around = isWhole ? [] : [next, real].map(parentOf);
+    const whole = [next, real, realPrefixNow(next), ...around].map((place) => ({ path: place, except, alone: false }));
     places.push(...whole, ...links.map((link) => ({ path: link, except: undefined, alone: true })));
     next = interpreterOf(real, from);
   }
   return places.map((place) => ({ ...place, path: folded(place.path) }));
+}
+
+/** What a path or a text that may be one is when it is not there, and cannot be. */
+const ABSENT: ReadonlySet<unknown> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG", "ERR_INVALID_ARG_VALUE"]);
+
+/** What cannot be looked at may be one. */
+function mayBeFile(path: string): boolean {
+  try {
+    return isFile(path);
+  } catch (error) {
+    return !ABSENT.has((error as NodeJS.ErrnoException).code);
+  }
 }
 
 function isFile(path: string): boolean {

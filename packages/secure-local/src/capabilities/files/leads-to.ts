@@ -8,8 +8,10 @@ import { parentOf, pathOf, realPrefixNow } from "./root-folders.js";
 
 /** Links followed for one path, as on Linux. */
 const MOST_LINKS = 40;
-/** Names of one path, those of its links included. */
-const MOST_NAMES = 4_096;
+/** Different names looked up for one path: the same one is looked up once, however often links come back to it. */
+const MOST_LOOKUPS = 4_096;
+/** Characters of one path and of all the links it is led through: each is as long as the system lets it be. */
+const MOST_CHARACTERS = (MOST_LINKS + 1) * 4_096;
 const BIG = { bigint: true, throwIfNoEntry: false } as const;
 
 /** What does not exist leads to where it would be made. Undefined for what cannot be told, and for a file that has several names. */
@@ -51,21 +53,24 @@ interface Way {
   readonly stats: ReadonlyMap<string, BigIntStats>;
 }
 
-/** Goes name by name as the kernel does: `..` behind a link leads out of where the link led. Adds the links it meets. */
+/**
+ * Goes name by name as the kernel does: `..` behind a link leads out of where the link led, and out of what is no folder it leads
+ * nowhere. Adds the links it meets.
+ */
 function walk(path: string, links: string[] = []): Way | undefined {
-  const left = namesOf(path).reverse();
+  const left = namesLed(path);
   const stats = new Map<string, BigIntStats>();
-  let [real, missing] = [pathOf([]), false];
-  for (let seen = 0; left.length > 0; seen += 1) {
-    if (seen > MOST_NAMES) return undefined;
-    const name = left.pop() as string;
-    if (name === ".") continue;
+  let [real, missing, characters, lookups] = [pathOf([]), false, path.length, 0];
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
     if (name === "..") {
+      if (missing || (stats.has(real) && stats.get(real)?.isDirectory() !== true)) return undefined;
       real = parentOf(real);
       continue;
     }
     const next = /^[A-Za-z]:$/.test(name) && real === "/" ? `${name}/` : join(real.replace(/\/$/, "") || "/", name);
-    const found = missing ? undefined : lstatSync(next, BIG);
+    const known = missing ? undefined : stats.get(next);
+    if (known === undefined && !missing && (lookups += 1) > MOST_LOOKUPS) return undefined;
+    const found = known ?? (missing ? undefined : lstatSync(next, BIG));
     missing ||= found === undefined;
     if (found?.isSymbolicLink() !== true) {
       if (found !== undefined) stats.set(next, found);
@@ -73,12 +78,20 @@ function walk(path: string, links: string[] = []): Way | undefined {
       continue;
     }
     links.push(next);
-    if (links.length > MOST_LINKS) return undefined;
     const target = readlinkSync(next).replaceAll("\\", process.platform === "win32" ? "/" : "\\");
+    characters += target.length;
+    if (links.length > MOST_LINKS || characters > MOST_CHARACTERS) return undefined;
     if (/^(?:\/|[A-Za-z]:\/)/.test(target)) real = pathOf([]);
-    left.push(...namesOf(target).reverse());
+    left.push(...namesLed(target));
   }
   return { real, stats };
+}
+
+/** The names of a path that lead anywhere, the first one last. */
+function namesLed(path: string): string[] {
+  return namesOf(path)
+    .filter((name) => name !== ".")
+    .reverse();
 }
 
 /** The same folder may be mounted twice, written in other letters, or be behind a link of the rule's own: its number tells. */
