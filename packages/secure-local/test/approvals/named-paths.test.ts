@@ -1,5 +1,5 @@
 // Every path that a call names is shown, bound by the answer and opened where it was judged, however the call writes it.
-import { mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { link, mkdir, mkdtemp, realpath, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
@@ -128,6 +128,17 @@ describe.each(Object.keys(WRITTEN))("a path of a command %s", (how) => {
       }),
     ).rejects.toThrow(/leads elsewhere/);
   });
+});
+
+it("a path of which nobody can tell where it leads is shown as that, and its call is not remembered", async () => {
+  await link(join(place, "other/f"), join(place, "other/again"));
+  const { forms, call } = await asking("[{ approve: [run_command], remember: 10 }]");
+  for (const times of [1, 2]) {
+    await call(["other/again"]);
+    expect(forms).toHaveLength(times);
+    expect(forms.at(-1)).toContain('"other/again" leads to a place that could not be found out');
+  }
+  await rm(join(place, "other/again"));
 });
 
 describe("the paths of any call", () => {

@@ -17,7 +17,7 @@ export interface SendRule {
   readonly remember?: "none" | "session" | number;
 }
 
-export type Step = "own" | "strange" | "send";
+export type Step = "own" | "strange" | "send" | "act";
 
 /** What came of a step: whether it was done, and who was asked on the way. */
 export interface Outcome {
@@ -30,11 +30,13 @@ export interface Senders {
   step(name: Step): Promise<Outcome>;
   /** By a program of one user's, each of which is told apart as `attach` does. */
   stepOf(program: string, name: Step, revision?: string): Promise<Outcome>;
+  /** As `step`, with this to send. */
+  send(args: Readonly<Record<string, unknown>>): Promise<Outcome>;
   /** Is done while the next question waits. */
   meanwhile: (() => Promise<unknown>) | undefined;
 }
 
-/** Tools `own` (reads what is private), `strange` (brings in texts of strangers) and `send`. */
+/** Tools `own` (reads what is private), `strange` (brings in texts of strangers), `send`, and `act`, which sends as a plugin. */
 export async function senders(rules: readonly SendRule[], memory?: CallerMemory): Promise<Senders> {
   const policy = await parsePolicy(JSON.stringify({ version: "1.0", tools: { allowed: ["*"] }, approvals: rules }), {
     file: "policy.yaml",
@@ -62,8 +64,15 @@ export async function senders(rules: readonly SendRule[], memory?: CallerMemory)
   server.use(guard.middleware);
   for (const name of ["own", "strange"]) server.tool(name, { run: () => name });
   server.tool("send", {
-    run: async (_, ctx) =>
-      (await guard.consent({ ctx, tool: "send", destructive: false, arguments: {} }))?.text ?? "sent",
+    input: { type: "object", properties: { paths: { type: "array" } } },
+    run: async (given, ctx) =>
+      (await guard.consent({ ctx, tool: "send", destructive: false, arguments: given }))?.text ?? "sent",
+  });
+  server.tool("act", {
+    run: async (_, ctx) => {
+      const done = await guard.acts({ ctx, actor: "plugin:p", tool: "send", arguments: {} });
+      return "text" in done ? done.text : "sent";
+    },
   });
   const peer = await connectInMemory(server, {
     revision: STATEFUL,
@@ -92,13 +101,16 @@ export async function senders(rules: readonly SendRule[], memory?: CallerMemory)
   const made: Senders = {
     meanwhile: undefined,
     step: (name) => done(inSession(peer, name)),
+    send: (args) => done(inSession(peer, "send", args)),
     stepOf: (program, name, revision) => done(byProgram((request) => over(request), { program, name, revision })),
   };
   return made;
 }
 
-async function inSession(peer: MemoryPeer, name: Step): Promise<string> {
-  const { content } = (await peer.request("tools/call", { name, arguments: {} })) as { content: { text: string }[] };
+async function inSession(peer: MemoryPeer, name: Step, args: object = {}): Promise<string> {
+  const { content } = (await peer.request("tools/call", { name, arguments: { ...args } })) as {
+    content: { text: string }[];
+  };
   return content[0]?.text ?? "";
 }
 

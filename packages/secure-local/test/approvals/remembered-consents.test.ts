@@ -88,6 +88,17 @@ describe("a remembered consent", () => {
     }
   });
 
+  it("is no word for what a plugin does, nor the plugin's for the client", async () => {
+    for (const order of [
+      ["send", "act"],
+      ["act", "send"],
+    ] as const) {
+      const one = await senders([{ approve: ["send", "plugin:p"], remember: 10 }]);
+      for (const askedAt of ["client", undefined] as const)
+        for (const name of order) expect(await one.step(name)).toEqual({ text: "sent", askedAt });
+    }
+  });
+
   it("is not remembered for a session where none can be told from another", async () => {
     const one = await senders([{ approve: ["send"], remember: "session" }]);
     for (const revision of [undefined, undefined, STATEFUL, STATEFUL])
@@ -113,6 +124,14 @@ describe("a remembered consent", () => {
     for (const name of ["own", "strange"] as const) await three.step(name);
     expect(await three.step("send")).toEqual({ text: "sent", askedAt: undefined });
   });
+});
+
+it("a call that names more paths than a person can be shown is refused, whoever would open them", async () => {
+  const one = await senders([{ approve: ["send"], remember: 10 }]);
+  const paths = Array.from({ length: 1_001 }, (_, at) => `/${at}`);
+  expect(await one.send({ paths: paths.slice(1) })).toEqual({ text: "sent", askedAt: "client" });
+  const { text, askedAt } = await one.send({ paths });
+  expect([askedAt, text]).toEqual([undefined, expect.stringContaining("it names more than 1000 paths")]);
 });
 
 describe("what is read while a question waits", () => {
