@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { escapedBy, underAttack, KINDS } from "../../bench/races/under-attack.mjs";
 import { product } from "../../bench/races/victims.mjs";
 import { corpus } from "../support/corpora.mjs";
+import { longWays } from "../support/long-ways.mjs";
 import { place, SECRET } from "../support/place.mjs";
 import { session, wasDenied, wasRefused, wasServed } from "../support/session.mjs";
 
@@ -38,10 +39,17 @@ export const defences = [
     find: "if (folder.at !== folder.path) return act(folder.at);",
     replace: "return act(folder.at);",
   },
+  {
+    name: "a way by a link that a program may exchange leads nowhere",
+    steps: ["longWays"],
+    file: "packages/secure-local/src/capabilities/files/bases.ts",
+    find: "return links.some((link) => [...WRITTEN].some((folder) => link !== folder && liesIn(link, folder)));",
+    replace: "return false;",
+  },
 ];
 
 export async function run(report, parts) {
-  await report.take({ strings, links, honest, throughTheProduct, orders, races }, parts);
+  await report.take({ strings, links, longWays, honest, throughTheProduct, orders, races }, parts);
 }
 
 function lookupsOf({ procLookup, portableLookup }) {
