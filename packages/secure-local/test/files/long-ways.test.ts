@@ -221,3 +221,18 @@ describe.skipIf(process.platform === "win32").each(Object.keys(BROKEN))("a way b
     for (const name of ["tool", "token"]) expect(rules.judge(join(named, name), "write"), name).toBeDefined();
   });
 });
+
+it.skipIf(process.platform === "win32")(
+  "a way through a folder that nobody may look into may have any link",
+  async () => {
+    const t = tree();
+    const shut = join(t.outside, "shut");
+    mkdirSync(join(shut, "below"), { recursive: true });
+    await policyFor(t.inside, join(shut, "below"));
+    expect(isExchangeable(join(shut, "below/data.db"))).toBe(false);
+    for (const folder of [join(t.inside, ".."), t.outside]) chmodSync(folder, 0o755);
+    chmodSync(shut, 0);
+    asNobody();
+    expect(isExchangeable(join(shut, "below/data.db"))).toBe(true);
+  },
+);
