@@ -20,6 +20,8 @@ export interface CallRow {
   readonly outcome: Outcome;
   /** Milliseconds it took; absent while it runs and where it was not run. */
   readonly ms?: number | undefined;
+  /** Milliseconds that it waited for a person. */
+  readonly waitedMs?: number | undefined;
   readonly rule: string;
   /** Line of the rule in the policy; absent where the rule is not the file's own. */
   readonly line?: number | undefined;
@@ -36,6 +38,8 @@ export interface CallDetail {
   /** Each record in its order: JSON texts, already redacted and with hidden characters escaped. */
   readonly records: readonly string[];
   /** What happened when, from the first record on. `took` is known for what has an end. */
+  /** Why it ended as it did, where that is not well: what the log has of it. */
+  readonly reason: string;
   readonly steps: readonly { readonly label: string; readonly ms: number; readonly took?: number | undefined }[];
   /** Each hop of the request: the client's to us, and ours to the server behind it where the call took that way. */
   readonly hops: readonly Hop[];
@@ -275,7 +279,8 @@ export interface CallFilter {
 
 /** A line of the stream. `cursor` names the place to go on from. */
 export type StreamLine =
-  | { readonly kind: "hello"; readonly version: string; readonly started: number; readonly logs: readonly LogState[] }
+  | { readonly kind: "hello"; readonly version: string; readonly started: number }
+  | { readonly kind: "logs"; readonly logs: readonly LogState[]; readonly verified?: VerifiedLogs | undefined }
   | { readonly kind: "calls"; readonly cursor: number; readonly rows: readonly CallRow[] }
   | { readonly kind: "waiting"; readonly calls: readonly WaitingCall[]; readonly settled: readonly SettledCall[] }
   | { readonly kind: "servers"; readonly servers: readonly RunningServer[] }
@@ -287,6 +292,15 @@ export interface LogState {
   readonly records: number;
   /** Why it cannot be read. */
   readonly fault?: string | undefined;
+  /** What is no longer as the console itself has read it. */
+  readonly changed?: string | undefined;
+}
+
+/** What a check of all logs found. */
+export interface VerifiedLogs {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly found: readonly Verification[];
 }
 
 /** What a check of one log found; the chain is drawn from it. */

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import type { JSX } from "preact";
 import type { CallRow } from "./api.js";
-import { Brief, duration, Moment, State } from "./parts.js";
+import { Brief, Moment, State, took } from "./parts.js";
 
 /** Pixels of a row, and rows kept above and below the view. */
 const ROW = 32;
@@ -53,7 +53,7 @@ export function CallsTable({ rows, chosen, choose, onEnd }: CallsTableProps): JS
       onKeyDown={move}
     >
       <div class="calls-head" role="row">
-        {["Time", "Tool", "Reached for", "Client", "Outcome", "Took"].map((name) => (
+        {["Time", "Tool", "Object", "Client", "Outcome", "Took"].map((name) => (
           <span key={name} role="columnheader">
             {name}
           </span>
@@ -87,7 +87,7 @@ export function CallsTable({ rows, chosen, choose, onEnd }: CallsTableProps): JS
             <span role="cell">
               <State of={row.outcome} />
             </span>
-            <span role="cell">{duration(row.ms)}</span>
+            <span role="cell">{took(row)}</span>
           </div>
         ))}
       </div>

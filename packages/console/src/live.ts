@@ -1,6 +1,15 @@
 // What the page knows now, kept current by one stream that goes on where it was interrupted.
 import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import type { CallRow, LogState, RunningServer, SettledCall, StreamLine, Totals, WaitingCall } from "./api.js";
+import type {
+  CallRow,
+  LogState,
+  RunningServer,
+  SettledCall,
+  StreamLine,
+  Totals,
+  VerifiedLogs,
+  WaitingCall,
+} from "./api.js";
 import { addressOf, ask, RequestFault } from "./request.js";
 
 /** Rows kept in the page; older ones are fetched when they are scrolled to. */
@@ -18,6 +27,8 @@ export const settled: Signal<readonly SettledCall[]> = signal([]);
 export const servers: Signal<readonly RunningServer[]> = signal([]);
 export const totals: Signal<Totals | undefined> = signal(undefined);
 export const logs: Signal<readonly LogState[]> = signal([]);
+/** What the last check of the logs found, here or in another page; undefined before the first. */
+export const verified: Signal<VerifiedLogs | undefined> = signal(undefined);
 export const version: Signal<string> = signal("");
 /** Milliseconds since 1970, once a second: countdowns and ages follow it. */
 export const now: Signal<number> = signal(Date.now());
@@ -26,49 +37,6 @@ export const now: Signal<number> = signal(Date.now());
 export const newest: ReadonlySignal<readonly CallRow[]> = computed(() =>
   [...rows.value.values()].sort((a, b) => b.n - a.n),
 );
-
-interface Trouble {
-  readonly what: string;
-  readonly advice: string;
-  /** The screen that shows more. */
-  readonly go: string;
-}
-
-/** What is wrong and can be mended, in words. */
-export const troubles: ReadonlySignal<readonly Trouble[]> = computed(() => [
-  ...servers.value
-    .filter(({ state }) => state === "gone")
-    .map(({ pid }) => ({
-      what: `The server with process ${pid} vanished.`,
-      advice: "Its client starts a new one when it is asked to reconnect.",
-      go: "servers",
-    })),
-  ...servers.value.flatMap(({ plugins, pid }) =>
-    plugins
-      .filter(({ state }) => state !== "ready" && state !== "starting")
-      .map(({ name, note }) => ({
-        what: `Plugin ${name} (process ${pid}): ${note}`,
-        advice: "See Servers for what it wrote.",
-        go: "servers",
-      })),
-  ),
-  ...servers.value.flatMap(({ plugins }) =>
-    plugins
-      .filter(({ withheld }) => Object.keys(withheld).length > 0)
-      .map(({ name }) => ({
-        what: `Plugin ${name} offers something that is withheld.`,
-        advice: "Read it under Definitions.",
-        go: "definitions",
-      })),
-  ),
-  ...logs.value
-    .filter(({ fault }) => fault !== undefined && fault !== "there is no such file yet")
-    .map(({ file, fault }) => ({
-      what: `The audit log ${file} cannot be read: ${fault}`,
-      advice: "Make it readable for you.",
-      go: "audit",
-    })),
-]);
 
 let cursor: number | undefined;
 let started: number | undefined;
@@ -113,7 +81,10 @@ function take(line: StreamLine): void {
       if (started !== undefined && started !== line.started) rows.value = new Map();
       started = line.started;
       version.value = line.version;
+      return;
+    case "logs":
       logs.value = line.logs;
+      verified.value = line.verified;
       return;
     case "calls":
       cursor = line.cursor;

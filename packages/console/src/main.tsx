@@ -1,10 +1,11 @@
 // The page: its screens, the way between them, and what it says while the console is away.
 import { signal } from "@preact/signals";
 import { type ComponentType, type JSX, render } from "preact";
-import { follow, link, troubles, version, waiting } from "./live.js";
+import { follow, link, version, waiting } from "./live.js";
 import { Fault } from "./parts.js";
 import { RequestFault, signIn } from "./request.js";
 import { go, place, watchAddress } from "./router.js";
+import { troubles } from "./troubles.js";
 import { Approvals } from "./screens/approvals.js";
 import { Audit } from "./screens/audit.js";
 import { Calls } from "./screens/calls.js";

@@ -1,6 +1,7 @@
 // Small parts that every screen uses: text of strangers, times, states, notes, buttons that do one thing.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, JSX } from "preact";
+import type { CallRow } from "./api.js";
 import { link, now } from "./live.js";
 import { RequestFault } from "./request.js";
 
@@ -87,6 +88,11 @@ export function duration(ms: number | undefined): string {
   if (ms === undefined) return "";
   if (ms < 1) return "< 1 ms";
   return ms < 10_000 ? `${Math.round(ms)} ms` : `${Math.round(ms / 1_000)} s`;
+}
+
+/** All of a call, with what it waited for a person. */
+export function took({ ms, waitedMs }: Pick<CallRow, "ms" | "waitedMs">): string {
+  return duration(ms === undefined ? waitedMs : ms + (waitedMs ?? 0));
 }
 
 export function megabytes(bytes: number): string {

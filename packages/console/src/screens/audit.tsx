@@ -5,8 +5,8 @@ import type { JSX } from "preact";
 import type { Totals, Verification } from "../api.js";
 import { Bars, Chain } from "../charts.js";
 import { CallFacts, Counts } from "../counts.js";
-import { logs, now } from "../live.js";
-import { Action, Command, Empty, Fault, Shown, State } from "../parts.js";
+import { logs, now, verified } from "../live.js";
+import { Action, Command, Empty, Fault, Moment, Shown, State } from "../parts.js";
 import { get, post } from "../request.js";
 import { go } from "../router.js";
 import { exportCalls } from "./calls.js";
@@ -22,7 +22,7 @@ export function Audit(): JSX.Element {
   const span = useSignal<number>(SPANS[1][1]);
   const totals = useSignal<Totals | undefined>(undefined);
   const fault = useSignal<unknown>(undefined);
-  const found = useSignal<readonly Verification[] | undefined>(undefined);
+  const isBad = isChanged();
   useEffect(() => {
     const until = now.peek();
     get<Totals>("/api/totals", { since: until - span.value, until }).then(
@@ -35,6 +35,7 @@ export function Audit(): JSX.Element {
   const since = sums?.from;
   return (
     <>
+      {isBad && <Proof />}
       <section aria-labelledby="audit-title">
         <h2 id="audit-title">Audit</h2>
         <div class="spans" role="group" aria-label="Time">
@@ -89,30 +90,66 @@ export function Audit(): JSX.Element {
           </>
         )}
       </section>
-      <section aria-labelledby="audit-chain">
-        <h2 id="audit-chain">Nobody changed the log</h2>
-        <p>
-          Each record carries the hash of the one before it. A record that was changed, removed or added breaks the
-          chain.
-        </p>
-        <Action
-          label="Verify every record"
-          act={async () => void (found.value = await post<Verification[]>("/api/verify", {}))}
-        />
-        {found.value === undefined && (
-          <ul>
-            {logs.value.map(({ file, records, fault: why }) => (
-              <li key={file}>
-                <Shown text={`${file}: ${why ?? `${records} records, not verified yet`}`} />
-              </li>
-            ))}
-          </ul>
-        )}
-        {found.value?.map((each) => (
-          <Verified key={each.file} of={each} />
-        ))}
-      </section>
+      {!isBad && <Proof />}
     </>
+  );
+}
+
+/** What is known of each log: what the last check found, and what the console itself saw change. The worst first. */
+function Proof(): JSX.Element {
+  const proof = verified.value;
+  const changed = logs.value.filter(
+    (each) => each.changed !== undefined && !proof?.found.some(({ file, ok }) => file === each.file && !ok),
+  );
+  const found = [...(proof?.found ?? [])].sort((a, b) => Number(a.ok) - Number(b.ok));
+  const unknown = logs.value.filter(({ file }) => !found.some((each) => each.file === file));
+  return (
+    <section aria-labelledby="audit-chain">
+      <h2 id="audit-chain">
+        {isChanged() ? (
+          <span class="bad">The log was changed</span>
+        ) : proof === undefined ? (
+          "Was the log changed?"
+        ) : (
+          "Nobody changed the log"
+        )}
+      </h2>
+      {changed.map(({ file, changed: why }) => (
+        <article key={file} class="broken">
+          <h3>
+            <Shown text={file} /> <State of="denied" word="changed" />
+          </h3>
+          <p class="bad" role="alert">
+            <Shown text={why ?? ""} />.
+          </p>
+        </article>
+      ))}
+      {found.map((each) => (
+        <Verified key={each.file} of={each} />
+      ))}
+      {proof !== undefined && (
+        <p class="note">
+          Verified at <Moment at={proof.at} />.
+        </p>
+      )}
+      <p>
+        Each record carries the hash of the one before it. A record that was changed, removed or added breaks the chain.
+      </p>
+      <Action label="Verify every record" act={async () => void (await post("/api/verify", {}))} />
+      <ul>
+        {unknown.map(({ file, records, fault: why }) => (
+          <li key={file}>
+            <Shown text={`${file}: ${why ?? `${records} records, not verified yet`}`} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function isChanged(): boolean {
+  return (
+    verified.value?.found.some(({ ok }) => !ok) === true || logs.value.some(({ changed }) => changed !== undefined)
   );
 }
 
@@ -127,7 +164,7 @@ function Verified({ of }: { readonly of: Verification }): JSX.Element {
       {ok ? (
         <p>
           {reason ??
-            `${records} records in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added.`}
+            `${records} records in ${files === 1 ? "one file" : `${files} files`}: none changed, missing or added up to the last one.`}
           {checkpoints !== undefined && ` ${checkpoints} signed checkpoints agree.`}
         </p>
       ) : (

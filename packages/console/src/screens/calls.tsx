@@ -6,7 +6,7 @@ import type { CallDetail, CallRow, Hop } from "../api.js";
 import { Steps } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
 import { newest } from "../live.js";
-import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State } from "../parts.js";
+import { Action, Brief, duration, Empty, Facts, Fault, Moment, Shown, State, took } from "../parts.js";
 import { addressOf, ask, get } from "../request.js";
 import { Difference } from "../difference.js";
 import { go, place } from "../router.js";
@@ -156,17 +156,23 @@ export function CallPanel({ n, close }: { readonly n: number; readonly close: ()
 }
 
 function CallFacts({ call }: { readonly call: CallDetail }): JSX.Element {
-  const { row, records, steps, hops, policyLine, difference, file } = call;
+  const { row, reason, records, steps, hops, policyLine, difference, file } = call;
   return (
     <>
       <h3>
         <Shown text={row.name === "" ? row.method : row.name} /> <State of={row.outcome} />
       </h3>
+      {reason !== "" && (
+        <p class="why">
+          <Shown text={reason} />
+        </p>
+      )}
       <Facts
         of={[
-          ["Reached for", row.object && <Shown text={row.object} />],
+          ["Object", row.object && <Shown text={row.object} />],
           ["When", <Moment key="when" at={row.at} />],
-          ["Took", duration(row.ms)],
+          ["Took", took(row)],
+          ["Waited for an answer", duration(row.waitedMs)],
           ["Client", row.client && <Shown text={row.client} />],
           ["Server", row.server && <Shown text={row.server} />],
           ["Method", row.method],

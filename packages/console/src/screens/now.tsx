@@ -2,11 +2,12 @@
 import type { JSX } from "preact";
 import { Bars, Latency } from "../charts.js";
 import { CallsTable } from "../calls-table.js";
-import { newest, servers, totals, troubles } from "../live.js";
+import { newest, servers, totals } from "../live.js";
 import { Brief, Command, Empty } from "../parts.js";
 import { CallFacts } from "../counts.js";
 import { Questions } from "../questions.js";
 import { go } from "../router.js";
+import { troubles } from "../troubles.js";
 
 const LATEST = 30;
 
@@ -23,14 +24,14 @@ export function Now(): JSX.Element {
         <section aria-labelledby="now-wrong">
           <h2 id="now-wrong">Problems</h2>
           <ul class="troubles">
-            {troubles.value.map(({ what, advice, go: screen }) => (
+            {troubles.value.map(({ what, advice, go: screen, link }) => (
               <li key={what}>
                 <strong>
                   <Brief text={what} />
                 </strong>{" "}
                 {advice}{" "}
                 <button type="button" class="link" onClick={() => go(screen)}>
-                  Look
+                  {link}
                 </button>
               </li>
             ))}

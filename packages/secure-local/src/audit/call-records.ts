@@ -126,8 +126,14 @@ export function ruleOf({ decision, detail }: LogRecord): { readonly rule: string
   const [own, told] = [membersOf(decision), membersOf(detail)];
   // What refused an allowed call on its way says more than what allowed it.
   const { rule, line } = told["rule"] === undefined ? own : told;
-  return { rule: textOf(rule ?? told["reason"]), line: typeof line === "number" ? line : undefined };
+  const text = textOf(rule ?? told["reason"]);
+  if (typeof line === "number") return { rule: text, line };
+  const [, named, inFile, atEnd] = LINED.exec(text) ?? [];
+  return named === undefined ? { rule: text, line: undefined } : { rule: named, line: Number(inFile ?? atEnd) };
 }
+
+/** Rules of files and hosts have their line in their text, where a refusal is told. */
+const LINED = /^(.*)(?: \(line (\d{1,7}) of the policy\)|, line (\d{1,7}))$/s;
 
 /** Whoever runs the server: handlers and the audit log know by this name who has its own token. */
 export const OWNER = "owner";

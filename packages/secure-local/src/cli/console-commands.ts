@@ -181,6 +181,9 @@ async function save(
   }
 }
 
+const NO_CHECKPOINT =
+  "not covered: records cut from its end. No signed checkpoint of it has been written yet; audit.checkpoints in the policy has them written";
+
 async function verification(file: string, options: Awaited<ReturnType<typeof verifyOptions>>): Promise<Verification> {
   const command = `mcp-secure-local audit verify ${file}`;
   try {
@@ -188,6 +191,7 @@ async function verification(file: string, options: Awaited<ReturnType<typeof ver
     const notes = [
       ...(continues === undefined ? [] : [`continues from ${continuesText(continues)}`]),
       ...(tornTail === undefined ? [] : [`an unfinished last line of ${tornTail} bytes, which the next start repairs`]),
+      ...(report.ok && (report.checkpoints ?? 0) === 0 ? [NO_CHECKPOINT] : []),
       ...(inJournal === undefined ? [] : [`${inJournal} more in its journal, which the next start puts back`]),
     ];
     return { file, files, notes, command, ...report };

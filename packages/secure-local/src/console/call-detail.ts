@@ -33,11 +33,25 @@ export function callDetail({ row, file, texts, policyLine, approvedBefore }: Cal
     row,
     file,
     records: texts.map(escapeUnseen),
+    reason: reasonOf(row, records),
     steps: stepsOf(row, records),
     hops: hopsOf(row, records),
     policyLine,
     difference: before === undefined ? undefined : differences(before["arguments"], args),
   };
+}
+
+/** The last record that says why; nothing of a call that went well or is under way. */
+function reasonOf({ outcome, rule, line }: CallRow, records: readonly LogRecord[]): string {
+  if (["ok", "running", "waiting"].includes(outcome)) return "";
+  for (const { error, detail } of records.toReversed()) {
+    const { withheld, reason, code } = membersOf(detail);
+    const said = error ?? withheld ?? reason ?? (code === undefined ? undefined : `the error ${textOf(code)}`);
+    if (said !== undefined) return escapeUnseen(textOf(said));
+  }
+  if (outcome === "denied" && rule !== "")
+    return `Refused by the rule "${escapeUnseen(rule)}"${line === undefined ? "" : `, line ${line} of the policy`}.`;
+  return outcome === "error" ? "The tool itself answered that it failed; what it said is in no record." : "";
 }
 
 /** In the order of time, the hop to a server behind us among them. */

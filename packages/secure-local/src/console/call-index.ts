@@ -15,6 +15,8 @@ interface Entry {
   row: CallRow;
   /** Whether a person agreed to it. */
   approved: boolean;
+  /** When a person was asked last, in milliseconds since 1970. */
+  askedAt?: number | undefined;
   readonly policy: string;
   readonly places: RecordPlace[];
 }
@@ -66,7 +68,11 @@ export class CallIndex {
     entry.approved ||= step === "agreed";
     if (step === "asked") this.#askedAbout(entry, question);
     const outcome = ({ asked: "waiting", agreed: "running", refused: "denied" } as const)[step];
-    this.#change(entry, { outcome, asked: true, ...(step === "asked" ? {} : ruleOf(record)) }, place);
+    const at = Date.parse(textOf(record["time"])) || 0;
+    if (step === "asked") entry.askedAt = at;
+    const waitedMs = (entry.row.waitedMs ?? 0) + Math.max(0, at - (entry.askedAt ?? at));
+    const answered = step === "asked" ? {} : { waitedMs, ...ruleOf(record) };
+    this.#change(entry, { outcome, asked: true, ...answered }, place);
   }
 
   #askedAbout({ row }: Entry, question: string): void {
@@ -203,7 +209,10 @@ export class CallIndex {
     const outcome = kind === "denied" ? deniedAs(record["outcome"]) : outcomeOf(record["outcome"]);
     // A tool that was allowed may reach for what is not: the rule against that is the one that counts.
     const against = kind === "denied" || (outcome === "denied" && typeof membersOf(detail)["rule"] === "string");
-    this.#change(entry, { outcome, ...ms, ...(against ? ruleOf(record) : {}) }, place);
+    const { rule, line } = ruleOf(record);
+    // The answer of a person names the line of the rule that asked them; the end of the call names the rule alone.
+    const named = rule === entry.row.rule ? { rule, line: line ?? entry.row.line } : { rule, line };
+    this.#change(entry, { outcome, ...ms, ...(against ? named : {}) }, place);
   }
 
   #change(entry: Entry, change: Partial<CallRow>, place?: RecordPlace): void {

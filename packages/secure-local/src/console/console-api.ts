@@ -99,7 +99,7 @@ export function consoleApi(state: ConsoleState, commands: ConsoleCommands): Api 
     },
     "GET /api/export": async ({ query }) => ({ file: "audit-export.jsonl", lines: exported(state, filterOf(query)) }),
     "POST /api/answer": async ({ body }) => ({ json: await answer(state, body) }),
-    "POST /api/verify": async () => ({ json: await commands.verify(state.logs.map(({ file }) => file)) }),
+    "POST /api/verify": async () => ({ json: await state.verify((files) => commands.verify(files)) }),
     ...policyRoutes(state, commands),
     ...serverRoutes(state, commands),
     "POST /api/definitions": async () => ({ json: await commands.definitions(policiesInUse(state, commands)) }),
@@ -221,7 +221,7 @@ async function* streamOf(
   { version, started, cursor: given, signal }: StreamOptions,
 ): AsyncIterable<string> {
   const { calls } = state;
-  yield line({ kind: "hello", version, started, logs: state.logs });
+  yield line({ kind: "hello", version, started });
   let cursor = given ?? -1;
   let seen = -1;
   let totalled = 0;
@@ -232,6 +232,7 @@ async function* streamOf(
       seen = state.version;
       yield line({ kind: "waiting", calls: state.waiting, settled: state.settled });
       yield line({ kind: "servers", servers: state.servers });
+      yield line({ kind: "logs", logs: state.logs, verified: state.verified });
     }
     if (cursor !== calls.cursor) {
       const rows = calls.changedAfter(cursor) ?? calls.list({}, { limit: PAGE }).reverse();
@@ -252,6 +253,7 @@ async function* streamOf(
       const totals = calls.totals({}, { from: now - HOUR_MS, to: now + 1, parts: PARTS });
       pauseMs = Math.min(BEAT_MS, Math.max(TOTALS_MS, (performance.now() - from) / TOTALS_SHARE));
       yield line({ kind: "totals", totals });
+      yield line({ kind: "logs", logs: state.logs, verified: state.verified });
       yield line({ kind: "beat", now });
     }
     // What changed while a line was on its way has woken nobody.

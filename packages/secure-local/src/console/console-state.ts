@@ -1,6 +1,14 @@
 // What the console knows of all servers of this person: their calls, the questions that wait, and how each process is.
 import { existingLogs } from "../audit/log-lock.js";
-import type { CallRow, LogState, RunningServer, SettledCall, WaitingCall } from "@secure-local/console/api";
+import type {
+  CallRow,
+  LogState,
+  RunningServer,
+  SettledCall,
+  VerifiedLogs,
+  Verification,
+  WaitingCall,
+} from "@secure-local/console/api";
 import type { ApprovalsInbox, PendingQuestion } from "../control/approvals-inbox.js";
 import { controlServer, runningServers } from "../control/control-client.js";
 import { digestOfText } from "../control/control-messages.js";
@@ -48,6 +56,8 @@ export class ConsoleState {
   #lookedAt = 0;
   #closed = false;
   #version = 0;
+  #faults = "";
+  #verified: VerifiedLogs | undefined;
 
   constructor(options: ConsoleStateOptions) {
     this.#options = options;
@@ -104,7 +114,31 @@ export class ConsoleState {
   }
 
   get logs(): LogState[] {
-    return [...this.#readers.values()].map(({ file, records, fault }) => ({ file, records, fault }));
+    return [...this.#readers.values()].map(({ file, records, fault, changed }) => ({ file, records, fault, changed }));
+  }
+
+  /** What the last check of the logs found; it stays for every page. */
+  get verified(): VerifiedLogs | undefined {
+    return this.#verified;
+  }
+
+  /** Checks the logs, and compares them with what was read of them before: records cut from the end leave no trace in them. */
+  async verify(
+    check: (files: readonly string[]) => Promise<readonly Verification[]>,
+  ): Promise<readonly Verification[]> {
+    await this.#lookAtLogs();
+    const found = await check([...this.#readers.keys()]);
+    const compared = found.map((each): Verification => {
+      const reader = this.#readers.get(each.file);
+      if (reader === undefined || !each.ok) return each;
+      if (reader.changed !== undefined) return { ...each, ok: false, reason: reader.changed };
+      const known = `the ${reader.records} records that this console has read are all there`;
+      return { ...each, notes: [...each.notes, ...(reader.records > 0 ? [known] : [])] };
+    });
+    this.#verified = { at: Date.now(), found: compared };
+    this.#version += 1;
+    this.#wake();
+    return compared;
   }
 
   /** Has the processes of a policy start one of its servers anew, or end it. @returns their ids */
@@ -163,7 +197,10 @@ export class ConsoleState {
     this.#lookedAt = performance.now();
     const before = this.calls.cursor;
     await Promise.all([...this.#readers.values()].map((reader) => reader.look()));
-    if (this.calls.cursor !== before) this.#wake();
+    const faults = JSON.stringify(this.logs.map(({ fault, changed }) => [fault, changed]));
+    if (faults !== this.#faults) this.#version += 1;
+    if (faults !== this.#faults || this.calls.cursor !== before) this.#wake();
+    this.#faults = faults;
   }
 
   #findLogs(): void {

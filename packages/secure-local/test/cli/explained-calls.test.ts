@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { connectInMemory } from "@secure-local/mcp/testing";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
+import { ruleOf } from "../../src/audit/call-records.js";
 import { MemoryAudit } from "../../src/audit/event-text.js";
 import { judgeQuestion } from "../../src/cli/judge-question.js";
 import type { PolicyQuestion } from "../../src/cli/policy-question.js";
@@ -214,6 +215,34 @@ approvals: [{ approve: [read_file, query_database], when: { path: "${inside}/d/*
     ];
     expect(await explained(text, others)).toEqual(others.map(() => "allowed"));
     expect(await served(text, others)).toEqual(others.map(() => "allowed"));
+  });
+
+  it("is the rule on record, too: a denied name outside the allowed folders is denied by its line, not by default", async () => {
+    const text = `version: "1.0"
+tools: { allowed: [read_file] }
+filesystem:
+  allowed_paths: ["${inside}/d/**"]
+  denied_paths: ["**/salary*"]`;
+    const asked = [`${inside}/d/../e/salary.txt`, `${inside}/e/b.md`].map((path) => tool("read_file", { path }));
+    const policy = await parsePolicy(text, { file: "policy.yaml" });
+    const around = await policyContext(policy, {} as never);
+    const rules = asked.map((question) => judgeQuestion(policy, question, around).steps.at(-1)?.decision.rule);
+    expect(rules).toMatchObject([{ text: "filesystem.denied_paths: **/salary*", line: 5 }, { text: "default deny" }]);
+    const audit = new MemoryAudit();
+    const secure = new SecureServer({ policy, audit, version: "1" });
+    const peer = await connectInMemory(secure.server, { revision: STATEFUL });
+    for (const question of asked) await peer.request("tools/call", { ...question });
+    // A link tells nobody where it leads.
+    symlinkSync("../e/salary.txt", join(inside, "d/leads-away"));
+    writeFileSync(join(inside, "e/salary.txt"), "1");
+    await peer.request("tools/call", { name: "read_file", arguments: { path: `${inside}/d/leads-away` } });
+    await peer.close();
+    const ends = audit.records().filter(({ kind }) => kind === "call.result");
+    expect(ends.map((end) => ruleOf(end))).toEqual([
+      { rule: "filesystem.denied_paths: **/salary*", line: 5 },
+      { rule: "default deny", line: undefined },
+      { rule: "default deny", line: undefined },
+    ]);
   });
 
   it("is what a running server does with it", { timeout: 120_000 }, async () => {

@@ -64,6 +64,29 @@ it("names each argument that differs from the call that was approved last, also 
   expect(detailOf([now]).difference).toBeUndefined();
 });
 
+it("says why a call did not go well, in the words of its last record that has any", () => {
+  const reasonOf = (outcome: string, records: readonly object[], more: object = {}): string =>
+    callDetail({
+      row: { ...ROW, outcome, rule: "", ...more } as CallRow,
+      file: "/log",
+      texts: records.map((record) => JSON.stringify(record)),
+      policyLine: undefined,
+      approvedBefore: undefined,
+    }).reason;
+  const intent = { kind: "call.intent", decision: { rule: "tools.allowed: far__*", line: 3 } };
+  expect(reasonOf("error", [intent, { kind: "call.result", error: "it exited with status 1\u202e" }])).toMatch(
+    /^it exited with status 1\\u/,
+  );
+  expect(reasonOf("denied", [intent, { detail: { reason: "the person said no" } }, { detail: { rule: "x" } }])).toBe(
+    "the person said no",
+  );
+  expect(reasonOf("denied", [{ kind: "denied" }], { rule: "default deny" })).toBe(
+    'Refused by the rule "default deny".',
+  );
+  expect(reasonOf("error", [intent, { kind: "call.result" }])).toMatch(/itself answered that it failed/);
+  expect(reasonOf("ok", [intent, { error: "x" }])).toBe("");
+});
+
 it("is told from records that hold anything at all", () => {
   for (const records of [[], [{}], [{ kind: 5, time: {}, upstream: "x", arguments: [] }]])
     expect(detailOf(records).records).toHaveLength(records.length);

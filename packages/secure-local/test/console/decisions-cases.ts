@@ -1,5 +1,5 @@
 // What a person decides on the page: nothing that they did not mean, and each told what became of it.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
@@ -20,6 +20,12 @@ const isWritten = ({ notes }: Watched, name: string): boolean => existsSync(join
 const about = (name: string): RegExp => new RegExp(`"path"[^:]*: "[^"]*/${name}"`);
 const allow = (page: Page, name: string): Locator =>
   page.locator("article", { hasText: about(name) }).getByRole("button", { name: "Allow this one call" });
+
+const NOT_WELL = `version: "1.0"
+sandbox: none
+tools: { allowed: [calculate, "never__*"] }
+servers: { never: { command: [node, NOTES/none.mjs] } }
+`;
 
 export function decisionCases(browser: () => Browser): void {
   describe("what a person decides on the page", () => {
@@ -89,6 +95,37 @@ export function decisionCases(browser: () => Browser): void {
         expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
         await page.locator(".question-over").first().waitFor({ state: "detached" });
         expect(await page.evaluate("document.activeElement === document.body")).toBe(false);
+      },
+    );
+
+    it(
+      "is told of all that is not well: on Now with the way to where it is mended, and of records cut from the end",
+      { timeout: LONG },
+      async () => {
+        const watched = await started({ signedIn: false, policy: NOT_WELL });
+        const client = await watched.serve();
+        for (const expression of ["1+1", "2+2"])
+          await client.request("tools/call", { name: "calculate", arguments: { expression } });
+        const { page } = await opened(await contextOf(browser()), watched);
+        const problem = page.locator(".troubles li");
+        await problem.filter({ hasText: "Server never is withheld" }).getByText("Read and decide").waitFor();
+        await show(page, "audit");
+        await page.getByRole("heading", { name: "Was the log changed?" }).waitFor();
+        await page.getByRole("button", { name: "Verify every record" }).click();
+        await page.getByRole("heading", { name: "Nobody changed the log" }).waitFor();
+        await page.getByText("not covered: records cut from its end").waitFor();
+        await page.getByText(/records that this console has read are all there/).waitFor();
+        await show(page, "now");
+        await show(page, "audit");
+        await page.getByText("Verified at").waitFor();
+        const log = join(watched.home, "state/mcp-secure-local/audit.log");
+        const lines = readFileSync(log, "utf8").trimEnd().split("\n");
+        writeFileSync(log, `${lines.slice(0, -2).join("\n")}\n`);
+        await page.getByRole("heading", { name: "The log was changed" }).waitFor();
+        expect(await page.locator("main h2").first().innerText()).toBe("The log was changed");
+        await show(page, "now");
+        await problem.filter({ hasText: "was changed: this console had read" }).getByText("See where").click();
+        await page.locator(".broken").getByText("taken from its end").waitFor();
       },
     );
   });

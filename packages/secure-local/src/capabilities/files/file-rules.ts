@@ -361,7 +361,7 @@ export class FileRules {
     for (const name of [...names, ...underAliases(path, this.#former), ...underAliases(path, this.#links)]) {
       const named = protectionOf(name, changes(op) ? undefined : asked.reader);
       const protection = refusalOf(this.#ownProtection(name), asked) ?? refusalOf(named, asked);
-      const refusal = protection ?? this.#denial(name, op);
+      const refusal = protection ?? this.denial(name, op);
       if (refusal !== undefined) return refusal;
     }
     const decisions = names.map((name) => decide(this.policy, { kind: "file", path: name, op }));
@@ -391,8 +391,8 @@ export class FileRules {
     return started ? STARTED : undefined;
   }
 
-  /** A denied folder denies what is in it. */
-  #denial(path: string, op: FileOperation): Refusal | undefined {
+  /** What denies a path by its own name, wherever it lies: a denied folder denies what is in it. */
+  denial(path: string, op: FileOperation): Refusal | undefined {
     const { denied, unwritable } = this.policy.filesystem;
     const names = namesOf(path);
     for (let length = names.length; length > 0; length -= 1) {

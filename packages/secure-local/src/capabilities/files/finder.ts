@@ -128,7 +128,12 @@ export class Finder {
     const refusal = rules.judge(path, op, reader);
     if (refusal !== undefined) {
       const { rule, reason } = refusal;
-      if (rule === "default deny") throw outside({ rules, client }, { given, op });
+      if (rule === "default deny") {
+        // Of the name that was asked for alone: the rule for the place of a link would say where it leads.
+        const by = path === plainPath(given) ? rules.denial(path, op)?.rule : undefined;
+        if (by === undefined) throw outside({ rules, client }, { given, op });
+        throw new FileError("denied", `"${given}": The policy denies this ${op}. Rule: ${by}.`, by);
+      }
       throw new FileError("denied", `"${given}": ${reason} Rule: ${rule}.`, rule);
     }
     if (client !== undefined && !client.hold(path, rules)) {

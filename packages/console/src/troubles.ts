@@ -1,0 +1,77 @@
+// What is not well, in words, and where it is mended. Everything that the screens Servers and Audit show as not well is here.
+import { computed, type ReadonlySignal } from "@preact/signals";
+import type { PolicyServer, RunningServer } from "./api.js";
+import { logs, servers, verified } from "./live.js";
+
+interface Trouble {
+  readonly what: string;
+  readonly advice: string;
+  /** The screen where it is mended, and what the way there is called. */
+  readonly go: string;
+  readonly link: string;
+}
+
+export const troubles: ReadonlySignal<readonly Trouble[]> = computed(() => {
+  const all = [...logTroubles(), ...servers.value.flatMap(processTroubles)];
+  // Each process of a policy says the same of its servers.
+  return [...new Map(all.map((each) => [each.what, each])).values()];
+});
+
+/** Nothing is wrong with one that waits for its first call, or that the policy leaves out. */
+function isWell({ state, cause }: PolicyServer): boolean {
+  return state === "disabled" || (cause === "" && ["ready", "starting", "stopped"].includes(state));
+}
+
+function processTroubles({ state, pid, plugins, servers: mounted = [] }: RunningServer): Trouble[] {
+  if (state === "gone")
+    return [
+      {
+        what: `The server with process ${pid} vanished.`,
+        advice: "Its client starts a new one when it is asked to reconnect.",
+        go: "servers",
+        link: "Look",
+      },
+    ];
+  return [
+    ...plugins
+      .filter((each) => each.state !== "ready" && each.state !== "starting")
+      .map(({ name, state: is, note }) => ({
+        what: `Plugin ${name} is ${is}${note === "" ? "." : `: ${note}`}`,
+        ...(is === "refused" ? DECIDE : SEE),
+      })),
+    ...plugins
+      .filter(({ withheld }) => Object.keys(withheld).length > 0)
+      .map(({ name, withheld }) => ({ what: `Plugin ${name}: ${Object.keys(withheld).length} withheld.`, ...DECIDE })),
+    ...mounted
+      .filter((each) => !isWell(each))
+      .map((each) => ({
+        what: `Server ${each.name} is ${each.state}${each.cause === "" ? "." : `: ${each.cause}`}`,
+        ...(each.state === "withheld" || each.remedy.includes(" review ") ? DECIDE : SEE),
+      })),
+  ];
+}
+
+const SEE = { advice: "Servers shows what it wrote, and starts it again.", go: "servers", link: "Mend it" };
+const DECIDE = { advice: "Definitions shows what it offers now.", go: "definitions", link: "Read and decide" };
+
+function logTroubles(): Trouble[] {
+  const changed = new Map<string, string>();
+  for (const { file, ok, reason } of verified.value?.found ?? []) if (!ok) changed.set(file, reason ?? "");
+  for (const { file, changed: why } of logs.value) if (why !== undefined) changed.set(file, why);
+  return [
+    ...[...changed].map(([file, why]) => ({
+      what: `The audit log ${file} was changed: ${why}.`,
+      advice: "Find out who can write there.",
+      go: "audit",
+      link: "See where",
+    })),
+    ...logs.value
+      .filter(({ fault }) => fault !== undefined && fault !== "there is no such file yet")
+      .map(({ file, fault }) => ({
+        what: `The audit log ${file} cannot be read: ${fault}`,
+        advice: "Make it readable for you.",
+        go: "audit",
+        link: "Look",
+      })),
+  ];
+}
