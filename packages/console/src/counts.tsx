@@ -22,7 +22,7 @@ export function CallFacts({ of: sums, before = [], label = "Calls" }: CallFactsP
         ["Denied", sums.denied],
         ["Failed", sums.failed],
         ["You were asked", sums.asked],
-        ["Half of them took at most", duration(sums.p50)],
+        ["Median", duration(sums.p50)],
         ["99 of 100 took at most", duration(sums.p99)],
       ]}
     />

@@ -11,8 +11,14 @@ type Place = OfferedItem["places"][number];
 
 export function Definitions(): JSX.Element {
   const offered = useSignal<readonly ShownDefinitions[] | undefined>(undefined);
+  const isLooking = useSignal(false);
   const look = async (): Promise<void> => {
-    offered.value = await post<ShownDefinitions[]>("/api/definitions", {});
+    isLooking.value = true;
+    try {
+      offered.value = await post<ShownDefinitions[]>("/api/definitions", {});
+    } finally {
+      isLooking.value = false;
+    }
   };
   const policies = new Set(offered.value?.map(({ policy }) => policy));
   return (
@@ -23,7 +29,23 @@ export function Definitions(): JSX.Element {
         withheld until it is approved again. What is refused stays withheld, and so does what nobody has decided yet.
       </p>
       <Action label="Start them and compare" act={look} />
-      {offered.value === undefined && <WithheldNow />}
+      {isLooking.value && (
+        <p class="note" role="status">
+          Every plugin and server is started and asked what it offers. This may take a minute.{" "}
+          <progress aria-label="Comparing" />
+        </p>
+      )}
+      {offered.value === undefined && (
+        <>
+          {!isLooking.value && (
+            <p class="note">
+              Nothing has been compared yet: what changed since it was approved is not known before. Running servers say
+              only what they withhold.
+            </p>
+          )}
+          <WithheldNow />
+        </>
+      )}
       {offered.value?.length === 0 && (
         <Empty next="plugins.load and servers in the policy name them; mcp-secure-local servers add NAME -- COMMAND adds one.">
           The policies in use load no plugin and name no server.
@@ -112,6 +134,9 @@ function Offering({ of, again }: OfferingProps): JSX.Element {
           <Item key={item.item} of={item} findings={foundIn(item.item)} withheld={withheld[item.item]} />
         ))}
       {calm.length > 0 && <Calm items={calm} />}
+      {!approved && findings.some(({ tier }) => tier === "hard") && (
+        <p class="note">What looks like an attack stays withheld, even when it is approved here.</p>
+      )}
       {!approved && <Decision of={of} again={again} />}
     </>
   );
@@ -201,8 +226,10 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
   return (
     <div class="two">
       <Shown text={at === "" ? "all of it" : at} />
+      {before === undefined && now !== undefined && <p class="was">Before: not there</p>}
       {before !== undefined && before !== now && (
         <p class="was">
+          <strong>Before</strong>{" "}
           {was.map(({ text, differs }, index) =>
             differs && now !== undefined ? (
               <del key={index}>
@@ -216,7 +243,12 @@ function Difference({ of: { at, before, now }, findings }: DifferenceProps): JSX
       )}
       {now !== undefined && (
         <p class="is">
-          {before === undefined || before === now ? (
+          {before !== now && <strong>Now</strong>}{" "}
+          {before === undefined ? (
+            <ins>
+              <Marked text={now} findings={findings} />
+            </ins>
+          ) : before === now ? (
             <Marked text={now} findings={findings} />
           ) : (
             is.map(({ text, differs }, index) =>

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import type { JSX } from "preact";
 import type { Explanation, PolicyState, Trial } from "../api.js";
 import { Reach } from "../charts.js";
-import { Action, Brief, Empty, Fault, Shown, State } from "../parts.js";
+import { Action, Brief, Empty, Fault, Moment, Shown, State } from "../parts.js";
 import { get, post } from "../request.js";
 import { go, place } from "../router.js";
 
@@ -12,6 +12,7 @@ export function Policy(): JSX.Element {
   const policy = useSignal<PolicyState | undefined>(undefined);
   const reach = useSignal<Readonly<Record<string, readonly string[]>>>({});
   const fault = useSignal<unknown>(undefined);
+  const saved = useSignal<Saved | undefined>(undefined);
   const load = async (): Promise<void> => {
     try {
       policy.value = await get<PolicyState>("/api/policy");
@@ -57,7 +58,25 @@ export function Policy(): JSX.Element {
       {policy.value !== undefined && file !== undefined && (
         <section aria-labelledby="policy-change">
           <h2 id="policy-change">Change it</h2>
-          <Change key={policy.value.digest} policy={policy.value} saved={load} />
+          <Change
+            key={policy.value.digest}
+            policy={policy.value}
+            saved={async (text) => {
+              const before = policy.value?.text ?? "";
+              await load();
+              saved.value = { at: Date.now(), before, text };
+            }}
+          />
+          {saved.value !== undefined && (
+            <Undo
+              of={saved.value}
+              policy={policy.value}
+              undone={async () => {
+                saved.value = undefined;
+                await load();
+              }}
+            />
+          )}
         </section>
       )}
     </>
@@ -128,7 +147,12 @@ function Explain(): JSX.Element {
       >
         <label>
           May it
-          <select value={kind.value} onChange={({ currentTarget }) => (kind.value = currentTarget.value)}>
+          <select
+            value={kind.value}
+            onChange={({ currentTarget }) => {
+              [kind.value, answer.value] = [currentTarget.value, undefined];
+            }}
+          >
             {ABOUT.map(([each, words]) => (
               <option key={each} value={each}>
                 {words}
@@ -143,7 +167,9 @@ function Explain(): JSX.Element {
             required
             placeholder={example}
             value={name.value}
-            onInput={({ currentTarget }) => (name.value = currentTarget.value)}
+            onInput={({ currentTarget }) => {
+              [name.value, answer.value] = [currentTarget.value, undefined];
+            }}
           />
         </label>
         {kind.value === "tool" && (
@@ -153,7 +179,9 @@ function Explain(): JSX.Element {
               type="text"
               placeholder='{"query":"x"}'
               value={args.value}
-              onInput={({ currentTarget }) => (args.value = currentTarget.value)}
+              onInput={({ currentTarget }) => {
+                [args.value, answer.value] = [currentTarget.value, undefined];
+              }}
             />
           </label>
         )}
@@ -181,7 +209,42 @@ function Explain(): JSX.Element {
   );
 }
 
-function Change({ policy, saved }: { readonly policy: PolicyState; readonly saved: () => Promise<void> }): JSX.Element {
+/** A change that was saved here. */
+interface Saved {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly before: string;
+  readonly text: string;
+}
+
+interface UndoProps {
+  readonly of: Saved;
+  readonly policy: PolicyState;
+  readonly undone: () => Promise<void>;
+}
+
+/** Puts the text before back, as long as the file is what was saved. */
+function Undo({ of: { at, before, text }, policy, undone }: UndoProps): JSX.Element {
+  const undo = async (): Promise<void> => {
+    await post("/api/save", { text: before, digest: policy.digest });
+    await undone();
+  };
+  return (
+    <p class="answers" role="status">
+      <span>
+        Saved at <Moment at={at} />.
+      </span>
+      {policy.text === text && <Action label="Undo" act={undo} />}
+    </p>
+  );
+}
+
+interface ChangeProps {
+  readonly policy: PolicyState;
+  readonly saved: (text: string) => Promise<void>;
+}
+
+function Change({ policy, saved }: ChangeProps): JSX.Element {
   const text = useSignal(policy.text);
   const trial = useSignal<Trial | undefined>(undefined);
   /** The text that was tried: only that one may be saved. */
@@ -194,7 +257,7 @@ function Change({ policy, saved }: { readonly policy: PolicyState; readonly save
   };
   const save = async (): Promise<void> => {
     await post("/api/save", { text: text.value, digest: policy.digest });
-    await saved();
+    await saved(text.value);
   };
   const good = trial.value?.faults === "" && tried.value === text.value;
   return (
@@ -237,7 +300,8 @@ function Tried({ of: { faults, calls, changed } }: { readonly of: Trial }): JSX.
             <button type="button" class="link" onClick={() => go("calls", { n: row.n })}>
               <Brief text={`${row.name} ${row.object}`} />
             </button>
-            : {before}, now <State of={now === "denied" ? "denied" : "ok"} word={now} /> <Shown text={rule} />
+            : {before} by the policy in force, by this text <State of={now === "denied" ? "denied" : "ok"} word={now} />{" "}
+            <Shown text={rule} />
           </li>
         ))}
       </ul>

@@ -318,19 +318,22 @@ function overFault(became: string): ConsoleFault {
   return new ConsoleFault(409, `This question is over. ${became}`, "Nothing was changed by your answer.");
 }
 
+/** Where the policy that is written down cannot be used, so that nothing is judged by it. */
+const NOT_KNOWN = "not known, since the policy in the file has faults";
+
 async function trialOf(state: ConsoleState, commands: ConsoleCommands, text: string): Promise<Trial> {
   const judge = await commands.trial(text);
   if (typeof judge === "string") return { faults: judge, calls: 0, changed: [] };
+  const current = await commands.trial((await commands.policy()).text);
   const rows = state.calls.list({}, { limit: TRIED });
   const changed: Trial["changed"][number][] = [];
   for (const row of rows) {
     const record = recordOf((await state.records(row.n))?.texts[0] ?? "") ?? {};
-    const { verdict, rule } = judge({ method: row.method, name: row.name, arguments: record["arguments"] });
-    // What a person refused, the policy had let be asked.
-    const wasDenied = row.outcome === "denied" && !row.asked;
-    const before = wasDenied ? "denied" : row.asked ? "allowed once a person agrees" : "allowed";
-    const same = wasDenied === (verdict === "denied");
-    if (!same) changed.push({ row, before, now: verdict, rule });
+    const call = { method: row.method, name: row.name, arguments: record["arguments"] };
+    const { verdict, rule } = judge(call);
+    // Both are judged now: what was decided when it was called may have been another policy, or a server that is withheld.
+    const before = typeof current === "string" ? NOT_KNOWN : current(call).verdict;
+    if (before !== verdict) changed.push({ row, before, now: verdict, rule });
   }
   return { faults: "", calls: rows.length, changed };
 }

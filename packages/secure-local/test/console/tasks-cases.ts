@@ -134,7 +134,9 @@ export function taskCases(browser: () => Browser): void {
 
     task("finds which definition changed, and refuses it", 3, async () => {
       await person.screen("Definitions");
+      await person.sees("Nothing has been compared yet");
       await person.click(person.button("Start them and compare"));
+      await person.sees("Every plugin and server is started");
       await person.page.locator(".change", { hasText: "/description" }).getByText("changed").first().waitFor();
       await person.sees(/another thing\./);
       await person.click(person.button(/^Refuse what stands above of weather/));
@@ -189,6 +191,14 @@ export function taskCases(browser: () => Browser): void {
       await expect
         .poll(() => readFileSync(watched.policy, "utf8").includes("calculate"), { timeout: PATIENT })
         .toBe(false);
+      await person.sees(/^Saved at/);
+      expect(await person.button("Undo").count()).toBe(1);
+      const kept = person.steps;
+      await person.click(person.button("Undo"));
+      await expect
+        .poll(() => readFileSync(watched.policy, "utf8").includes("calculate"), { timeout: PATIENT })
+        .toBe(true);
+      person.steps = kept;
     });
 
     task("sees at once that a process is gone, and what to do", 1, async () => {
